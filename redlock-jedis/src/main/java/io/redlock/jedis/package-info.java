@@ -1,0 +1,8 @@
+/**
+ * The front door for Redis: {@code JedisRedlock} connects to independent Redis masters through
+ * Jedis and returns an {@code io.redlock.Redlock}.
+ */
+@NullMarked
+package io.redlock.jedis;
+
+import org.jspecify.annotations.NullMarked;
