@@ -1,6 +1,6 @@
 /**
- * What an adapter or a simulation implements: the nodes that vote, the clock and the scheduler.
- * Users of the library do not need this package.
+ * What an adapter to a Redis client, or a simulation, implements: nodes that execute requests, two
+ * clocks, and a scheduler. The lock service in {@link io.redlock} is built on nothing else.
  */
 @NullMarked
 package io.redlock.spi;
