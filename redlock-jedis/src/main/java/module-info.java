@@ -8,5 +8,5 @@ module io.redlock.jedis {
   requires org.slf4j;
   requires static transitive org.jspecify;
 
-  // exports io.redlock.jedis;
+// exports io.redlock.jedis;
 }
