@@ -3,6 +3,5 @@ module io.redlock.core {
   requires org.slf4j;
   requires static transitive org.jspecify;
 
-// exports io.redlock;
-// exports io.redlock.spi;
+  exports io.redlock.spi;
 }

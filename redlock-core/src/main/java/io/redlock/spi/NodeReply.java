@@ -48,7 +48,9 @@ public record NodeReply(Kind kind, long fence, long remainingMillis, String deta
     CLOCK,
     /** The owner does not hold the names, and nothing was written for it but its tombstone. */
     NOT_HELD,
-    /** The server is out of memory: nothing was granted; a release deleted but left no tombstone. */
+    /**
+     * The server is out of memory: nothing was granted; a release deleted but left no tombstone.
+     */
     OUT_OF_MEMORY,
     /** Nobody knows whether it was executed. */
     UNKNOWN,
