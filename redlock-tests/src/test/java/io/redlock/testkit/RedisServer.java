@@ -1,0 +1,278 @@
+package io.redlock.testkit;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.BindException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.RedisProtocol;
+import redis.clients.jedis.exceptions.JedisException;
+import redis.clients.jedis.util.SafeEncoder;
+
+/**
+ * One real server process on loopback, without persistence, with a port and a folder of its own. It
+ * can be killed, stopped and restarted; it dies with {@link #close()} or with this JVM.
+ *
+ * <p>Not thread-safe, except that {@link #command} may be called from any thread.
+ */
+public final class RedisServer implements AutoCloseable {
+
+  private static final String HOST = "127.0.0.1";
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final int START_ATTEMPTS = 5;
+
+  private static final Set<RedisServer> ALIVE = ConcurrentHashMap.newKeySet();
+
+  static {
+    Runtime.getRuntime()
+        .addShutdownHook(
+            new Thread(() -> ALIVE.forEach(RedisServer::close), "redis-server-reaper"));
+  }
+
+  private final Path folder;
+  private final List<String> config;
+  private final int port;
+  private Process process;
+
+  private RedisServer(Path folder, int port, List<String> config) throws IOException {
+    this.folder = folder;
+    this.port = port;
+    this.config = config;
+    this.process = launch(List.of());
+  }
+
+  /**
+   * Starts a server and waits until it answers.
+   *
+   * @param config more configuration as on the command line, for example {@code "--maxmemory",
+   *     "1mb"}
+   */
+  public static RedisServer start(String... config) {
+    BindException last = null;
+    for (int attempt = 0; attempt < START_ATTEMPTS; attempt++) {
+      try {
+        Path folder = Files.createTempDirectory("redlock-redis-");
+        RedisServer server = new RedisServer(folder, freePort(), List.of(config));
+        ALIVE.add(server);
+        server.awaitAnswer();
+        return server;
+      } catch (BindException e) {
+        last = e; // somebody else was faster
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
+    throw new UncheckedIOException("no server after " + START_ATTEMPTS + " attempts", last);
+  }
+
+  public String host() {
+    return HOST;
+  }
+
+  public int port() {
+    return port;
+  }
+
+  /** For example {@code redis://127.0.0.1:21999}. */
+  public String address() {
+    return "redis://" + HOST + ":" + port;
+  }
+
+  public long pid() {
+    return process.pid();
+  }
+
+  public boolean isAlive() {
+    return process.isAlive();
+  }
+
+  /** SIGKILL; returns when the process is gone. */
+  public void kill() {
+    process.destroyForcibly();
+    try {
+      if (!process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+        throw new IllegalStateException("process " + pid() + " survived SIGKILL");
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** SIGSTOP; returns when the process has stopped. */
+  public void pause() {
+    signal("-STOP");
+    Path stat = Path.of("/proc", Long.toString(pid()), "stat");
+    if (Files.exists(stat)) {
+      Await.until("process " + pid() + " stops", () -> readState(stat) == 'T');
+    }
+  }
+
+  /** SIGCONT. */
+  public void resume() {
+    signal("-CONT");
+  }
+
+  /** Kills the process and starts an empty one on the same port, with additional configuration. */
+  public void restart(String... additionalConfig) {
+    kill();
+    try {
+      process = launch(List.of(additionalConfig));
+      awaitAnswer();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /**
+   * Executes one command on a connection of its own.
+   *
+   * @return a String, Long, List of these, or null
+   * @throws JedisException what the server or the connection objected to
+   */
+  public Object command(String... command) {
+    try (Connection connection = connect()) {
+      CommandArguments arguments =
+          new CommandArguments(() -> command[0].getBytes(StandardCharsets.UTF_8));
+      for (int i = 1; i < command.length; i++) {
+        arguments.add(command[i]);
+      }
+      return SafeEncoder.encodeObject(connection.executeCommand(arguments));
+    }
+  }
+
+  /** The keys that are on the server now, sorted. */
+  public List<String> keys(String pattern) {
+    return ((List<?>) command("KEYS", pattern)).stream().map(String::valueOf).sorted().toList();
+  }
+
+  /** Everything the server has printed so far. */
+  public String log() {
+    try {
+      return Files.readString(folder.resolve("log"));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @Override
+  public void close() {
+    kill();
+    ALIVE.remove(this);
+    try (Stream<Path> files = Files.walk(folder)) {
+      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+        Files.delete(file);
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @Override
+  public String toString() {
+    return address() + " (pid " + pid() + ")";
+  }
+
+  private Process launch(List<String> additionalConfig) throws IOException {
+    List<String> command = new ArrayList<>();
+    command.add(RedisExecutable.path().toString());
+    command.addAll(List.of("--port", Integer.toString(port), "--bind", HOST));
+    command.addAll(List.of("--dir", folder.toString(), "--save", "", "--appendonly", "no"));
+    command.addAll(config);
+    command.addAll(additionalConfig);
+    return new ProcessBuilder(command)
+        .redirectErrorStream(true)
+        .redirectOutput(ProcessBuilder.Redirect.appendTo(folder.resolve("log").toFile()))
+        .start();
+  }
+
+  /** Waits until the port answers as the very process that was started. */
+  private void awaitAnswer() throws IOException {
+    long start = System.nanoTime();
+    while (!answersAsChild()) {
+      if (!process.isAlive() || System.nanoTime() - start > PATIENCE.toNanos()) {
+        String log = log();
+        close();
+        String message = "server on port " + port + " did not come up:\n" + log;
+        if (log.contains("in use")) {
+          throw new BindException(message);
+        }
+        throw new IllegalStateException(message);
+      }
+      LockSupport.parkNanos(1_000_000);
+    }
+  }
+
+  private boolean answersAsChild() {
+    try {
+      return String.valueOf(command("INFO", "server")).contains("process_id:" + pid() + "\r\n");
+    } catch (JedisException e) {
+      return false;
+    }
+  }
+
+  private Connection connect() {
+    int password = config.indexOf("--requirepass");
+    DefaultJedisClientConfig.Builder client =
+        DefaultJedisClientConfig.builder().protocol(RedisProtocol.RESP2);
+    if (password >= 0) {
+      client.password(config.get(password + 1));
+    }
+    return new Connection(new HostAndPort(HOST, port), client.build());
+  }
+
+  private void signal(String name) {
+    try {
+      Process kill = new ProcessBuilder("kill", name, Long.toString(pid())).start();
+      if (kill.waitFor() != 0) {
+        throw new IllegalStateException("kill " + name + " " + pid() + " failed");
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private static char readState(Path stat) {
+    try {
+      String line = Files.readString(stat);
+      return line.charAt(line.lastIndexOf(')') + 2);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /**
+   * A port that nobody listens on, below the range from which the kernel takes the ports of
+   * outgoing connections: there, one could be taken while the server is down, and a client that
+   * probes its dead server could even connect to itself.
+   */
+  private static int freePort() throws IOException {
+    for (int attempt = 0; attempt < 100; attempt++) {
+      int port = ThreadLocalRandom.current().nextInt(15_000, 32_000);
+      try (ServerSocket probe = new ServerSocket(port, 1, InetAddress.getByName(HOST))) {
+        return probe.getLocalPort();
+      } catch (IOException e) {
+        // taken: try another
+      }
+    }
+    throw new IOException("no free port between 15000 and 32000");
+  }
+}
