@@ -12,7 +12,7 @@ import java.util.OptionalLong;
  * waits inside the node for the next connection and goes there ahead of everything but the node's
  * own handshake.
  *
- * <p>Implementations are thread-safe. They start to work at {@link #start()} and end at {@link
+ * <p>Implementations are thread-safe. They start to work at {@link #start} and end at {@link
  * #close()}; a request outside that span is answered with {@link NodeReply.Kind#UNREACHABLE}.
  */
 public interface LockNode extends AutoCloseable {
@@ -20,8 +20,13 @@ public interface LockNode extends AutoCloseable {
   /** The node's name as configured: unique among the nodes of one lock service, free of secrets. */
   String name();
 
-  /** Begins to connect, without waiting for it. Called once, after all settings were checked. */
-  void start();
+  /**
+   * Begins to connect, without waiting for it. Called once, after all settings were checked.
+   *
+   * @param ticker the lock service's clocks, to which {@link #clockOffsetMicros()} relates
+   * @param scheduler the lock service's scheduler, which outlives this node
+   */
+  void start(Ticker ticker, Scheduler scheduler);
 
   /**
    * Hands a request to the node. Never blocks and never throws: whatever goes wrong is an answer.
