@@ -3,5 +3,6 @@ module io.redlock.core {
   requires org.slf4j;
   requires static transitive org.jspecify;
 
+  exports io.redlock;
   exports io.redlock.spi;
 }

@@ -1,7 +1,6 @@
 /**
- * Leases on named resources, granted by a quorum of independent masters. Start at {@code Redlock}:
- * it hands out a {@code Lease}, which is valid for a bounded time, carries a fencing token and says
- * when it is lost.
+ * Locks over a quorum of independent Redis masters: {@link io.redlock.Redlock} hands out {@link
+ * io.redlock.Lease}s.
  */
 @NullMarked
 package io.redlock;

@@ -1,6 +1,7 @@
 package io.redlock.spi;
 
 import java.util.OptionalLong;
+import java.util.function.Consumer;
 
 /**
  * One independent Redis master, as the quorum sees it: something that executes {@link NodeRequest}s
@@ -25,8 +26,10 @@ public interface LockNode extends AutoCloseable {
    *
    * @param ticker the lock service's clocks, to which {@link #clockOffsetMicros()} relates
    * @param scheduler the lock service's scheduler, which outlives this node
+   * @param onStateChange told of each change of {@link NodeStatus#state()}; must neither block nor
+   *     throw
    */
-  void start(Ticker ticker, Scheduler scheduler);
+  void start(Ticker ticker, Scheduler scheduler, Consumer<? super NodeStatus> onStateChange);
 
   /**
    * Hands a request to the node. Never blocks and never throws: whatever goes wrong is an answer.

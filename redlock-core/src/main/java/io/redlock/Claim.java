@@ -1,0 +1,104 @@
+package io.redlock;
+
+import io.redlock.spi.NodeReply.Kind;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One owner id's life on the nodes: its grants, its extends, and the release that ends it. Keeps
+ * the books that the release needs, and is the lock that guards every operation of this owner.
+ *
+ * <p>Order matters twice. A release is sent only after every request of this owner has been handed
+ * to its node, so that it stands behind them in the node's line; and once the claim has ended,
+ * nothing but its release is sent any more.
+ */
+final class Claim {
+
+  final Cluster cluster;
+  final List<String> names;
+  final String owner;
+
+  private final byte[] unanswered; // guarded by this; requests in flight per node, saturating
+  private Footprint footprint = Footprint.NONE; // guarded by this
+  private long token; // guarded by this; the highest proposed
+  private long longestTtlMillis; // guarded by this
+  private int sending; // guarded by this; fan-outs that have not handed everything over yet
+  private @Nullable PendingRelease release; // guarded by this; set once the claim has ended
+  private boolean releaseStarted; // guarded by this
+
+  Claim(Cluster cluster, List<String> names) {
+    this.cluster = cluster;
+    this.names = names;
+    this.owner = cluster.ownerIds.get();
+    this.unanswered = new byte[cluster.nodes.size()];
+  }
+
+  /** Asks to send one request to every node. False if the claim has ended: then nothing may go. */
+  synchronized boolean beginSending(long proposedToken, long ttlMillis) {
+    if (release != null) {
+      return false;
+    }
+    token = Math.max(token, proposedToken);
+    longestTtlMillis = Math.max(longestTtlMillis, ttlMillis);
+    sending++;
+    for (int node = 0; node < unanswered.length; node++) {
+      if (unanswered[node] < Byte.MAX_VALUE) {
+        unanswered[node]++;
+      } else {
+        footprint = footprint.with(node, Kind.UNKNOWN); // more than is worth counting
+      }
+    }
+    return true;
+  }
+
+  /** Everything was handed over. */
+  void doneSending() {
+    synchronized (this) {
+      sending--;
+    }
+    startReleaseIfDue();
+  }
+
+  /** A node has answered, or its request was withdrawn, which counts as unreachable. */
+  void answered(int node, Kind kind) {
+    assert Thread.holdsLock(this);
+    if (unanswered[node] > 0) {
+      unanswered[node]--;
+    }
+    footprint = footprint.with(node, kind);
+  }
+
+  synchronized boolean hasEnded() {
+    return release != null;
+  }
+
+  /** Ends the claim: what it may have left on nodes is released. Repeated calls only report. */
+  PendingRelease end() {
+    PendingRelease ended;
+    synchronized (this) {
+      if (release == null) {
+        release = new PendingRelease(this);
+      }
+      ended = release;
+    }
+    startReleaseIfDue();
+    return ended;
+  }
+
+  private void startReleaseIfDue() {
+    PendingRelease due;
+    int targets = 0;
+    synchronized (this) {
+      if (release == null || releaseStarted || sending > 0) {
+        return;
+      }
+      releaseStarted = true;
+      due = release;
+      for (int node = 0; node < unanswered.length; node++) {
+        targets |= unanswered[node] > 0 ? 1 << node : 0;
+      }
+      targets = footprint.releaseSet(targets);
+    }
+    due.start(targets, token, longestTtlMillis);
+  }
+}

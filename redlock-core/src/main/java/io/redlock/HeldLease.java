@@ -1,0 +1,202 @@
+package io.redlock;
+
+import io.redlock.LeaseEnd.Cause;
+import io.redlock.spi.Scheduler.Cancellable;
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+
+/** A lease as its holder sees it. Ends once; from then on only its release lives. */
+final class HeldLease implements Lease {
+
+  private final Claim claim;
+  private final Cluster cluster;
+  private final String resource;
+  private final long token;
+  private final CompletableFuture<LeaseEnd> ended = new CompletableFuture<>();
+
+  private volatile Deadline lossTime; // written under claim; the deadline less the loss margin
+  private Deadline deadline; // guarded by claim
+  private volatile @Nullable LeaseEnd end; // written under claim, once
+  private @Nullable Cancellable lossTimer; // guarded by claim
+
+  HeldLease(Claim claim, LeaseRequest request, long token, Deadline deadline) {
+    this.claim = claim;
+    this.cluster = claim.cluster;
+    this.resource = request.resource();
+    this.token = token;
+    this.deadline = deadline;
+    this.lossTime = lossTime(deadline, Settings.ceilMillis(request.ttl()));
+    cluster.liveLeases.add(this);
+    checkDeadline();
+  }
+
+  private Deadline lossTime(Deadline deadline, long ttlMillis) {
+    return Deadline.after(
+        deadline.nanos(), deadline.wallMicros(), -cluster.settings.lossMarginNanos(ttlMillis));
+  }
+
+  @Override
+  public Set<String> resources() {
+    return Set.of(resource);
+  }
+
+  @Override
+  public long fencingToken() {
+    return token;
+  }
+
+  @Override
+  public Duration remaining() {
+    return Duration.ofNanos(remainingNanos());
+  }
+
+  private long remainingNanos() {
+    if (end != null) {
+      return 0;
+    }
+    long nowNanos = cluster.ticker.monotonicNanos();
+    return Math.max(0, lossTime.remainingNanos(nowNanos, cluster.ticker.wallMicros()));
+  }
+
+  @Override
+  public boolean isValid() {
+    return remainingNanos() > 0;
+  }
+
+  @Override
+  public void ensureValid(Duration atLeast) {
+    long left = remainingNanos();
+    LeaseEnd how = end;
+    if (left <= 0 || left < Settings.saturatedNanos(atLeast)) {
+      throw new LeaseLostException(
+          how != null
+              ? this + " has ended: " + how.cause() + ", " + how.detail()
+              : this + " is good for " + Votes.brief(Duration.ofNanos(left)) + " only");
+    }
+  }
+
+  @Override
+  public ExtendResult extend(Duration ttl) throws InterruptedException {
+    return Waits.await(extension(ttl));
+  }
+
+  @Override
+  public CompletableFuture<ExtendResult> extendAsync(Duration ttl) {
+    CompletableFuture<ExtendResult> future = new CompletableFuture<>();
+    extension(ttl).thenAccept(result -> cluster.complete(future, result));
+    return future;
+  }
+
+  private CompletableFuture<ExtendResult> extension(Duration ttl) {
+    Settings.reject("cannot extend " + this, cluster.settings.ttlProblems(ttl));
+    LeaseEnd how = end;
+    if (how != null && how.cause() == Cause.RELEASED) {
+      throw new IllegalStateException(this + " was released and cannot be extended");
+    }
+    return new Extension(this, claim, Settings.ceilMillis(ttl)).start();
+  }
+
+  /** The deadline that an extension has to meet. */
+  Deadline deadline() {
+    assert Thread.holdsLock(claim);
+    return deadline;
+  }
+
+  /** Whether the lease has ended, by a check of its own if need be. */
+  boolean hasEnded() {
+    checkDeadline();
+    return end != null;
+  }
+
+  /** A quorum holds the lease until then. Never shortens. */
+  void lengthen(Deadline extended, long ttlMillis) {
+    assert Thread.holdsLock(claim);
+    deadline = deadline.max(extended);
+    lossTime = lossTime.max(lossTime(extended, ttlMillis));
+  }
+
+  /** Declares the lease lost if its time has come; else sees to it that this is checked in time. */
+  void checkDeadline() {
+    boolean expired;
+    synchronized (claim) {
+      if (end != null) {
+        return;
+      }
+      long leftNanos = remainingNanos();
+      expired = leftNanos <= 0;
+      if (!expired) {
+        if (lossTimer != null) {
+          lossTimer.cancel();
+        }
+        lossTimer = cluster.scheduler.schedule(this::checkDeadline, leftNanos);
+      }
+    }
+    if (expired) {
+      end(new LeaseEnd(Cause.EXPIRED, "it was not extended before its deadline came near"));
+    }
+  }
+
+  /** Ends the lease, unless it has ended already, and releases it wherever it may be held. */
+  PendingRelease end(LeaseEnd how) {
+    abandon(how);
+    return claim.end();
+  }
+
+  /** Ends the lease, unless it has ended already, and leaves its keys to run out. */
+  void abandon(LeaseEnd how) {
+    boolean first;
+    synchronized (claim) {
+      first = end == null;
+      if (first) {
+        end = how;
+        if (lossTimer != null) {
+          lossTimer.cancel();
+        }
+      }
+    }
+    if (first) {
+      cluster.liveLeases.remove(this);
+      if (how.lost()) {
+        Cluster.LOG.warn("{} is lost: {}, {}", this, how.cause(), how.detail());
+      }
+      cluster.complete(ended, how);
+      cluster.tell(listener -> listener.onEnd(this, how));
+    }
+  }
+
+  @Override
+  public ReleaseResult release() throws InterruptedException {
+    return Waits.await(releasing());
+  }
+
+  @Override
+  public CompletableFuture<ReleaseResult> releaseAsync() {
+    CompletableFuture<ReleaseResult> future = new CompletableFuture<>();
+    releasing().thenAccept(result -> cluster.complete(future, result));
+    return future;
+  }
+
+  private CompletableFuture<ReleaseResult> releasing() {
+    checkDeadline(); // after a pause the first call tells a lost lease from a released one
+    return end(new LeaseEnd(Cause.RELEASED, "by its holder")).result();
+  }
+
+  @Override
+  public CompletionStage<LeaseEnd> ended() {
+    return ended.minimalCompletionStage();
+  }
+
+  @Override
+  public void close() {
+    releasing();
+  }
+
+  /** For example {@code lease on orders/42, token 1763654400000000}. */
+  @Override
+  public String toString() {
+    return "lease on " + resource + ", token " + token;
+  }
+}

@@ -1,0 +1,70 @@
+package io.redlock;
+
+import java.time.Duration;
+import java.util.Objects;
+
+/**
+ * What to lock and on which terms. Immutable: each wither returns a changed copy. Ranges that
+ * depend on the settings of a lock service are checked when the request is used, before anything is
+ * sent.
+ */
+public final class LeaseRequest {
+
+  private final String resource;
+  private final Duration ttl;
+  private final Duration maxWait;
+
+  private LeaseRequest(String resource, Duration ttl, Duration maxWait) {
+    this.resource = resource;
+    this.ttl = ttl;
+    this.maxWait = maxWait;
+  }
+
+  /**
+   * A request for one resource: one attempt, no renewal.
+   *
+   * @param resource what to lock: not blank, at most 512 bytes in UTF-8
+   * @param ttl for how long nodes shall hold the lock unless it is extended: above the drift
+   *     allowance and twice the node timeout, at most the service's {@code maxTtl}; rounded up to
+   *     milliseconds
+   * @return the request
+   */
+  public static LeaseRequest of(String resource, Duration ttl) {
+    return new LeaseRequest(
+        Objects.requireNonNull(resource, "resource"),
+        Objects.requireNonNull(ttl, "ttl"),
+        Duration.ZERO);
+  }
+
+  /**
+   * The same request, tried for longer.
+   *
+   * @param maxWait how long to go on trying; zero for one attempt, not negative; a wait longer than
+   *     292 years is as good as endless
+   * @return the changed copy
+   */
+  public LeaseRequest waitUpTo(Duration maxWait) {
+    return new LeaseRequest(resource, ttl, Objects.requireNonNull(maxWait, "maxWait"));
+  }
+
+  /** What to lock. */
+  public String resource() {
+    return resource;
+  }
+
+  /** For how long nodes shall hold the lock unless it is extended. */
+  public Duration ttl() {
+    return ttl;
+  }
+
+  /** How long to go on trying after the first attempt has failed. */
+  public Duration maxWait() {
+    return maxWait;
+  }
+
+  /** For example {@code orders/42 for PT30S, waiting up to PT5S}. */
+  @Override
+  public String toString() {
+    return resource + " for " + ttl + (maxWait.isZero() ? "" : ", waiting up to " + maxWait);
+  }
+}

@@ -1,0 +1,135 @@
+package io.redlock;
+
+import io.redlock.spi.LockNode;
+import io.redlock.spi.LockNode.Pending;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.Scheduler.Cancellable;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The release of an ended claim: the driver of a {@link ReleaseRound}. Each node that may hold a
+ * key is told until it acknowledges, or until the key has run out by itself. The result is there as
+ * soon as it is settled, at the latest after a node timeout; nobody has to wait for it.
+ */
+final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Waiting {
+
+  private static final long FIRST_REPEAT_NANOS = 10_000_000;
+  private static final int MAX_DOUBLINGS = 7;
+  private static final long MARGIN_NANOS = 1_000_000_000;
+
+  private final Claim claim;
+  private final Cluster cluster;
+  private final CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
+  private final @Nullable Pending[] pending; // guarded by this
+  private final byte[] repeats; // guarded by this
+  private ReleaseRound round; // guarded by this
+  private NodeRequest.@Nullable Release request; // guarded by this; written before the first send
+  private long giveUpNanos; // guarded by this
+  private boolean givenUp; // guarded by this
+  private @Nullable Cancellable giveUp; // guarded by this
+
+  PendingRelease(Claim claim) {
+    this.claim = claim;
+    this.cluster = claim.cluster;
+    int nodes = cluster.nodes.size();
+    this.pending = new Pending[nodes];
+    this.repeats = new byte[nodes];
+    this.round = ReleaseRound.begin(nodes, 0);
+  }
+
+  /** What is known of the release once that is settled or a node timeout has passed. */
+  CompletableFuture<ReleaseResult> result() {
+    return result;
+  }
+
+  /** Begins to tell the given nodes. */
+  void start(int targets, long token, long ttlMillis) {
+    long nowNanos = cluster.ticker.monotonicNanos();
+    int nodes = cluster.nodes.size();
+    boolean nothingToDo;
+    synchronized (this) {
+      round = ReleaseRound.begin(nodes, targets);
+      request = new NodeRequest.Release(claim.names, claim.owner, token);
+      giveUpNanos =
+          nowNanos + ttlMillis * 1_000_000 + cluster.settings.skewMicros() * 1_000 + MARGIN_NANOS;
+      nothingToDo = round.isComplete();
+    }
+    if (nothingToDo) {
+      result.complete(ReleaseResult.NOT_HELD);
+      return;
+    }
+    cluster.timeouts.add(this, nowNanos);
+    for (int node = 0; node < nodes; node++) {
+      if ((targets & 1 << node) != 0) {
+        tell(node);
+      }
+    }
+  }
+
+  private void tell(int node) {
+    NodeRequest.Release release;
+    synchronized (this) {
+      release = request;
+      if (givenUp || release == null || !round.owes(node)) {
+        return;
+      }
+    }
+    Pending sent = cluster.nodes.get(node).send(release, node, this);
+    synchronized (this) {
+      pending[node] = sent;
+    }
+  }
+
+  @Override
+  public void onReply(int node, NodeReply reply) {
+    ReleaseResult settled = null;
+    synchronized (this) {
+      round = round.answered(node, reply);
+      if (round.isSettled()) {
+        settled = round.result();
+      }
+      if (round.isComplete()) {
+        if (giveUp != null) {
+          giveUp.cancel();
+        }
+      } else if (round.owes(node) && !givenUp) {
+        long delayNanos = FIRST_REPEAT_NANOS << Math.min(repeats[node]++, MAX_DOUBLINGS);
+        cluster.scheduler.schedule(
+            () -> tell(node), delayNanos / 2 + cluster.random.nextLong(delayNanos));
+      }
+    }
+    if (settled != null) {
+      result.complete(settled);
+    }
+  }
+
+  @Override
+  public boolean isDecided() {
+    return result.isDone();
+  }
+
+  @Override
+  public void onTimeout() {
+    ReleaseResult atLast;
+    synchronized (this) {
+      round = round.timedOut();
+      atLast = round.result();
+      if (!round.isComplete()) {
+        long delayNanos = giveUpNanos - cluster.ticker.monotonicNanos();
+        giveUp = cluster.scheduler.schedule(this::giveUp, delayNanos);
+      }
+    }
+    result.complete(atLast);
+  }
+
+  private synchronized void giveUp() {
+    givenUp = true;
+    for (Pending sent : pending) {
+      if (sent != null) {
+        sent.withdraw();
+      }
+    }
+  }
+}

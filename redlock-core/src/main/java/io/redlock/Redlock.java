@@ -1,0 +1,145 @@
+package io.redlock;
+
+import io.redlock.spi.LockNode;
+import io.redlock.spi.NodeStatus;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * Locks over a quorum of independent Redis masters. A lock is had as a {@link Lease}: a right that
+ * is limited in time, carries a fencing token, and is held only while a majority of the masters
+ * holds it.
+ *
+ * <p><b>Algorithm.</b> S. Sanfilippo, <i>Distributed Locks with Redis</i> (redis.io, "The Redlock
+ * algorithm"): one key per resource on each of N masters, set only if absent, signed with a random
+ * value; held when ⌊N/2⌋+1 masters agreed and the time left, after subtracting what the round took
+ * and an allowance for clock drift, is positive. Fencing tokens follow M. Kleppmann, <i>How to do
+ * distributed locking</i> (2016), "Making the lock safe with fencing".
+ *
+ * <p><b>What is promised.</b> While the masters' clocks and the clients' pauses keep to the
+ * assumptions of Redlock, at most one lease on a resource is valid at any moment. Always, even
+ * where those are broken, tokens are unique, and a lease acquired after another was acquired has
+ * the higher token, as long as the masters keep their counters (a retention the user can set).
+ *
+ * <p><b>What is not promised.</b> A lease can end while its holder is paused or cut off: a holder
+ * that must not act late lets the resource check {@link Lease#fencingToken()}. There is no order
+ * among waiters of different processes.
+ *
+ * <p><b>Threads and memory.</b> Instances are thread-safe and meant to be shared: one per service.
+ * Actions of a thread before it releases a lease happen-before actions of a thread <i>of the same
+ * instance</i> after it acquires a later lease on the same resource. Between processes, and between
+ * instances, only what the protected resource itself orders is ordered.
+ *
+ * <p><b>Cost.</b> No thread per call, per waiter or per lease; any number of virtual threads may
+ * wait.
+ */
+public interface Redlock extends AutoCloseable {
+
+  /**
+   * Starts the configuration of a lock service over the given nodes. Users of Redis clients find a
+   * shorter way in the adapter's front door, for example {@code JedisRedlock.connect}.
+   *
+   * @param nodes independent masters, in the order in which results shall name them
+   * @return a builder; it does nothing until {@link RedlockBuilder#build()}
+   */
+  static RedlockBuilder builder(List<? extends LockNode> nodes) {
+    return new RedlockBuilder(nodes);
+  }
+
+  /**
+   * Acquires a lease, waiting for it if need be.
+   *
+   * <p>The wait ends with a lease; with {@link LockNotAcquiredException} once {@code maxWait} has
+   * passed, exceeded by no more than one node timeout; or with an interrupt. However it ends
+   * without a lease, nothing stays locked: what nodes granted meanwhile, or grant later, is
+   * released in the background.
+   *
+   * @param resource what to lock
+   * @param ttl for how long nodes shall hold the lock unless it is extended; the lease's own
+   *     validity is shorter by what acquiring took, by the drift allowance and by the loss margin
+   * @param maxWait how long to go on trying after the first attempt has failed; zero for one
+   *     attempt
+   * @return the lease, valid on return
+   * @throws LockNotAcquiredException if it could not be had; says why, node by node
+   * @throws InterruptedException if the thread was interrupted before or while it waited
+   * @throws IllegalArgumentException if an argument is out of range; lists every fault, nothing was
+   *     sent
+   * @throws IllegalStateException if this instance is or gets closed
+   */
+  default Lease acquire(String resource, Duration ttl, Duration maxWait)
+      throws InterruptedException {
+    return acquire(LeaseRequest.of(resource, ttl).waitUpTo(maxWait));
+  }
+
+  /**
+   * Acquires a lease as {@link #acquire(String, Duration, Duration)} does, on the terms of a
+   * request.
+   *
+   * @param request the terms
+   * @return the lease, valid on return
+   * @throws LockNotAcquiredException if it could not be had; says why, node by node
+   * @throws InterruptedException if the thread was interrupted before or while it waited
+   * @throws IllegalArgumentException if the request does not fit this instance's settings
+   * @throws IllegalStateException if this instance is or gets closed
+   */
+  Lease acquire(LeaseRequest request) throws InterruptedException;
+
+  /**
+   * Makes one attempt and says how it went. "No" is a result, never an exception.
+   *
+   * @param resource what to lock
+   * @param ttl for how long nodes shall hold the lock unless it is extended
+   * @return {@link AcquireResult.Acquired} with the lease, or the reason why not; after at most one
+   *     node timeout
+   * @throws InterruptedException if the thread was interrupted; nothing stays locked
+   * @throws IllegalArgumentException if an argument is out of range
+   * @throws IllegalStateException if this instance is or gets closed
+   */
+  default AcquireResult tryAcquire(String resource, Duration ttl) throws InterruptedException {
+    return tryAcquire(LeaseRequest.of(resource, ttl));
+  }
+
+  /**
+   * Tries as long as the request says and says how it went. "No" is a result, never an exception.
+   *
+   * @param request the terms; by default one attempt
+   * @return the lease, or the reason why the last attempt failed
+   * @throws InterruptedException if the thread was interrupted; nothing stays locked
+   * @throws IllegalArgumentException if the request does not fit this instance's settings
+   * @throws IllegalStateException if this instance is or gets closed
+   */
+  AcquireResult tryAcquire(LeaseRequest request) throws InterruptedException;
+
+  /**
+   * Tries as long as the request says, without a thread. Cancelling the future gives up: nothing
+   * stays locked, also when the grant arrives at the same moment or later. The future completes on
+   * the callback executor: with a result, or exceptionally with {@link IllegalStateException} when
+   * this instance is closed.
+   *
+   * <p>Whoever gets an {@link AcquireResult.Acquired} owns its lease. A future that is dropped
+   * uncancelled leaves its lease to run out.
+   *
+   * @param request the terms
+   * @return the result to come
+   * @throws IllegalArgumentException if the request does not fit this instance's settings
+   */
+  CompletableFuture<AcquireResult> acquireAsync(LeaseRequest request);
+
+  /**
+   * What each node is now, and why, in the order of the configuration. A local look; asks nobody.
+   *
+   * @return one status per node
+   */
+  List<NodeStatus> nodes();
+
+  /**
+   * Ends this instance. Calls that wait for a lease end with {@link IllegalStateException}.
+   * Releases that were begun are still sent, for a bounded time of about a node timeout. <b>Nothing
+   * that is held is released</b>: a lease held now ends as {@link LeaseEnd.Cause#CLOSED}, since
+   * nobody watches it any more, and its keys run out on the nodes by themselves. Never throws.
+   * Repeated calls do nothing.
+   */
+  @Override
+  void close();
+}

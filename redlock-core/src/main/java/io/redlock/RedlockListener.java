@@ -1,0 +1,41 @@
+package io.redlock;
+
+import io.redlock.spi.NodeStatus;
+
+/**
+ * Watches a lock service. Every method does nothing by default. Called on the callback executor, in
+ * no promised order between leases; what a method throws is logged and contained.
+ */
+public interface RedlockListener {
+
+  /**
+   * A call for a lease has ended, with or without one.
+   *
+   * @param request what was asked for
+   * @param result how it went
+   */
+  default void onAcquire(LeaseRequest request, AcquireResult result) {}
+
+  /**
+   * A lease was extended, or could not be.
+   *
+   * @param lease which
+   * @param result how it went
+   */
+  default void onExtend(Lease lease, ExtendResult result) {}
+
+  /**
+   * A lease has ended.
+   *
+   * @param lease which
+   * @param end how
+   */
+  default void onEnd(Lease lease, LeaseEnd end) {}
+
+  /**
+   * A node has become something else.
+   *
+   * @param status what it is now
+   */
+  default void onNodeState(NodeStatus status) {}
+}
