@@ -1,0 +1,101 @@
+package io.redlock.testkit;
+
+import io.redlock.spi.Scheduler;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.TreeSet;
+import java.util.function.BooleanSupplier;
+
+/**
+ * Runs tasks in virtual time, on the thread that drives it, in the order of (due time, sequence).
+ * The ticker moves only here, to the moment of the next task. Scheduling and cancelling are
+ * thread-safe; one thread at a time may drive.
+ */
+public final class FakeScheduler implements Scheduler {
+
+  private final FakeTicker ticker;
+  private final TreeSet<Task> tasks =
+      new TreeSet<>(
+          Comparator.comparingLong((Task task) -> task.dueNanos)
+              .thenComparingLong(task -> task.sequence)); // guarded by this
+  private long scheduled; // guarded by this
+  private boolean closed; // guarded by this
+
+  public FakeScheduler(FakeTicker ticker) {
+    this.ticker = ticker;
+  }
+
+  public FakeTicker ticker() {
+    return ticker;
+  }
+
+  @Override
+  public synchronized Cancellable schedule(Runnable task, long delayNanos) {
+    if (closed) {
+      return () -> {};
+    }
+    long dueNanos = ticker.monotonicNanos() + Math.max(0, delayNanos);
+    Task entry = new Task(task, dueNanos, scheduled++);
+    tasks.add(entry);
+    return () -> cancel(entry);
+  }
+
+  @Override
+  public synchronized void close() {
+    closed = true;
+    tasks.clear();
+  }
+
+  /** How many tasks wait to be run. */
+  public synchronized int pending() {
+    return tasks.size();
+  }
+
+  /** Moves time to the next task and runs it; false if there is none. */
+  public boolean runNext() {
+    return runNextBefore(Long.MAX_VALUE);
+  }
+
+  /** Lets so much time pass and runs what becomes due, what those tasks schedule included. */
+  public void runFor(Duration span) {
+    long endNanos = ticker.monotonicNanos() + span.toNanos();
+    while (runNextBefore(endNanos)) {
+      continue;
+    }
+    ticker.advanceNanos(Math.max(0, endNanos - ticker.monotonicNanos()));
+  }
+
+  /** Runs what is due now, and what those tasks schedule for now. */
+  public void runDue() {
+    runFor(Duration.ZERO);
+  }
+
+  /** Runs task after task until the condition holds; fails if it does not within so much time. */
+  public void runUntil(String expectation, Duration limit, BooleanSupplier condition) {
+    long endNanos = ticker.monotonicNanos() + limit.toNanos();
+    while (!condition.getAsBoolean()) {
+      if (!runNextBefore(endNanos)) {
+        throw new AssertionError("not within " + limit + " of virtual time: " + expectation);
+      }
+    }
+  }
+
+  private boolean runNextBefore(long endNanos) {
+    Task next;
+    synchronized (this) {
+      if (tasks.isEmpty() || tasks.first().dueNanos > endNanos) {
+        return false;
+      }
+      next = tasks.pollFirst();
+    }
+    ticker.advanceNanos(Math.max(0, next.dueNanos - ticker.monotonicNanos()));
+    next.body.run();
+    return true;
+  }
+
+  private synchronized void cancel(Task task) {
+    tasks.remove(task);
+  }
+
+  private record Task(Runnable body, long dueNanos, long sequence) {}
+}

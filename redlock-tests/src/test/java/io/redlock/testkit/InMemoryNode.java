@@ -1,0 +1,321 @@
+package io.redlock.testkit;
+
+import io.redlock.spi.LockNode;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeStatus;
+import io.redlock.spi.NodeStatus.State;
+import io.redlock.spi.Scheduler;
+import io.redlock.spi.Ticker;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Locale;
+import java.util.OptionalLong;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One client's ordered connection to an {@link InMemoryServer}. Answers come at once, on the
+ * calling thread, unless the test interferes:
+ *
+ * <ul>
+ *   <li>{@link #holdSends}: nothing is written, so that it can still be withdrawn;
+ *   <li>{@link #holdRequests}, {@link #holdReplies}, {@link #delay}: they stay on the way;
+ *   <li>{@link #cut}, {@link #down}: whatever is on the way becomes unknown; what had not been
+ *       executed is lost, or executed later with {@link #deliverStrays};
+ *   <li>{@link #duplicate}: every request is executed twice.
+ * </ul>
+ *
+ * <p>Thread-safe. Answers are handed out outside the lock.
+ */
+public final class InMemoryNode implements LockNode {
+
+  private final String name;
+  private final InMemoryServer server;
+
+  // Guarded by this, as is everything below.
+  private final Deque<Flight> unsent = new ArrayDeque<>();
+  private final Deque<Flight> requests = new ArrayDeque<>();
+  private final Deque<Flight> replies = new ArrayDeque<>();
+  private final Deque<Flight> answered = new ArrayDeque<>();
+  private final List<NodeRequest> strays = new ArrayList<>();
+
+  private @Nullable Ticker ticker;
+  private @Nullable Scheduler scheduler;
+  private State state = State.CONNECTING;
+  private String reason = "";
+  private long sinceNanos;
+  private boolean wasUp;
+
+  private boolean holdsSends;
+  private boolean holdsRequests;
+  private boolean holdsReplies;
+  private boolean duplicates;
+  private LongSupplier requestNanos = () -> 0;
+  private LongSupplier replyNanos = () -> 0;
+  private Scheduler.Cancellable wake = () -> {};
+
+  public InMemoryNode(String name, InMemoryServer server) {
+    this.name = name;
+    this.server = server;
+  }
+
+  public InMemoryServer server() {
+    return server;
+  }
+
+  @Override
+  public String name() {
+    return name;
+  }
+
+  @Override
+  public synchronized void start(Ticker ticker, Scheduler scheduler) {
+    if (this.ticker != null) {
+      throw new IllegalStateException("node " + name + " was started before");
+    }
+    this.ticker = ticker;
+    this.scheduler = scheduler;
+    enter(state == State.CONNECTING ? State.UP : state, reason);
+  }
+
+  @Override
+  public Pending send(NodeRequest request, int slot, ReplyHandler handler) {
+    Flight flight = new Flight(request, slot, handler);
+    synchronized (this) {
+      boolean waitsForConnection = state == State.DOWN && request instanceof NodeRequest.Release;
+      if (ticker != null && (state == State.UP || waitsForConnection)) {
+        unsent.add(flight);
+      } else {
+        answer(flight, notSent());
+      }
+    }
+    pump();
+    return () -> withdraw(flight);
+  }
+
+  @Override
+  public synchronized OptionalLong clockOffsetMicros() {
+    return ticker == null || !wasUp
+        ? OptionalLong.empty()
+        : OptionalLong.of(server.nowMicros() - Math.floorDiv(ticker.monotonicNanos(), 1_000L));
+  }
+
+  @Override
+  public synchronized NodeStatus status() {
+    boolean abstains = state == State.UP && server.standing() == NodeModel.Standing.ABSTAINING;
+    long agoNanos = ticker == null ? 0 : ticker.monotonicNanos() - sinceNanos;
+    return new NodeStatus(
+        name, abstains ? State.ABSTAINING : state, Duration.ofNanos(agoNanos), reason);
+  }
+
+  @Override
+  public void close() {
+    synchronized (this) {
+      if (state == State.CLOSED) {
+        return;
+      }
+      move();
+      loseConnection();
+      enter(State.CLOSED, "closed");
+      answerAll(unsent, notSent());
+    }
+    pump();
+  }
+
+  /** From now on nothing is written: it waits in the client. */
+  public synchronized void holdSends() {
+    holdsSends = true;
+  }
+
+  /** From now on requests are written but do not reach the server. */
+  public synchronized void holdRequests() {
+    holdsRequests = true;
+  }
+
+  /** From now on requests are executed but their replies do not arrive. */
+  public synchronized void holdReplies() {
+    holdsReplies = true;
+  }
+
+  /** Lets everything go that was held, in order; nothing is held any more. */
+  public void letGo() {
+    synchronized (this) {
+      holdsSends = false;
+      holdsRequests = false;
+      holdsReplies = false;
+    }
+    pump();
+  }
+
+  /** How long each request and each reply is on its way from now on; order is kept. */
+  public synchronized void delay(LongSupplier requestNanos, LongSupplier replyNanos) {
+    this.requestNanos = requestNanos;
+    this.replyNanos = replyNanos;
+  }
+
+  /** Whether each request is executed twice from now on; the second reply is lost. */
+  public synchronized void duplicate(boolean twice) {
+    duplicates = twice;
+  }
+
+  /** How many requests are on their way to the server. */
+  public synchronized int requestsOnTheWay() {
+    return requests.size();
+  }
+
+  /** How many replies are on their way to the client. */
+  public synchronized int repliesOnTheWay() {
+    return replies.size();
+  }
+
+  /** The connection breaks, and the next one is there at once. */
+  public void cut() {
+    synchronized (this) {
+      loseConnection();
+    }
+    pump();
+  }
+
+  /** The connection breaks, and there is none until {@link #up}. */
+  public void down(String why) {
+    synchronized (this) {
+      loseConnection();
+      enter(State.DOWN, why);
+      Deque<Flight> waiting = new ArrayDeque<>(unsent);
+      unsent.clear();
+      for (Flight flight : waiting) {
+        if (flight.request instanceof NodeRequest.Release) {
+          unsent.add(flight);
+        } else {
+          answer(flight, notSent());
+        }
+      }
+    }
+    pump();
+  }
+
+  /** There is a connection again; the releases that waited for it go first. */
+  public void up() {
+    synchronized (this) {
+      enter(State.UP, "");
+    }
+    pump();
+  }
+
+  /** Requests that were on the way when their connection broke are executed after all. */
+  public void deliverStrays() {
+    List<NodeRequest> late;
+    synchronized (this) {
+      late = List.copyOf(strays);
+      strays.clear();
+    }
+    late.forEach(server::execute);
+  }
+
+  private synchronized boolean withdraw(Flight flight) {
+    return unsent.remove(flight);
+  }
+
+  /** Moves everything as far as it may go and hands out what has been answered. */
+  private void pump() {
+    List<Flight> ready;
+    synchronized (this) {
+      move();
+      ready = List.copyOf(answered);
+      answered.clear();
+    }
+    ready.forEach(flight -> flight.handler.onReply(flight.slot, flight.reply));
+  }
+
+  private void move() {
+    if (state != State.UP || ticker == null) {
+      return;
+    }
+    long nowNanos = ticker.monotonicNanos();
+    while (!holdsSends && !unsent.isEmpty()) {
+      requests.add(unsent.remove().dueAt(nowNanos + requestNanos.getAsLong()));
+    }
+    while (!holdsRequests && isDue(requests, nowNanos)) {
+      Flight flight = requests.remove();
+      flight.reply = server.execute(flight.request);
+      if (duplicates) {
+        server.execute(flight.request);
+      }
+      replies.add(flight.dueAt(nowNanos + replyNanos.getAsLong()));
+    }
+    while (!holdsReplies && isDue(replies, nowNanos)) {
+      answered.add(replies.remove());
+    }
+    scheduleWake(nowNanos);
+  }
+
+  private void scheduleWake(long nowNanos) {
+    long dueNanos = Long.MAX_VALUE;
+    if (!holdsRequests && !requests.isEmpty()) {
+      dueNanos = requests.element().dueNanos;
+    }
+    if (!holdsReplies && !replies.isEmpty()) {
+      dueNanos = Math.min(dueNanos, replies.element().dueNanos);
+    }
+    wake.cancel();
+    if (dueNanos != Long.MAX_VALUE && scheduler != null) {
+      wake = scheduler.schedule(this::pump, dueNanos - nowNanos);
+    }
+  }
+
+  private void loseConnection() {
+    requests.forEach(flight -> strays.add(flight.request));
+    answerAll(requests, NodeReply.unknown("connection lost"));
+    answerAll(replies, NodeReply.unknown("connection lost"));
+  }
+
+  private void answerAll(Deque<Flight> flights, NodeReply reply) {
+    while (!flights.isEmpty()) {
+      answer(flights.remove(), reply);
+    }
+  }
+
+  private void answer(Flight flight, NodeReply reply) {
+    flight.reply = reply;
+    answered.add(flight);
+  }
+
+  private NodeReply notSent() {
+    return NodeReply.unreachable(reason.isEmpty() ? state.name().toLowerCase(Locale.ROOT) : reason);
+  }
+
+  private void enter(State next, String why) {
+    state = next;
+    reason = why;
+    wasUp |= next == State.UP;
+    sinceNanos = ticker == null ? 0 : ticker.monotonicNanos();
+  }
+
+  private static boolean isDue(Deque<Flight> flights, long nowNanos) {
+    return !flights.isEmpty() && flights.element().dueNanos - nowNanos <= 0;
+  }
+
+  /** A request, and then its reply, on the way. */
+  private static final class Flight {
+    final NodeRequest request;
+    final int slot;
+    final ReplyHandler handler;
+    NodeReply reply = NodeReply.unknown("");
+    long dueNanos;
+
+    Flight(NodeRequest request, int slot, ReplyHandler handler) {
+      this.request = request;
+      this.slot = slot;
+      this.handler = handler;
+    }
+
+    Flight dueAt(long nanos) {
+      dueNanos = nanos;
+      return this;
+    }
+  }
+}

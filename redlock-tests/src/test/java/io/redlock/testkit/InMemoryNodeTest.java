@@ -1,0 +1,179 @@
+package io.redlock.testkit;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.spi.LockNode.Pending;
+import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeRequest.Grant;
+import io.redlock.spi.NodeRequest.Release;
+import io.redlock.spi.NodeStatus.State;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What a test can do to a node in memory. */
+class InMemoryNodeTest {
+
+  private static final List<String> NAME = List.of("n");
+
+  private final FakeTicker ticker = new FakeTicker();
+  private final FakeScheduler scheduler = new FakeScheduler(ticker);
+  private final InMemoryServer server = new InMemoryServer(ticker);
+  private final InMemoryNode node = new InMemoryNode("a", server);
+  private final List<Kind> answers = new ArrayList<>();
+  private final long token = server.nowMicros();
+  private final Grant grant = new Grant(NAME, "me", token, 10_000);
+  private final Release release = new Release(NAME, "me", token);
+
+  @BeforeEach
+  void start() {
+    node.start(ticker, scheduler);
+  }
+
+  @Test
+  void heldSendCanBeTakenBack() {
+    node.holdSends();
+    Pending pending = send(grant);
+    assertTrue(pending.withdraw());
+    assertFalse(pending.withdraw());
+    node.letGo();
+    assertEquals(List.of(), answers);
+    assertEquals(Map.of(), server.locks());
+  }
+
+  @Test
+  void heldRequestIsNotYetExecuted() {
+    node.holdRequests();
+    assertFalse(send(grant).withdraw());
+    assertEquals(1, node.requestsOnTheWay());
+    assertEquals(Map.of(), server.locks());
+    node.letGo();
+    assertEquals(List.of(Kind.GRANTED), answers);
+  }
+
+  @Test
+  void heldReplyIsExecutedAndUnanswered() {
+    node.holdReplies();
+    send(grant);
+    assertEquals(1, node.repliesOnTheWay());
+    assertEquals(Map.of("n", "me"), server.locks());
+    assertEquals(List.of(), answers);
+    node.letGo();
+    assertEquals(List.of(Kind.GRANTED), answers);
+  }
+
+  @Test
+  void cutLeavesWhatWasOnTheWayUnknownAndItsRequestsCanStillArrive() {
+    node.holdRequests();
+    send(grant);
+    node.cut();
+    assertEquals(List.of(Kind.UNKNOWN), answers);
+    node.letGo();
+    assertEquals(Map.of(), server.locks());
+    node.deliverStrays();
+    assertEquals(Map.of("n", "me"), server.locks());
+  }
+
+  @Test
+  void releaseAfterTheCutOvertakesTheStrayAndBuriesIt() {
+    node.holdRequests();
+    send(grant);
+    node.cut();
+    node.letGo();
+    send(release);
+    node.deliverStrays();
+    assertEquals(List.of(Kind.UNKNOWN, Kind.NOT_HELD), answers);
+    assertEquals(Map.of(), server.locks());
+  }
+
+  @Test
+  void downNodeRefusesAllButReleasesWhichGoFirstWhenItIsBack() {
+    send(grant);
+    node.down("connection refused");
+    send(new Grant(NAME, "other", token + 1, 10_000));
+    send(release);
+    assertEquals(List.of(Kind.GRANTED, Kind.UNREACHABLE), answers);
+    assertEquals(State.DOWN, node.status().state());
+    assertEquals("connection refused", node.status().reason());
+    node.up();
+    assertEquals(List.of(Kind.GRANTED, Kind.UNREACHABLE, Kind.RELEASED), answers);
+    assertEquals(State.UP, node.status().state());
+  }
+
+  @Test
+  void closeAnswersEverything() {
+    node.holdRequests();
+    send(grant);
+    node.holdSends();
+    send(release);
+    node.close();
+    assertEquals(List.of(Kind.UNKNOWN, Kind.UNREACHABLE), answers);
+  }
+
+  @Test
+  void delayedRequestsAndRepliesKeepTheirOrder() {
+    long[] requestMillis = {30, 10};
+    int[] next = {0};
+    node.delay(() -> requestMillis[next[0]++] * 1_000_000, () -> 5_000_000);
+    send(grant);
+    send(release);
+    scheduler.runFor(Duration.ofMillis(29));
+    assertEquals(Map.of(), server.locks());
+    assertEquals(2, node.requestsOnTheWay());
+    scheduler.runFor(Duration.ofMillis(1));
+    assertEquals(2, node.repliesOnTheWay());
+    assertEquals(List.of(), answers);
+    scheduler.runFor(Duration.ofMillis(5));
+    assertEquals(List.of(Kind.GRANTED, Kind.RELEASED), answers);
+    assertEquals(0, scheduler.pending());
+  }
+
+  @Test
+  void duplicatedGrantIsGrantedOnce() {
+    node.duplicate(true);
+    send(grant);
+    send(release);
+    send(grant);
+    assertEquals(List.of(Kind.GRANTED, Kind.RELEASED, Kind.STALE), answers);
+  }
+
+  @Test
+  void twoClientsShareOneServer() {
+    InMemoryNode second = new InMemoryNode("a", server);
+    second.start(ticker, scheduler);
+    send(grant);
+    second.send(
+        new Grant(NAME, "other", token + 1, 10_000), 0, (slot, reply) -> answers.add(reply.kind()));
+    assertEquals(List.of(Kind.GRANTED, Kind.TAKEN), answers);
+  }
+
+  @Test
+  void steppedClockMovesTheOffsetAndExpires() {
+    send(grant);
+    long before = node.clockOffsetMicros().getAsLong();
+    server.stepClock(Duration.ofSeconds(11));
+    assertEquals(11_000_000, node.clockOffsetMicros().getAsLong() - before);
+    assertEquals(Map.of(), server.locks());
+    assertEquals(token, server.cell("n").fence());
+    server.loseData();
+    assertEquals(0, server.cell("n").fence());
+  }
+
+  @Test
+  void abstainingServerShowsInTheStatus() {
+    server.setStanding(NodeModel.Standing.ABSTAINING);
+    send(grant);
+    assertEquals(List.of(Kind.ABSTAIN), answers);
+    assertEquals(State.ABSTAINING, node.status().state());
+  }
+
+  private Pending send(NodeRequest request) {
+    return node.send(request, 0, (slot, reply) -> answers.add(reply.kind()));
+  }
+}

@@ -1,0 +1,635 @@
+package io.redlock.testkit;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.spi.LockNode;
+import io.redlock.spi.LockNode.Pending;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeRequest.Extend;
+import io.redlock.spi.NodeRequest.Grant;
+import io.redlock.spi.NodeRequest.Release;
+import io.redlock.spi.NodeStatus.State;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * What every node does, one rule a test. Runs against the node in memory and against a lane to a
+ * real server: skew 2 s, retention at least 10 min.
+ */
+public abstract class LockNodeContract {
+
+  private static final String A = "owner-a";
+  private static final String B = "owner-b";
+  private static final long TTL = 20_000;
+  private static final long SKEW_MICROS = 2_000_000;
+  private static final long RETENTION = 600_000;
+
+  /** Between two looks at a remaining life; generous for a busy machine. */
+  private static final long SLACK = 5_000;
+
+  private static final AtomicInteger NAMES = new AtomicInteger();
+
+  private final String name = "contract:" + NAMES.incrementAndGet();
+  private final String other = name + ":other";
+
+  private NodeUnderTest subject;
+  private LockNode node;
+  private long token;
+
+  /** A node that votes as soon as it is up, over a server where the names are new. */
+  protected abstract NodeUnderTest open();
+
+  @BeforeEach
+  final void start() {
+    subject = open();
+    node = subject.node();
+    node.start(subject.ticker(), subject.scheduler());
+    Await.until("node is up", () -> node.status().state() == State.UP);
+    token = subject.nowMicros();
+  }
+
+  @AfterEach
+  final void stop() {
+    node.close();
+    subject.close();
+  }
+
+  // Grant.
+
+  @Test
+  void freeNameIsGranted() {
+    assertEquals(NodeReply.GRANTED, grant(A, token, TTL));
+    assertEquals(Optional.of(A), subject.owner(name));
+    assertLives(TTL);
+    assertEquals(token, subject.fence(name));
+    assertTrue(subject.fenceRemainingMillis(name) > RETENTION - SLACK);
+  }
+
+  @Test
+  void heldNameIsTakenAndTheAnswerSaysForHowLong() {
+    grant(A, token, TTL);
+    assertTaken(grant(B, token + 1, TTL), TTL, token);
+    assertEquals(Optional.of(A), subject.owner(name));
+    assertEquals(token, subject.fence(name));
+  }
+
+  @Test
+  void grantRepeatedAtTheSameTokenIsGranted() {
+    grant(A, token, TTL);
+    assertEquals(NodeReply.GRANTED, grant(A, token, TTL));
+    assertEquals(token, subject.fence(name));
+  }
+
+  @Test
+  void grantRepeatedAtAHigherTokenRaisesTheCounter() {
+    grant(A, token, TTL);
+    assertEquals(NodeReply.GRANTED, grant(A, token + 1, TTL));
+    assertEquals(token + 1, subject.fence(name));
+  }
+
+  @Test
+  void grantRepeatedAtALowerTokenIsStale() {
+    grant(A, token, TTL);
+    assertEquals(NodeReply.stale(token), grant(A, token - 1, TTL));
+    assertEquals(token, subject.fence(name));
+  }
+
+  @Test
+  void grantRepeatedWithAShorterTtlNeverShortens() {
+    grant(A, token, TTL);
+    assertEquals(NodeReply.GRANTED, grant(A, token + 1, TTL / 4));
+    assertLives(TTL);
+  }
+
+  @Test
+  void grantRepeatedWithALongerTtlLengthens() {
+    grant(A, token, TTL / 4);
+    assertEquals(NodeReply.GRANTED, grant(A, token + 1, TTL));
+    assertLives(TTL);
+  }
+
+  @Test
+  void freeNameWithACounterAtTheTokenIsStale() {
+    subject.setFence(name, token, RETENTION);
+    assertEquals(NodeReply.stale(token), grant(A, token, TTL));
+    assertEquals(Optional.empty(), subject.owner(name));
+  }
+
+  @Test
+  void freeNameWithACounterAboveTheTokenIsStale() {
+    subject.setFence(name, token + 1, RETENTION);
+    assertEquals(NodeReply.stale(token + 1), grant(A, token, TTL));
+    assertEquals(Optional.empty(), subject.owner(name));
+  }
+
+  @Test
+  void countersCompareAsNumbersAndNotAsText() {
+    subject.setFence(name, 999_999_999L, RETENTION);
+    assertEquals(NodeReply.GRANTED, grant(A, token, TTL));
+    subject.setFence(other, 9_999_999_999L, RETENTION);
+    assertEquals(NodeReply.GRANTED, ask(new Grant(List.of(other), A, token, TTL)));
+    assertEquals(token, subject.fence(other));
+  }
+
+  @Test
+  void tokenTooFarAheadOfTheClockIsRefused() {
+    assertEquals(Kind.CLOCK, grant(A, token + SKEW_MICROS + 1_000_000_000L, TTL).kind());
+    assertNothingStored();
+  }
+
+  @Test
+  void tokenWithinTheSkewIsGranted() {
+    assertEquals(NodeReply.GRANTED, grant(A, token + SKEW_MICROS / 2, TTL));
+  }
+
+  @Test
+  void tokenThatNumbersCannotTellApartIsRefused() {
+    assertEquals(Kind.CLOCK, grant(A, 1L << 53, TTL).kind());
+    assertEquals(Kind.CLOCK, grant(A, Long.MAX_VALUE, TTL).kind());
+    assertNothingStored();
+  }
+
+  @Test
+  void tokenOlderThanItsTtlAndTheSkewIsRefused() {
+    assertEquals(Kind.CLOCK, grant(A, token - TTL * 1_000 - SKEW_MICROS - 1, TTL).kind());
+    assertNothingStored();
+  }
+
+  @Test
+  void tokenAlmostAsOldAsItsTtlAndTheSkewIsGranted() {
+    long slackMicros = SLACK * 1_000;
+    assertEquals(NodeReply.GRANTED, grant(A, token - TTL * 1_000 - SKEW_MICROS + slackMicros, TTL));
+  }
+
+  @Test
+  void expiredNameIsGrantedToTheNextOwner() {
+    grant(A, token, 40);
+    subject.pass(Duration.ofMillis(60));
+    assertEquals(NodeReply.GRANTED, grant(B, token + 1, TTL));
+  }
+
+  @Test
+  void counterOutlivesTheLock() {
+    grant(A, token, 40);
+    subject.pass(Duration.ofMillis(60));
+    assertEquals(NodeReply.stale(token), grant(B, token, TTL));
+  }
+
+  @Test
+  void plainKeyOfAForeignClientExcludes() {
+    subject.set(name, "foreign", TTL);
+    assertTaken(grant(A, token, TTL), TTL, 0);
+    assertEquals(0, subject.fence(name));
+  }
+
+  @Test
+  void foreignKeyWithoutExpiryIsTakenWithoutBound() {
+    subject.set(name, "foreign", -1);
+    assertEquals(NodeReply.taken(-1, 0), grant(A, token, TTL));
+  }
+
+  @Test
+  void foreignKeyOfAnotherTypeIsAMistakeOfTheConfiguration() {
+    subject.setWrongType(name);
+    assertEquals(Kind.MISCONFIGURED, grant(A, token, TTL).kind());
+    assertEquals(0, subject.fence(name));
+  }
+
+  // Grant of several names.
+
+  @Test
+  void severalFreeNamesAreGrantedTogether() {
+    assertEquals(NodeReply.GRANTED, grantBoth(A, token));
+    for (String each : both()) {
+      assertEquals(Optional.of(A), subject.owner(each));
+      assertEquals(token, subject.fence(each));
+    }
+  }
+
+  @Test
+  void ofSeveralNamesNoneIsGrantedIfOneIsTaken() {
+    ask(new Grant(List.of(other), B, token, TTL));
+    assertTaken(grantBoth(A, token + 1), TTL, token);
+    assertNothingStored();
+    assertEquals(Optional.of(B), subject.owner(other));
+    assertEquals(token, subject.fence(other));
+  }
+
+  @Test
+  void ofSeveralNamesNoneIsGrantedIfOneIsStaleAndTheLargestCounterIsTold() {
+    subject.setFence(name, token + 1, RETENTION);
+    subject.setFence(other, token + 2, RETENTION);
+    assertEquals(NodeReply.stale(token + 2), grantBoth(A, token));
+    assertEquals(NodeReply.stale(token + 2), grantBoth(A, token + 2));
+    assertEquals(Optional.empty(), subject.owner(name));
+    assertEquals(token + 1, subject.fence(name));
+    assertEquals(NodeReply.GRANTED, grantBoth(A, token + 3));
+  }
+
+  @Test
+  void ofSeveralNamesNoneIsGrantedIfOneIsOfAnotherType() {
+    subject.setWrongType(other);
+    assertEquals(Kind.MISCONFIGURED, grantBoth(A, token).kind());
+    assertNothingStored();
+  }
+
+  // Extend.
+
+  @Test
+  void extendLengthens() {
+    grant(A, token, TTL / 4);
+    assertEquals(NodeReply.EXTENDED, extend(A, token, TTL));
+    assertLives(TTL);
+    assertEquals(token, subject.fence(name));
+  }
+
+  @Test
+  void extendNeverShortens() {
+    grant(A, token, TTL);
+    assertEquals(NodeReply.EXTENDED, extend(A, token, TTL / 4));
+    assertLives(TTL);
+  }
+
+  @Test
+  void extendKeepsTheCounterAlive() {
+    grant(A, token, TTL);
+    subject.setFence(name, token, TTL);
+    assertEquals(NodeReply.EXTENDED, extend(A, token, TTL));
+    assertEquals(token, subject.fence(name));
+    assertTrue(subject.fenceRemainingMillis(name) > RETENTION - SLACK);
+  }
+
+  @Test
+  void extendOfWhatAnotherHoldsIsRefused() {
+    grant(A, token, TTL / 4);
+    assertEquals(NodeReply.NOT_HELD, extend(B, token + 1, TTL));
+    assertEquals(Optional.of(A), subject.owner(name));
+    assertEquals(token, subject.fence(name));
+    assertLives(TTL / 4);
+  }
+
+  @Test
+  void extendOfAnExpiredLeaseCreatesNoKey() {
+    grant(A, token, 40);
+    subject.pass(Duration.ofMillis(60));
+    assertEquals(NodeReply.NOT_HELD, extend(A, token, TTL));
+    assertEquals(Optional.empty(), subject.owner(name));
+  }
+
+  @Test
+  void extendJoinsWhereNobodyCameAfterTheLease() {
+    subject.setFence(name, token - 1, RETENTION);
+    assertEquals(NodeReply.JOINED, extend(A, token, TTL));
+    assertEquals(Optional.of(A), subject.owner(name));
+    assertLives(TTL);
+    assertEquals(token, subject.fence(name));
+  }
+
+  @Test
+  void extendJoinsWhereTheNameIsNew() {
+    assertEquals(NodeReply.JOINED, extend(A, token, TTL));
+    assertEquals(token, subject.fence(name));
+    assertTrue(subject.fenceRemainingMillis(name) > RETENTION - SLACK);
+  }
+
+  @Test
+  void extendDoesNotJoinWhereAContenderCameAfterTheLease() {
+    subject.setFence(name, token + 1, RETENTION);
+    assertEquals(NodeReply.NOT_HELD, extend(A, token, TTL));
+    assertEquals(Optional.empty(), subject.owner(name));
+    assertEquals(token + 1, subject.fence(name));
+  }
+
+  @Test
+  void extendThatWasLongOnTheWayDoesNotJoin() {
+    long sentMicros = subject.nowMicros() - TTL * 1_000 - SKEW_MICROS - 1;
+    assertEquals(NodeReply.NOT_HELD, ask(new Extend(List.of(name), A, token, TTL, sentMicros)));
+    assertNothingStored();
+  }
+
+  @Test
+  void extendOfALongRenewedLeaseJoins() {
+    long old = token - TTL * 1_000 - SKEW_MICROS - 60_000_000;
+    assertEquals(NodeReply.JOINED, extend(A, old, TTL));
+    assertEquals(old, subject.fence(name));
+  }
+
+  @Test
+  void extendWithATokenAheadOfTheClockDoesNotJoin() {
+    long ahead = token + SKEW_MICROS + 1_000_000_000L;
+    assertEquals(NodeReply.NOT_HELD, extend(A, ahead, TTL));
+    assertEquals(NodeReply.NOT_HELD, extend(A, 1L << 53, TTL));
+    assertNothingStored();
+  }
+
+  @Test
+  void severalNamesAreExtendedTogether() {
+    ask(new Grant(both(), A, token, TTL / 4));
+    assertEquals(NodeReply.EXTENDED, extendBoth(A, token));
+    assertLives(TTL);
+    assertTrue(subject.remainingMillis(other) > TTL - SLACK);
+  }
+
+  @Test
+  void ofSeveralNamesTheMissingOneIsJoined() {
+    grant(A, token, TTL / 4);
+    assertEquals(NodeReply.JOINED, extendBoth(A, token));
+    assertLives(TTL);
+    assertEquals(Optional.of(A), subject.owner(other));
+    assertEquals(token, subject.fence(other));
+  }
+
+  @Test
+  void ofSeveralNamesNoneIsExtendedIfAnotherHoldsOne() {
+    grant(A, token, TTL / 4);
+    ask(new Grant(List.of(other), B, token, TTL));
+    assertEquals(NodeReply.NOT_HELD, extendBoth(A, token));
+    assertLives(TTL / 4);
+    assertEquals(Optional.of(B), subject.owner(other));
+  }
+
+  // Release.
+
+  @Test
+  void releaseFreesTheName() {
+    grant(A, token, TTL);
+    assertEquals(NodeReply.RELEASED, release(A, token));
+    assertEquals(Optional.empty(), subject.owner(name));
+    assertEquals(NodeReply.GRANTED, grant(B, token + 1, TTL));
+  }
+
+  @Test
+  void releaseNeverLowersTheCounter() {
+    grant(A, token, TTL);
+    assertEquals(NodeReply.RELEASED, release(A, token - 1));
+    assertEquals(token, subject.fence(name));
+  }
+
+  @Test
+  void releaseLeavesWhatAnotherHolds() {
+    grant(A, token, TTL);
+    assertEquals(NodeReply.NOT_HELD, release(B, token - 1));
+    assertEquals(Optional.of(A), subject.owner(name));
+    assertLives(TTL);
+  }
+
+  @Test
+  void releaseRepeatedIsNotHeld() {
+    grant(A, token, TTL);
+    release(A, token);
+    assertEquals(NodeReply.NOT_HELD, release(A, token));
+    assertEquals(token, subject.fence(name));
+  }
+
+  @Test
+  void tombstoneRefusesAGrantThatComesAfterItsOwnRelease() {
+    assertEquals(NodeReply.NOT_HELD, release(A, token));
+    assertEquals(NodeReply.stale(token), grant(A, token, TTL));
+    assertEquals(Optional.empty(), subject.owner(name));
+  }
+
+  @Test
+  void tombstoneRefusesAJoinThatComesAfterItsOwnRelease() {
+    assertEquals(NodeReply.NOT_HELD, release(A, token));
+    assertEquals(NodeReply.NOT_HELD, extend(A, token, TTL));
+    assertEquals(Optional.empty(), subject.owner(name));
+  }
+
+  @Test
+  void tombstoneLivesAsLongAsACounter() {
+    release(A, token);
+    assertEquals(token, subject.fence(name));
+    assertTrue(subject.fenceRemainingMillis(name) > RETENTION - SLACK);
+  }
+
+  @Test
+  void tombstoneNeverShortensTheCountersLife() {
+    subject.setFence(name, token - 1, 2 * RETENTION);
+    release(A, token);
+    assertEquals(token, subject.fence(name));
+    assertTrue(subject.fenceRemainingMillis(name) > 2 * RETENTION - SLACK);
+  }
+
+  @Test
+  void grantNeverShortensTheCountersLife() {
+    subject.setFence(name, token - 1, 2 * RETENTION);
+    grant(A, token, TTL);
+    assertTrue(subject.fenceRemainingMillis(name) > 2 * RETENTION - SLACK);
+  }
+
+  @Test
+  void tokenAheadOfTheClockIsNotBuried() {
+    grant(A, token, TTL);
+    assertEquals(NodeReply.RELEASED, release(A, token + SKEW_MICROS + 1_000_000_000L));
+    assertEquals(token, subject.fence(name));
+    assertEquals(NodeReply.NOT_HELD, release(A, Long.MAX_VALUE));
+    assertEquals(token, subject.fence(name));
+  }
+
+  @Test
+  void severalNamesAreReleasedAndBuriedEach() {
+    grant(A, token, TTL);
+    assertEquals(NodeReply.RELEASED, ask(new Release(both(), A, token + 1)));
+    for (String each : both()) {
+      assertEquals(Optional.empty(), subject.owner(each));
+      assertEquals(token + 1, subject.fence(each));
+    }
+  }
+
+  @Test
+  void ofSeveralNamesTheReleaseLeavesThoseOfOthers() {
+    ask(new Grant(List.of(other), B, token, TTL));
+    assertEquals(NodeReply.NOT_HELD, ask(new Release(both(), A, token - 1)));
+    assertEquals(Optional.of(B), subject.owner(other));
+  }
+
+  // Order, answers, life.
+
+  @Test
+  void requestsAreExecutedInTheOrderGiven() {
+    int cycles = 200;
+    List<CompletableFuture<NodeReply>> grants = new ArrayList<>();
+    List<CompletableFuture<NodeReply>> releases = new ArrayList<>();
+    for (int i = 0; i < cycles; i++) {
+      grants.add(send(new Grant(List.of(name), "owner-" + i, token + i, TTL)));
+      releases.add(send(new Release(List.of(name), "owner-" + i, token + i)));
+    }
+    for (int i = 0; i < cycles; i++) {
+      assertEquals(NodeReply.GRANTED, Await.value("grant " + i, grants.get(i)));
+      assertEquals(NodeReply.RELEASED, Await.value("release " + i, releases.get(i)));
+    }
+  }
+
+  @Test
+  void handlerMaySendTheNextRequest() {
+    CompletableFuture<NodeReply> last = new CompletableFuture<>();
+    node.send(
+        new Grant(List.of(name), A, token, TTL),
+        0,
+        (slot, granted) ->
+            node.send(
+                new Release(List.of(name), A, token), 0, (again, reply) -> last.complete(reply)));
+    assertEquals(NodeReply.RELEASED, Await.value("the release is answered", last));
+  }
+
+  @Test
+  void slotComesBackUnchanged() {
+    CompletableFuture<Integer> slot = new CompletableFuture<>();
+    node.send(new Release(List.of(name), A, token), 7, (given, reply) -> slot.complete(given));
+    assertEquals(7, Await.value("the release is answered", slot));
+  }
+
+  @Test
+  void requestTakenBackIsNeverExecutedAndAnyOtherIsAnsweredOnce() {
+    int requests = 200;
+    AtomicInteger[] answers = new AtomicInteger[requests];
+    boolean[] withdrawn = new boolean[requests];
+    for (int i = 0; i < requests; i++) {
+      AtomicInteger count = answers[i] = new AtomicInteger();
+      Pending pending = node.send(grantNumbered(i), i, (slot, reply) -> count.incrementAndGet());
+      withdrawn[i] = i % 2 == 0 && pending.withdraw();
+    }
+    release(A, token); // answered last: what was sent has been executed before
+    for (int i = 0; i < requests; i++) {
+      assertEquals(withdrawn[i] ? 0 : 1, answers[i].get(), "answers to request " + i);
+      assertEquals(withdrawn[i], subject.owner(name + ":" + i).isEmpty(), "request " + i);
+    }
+  }
+
+  @Test
+  void requestTakenBackAfterItsAnswerIsTooLate() {
+    CompletableFuture<NodeReply> reply = new CompletableFuture<>();
+    Pending pending =
+        node.send(
+            new Grant(List.of(name), A, token, TTL), 0, (slot, answer) -> reply.complete(answer));
+    Await.value("the grant is answered", reply);
+    assertFalse(pending.withdraw());
+    assertEquals(Optional.of(A), subject.owner(name));
+  }
+
+  @Test
+  void closedNodeIsUnreachable() {
+    node.close();
+    node.close();
+    assertEquals(Kind.UNREACHABLE, grant(A, token, TTL).kind());
+    assertEquals(Kind.UNREACHABLE, release(A, token).kind());
+    assertEquals(State.CLOSED, node.status().state());
+    assertNothingStored();
+  }
+
+  @Test
+  void releaseGivenBeforeTheCloseGetsOut() {
+    grant(A, token, TTL);
+    CompletableFuture<NodeReply> reply = send(new Release(List.of(name), A, token));
+    node.close();
+    Await.value("the release is answered", reply);
+    assertEquals(Optional.empty(), subject.owner(name));
+  }
+
+  @Test
+  void everythingIsAnsweredOnceThoughTheNodeCloses() {
+    int requests = 200;
+    AtomicInteger[] answers = new AtomicInteger[requests];
+    for (int i = 0; i < requests; i++) {
+      AtomicInteger count = answers[i] = new AtomicInteger();
+      node.send(grantNumbered(i), i, (slot, reply) -> count.incrementAndGet());
+    }
+    node.close();
+    for (int i = 0; i < requests; i++) {
+      AtomicInteger count = answers[i];
+      Await.until("request " + i + " is answered", () -> count.get() > 0);
+      assertEquals(1, count.get(), "answers to request " + i);
+    }
+  }
+
+  @Test
+  void clockOffsetLeadsToTheServersClock() {
+    Await.until("the clock is known", () -> node.clockOffsetMicros().isPresent());
+    long told = node.clockOffsetMicros().getAsLong() + subject.ticker().monotonicNanos() / 1_000;
+    assertTrue(
+        Math.abs(told - subject.nowMicros()) < SLACK * 1_000,
+        () -> told + " is far from " + subject.nowMicros());
+  }
+
+  @Test
+  void statusNamesTheNode() {
+    assertEquals(node.name(), node.status().name());
+    assertEquals("", node.status().reason());
+  }
+
+  private List<String> both() {
+    return List.of(name, other);
+  }
+
+  private Grant grantNumbered(int i) {
+    return new Grant(List.of(name + ":" + i), A, token, TTL);
+  }
+
+  private NodeReply grant(String owner, long at, long ttlMillis) {
+    return ask(new Grant(List.of(name), owner, at, ttlMillis));
+  }
+
+  private NodeReply grantBoth(String owner, long at) {
+    return ask(new Grant(both(), owner, at, TTL));
+  }
+
+  private NodeReply extend(String owner, long at, long ttlMillis) {
+    return ask(new Extend(List.of(name), owner, at, ttlMillis, subject.nowMicros()));
+  }
+
+  private NodeReply extendBoth(String owner, long at) {
+    return ask(new Extend(both(), owner, at, TTL, subject.nowMicros()));
+  }
+
+  private NodeReply release(String owner, long at) {
+    return ask(new Release(List.of(name), owner, at));
+  }
+
+  private NodeReply ask(NodeRequest request) {
+    return Await.value(request + " is answered", send(request));
+  }
+
+  private CompletableFuture<NodeReply> send(NodeRequest request) {
+    CompletableFuture<NodeReply> future = new CompletableFuture<>();
+    node.send(
+        request,
+        0,
+        (slot, reply) -> {
+          if (!future.complete(reply)) {
+            throw new AssertionError("answered twice: " + request);
+          }
+        });
+    return future;
+  }
+
+  private void assertTaken(NodeReply reply, long ttlMillis, long fence) {
+    assertEquals(Kind.TAKEN, reply.kind());
+    assertEquals(fence, reply.fence());
+    assertTrue(
+        reply.remainingMillis() <= ttlMillis && reply.remainingMillis() > ttlMillis - SLACK,
+        () -> reply + " does not say that " + ttlMillis + " ms are left");
+  }
+
+  private void assertLives(long ttlMillis) {
+    long millis = subject.remainingMillis(name);
+    assertTrue(
+        millis <= ttlMillis && millis > ttlMillis - SLACK,
+        () -> "lives " + millis + " ms and not about " + ttlMillis);
+  }
+
+  private void assertNothingStored() {
+    assertEquals(Optional.empty(), subject.owner(name));
+    assertEquals(0, subject.fence(name));
+  }
+}

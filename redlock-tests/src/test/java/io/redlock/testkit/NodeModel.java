@@ -1,0 +1,309 @@
+package io.redlock.testkit;
+
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeRequest;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
+
+/**
+ * How one node answers, as a pure function: what is stored under the names asked for, the request
+ * and the node's time give an answer and what is stored afterwards. No clock, no state, no I/O: the
+ * same rules as the scripts, in a form that can be run over millions of states.
+ *
+ * <p>Expiry is Redis's: a key set at millisecond t to live p milliseconds is still there at t + p,
+ * with 0 ms to live, and gone at t + p + 1. Of the node's microseconds, expiry sees whole
+ * milliseconds.
+ *
+ * <p>Not final, so that a test can break one rule and watch it being noticed.
+ */
+public class NodeModel {
+
+  /** The first integer that a Lua number cannot tell from its neighbour. */
+  private static final long TOKEN_LIMIT = 1L << 53;
+
+  private static final String NOBODY = "";
+  private static final String NOT_A_STRING = "\0 not a string";
+
+  /** What the node may do, apart from what it stores. */
+  public enum Standing {
+    /** It grants, joins, extends and releases. */
+    VOTING,
+    /** It lost its past, or the sender knows another one: it extends and releases. */
+    ABSTAINING,
+    /** It votes, but memory is short: what would create a key fails. */
+    OUT_OF_MEMORY
+  }
+
+  /**
+   * What a node stores under one name. Times are milliseconds of the node's clock, the last at
+   * which the key is there.
+   *
+   * @param owner the lock key's value, empty if there is no key
+   * @param lockUntilMillis the lock key's end; {@link Long#MAX_VALUE} if it has none
+   * @param fence the counter, 0 if there is none
+   * @param fenceUntilMillis the counter's end
+   */
+  public record Cell(String owner, long lockUntilMillis, long fence, long fenceUntilMillis) {
+
+    /** Nothing stored. */
+    public static final Cell EMPTY = new Cell(NOBODY, 0, 0, 0);
+
+    /** The same counter under somebody's lock key. */
+    public Cell locked(String byOwner, long untilMillis) {
+      return new Cell(byOwner, untilMillis, fence, fenceUntilMillis);
+    }
+
+    /** The same counter under a key that is not a string. */
+    public Cell lockedByWrongType() {
+      return locked(NOT_A_STRING, Long.MAX_VALUE);
+    }
+
+    /** What is left of it at that time: expired keys are gone. */
+    public Cell at(long nowMillis) {
+      boolean lockGone = !owner.isEmpty() && nowMillis > lockUntilMillis;
+      boolean fenceGone = fence != 0 && nowMillis > fenceUntilMillis;
+      if (!lockGone && !fenceGone) {
+        return this;
+      }
+      return new Cell(
+          lockGone ? NOBODY : owner,
+          lockGone ? 0 : lockUntilMillis,
+          fenceGone ? 0 : fence,
+          fenceGone ? 0 : fenceUntilMillis);
+    }
+
+    /** How long the lock key lives from now; −1 if it has no end. Only while there is one. */
+    public long remainingMillis(long nowMillis) {
+      return lockUntilMillis == Long.MAX_VALUE ? -1 : lockUntilMillis - nowMillis;
+    }
+
+    /** Whether nobody holds the name. */
+    public boolean isFree() {
+      return owner.isEmpty();
+    }
+
+    private boolean isHeldBy(String somebody) {
+      return owner.equals(somebody);
+    }
+
+    private boolean isWrongType() {
+      return owner.equals(NOT_A_STRING);
+    }
+
+    private Cell released() {
+      return locked(NOBODY, 0);
+    }
+
+    private Cell fenced(long token, long untilMillis) {
+      return new Cell(owner, lockUntilMillis, token, Math.max(untilMillis, fenceUntilMillis));
+    }
+  }
+
+  /**
+   * What came of a request.
+   *
+   * @param cells what is stored under the request's names now, in their order
+   * @param reply the answer
+   */
+  public record Outcome(List<Cell> cells, NodeReply reply) {}
+
+  private final long skewMicros;
+  private final long retentionMillis;
+
+  /**
+   * The rules of a deployment.
+   *
+   * @param skewMicros how far clocks may lie apart
+   * @param retentionMillis how long a counter outlives the last use of its name
+   */
+  public NodeModel(long skewMicros, long retentionMillis) {
+    this.skewMicros = skewMicros;
+    this.retentionMillis = retentionMillis;
+  }
+
+  /**
+   * Executes one request.
+   *
+   * @param cells what is stored under the request's names, in their order
+   * @param request what to do
+   * @param standing what the node may do
+   * @param nowMicros the node's clock
+   */
+  public final Outcome execute(
+      List<Cell> cells, NodeRequest request, Standing standing, long nowMicros) {
+    long nowMillis = Math.floorDiv(nowMicros, 1_000L);
+    List<Cell> live = map(cells, cell -> cell.at(nowMillis));
+    if (request instanceof NodeRequest.Grant grant) {
+      return grant(live, grant, standing, nowMicros);
+    }
+    if (request instanceof NodeRequest.Extend extend) {
+      return extend(live, extend, standing, nowMicros);
+    }
+    return release(live, (NodeRequest.Release) request, standing, nowMicros);
+  }
+
+  protected Outcome grant(
+      List<Cell> cells, NodeRequest.Grant request, Standing standing, long nowMicros) {
+    long token = request.token();
+    if (standing == Standing.ABSTAINING) {
+      return new Outcome(cells, NodeReply.abstain(-1, ""));
+    }
+    if (isAhead(token, nowMicros) || isBehind(token, request.ttlMillis(), nowMicros)) {
+      return new Outcome(cells, NodeReply.of(Kind.CLOCK, ""));
+    }
+    if (any(cells, Cell::isWrongType)) {
+      return new Outcome(cells, NodeReply.misconfigured(""));
+    }
+    if (any(cells, cell -> isTaken(cell, request.owner()))) {
+      return new Outcome(cells, taken(cells, request.owner(), nowMicros));
+    }
+    if (!all(cells, cell -> mayLock(cell, request.owner(), token))) {
+      return new Outcome(cells, NodeReply.stale(highestFence(cells)));
+    }
+    if (standing == Standing.OUT_OF_MEMORY) {
+      return new Outcome(cells, NodeReply.of(Kind.OUT_OF_MEMORY, ""));
+    }
+    return new Outcome(
+        map(cells, cell -> lock(cell, request.owner(), token, request.ttlMillis(), nowMicros)),
+        NodeReply.GRANTED);
+  }
+
+  protected Outcome extend(
+      List<Cell> cells, NodeRequest.Extend request, Standing standing, long nowMicros) {
+    String owner = request.owner();
+    if (any(cells, Cell::isWrongType)) {
+      return new Outcome(cells, NodeReply.misconfigured(""));
+    }
+    if (all(cells, cell -> cell.isHeldBy(owner))) {
+      return new Outcome(
+          map(cells, cell -> lengthen(cell, request.ttlMillis(), nowMicros)), NodeReply.EXTENDED);
+    }
+    boolean joins =
+        standing != Standing.ABSTAINING
+            && !isAhead(request.token(), nowMicros)
+            && !isBehind(request.sentMicros(), request.ttlMillis(), nowMicros)
+            && all(cells, cell -> mayJoin(cell, owner, request.token()));
+    if (!joins) {
+      return new Outcome(cells, NodeReply.NOT_HELD);
+    }
+    if (standing == Standing.OUT_OF_MEMORY) {
+      return new Outcome(cells, NodeReply.of(Kind.OUT_OF_MEMORY, ""));
+    }
+    return new Outcome(map(cells, cell -> join(cell, request, nowMicros)), NodeReply.JOINED);
+  }
+
+  protected Outcome release(
+      List<Cell> cells, NodeRequest.Release request, Standing standing, long nowMicros) {
+    if (any(cells, Cell::isWrongType)) {
+      return new Outcome(cells, NodeReply.misconfigured(""));
+    }
+    boolean held = any(cells, cell -> cell.isHeldBy(request.owner()));
+    List<Cell> released =
+        map(cells, cell -> cell.isHeldBy(request.owner()) ? cell.released() : cell);
+    List<Cell> buried = map(released, cell -> bury(cell, request.token(), nowMicros));
+    // A server short of memory lets a script go on that has written, if only a deletion.
+    if (standing == Standing.OUT_OF_MEMORY && !held && !buried.equals(released)) {
+      return new Outcome(cells, NodeReply.of(Kind.OUT_OF_MEMORY, ""));
+    }
+    return new Outcome(buried, held ? NodeReply.RELEASED : NodeReply.NOT_HELD);
+  }
+
+  /** Whether a grant may lock the name: free below the token, or the owner's own. */
+  protected boolean mayLock(Cell cell, String owner, long token) {
+    return cell.isHeldBy(owner) ? token >= cell.fence() : token > cell.fence();
+  }
+
+  /** Whether an extend may take part in the lease under a name that somebody may hold. */
+  protected boolean mayJoin(Cell cell, String owner, long token) {
+    return cell.isHeldBy(owner) || cell.isFree() && token > cell.fence();
+  }
+
+  /** The owner's key under the name, never shorter than before, with its token. */
+  protected Cell lock(Cell cell, String owner, long token, long ttlMillis, long nowMicros) {
+    long nowMillis = Math.floorDiv(nowMicros, 1_000L);
+    long remainingMillis = cell.isFree() ? 0 : cell.remainingMillis(nowMillis);
+    return cell.locked(owner, nowMillis + Math.max(ttlMillis, remainingMillis))
+        .fenced(token, nowMillis + retentionMillis);
+  }
+
+  /** The owner's key, never shorter than before, its counter kept alive. */
+  protected Cell lengthen(Cell cell, long ttlMillis, long nowMicros) {
+    long nowMillis = Math.floorDiv(nowMicros, 1_000L);
+    long untilMillis = nowMillis + Math.max(ttlMillis, cell.remainingMillis(nowMillis));
+    Cell longer = cell.locked(cell.owner(), untilMillis);
+    return cell.fence() == 0 ? longer : longer.fenced(cell.fence(), nowMillis + retentionMillis);
+  }
+
+  /** The tombstone: the counter at the token, if that is above it and fits the node's clock. */
+  protected Cell bury(Cell cell, long token, long nowMicros) {
+    if (token <= cell.fence() || isAhead(token, nowMicros)) {
+      return cell;
+    }
+    return cell.fenced(token, Math.floorDiv(nowMicros, 1_000L) + retentionMillis);
+  }
+
+  private Cell join(Cell cell, NodeRequest.Extend request, long nowMicros) {
+    return cell.isHeldBy(request.owner())
+        ? lengthen(cell, request.ttlMillis(), nowMicros)
+        : lock(cell, request.owner(), request.token(), request.ttlMillis(), nowMicros);
+  }
+
+  private boolean isAhead(long tokenMicros, long nowMicros) {
+    return tokenMicros > nowMicros + skewMicros || tokenMicros >= TOKEN_LIMIT;
+  }
+
+  private boolean isBehind(long micros, long ttlMillis, long nowMicros) {
+    return micros < nowMicros - ttlMillis * 1_000 - skewMicros;
+  }
+
+  private static boolean isTaken(Cell cell, String owner) {
+    return !cell.isFree() && !cell.isHeldBy(owner);
+  }
+
+  private static NodeReply taken(List<Cell> cells, String owner, long nowMicros) {
+    long nowMillis = Math.floorDiv(nowMicros, 1_000L);
+    long remainingMillis = 0;
+    for (Cell cell : cells) {
+      if (isTaken(cell, owner)) {
+        long of = cell.remainingMillis(nowMillis);
+        remainingMillis = of < 0 || remainingMillis < 0 ? -1 : Math.max(remainingMillis, of);
+      }
+    }
+    return NodeReply.taken(remainingMillis, highestFence(cells));
+  }
+
+  private static long highestFence(List<Cell> cells) {
+    long highest = 0;
+    for (Cell cell : cells) {
+      highest = Math.max(highest, cell.fence());
+    }
+    return highest;
+  }
+
+  private static boolean any(List<Cell> cells, Predicate<Cell> condition) {
+    for (Cell cell : cells) {
+      if (condition.test(cell)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static boolean all(List<Cell> cells, Predicate<Cell> condition) {
+    return !any(cells, condition.negate());
+  }
+
+  private static List<Cell> map(List<Cell> cells, UnaryOperator<Cell> change) {
+    if (cells.size() == 1) {
+      return List.of(change.apply(cells.get(0)));
+    }
+    List<Cell> changed = new ArrayList<>(cells.size());
+    for (Cell cell : cells) {
+      changed.add(change.apply(cell));
+    }
+    return List.copyOf(changed);
+  }
+}
