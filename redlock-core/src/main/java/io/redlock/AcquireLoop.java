@@ -52,6 +52,16 @@ final class AcquireLoop {
     return future;
   }
 
+  /** Starts, and waits for the result; an interrupt gives up. */
+  AcquireResult await() throws InterruptedException {
+    try {
+      return Waits.await(start());
+    } catch (InterruptedException e) {
+      cancel();
+      throw e;
+    }
+  }
+
   /** Gives up; whatever was or will be granted is released. */
   void cancel() {
     stop();

@@ -162,7 +162,7 @@ final class Attempt implements Timeouts.Waiting {
 
     private HeldLease held() {
       cluster.tokens.reported(claim.names.get(0), round.token());
-      return new HeldLease(claim, request, round.token(), round.deadline());
+      return HeldLease.begin(claim, request, round);
     }
   }
 }

@@ -3,6 +3,7 @@ package io.redlock;
 import io.redlock.LeaseEnd.Cause;
 import io.redlock.spi.Scheduler.Cancellable;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -21,16 +22,38 @@ final class HeldLease implements Lease {
   private Deadline deadline; // guarded by claim
   private volatile @Nullable LeaseEnd end; // written under claim, once
   private @Nullable Cancellable lossTimer; // guarded by claim
+  private @Nullable Renewal renewal; // guarded by claim
 
-  HeldLease(Claim claim, LeaseRequest request, long token, Deadline deadline) {
+  private HeldLease(Claim claim, String resource, long token, Deadline deadline, long ttlMillis) {
     this.claim = claim;
     this.cluster = claim.cluster;
-    this.resource = request.resource();
+    this.resource = resource;
     this.token = token;
     this.deadline = deadline;
-    this.lossTime = lossTime(deadline, Settings.ceilMillis(request.ttl()));
-    cluster.liveLeases.add(this);
-    checkDeadline();
+    this.lossTime = lossTime(deadline, ttlMillis);
+  }
+
+  /** The lease that a decided round stands for, watched and, if so requested, renewed. */
+  static HeldLease begin(Claim claim, LeaseRequest request, AcquireRound round) {
+    Cluster cluster = claim.cluster;
+    long ttlMillis = round.terms().ttlMillis();
+    HeldLease lease =
+        new HeldLease(claim, request.resource(), round.token(), round.deadline(), ttlMillis);
+    cluster.liveLeases.add(lease);
+    lease.checkDeadline();
+    request
+        .renewFor()
+        .map(Settings::saturatedNanos)
+        .map(nanos -> Deadline.after(round.startNanos(), round.startWallMicros(), nanos))
+        .ifPresent(until -> lease.renew(new Renewal(lease, cluster, ttlMillis, until)));
+    return lease;
+  }
+
+  private void renew(Renewal started) {
+    synchronized (claim) {
+      renewal = started;
+    }
+    started.start();
   }
 
   private Deadline lossTime(Deadline deadline, long ttlMillis) {
@@ -80,23 +103,28 @@ final class HeldLease implements Lease {
 
   @Override
   public ExtendResult extend(Duration ttl) throws InterruptedException {
-    return Waits.await(extension(ttl));
+    return Waits.await(checkedExtension(ttl));
   }
 
   @Override
   public CompletableFuture<ExtendResult> extendAsync(Duration ttl) {
     CompletableFuture<ExtendResult> future = new CompletableFuture<>();
-    extension(ttl).thenAccept(result -> cluster.complete(future, result));
+    checkedExtension(ttl).thenAccept(result -> cluster.complete(future, result));
     return future;
   }
 
-  private CompletableFuture<ExtendResult> extension(Duration ttl) {
+  private CompletableFuture<ExtendResult> checkedExtension(Duration ttl) {
     Settings.reject("cannot extend " + this, cluster.settings.ttlProblems(ttl));
     LeaseEnd how = end;
     if (how != null && how.cause() == Cause.RELEASED) {
       throw new IllegalStateException(this + " was released and cannot be extended");
     }
-    return new Extension(this, claim, Settings.ceilMillis(ttl)).start();
+    return extension(Settings.ceilMillis(ttl));
+  }
+
+  /** Begins to extend the lease. */
+  CompletableFuture<ExtendResult> extension(long ttlMillis) {
+    return new Extension(this, claim, ttlMillis).start();
   }
 
   /** The deadline that an extension has to meet. */
@@ -135,8 +163,18 @@ final class HeldLease implements Lease {
       }
     }
     if (expired) {
-      end(new LeaseEnd(Cause.EXPIRED, "it was not extended before its deadline came near"));
+      end(expiry());
     }
+  }
+
+  private LeaseEnd expiry() {
+    Renewal renewed;
+    synchronized (claim) {
+      renewed = renewal;
+    }
+    return renewed != null && renewed.isOver()
+        ? new LeaseEnd(Cause.MAX_HOLD, "it was held for as long as its request allowed")
+        : new LeaseEnd(Cause.EXPIRED, "it was not extended before its deadline came near");
   }
 
   /** Ends the lease, unless it has ended already, and releases it wherever it may be held. */
@@ -154,6 +192,9 @@ final class HeldLease implements Lease {
         end = how;
         if (lossTimer != null) {
           lossTimer.cancel();
+        }
+        if (renewal != null) {
+          renewal.stop();
         }
       }
     }
@@ -179,9 +220,27 @@ final class HeldLease implements Lease {
     return future;
   }
 
-  private CompletableFuture<ReleaseResult> releasing() {
+  /** Releases the lease, unless it is found to be lost, wherever it may be held. */
+  CompletableFuture<ReleaseResult> releasing() {
     checkDeadline(); // after a pause the first call tells a lost lease from a released one
     return end(new LeaseEnd(Cause.RELEASED, "by its holder")).result();
+  }
+
+  /** How the lease was lost, as an exception; empty if it is held or was released. */
+  Optional<LeaseLostException> loss() {
+    LeaseEnd how = end;
+    return how == null || !how.lost()
+        ? Optional.empty()
+        : Optional.of(
+            new LeaseLostException(this + " was lost: " + how.cause() + ", " + how.detail()));
+  }
+
+  void throwIfLost() {
+    loss()
+        .ifPresent(
+            loss -> {
+              throw loss;
+            });
   }
 
   @Override

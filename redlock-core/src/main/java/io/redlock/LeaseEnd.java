@@ -16,6 +16,8 @@ public record LeaseEnd(Cause cause, String detail) {
     EXPIRED,
     /** So many nodes no longer held it that no majority could. */
     REFUSED,
+    /** It was renewed for as long as its request allowed, and then ran out. */
+    MAX_HOLD,
     /** The lock service was closed; nobody watches the lease any more. */
     CLOSED
   }

@@ -2,6 +2,8 @@ package io.redlock;
 
 import java.time.Duration;
 import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What to lock and on which terms. Immutable: each wither returns a changed copy. Ranges that
@@ -13,11 +15,14 @@ public final class LeaseRequest {
   private final String resource;
   private final Duration ttl;
   private final Duration maxWait;
+  private final @Nullable Duration maxHold;
 
-  private LeaseRequest(String resource, Duration ttl, Duration maxWait) {
+  private LeaseRequest(
+      String resource, Duration ttl, Duration maxWait, @Nullable Duration maxHold) {
     this.resource = resource;
     this.ttl = ttl;
     this.maxWait = maxWait;
+    this.maxHold = maxHold;
   }
 
   /**
@@ -33,7 +38,8 @@ public final class LeaseRequest {
     return new LeaseRequest(
         Objects.requireNonNull(resource, "resource"),
         Objects.requireNonNull(ttl, "ttl"),
-        Duration.ZERO);
+        Duration.ZERO,
+        null);
   }
 
   /**
@@ -44,7 +50,20 @@ public final class LeaseRequest {
    * @return the changed copy
    */
   public LeaseRequest waitUpTo(Duration maxWait) {
-    return new LeaseRequest(resource, ttl, Objects.requireNonNull(maxWait, "maxWait"));
+    return new LeaseRequest(resource, ttl, Objects.requireNonNull(maxWait, "maxWait"), maxHold);
+  }
+
+  /**
+   * The same request, renewed: the lease is extended in the background every third of its ttl until
+   * it ends or has been held for {@code maxHold}; after that it runs out within a ttl, as {@link
+   * LeaseEnd.Cause#MAX_HOLD}.
+   *
+   * @param maxHold the longest time to renew for, positive: a holder that hangs must not keep the
+   *     resource for ever
+   * @return the changed copy
+   */
+  public LeaseRequest renewFor(Duration maxHold) {
+    return new LeaseRequest(resource, ttl, maxWait, Objects.requireNonNull(maxHold, "maxHold"));
   }
 
   /** What to lock. */
@@ -60,6 +79,11 @@ public final class LeaseRequest {
   /** How long to go on trying after the first attempt has failed. */
   public Duration maxWait() {
     return maxWait;
+  }
+
+  /** For how long the lease is renewed; empty if it is not. */
+  public Optional<Duration> renewFor() {
+    return Optional.ofNullable(maxHold);
   }
 
   /** For example {@code orders/42 for PT30S, waiting up to PT5S}. */

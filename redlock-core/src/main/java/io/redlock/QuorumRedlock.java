@@ -6,6 +6,7 @@ import io.redlock.spi.NodeStatus;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
@@ -38,23 +39,19 @@ final class QuorumRedlock implements Redlock, AcquireLoop.WaitingLoops {
   @Override
   public AcquireResult tryAcquire(LeaseRequest request) throws InterruptedException {
     check(request);
-    if (Thread.interrupted()) {
-      throw new InterruptedException();
-    }
-    AcquireLoop loop = new AcquireLoop(cluster, request, this);
-    try {
-      return Waits.await(loop.start());
-    } catch (InterruptedException e) {
-      loop.cancel();
-      throw e;
-    }
+    Waits.checkInterrupt();
+    return call(request).await();
+  }
+
+  private AcquireLoop call(LeaseRequest request) {
+    return new AcquireLoop(cluster, request, this);
   }
 
   @Override
   public CompletableFuture<AcquireResult> acquireAsync(LeaseRequest request) {
     check(request);
     CompletableFuture<AcquireResult> future = new CompletableFuture<>();
-    AcquireLoop loop = new AcquireLoop(cluster, request, this);
+    AcquireLoop loop = call(request);
     future.whenComplete(
         (result, failure) -> {
           if (future.isCancelled()) {
@@ -75,6 +72,35 @@ final class QuorumRedlock implements Redlock, AcquireLoop.WaitingLoops {
                       }
                     }));
     return future;
+  }
+
+  @Override
+  public <T> T callLeased(LeaseRequest request, LeasedCallable<T> body) throws Exception {
+    Objects.requireNonNull(body, "body");
+    HeldLease lease = (HeldLease) acquire(request);
+    T value;
+    try {
+      value = body.call(lease);
+    } catch (Throwable e) {
+      Waits.uninterruptibly(lease.releasing());
+      lease.loss().ifPresent(e::addSuppressed);
+      throw e;
+    }
+    Waits.uninterruptibly(lease.releasing());
+    lease.throwIfLost();
+    return value;
+  }
+
+  @Override
+  public LeaseLock asLock(LeaseRequest request) {
+    check(request);
+    if (request.renewFor().isEmpty()) {
+      throw new IllegalArgumentException(
+          "a lock on "
+              + request.resource()
+              + " needs a longest time to be held: add .renewFor(maxHold) to the request");
+    }
+    return new ReentrantLease(request, this::call);
   }
 
   private void check(LeaseRequest request) {

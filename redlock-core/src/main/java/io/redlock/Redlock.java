@@ -127,6 +127,35 @@ public interface Redlock extends AutoCloseable {
   CompletableFuture<AcquireResult> acquireAsync(LeaseRequest request);
 
   /**
+   * Acquires a lease, runs the body under it, and releases it. The lease is released however the
+   * body ends, and its release is waited for at most a node timeout.
+   *
+   * @param request the terms
+   * @param body what to do; it gets the lease
+   * @param <T> what the body returns
+   * @return what the body returned, if the lease was never lost
+   * @throws LockNotAcquiredException if the lease could not be had; the body was not run
+   * @throws InterruptedException if the thread was interrupted while it waited for the lease
+   * @throws LeaseLostException if the body returned but the lease had been lost before: what the
+   *     body did may have come too late
+   * @throws Exception whatever the body threw, unchanged; that the lease was lost as well is added
+   *     to it as suppressed
+   */
+  <T> T callLeased(LeaseRequest request, LeasedCallable<T> body) throws Exception;
+
+  /**
+   * The resource as a {@link java.util.concurrent.locks.Lock}: reentrant per thread, renewed while
+   * held.
+   *
+   * @param request the terms; must say how long the lock may be held, with {@link
+   *     LeaseRequest#renewFor(Duration)}
+   * @return a lock that is not held; share one instance among the threads of a program
+   * @throws IllegalArgumentException if the request does not fit this instance's settings, or does
+   *     not say how long the lock may be held
+   */
+  LeaseLock asLock(LeaseRequest request);
+
+  /**
    * What each node is now, and why, in the order of the configuration. A local look; asks nobody.
    *
    * @return one status per node

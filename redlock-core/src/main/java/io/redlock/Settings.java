@@ -76,6 +76,13 @@ record Settings(
     if (request.maxWait().isNegative()) {
       problems.add("maxWait " + request.maxWait() + " is negative: zero means one attempt");
     }
+    request
+        .renewFor()
+        .filter(maxHold -> maxHold.isNegative() || maxHold.isZero())
+        .ifPresent(
+            maxHold ->
+                problems.add(
+                    "renewFor " + maxHold + " is not positive: give the longest time to hold"));
     return problems;
   }
 

@@ -19,4 +19,28 @@ final class Waits {
       throw new IllegalStateException(e.getCause());
     }
   }
+
+  /** Waits for the value whatever happens; an interrupt is set again afterwards. */
+  static <T> T uninterruptibly(CompletableFuture<T> future) {
+    boolean interrupted = false;
+    try {
+      while (true) {
+        try {
+          return await(future);
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  static void checkInterrupt() throws InterruptedException {
+    if (Thread.interrupted()) {
+      throw new InterruptedException();
+    }
+  }
 }
