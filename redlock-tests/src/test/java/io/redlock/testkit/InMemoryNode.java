@@ -14,6 +14,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Locale;
 import java.util.OptionalLong;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -40,11 +41,12 @@ public final class InMemoryNode implements LockNode {
   private final Deque<Flight> unsent = new ArrayDeque<>();
   private final Deque<Flight> requests = new ArrayDeque<>();
   private final Deque<Flight> replies = new ArrayDeque<>();
-  private final Deque<Flight> answered = new ArrayDeque<>();
+  private final Deque<Runnable> calls = new ArrayDeque<>();
   private final List<NodeRequest> strays = new ArrayList<>();
 
   private @Nullable Ticker ticker;
   private @Nullable Scheduler scheduler;
+  private Consumer<? super NodeStatus> onStateChange = status -> {};
   private State state = State.CONNECTING;
   private String reason = "";
   private long sinceNanos;
@@ -73,13 +75,18 @@ public final class InMemoryNode implements LockNode {
   }
 
   @Override
-  public synchronized void start(Ticker ticker, Scheduler scheduler) {
-    if (this.ticker != null) {
-      throw new IllegalStateException("node " + name + " was started before");
+  public void start(
+      Ticker ticker, Scheduler scheduler, Consumer<? super NodeStatus> onStateChange) {
+    synchronized (this) {
+      if (this.ticker != null) {
+        throw new IllegalStateException("node " + name + " was started before");
+      }
+      this.ticker = ticker;
+      this.scheduler = scheduler;
+      this.onStateChange = onStateChange;
+      enter(state == State.CONNECTING ? State.UP : state, reason);
     }
-    this.ticker = ticker;
-    this.scheduler = scheduler;
-    enter(state == State.CONNECTING ? State.UP : state, reason);
+    pump();
   }
 
   @Override
@@ -220,15 +227,15 @@ public final class InMemoryNode implements LockNode {
     return unsent.remove(flight);
   }
 
-  /** Moves everything as far as it may go and hands out what has been answered. */
+  /** Moves everything as far as it may go, then tells of it outside the lock. */
   private void pump() {
-    List<Flight> ready;
+    List<Runnable> due;
     synchronized (this) {
       move();
-      ready = List.copyOf(answered);
-      answered.clear();
+      due = List.copyOf(calls);
+      calls.clear();
     }
-    ready.forEach(flight -> flight.handler.onReply(flight.slot, flight.reply));
+    due.forEach(Runnable::run);
   }
 
   private void move() {
@@ -248,7 +255,7 @@ public final class InMemoryNode implements LockNode {
       replies.add(flight.dueAt(nowNanos + replyNanos.getAsLong()));
     }
     while (!holdsReplies && isDue(replies, nowNanos)) {
-      answered.add(replies.remove());
+      hand(replies.remove());
     }
     scheduleWake(nowNanos);
   }
@@ -281,7 +288,11 @@ public final class InMemoryNode implements LockNode {
 
   private void answer(Flight flight, NodeReply reply) {
     flight.reply = reply;
-    answered.add(flight);
+    hand(flight);
+  }
+
+  private void hand(Flight flight) {
+    calls.add(() -> flight.handler.onReply(flight.slot, flight.reply));
   }
 
   private NodeReply notSent() {
@@ -292,7 +303,11 @@ public final class InMemoryNode implements LockNode {
     state = next;
     reason = why;
     wasUp |= next == State.UP;
-    sinceNanos = ticker == null ? 0 : ticker.monotonicNanos();
+    if (ticker != null) {
+      sinceNanos = ticker.monotonicNanos();
+      NodeStatus status = status();
+      calls.add(() -> onStateChange.accept(status));
+    }
   }
 
   private static boolean isDue(Deque<Flight> flights, long nowNanos) {

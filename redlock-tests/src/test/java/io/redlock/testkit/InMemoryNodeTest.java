@@ -9,6 +9,7 @@ import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
+import io.redlock.spi.NodeStatus;
 import io.redlock.spi.NodeStatus.State;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -26,6 +27,7 @@ class InMemoryNodeTest {
   private final FakeScheduler scheduler = new FakeScheduler(ticker);
   private final InMemoryServer server = new InMemoryServer(ticker);
   private final InMemoryNode node = new InMemoryNode("a", server);
+  private final List<NodeStatus> states = new ArrayList<>();
   private final List<Kind> answers = new ArrayList<>();
   private final long token = server.nowMicros();
   private final Grant grant = new Grant(NAME, "me", token, 10_000);
@@ -33,7 +35,7 @@ class InMemoryNodeTest {
 
   @BeforeEach
   void start() {
-    node.start(ticker, scheduler);
+    node.start(ticker, scheduler, states::add);
   }
 
   @Test
@@ -103,7 +105,8 @@ class InMemoryNodeTest {
     assertEquals("connection refused", node.status().reason());
     node.up();
     assertEquals(List.of(Kind.GRANTED, Kind.UNREACHABLE, Kind.RELEASED), answers);
-    assertEquals(State.UP, node.status().state());
+    assertEquals(
+        List.of(State.UP, State.DOWN, State.UP), states.stream().map(NodeStatus::state).toList());
   }
 
   @Test
@@ -146,7 +149,7 @@ class InMemoryNodeTest {
   @Test
   void twoClientsShareOneServer() {
     InMemoryNode second = new InMemoryNode("a", server);
-    second.start(ticker, scheduler);
+    second.start(ticker, scheduler, states::add);
     send(grant);
     second.send(
         new Grant(NAME, "other", token + 1, 10_000), 0, (slot, reply) -> answers.add(reply.kind()));

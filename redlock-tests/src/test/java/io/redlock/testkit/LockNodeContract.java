@@ -12,12 +12,15 @@ import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
+import io.redlock.spi.NodeStatus;
 import io.redlock.spi.NodeStatus.State;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -46,6 +49,7 @@ public abstract class LockNodeContract {
   private NodeUnderTest subject;
   private LockNode node;
   private long token;
+  private final Queue<NodeStatus> states = new ConcurrentLinkedQueue<>();
 
   /** A node that votes as soon as it is up, over a server where the names are new. */
   protected abstract NodeUnderTest open();
@@ -54,7 +58,7 @@ public abstract class LockNodeContract {
   final void start() {
     subject = open();
     node = subject.node();
-    node.start(subject.ticker(), subject.scheduler());
+    node.start(subject.ticker(), subject.scheduler(), states::add);
     Await.until("node is up", () -> node.status().state() == State.UP);
     token = subject.nowMicros();
   }
@@ -438,9 +442,19 @@ public abstract class LockNodeContract {
   }
 
   @Test
-  void severalNamesAreReleasedAndBuriedEach() {
+  void severalNamesAreReleasedTogether() {
+    grantBoth(A, token);
+    assertEquals(NodeReply.RELEASED, ask(new Release(both(), A, token)));
+    for (String each : both()) {
+      assertEquals(Optional.empty(), subject.owner(each));
+      assertEquals(token, subject.fence(each));
+    }
+  }
+
+  @Test
+  void ofSeveralNamesThoseHeldAreReleasedAndAllAreBuried() {
     grant(A, token, TTL);
-    assertEquals(NodeReply.RELEASED, ask(new Release(both(), A, token + 1)));
+    assertEquals(NodeReply.NOT_HELD, ask(new Release(both(), A, token + 1)));
     for (String each : both()) {
       assertEquals(Optional.empty(), subject.owner(each));
       assertEquals(token + 1, subject.fence(each));
@@ -560,6 +574,19 @@ public abstract class LockNodeContract {
     assertTrue(
         Math.abs(told - subject.nowMicros()) < SLACK * 1_000,
         () -> told + " is far from " + subject.nowMicros());
+  }
+
+  @Test
+  void changesOfStateAreTold() {
+    node.close();
+    Await.until("the end is told", () -> states().contains(State.CLOSED));
+    List<State> told = states();
+    assertEquals(State.UP, told.get(told.size() - 2));
+    assertEquals(State.CLOSED, told.get(told.size() - 1));
+  }
+
+  private List<State> states() {
+    return states.stream().map(NodeStatus::state).toList();
   }
 
   @Test

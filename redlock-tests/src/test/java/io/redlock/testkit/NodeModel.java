@@ -173,26 +173,26 @@ public class NodeModel {
 
   protected Outcome extend(
       List<Cell> cells, NodeRequest.Extend request, Standing standing, long nowMicros) {
-    String owner = request.owner();
-    if (any(cells, Cell::isWrongType)) {
-      return new Outcome(cells, NodeReply.misconfigured(""));
+    boolean joins = false;
+    for (Cell cell : cells) {
+      if (cell.isWrongType()) {
+        return new Outcome(cells, NodeReply.misconfigured(""));
+      }
+      if (!cell.isHeldBy(request.owner())) {
+        if (!mayJoin(cell, request.token())) {
+          return new Outcome(cells, NodeReply.NOT_HELD);
+        }
+        joins = true;
+      }
     }
-    if (all(cells, cell -> cell.isHeldBy(owner))) {
-      return new Outcome(
-          map(cells, cell -> lengthen(cell, request.ttlMillis(), nowMicros)), NodeReply.EXTENDED);
-    }
-    boolean joins =
-        standing != Standing.ABSTAINING
-            && !isAhead(request.token(), nowMicros)
-            && !isBehind(request.sentMicros(), request.ttlMillis(), nowMicros)
-            && all(cells, cell -> mayJoin(cell, owner, request.token()));
-    if (!joins) {
+    if (joins && (standing == Standing.ABSTAINING || !fitsTheClock(request, nowMicros))) {
       return new Outcome(cells, NodeReply.NOT_HELD);
     }
-    if (standing == Standing.OUT_OF_MEMORY) {
+    List<Cell> extended = map(cells, cell -> extend(cell, request, nowMicros));
+    if (standing == Standing.OUT_OF_MEMORY && createsFirst(cells, extended)) {
       return new Outcome(cells, NodeReply.of(Kind.OUT_OF_MEMORY, ""));
     }
-    return new Outcome(map(cells, cell -> join(cell, request, nowMicros)), NodeReply.JOINED);
+    return new Outcome(extended, joins ? NodeReply.JOINED : NodeReply.EXTENDED);
   }
 
   protected Outcome release(
@@ -200,14 +200,13 @@ public class NodeModel {
     if (any(cells, Cell::isWrongType)) {
       return new Outcome(cells, NodeReply.misconfigured(""));
     }
-    boolean held = any(cells, cell -> cell.isHeldBy(request.owner()));
-    List<Cell> released =
-        map(cells, cell -> cell.isHeldBy(request.owner()) ? cell.released() : cell);
-    List<Cell> buried = map(released, cell -> bury(cell, request.token(), nowMicros));
-    // A server short of memory lets a script go on that has written, if only a deletion.
-    if (standing == Standing.OUT_OF_MEMORY && !held && !buried.equals(released)) {
+    String owner = request.owner();
+    List<Cell> deleted = map(cells, cell -> cell.isHeldBy(owner) ? cell.released() : cell);
+    List<Cell> buried = map(deleted, cell -> bury(cell, request.token(), nowMicros));
+    if (standing == Standing.OUT_OF_MEMORY && deleted.equals(cells) && !buried.equals(cells)) {
       return new Outcome(cells, NodeReply.of(Kind.OUT_OF_MEMORY, ""));
     }
+    boolean held = all(cells, cell -> cell.isHeldBy(owner));
     return new Outcome(buried, held ? NodeReply.RELEASED : NodeReply.NOT_HELD);
   }
 
@@ -216,9 +215,9 @@ public class NodeModel {
     return cell.isHeldBy(owner) ? token >= cell.fence() : token > cell.fence();
   }
 
-  /** Whether an extend may take part in the lease under a name that somebody may hold. */
-  protected boolean mayJoin(Cell cell, String owner, long token) {
-    return cell.isHeldBy(owner) || cell.isFree() && token > cell.fence();
+  /** Whether an extend may lock a name that its owner does not hold: free below the token. */
+  protected boolean mayJoin(Cell cell, long token) {
+    return cell.isFree() && token > cell.fence();
   }
 
   /** The owner's key under the name, never shorter than before, with its token. */
@@ -245,10 +244,27 @@ public class NodeModel {
     return cell.fenced(token, Math.floorDiv(nowMicros, 1_000L) + retentionMillis);
   }
 
-  private Cell join(Cell cell, NodeRequest.Extend request, long nowMicros) {
+  private Cell extend(Cell cell, NodeRequest.Extend request, long nowMicros) {
     return cell.isHeldBy(request.owner())
         ? lengthen(cell, request.ttlMillis(), nowMicros)
         : lock(cell, request.owner(), request.token(), request.ttlMillis(), nowMicros);
+  }
+
+  /** Whether an extend that joins is neither from the future nor a straggler. */
+  private boolean fitsTheClock(NodeRequest.Extend request, long nowMicros) {
+    return !isAhead(request.token(), nowMicros)
+        && !isAhead(request.sentMicros(), nowMicros)
+        && !isBehind(request.sentMicros(), request.ttlMillis(), nowMicros);
+  }
+
+  /** A server short of memory lets a script go on that has written: the first write decides. */
+  private static boolean createsFirst(List<Cell> before, List<Cell> after) {
+    for (int i = 0; i < before.size(); i++) {
+      if (!before.get(i).equals(after.get(i))) {
+        return before.get(i).isFree();
+      }
+    }
+    return false;
   }
 
   private boolean isAhead(long tokenMicros, long nowMicros) {
