@@ -1,0 +1,29 @@
+package io.redlock.jedis;
+
+import java.nio.charset.StandardCharsets;
+import redis.clients.jedis.args.Rawable;
+
+/** One argument of a command, encoded once and shared by every lane that sends it. */
+final class Argument implements Rawable {
+
+  static final Argument EMPTY = of("");
+
+  private final byte[] raw;
+
+  private Argument(byte[] raw) {
+    this.raw = raw;
+  }
+
+  static Argument of(String text) {
+    return new Argument(text.getBytes(StandardCharsets.UTF_8));
+  }
+
+  static Argument of(long number) {
+    return of(Long.toString(number));
+  }
+
+  @Override
+  public byte[] getRaw() {
+    return raw;
+  }
+}

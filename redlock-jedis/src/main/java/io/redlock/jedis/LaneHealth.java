@@ -1,0 +1,150 @@
+package io.redlock.jedis;
+
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeStatus;
+import io.redlock.spi.NodeStatus.State;
+import io.redlock.spi.Ticker;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What a node is now, since when and why, and what a request that cannot be sent is told. Every
+ * change of the state is logged once. Thread-safe.
+ */
+final class LaneHealth {
+
+  private static final Logger LOG = LoggerFactory.getLogger("io.redlock.jedis.NodeLane");
+
+  /**
+   * @param refusal what everything but a release is told; null if requests are accepted
+   */
+  private record Condition(
+      State state, long sinceNanos, String reason, @Nullable NodeReply refusal) {}
+
+  private final String node;
+  private final Ticker ticker;
+  private final Consumer<? super NodeStatus> onStateChange;
+  private final AtomicReference<Condition> now;
+
+  LaneHealth(String node, Ticker ticker, Consumer<? super NodeStatus> onStateChange) {
+    this.onStateChange = onStateChange;
+    this.node = node;
+    this.ticker = ticker;
+    this.now =
+        new AtomicReference<>(new Condition(State.CONNECTING, ticker.monotonicNanos(), "", null));
+  }
+
+  /** What everything but a release is told at once; null while requests are accepted. */
+  @Nullable NodeReply refusal() {
+    return now.get().refusal;
+  }
+
+  State state() {
+    return now.get().state;
+  }
+
+  NodeStatus status() {
+    Condition condition = now.get();
+    Duration ago = Duration.ofNanos(ticker.monotonicNanos() - condition.sinceNanos);
+    return new NodeStatus(node, condition.state, ago, condition.reason);
+  }
+
+  /** The node answered. */
+  void up() {
+    become(State.UP, "", null);
+  }
+
+  /** The node answered: if it was thought silent, it is not. */
+  void answered() {
+    if (now.get().state == State.SILENT) {
+      up();
+    }
+  }
+
+  /** The node answered a request; one that it executed shows that nothing hinders it any more. */
+  void answered(NodeReply reply) {
+    if (now.get().state != State.UP) {
+      switch (reply.kind()) {
+        case MISCONFIGURED -> misconfigured(reply.detail());
+        case GRANTED, EXTENDED, JOINED, RELEASED -> up();
+        default -> answered();
+      }
+    }
+  }
+
+  /**
+   * The node is connected and has not answered for too long. Only a node that is up falls silent.
+   */
+  boolean silent(NodeReply refusal) {
+    State state = now.get().state;
+    return (state == State.UP || state == State.MISCONFIGURED)
+        && become(State.SILENT, refusal.detail(), refusal);
+  }
+
+  /** The connection is gone; requests wait for the next one, which is being made now. */
+  void lost(String reason) {
+    become(State.DOWN, reason, null);
+  }
+
+  /** There is no connection and, for a while, none to wait for. */
+  void down(NodeReply refusal) {
+    State state = refusal.kind() == NodeReply.Kind.MISCONFIGURED ? State.MISCONFIGURED : State.DOWN;
+    become(state, refusal.detail(), refusal);
+  }
+
+  /** Tells callers to stop waiting for a connection, if they do; what they are told, or null. */
+  @Nullable NodeReply connectingTooLong() {
+    Condition before = now.get();
+    boolean waiting = before.state == State.CONNECTING || before.state == State.DOWN;
+    if (!waiting || before.refusal != null) {
+      return null;
+    }
+    NodeReply refusal =
+        NodeReply.unreachable(before.reason.isEmpty() ? "not yet connected" : before.reason);
+    Condition after = new Condition(before.state, before.sinceNanos, before.reason, refusal);
+    return now.compareAndSet(before, after) ? refusal : null;
+  }
+
+  /** The node answers, but will not serve before a person has mended it; it goes on being asked. */
+  void misconfigured(String reason) {
+    become(State.MISCONFIGURED, reason, null);
+  }
+
+  /** Nothing changes any more. */
+  void closed() {
+    become(State.CLOSED, "", NodeReply.unreachable("closed"));
+  }
+
+  /** True if that changed the state. */
+  private boolean become(State state, String reason, @Nullable NodeReply refusal) {
+    while (true) {
+      Condition before = now.get();
+      if (before.state == State.CLOSED) {
+        return false;
+      }
+      boolean changed = before.state != state;
+      long since = changed ? ticker.monotonicNanos() : before.sinceNanos;
+      if (now.compareAndSet(before, new Condition(state, since, reason, refusal))) {
+        if (changed) {
+          log(before.state, state, reason);
+          onStateChange.accept(new NodeStatus(node, state, Duration.ZERO, reason));
+        }
+        return changed;
+      }
+    }
+  }
+
+  private void log(State before, State state, String reason) {
+    if (state == State.CLOSED || (before == State.CONNECTING && state == State.UP)) {
+      LOG.debug("node {} is {}", node, state);
+    } else if (state == State.UP) {
+      LOG.warn("node {} is UP again, was {}", node, before);
+    } else {
+      LOG.warn("node {} is {}: {}", node, state, reason);
+    }
+  }
+}

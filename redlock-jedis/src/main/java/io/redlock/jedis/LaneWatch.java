@@ -1,0 +1,124 @@
+package io.redlock.jedis;
+
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.Scheduler;
+import io.redlock.spi.Ticker;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Looks after a lane from outside, because its worker may be blocked in a read: declares the node
+ * silent, writes what waits behind a slow reply, and pings. Runs on the scheduler; looks often only
+ * while something is unanswered.
+ */
+final class LaneWatch {
+
+  private final NodeLane lane;
+  private final LaneHealth health;
+  private final LaneSettings settings;
+  private final Ticker ticker;
+  private final Scheduler scheduler;
+  private final NodeReply silence;
+  private final AtomicBoolean looking = new AtomicBoolean();
+  private final AtomicLong pings = new AtomicLong();
+  private volatile boolean closed;
+
+  /** When the next look is due. Handed from look to look by the scheduler. */
+  private volatile long dueNanos;
+
+  /** Silence counts from here at the earliest. Handed on like {@link #dueNanos}. */
+  private volatile long awakeSinceNanos;
+
+  LaneWatch(
+      NodeLane lane, LaneHealth health, LaneSettings settings, Ticker ticker, Scheduler scheduler) {
+    this.lane = lane;
+    this.health = health;
+    this.settings = settings;
+    this.ticker = ticker;
+    this.scheduler = scheduler;
+    this.silence =
+        NodeReply.unreachable(
+            "silent for more than "
+                + Duration.ofNanos(settings.nodeTimeoutNanos()).toMillis()
+                + "ms");
+    this.awakeSinceNanos = ticker.monotonicNanos();
+  }
+
+  void start() {
+    connecting();
+    scheduler.schedule(this::ping, settings.pingNanos());
+  }
+
+  void close() {
+    closed = true;
+  }
+
+  /** A connection is being made: callers wait for it no longer than for a reply. */
+  void connecting() {
+    scheduler.schedule(
+        () -> {
+          NodeReply refusal = health.connectingTooLong();
+          if (refusal != null) {
+            lane.refuseQueued(refusal);
+          }
+        },
+        settings.nodeTimeoutNanos());
+  }
+
+  /** Something is due: look until it has come. Any thread. */
+  void look() {
+    if (!looking.get() && looking.compareAndSet(false, true)) {
+      again();
+    }
+  }
+
+  private void again() {
+    dueNanos = ticker.monotonicNanos() + settings.watchNanos();
+    scheduler.schedule(this::lookNow, settings.watchNanos());
+  }
+
+  private void lookNow() {
+    LaneConnection connection = lane.connection();
+    if (closed || connection == null || isIdle(connection)) {
+      looking.set(false);
+      if (!closed && connection != null && !isIdle(connection)) {
+        look(); // it became busy in between
+      }
+      return;
+    }
+    long nowNanos = ticker.monotonicNanos();
+    if (nowNanos - dueNanos > settings.watchNanos()) {
+      // This process was held up itself: what has arrived meanwhile is read first.
+      awakeSinceNanos = nowNanos;
+    }
+    long sinceNanos = connection.silentSinceNanos(nowNanos);
+    long silentNanos = nowNanos - sinceNanos;
+    long judgedNanos = Math.min(silentNanos, nowNanos - awakeSinceNanos);
+    if (judgedNanos > settings.nodeTimeoutNanos() && health.silent(silence)) {
+      lane.refuseQueued(silence);
+    }
+    if (lane.hasQueued() && silentNanos > LaneSettings.PATIENCE_NANOS) {
+      lane.write(connection, LaneSettings.MAX_UNANSWERED_BYTES_OF_OTHERS);
+    }
+    again();
+  }
+
+  private boolean isIdle(LaneConnection connection) {
+    return connection.unanswered() == 0 && !lane.hasQueued();
+  }
+
+  /** Once a second, while the node answers: is it there, and what is its time? */
+  private void ping() {
+    if (closed) {
+      return;
+    }
+    if (lane.connection() != null && health.refusal() == null) {
+      long nowNanos = ticker.monotonicNanos();
+      Invocation audit = NodeAudit.invocation(pings.incrementAndGet());
+      lane.ping(new Call(audit, 0, null, nowNanos), nowNanos);
+      look();
+    }
+    scheduler.schedule(this::ping, settings.pingNanos());
+  }
+}

@@ -1,0 +1,311 @@
+package io.redlock.jedis;
+
+import io.redlock.spi.LockNode;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeStatus;
+import io.redlock.spi.Scheduler;
+import io.redlock.spi.Ticker;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.exceptions.JedisException;
+import redis.clients.jedis.util.Pool;
+
+/**
+ * The one way to a master: a queue, one connection, and a worker that reads the replies.
+ *
+ * <p>Everything goes out in the order in which it was queued, over one connection, and the replies
+ * come back in that order. Whoever finds the lane idle writes his request himself; while replies
+ * are due, requests collect, and the worker writes them as one batch once it has read what it
+ * waited for. So a lone caller pays for no change of threads, and many callers share system calls.
+ * A worker that waits for a slow reply holds up nobody: then callers, and the {@link LaneWatch},
+ * write past it. A release therefore reaches a slow node without waiting for the reply to an
+ * earlier grant.
+ *
+ * <p>A slow reply costs no connection: callers have stopped waiting for it, and it is still read. A
+ * connection is abandoned when it breaks, when nothing has come for a lane timeout, or when a reply
+ * does not match the request it should answer. Then everything unanswered is unknown, what was
+ * never sent is told so, and releases wait for the next connection, which carries the audit first
+ * and them second.
+ */
+final class NodeLane implements LockNode {
+
+  /** With more unanswered calls than this, requests collect for the worker to write. */
+  private static final int BUSY = Integer.getInteger("redlock.busy", 1);
+
+  /** With no more unanswered calls than this, the worker writes the next batch. */
+  static final int BATCH = Integer.getInteger("redlock.batch", 0);
+
+  private final String name;
+  private final Pool<Connection> pool;
+  private final RequestEncoder encoder;
+  private final LaneSettings settings;
+  private final NodeClock clock = new NodeClock();
+  private final Queue<Call> queue = new ConcurrentLinkedQueue<>();
+  private final AtomicInteger queued = new AtomicInteger();
+
+  /** Set by {@link #start}. */
+  private volatile @Nullable Parts parts;
+
+  /** The connection that is written to; null while there is none. Set by the worker. */
+  private volatile @Nullable LaneConnection connection;
+
+  private volatile boolean closed;
+
+  /** What works between start and close. */
+  private record Parts(Ticker ticker, LaneHealth health, LaneWorker worker, LaneWatch watch) {}
+
+  /**
+   * @param pool where connections come from; closed with the lane
+   */
+  NodeLane(String name, Pool<Connection> pool, RequestEncoder encoder, LaneSettings settings) {
+    this.name = name;
+    this.pool = pool;
+    this.encoder = encoder;
+    this.settings = settings;
+  }
+
+  @Override
+  public String name() {
+    return name;
+  }
+
+  @Override
+  public void start(
+      Ticker ticker, Scheduler scheduler, Consumer<? super NodeStatus> onStateChange) {
+    LaneHealth health = new LaneHealth(name, ticker, onStateChange);
+    LaneWatch watch = new LaneWatch(this, health, settings, ticker, scheduler);
+    LaneWorker worker = new LaneWorker(this, pool, health, clock, watch, settings, ticker);
+    parts = new Parts(ticker, health, worker, watch);
+    worker.start();
+    watch.start();
+  }
+
+  @Override
+  public Pending send(NodeRequest request, int slot, ReplyHandler handler) {
+    Parts running = parts;
+    boolean release = request instanceof NodeRequest.Release;
+    if (running == null || closed) {
+      return refuse(NodeReply.unreachable(closed ? "closed" : "not started"), slot, handler);
+    }
+    NodeReply refusal = running.health.refusal();
+    if (refusal != null && !release) {
+      return refuse(refusal, slot, handler);
+    }
+    if (queued.get() >= LaneSettings.MAX_QUEUED && !release) {
+      String busy = "lane busy: " + LaneSettings.MAX_QUEUED + " requests are waiting to be sent";
+      return refuse(NodeReply.unreachable(busy), slot, handler);
+    }
+    long nowNanos = running.ticker.monotonicNanos();
+    Call call = new Call(encoder.encode(request), slot, handler, nowNanos);
+    enqueue(call);
+    writeUnlessBusy(nowNanos);
+    running.watch.look();
+    // The lane may have gone down, or been closed, between the first look and the queue.
+    NodeReply late = running.health.refusal();
+    if (late != null && (!release || closed)) {
+      call.answerUnsent(late);
+    }
+    return call;
+  }
+
+  private static Pending refuse(NodeReply reply, int slot, ReplyHandler handler) {
+    handler.onReply(slot, reply);
+    return Call.NOT_PENDING;
+  }
+
+  /** Asks the node what it is; the answer is the worker's. */
+  void ping(Call ping, long nowNanos) {
+    enqueue(ping);
+    writeUnlessBusy(nowNanos);
+  }
+
+  private void enqueue(Call call) {
+    queued.incrementAndGet();
+    queue.add(call);
+  }
+
+  private @Nullable Call dequeue() {
+    Call call = queue.poll();
+    if (call != null) {
+      queued.decrementAndGet();
+    }
+    return call;
+  }
+
+  boolean hasQueued() {
+    return !queue.isEmpty();
+  }
+
+  /** The connection in use; null while there is none. */
+  @Nullable LaneConnection connection() {
+    return connection;
+  }
+
+  private void writeUnlessBusy(long nowNanos) {
+    LaneConnection current = connection;
+    if (current != null
+        && (current.unanswered() <= BUSY
+            || nowNanos - current.silentSinceNanos(nowNanos) > LaneSettings.PATIENCE_NANOS)) {
+      write(current, LaneSettings.MAX_UNANSWERED_BYTES_OF_OTHERS);
+    }
+  }
+
+  /**
+   * Writes what is queued, unless somebody else is doing so.
+   *
+   * @param maxUnansweredBytes when to stop, because the socket may take no more
+   */
+  void write(LaneConnection target, long maxUnansweredBytes) {
+    do {
+      if (!target.writeLock.tryLock()) {
+        return; // whoever has it looks at the queue again below
+      }
+      try {
+        if (!target.isWritable()) {
+          return;
+        }
+        writeQueued(target, maxUnansweredBytes);
+      } catch (JedisException e) {
+        target.stopWriting();
+        return;
+      } finally {
+        target.writeLock.unlock();
+      }
+    } while (!queue.isEmpty() && target.unanswered() <= BUSY);
+  }
+
+  private void writeQueued(LaneConnection target, long maxUnansweredBytes) {
+    long nowNanos = ticker().monotonicNanos();
+    while (target.unansweredBytes() < maxUnansweredBytes) {
+      Call call = dequeue();
+      if (call == null) {
+        break;
+      }
+      if (call.beginSending()) {
+        target.write(call, nowNanos);
+      }
+    }
+    target.flush();
+  }
+
+  private Ticker ticker() {
+    Parts running = parts;
+    if (running == null) {
+      throw new IllegalStateException("not started");
+    }
+    return running.ticker;
+  }
+
+  /** Makes a connection the one that is written to, pending releases first. */
+  void use(LaneConnection fresh) {
+    fresh.writeLock.lock();
+    try {
+      List<Call> others = new ArrayList<>();
+      long nowNanos = ticker().monotonicNanos();
+      for (Call call = dequeue(); call != null; call = dequeue()) {
+        if (!call.isRelease()) {
+          others.add(call);
+        } else if (call.beginSending()) {
+          fresh.write(call, nowNanos);
+        }
+      }
+      for (Call call : others) {
+        if (call.beginSending()) {
+          fresh.write(call, nowNanos);
+        }
+      }
+      fresh.flush();
+      connection = fresh;
+    } catch (JedisException e) {
+      fresh.stopWriting(); // the first read will say why
+    } finally {
+      fresh.writeLock.unlock();
+    }
+  }
+
+  /** Nothing is written to the connection any more. */
+  void disuse(LaneConnection old) {
+    connection = null;
+    old.stopWriting();
+  }
+
+  /** Answers what is queued, all but the releases that can still be of use. */
+  void refuseQueued(NodeReply refusal) {
+    long nowNanos = ticker().monotonicNanos();
+    queue.removeIf(
+        call -> {
+          boolean keep =
+              !closed
+                  && call.isRelease()
+                  && call.isQueued()
+                  && nowNanos - call.sinceNanos < settings.releaseLifeNanos();
+          if (!keep) {
+            queued.decrementAndGet();
+            call.answerUnsent(refusal);
+          }
+          return !keep;
+        });
+  }
+
+  @Override
+  public OptionalLong clockOffsetMicros() {
+    return clock.offsetMicros();
+  }
+
+  @Override
+  public NodeStatus status() {
+    Parts running = parts;
+    return running == null
+        ? new NodeStatus(name, NodeStatus.State.CONNECTING, Duration.ZERO, "not started")
+        : running.health.status();
+  }
+
+  /** True once the first attempt to connect has succeeded or failed. Never interrupted. */
+  boolean awaitFirstAttempt(long nanos) throws InterruptedException {
+    Parts running = parts;
+    return running != null && running.worker.awaitFirstAttempt(nanos);
+  }
+
+  @Override
+  public void close() {
+    Parts running;
+    synchronized (this) {
+      if (closed) {
+        return;
+      }
+      closed = true;
+      running = parts;
+    }
+    if (running == null) {
+      pool.close();
+      return;
+    }
+    running.watch.close();
+    enqueue(running.worker.farewell());
+    LaneConnection current = connection;
+    if (current != null) {
+      write(current, LaneSettings.MAX_UNANSWERED_BYTES_OF_OTHERS);
+    }
+    boolean ended = running.worker.awaitEnd(settings.nodeTimeoutNanos());
+    running.health.closed();
+    refuseQueued(NodeReply.unreachable("closed"));
+    if (!ended) {
+      LaneConnection stuck = connection;
+      if (stuck != null) {
+        Thread closer = new Thread(stuck::disconnect, "redlock-closer-" + name);
+        closer.setDaemon(true);
+        closer.start();
+        stuck.giveUp(NodeReply.unknown("closed before the answer came"));
+      }
+    }
+  }
+}
