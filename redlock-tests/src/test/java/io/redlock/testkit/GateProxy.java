@@ -1,0 +1,385 @@
+package io.redlock.testkit;
+
+import java.io.BufferedInputStream;
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadPoolExecutor.DiscardPolicy;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Stands between clients and one server and passes on whole requests and replies, unless told to
+ * hold them, lose them, delay them or send them twice. What is held stays in order.
+ *
+ * <p>A test names frames by a text in the request, for example the lock's name: a reply counts as
+ * carrying the text of the request that it answers.
+ *
+ * <p>All state belongs to one thread, to which readers hand their frames; methods may be called
+ * from any thread and have taken effect when they return.
+ */
+public final class GateProxy implements AutoCloseable {
+
+  private final ServerSocket listener;
+  private final String serverHost;
+  private final int serverPort;
+  private final ScheduledThreadPoolExecutor owner;
+  private final Gate requests = new Gate("request");
+  private final Gate replies = new Gate("reply");
+  private final List<Link> links = new ArrayList<>(); // touched by the owner thread only
+
+  private GateProxy(String serverHost, int serverPort) throws IOException {
+    this.serverHost = serverHost;
+    this.serverPort = serverPort;
+    this.listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+    this.owner =
+        new ScheduledThreadPoolExecutor(
+            1, task -> daemon(task, "gate-" + serverPort), new DiscardPolicy());
+    owner.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+    daemon(this::accept, "gate-accept-" + serverPort).start();
+  }
+
+  /** A proxy in front of the server, all open, on a port of its own. */
+  public static GateProxy to(RedisServer server) {
+    try {
+      return new GateProxy(server.host(), server.port());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  public int port() {
+    return listener.getLocalPort();
+  }
+
+  /** Where clients connect, for example {@code redis://127.0.0.1:21999}. */
+  public String address() {
+    return "redis://127.0.0.1:" + port();
+  }
+
+  /** The way from the clients to the server. */
+  public Gate requests() {
+    return requests;
+  }
+
+  /** The way from the server to the clients. */
+  public Gate replies() {
+    return replies;
+  }
+
+  /**
+   * Breaks every client's connection. Held replies are lost; held requests are still on their way
+   * and reach the server when they are released.
+   */
+  public void cut() {
+    act(
+        () -> {
+          replies.held.clear();
+          List.copyOf(links).forEach(Link::endClient);
+        });
+  }
+
+  @Override
+  public void close() {
+    act(() -> List.copyOf(links).forEach(Link::end));
+    owner.shutdownNow();
+    closeQuietly(listener);
+  }
+
+  /** One direction. */
+  public final class Gate {
+    private final String what;
+
+    // All touched by the owner thread only.
+    private final Deque<Frame> held = new ArrayDeque<>();
+    private boolean holds;
+    private boolean loses;
+    private @Nullable String holdText;
+    private @Nullable String duplicateText;
+    private long delayNanos;
+
+    private Gate(String what) {
+      this.what = what;
+    }
+
+    /** Holds everything from now on. */
+    public void hold() {
+      act(() -> holds = true);
+    }
+
+    /** Holds everything from the next frame on that carries the text. */
+    public void hold(String text) {
+      act(() -> holdText = text);
+    }
+
+    /** Waits until a frame is held that carries the text. */
+    public void awaitHeld(String text) {
+      Await.until(
+          "a " + what + " with " + text + " is held at port " + port(),
+          () -> ask(() -> held.stream().anyMatch(frame -> frame.carries(text))));
+    }
+
+    /** How many frames are held. */
+    public int heldCount() {
+      return ask(held::size);
+    }
+
+    /** Forgets what is held. */
+    public void drop() {
+      act(
+          () -> {
+            held.clear();
+            List.copyOf(links).forEach(Link::endIfIdle);
+          });
+    }
+
+    /** Loses everything from now on. */
+    public void lose() {
+      act(() -> loses = true);
+    }
+
+    /** Lets everything go that is held, in order, and holds and loses nothing any more. */
+    public void open() {
+      act(
+          () -> {
+            holds = false;
+            loses = false;
+            holdText = null;
+            while (!held.isEmpty()) {
+              pass(held.remove());
+            }
+            List.copyOf(links).forEach(Link::endIfIdle);
+          });
+    }
+
+    /** Keeps every frame on the way for so long, from now on. */
+    public void delay(Duration delay) {
+      act(() -> delayNanos = delay.toNanos());
+    }
+
+    /** Sends the next frame that carries the text twice. */
+    public void duplicate(String text) {
+      act(() -> duplicateText = text);
+    }
+
+    private void arrive(Frame frame) {
+      if (holdText != null && frame.carries(holdText)) {
+        holds = true;
+      }
+      if (holds) {
+        held.add(frame);
+      } else if (!loses) {
+        pass(frame);
+      }
+    }
+
+    private void pass(Frame frame) {
+      write(frame);
+      if (duplicateText != null && frame.carries(duplicateText)) {
+        duplicateText = null;
+        write(frame);
+      }
+    }
+
+    private void write(Frame frame) {
+      Way way = frame.way;
+      long nowNanos = System.nanoTime();
+      long dueNanos = nowNanos + delayNanos;
+      if (way.inFlight == 0 && delayNanos == 0) {
+        way.write(frame);
+        return;
+      }
+      if (way.inFlight > 0 && way.lastDueNanos - dueNanos > 0) {
+        dueNanos = way.lastDueNanos;
+      }
+      way.lastDueNanos = dueNanos;
+      way.inFlight++;
+      owner.schedule(
+          () -> {
+            way.inFlight--;
+            way.write(frame);
+            way.link.endIfIdle();
+          },
+          dueNanos - nowNanos,
+          TimeUnit.NANOSECONDS);
+    }
+  }
+
+  /** A whole request or reply. */
+  private static final class Frame {
+    final Way way;
+    final byte[] bytes;
+    final String request;
+
+    Frame(Way way, byte[] bytes, String request) {
+      this.way = way;
+      this.bytes = bytes;
+      this.request = request;
+    }
+
+    boolean carries(String text) {
+      return request.contains(text);
+    }
+  }
+
+  /** One direction of one connection. */
+  private final class Way {
+    final Link link;
+    final Gate gate;
+    final Socket from;
+    final Socket to;
+    int inFlight;
+    long lastDueNanos;
+
+    Way(Link link, Gate gate, Socket from, Socket to) {
+      this.link = link;
+      this.gate = gate;
+      this.from = from;
+      this.to = to;
+    }
+
+    void read() {
+      try {
+        RespFrames frames = new RespFrames(new BufferedInputStream(from.getInputStream()));
+        for (byte[] bytes = frames.next(); bytes != null; bytes = frames.next()) {
+          byte[] frame = bytes;
+          owner.execute(() -> gate.arrive(frameOf(frame)));
+        }
+      } catch (IOException e) {
+        // Broken or ended: the same to us.
+      }
+      owner.execute(() -> link.ended(this));
+    }
+
+    private Frame frameOf(byte[] bytes) {
+      if (gate == requests) {
+        return new Frame(this, bytes, new String(bytes, StandardCharsets.ISO_8859_1));
+      }
+      String answered = RespFrames.isPush(bytes) ? null : link.unanswered.poll();
+      return new Frame(this, bytes, answered == null ? "" : answered);
+    }
+
+    void write(Frame frame) {
+      if (gate == requests) {
+        link.unanswered.add(frame.request);
+      }
+      try {
+        to.getOutputStream().write(frame.bytes);
+      } catch (IOException e) {
+        // Whoever reads from that socket sees its end and tells.
+      }
+    }
+
+    boolean isIdle() {
+      return inFlight == 0 && gate.held.stream().noneMatch(frame -> frame.way == this);
+    }
+  }
+
+  /** One client's connection and the one to the server that serves it. */
+  private final class Link {
+    final Deque<String> unanswered = new ArrayDeque<>();
+    final Socket client;
+    final Socket server;
+    final Way up;
+    final Way down;
+    boolean clientEnded;
+    boolean serverEnded;
+
+    Link(Socket client, Socket server) {
+      this.client = client;
+      this.server = server;
+      this.up = new Way(this, requests, client, server);
+      this.down = new Way(this, replies, server, client);
+    }
+
+    void start() {
+      links.add(this);
+      daemon(up::read, "gate-up-" + serverPort).start();
+      daemon(down::read, "gate-down-" + serverPort).start();
+    }
+
+    void ended(Way way) {
+      clientEnded |= way == up;
+      serverEnded |= way == down;
+      endIfIdle();
+    }
+
+    void endClient() {
+      clientEnded = true;
+      closeQuietly(client);
+      endIfIdle();
+    }
+
+    /** Passes an end on as soon as nothing of what came before it is on the way any more. */
+    void endIfIdle() {
+      if (serverEnded && down.isIdle() || clientEnded && serverEnded) {
+        end();
+      } else if (clientEnded && up.isIdle()) {
+        closeQuietly(server::shutdownOutput); // the server reads what was written before, then this
+      }
+    }
+
+    void end() {
+      closeQuietly(client);
+      closeQuietly(server);
+      links.remove(this);
+    }
+  }
+
+  private void accept() {
+    while (!listener.isClosed()) {
+      try {
+        Socket client = listener.accept();
+        try {
+          Socket server = new Socket(serverHost, serverPort);
+          client.setTcpNoDelay(true);
+          server.setTcpNoDelay(true);
+          act(() -> new Link(client, server).start());
+        } catch (IOException e) {
+          client.close();
+        }
+      } catch (IOException e) {
+        // Closed, or the client was gone before it was served.
+      }
+    }
+  }
+
+  private void act(Runnable action) {
+    ask(
+        () -> {
+          action.run();
+          return true;
+        });
+  }
+
+  private <T> T ask(Supplier<T> question) {
+    return Await.value(
+        "the gate at port " + port() + " obeys", CompletableFuture.supplyAsync(question, owner));
+  }
+
+  private static Thread daemon(Runnable task, String name) {
+    Thread thread = new Thread(task, name);
+    thread.setDaemon(true);
+    return thread;
+  }
+
+  private static void closeQuietly(Closeable closeable) {
+    try {
+      closeable.close();
+    } catch (IOException e) {
+      // It is gone all the same.
+    }
+  }
+}

@@ -1,0 +1,174 @@
+package io.redlock.testkit;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.exceptions.JedisException;
+import redis.clients.jedis.util.SafeEncoder;
+
+class GateProxyTest {
+
+  private static RedisServer server;
+  private GateProxy gate;
+  private Connection client;
+
+  @BeforeAll
+  static void startServer() {
+    server = RedisServer.start();
+  }
+
+  @AfterAll
+  static void stopServer() {
+    server.close();
+  }
+
+  @BeforeEach
+  void connect() {
+    server.command("FLUSHALL");
+    gate = GateProxy.to(server);
+    client = new Connection(new HostAndPort("127.0.0.1", gate.port()));
+    assertEquals("PONG", command("PING"));
+  }
+
+  @AfterEach
+  void disconnect() {
+    client.close();
+    gate.close();
+  }
+
+  @Test
+  void heldRequestReachesTheServerWhenTheGateOpens() {
+    gate.requests().hold("key");
+    assertEquals("PONG", command("PING"));
+    CompletableFuture<Object> reply = commandLater("SET", "key", "1");
+    gate.requests().awaitHeld("key");
+    assertEquals(List.of(), server.keys("*"));
+    gate.requests().open();
+    assertEquals("OK", Await.value("SET is answered", reply));
+    assertEquals(List.of("key"), server.keys("*"));
+  }
+
+  @Test
+  void heldReplyMeansExecutedAndUnanswered() {
+    gate.replies().hold("key");
+    assertEquals("PONG", command("PING"));
+    CompletableFuture<Object> reply = commandLater("SET", "key", "1");
+    gate.replies().awaitHeld("key");
+    assertEquals(List.of("key"), server.keys("*"));
+    assertFalse(reply.isDone());
+    gate.replies().open();
+    assertEquals("OK", Await.value("SET is answered", reply));
+  }
+
+  @Test
+  void cutLosesHeldRepliesAndBreaksTheConnection() {
+    gate.replies().hold("key");
+    CompletableFuture<Object> reply = commandLater("SET", "key", "1");
+    gate.replies().awaitHeld("key");
+    gate.cut();
+    assertThrows(AssertionError.class, () -> Await.value("SET fails", reply));
+    assertEquals(List.of("key"), server.keys("*"));
+  }
+
+  @Test
+  void requestHeldOverACutArrivesLate() {
+    gate.requests().hold("key");
+    CompletableFuture<Object> reply = commandLater("SET", "key", "1");
+    gate.requests().awaitHeld("key");
+    gate.cut();
+    assertThrows(AssertionError.class, () -> Await.value("SET fails", reply));
+    assertEquals(List.of(), server.keys("*"));
+    gate.requests().open();
+    Await.until("the late request is executed", () -> server.keys("*").equals(List.of("key")));
+  }
+
+  @Test
+  void droppedRequestNeverArrives() {
+    gate.requests().hold("key");
+    CompletableFuture<Object> reply = commandLater("SET", "key", "1");
+    gate.requests().awaitHeld("key");
+    gate.requests().drop();
+    gate.cut();
+    gate.requests().open();
+    assertThrows(AssertionError.class, () -> Await.value("SET fails", reply));
+    assertEquals(List.of(), server.keys("*"));
+  }
+
+  @Test
+  void lostRequestsAreNotAnswered() {
+    gate.requests().lose();
+    CompletableFuture<Object> reply = commandLater("SET", "key", "1");
+    gate.cut();
+    assertThrows(AssertionError.class, () -> Await.value("SET fails", reply));
+    assertEquals(List.of(), server.keys("*"));
+  }
+
+  @Test
+  void duplicatedRequestIsExecutedTwiceAndAnsweredTwice() {
+    gate.requests().duplicate("counter");
+    assertEquals("1", command("INCR", "counter"));
+    assertEquals("2", text(client.getOne()));
+    assertEquals("3", command("INCR", "counter"));
+  }
+
+  @Test
+  void delayKeepsOrderAndTakesItsTime() {
+    gate.requests().delay(Duration.ofMillis(30));
+    long start = System.nanoTime();
+    client.sendCommand(arguments("SET", "key", "1"));
+    client.sendCommand(arguments("GET", "key"));
+    List<Object> replies = client.getMany(2);
+    assertTrue(System.nanoTime() - start >= TimeUnit.MILLISECONDS.toNanos(30));
+    assertEquals("1", text(replies.get(1)));
+    gate.requests().delay(Duration.ZERO);
+    assertEquals("1", command("GET", "key"));
+  }
+
+  @Test
+  void deadServerEndsTheClientsConnection() {
+    try (RedisServer mortal = RedisServer.start();
+        GateProxy before = GateProxy.to(mortal)) {
+      Connection toMortal = new Connection(new HostAndPort("127.0.0.1", before.port()));
+      toMortal.executeCommand(arguments("PING"));
+      mortal.kill();
+      assertThrows(JedisException.class, () -> toMortal.executeCommand(arguments("PING")));
+      toMortal.close();
+    }
+  }
+
+  private Object command(String... words) {
+    return text(client.executeCommand(arguments(words)));
+  }
+
+  private CompletableFuture<Object> commandLater(String... words) {
+    return CompletableFuture.supplyAsync(() -> command(words));
+  }
+
+  private static Object text(Object reply) {
+    return reply instanceof byte[] bytes ? SafeEncoder.encode(bytes) : String.valueOf(reply);
+  }
+
+  private static CommandArguments arguments(String... words) {
+    CommandArguments arguments =
+        new CommandArguments(() -> words[0].getBytes(StandardCharsets.UTF_8));
+    for (int i = 1; i < words.length; i++) {
+      arguments.add(words[i]);
+    }
+    return arguments;
+  }
+}
