@@ -7,49 +7,70 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One call for a lease: attempts with fresh owner ids, jittered delays between them, until one
- * holds or the wait is over. Needs no thread of its own; blocking calls merely wait for its future.
+ * One call for a lease: attempts with fresh owner ids, pauses between them, until one holds or the
+ * wait is over. A call that is willing to wait stands in its {@link LocalLines local line} and asks
+ * the nodes only at its head. Needs no thread of its own; blocking calls merely wait for its
+ * future.
  */
 final class AcquireLoop {
+
+  /** The calls of one lock service that are not over, so that closing it can end them. */
+  interface OpenCalls {
+    /** False if the service is closed. */
+    boolean add(AcquireLoop call);
+
+    void remove(AcquireLoop call);
+  }
+
+  /** Waits longer than this have no end. */
+  private static final long ENDLESS_NANOS = Long.MAX_VALUE / 4;
 
   private final Cluster cluster;
   private final LeaseRequest request;
   private final List<String> names;
   private final CompletableFuture<AcquireResult> future = new CompletableFuture<>();
-  private final WaitingLoops waiting;
+  private final OpenCalls openCalls;
   private final long startNanos;
   private final long maxWaitNanos;
 
-  private int failures; // touched by one step at a time
-  private boolean clockLearned; // touched by one step at a time
-  private @Nullable Attempt attempt; // guarded by this
-  private @Nullable Cancellable retry; // guarded by this
+  private @Nullable Attempt running; // guarded by this; null between attempts
+  private @Nullable Cancellable timer; // guarded by this; the next attempt, or the end of the wait
+  private boolean mayAskAgain; // guarded by this; the line moved while an attempt was running
   private boolean over; // guarded by this
+  private Attempt.@Nullable Outcome lastOutcome; // guarded by this
+  private int failures; // guarded by this
+  private boolean clockLearned; // guarded by this
 
-  /** The calls of one lock service that are not over, so that closing it can end them. */
-  interface WaitingLoops {
-    /** False if the service is closed. */
-    boolean add(AcquireLoop loop);
-
-    void remove(AcquireLoop loop);
-  }
-
-  AcquireLoop(Cluster cluster, LeaseRequest request, WaitingLoops waiting) {
+  AcquireLoop(Cluster cluster, LeaseRequest request, OpenCalls openCalls) {
     this.cluster = cluster;
     this.request = request;
-    this.waiting = waiting;
-    this.names = List.of(cluster.settings.keyPrefix() + request.resource());
+    this.openCalls = openCalls;
+    this.names = cluster.settings.names(request);
     this.startNanos = cluster.ticker.monotonicNanos();
     this.maxWaitNanos = Settings.saturatedNanos(request.maxWait());
   }
 
+  List<String> names() {
+    return names;
+  }
+
   CompletableFuture<AcquireResult> start() {
-    if (waiting.add(this)) {
+    if (!openCalls.add(this)) {
+      fail();
+    } else if (!waits() || cluster.lines.join(this)) {
       attempt();
     } else {
-      fail();
+      standInLine();
     }
     return future;
+  }
+
+  private boolean waits() {
+    return maxWaitNanos > 0;
+  }
+
+  private long leftNanos() {
+    return maxWaitNanos - (cluster.ticker.monotonicNanos() - startNanos);
   }
 
   /** Starts, and waits for the result; an interrupt gives up. */
@@ -84,68 +105,160 @@ final class AcquireLoop {
   }
 
   private void stop() {
-    Attempt running;
+    Attempt unfinished;
     synchronized (this) {
-      over = true;
-      running = attempt;
-      if (retry != null) {
-        retry.cancel();
-      }
+      unfinished = running;
+      endLocked();
     }
-    waiting.remove(this);
-    if (running != null) {
-      running.abandon();
+    if (unfinished != null) {
+      unfinished.abandon();
+    }
+    leave();
+  }
+
+  private void endLocked() {
+    over = true;
+    running = null;
+    if (timer != null) {
+      timer.cancel();
     }
   }
 
-  private void attempt() {
-    Attempt next = new Attempt(cluster, request, names, this::attempted);
+  private void leave() {
+    openCalls.remove(this);
+    if (waits()) {
+      cluster.lines.leave(this);
+    }
+  }
+
+  /** The line has moved: asks the nodes after the delay, sooner than planned if it was planned. */
+  void proceed(long delayNanos) {
     synchronized (this) {
       if (over) {
         return;
       }
-      attempt = next;
+      if (running != null) {
+        mayAskAgain = true;
+        return;
+      }
+    }
+    if (delayNanos > 0) {
+      attemptIn(delayNanos);
+    } else {
+      attempt();
+    }
+  }
+
+  private void standInLine() {
+    long leftNanos = leftNanos();
+    synchronized (this) {
+      // The line may have moved, and a timer may be set, since this call joined it.
+      if (!over && running == null && timer == null && leftNanos < ENDLESS_NANOS) {
+        timer = cluster.scheduler.schedule(this::giveUpWaiting, leftNanos);
+      }
+    }
+  }
+
+  private void attemptIn(long delayNanos) {
+    synchronized (this) {
+      if (over || running != null) {
+        return;
+      }
+      if (timer != null) {
+        timer.cancel();
+      }
+      timer = cluster.scheduler.schedule(this::attemptIfHead, delayNanos);
+    }
+  }
+
+  private void attemptIfHead() {
+    if (!waits() || cluster.lines.mayAsk(this)) {
+      attempt();
+    } else {
+      synchronized (this) {
+        timer = null;
+      }
+      standInLine();
+    }
+  }
+
+  private void attempt() {
+    Attempt next;
+    synchronized (this) {
+      if (over || running != null) {
+        return;
+      }
+      if (timer != null) {
+        timer.cancel();
+        timer = null;
+      }
+      mayAskAgain = false;
+      next = new Attempt(cluster, request, names, this::attempted);
+      running = next;
     }
     next.start();
   }
 
   private void attempted(Attempt.Outcome outcome) {
     if (outcome.lease != null) {
-      finish(outcome);
+      finish(outcome.lease, outcome.result());
       return;
     }
-    if (outcome.decision == Decision.CLOCK_REFUSED && !clockLearned) {
-      clockLearned = true;
-      attempt();
-      return;
-    }
-    long leftNanos = maxWaitNanos - (cluster.ticker.monotonicNanos() - startNanos);
-    if (leftNanos <= 0) {
-      finish(outcome);
-      return;
-    }
-    long delayNanos =
-        Backoff.delayNanos(
-            ++failures, outcome.decision, outcome.takenRemainingMillis(), cluster.random);
+    long leftNanos = leftNanos();
+    long delayNanos;
     synchronized (this) {
-      attempt = null;
-      if (!over) {
-        retry = cluster.scheduler.schedule(this::attempt, Math.min(delayNanos, leftNanos));
+      running = null;
+      lastOutcome = outcome;
+      failures++;
+      boolean relearned = outcome.decision == Decision.CLOCK_REFUSED && !clockLearned;
+      clockLearned |= relearned;
+      delayNanos = relearned || mayAskAgain ? 0 : pauseNanos(outcome);
+      if (relearned && leftNanos <= 0) {
+        leftNanos = 1; // the nodes have just told their time: worth one more attempt
       }
+    }
+    if (leftNanos <= 0) {
+      finish(null, outcome.result());
+    } else if (delayNanos == 0) {
+      attempt();
+    } else {
+      attemptIn(Math.min(delayNanos, leftNanos));
     }
   }
 
-  private void finish(Attempt.Outcome outcome) {
+  private long pauseNanos(Attempt.Outcome outcome) {
+    long asked =
+        Settings.saturatedNanos(
+            cluster.retryStrategy.delay(failures, outcome.cause(), cluster.random));
+    long heldForMillis = outcome.takenRemainingMillis();
+    long bounded = heldForMillis < 0 ? asked : Math.min(asked, heldForMillis * 1_000_000);
+    return Math.max(bounded, 1);
+  }
+
+  /** The wait is over and the nodes were not asked: others in this process were first. */
+  private void giveUpWaiting() {
+    Attempt.Outcome last;
     synchronized (this) {
-      over = true;
-      attempt = null;
+      if (over || running != null) {
+        return;
+      }
+      last = lastOutcome;
     }
-    waiting.remove(this);
-    AcquireResult result = outcome.result();
+    int quorum = Ballot.quorum(cluster.nodes.size());
+    finish(
+        null,
+        last != null ? last.result() : new AcquireResult.Contended(new Votes(List.of(), quorum)));
+  }
+
+  private void finish(@Nullable HeldLease lease, AcquireResult result) {
+    synchronized (this) {
+      endLocked();
+    }
     if (future.complete(result)) {
       cluster.tell(listener -> listener.onAcquire(request, result));
-    } else if (outcome.lease != null) {
-      outcome.lease.close();
+    } else if (lease != null) {
+      lease.close();
     }
+    leave();
   }
 }

@@ -32,7 +32,8 @@ public sealed interface AcquireResult {
   /**
    * Others hold the resource, or each a part of it, on so many nodes that no majority was left.
    *
-   * @param votes what each node said
+   * @param votes what each node said; none where only others of the same lock service were in the
+   *     way, so that no node was asked
    */
   record Contended(Votes votes) implements AcquireResult {}
 

@@ -46,6 +46,14 @@ final class Attempt implements Timeouts.Waiting {
       };
     }
 
+    RetryStrategy.Cause cause() {
+      return switch (decision) {
+        case CONTENDED -> RetryStrategy.Cause.CONTENDED;
+        case TOO_SLOW -> RetryStrategy.Cause.TOO_SLOW;
+        default -> RetryStrategy.Cause.UNAVAILABLE;
+      };
+    }
+
     /** The shortest life that a refusing node gave its present holder; −1 where none has an end. */
     long takenRemainingMillis() {
       return last.takenRemainingMillis;
@@ -61,7 +69,7 @@ final class Attempt implements Timeouts.Waiting {
   }
 
   void start() {
-    long token = cluster.tokens.next(claim.names.get(0));
+    long token = cluster.tokens.next(claim.names);
     long tokenLimit = cluster.clock.micros() + cluster.settings.skewMicros();
     GrantFanout first = new GrantFanout(token, tokenLimit);
     cluster.timeouts.add(this, first.startNanos);
@@ -151,7 +159,7 @@ final class Attempt implements Timeouts.Waiting {
         return;
       }
       if (round.highestSeen() > 0) {
-        cluster.tokens.reported(claim.names.get(0), round.highestSeen());
+        cluster.tokens.reported(claim.names, round.highestSeen());
       }
       switch (decision) {
         case HELD -> finish(new Outcome(decision, held(), this));
@@ -161,7 +169,7 @@ final class Attempt implements Timeouts.Waiting {
     }
 
     private HeldLease held() {
-      cluster.tokens.reported(claim.names.get(0), round.token());
+      cluster.tokens.reported(claim.names, round.token());
       return HeldLease.begin(claim, request, round);
     }
   }

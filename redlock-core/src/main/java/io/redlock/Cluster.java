@@ -24,9 +24,11 @@ final class Cluster {
   final Scheduler scheduler;
   final RandomGenerator random;
   final Supplier<String> ownerIds;
+  final RetryStrategy retryStrategy;
   final MedianClock clock;
   final Tokens tokens;
   final Timeouts timeouts;
+  final LocalLines lines = new LocalLines();
   final LiveLeases liveLeases;
   private final Executor callbackExecutor;
   private final RedlockListener listener;
@@ -38,6 +40,7 @@ final class Cluster {
       Scheduler scheduler,
       RandomGenerator random,
       Supplier<String> ownerIds,
+      RetryStrategy retryStrategy,
       Executor callbackExecutor,
       RedlockListener listener) {
     this.nodes = nodes;
@@ -46,6 +49,7 @@ final class Cluster {
     this.scheduler = scheduler;
     this.random = random;
     this.ownerIds = ownerIds;
+    this.retryStrategy = retryStrategy;
     this.callbackExecutor = callbackExecutor;
     this.listener = listener;
     clock = new MedianClock(nodes, ticker);

@@ -14,7 +14,7 @@ final class HeldLease implements Lease {
 
   private final Claim claim;
   private final Cluster cluster;
-  private final String resource;
+  private final LeaseRequest request;
   private final long token;
   private final CompletableFuture<LeaseEnd> ended = new CompletableFuture<>();
 
@@ -24,10 +24,11 @@ final class HeldLease implements Lease {
   private @Nullable Cancellable lossTimer; // guarded by claim
   private @Nullable Renewal renewal; // guarded by claim
 
-  private HeldLease(Claim claim, String resource, long token, Deadline deadline, long ttlMillis) {
+  private HeldLease(
+      Claim claim, LeaseRequest request, long token, Deadline deadline, long ttlMillis) {
     this.claim = claim;
     this.cluster = claim.cluster;
-    this.resource = resource;
+    this.request = request;
     this.token = token;
     this.deadline = deadline;
     this.lossTime = lossTime(deadline, ttlMillis);
@@ -37,8 +38,8 @@ final class HeldLease implements Lease {
   static HeldLease begin(Claim claim, LeaseRequest request, AcquireRound round) {
     Cluster cluster = claim.cluster;
     long ttlMillis = round.terms().ttlMillis();
-    HeldLease lease =
-        new HeldLease(claim, request.resource(), round.token(), round.deadline(), ttlMillis);
+    HeldLease lease = new HeldLease(claim, request, round.token(), round.deadline(), ttlMillis);
+    cluster.lines.leased(claim.names);
     cluster.liveLeases.add(lease);
     lease.checkDeadline();
     request
@@ -63,7 +64,7 @@ final class HeldLease implements Lease {
 
   @Override
   public Set<String> resources() {
-    return Set.of(resource);
+    return request.resources();
   }
 
   @Override
@@ -179,12 +180,23 @@ final class HeldLease implements Lease {
 
   /** Ends the lease, unless it has ended already, and releases it wherever it may be held. */
   PendingRelease end(LeaseEnd how) {
-    abandon(how);
-    return claim.end();
+    boolean first = conclude(how);
+    PendingRelease release = claim.end();
+    if (first) {
+      cluster.lines.ended(claim.names);
+    }
+    return release;
   }
 
   /** Ends the lease, unless it has ended already, and leaves its keys to run out. */
   void abandon(LeaseEnd how) {
+    if (conclude(how)) {
+      cluster.lines.ended(claim.names);
+    }
+  }
+
+  /** True if the lease had not ended before. */
+  private boolean conclude(LeaseEnd how) {
     boolean first;
     synchronized (claim) {
       first = end == null;
@@ -206,6 +218,7 @@ final class HeldLease implements Lease {
       cluster.complete(ended, how);
       cluster.tell(listener -> listener.onEnd(this, how));
     }
+    return first;
   }
 
   @Override
@@ -256,6 +269,6 @@ final class HeldLease implements Lease {
   /** For example {@code lease on orders/42, token 1763654400000000}. */
   @Override
   public String toString() {
-    return "lease on " + resource + ", token " + token;
+    return "lease on " + request.label() + ", token " + token;
   }
 }

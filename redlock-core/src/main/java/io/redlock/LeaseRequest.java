@@ -1,8 +1,12 @@
 package io.redlock;
 
 import java.time.Duration;
+import java.util.Collection;
+import java.util.Collections;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,14 +16,14 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LeaseRequest {
 
-  private final String resource;
+  private final Set<String> resources;
   private final Duration ttl;
   private final Duration maxWait;
   private final @Nullable Duration maxHold;
 
   private LeaseRequest(
-      String resource, Duration ttl, Duration maxWait, @Nullable Duration maxHold) {
-    this.resource = resource;
+      Set<String> resources, Duration ttl, Duration maxWait, @Nullable Duration maxHold) {
+    this.resources = resources;
     this.ttl = ttl;
     this.maxWait = maxWait;
     this.maxHold = maxHold;
@@ -36,7 +40,25 @@ public final class LeaseRequest {
    */
   public static LeaseRequest of(String resource, Duration ttl) {
     return new LeaseRequest(
-        Objects.requireNonNull(resource, "resource"),
+        Collections.singleton(Objects.requireNonNull(resource, "resource")),
+        Objects.requireNonNull(ttl, "ttl"),
+        Duration.ZERO,
+        null);
+  }
+
+  /**
+   * A request for several resources at once, all or none: each node grants all of them in one step
+   * or refuses, so overlapping requests cannot deadlock. The lease has one fencing token, above the
+   * counters of all.
+   *
+   * @param resources what to lock: 1 to 16 different names as in {@link #of}; their order does not
+   *     matter
+   * @param ttl as in {@link #of}
+   * @return the request
+   */
+  public static LeaseRequest ofAll(Collection<String> resources, Duration ttl) {
+    return new LeaseRequest(
+        Collections.unmodifiableSet(new TreeSet<>(resources)),
         Objects.requireNonNull(ttl, "ttl"),
         Duration.ZERO,
         null);
@@ -50,7 +72,7 @@ public final class LeaseRequest {
    * @return the changed copy
    */
   public LeaseRequest waitUpTo(Duration maxWait) {
-    return new LeaseRequest(resource, ttl, Objects.requireNonNull(maxWait, "maxWait"), maxHold);
+    return new LeaseRequest(resources, ttl, Objects.requireNonNull(maxWait, "maxWait"), maxHold);
   }
 
   /**
@@ -63,12 +85,17 @@ public final class LeaseRequest {
    * @return the changed copy
    */
   public LeaseRequest renewFor(Duration maxHold) {
-    return new LeaseRequest(resource, ttl, maxWait, Objects.requireNonNull(maxHold, "maxHold"));
+    return new LeaseRequest(resources, ttl, maxWait, Objects.requireNonNull(maxHold, "maxHold"));
   }
 
-  /** What to lock. */
-  public String resource() {
-    return resource;
+  /** What to lock, in alphabetical order. */
+  public Set<String> resources() {
+    return resources;
+  }
+
+  /** The resources as messages name them. */
+  String label() {
+    return String.join(" + ", resources);
   }
 
   /** For how long nodes shall hold the lock unless it is extended. */
@@ -89,6 +116,6 @@ public final class LeaseRequest {
   /** For example {@code orders/42 for PT30S, waiting up to PT5S}. */
   @Override
   public String toString() {
-    return resource + " for " + ttl + (maxWait.isZero() ? "" : ", waiting up to " + maxWait);
+    return label() + " for " + ttl + (maxWait.isZero() ? "" : ", waiting up to " + maxWait);
   }
 }

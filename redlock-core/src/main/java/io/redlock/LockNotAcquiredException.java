@@ -14,7 +14,7 @@ public final class LockNotAcquiredException extends RedlockException {
    * @param result how the last attempt went
    */
   public LockNotAcquiredException(LeaseRequest request, AcquireResult result) {
-    super("not acquired: " + request.resource() + ": " + reason(result));
+    super("not acquired: " + request.label() + ": " + reason(result));
     this.result = result;
   }
 
@@ -22,6 +22,9 @@ public final class LockNotAcquiredException extends RedlockException {
     String votes = result.votes().toString();
     if (result instanceof AcquireResult.TooSlow) {
       return "granted too late to be of use: " + votes;
+    }
+    if (result.votes().nodes().isEmpty()) {
+      return "others in this process held it or were first in line all the time";
     }
     return votes;
   }

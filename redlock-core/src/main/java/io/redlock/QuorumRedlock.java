@@ -11,11 +11,11 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
 /** The lock service: every face over {@link AcquireLoop}. */
-final class QuorumRedlock implements Redlock, AcquireLoop.WaitingLoops {
+final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
 
   private final Cluster cluster;
-  private final Set<AcquireLoop> loops = new LinkedHashSet<>(); // guarded by loops
-  private boolean closed; // guarded by loops
+  private final Set<AcquireLoop> calls = new LinkedHashSet<>(); // guarded by calls
+  private boolean closed; // guarded by calls
 
   QuorumRedlock(Cluster cluster) {
     this.cluster = cluster;
@@ -97,7 +97,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.WaitingLoops {
     if (request.renewFor().isEmpty()) {
       throw new IllegalArgumentException(
           "a lock on "
-              + request.resource()
+              + request.label()
               + " needs a longest time to be held: add .renewFor(maxHold) to the request");
     }
     return new ReentrantLease(request, this::call);
@@ -113,28 +113,28 @@ final class QuorumRedlock implements Redlock, AcquireLoop.WaitingLoops {
   }
 
   @Override
-  public boolean add(AcquireLoop loop) {
-    synchronized (loops) {
-      return !closed && loops.add(loop);
+  public boolean add(AcquireLoop call) {
+    synchronized (calls) {
+      return !closed && calls.add(call);
     }
   }
 
   @Override
-  public void remove(AcquireLoop loop) {
-    synchronized (loops) {
-      loops.remove(loop);
+  public void remove(AcquireLoop call) {
+    synchronized (calls) {
+      calls.remove(call);
     }
   }
 
   @Override
   public void close() {
     List<AcquireLoop> unfinished;
-    synchronized (loops) {
+    synchronized (calls) {
       if (closed) {
         return;
       }
       closed = true;
-      unfinished = new ArrayList<>(loops);
+      unfinished = new ArrayList<>(calls);
     }
     unfinished.forEach(AcquireLoop::fail);
     cluster

@@ -30,6 +30,7 @@ public final class RedlockBuilder {
   private @Nullable Duration lossMargin;
   private Duration minValidity = Duration.ZERO;
   private String keyPrefix = "";
+  private RetryStrategy retryStrategy = RetryStrategy.jitteredBackoff();
   private RedlockListener listener = SILENT;
   private Executor callbackExecutor = Defaults.callbackExecutor();
   private Ticker ticker = Defaults.ticker();
@@ -117,6 +118,17 @@ public final class RedlockBuilder {
    */
   public RedlockBuilder keyPrefix(String keyPrefix) {
     this.keyPrefix = Objects.requireNonNull(keyPrefix, "keyPrefix");
+    return this;
+  }
+
+  /**
+   * How long waiting calls pause between two attempts.
+   *
+   * @param retryStrategy default {@link RetryStrategy#jitteredBackoff()}
+   * @return this
+   */
+  public RedlockBuilder retryStrategy(RetryStrategy retryStrategy) {
+    this.retryStrategy = Objects.requireNonNull(retryStrategy, "retryStrategy");
     return this;
   }
 
@@ -253,6 +265,7 @@ public final class RedlockBuilder {
             scheduler.get(),
             random,
             ownerIds,
+            retryStrategy,
             callbackExecutor,
             listener);
     QuorumRedlock redlock = new QuorumRedlock(cluster);

@@ -100,7 +100,7 @@ final class ReentrantLease implements LeaseLock {
     Holds held = holds.get();
     if (held == null) {
       throw new IllegalMonitorStateException(
-          "the current thread does not hold the lock on " + request.resource());
+          "the current thread does not hold the lock on " + request.label());
     }
     return held;
   }

@@ -27,6 +27,7 @@ record Settings(
 
   static final String RESERVED_PREFIX = "redlock:";
   private static final int MAX_NAME_BYTES = 512;
+  private static final int MAX_RESOURCES = 16;
   private static final Duration LONGEST = Duration.ofDays(365);
 
   /** Nanoseconds, saturating: a wait of centuries is as good as endless. */
@@ -58,19 +59,29 @@ record Settings(
         lossMarginNanos(ttlMillis) + minValidityNanos);
   }
 
+  /** The keys that a request locks, in alphabetical order of the resources. */
+  List<String> names(LeaseRequest request) {
+    return request.resources().stream().map(keyPrefix::concat).toList();
+  }
+
   /** Everything that is wrong with a request, each with its fix. */
   List<String> problems(LeaseRequest request) {
     List<String> problems = new ArrayList<>();
-    String resource = request.resource();
-    String name = keyPrefix + resource;
-    int bytes = name.getBytes(StandardCharsets.UTF_8).length;
-    if (resource.isBlank()) {
-      problems.add("resource is blank: give it a name");
-    } else if (bytes > MAX_NAME_BYTES) {
-      problems.add(
-          "resource with its prefix has " + bytes + " bytes: use at most " + MAX_NAME_BYTES);
-    } else if (name.startsWith(RESERVED_PREFIX)) {
-      problems.add("key " + name + " begins with " + RESERVED_PREFIX + ", which is reserved");
+    int count = request.resources().size();
+    if (count == 0 || count > MAX_RESOURCES) {
+      problems.add(count + " resources: name 1 to " + MAX_RESOURCES + " in one request");
+    }
+    for (String resource : request.resources()) {
+      String name = keyPrefix + resource;
+      int bytes = name.getBytes(StandardCharsets.UTF_8).length;
+      if (resource.isBlank()) {
+        problems.add("resource is blank: give it a name");
+      } else if (bytes > MAX_NAME_BYTES) {
+        problems.add(
+            "resource with its prefix has " + bytes + " bytes: use at most " + MAX_NAME_BYTES);
+      } else if (name.startsWith(RESERVED_PREFIX)) {
+        problems.add("key " + name + " begins with " + RESERVED_PREFIX + ", which is reserved");
+      }
     }
     problems.addAll(ttlProblems(request.ttl()));
     if (request.maxWait().isNegative()) {

@@ -1,6 +1,7 @@
 package io.redlock;
 
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -22,30 +23,33 @@ final class Tokens {
     this.clock = clock;
   }
 
-  /** A token to propose for this resource. */
-  synchronized long next(String name) {
-    long now = clock.micros();
-    long token = Math.max(now, lastProposed + 1);
+  /** A token to propose for these resources. */
+  synchronized long next(List<String> names) {
+    long token = Math.max(clock.micros(), lastProposed + 1);
     lastProposed = token;
-    if (!reportedAhead.isEmpty()) {
+    if (reportedAhead.isEmpty()) {
+      return token;
+    }
+    for (String name : names) {
       Long ahead = reportedAhead.get(name);
       if (ahead != null && ahead >= token) {
-        return ahead + 1;
-      }
-      if (ahead != null) {
+        token = ahead + 1;
+      } else if (ahead != null) {
         reportedAhead.remove(name);
       }
     }
     return token;
   }
 
-  /** Remembers a counter or a token of this resource while it lies ahead of the clock. */
-  synchronized void reported(String name, long counter) {
+  /** Remembers a counter or a token of these resources while it lies ahead of the clock. */
+  synchronized void reported(List<String> names, long counter) {
     long now = clock.micros();
     if (counter < now) {
       return;
     }
-    reportedAhead.merge(name, counter, Math::max);
+    for (String name : names) {
+      reportedAhead.merge(name, counter, Math::max);
+    }
     if (reportedAhead.size() > pruneAbove) {
       reportedAhead.values().removeIf(ahead -> ahead < now);
       pruneAbove = Math.max(PRUNE_ABOVE, 2 * reportedAhead.size());
