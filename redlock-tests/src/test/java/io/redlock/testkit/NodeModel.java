@@ -206,7 +206,7 @@ public class NodeModel {
     if (standing == Standing.OUT_OF_MEMORY && deleted.equals(cells) && !buried.equals(cells)) {
       return new Outcome(cells, NodeReply.of(Kind.OUT_OF_MEMORY, ""));
     }
-    boolean held = all(cells, cell -> cell.isHeldBy(owner));
+    boolean held = any(cells, cell -> cell.isHeldBy(owner));
     return new Outcome(buried, held ? NodeReply.RELEASED : NodeReply.NOT_HELD);
   }
 

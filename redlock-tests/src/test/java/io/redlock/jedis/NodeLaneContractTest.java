@@ -1,0 +1,131 @@
+package io.redlock.jedis;
+
+import io.redlock.RealTime;
+import io.redlock.spi.LockNode;
+import io.redlock.spi.Scheduler;
+import io.redlock.spi.Ticker;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.LockNodeContract;
+import io.redlock.testkit.NodeUnderTest;
+import io.redlock.testkit.RedisServer;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import redis.clients.jedis.ConnectionPool;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+
+/** The lane and its scripts on a real server. */
+class NodeLaneContractTest extends LockNodeContract {
+
+  private static RedisServer server;
+
+  @BeforeAll
+  static void startServer() {
+    server = RedisServer.start();
+  }
+
+  @AfterAll
+  static void stopServer() {
+    if (server != null) {
+      server.close();
+    }
+  }
+
+  @Override
+  protected NodeUnderTest open() {
+    return new OnRedis();
+  }
+
+  private static final class OnRedis implements NodeUnderTest {
+    private final Scheduler scheduler = RealTime.scheduler();
+    private final Ticker ticker = RealTime.ticker();
+    private final NodeLane node =
+        new NodeLane(
+            "a",
+            new ConnectionPool(
+                new HostAndPort(server.host(), server.port()),
+                DefaultJedisClientConfig.builder().build()),
+            new RequestEncoder(600_000, 2_000_000),
+            new LaneSettings(2_000_000_000L, 5_000_000_000L, 30_000_000_000L));
+
+    @Override
+    public LockNode node() {
+      return node;
+    }
+
+    @Override
+    public Ticker ticker() {
+      return ticker;
+    }
+
+    @Override
+    public Scheduler scheduler() {
+      return scheduler;
+    }
+
+    @Override
+    public long nowMicros() {
+      List<?> time = (List<?>) server.command("TIME");
+      return Long.parseLong((String) time.get(0)) * 1_000_000
+          + Long.parseLong((String) time.get(1));
+    }
+
+    @Override
+    public void pass(Duration span) {
+      long untilMicros = nowMicros() + span.toNanos() / 1_000;
+      Await.until("the server's clock goes on", () -> nowMicros() > untilMicros);
+    }
+
+    @Override
+    public void set(String name, String value, long ttlMillis) {
+      if (ttlMillis < 0) {
+        server.command("SET", name, value);
+      } else {
+        server.command("SET", name, value, "PX", Long.toString(ttlMillis));
+      }
+    }
+
+    @Override
+    public void setWrongType(String name) {
+      server.command("HSET", name, "field", "value");
+    }
+
+    @Override
+    public void setFence(String name, long fence, long ttlMillis) {
+      set(fenceKey(name), Long.toString(fence), ttlMillis);
+    }
+
+    @Override
+    public Optional<String> owner(String name) {
+      return Optional.ofNullable((String) server.command("GET", name));
+    }
+
+    @Override
+    public long remainingMillis(String name) {
+      return (Long) server.command("PTTL", name);
+    }
+
+    @Override
+    public long fence(String name) {
+      Object fence = server.command("GET", fenceKey(name));
+      return fence == null ? 0 : Long.parseLong((String) fence);
+    }
+
+    @Override
+    public long fenceRemainingMillis(String name) {
+      return remainingMillis(fenceKey(name));
+    }
+
+    @Override
+    public void close() {
+      scheduler.close();
+    }
+
+    private static String fenceKey(String name) {
+      return "redlock:fence:" + name;
+    }
+  }
+}
