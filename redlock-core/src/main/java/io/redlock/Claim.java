@@ -68,6 +68,11 @@ final class Claim {
     footprint = footprint.with(node, kind);
   }
 
+  /** Whether the node has said yes to this owner. */
+  synchronized boolean wasGrantedBy(int node) {
+    return (footprint.yes() & 1 << node) != 0;
+  }
+
   synchronized boolean hasEnded() {
     return release != null;
   }

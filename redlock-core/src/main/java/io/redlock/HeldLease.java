@@ -128,6 +128,30 @@ final class HeldLease implements Lease {
     return new Extension(this, claim, ttlMillis).start();
   }
 
+  /**
+   * A node that granted this lease has lost its past: finds out whether a quorum still holds it,
+   * and lets the node join again, without lengthening the lease by more than rounding.
+   */
+  void reaffirm(int node) {
+    if (!claim.wasGrantedBy(node) || hasEnded()) {
+      return;
+    }
+    long leftNanos;
+    synchronized (claim) {
+      leftNanos =
+          deadline.remainingNanos(cluster.ticker.monotonicNanos(), cluster.ticker.wallMicros());
+    }
+    long ttlMillis = cluster.settings.ttlMillisFor(leftNanos);
+    extension(ttlMillis)
+        .thenAccept(
+            result -> {
+              if (result instanceof ExtendResult.Unknown) {
+                long delayNanos = 1 + cluster.random.nextLong(cluster.settings.nodeTimeoutNanos());
+                cluster.scheduler.schedule(() -> reaffirm(node), delayNanos);
+              }
+            });
+  }
+
   /** The deadline that an extension has to meet. */
   Deadline deadline() {
     assert Thread.holdsLock(claim);

@@ -22,11 +22,27 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
   }
 
   void start() {
-    for (LockNode node : cluster.nodes) {
-      node.start(
-          cluster.ticker,
-          cluster.scheduler,
-          status -> cluster.tell(listener -> listener.onNodeState(status)));
+    for (int node = 0; node < cluster.nodes.size(); node++) {
+      cluster.nodes.get(node).start(cluster.ticker, cluster.scheduler, new NodeObserver(node));
+    }
+  }
+
+  private final class NodeObserver implements LockNode.Observer {
+    private final int node;
+
+    NodeObserver(int node) {
+      this.node = node;
+    }
+
+    @Override
+    public void onStateChange(NodeStatus status) {
+      cluster.tell(listener -> listener.onNodeState(status));
+    }
+
+    @Override
+    public void onPastLost(String reason) {
+      cluster.scheduler.schedule(
+          () -> cluster.liveLeases.snapshot().forEach(lease -> lease.reaffirm(node)), 0);
     }
   }
 

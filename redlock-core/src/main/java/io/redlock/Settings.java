@@ -50,6 +50,12 @@ record Settings(
     return lossMarginNanos >= 0 ? lossMarginNanos : ttlMillis * 1_000_000 / 10;
   }
 
+  /** The ttl with which a lease is good for that long, rounded up; at most maxTtl. */
+  long ttlMillisFor(long validNanos) {
+    long driftNanos = Terms.driftNanos(validNanos / 1_000_000, 2 * driftPartsPerMillion);
+    return Math.min(maxTtlMillis, Math.max(1, (validNanos + driftNanos) / 1_000_000 + 1));
+  }
+
   /** The terms of an operation with this ttl over so many nodes. */
   Terms terms(int nodes, long ttlMillis) {
     return new Terms(

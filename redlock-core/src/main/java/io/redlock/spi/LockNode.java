@@ -1,7 +1,6 @@
 package io.redlock.spi;
 
 import java.util.OptionalLong;
-import java.util.function.Consumer;
 
 /**
  * One independent Redis master, as the quorum sees it: something that executes {@link NodeRequest}s
@@ -26,10 +25,9 @@ public interface LockNode extends AutoCloseable {
    *
    * @param ticker the lock service's clocks, to which {@link #clockOffsetMicros()} relates
    * @param scheduler the lock service's scheduler, which outlives this node
-   * @param onStateChange told of each change of {@link NodeStatus#state()}; must neither block nor
-   *     throw
+   * @param observer told of what happens to the node
    */
-  void start(Ticker ticker, Scheduler scheduler, Consumer<? super NodeStatus> onStateChange);
+  void start(Ticker ticker, Scheduler scheduler, Observer observer);
 
   /**
    * Hands a request to the node. Never blocks and never throws: whatever goes wrong is an answer.
@@ -61,6 +59,26 @@ public interface LockNode extends AutoCloseable {
    */
   @Override
   void close();
+
+  /** Who is told of what happens to a node. Its methods must neither block nor throw. */
+  @FunctionalInterface
+  interface Observer {
+
+    /**
+     * The node's {@link NodeStatus#state()} has changed.
+     *
+     * @param status what it is now
+     */
+    void onStateChange(NodeStatus status);
+
+    /**
+     * What the node granted before now can no longer be relied upon to be there, or to last: it was
+     * restarted, flushed or replaced, or its clock was set. Does nothing by default.
+     *
+     * @param reason what happened, for a person
+     */
+    default void onPastLost(String reason) {}
+  }
 
   /** Where the answer to one request goes. */
   @FunctionalInterface

@@ -1,12 +1,12 @@
 package io.redlock.jedis;
 
+import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeStatus;
 import io.redlock.spi.NodeStatus.State;
 import io.redlock.spi.Ticker;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -27,11 +27,11 @@ final class LaneHealth {
 
   private final String node;
   private final Ticker ticker;
-  private final Consumer<? super NodeStatus> onStateChange;
+  private final LockNode.Observer observer;
   private final AtomicReference<Condition> now;
 
-  LaneHealth(String node, Ticker ticker, Consumer<? super NodeStatus> onStateChange) {
-    this.onStateChange = onStateChange;
+  LaneHealth(String node, Ticker ticker, LockNode.Observer observer) {
+    this.observer = observer;
     this.node = node;
     this.ticker = ticker;
     this.now =
@@ -131,7 +131,7 @@ final class LaneHealth {
       if (now.compareAndSet(before, new Condition(state, since, reason, refusal))) {
         if (changed) {
           log(before.state, state, reason);
-          onStateChange.accept(new NodeStatus(node, state, Duration.ZERO, reason));
+          observer.onStateChange(new NodeStatus(node, state, Duration.ZERO, reason));
         }
         return changed;
       }

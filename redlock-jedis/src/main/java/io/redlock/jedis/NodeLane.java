@@ -13,7 +13,6 @@ import java.util.OptionalLong;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.exceptions.JedisException;
@@ -79,9 +78,8 @@ final class NodeLane implements LockNode {
   }
 
   @Override
-  public void start(
-      Ticker ticker, Scheduler scheduler, Consumer<? super NodeStatus> onStateChange) {
-    LaneHealth health = new LaneHealth(name, ticker, onStateChange);
+  public void start(Ticker ticker, Scheduler scheduler, Observer observer) {
+    LaneHealth health = new LaneHealth(name, ticker, observer);
     LaneWatch watch = new LaneWatch(this, health, settings, ticker, scheduler);
     LaneWorker worker = new LaneWorker(this, pool, health, clock, watch, settings, ticker);
     parts = new Parts(ticker, health, worker, watch);

@@ -14,7 +14,6 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Locale;
 import java.util.OptionalLong;
-import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -46,7 +45,7 @@ public final class InMemoryNode implements LockNode {
 
   private @Nullable Ticker ticker;
   private @Nullable Scheduler scheduler;
-  private Consumer<? super NodeStatus> onStateChange = status -> {};
+  private @Nullable Observer observer;
   private State state = State.CONNECTING;
   private String reason = "";
   private long sinceNanos;
@@ -75,15 +74,14 @@ public final class InMemoryNode implements LockNode {
   }
 
   @Override
-  public void start(
-      Ticker ticker, Scheduler scheduler, Consumer<? super NodeStatus> onStateChange) {
+  public void start(Ticker ticker, Scheduler scheduler, Observer observer) {
     synchronized (this) {
       if (this.ticker != null) {
         throw new IllegalStateException("node " + name + " was started before");
       }
       this.ticker = ticker;
       this.scheduler = scheduler;
-      this.onStateChange = onStateChange;
+      this.observer = observer;
       enter(state == State.CONNECTING ? State.UP : state, reason);
     }
     pump();
@@ -303,10 +301,11 @@ public final class InMemoryNode implements LockNode {
     state = next;
     reason = why;
     wasUp |= next == State.UP;
-    if (ticker != null) {
+    Observer told = observer;
+    if (ticker != null && told != null) {
       sinceNanos = ticker.monotonicNanos();
       NodeStatus status = status();
-      calls.add(() -> onStateChange.accept(status));
+      calls.add(() -> told.onStateChange(status));
     }
   }
 
