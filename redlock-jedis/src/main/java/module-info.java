@@ -7,4 +7,6 @@ module io.redlock.jedis {
   requires transitive redis.clients.jedis;
   requires org.slf4j;
   requires static transitive org.jspecify;
+
+  exports io.redlock.jedis;
 }

@@ -1,6 +1,9 @@
 package io.redlock.jedis;
 
+import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a lane needs to know about the lock service it belongs to.
@@ -9,8 +12,15 @@ import java.util.concurrent.TimeUnit;
  * @param laneTimeoutNanos after so much silence a connection is abandoned
  * @param releaseLifeNanos after so long a release that could not be sent has become pointless: no
  *     key it could delete is left
+ * @param retentionMillis how long a node keeps a counter after its last write
+ * @param skewMicros how far the clocks of two nodes may lie apart
  */
-record LaneSettings(long nodeTimeoutNanos, long laneTimeoutNanos, long releaseLifeNanos) {
+record LaneSettings(
+    long nodeTimeoutNanos,
+    long laneTimeoutNanos,
+    long releaseLifeNanos,
+    long retentionMillis,
+    long skewMicros) {
 
   /** Requests that may wait in one lane, releases not counted. */
   static final int MAX_QUEUED = 16_384;
@@ -28,6 +38,61 @@ record LaneSettings(long nodeTimeoutNanos, long laneTimeoutNanos, long releaseLi
   static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(3);
 
   private static final long MAX_PING_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final Duration LEAST_LANE_TIMEOUT = Duration.ofSeconds(2);
+  private static final Duration LONGEST_LANE_TIMEOUT = Duration.ofMinutes(10);
+  private static final int LANE_TIMEOUT_NODE_TIMEOUTS = 20;
+  private static final Duration LEAST_RETENTION = Duration.ofMinutes(10);
+  private static final Duration MARGIN = Duration.ofSeconds(1);
+  private static final Duration LONGEST = Duration.ofDays(365);
+
+  /**
+   * Derives what is not set.
+   *
+   * @param laneTimeout null for the default
+   * @param faults where to say what is wrong with the lane timeout; the other values are checked by
+   *     the lock service and only kept within what the arithmetic bears
+   */
+  static LaneSettings derive(
+      Duration nodeTimeout,
+      @Nullable Duration laneTimeout,
+      Duration maxTtl,
+      Duration clockSkew,
+      List<String> faults) {
+    Duration node = within(Duration.ofMillis(1), nodeTimeout, LONGEST_LANE_TIMEOUT.dividedBy(2));
+    Duration least = node.multipliedBy(2);
+    Duration lane =
+        laneTimeout == null ? node.multipliedBy(LANE_TIMEOUT_NODE_TIMEOUTS) : laneTimeout;
+    if (laneTimeout == null) {
+      least = longer(least, LEAST_LANE_TIMEOUT);
+    } else if (lane.compareTo(least) < 0) {
+      faults.add("laneTimeout " + lane + " is below twice the node timeout: use at least " + least);
+    } else if (lane.compareTo(LONGEST_LANE_TIMEOUT) > 0) {
+      faults.add("laneTimeout " + lane + " is too long: use at most " + LONGEST_LANE_TIMEOUT);
+    }
+    lane = within(least, lane, LONGEST_LANE_TIMEOUT);
+    Duration ttl = within(Duration.ofMillis(1), maxTtl, LONGEST);
+    Duration skew = within(Duration.ofMillis(1), clockSkew, LONGEST);
+    Duration retention =
+        longer(LEAST_RETENTION, longer(ttl.multipliedBy(10), skew.multipliedBy(4)));
+    return new LaneSettings(
+        node.toNanos(),
+        lane.toNanos(),
+        ttl.plus(skew).plus(MARGIN).toNanos(),
+        retention.toMillis(),
+        TimeUnit.NANOSECONDS.toMicros(skew.toNanos()));
+  }
+
+  private static Duration within(Duration least, Duration value, Duration most) {
+    return value.compareTo(most) > 0 ? most : longer(value, least);
+  }
+
+  private static Duration longer(Duration a, Duration b) {
+    return a.compareTo(b) >= 0 ? a : b;
+  }
+
+  Duration laneTimeout() {
+    return Duration.ofNanos(laneTimeoutNanos);
+  }
 
   /** How long an idle lane waits before it asks the node whether it is there. */
   long pingNanos() {

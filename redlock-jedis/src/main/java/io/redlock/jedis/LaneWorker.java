@@ -56,8 +56,15 @@ final class LaneWorker implements Runnable {
     this.watch = watch;
     this.settings = settings;
     this.ticker = ticker;
-    this.thread = new Thread(this, "redlock-lane-" + lane.name());
-    thread.setDaemon(true);
+    this.thread = new LaneThread(this, "redlock-lane-" + lane.name());
+  }
+
+  /** A thread that may connect. */
+  static final class LaneThread extends Thread {
+    LaneThread(Runnable worker, String name) {
+      super(worker, name);
+      setDaemon(true);
+    }
   }
 
   void start() {
@@ -98,16 +105,8 @@ final class LaneWorker implements Runnable {
       } while (farewell == null);
     } finally {
       lane.refuseQueued(NodeReply.unreachable("closed"));
-      closePool();
+      lane.closePool();
       ended.countDown();
-    }
-  }
-
-  private void closePool() {
-    try {
-      pool.close();
-    } catch (RuntimeException e) {
-      LOG.debug("node {}: its pool did not close cleanly", lane.name(), e);
     }
   }
 
@@ -123,12 +122,13 @@ final class LaneWorker implements Runnable {
   /** One connection from its first byte to its last; true if it was of use. */
   private boolean serve() {
     LaneConnection connection = connect();
-    firstAttempt.countDown();
     if (connection == null) {
+      firstAttempt.countDown();
       return false;
     }
     lane.use(connection);
     health.up();
+    firstAttempt.countDown();
     lane.write(connection, LaneSettings.MAX_UNANSWERED_BYTES);
     watch.look();
     String lost = readUntilLost(connection);

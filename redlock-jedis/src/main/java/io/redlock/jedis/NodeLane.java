@@ -14,6 +14,8 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.util.Pool;
@@ -37,6 +39,8 @@ import redis.clients.jedis.util.Pool;
  */
 final class NodeLane implements LockNode {
 
+  private static final Logger LOG = LoggerFactory.getLogger(NodeLane.class);
+
   /** With more unanswered calls than this, requests collect for the worker to write. */
   private static final int BUSY = Integer.getInteger("redlock.busy", 1);
 
@@ -45,6 +49,7 @@ final class NodeLane implements LockNode {
 
   private final String name;
   private final Pool<Connection> pool;
+  private final boolean ownsPool;
   private final RequestEncoder encoder;
   private final LaneSettings settings;
   private final NodeClock clock = new NodeClock();
@@ -63,11 +68,18 @@ final class NodeLane implements LockNode {
   private record Parts(Ticker ticker, LaneHealth health, LaneWorker worker, LaneWatch watch) {}
 
   /**
-   * @param pool where connections come from; closed with the lane
+   * @param pool where connections come from
+   * @param ownsPool whether the pool is closed with the lane
    */
-  NodeLane(String name, Pool<Connection> pool, RequestEncoder encoder, LaneSettings settings) {
+  NodeLane(
+      String name,
+      Pool<Connection> pool,
+      boolean ownsPool,
+      RequestEncoder encoder,
+      LaneSettings settings) {
     this.name = name;
     this.pool = pool;
+    this.ownsPool = ownsPool;
     this.encoder = encoder;
     this.settings = settings;
   }
@@ -273,6 +285,17 @@ final class NodeLane implements LockNode {
     return running != null && running.worker.awaitFirstAttempt(nanos);
   }
 
+  /** Closes the pool if it is the lane's. Worker only, once the lane has started. */
+  void closePool() {
+    try {
+      if (ownsPool) {
+        pool.close();
+      }
+    } catch (RuntimeException e) {
+      LOG.debug("node {}: its pool did not close cleanly", name, e);
+    }
+  }
+
   @Override
   public void close() {
     Parts running;
@@ -284,7 +307,7 @@ final class NodeLane implements LockNode {
       running = parts;
     }
     if (running == null) {
-      pool.close();
+      closePool();
       return;
     }
     running.watch.close();

@@ -21,13 +21,9 @@ final class RequestEncoder {
 
   private record Encoded(NodeRequest request, Invocation invocation) {}
 
-  /**
-   * @param retentionMillis how long a node keeps a counter after its last write
-   * @param skewMicros how far the clocks of two nodes may lie apart
-   */
-  RequestEncoder(long retentionMillis, long skewMicros) {
-    this.retentionMillis = Argument.of(retentionMillis);
-    this.skewMicros = Argument.of(skewMicros);
+  RequestEncoder(LaneSettings settings) {
+    this.retentionMillis = Argument.of(settings.retentionMillis());
+    this.skewMicros = Argument.of(settings.skewMicros());
   }
 
   Invocation encode(NodeRequest request) {

@@ -1,0 +1,298 @@
+package io.redlock.jedis;
+
+import io.redlock.Redlock;
+import io.redlock.RedlockBuilder;
+import io.redlock.RedlockListener;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.Executor;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.util.Pool;
+
+/**
+ * Leases from a quorum of independent Redis masters, reached through Jedis.
+ *
+ * <pre>{@code
+ * try (Redlock redlock = JedisRedlock.connect("10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379")) {
+ *   ...
+ * }
+ * }</pre>
+ *
+ * <p>Masters are independent: no replication between them, no cluster, no two addresses of one
+ * server. Use an odd number, three or five.
+ */
+public final class JedisRedlock {
+
+  private JedisRedlock() {}
+
+  /**
+   * Connects to masters with the default settings.
+   *
+   * <p>Succeeds though some or all of the masters are down: they are connected to as soon as they
+   * are there, and {@link Redlock#nodes()} says what they are until then. Waits at most half a
+   * second for the first connections, so that a lease asked for next finds the masters that are up.
+   *
+   * @param addresses {@code redis[s]://[user[:password]@]host:port} or {@code host:port}, one to
+   *     nine, each or all separated by commas; special characters in user and password as {@code
+   *     %xx}; {@code rediss} is TLS; an IPv6 literal stands in brackets
+   * @return the lock service; close it when it is no longer needed
+   * @throws IllegalArgumentException if an address is blank or does not parse, the same one is
+   *     given twice, or there is none; lists every fault with its fix, without passwords
+   */
+  public static Redlock connect(String... addresses) {
+    Builder builder = builder();
+    for (String address : addresses) {
+      builder.node(address);
+    }
+    return builder.build();
+  }
+
+  /**
+   * Begins a configuration.
+   *
+   * @return a builder with the default settings and no node
+   */
+  public static Builder builder() {
+    return new Builder();
+  }
+
+  /**
+   * Configures a lock service over Redis masters. Every setting but the nodes has a default. Not
+   * thread-safe; good for one {@link #build()}.
+   */
+  public static final class Builder {
+
+    private static final int FIRST_CONTACT_NODE_TIMEOUTS = 10;
+
+    private final List<Master> masters = new ArrayList<>();
+    private final List<Consumer<RedlockBuilder>> passedOn = new ArrayList<>();
+    private Duration nodeTimeout = Duration.ofMillis(50);
+    private Duration maxTtl = Duration.ofSeconds(30);
+    private Duration clockSkew = Duration.ofSeconds(2);
+    private @Nullable Duration laneTimeout;
+    private @Nullable JedisClientConfig clientConfig;
+
+    /** A master as it was configured: by its address, or by a name and a pool. */
+    private record Master(String text, @Nullable Pool<Connection> pool) {}
+
+    private Builder() {}
+
+    /**
+     * Adds a master, or several separated by commas.
+     *
+     * @param address {@code redis[s]://[user[:password]@]host:port} or {@code host:port}
+     * @return this
+     */
+    public Builder node(String address) {
+      for (String each : address.split(",", -1)) {
+        masters.add(new Master(each, null));
+      }
+      return this;
+    }
+
+    /**
+     * Adds a master that is reached through a pool of the user's. The pool is not closed with the
+     * lock service, and must have a connection to spare: one is taken for as long as it is healthy.
+     *
+     * @param name what to call the node in results and logs
+     * @param pool connections to one master
+     * @return this
+     */
+    public Builder node(String name, Pool<Connection> pool) {
+      masters.add(new Master(name, Objects.requireNonNull(pool, "pool")));
+      return this;
+    }
+
+    /**
+     * What the addresses do not say: TLS, credentials, client name, timeouts of connecting. A login
+     * in an address goes before the one given here. Does not concern pools of the user's.
+     *
+     * @param clientConfig default Jedis's own, with the lane timeout for connecting
+     * @return this
+     */
+    public Builder clientConfig(JedisClientConfig clientConfig) {
+      this.clientConfig = Objects.requireNonNull(clientConfig, "clientConfig");
+      return this;
+    }
+
+    /**
+     * How long a round waits for a node; also, how long a node may leave everything unanswered
+     * before it is not asked any more until it answers again.
+     *
+     * @param nodeTimeout from 1 ms, below half of any ttl; default 50 ms
+     * @return this
+     */
+    public Builder nodeTimeout(Duration nodeTimeout) {
+      this.nodeTimeout = Objects.requireNonNull(nodeTimeout, "nodeTimeout");
+      return this;
+    }
+
+    /**
+     * How long a connection that answers nothing is kept, so that late answers can still be read.
+     *
+     * @param laneTimeout from twice the node timeout to 10 min; default 20 node timeouts, at least
+     *     2 s
+     * @return this
+     */
+    public Builder laneTimeout(Duration laneTimeout) {
+      this.laneTimeout = Objects.requireNonNull(laneTimeout, "laneTimeout");
+      return this;
+    }
+
+    /**
+     * The upper bound of any ttl. The same for all clients of a deployment.
+     *
+     * @param maxTtl at least 10 ms; default 30 s
+     * @return this
+     */
+    public Builder maxTtl(Duration maxTtl) {
+      this.maxTtl = Objects.requireNonNull(maxTtl, "maxTtl");
+      return this;
+    }
+
+    /**
+     * The part of a ttl by which a node's clock may outrun this machine's while a lease lasts.
+     *
+     * @param driftFactor from 0 up to, not including, 0.5; default 0.01
+     * @return this
+     */
+    public Builder driftFactor(double driftFactor) {
+      passedOn.add(builder -> builder.driftFactor(driftFactor));
+      return this;
+    }
+
+    /**
+     * How far node clocks may lie apart. The same for all clients of a deployment.
+     *
+     * @param clockSkew at least 1 ms; default 2 s
+     * @return this
+     */
+    public Builder clockSkew(Duration clockSkew) {
+      this.clockSkew = Objects.requireNonNull(clockSkew, "clockSkew");
+      return this;
+    }
+
+    /**
+     * How long before its deadline a lease is declared lost, so that its holder can stop in time.
+     *
+     * @param lossMargin not negative; default a tenth of the lease's ttl
+     * @return this
+     */
+    public Builder lossMargin(Duration lossMargin) {
+      Objects.requireNonNull(lossMargin, "lossMargin");
+      passedOn.add(builder -> builder.lossMargin(lossMargin));
+      return this;
+    }
+
+    /**
+     * The least time a lease must be good for when it is handed out.
+     *
+     * @param minValidity not negative; default zero
+     * @return this
+     */
+    public Builder minValidity(Duration minValidity) {
+      Objects.requireNonNull(minValidity, "minValidity");
+      passedOn.add(builder -> builder.minValidity(minValidity));
+      return this;
+    }
+
+    /**
+     * What stands before every resource in its key, for example {@code "myapp:lock:"}. The same for
+     * all clients of a deployment.
+     *
+     * @param keyPrefix anything that does not begin with {@code redlock:}; default empty
+     * @return this
+     */
+    public Builder keyPrefix(String keyPrefix) {
+      Objects.requireNonNull(keyPrefix, "keyPrefix");
+      passedOn.add(builder -> builder.keyPrefix(keyPrefix));
+      return this;
+    }
+
+    /**
+     * Who is told of acquires, extends, ends and node states.
+     *
+     * @param listener called on the callback executor
+     * @return this
+     */
+    public Builder listener(RedlockListener listener) {
+      Objects.requireNonNull(listener, "listener");
+      passedOn.add(builder -> builder.listener(listener));
+      return this;
+    }
+
+    /**
+     * Where user code runs: dependents of futures, the listener.
+     *
+     * @param callbackExecutor default {@link java.util.concurrent.ForkJoinPool#commonPool()}
+     * @return this
+     */
+    public Builder callbackExecutor(Executor callbackExecutor) {
+      Objects.requireNonNull(callbackExecutor, "callbackExecutor");
+      passedOn.add(builder -> builder.callbackExecutor(callbackExecutor));
+      return this;
+    }
+
+    /**
+     * Connects to the masters and returns the service. Succeeds though some or all of them are
+     * down; waits at most ten node timeouts for the first connections. An interrupt ends that wait
+     * early and stays set.
+     *
+     * @return the service; close it when it is no longer needed
+     * @throws IllegalArgumentException if the configuration is not sound; lists every fault with
+     *     its fix, without passwords
+     */
+    public Redlock build() {
+      List<String> faults = new ArrayList<>();
+      LaneSettings lane = LaneSettings.derive(nodeTimeout, laneTimeout, maxTtl, clockSkew, faults);
+      List<NodeLane> lanes = lanes(lane, faults);
+      RedlockBuilder builder =
+          Redlock.builder(lanes).nodeTimeout(nodeTimeout).maxTtl(maxTtl).clockSkew(clockSkew);
+      passedOn.forEach(setting -> setting.accept(builder));
+      faults.addAll(builder.problems());
+      if (!faults.isEmpty()) {
+        lanes.forEach(NodeLane::close);
+        throw new IllegalArgumentException("cannot connect: " + String.join("; ", faults));
+      }
+      Redlock redlock = builder.build();
+      awaitFirstAttempts(lanes, lane.nodeTimeoutNanos() * FIRST_CONTACT_NODE_TIMEOUTS);
+      return redlock;
+    }
+
+    private List<NodeLane> lanes(LaneSettings settings, List<String> faults) {
+      RequestEncoder encoder = new RequestEncoder(settings);
+      List<NodeLane> lanes = new ArrayList<>();
+      for (Master master : masters) {
+        int position = lanes.size() + 1;
+        String name = master.text;
+        Pool<Connection> pool = master.pool;
+        if (pool == null) {
+          NodeAddress parsed = NodeAddress.parse(master.text, position, faults);
+          NodeAddress address = parsed == null ? NodeAddress.standIn(position) : parsed;
+          name = address.name();
+          pool = NodePools.open(address, clientConfig, settings.laneTimeout());
+        } else if (name.isBlank()) {
+          faults.add("the name of node " + position + " is blank: give it one");
+        }
+        lanes.add(new NodeLane(name, pool, master.pool == null, encoder, settings));
+      }
+      return lanes;
+    }
+
+    private static void awaitFirstAttempts(List<NodeLane> lanes, long nanos) {
+      long start = System.nanoTime();
+      try {
+        for (NodeLane lane : lanes) {
+          lane.awaitFirstAttempt(nanos - (System.nanoTime() - start));
+        }
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+}
