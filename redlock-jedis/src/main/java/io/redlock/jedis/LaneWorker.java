@@ -225,13 +225,9 @@ final class LaneWorker implements Runnable {
       return false;
     }
     connection.removeOldest();
-    switch (answer.kind()) {
-      case MISCONFIGURED -> health.misconfigured(answer.detail());
-      case CLOCK -> {
-        long nodeMicros = ReplyMapper.nodeMicros((byte[]) reply);
-        clock.learn(nodeMicros, call.sinceNanos, connection.lastReadNanos());
-      }
-      default -> {}
+    if (answer.kind() == NodeReply.Kind.CLOCK) {
+      long nodeMicros = ReplyMapper.nodeMicros((byte[]) reply);
+      clock.learn(nodeMicros, call.sinceNanos, connection.lastReadNanos());
     }
     health.answered(answer);
     call.answerSent(answer);

@@ -65,7 +65,7 @@ final class NodePools {
     if (base != null && base.getSslSocketFactory() != null) {
       config.ssl(true);
     } else if (base == null || (!base.isSsl() && base.getSslOptions() == null)) {
-      config.sslOptions(SslOptions.defaults());
+      config.sslOptions(SslOptions.builder().build());
     }
   }
 

@@ -1,6 +1,5 @@
 package io.redlock.jedis;
 
-import io.redlock.RealTime;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
@@ -13,9 +12,6 @@ import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
-import redis.clients.jedis.ConnectionPool;
-import redis.clients.jedis.DefaultJedisClientConfig;
-import redis.clients.jedis.HostAndPort;
 
 /** The lane and its scripts on a real server. */
 class NodeLaneContractTest extends LockNodeContract {
@@ -40,30 +36,21 @@ class NodeLaneContractTest extends LockNodeContract {
   }
 
   private static final class OnRedis implements NodeUnderTest {
-    private final Scheduler scheduler = RealTime.scheduler();
-    private final Ticker ticker = RealTime.ticker();
-    private final NodeLane node =
-        new NodeLane(
-            "a",
-            new ConnectionPool(
-                new HostAndPort(server.host(), server.port()),
-                DefaultJedisClientConfig.builder().build()),
-            new RequestEncoder(600_000, 2_000_000),
-            new LaneSettings(2_000_000_000L, 5_000_000_000L, 30_000_000_000L));
+    private final LaneFixture fixture = new LaneFixture(server.address(), Duration.ofSeconds(2));
 
     @Override
     public LockNode node() {
-      return node;
+      return fixture.lane;
     }
 
     @Override
     public Ticker ticker() {
-      return ticker;
+      return fixture.ticker;
     }
 
     @Override
     public Scheduler scheduler() {
-      return scheduler;
+      return fixture.scheduler;
     }
 
     @Override
@@ -121,7 +108,7 @@ class NodeLaneContractTest extends LockNodeContract {
 
     @Override
     public void close() {
-      scheduler.close();
+      fixture.close();
     }
 
     private static String fenceKey(String name) {

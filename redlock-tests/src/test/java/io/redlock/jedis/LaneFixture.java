@@ -1,0 +1,92 @@
+package io.redlock.jedis;
+
+import io.redlock.RealTime;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeStatus;
+import io.redlock.spi.Scheduler;
+import io.redlock.spi.Ticker;
+import io.redlock.testkit.Await;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import redis.clients.jedis.ConnectionPool;
+import redis.clients.jedis.JedisClientConfig;
+
+/** One lane with the clocks and the scheduler it needs. */
+final class LaneFixture implements AutoCloseable {
+
+  final Ticker ticker = RealTime.ticker();
+  final Scheduler scheduler = RealTime.scheduler();
+  final Queue<NodeStatus.State> states = new ConcurrentLinkedQueue<>();
+  final ConnectionPool pool;
+  final NodeLane lane;
+
+  LaneFixture(String address, Duration nodeTimeout) {
+    this(address, nodeTimeout, null, null);
+  }
+
+  LaneFixture(
+      String address, Duration nodeTimeout, Duration laneTimeout, JedisClientConfig clientConfig) {
+    List<String> faults = new ArrayList<>();
+    LaneSettings settings =
+        LaneSettings.derive(
+            nodeTimeout, laneTimeout, Duration.ofSeconds(30), Duration.ofSeconds(2), faults);
+    NodeAddress parsed = NodeAddress.parse(address, 1, faults);
+    if (parsed == null || !faults.isEmpty()) {
+      throw new IllegalArgumentException(faults.toString());
+    }
+    pool = NodePools.open(parsed, clientConfig, settings.laneTimeout());
+    lane = new NodeLane(parsed.name(), pool, true, new RequestEncoder(settings), settings);
+  }
+
+  /** Starts the lane without waiting for anything. */
+  LaneFixture start() {
+    lane.start(ticker, scheduler, status -> states.add(status.state()));
+    return this;
+  }
+
+  /** Starts the lane and waits until it is up. */
+  LaneFixture up() {
+    start();
+    awaitState(NodeStatus.State.UP);
+    return this;
+  }
+
+  void awaitState(NodeStatus.State state) {
+    Await.until(
+        lane.name() + " is " + state + ", not " + lane.status(),
+        () -> lane.status().state() == state);
+  }
+
+  CompletableFuture<NodeReply> send(NodeRequest request) {
+    CompletableFuture<NodeReply> answer = new CompletableFuture<>();
+    lane.send(
+        request,
+        0,
+        (slot, reply) -> {
+          if (!answer.complete(reply)) {
+            throw new AssertionError("answered twice: " + request);
+          }
+        });
+    return answer;
+  }
+
+  NodeReply ask(NodeRequest request) {
+    return Await.value(request + " is answered", send(request));
+  }
+
+  /** A token that fits the clock of a server on this machine. */
+  long token() {
+    return ticker.wallMicros();
+  }
+
+  @Override
+  public void close() {
+    lane.close();
+    scheduler.close();
+  }
+}
