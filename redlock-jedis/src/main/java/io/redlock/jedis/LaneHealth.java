@@ -6,6 +6,8 @@ import io.redlock.spi.NodeStatus;
 import io.redlock.spi.NodeStatus.State;
 import io.redlock.spi.Ticker;
 import java.time.Duration;
+import java.util.EnumSet;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -18,6 +20,9 @@ import org.slf4j.LoggerFactory;
 final class LaneHealth {
 
   private static final Logger LOG = LoggerFactory.getLogger("io.redlock.jedis.NodeLane");
+
+  /** Closed is the end. */
+  private static final Set<State> ANY = EnumSet.complementOf(EnumSet.of(State.CLOSED));
 
   /**
    * @param refusal what everything but a release is told; null if requests are accepted
@@ -55,45 +60,53 @@ final class LaneHealth {
 
   /** The node answered. */
   void up() {
-    become(State.UP, "", null);
+    become(ANY, State.UP, "", null);
   }
 
   /** The node answered: if it was thought silent, it is not. */
   void answered() {
-    if (now.get().state == State.SILENT) {
-      up();
+    if (state() == State.SILENT) {
+      become(EnumSet.of(State.SILENT), State.UP, "", null);
     }
   }
 
   /** The node answered a request; one that it executed shows that nothing hinders it any more. */
   void answered(NodeReply reply) {
-    if (now.get().state != State.UP) {
-      switch (reply.kind()) {
-        case MISCONFIGURED -> misconfigured(reply.detail());
-        case GRANTED, EXTENDED, JOINED, RELEASED -> up();
-        default -> answered();
+    switch (reply.kind()) {
+      case MISCONFIGURED -> misconfigured(reply);
+      case GRANTED, EXTENDED, JOINED, RELEASED -> {
+        if (state() != State.UP) {
+          up();
+        }
       }
+      default -> answered();
     }
   }
 
-  /**
-   * The node is connected and has not answered for too long. Only a node that is up falls silent.
-   */
+  /** The node will not serve before a person has mended it; it goes on being asked. */
+  private void misconfigured(NodeReply reply) {
+    if (ReplyMapper.isForeignKey(reply)) {
+      answered(); // one name is at fault, not the node
+    } else {
+      become(ANY, State.MISCONFIGURED, reply.detail(), null);
+    }
+  }
+
+  /** The node has not answered for too long; true if it was thought up until now. */
   boolean silent(NodeReply refusal) {
-    State state = now.get().state;
-    return (state == State.UP || state == State.MISCONFIGURED)
-        && become(State.SILENT, refusal.detail(), refusal);
+    return become(
+        EnumSet.of(State.UP, State.MISCONFIGURED), State.SILENT, refusal.detail(), refusal);
   }
 
   /** The connection is gone; requests wait for the next one, which is being made now. */
   void lost(String reason) {
-    become(State.DOWN, reason, null);
+    become(ANY, State.DOWN, reason, null);
   }
 
   /** There is no connection and, for a while, none to wait for. */
   void down(NodeReply refusal) {
     State state = refusal.kind() == NodeReply.Kind.MISCONFIGURED ? State.MISCONFIGURED : State.DOWN;
-    become(state, refusal.detail(), refusal);
+    become(ANY, state, refusal.detail(), refusal);
   }
 
   /** Tells callers to stop waiting for a connection, if they do; what they are told, or null. */
@@ -109,21 +122,16 @@ final class LaneHealth {
     return now.compareAndSet(before, after) ? refusal : null;
   }
 
-  /** The node answers, but will not serve before a person has mended it; it goes on being asked. */
-  void misconfigured(String reason) {
-    become(State.MISCONFIGURED, reason, null);
-  }
-
   /** Nothing changes any more. */
   void closed() {
-    become(State.CLOSED, "", NodeReply.unreachable("closed"));
+    become(ANY, State.CLOSED, "", NodeReply.unreachable("closed"));
   }
 
-  /** True if that changed the state. */
-  private boolean become(State state, String reason, @Nullable NodeReply refusal) {
+  /** True if that changed the state; nothing happens unless it was one of the first. */
+  private boolean become(Set<State> from, State state, String reason, @Nullable NodeReply refusal) {
     while (true) {
       Condition before = now.get();
-      if (before.state == State.CLOSED) {
+      if (!from.contains(before.state)) {
         return false;
       }
       boolean changed = before.state != state;

@@ -33,6 +33,8 @@ final class ReplyMapper {
   /** Where Redis from 7 on says which script called the command that failed. */
   private static final Pattern SCRIPT_SUFFIX = Pattern.compile(" script: [0-9a-f]{40}, on .*$");
 
+  private static final String FOREIGN_KEY = "a key of another application has this name: ";
+
   private static final int LONGEST_DETAIL = 200;
 
   private ReplyMapper() {}
@@ -136,10 +138,14 @@ final class ReplyMapper {
           NodeReply.misconfigured(message);
       case "MOVED", "ASK", "CLUSTERDOWN", "CROSSSLOT" ->
           NodeReply.misconfigured(message + " Use independent masters, not a cluster.");
-      case "WRONGTYPE" ->
-          NodeReply.misconfigured("a key of another application has this name: " + message);
+      case "WRONGTYPE" -> NodeReply.misconfigured(FOREIGN_KEY + message);
       default -> plainError(message);
     };
+  }
+
+  /** Whether a misconfiguration concerns one name only, and not the node. */
+  static boolean isForeignKey(NodeReply reply) {
+    return reply.detail().startsWith(FOREIGN_KEY);
   }
 
   /** The errors that carry no code of their own. */
