@@ -1,0 +1,34 @@
+package io.redlock.testkit;
+
+import io.redlock.Redlock;
+import io.redlock.RedlockListener;
+import java.time.Duration;
+
+/** Five masters, any number of clients, and a look behind them that goes through no client. */
+public interface DeploymentUnderTest extends AutoCloseable {
+
+  int NODES = 5;
+
+  /** What clients are connected with; ttl may be up to the default of 30 s. */
+  Duration NODE_TIMEOUT = Duration.ofMillis(200);
+
+  /** A client of its own, as in another process, whose living nodes are up. */
+  default Redlock connect() {
+    return connect(new RedlockListener() {});
+  }
+
+  /** A client with a listener; closed with the deployment. */
+  Redlock connect(RedlockListener listener);
+
+  /** On how many of the living nodes somebody holds the resource. */
+  int holders(String resource);
+
+  /** A client of another kind locks a resource on one node. */
+  void set(int node, String resource, String owner, Duration ttl);
+
+  /** The node is dead from now on. */
+  void takeDown(int node);
+
+  @Override
+  void close();
+}

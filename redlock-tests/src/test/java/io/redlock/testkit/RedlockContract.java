@@ -1,0 +1,678 @@
+package io.redlock.testkit;
+
+import static io.redlock.testkit.DeploymentUnderTest.NODES;
+import static io.redlock.testkit.DeploymentUnderTest.NODE_TIMEOUT;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.AcquireResult;
+import io.redlock.AcquireResult.Acquired;
+import io.redlock.AcquireResult.Contended;
+import io.redlock.AcquireResult.Unavailable;
+import io.redlock.ExtendResult;
+import io.redlock.Lease;
+import io.redlock.LeaseEnd;
+import io.redlock.LeaseEnd.Cause;
+import io.redlock.LeaseLock;
+import io.redlock.LeaseLostException;
+import io.redlock.LeaseRequest;
+import io.redlock.LockNotAcquiredException;
+import io.redlock.Redlock;
+import io.redlock.RedlockListener;
+import io.redlock.ReleaseResult;
+import io.redlock.Votes.NodeVote;
+import io.redlock.Votes.Vote;
+import io.redlock.spi.NodeStatus;
+import io.redlock.spi.NodeStatus.State;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * What users rely on, one promise a test. Runs against nodes in memory and against real servers, in
+ * real time: an upper bound of a wait is checked with much to spare, a lower one exactly.
+ */
+public abstract class RedlockContract {
+
+  private static final Duration TTL = Duration.ofSeconds(20);
+  private static final Duration SHORT_TTL = NODE_TIMEOUT.multipliedBy(3);
+  private static final Duration LONG_WAIT = Duration.ofSeconds(20);
+
+  /** By how much a busy machine may exceed an upper bound. */
+  private static final Duration SLACK = Duration.ofSeconds(2);
+
+  private static final AtomicInteger RESOURCES = new AtomicInteger();
+
+  private final String resource = "resource-" + RESOURCES.incrementAndGet();
+
+  private DeploymentUnderTest deployment;
+  private Redlock alice;
+  private Redlock bob;
+
+  /** Five masters that vote, without keys. */
+  protected abstract DeploymentUnderTest open();
+
+  @BeforeEach
+  final void start() {
+    deployment = open();
+    alice = deployment.connect();
+    bob = deployment.connect();
+  }
+
+  @AfterEach
+  final void stop() {
+    deployment.close();
+  }
+
+  // Acquire.
+
+  @Test
+  void heldResourceIsRefusedToOthersWithTheReasonOfEachNode() throws Exception {
+    acquire(alice);
+    AcquireResult refused = bob.tryAcquire(resource, TTL);
+    Contended contended = assertInstanceOf(Contended.class, refused);
+    assertTrue(refused.lease().isEmpty());
+    assertEquals(NODES, contended.votes().nodes().size());
+    assertTrue(contended.votes().count(Vote.TAKEN) >= 3, contended::toString);
+    assertTrue(contended.votes().toString().contains("busy"), contended::toString);
+  }
+
+  @Test
+  void acquiredLeaseIsValidForLessThanItsTtlAndCarriesWhatItLocks() throws Exception {
+    Acquired acquired = assertInstanceOf(Acquired.class, alice.tryAcquire(resource, TTL));
+    Lease lease = acquired.held();
+    assertTrue(lease.isValid());
+    assertEquals(Set.of(resource), lease.resources());
+    assertTrue(lease.remaining().compareTo(TTL) < 0, lease.remaining()::toString);
+    assertTrue(acquired.votes().count(Vote.YES) >= 3, acquired::toString);
+    lease.ensureValid(TTL.dividedBy(2));
+    assertThrows(LeaseLostException.class, () -> lease.ensureValid(TTL));
+    assertTrue(lease.isValid());
+  }
+
+  @Test
+  void twoResourcesDoNotExcludeEachOther() throws Exception {
+    acquire(alice);
+    assertInstanceOf(Acquired.class, bob.tryAcquire(resource + "-other", TTL));
+  }
+
+  @Test
+  void everyLaterLeaseHasAHigherToken() throws Exception {
+    long last = 0;
+    for (int i = 0; i < 20; i++) {
+      Redlock client = i % 2 == 0 ? alice : bob;
+      try (Lease lease = client.acquire(resource, TTL, LONG_WAIT)) {
+        assertTrue(lease.fencingToken() > last, lease.fencingToken() + " after " + last);
+        last = lease.fencingToken();
+      }
+    }
+  }
+
+  @Test
+  void failedAcquireLeavesNothing() throws Exception {
+    for (int node = 0; node < 3; node++) {
+      deployment.set(node, resource, "foreign", TTL);
+    }
+    assertInstanceOf(Contended.class, alice.tryAcquire(resource, TTL));
+    Await.until("only the foreign keys are left", () -> deployment.holders(resource) == 3);
+    assertThrows(
+        LockNotAcquiredException.class, () -> alice.acquire(resource, TTL, Duration.ofMillis(100)));
+    Await.until("only the foreign keys are left", () -> deployment.holders(resource) == 3);
+  }
+
+  @Test
+  void minorityOfForeignKeysDoesNotExclude() throws Exception {
+    deployment.set(0, resource, "foreign", TTL);
+    deployment.set(4, resource, "foreign", TTL);
+    Acquired acquired = assertInstanceOf(Acquired.class, alice.tryAcquire(resource, TTL));
+    assertEquals(ReleaseResult.RELEASED, acquired.held().release());
+  }
+
+  @Test
+  void refusedAcquireThrowsWithTheReasonOfEachNode() throws Exception {
+    acquire(alice);
+    LockNotAcquiredException refused =
+        assertThrows(
+            LockNotAcquiredException.class, () -> bob.acquire(resource, TTL, Duration.ZERO));
+    assertInstanceOf(Contended.class, refused.result());
+    assertTrue(refused.getMessage().startsWith("not acquired: "), refused::getMessage);
+    assertTrue(refused.getMessage().contains(resource), refused::getMessage);
+    for (NodeVote vote : refused.result().votes().nodes()) {
+      assertTrue(refused.getMessage().contains(vote.node()), refused::getMessage);
+    }
+  }
+
+  @Test
+  void waitEndsWithTheLeaseAsSoonAsTheHolderReleases() throws Exception {
+    Lease held = acquire(alice);
+    CompletableFuture<AcquireResult> waiting =
+        bob.acquireAsync(LeaseRequest.of(resource, TTL).waitUpTo(LONG_WAIT));
+    assertEquals(ReleaseResult.RELEASED, held.release());
+    AcquireResult result = Await.value("the waiter gets the lease", waiting);
+    assertTrue(result.lease().orElseThrow().fencingToken() > held.fencingToken());
+  }
+
+  @Test
+  void waitLastsAsLongAsAskedAndNotMuchLonger() throws Exception {
+    acquire(alice);
+    Duration maxWait = Duration.ofMillis(300);
+    long start = System.nanoTime();
+    assertThrows(LockNotAcquiredException.class, () -> bob.acquire(resource, TTL, maxWait));
+    Duration waited = Duration.ofNanos(System.nanoTime() - start);
+    assertTrue(waited.compareTo(maxWait) >= 0, waited::toString);
+    assertTrue(waited.compareTo(maxWait.plus(NODE_TIMEOUT).plus(SLACK)) < 0, waited::toString);
+  }
+
+  @Test
+  void contendersExcludeEachOtherAndAllGetTheirTurn() throws Exception {
+    int turns = 10;
+    int[] unguarded = {0};
+    AtomicInteger inside = new AtomicInteger();
+    List<CompletableFuture<Void>> contenders = new ArrayList<>();
+    for (int i = 0; i < 8; i++) {
+      Redlock client = i % 2 == 0 ? alice : bob;
+      contenders.add(
+          later(
+              () -> {
+                for (int turn = 0; turn < turns; turn++) {
+                  try (Lease lease = client.acquire(resource, TTL, LONG_WAIT)) {
+                    assertEquals(1, inside.incrementAndGet());
+                    unguarded[0]++;
+                    assertTrue(lease.isValid());
+                    inside.decrementAndGet();
+                  }
+                }
+              }));
+    }
+    for (CompletableFuture<Void> contender : contenders) {
+      Await.value("a contender has had its turns", contender);
+    }
+    assertEquals(8 * turns, unguarded[0]);
+    Await.until("nothing stays locked", () -> deployment.holders(resource) == 0);
+  }
+
+  @Test
+  void severalResourcesAreHadTogetherOrNotAtAll() throws Exception {
+    String second = resource + "-second";
+    String third = resource + "-third";
+    Lease both = alice.acquire(LeaseRequest.ofAll(List.of(resource, second), TTL));
+    assertEquals(Set.of(resource, second), both.resources());
+    assertInstanceOf(
+        Contended.class, bob.tryAcquire(LeaseRequest.ofAll(List.of(third, second), TTL)));
+    Await.until("nothing of the third is left", () -> deployment.holders(third) == 0);
+    assertEquals(ReleaseResult.RELEASED, both.release());
+    assertInstanceOf(
+        Acquired.class, bob.tryAcquire(LeaseRequest.ofAll(List.of(third, second), TTL)));
+  }
+
+  // Bad arguments.
+
+  @Test
+  void badArgumentFailsBeforeAnythingIsSent() {
+    rejects("blank", LeaseRequest.of("  ", TTL));
+    rejects("512", LeaseRequest.of("x".repeat(513), TTL));
+    rejects("reserved", LeaseRequest.of("redlock:x", TTL));
+    rejects("positive", LeaseRequest.of(resource, Duration.ZERO));
+    rejects("positive", LeaseRequest.of(resource, Duration.ofSeconds(-1)));
+    rejects("PT31S", LeaseRequest.of(resource, Duration.ofSeconds(31)));
+    rejects("nodeTimeout", LeaseRequest.of(resource, NODE_TIMEOUT.multipliedBy(2)));
+    rejects("negative", LeaseRequest.of(resource, TTL).waitUpTo(Duration.ofMillis(-1)));
+    assertEquals(0, deployment.holders(resource));
+  }
+
+  @Test
+  void everyFaultOfARequestIsNamedAtOnce() {
+    IllegalArgumentException refused =
+        rejects("blank", LeaseRequest.of("", Duration.ZERO).waitUpTo(Duration.ofMillis(-1)));
+    assertTrue(refused.getMessage().contains("positive"), refused::getMessage);
+    assertTrue(refused.getMessage().contains("negative"), refused::getMessage);
+  }
+
+  @Test
+  void badTtlOfAnExtendLeavesTheLeaseAsItWas() throws Exception {
+    Lease lease = acquire(alice);
+    assertThrows(IllegalArgumentException.class, () -> lease.extend(Duration.ofSeconds(31)));
+    assertThrows(IllegalArgumentException.class, () -> lease.extendAsync(Duration.ZERO));
+    assertTrue(lease.isValid());
+  }
+
+  private IllegalArgumentException rejects(String word, LeaseRequest request) {
+    assertThrows(IllegalArgumentException.class, () -> alice.acquireAsync(request));
+    assertThrows(IllegalArgumentException.class, () -> alice.acquire(request));
+    IllegalArgumentException refused =
+        assertThrows(IllegalArgumentException.class, () -> alice.tryAcquire(request));
+    assertTrue(refused.getMessage().contains(word), refused::getMessage);
+    return refused;
+  }
+
+  // Interrupt and cancel.
+
+  @Test
+  void interruptEndsTheWaitAndLeavesNothingLocked() throws Exception {
+    Lease held = acquire(alice);
+    AtomicReference<Thread> thread = new AtomicReference<>();
+    CompletableFuture<Void> waiting =
+        later(
+            () -> {
+              thread.set(Thread.currentThread());
+              assertThrows(InterruptedException.class, () -> bob.acquire(resource, TTL, LONG_WAIT));
+            });
+    Await.until("the waiter waits", () -> isWaiting(thread.get()));
+    thread.get().interrupt();
+    Await.value("the wait ends with an InterruptedException", waiting);
+    held.release();
+    Await.until("nothing stays locked", () -> deployment.holders(resource) == 0);
+    assertInstanceOf(Acquired.class, alice.tryAcquire(resource, TTL));
+  }
+
+  @Test
+  void interruptedThreadAcquiresNothing() {
+    Thread.currentThread().interrupt();
+    assertThrows(InterruptedException.class, () -> alice.tryAcquire(resource, TTL));
+    assertFalse(Thread.currentThread().isInterrupted());
+    assertEquals(0, deployment.holders(resource));
+  }
+
+  @Test
+  void cancelLeavesNothingLockedWheneverItComes() throws Exception {
+    for (int i = 0; i < 50; i++) {
+      CompletableFuture<AcquireResult> acquiring =
+          alice.acquireAsync(LeaseRequest.of(resource, TTL).waitUpTo(LONG_WAIT));
+      if (!acquiring.cancel(true)) {
+        acquiring.join().lease().orElseThrow().close();
+      }
+    }
+    Await.until("nothing stays locked", () -> deployment.holders(resource) == 0);
+    assertEquals(ReleaseResult.RELEASED, acquire(bob).release());
+  }
+
+  @Test
+  void cancelledWaiterDoesNotTakeItsTurn() throws Exception {
+    Lease held = acquire(alice);
+    CompletableFuture<AcquireResult> waiting =
+        bob.acquireAsync(LeaseRequest.of(resource, TTL).waitUpTo(LONG_WAIT));
+    assertTrue(waiting.cancel(false));
+    held.release();
+    Await.until("nothing stays locked", () -> deployment.holders(resource) == 0);
+    assertInstanceOf(Acquired.class, alice.tryAcquire(resource, TTL));
+  }
+
+  // Release and end.
+
+  @Test
+  void releaseFreesTheResourceForTheNext() throws Exception {
+    Lease lease = acquire(alice);
+    assertEquals(ReleaseResult.RELEASED, lease.release());
+    assertFalse(lease.isValid());
+    assertEquals(Duration.ZERO, lease.remaining());
+    assertThrows(LeaseLostException.class, () -> lease.ensureValid(Duration.ZERO));
+    assertInstanceOf(Acquired.class, bob.acquireAsync(waiting()).get());
+  }
+
+  @Test
+  void releasedLeaseEndsOnceAndReleasingItAgainHarmsNobody() throws Exception {
+    Lease lease = acquire(alice);
+    List<LeaseEnd> ends = endsOf(lease);
+    lease.release();
+    lease.close();
+    Lease next = bob.acquire(waiting());
+    lease.release();
+    lease.releaseAsync().get();
+    assertTrue(next.isValid());
+    assertInstanceOf(Contended.class, alice.tryAcquire(resource, TTL));
+    Await.until("the end is told", () -> !ends.isEmpty());
+    assertEquals(List.of(Cause.RELEASED), causes(ends));
+  }
+
+  @Test
+  void closeReleasesInTheBackground() throws Exception {
+    try (Lease lease = acquire(alice)) {
+      assertTrue(lease.isValid());
+    }
+    Await.until("nothing stays locked", () -> deployment.holders(resource) == 0);
+  }
+
+  @Test
+  void leaseThatIsNotExtendedIsLostBeforeOthersCanHaveIt() throws Exception {
+    Lease lease = alice.acquire(resource, SHORT_TTL, Duration.ZERO);
+    List<LeaseEnd> ends = endsOf(lease);
+    Lease next = bob.acquire(waiting());
+    assertFalse(lease.isValid());
+    assertThrows(LeaseLostException.class, () -> lease.ensureValid(Duration.ZERO));
+    Await.until("the loss is told", () -> !ends.isEmpty());
+    assertEquals(List.of(Cause.EXPIRED), causes(ends));
+    assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL));
+    assertTrue(next.fencingToken() > lease.fencingToken());
+    assertTrue(next.isValid());
+  }
+
+  // Extend and renew.
+
+  @Test
+  void extendLengthensAndKeepsTheToken() throws Exception {
+    Lease lease = alice.acquire(resource, SHORT_TTL, Duration.ZERO);
+    long token = lease.fencingToken();
+    ExtendResult.Extended extended =
+        assertInstanceOf(ExtendResult.Extended.class, lease.extend(TTL));
+    assertTrue(extended.remaining().compareTo(SHORT_TTL) > 0, extended::toString);
+    assertTrue(lease.remaining().compareTo(SHORT_TTL) > 0, lease.remaining()::toString);
+    assertEquals(token, lease.fencingToken());
+    assertInstanceOf(Contended.class, bob.tryAcquire(resource, TTL));
+  }
+
+  @Test
+  void extendByLessNeverShortens() throws Exception {
+    Lease lease = acquire(alice);
+    assertInstanceOf(ExtendResult.Extended.class, lease.extendAsync(SHORT_TTL).get());
+    assertTrue(lease.remaining().compareTo(SHORT_TTL) > 0, lease.remaining()::toString);
+  }
+
+  @Test
+  void releasedLeaseCannotBeExtended() throws Exception {
+    Lease lease = acquire(alice);
+    lease.release();
+    assertThrows(IllegalStateException.class, () -> lease.extend(TTL));
+    assertThrows(IllegalStateException.class, () -> lease.extendAsync(TTL));
+    assertEquals(0, deployment.holders(resource));
+  }
+
+  @Test
+  void extendHealsTheLeaseOnNodesThatNeverHadIt() throws Exception {
+    deployment.set(0, resource, "foreign", Duration.ofMillis(50));
+    Lease lease = acquire(alice);
+    Await.until("the foreign key runs out", () -> deployment.holders(resource) == 4);
+    assertInstanceOf(ExtendResult.Extended.class, lease.extend(TTL));
+    Await.until("all nodes hold the lease", () -> deployment.holders(resource) == NODES);
+  }
+
+  @Test
+  void renewedLeaseOutlivesItsTtlUntilItIsReleased() throws Exception {
+    Lease lease =
+        alice.acquire(LeaseRequest.of(resource, SHORT_TTL).renewFor(Duration.ofMinutes(1)));
+    AcquireResult refused =
+        bob.tryAcquire(LeaseRequest.of(resource, TTL).waitUpTo(SHORT_TTL.multipliedBy(2)));
+    assertInstanceOf(Contended.class, refused);
+    assertTrue(lease.isValid());
+    assertEquals(ReleaseResult.RELEASED, lease.release());
+  }
+
+  @Test
+  void renewedLeaseIsNotHeldForLongerThanAllowed() throws Exception {
+    Lease lease = alice.acquire(LeaseRequest.of(resource, SHORT_TTL).renewFor(SHORT_TTL));
+    List<LeaseEnd> ends = endsOf(lease);
+    Await.until("the lease ends", () -> !ends.isEmpty());
+    assertEquals(List.of(Cause.MAX_HOLD), causes(ends));
+    assertTrue(bob.acquire(waiting()).isValid());
+  }
+
+  // Bodies and locks.
+
+  @Test
+  void bodyRunsUnderTheLeaseWhichIsReleasedAfterIt() throws Exception {
+    String told =
+        alice.callLeased(
+            waiting(),
+            lease -> {
+              assertTrue(lease.isValid());
+              assertInstanceOf(Contended.class, bob.tryAcquire(resource, TTL));
+              return "done";
+            });
+    assertEquals("done", told);
+    Await.until("nothing stays locked", () -> deployment.holders(resource) == 0);
+  }
+
+  @Test
+  void bodyIsNotRunWithoutTheLease() throws Exception {
+    acquire(alice);
+    assertThrows(
+        LockNotAcquiredException.class,
+        () ->
+            bob.callLeased(
+                LeaseRequest.of(resource, TTL),
+                lease -> {
+                  throw new AssertionError("ran without the lease");
+                }));
+  }
+
+  @Test
+  void failureOfTheBodyIsNeverMasked() {
+    Exception mine = new Exception("of the body");
+    Exception thrown =
+        assertThrows(
+            Exception.class,
+            () ->
+                alice.callLeased(
+                    waiting(),
+                    lease -> {
+                      throw mine;
+                    }));
+    assertSame(mine, thrown);
+    Await.until("nothing stays locked", () -> deployment.holders(resource) == 0);
+  }
+
+  @Test
+  void failureOfTheBodyIsNotMaskedByAReleaseThatFails() {
+    Exception mine = new Exception("of the body");
+    Exception thrown =
+        assertThrows(
+            Exception.class,
+            () ->
+                alice.callLeased(
+                    waiting(),
+                    lease -> {
+                      takeDown(0, 1, 2, 3, 4);
+                      throw mine;
+                    }));
+    assertSame(mine, thrown);
+  }
+
+  @Test
+  void bodyThatOutlivesItsLeaseIsToldSo() {
+    assertThrows(
+        LeaseLostException.class,
+        () ->
+            alice.callLeased(
+                LeaseRequest.of(resource, SHORT_TTL),
+                lease -> {
+                  Await.until("the lease is lost", () -> !lease.isValid());
+                  return "too late";
+                }));
+  }
+
+  @Test
+  void lockIsReentrantAndExcludesUntilTheLastUnlock() throws Exception {
+    LeaseLock lock = alice.asLock(LeaseRequest.of(resource, TTL).renewFor(Duration.ofMinutes(1)));
+    lock.lock();
+    long token = lock.lease().fencingToken();
+    assertTrue(lock.tryLock());
+    assertEquals(token, lock.lease().fencingToken());
+    Await.value("another thread is refused", later(() -> assertFalse(lock.tryLock())));
+    lock.unlock();
+    assertInstanceOf(Contended.class, bob.tryAcquire(resource, TTL));
+    lock.unlock();
+    assertThrows(IllegalMonitorStateException.class, lock::unlock);
+    assertInstanceOf(Acquired.class, bob.tryAcquire(waiting()));
+  }
+
+  // Nodes that are dead.
+
+  @Test
+  void minorityOfDeadNodesChangesNothing() throws Exception {
+    takeDown(1, 3);
+    Lease lease = acquire(alice);
+    assertInstanceOf(ExtendResult.Extended.class, lease.extend(TTL));
+    assertInstanceOf(Contended.class, bob.tryAcquire(resource, TTL));
+    assertEquals(ReleaseResult.RELEASED, lease.release());
+    assertEquals(ReleaseResult.RELEASED, bob.acquire(waiting()).release());
+  }
+
+  @Test
+  void majorityOfDeadNodesIsAResultThatNamesEachAndLeavesNothing() throws Exception {
+    takeDown(0, 2, 4);
+    Unavailable result = assertInstanceOf(Unavailable.class, alice.tryAcquire(resource, TTL));
+    assertEquals(NODES, result.votes().nodes().size());
+    for (NodeStatus node : alice.nodes()) {
+      assertTrue(result.votes().toString().contains(node.name()), result::toString);
+    }
+    Await.until("nothing stays locked", () -> deployment.holders(resource) == 0);
+  }
+
+  @Test
+  void allNodesDeadEndsTheCallWithinOneNodeTimeout() throws Exception {
+    takeDown(0, 1, 2, 3, 4);
+    long start = System.nanoTime();
+    assertInstanceOf(Unavailable.class, alice.tryAcquire(resource, TTL));
+    Duration took = Duration.ofNanos(System.nanoTime() - start);
+    assertTrue(took.compareTo(NODE_TIMEOUT.plus(SLACK)) < 0, took::toString);
+  }
+
+  @Test
+  void clientStartsWhileNodesAreDeadAndSaysWhich() throws Exception {
+    takeDown(2, 4);
+    Redlock late = deployment.connect();
+    assertInstanceOf(Acquired.class, late.tryAcquire(resource, TTL));
+    List<NodeStatus> nodes = late.nodes();
+    assertEquals(alice.nodes().stream().map(NodeStatus::name).toList(), names(nodes));
+    Await.until("node 2 is known to be dead", () -> late.nodes().get(2).state() == State.DOWN);
+    assertFalse(late.nodes().get(2).reason().isBlank(), late.nodes()::toString);
+    assertEquals(State.UP, late.nodes().get(0).state());
+  }
+
+  @Test
+  void extendWithoutAQuorumIsUnknownAndTheLeaseKeepsItsDeadline() throws Exception {
+    Lease lease = acquire(alice);
+    takeDown(0, 1, 2);
+    assertInstanceOf(ExtendResult.Unknown.class, lease.extend(TTL));
+    assertTrue(lease.isValid());
+    assertEquals(ReleaseResult.UNCONFIRMED, lease.release());
+  }
+
+  // The service itself.
+
+  @Test
+  void closedServiceRefusesAndEndsWhatWaits() throws Exception {
+    Lease held = acquire(alice);
+    CompletableFuture<AcquireResult> waiting =
+        bob.acquireAsync(LeaseRequest.of(resource, TTL).waitUpTo(LONG_WAIT));
+    bob.close();
+    bob.close();
+    AssertionError failed =
+        assertThrows(AssertionError.class, () -> Await.value("the wait ends", waiting));
+    assertInstanceOf(IllegalStateException.class, failed.getCause());
+    assertThrows(IllegalStateException.class, () -> bob.tryAcquire(resource, TTL));
+    assertTrue(held.isValid());
+  }
+
+  @Test
+  void closingTheServiceEndsItsLeasesAndReleasesNothing() throws Exception {
+    Lease lease = acquire(alice);
+    List<LeaseEnd> ends = endsOf(lease);
+    alice.close();
+    assertFalse(lease.isValid());
+    Await.until("the end is told", () -> !ends.isEmpty());
+    assertEquals(List.of(Cause.CLOSED), causes(ends));
+    assertInstanceOf(Contended.class, bob.tryAcquire(resource, TTL));
+  }
+
+  @Test
+  void listenerIsToldAndItsFailuresAreContained() throws Exception {
+    Queue<String> told = new ConcurrentLinkedQueue<>();
+    Redlock watched =
+        deployment.connect(
+            new RedlockListener() {
+              @Override
+              public void onAcquire(LeaseRequest request, AcquireResult result) {
+                told.add("acquire " + result.getClass().getSimpleName());
+                throw new IllegalStateException("thrown by a listener, on purpose");
+              }
+
+              @Override
+              public void onExtend(Lease lease, ExtendResult result) {
+                told.add("extend " + result.getClass().getSimpleName());
+              }
+
+              @Override
+              public void onEnd(Lease lease, LeaseEnd end) {
+                told.add("end " + end.cause());
+              }
+            });
+    Lease lease = acquire(watched);
+    lease.extend(TTL);
+    lease.release();
+    Await.until(
+        "the listener was told of everything",
+        () ->
+            Set.copyOf(told).equals(Set.of("acquire Acquired", "extend Extended", "end RELEASED")));
+  }
+
+  private Lease acquire(Redlock client) throws InterruptedException {
+    return client.acquire(resource, TTL, Duration.ZERO);
+  }
+
+  private LeaseRequest waiting() {
+    return LeaseRequest.of(resource, TTL).waitUpTo(LONG_WAIT);
+  }
+
+  private void takeDown(int... nodes) {
+    for (int node : nodes) {
+      deployment.takeDown(node);
+    }
+  }
+
+  private static List<LeaseEnd> endsOf(Lease lease) {
+    List<LeaseEnd> ends = new CopyOnWriteArrayList<>();
+    lease.ended().thenAccept(ends::add);
+    return ends;
+  }
+
+  private static List<Cause> causes(List<LeaseEnd> ends) {
+    return ends.stream().map(LeaseEnd::cause).toList();
+  }
+
+  private static List<String> names(List<NodeStatus> nodes) {
+    return nodes.stream().map(NodeStatus::name).toList();
+  }
+
+  private static boolean isWaiting(Thread thread) {
+    return thread != null
+        && (thread.getState() == Thread.State.WAITING
+            || thread.getState() == Thread.State.TIMED_WAITING);
+  }
+
+  /** Something to do that may throw. */
+  private interface Action {
+    void run() throws Exception;
+  }
+
+  private static CompletableFuture<Void> later(Action action) {
+    CompletableFuture<Void> done = new CompletableFuture<>();
+    Thread thread =
+        new Thread(
+            () -> {
+              try {
+                action.run();
+                done.complete(null);
+              } catch (Throwable e) {
+                done.completeExceptionally(e);
+              }
+            },
+            "contract");
+    thread.setDaemon(true);
+    thread.start();
+    return done;
+  }
+}
