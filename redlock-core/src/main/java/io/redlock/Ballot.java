@@ -17,7 +17,7 @@ record Ballot(int nodes, long packed) {
   static final int PENDING = 1;
 
   static final int GRANTED = bit(Kind.GRANTED);
-  static final int HELD = GRANTED | bit(Kind.EXTENDED) | bit(Kind.JOINED);
+  static final int HELD = bit(Kind.EXTENDED) | bit(Kind.JOINED);
   static final int STALE = bit(Kind.STALE);
   static final int TAKEN = bit(Kind.TAKEN) | bit(Kind.WAIT) | STALE;
   static final int CLOCK = bit(Kind.CLOCK);

@@ -12,7 +12,7 @@ record Deadline(long nanos, long wallMicros) {
 
   /** This long after the given instant. */
   static Deadline after(long nanos, long wallMicros, long delayNanos) {
-    return new Deadline(nanos + delayNanos, wallMicros + delayNanos / 1_000);
+    return new Deadline(nanos + delayNanos, wallMicros + Math.floorDiv(delayNanos, 1_000L));
   }
 
   /** Nanoseconds left at the given instant, zero or less when it has passed. */
@@ -28,9 +28,11 @@ record Deadline(long nanos, long wallMicros) {
     return Math.min(byMonotonic, byWall * 1_000);
   }
 
-  /** The later of two deadlines, clock by clock: an extension never shortens. */
+  /**
+   * The later of two deadlines: an extension never shortens. One of the two as it is: with each
+   * clock's later half, a wall clock that was set back would hide a suspended machine ever after.
+   */
   Deadline max(Deadline other) {
-    return new Deadline(
-        nanos - other.nanos >= 0 ? nanos : other.nanos, Math.max(wallMicros, other.wallMicros));
+    return nanos - other.nanos >= 0 ? this : other;
   }
 }

@@ -1,0 +1,118 @@
+package io.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.spi.NodeReply.Kind;
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class BallotTest {
+
+  @ParameterizedTest
+  @CsvSource({"1,1", "2,2", "3,2", "4,3", "5,3", "6,4", "7,4", "8,5", "9,5", "14,8", "15,8"})
+  void quorumIsMoreThanHalf(int nodes, int quorum) {
+    assertEquals(quorum, Ballot.quorum(nodes));
+    assertEquals(quorum, Ballot.empty(nodes).quorum());
+  }
+
+  @Test
+  void twoQuorumsOfTheSameNodesAlwaysShareOne() {
+    for (int nodes = 1; nodes <= Ballot.MAX_NODES; nodes++) {
+      assertTrue(2 * Ballot.quorum(nodes) > nodes);
+      assertTrue(Ballot.quorum(nodes) <= nodes);
+    }
+  }
+
+  @Test
+  void everyKindFitsAndIsReadBackAtEveryNode() {
+    for (int node = 0; node < Ballot.MAX_NODES; node++) {
+      for (Kind kind : Kind.values()) {
+        Ballot ballot = Ballot.empty(Ballot.MAX_NODES).with(node, kind);
+        assertEquals(kind, ballot.kind(node));
+        for (int other = 0; other < Ballot.MAX_NODES; other++) {
+          assertEquals(other != node, ballot.isPending(other));
+        }
+      }
+    }
+  }
+
+  @Test
+  void firstAnswerOfANodeCountsAndNoOther() {
+    for (Kind first : Kind.values()) {
+      Ballot ballot = Ballot.empty(3).with(1, first);
+      for (Kind second : Kind.values()) {
+        assertSame(ballot, ballot.with(1, second));
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3})
+  void orderOfAnswersLeavesNoTrace(long seed) {
+    SplittableRandom random = new SplittableRandom(seed);
+    for (int run = 0; run < 1_000; run++) {
+      int nodes = 1 + random.nextInt(Ballot.MAX_NODES);
+      Kind[] kinds = new Kind[nodes];
+      Arrays.setAll(kinds, node -> Kind.values()[random.nextInt(Kind.values().length)]);
+      Ballot forwards = Ballot.empty(nodes);
+      Ballot backwards = Ballot.empty(nodes);
+      for (int node = 0; node < nodes; node++) {
+        forwards = forwards.with(node, kinds[node]);
+        backwards = backwards.with(nodes - 1 - node, kinds[nodes - 1 - node]);
+      }
+      assertEquals(forwards, backwards, "seed " + seed);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {4, 5, 6})
+  void countsAreThoseOfAPlainList(long seed) {
+    SplittableRandom random = new SplittableRandom(seed);
+    for (int run = 0; run < 1_000; run++) {
+      int nodes = 1 + random.nextInt(Ballot.MAX_NODES);
+      Ballot ballot = Ballot.empty(nodes);
+      int pending = nodes;
+      int taken = 0;
+      int held = 0;
+      for (int node = 0; node < nodes; node++) {
+        if (random.nextBoolean()) {
+          Kind kind = Kind.values()[random.nextInt(Kind.values().length)];
+          ballot = ballot.with(node, kind);
+          pending--;
+          taken += EnumSet.of(Kind.TAKEN, Kind.WAIT, Kind.STALE).contains(kind) ? 1 : 0;
+          held += EnumSet.of(Kind.EXTENDED, Kind.JOINED).contains(kind) ? 1 : 0;
+        }
+      }
+      assertEquals(pending, ballot.count(Ballot.PENDING), "seed " + seed);
+      assertEquals(taken, ballot.count(Ballot.TAKEN), "seed " + seed);
+      assertEquals(held, ballot.count(Ballot.HELD), "seed " + seed);
+      assertEquals(nodes, ballot.count(-1), "seed " + seed);
+    }
+  }
+
+  @Test
+  void closingClassesTheUnansweredAsUnknownAndKeepsTheRest() {
+    Ballot closed = Ballot.empty(3).with(1, Kind.GRANTED).closed();
+    assertEquals(Kind.UNKNOWN, closed.kind(0));
+    assertEquals(Kind.GRANTED, closed.kind(1));
+    assertEquals(Kind.UNKNOWN, closed.kind(2));
+  }
+
+  @Test
+  void quorumIsExcludedWhenTooFewOthersAreLeft() {
+    Ballot five = Ballot.empty(5);
+    assertFalse(five.excludesQuorum(2));
+    assertTrue(five.excludesQuorum(3));
+    Ballot four = Ballot.empty(4);
+    assertFalse(four.excludesQuorum(1));
+    assertTrue(four.excludesQuorum(2));
+  }
+}

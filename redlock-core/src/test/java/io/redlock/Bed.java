@@ -1,0 +1,135 @@
+package io.redlock;
+
+import io.redlock.spi.LockNode;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeStatus;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.Executor;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** A test bed: a lock service over scripted nodes, in virtual time, on one thread. */
+final class Bed {
+
+  static final Duration TTL = Duration.ofSeconds(10);
+  static final LeaseRequest REQUEST = LeaseRequest.of("orders/42", TTL);
+  static final long NODE_TIMEOUT_MILLIS = 50;
+
+  final FakeTime time = new FakeTime();
+  final List<ScriptedNode> nodes = new ArrayList<>();
+  final List<String> events = new ArrayList<>();
+  final Cluster cluster;
+  final QuorumRedlock redlock;
+  private int owners;
+
+  private final class Recorder implements RedlockListener {
+    @Override
+    public void onAcquire(LeaseRequest request, AcquireResult result) {
+      events.add(result.getClass().getSimpleName());
+    }
+
+    @Override
+    public void onExtend(Lease lease, ExtendResult result) {
+      events.add(result.getClass().getSimpleName());
+    }
+
+    @Override
+    public void onEnd(Lease lease, LeaseEnd end) {
+      events.add(end.cause().toString());
+    }
+
+    @Override
+    public void onNodeState(NodeStatus status) {
+      events.add(status.name() + " " + status.state());
+    }
+  }
+
+  Bed(int size) {
+    this(size, Runnable::run, null);
+  }
+
+  Bed(int size, Executor callbackExecutor, @Nullable RedlockListener listener) {
+    for (int node = 0; node < size; node++) {
+      nodes.add(new ScriptedNode(String.valueOf((char) ('a' + node))));
+    }
+    Settings settings =
+        new Settings(
+            Duration.ofMillis(NODE_TIMEOUT_MILLIS).toNanos(),
+            30_000,
+            10_000,
+            2_000_000,
+            -1,
+            0,
+            "app:");
+    cluster =
+        new Cluster(
+            List.<LockNode>copyOf(nodes),
+            settings,
+            time,
+            time,
+            new SplittableRandom(7),
+            () -> "owner-" + ++owners,
+            RetryStrategy.jitteredBackoff(),
+            callbackExecutor,
+            listener == null ? new Recorder() : listener);
+    redlock = new QuorumRedlock(cluster);
+    redlock.start();
+  }
+
+  ScriptedNode node(int index) {
+    return nodes.get(index);
+  }
+
+  int owners() {
+    return owners;
+  }
+
+  /** What every node answers at once from now on; null for what is to be answered later. */
+  void script(Function<NodeRequest, @Nullable NodeReply> answers) {
+    nodes.forEach(node -> node.script(answers));
+  }
+
+  /** Every node says yes to everything at once. */
+  static NodeReply yes(NodeRequest request) {
+    if (request instanceof NodeRequest.Grant) {
+      return NodeReply.GRANTED;
+    }
+    return request instanceof NodeRequest.Extend ? NodeReply.EXTENDED : NodeReply.RELEASED;
+  }
+
+  /** A lease that every node granted at once. */
+  HeldLease lease() {
+    return lease(REQUEST);
+  }
+
+  HeldLease lease(LeaseRequest request) {
+    script(Bed::yes);
+    AcquireResult result = redlock.acquireAsync(request).join();
+    events.clear();
+    return (HeldLease) result.lease().orElseThrow();
+  }
+
+  /** How many requests of this type all nodes have been handed. */
+  int asked(Class<? extends NodeRequest> type) {
+    return nodes.stream().mapToInt(node -> node.asked(type).size()).sum();
+  }
+
+  int releases() {
+    return asked(NodeRequest.Release.class);
+  }
+
+  /** The nodes that were told to release, as a string of their names. */
+  String releasedOn() {
+    StringBuilder names = new StringBuilder();
+    for (ScriptedNode node : nodes) {
+      if (node.releases() > 0) {
+        names.append(node.name());
+      }
+    }
+    return names.toString();
+  }
+}

@@ -1,0 +1,128 @@
+package io.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReply.Kind;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class ReleaseRoundTest {
+
+  private static final Kind[] TELLING = {
+    Kind.RELEASED, Kind.NOT_HELD, Kind.OUT_OF_MEMORY, Kind.UNREACHABLE, Kind.UNKNOWN
+  };
+
+  private static boolean isAcknowledged(List<Kind> history) {
+    return history.contains(Kind.RELEASED) || history.contains(Kind.NOT_HELD);
+  }
+
+  /** What a node's answers, in order, are worth: "not held" only from a node told just once. */
+  private static ReleaseResult expected(List<List<Kind>> histories) {
+    int deleted = 0;
+    int notHeld = 0;
+    for (List<Kind> history : histories) {
+      deleted += history.contains(Kind.RELEASED) ? 1 : 0;
+      notHeld += history.equals(List.of(Kind.NOT_HELD)) ? 1 : 0;
+    }
+    if (2 * deleted > histories.size()) {
+      return ReleaseResult.RELEASED;
+    }
+    boolean noneCould = 2 * (histories.size() - notHeld) <= histories.size();
+    return noneCould ? ReleaseResult.NOT_HELD : ReleaseResult.UNCONFIRMED;
+  }
+
+  private static void explore(ReleaseRound round, List<List<Kind>> histories, int targets) {
+    int complete = 0;
+    int heard = 0;
+    for (int node = 0; node < histories.size(); node++) {
+      List<Kind> history = histories.get(node);
+      boolean target = (targets & 1 << node) != 0;
+      boolean acknowledged = isAcknowledged(history);
+      assertEquals(target && !acknowledged, round.owes(node));
+      complete += acknowledged ? 1 : 0;
+      heard += history.isEmpty() ? 0 : 1;
+      if (target && !acknowledged && history.size() < 2) {
+        for (Kind kind : TELLING) {
+          history.add(kind);
+          explore(round.answered(node, NodeReply.of(kind, "")), histories, targets);
+          history.remove(history.size() - 1);
+        }
+      }
+    }
+    ReleaseResult expected = expected(histories);
+    assertEquals(expected, round.result(), histories::toString);
+    assertEquals(complete == histories.size(), round.isComplete(), histories::toString);
+    assertEquals(
+        expected != ReleaseResult.UNCONFIRMED || heard == histories.size(),
+        round.isSettled(),
+        histories::toString);
+    assertEquals(expected, round.timedOut().result(), "the timeout adds no knowledge");
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 3})
+  void everyAnswerInEveryOrderAndTwicePerNodeGivesTheResultOfTheProtocol(int nodes) {
+    for (int targets = 1; targets < 1 << nodes; targets++) {
+      List<List<Kind>> histories = new ArrayList<>();
+      for (int node = 0; node < nodes; node++) {
+        boolean target = (targets & 1 << node) != 0;
+        histories.add(new ArrayList<>(target ? List.of() : List.of(Kind.NOT_HELD)));
+      }
+      explore(ReleaseRound.begin(nodes, targets), histories, targets);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 8, 9, 15})
+  void releasedMeansThatAQuorumDeleted(int nodes) {
+    int all = (1 << nodes) - 1;
+    ReleaseRound round = ReleaseRound.begin(nodes, all);
+    for (int node = 0; node < nodes; node++) {
+      assertEquals(2 * node > nodes, round.result() == ReleaseResult.RELEASED);
+      round = round.answered(node, NodeReply.RELEASED);
+    }
+    assertEquals(ReleaseResult.RELEASED, round.result());
+    assertTrue(round.isComplete());
+  }
+
+  @Test
+  void nothingToReleaseIsComplete() {
+    ReleaseRound round = ReleaseRound.begin(5, 0);
+    assertTrue(round.isComplete());
+    assertTrue(round.isSettled());
+    assertEquals(ReleaseResult.NOT_HELD, round.result());
+  }
+
+  @Test
+  void notHeldAfterALostAnswerMayBeItsEchoAndProvesNothing() {
+    ReleaseRound round =
+        ReleaseRound.begin(1, 1)
+            .answered(0, NodeReply.unknown("connection lost"))
+            .answered(0, NodeReply.NOT_HELD);
+    assertEquals(ReleaseResult.UNCONFIRMED, round.result());
+    assertTrue(round.isComplete());
+  }
+
+  @Test
+  void outOfMemoryIsNoAcknowledgement() {
+    ReleaseRound round =
+        ReleaseRound.begin(1, 1).answered(0, NodeReply.of(Kind.OUT_OF_MEMORY, "no tombstone"));
+    assertTrue(round.owes(0));
+    assertFalse(round.isComplete());
+    assertEquals(ReleaseResult.UNCONFIRMED, round.result());
+  }
+
+  @Test
+  void tellingGoesOnAfterTheTimeout() {
+    ReleaseRound round = ReleaseRound.begin(3, 0b111).timedOut();
+    assertTrue(round.owes(1));
+    assertFalse(round.answered(1, NodeReply.RELEASED).owes(1));
+    assertEquals(ReleaseResult.UNCONFIRMED, round.result());
+  }
+}

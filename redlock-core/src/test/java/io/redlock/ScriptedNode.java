@@ -1,0 +1,172 @@
+package io.redlock;
+
+import io.redlock.spi.LockNode;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeStatus;
+import io.redlock.spi.Scheduler;
+import io.redlock.spi.Ticker;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** A node that answers what the test says: at once, by its script, or when told to. */
+final class ScriptedNode implements LockNode {
+
+  /** A request this node was handed. */
+  static final class Call implements Pending {
+    final NodeRequest request;
+    private final int slot;
+    private final ReplyHandler handler;
+    private boolean sent;
+    private boolean over;
+    private boolean withdrawn;
+
+    private Call(NodeRequest request, int slot, ReplyHandler handler, boolean sent) {
+      this.request = request;
+      this.slot = slot;
+      this.handler = handler;
+      this.sent = sent;
+    }
+
+    void answer(NodeReply reply) {
+      if (over) {
+        throw new AssertionError("answered twice: " + request);
+      }
+      over = true;
+      handler.onReply(slot, reply);
+    }
+
+    boolean isOpen() {
+      return !over;
+    }
+
+    boolean wasWithdrawn() {
+      return withdrawn;
+    }
+
+    @Override
+    public boolean withdraw() {
+      if (sent || over) {
+        return false;
+      }
+      over = true;
+      withdrawn = true;
+      return true;
+    }
+  }
+
+  private final String name;
+  private final List<Call> calls = new ArrayList<>();
+  private Function<NodeRequest, @Nullable NodeReply> script = request -> null;
+  private boolean holdsSends;
+  private boolean closed;
+  private OptionalLong offsetMicros = OptionalLong.empty();
+  private Runnable whenAskedForClock = () -> {};
+  private Observer observer = status -> {};
+
+  ScriptedNode(String name) {
+    this.name = name;
+  }
+
+  /** What to answer at once; null for what is to be answered later. */
+  void script(Function<NodeRequest, @Nullable NodeReply> answers) {
+    script = answers;
+  }
+
+  /** From now on requests stay in the client, where they can be withdrawn. */
+  void holdSends() {
+    holdsSends = true;
+  }
+
+  void clockOffsetMicros(long offset) {
+    offsetMicros = OptionalLong.of(offset);
+  }
+
+  void whenAskedForClock(Runnable hook) {
+    whenAskedForClock = hook;
+  }
+
+  void becomes(NodeStatus.State state) {
+    observer.onStateChange(new NodeStatus(name, state, Duration.ZERO, "because"));
+  }
+
+  void losesItsPast() {
+    observer.onPastLost("restarted");
+  }
+
+  boolean isClosed() {
+    return closed;
+  }
+
+  List<Call> calls() {
+    return calls;
+  }
+
+  /** The requests of this type, in the order in which they came. */
+  <T extends NodeRequest> List<T> asked(Class<T> type) {
+    return calls.stream()
+        .map(call -> call.request)
+        .filter(type::isInstance)
+        .map(type::cast)
+        .toList();
+  }
+
+  int releases() {
+    return asked(NodeRequest.Release.class).size();
+  }
+
+  /** Answers the oldest request of this type that is still open. */
+  void answer(Class<? extends NodeRequest> type, NodeReply reply) {
+    calls.stream()
+        .filter(call -> call.isOpen() && type.isInstance(call.request))
+        .findFirst()
+        .orElseThrow(() -> new AssertionError(name + " has no open " + type.getSimpleName()))
+        .answer(reply);
+  }
+
+  @Override
+  public String name() {
+    return name;
+  }
+
+  @Override
+  public void start(Ticker ticker, Scheduler scheduler, Observer observer) {
+    this.observer = observer;
+  }
+
+  @Override
+  public Pending send(NodeRequest request, int slot, ReplyHandler handler) {
+    Call call = new Call(request, slot, handler, !holdsSends);
+    calls.add(call);
+    NodeReply reply = closed ? NodeReply.unreachable("closed") : script.apply(request);
+    if (reply != null) {
+      call.answer(reply);
+    }
+    return call;
+  }
+
+  @Override
+  public OptionalLong clockOffsetMicros() {
+    whenAskedForClock.run();
+    return offsetMicros;
+  }
+
+  @Override
+  public NodeStatus status() {
+    return new NodeStatus(name, NodeStatus.State.UP, Duration.ZERO, "");
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    for (Call call : List.copyOf(calls)) {
+      if (call.isOpen()) {
+        call.answer(call.sent ? NodeReply.unknown("closed") : NodeReply.unreachable("closed"));
+      }
+    }
+  }
+}
