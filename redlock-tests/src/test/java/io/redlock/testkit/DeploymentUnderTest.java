@@ -9,16 +9,13 @@ public interface DeploymentUnderTest extends AutoCloseable {
 
   int NODES = 5;
 
-  /** What clients are connected with; ttl may be up to the default of 30 s. */
-  Duration NODE_TIMEOUT = Duration.ofMillis(200);
-
   /** A client of its own, as in another process, whose living nodes are up. */
-  default Redlock connect() {
-    return connect(new RedlockListener() {});
+  default Redlock connect(Duration nodeTimeout) {
+    return connect(nodeTimeout, new RedlockListener() {});
   }
 
   /** A client with a listener; closed with the deployment. */
-  Redlock connect(RedlockListener listener);
+  Redlock connect(Duration nodeTimeout, RedlockListener listener);
 
   /** On how many of the living nodes somebody holds the resource. */
   int holders(String resource);

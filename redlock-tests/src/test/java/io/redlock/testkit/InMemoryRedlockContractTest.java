@@ -30,7 +30,7 @@ class InMemoryRedlockContractTest extends RedlockContract {
     }
 
     @Override
-    public Redlock connect(RedlockListener listener) {
+    public Redlock connect(Duration nodeTimeout, RedlockListener listener) {
       List<InMemoryNode> connections = new ArrayList<>();
       for (int i = 0; i < NODES; i++) {
         InMemoryNode node = new InMemoryNode("node-" + i, servers.get(i));
@@ -43,7 +43,7 @@ class InMemoryRedlockContractTest extends RedlockContract {
       Redlock client =
           Redlock.builder(connections)
               .ticker(ticker)
-              .nodeTimeout(NODE_TIMEOUT)
+              .nodeTimeout(nodeTimeout)
               .listener(listener)
               .build();
       clients.add(client);

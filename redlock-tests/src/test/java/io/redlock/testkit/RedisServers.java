@@ -27,6 +27,13 @@ public final class RedisServers implements AutoCloseable, Iterable<RedisServer> 
     return servers.size();
   }
 
+  /** Starts every server that is dead once more, empty, on the port it had. */
+  public void restartDead() {
+    servers.parallelStream()
+        .filter(server -> !server.isAlive())
+        .forEach(server -> server.restart());
+  }
+
   public String[] addresses() {
     return servers.stream().map(RedisServer::address).toArray(String[]::new);
   }

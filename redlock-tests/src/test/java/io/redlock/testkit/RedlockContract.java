@@ -1,7 +1,6 @@
 package io.redlock.testkit;
 
 import static io.redlock.testkit.DeploymentUnderTest.NODES;
-import static io.redlock.testkit.DeploymentUnderTest.NODE_TIMEOUT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -49,7 +48,13 @@ import org.junit.jupiter.api.Test;
 public abstract class RedlockContract {
 
   private static final Duration TTL = Duration.ofSeconds(20);
-  private static final Duration SHORT_TTL = NODE_TIMEOUT.multipliedBy(3);
+  private static final Duration LESS = TTL.dividedBy(4);
+  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(1);
+
+  /** For leases that shall run out while the test waits. */
+  private static final Duration BRIEF_TTL = Duration.ofSeconds(1);
+
+  private static final Duration BRIEF_TIMEOUT = Duration.ofMillis(100);
   private static final Duration LONG_WAIT = Duration.ofSeconds(20);
 
   /** By how much a busy machine may exceed an upper bound. */
@@ -69,8 +74,8 @@ public abstract class RedlockContract {
   @BeforeEach
   final void start() {
     deployment = open();
-    alice = deployment.connect();
-    bob = deployment.connect();
+    alice = deployment.connect(NODE_TIMEOUT);
+    bob = deployment.connect(NODE_TIMEOUT);
   }
 
   @AfterEach
@@ -348,7 +353,7 @@ public abstract class RedlockContract {
 
   @Test
   void leaseThatIsNotExtendedIsLostBeforeOthersCanHaveIt() throws Exception {
-    Lease lease = alice.acquire(resource, SHORT_TTL, Duration.ZERO);
+    Lease lease = deployment.connect(BRIEF_TIMEOUT).acquire(brief());
     List<LeaseEnd> ends = endsOf(lease);
     Lease next = bob.acquire(waiting());
     assertFalse(lease.isValid());
@@ -364,12 +369,12 @@ public abstract class RedlockContract {
 
   @Test
   void extendLengthensAndKeepsTheToken() throws Exception {
-    Lease lease = alice.acquire(resource, SHORT_TTL, Duration.ZERO);
+    Lease lease = alice.acquire(resource, LESS, Duration.ZERO);
     long token = lease.fencingToken();
     ExtendResult.Extended extended =
         assertInstanceOf(ExtendResult.Extended.class, lease.extend(TTL));
-    assertTrue(extended.remaining().compareTo(SHORT_TTL) > 0, extended::toString);
-    assertTrue(lease.remaining().compareTo(SHORT_TTL) > 0, lease.remaining()::toString);
+    assertTrue(extended.remaining().compareTo(LESS) > 0, extended::toString);
+    assertTrue(lease.remaining().compareTo(LESS) > 0, lease.remaining()::toString);
     assertEquals(token, lease.fencingToken());
     assertInstanceOf(Contended.class, bob.tryAcquire(resource, TTL));
   }
@@ -377,8 +382,8 @@ public abstract class RedlockContract {
   @Test
   void extendByLessNeverShortens() throws Exception {
     Lease lease = acquire(alice);
-    assertInstanceOf(ExtendResult.Extended.class, lease.extendAsync(SHORT_TTL).get());
-    assertTrue(lease.remaining().compareTo(SHORT_TTL) > 0, lease.remaining()::toString);
+    assertInstanceOf(ExtendResult.Extended.class, lease.extendAsync(LESS).get());
+    assertTrue(lease.remaining().compareTo(LESS) > 0, lease.remaining()::toString);
   }
 
   @Test
@@ -402,9 +407,9 @@ public abstract class RedlockContract {
   @Test
   void renewedLeaseOutlivesItsTtlUntilItIsReleased() throws Exception {
     Lease lease =
-        alice.acquire(LeaseRequest.of(resource, SHORT_TTL).renewFor(Duration.ofMinutes(1)));
+        deployment.connect(BRIEF_TIMEOUT).acquire(brief().renewFor(Duration.ofMinutes(1)));
     AcquireResult refused =
-        bob.tryAcquire(LeaseRequest.of(resource, TTL).waitUpTo(SHORT_TTL.multipliedBy(2)));
+        bob.tryAcquire(LeaseRequest.of(resource, TTL).waitUpTo(BRIEF_TTL.multipliedBy(2)));
     assertInstanceOf(Contended.class, refused);
     assertTrue(lease.isValid());
     assertEquals(ReleaseResult.RELEASED, lease.release());
@@ -412,7 +417,7 @@ public abstract class RedlockContract {
 
   @Test
   void renewedLeaseIsNotHeldForLongerThanAllowed() throws Exception {
-    Lease lease = alice.acquire(LeaseRequest.of(resource, SHORT_TTL).renewFor(SHORT_TTL));
+    Lease lease = deployment.connect(BRIEF_TIMEOUT).acquire(brief().renewFor(BRIEF_TTL));
     List<LeaseEnd> ends = endsOf(lease);
     Await.until("the lease ends", () -> !ends.isEmpty());
     assertEquals(List.of(Cause.MAX_HOLD), causes(ends));
@@ -482,11 +487,12 @@ public abstract class RedlockContract {
 
   @Test
   void bodyThatOutlivesItsLeaseIsToldSo() {
+    Redlock brief = deployment.connect(BRIEF_TIMEOUT);
     assertThrows(
         LeaseLostException.class,
         () ->
-            alice.callLeased(
-                LeaseRequest.of(resource, SHORT_TTL),
+            brief.callLeased(
+                brief(),
                 lease -> {
                   Await.until("the lease is lost", () -> !lease.isValid());
                   return "too late";
@@ -543,7 +549,7 @@ public abstract class RedlockContract {
   @Test
   void clientStartsWhileNodesAreDeadAndSaysWhich() throws Exception {
     takeDown(2, 4);
-    Redlock late = deployment.connect();
+    Redlock late = deployment.connect(NODE_TIMEOUT);
     assertInstanceOf(Acquired.class, late.tryAcquire(resource, TTL));
     List<NodeStatus> nodes = late.nodes();
     assertEquals(alice.nodes().stream().map(NodeStatus::name).toList(), names(nodes));
@@ -593,6 +599,7 @@ public abstract class RedlockContract {
     Queue<String> told = new ConcurrentLinkedQueue<>();
     Redlock watched =
         deployment.connect(
+            NODE_TIMEOUT,
             new RedlockListener() {
               @Override
               public void onAcquire(LeaseRequest request, AcquireResult result) {
@@ -625,6 +632,10 @@ public abstract class RedlockContract {
 
   private LeaseRequest waiting() {
     return LeaseRequest.of(resource, TTL).waitUpTo(LONG_WAIT);
+  }
+
+  private LeaseRequest brief() {
+    return LeaseRequest.of(resource, BRIEF_TTL).waitUpTo(LONG_WAIT);
   }
 
   private void takeDown(int... nodes) {

@@ -1,0 +1,88 @@
+package io.redlock.jedis;
+
+import io.redlock.Redlock;
+import io.redlock.RedlockListener;
+import io.redlock.spi.NodeStatus.State;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.DeploymentUnderTest;
+import io.redlock.testkit.RedisServer;
+import io.redlock.testkit.RedisServers;
+import io.redlock.testkit.RedlockContract;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+
+/** The front door, over five real servers. */
+class JedisRedlockContractTest extends RedlockContract {
+
+  private static RedisServers servers;
+
+  @BeforeAll
+  static void startServers() {
+    servers = RedisServers.start(DeploymentUnderTest.NODES);
+  }
+
+  @AfterAll
+  static void stopServers() {
+    if (servers != null) {
+      servers.close();
+    }
+  }
+
+  @Override
+  protected DeploymentUnderTest open() {
+    servers.restartDead();
+    return new OnRedis();
+  }
+
+  private static final class OnRedis implements DeploymentUnderTest {
+    private final List<Redlock> clients = new ArrayList<>();
+
+    @Override
+    public Redlock connect(Duration nodeTimeout, RedlockListener listener) {
+      JedisRedlock.Builder builder =
+          JedisRedlock.builder().nodeTimeout(nodeTimeout).listener(listener);
+      for (String address : servers.addresses()) {
+        builder.node(address);
+      }
+      Redlock client = builder.build();
+      clients.add(client);
+      for (int i = 0; i < NODES; i++) {
+        int node = i;
+        if (servers.get(node).isAlive()) {
+          Await.until(
+              "node " + node + " is up", () -> client.nodes().get(node).state() == State.UP);
+        }
+      }
+      return client;
+    }
+
+    @Override
+    public int holders(String resource) {
+      int holders = 0;
+      for (RedisServer server : servers) {
+        if (server.isAlive() && (Long) server.command("EXISTS", resource) == 1) {
+          holders++;
+        }
+      }
+      return holders;
+    }
+
+    @Override
+    public void set(int node, String resource, String owner, Duration ttl) {
+      servers.get(node).command("SET", resource, owner, "PX", Long.toString(ttl.toMillis()));
+    }
+
+    @Override
+    public void takeDown(int node) {
+      servers.get(node).kill();
+    }
+
+    @Override
+    public void close() {
+      clients.forEach(Redlock::close);
+    }
+  }
+}
