@@ -106,8 +106,8 @@ final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Waiting {
   }
 
   @Override
-  public boolean isDecided() {
-    return result.isDone();
+  public synchronized boolean isDecided() {
+    return round.isComplete(); // a result can be there long before the last node has heard of it
   }
 
   @Override
