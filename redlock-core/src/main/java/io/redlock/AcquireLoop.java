@@ -85,16 +85,26 @@ final class AcquireLoop {
 
   /** Gives up; whatever was or will be granted is released. */
   void cancel() {
-    stop();
-    if (!future.cancel(false)) {
+    if (future.cancel(false)) {
+      stop();
+    } else {
       releaseUnwanted();
     }
   }
 
   /** Ends the call because the service is closed. */
   void fail() {
-    stop();
-    future.completeExceptionally(new IllegalStateException("this Redlock is closed"));
+    if (future.completeExceptionally(new IllegalStateException("this Redlock is closed"))) {
+      stop(); // a call that is just handing out its lease must not release it
+    }
+  }
+
+  /** Whether this is what came of the call. */
+  boolean yielded(@Nullable AcquireResult result) {
+    return result != null
+        && future.isDone()
+        && !future.isCompletedExceptionally()
+        && future.join() == result;
   }
 
   /** Releases the lease of a call that is complete although nobody wants it any more. */

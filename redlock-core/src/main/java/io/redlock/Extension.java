@@ -69,7 +69,7 @@ final class Extension extends Fanout implements Timeouts.Waiting {
         finish(new ExtendResult.Extended(lease.remaining()));
       }
       case LOST -> {
-        lease.end(lossCause());
+        lease.lose(lossCause());
         finish(new ExtendResult.Lost(votes()));
       }
       default -> finish(new ExtendResult.Unknown(votes()));

@@ -21,7 +21,7 @@ final class HeldLease implements Lease {
   private volatile Deadline lossTime; // written under claim; the deadline less the loss margin
   private Deadline deadline; // guarded by claim
   private volatile @Nullable LeaseEnd end; // written under claim, once
-  private @Nullable Cancellable lossTimer; // guarded by claim
+  private @Nullable Cancellable timer; // guarded by claim; of the loss, then of the keys' release
   private @Nullable Renewal renewal; // guarded by claim
 
   private HeldLease(
@@ -52,9 +52,11 @@ final class HeldLease implements Lease {
 
   private void renew(Renewal started) {
     synchronized (claim) {
-      renewal = started;
+      if (end == null) {
+        renewal = started;
+        started.start();
+      }
     }
-    started.start();
   }
 
   private Deadline lossTime(Deadline deadline, long ttlMillis) {
@@ -181,14 +183,19 @@ final class HeldLease implements Lease {
       long leftNanos = remainingNanos();
       expired = leftNanos <= 0;
       if (!expired) {
-        if (lossTimer != null) {
-          lossTimer.cancel();
-        }
-        lossTimer = cluster.scheduler.schedule(this::checkDeadline, leftNanos);
+        cancelTimer();
+        timer = cluster.scheduler.schedule(this::checkDeadline, leftNanos);
       }
     }
     if (expired) {
-      end(expiry());
+      lose(expiry());
+    }
+  }
+
+  private void cancelTimer() {
+    assert Thread.holdsLock(claim);
+    if (timer != null) {
+      timer.cancel();
     }
   }
 
@@ -205,11 +212,31 @@ final class HeldLease implements Lease {
   /** Ends the lease, unless it has ended already, and releases it wherever it may be held. */
   PendingRelease end(LeaseEnd how) {
     boolean first = conclude(how);
+    synchronized (claim) {
+      cancelTimer();
+    }
     PendingRelease release = claim.end();
     if (first) {
       cluster.lines.ended(claim.names);
     }
     return release;
+  }
+
+  /**
+   * Ends the lease, unless it has ended already, and keeps its keys until its deadline or until its
+   * holder releases it: the margin is the holder's time to stop. A wall clock that was set forward
+   * must not take that time from it, so the monotonic clock decides.
+   */
+  void lose(LeaseEnd how) {
+    if (conclude(how)) {
+      cluster.lines.ended(claim.names);
+      synchronized (claim) {
+        if (!claim.hasEnded()) {
+          long leftNanos = deadline.nanos() - cluster.ticker.monotonicNanos();
+          timer = cluster.scheduler.schedule(claim::end, leftNanos);
+        }
+      }
+    }
   }
 
   /** Ends the lease, unless it has ended already, and leaves its keys to run out. */
@@ -226,9 +253,7 @@ final class HeldLease implements Lease {
       first = end == null;
       if (first) {
         end = how;
-        if (lossTimer != null) {
-          lossTimer.cancel();
-        }
+        cancelTimer();
         if (renewal != null) {
           renewal.stop();
         }
@@ -263,17 +288,21 @@ final class HeldLease implements Lease {
     return end(new LeaseEnd(Cause.RELEASED, "by its holder")).result();
   }
 
-  /** How the lease was lost, as an exception; empty if it is held or was released. */
-  Optional<LeaseLostException> loss() {
+  /** How the lease was lost before this came of its release; empty if it was not, or is held. */
+  Optional<LeaseLostException> loss(@Nullable ReleaseResult released) {
     LeaseEnd how = end;
-    return how == null || !how.lost()
-        ? Optional.empty()
-        : Optional.of(
-            new LeaseLostException(this + " was lost: " + how.cause() + ", " + how.detail()));
+    if (how != null && how.lost()) {
+      return Optional.of(
+          new LeaseLostException(this + " was lost: " + how.cause() + ", " + how.detail()));
+    }
+    return released == ReleaseResult.NOT_HELD
+        ? Optional.of(
+            new LeaseLostException(this + " was lost: no majority held it when it was released"))
+        : Optional.empty();
   }
 
-  void throwIfLost() {
-    loss()
+  void throwIfLost(@Nullable ReleaseResult released) {
+    loss(released)
         .ifPresent(
             loss -> {
               throw loss;

@@ -39,7 +39,7 @@ public interface Lease extends AutoCloseable {
   /**
    * Returns if the lease may be relied upon for at least this long.
    *
-   * @param atLeast zero for "now"
+   * @param atLeast zero, or less, for "now"
    * @throws LeaseLostException if it may not; the lease itself goes on unless it has ended
    */
   void ensureValid(Duration atLeast);
@@ -70,7 +70,9 @@ public interface Lease extends AutoCloseable {
   /**
    * Ends the lease and deletes it on the nodes. From the call on it is not valid. Waits for a
    * majority at most one node timeout; nodes that did not acknowledge are told again in the
-   * background until they do or the key has run out. Releasing an ended lease again only reports.
+   * background until they do or the key has run out. Releasing a released lease only reports. A
+   * lost lease is released by itself when its deadline has passed; releasing it says that its
+   * holder has stopped, and frees the resource at once.
    *
    * @return whether a majority confirmed
    * @throws InterruptedException if the thread was interrupted while it waited; the release goes on

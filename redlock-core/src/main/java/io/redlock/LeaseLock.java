@@ -88,8 +88,8 @@ public interface LeaseLock extends Lock {
    * return.
    *
    * @throws IllegalMonitorStateException if the current thread does not hold this lock
-   * @throws LeaseLostException if the lease was lost since it was locked; the hold is given back
-   *     all the same
+   * @throws LeaseLostException if the lease was lost since it was locked, or no majority held it
+   *     any more when it was released; the hold is given back all the same
    */
   @Override
   void unlock();

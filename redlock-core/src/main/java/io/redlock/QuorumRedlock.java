@@ -70,8 +70,8 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
     AcquireLoop loop = call(request);
     future.whenComplete(
         (result, failure) -> {
-          if (future.isCancelled()) {
-            loop.cancel();
+          if (!loop.yielded(result)) {
+            loop.cancel(); // cancelled, timed out, or completed by its user with something else
           }
         });
     loop.start()
@@ -98,12 +98,10 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
     try {
       value = body.call(lease);
     } catch (Throwable e) {
-      Waits.uninterruptibly(lease.releasing());
-      lease.loss().ifPresent(e::addSuppressed);
+      lease.loss(Waits.uninterruptibly(lease.releasing())).ifPresent(e::addSuppressed);
       throw e;
     }
-    Waits.uninterruptibly(lease.releasing());
-    lease.throwIfLost();
+    lease.throwIfLost(Waits.uninterruptibly(lease.releasing()));
     return value;
   }
 

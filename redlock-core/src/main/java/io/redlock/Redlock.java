@@ -112,10 +112,11 @@ public interface Redlock extends AutoCloseable {
   AcquireResult tryAcquire(LeaseRequest request) throws InterruptedException;
 
   /**
-   * Tries as long as the request says, without a thread. Cancelling the future gives up: nothing
-   * stays locked, also when the grant arrives at the same moment or later. The future completes on
-   * the callback executor: with a result, or exceptionally with {@link IllegalStateException} when
-   * this instance is closed.
+   * Tries as long as the request says, without a thread. Cancelling the future, or completing it in
+   * any other way ({@code orTimeout}, for example), gives up: nothing stays locked, also when the
+   * grant arrives at the same moment or later. Cancelling a stage that depends on the future does
+   * not. The future completes on the callback executor: with a result, or exceptionally with {@link
+   * IllegalStateException} when this instance is closed.
    *
    * <p>Whoever gets an {@link AcquireResult.Acquired} owns its lease. A future that is dropped
    * uncancelled leaves its lease to run out.
@@ -136,8 +137,8 @@ public interface Redlock extends AutoCloseable {
    * @return what the body returned, if the lease was never lost
    * @throws LockNotAcquiredException if the lease could not be had; the body was not run
    * @throws InterruptedException if the thread was interrupted while it waited for the lease
-   * @throws LeaseLostException if the body returned but the lease had been lost before: what the
-   *     body did may have come too late
+   * @throws LeaseLostException if the body returned but the lease had been lost before, or no
+   *     majority held it any more when it was released: what the body did may have come too late
    * @throws Exception whatever the body threw, unchanged; that the lease was lost as well is added
    *     to it as suppressed
    */

@@ -1,7 +1,6 @@
 package io.redlock;
 
 import java.time.Duration;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.function.Function;
@@ -109,13 +108,11 @@ final class ReentrantLease implements LeaseLock {
   public void unlock() {
     Holds held = mine();
     if (--held.count > 0) {
-      held.lease.throwIfLost();
+      held.lease.throwIfLost(null);
       return;
     }
     holds.remove();
-    CompletableFuture<ReleaseResult> released = held.lease.releasing();
-    Waits.uninterruptibly(released);
-    held.lease.throwIfLost();
+    held.lease.throwIfLost(Waits.uninterruptibly(held.lease.releasing()));
   }
 
   @Override
