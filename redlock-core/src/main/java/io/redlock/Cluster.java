@@ -6,7 +6,6 @@ import io.redlock.spi.Ticker;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
@@ -82,9 +81,9 @@ final class Cluster {
         };
     try {
       callbackExecutor.execute(contained);
-    } catch (RejectedExecutionException e) {
-      LOG.warn("The callback executor refused a callback; it runs on the thread at hand", e);
-      contained.run();
+    } catch (RuntimeException e) { // a user's executor; not the user's code, which is contained
+      LOG.warn("The callback executor refused a callback; it runs on the default one", e);
+      Defaults.callbackExecutor().execute(contained);
     }
   }
 }
