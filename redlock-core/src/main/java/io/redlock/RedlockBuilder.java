@@ -221,8 +221,8 @@ public final class RedlockBuilder {
     Settings.check(problems, "maxTtl", maxTtl, Duration.ofMillis(10), "use at least 10 ms");
     Settings.check(problems, "clockSkew", clockSkew, Duration.ofMillis(1), "use at least 1 ms");
     Settings.check(problems, "minValidity", minValidity, Duration.ZERO, "use zero or more");
-    if (lossMargin != null && lossMargin.isNegative()) {
-      problems.add("lossMargin " + lossMargin + " is negative: use zero or more");
+    if (lossMargin != null) {
+      Settings.check(problems, "lossMargin", lossMargin, Duration.ZERO, "use zero or more");
     }
     if (!(driftFactor >= 0 && driftFactor < 0.5)) {
       problems.add("driftFactor " + driftFactor + " is outside [0, 0.5): 0.01 is usual");
