@@ -52,7 +52,7 @@ final class Cluster {
     this.callbackExecutor = callbackExecutor;
     this.listener = listener;
     clock = new MedianClock(nodes, ticker);
-    tokens = new Tokens(clock);
+    tokens = new Tokens(clock, settings.skewMicros());
     timeouts = new Timeouts(scheduler, ticker, settings.nodeTimeoutNanos());
     liveLeases = new LiveLeases(scheduler, ticker);
   }

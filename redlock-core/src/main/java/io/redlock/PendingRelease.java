@@ -77,8 +77,13 @@ final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Waiting {
       }
     }
     Pending sent = cluster.nodes.get(node).send(release, node, this);
+    boolean tooLate;
     synchronized (this) {
       pending[node] = sent;
+      tooLate = givenUp;
+    }
+    if (tooLate) {
+      sent.withdraw();
     }
   }
 
@@ -95,7 +100,8 @@ final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Waiting {
           giveUp.cancel();
         }
       } else if (round.owes(node) && !givenUp) {
-        long delayNanos = FIRST_REPEAT_NANOS << Math.min(repeats[node]++, MAX_DOUBLINGS);
+        long delayNanos = FIRST_REPEAT_NANOS << repeats[node];
+        repeats[node] = (byte) Math.min(repeats[node] + 1, MAX_DOUBLINGS);
         cluster.scheduler.schedule(
             () -> tell(node), delayNanos / 2 + cluster.random.nextLong(delayNanos));
       }
@@ -124,9 +130,13 @@ final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Waiting {
     result.complete(atLast);
   }
 
-  private synchronized void giveUp() {
-    givenUp = true;
-    for (Pending sent : pending) {
+  private void giveUp() {
+    @Nullable Pending[] unanswered;
+    synchronized (this) {
+      givenUp = true;
+      unanswered = pending.clone();
+    }
+    for (Pending sent : unanswered) {
       if (sent != null) {
         sent.withdraw();
       }

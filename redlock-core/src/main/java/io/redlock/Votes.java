@@ -88,7 +88,7 @@ public record Votes(List<NodeVote> nodes, int quorum) {
 
   /** Three digits at most and a unit: 340µs, 12ms, 4.1s, 90s. */
   static String brief(Duration duration) {
-    long micros = duration.toNanos() / 1_000;
+    long micros = Settings.saturatedNanos(duration) / 1_000;
     if (micros < 1_000) {
       return micros + "µs";
     }

@@ -59,7 +59,7 @@ final class Bed {
     Settings settings =
         new Settings(
             Duration.ofMillis(NODE_TIMEOUT_MILLIS).toNanos(),
-            30_000,
+            600_000,
             10_000,
             2_000_000,
             -1,
