@@ -27,7 +27,7 @@ final class NodeAddress {
 
   /** What surely holds no secret: a scheme, one host, a port. */
   private static final Pattern HARMLESS =
-      Pattern.compile("(?:[A-Za-z]+://)?(?:\\[[0-9A-Fa-f:.]+]|[A-Za-z0-9._-]*)(?::\\d*)?/?");
+      Pattern.compile("(?:[A-Za-z]+://)?(?:\\[[0-9A-Fa-f:.]+]|[A-Za-z0-9._-]+)(?::\\d*)?/?");
 
   private static final String FORM = "write redis[s]://[user[:password]@]host:port";
 

@@ -48,12 +48,16 @@ final class ReplyMapper {
     if (!(reply instanceof byte[] text)) {
       return null;
     }
-    return switch (invocation.script) {
-      case GRANT -> grant(text, invocation.echo);
-      case EXTEND -> extend(text, invocation.echo);
-      case RELEASE -> release(text, invocation.echo);
-      case AUDIT -> null;
-    };
+    try {
+      return switch (invocation.script) {
+        case GRANT -> grant(text, invocation.echo);
+        case EXTEND -> extend(text, invocation.echo);
+        case RELEASE -> release(text, invocation.echo);
+        case AUDIT -> null;
+      };
+    } catch (NumberFormatException e) {
+      return null;
+    }
   }
 
   private static @Nullable NodeReply grant(byte[] text, byte[] token) {
@@ -70,7 +74,7 @@ final class ReplyMapper {
       String[] words = words(text);
       return words.length == 3 ? NodeReply.stale(Long.parseLong(words[2])) : null;
     }
-    if (says("CLOCK", text, token, false)) {
+    if (says("CLOCK", text, token, false) && nodeMicros(text) > 0) {
       return NodeReply.of(NodeReply.Kind.CLOCK, "the token does not fit the node's clock");
     }
     if (says("ABSTAIN", text, token, true)) {
@@ -96,9 +100,10 @@ final class ReplyMapper {
     return says("NOT_HELD", text, token, true) ? NodeReply.NOT_HELD : null;
   }
 
-  /** The node's clock in a CLOCK reply, in microseconds since the epoch. */
+  /** The node's clock in a CLOCK reply, in microseconds since the epoch; −1 if it is not there. */
   static long nodeMicros(byte[] clockReply) {
-    return Long.parseLong(words(clockReply)[2]);
+    String[] words = words(clockReply);
+    return words.length == 3 ? Long.parseLong(words[2]) : -1;
   }
 
   /** Whether the text is this word, a blank, the token, and then nothing or a blank. */
