@@ -1,0 +1,118 @@
+package io.redlock.demo;
+
+import static io.redlock.demo.Stage.seconds;
+
+import io.redlock.AcquireResult;
+import io.redlock.AcquireResult.Acquired;
+import io.redlock.AcquireResult.Unavailable;
+import io.redlock.Lease;
+import io.redlock.LeaseRequest;
+import io.redlock.Redlock;
+import io.redlock.ReleaseResult;
+import io.redlock.Votes;
+import io.redlock.Votes.Vote;
+import io.redlock.jedis.JedisRedlock;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.GateProxy;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+
+/** What happens when masters die: two are too few to matter, three are too many. */
+final class FailureScenes {
+
+  private static final String RESOURCE = "orders/43";
+  private static final Duration TTL = Duration.ofSeconds(10);
+
+  private FailureScenes() {}
+
+  /** Gates before c, d and e stop time on the network, so that the moment of death is certain. */
+  static void twoDieDuringAnAcquire(Stage stage, Masters masters) {
+    stage.scene("Two masters die in the middle of an acquire");
+    String[] addresses = masters.addresses();
+    try (GateProxy c = GateProxy.to(masters.get(2));
+        GateProxy d = GateProxy.to(masters.get(3));
+        GateProxy e = GateProxy.to(masters.get(4));
+        Redlock carol =
+            JedisRedlock.builder()
+                .node(addresses[0])
+                .node(addresses[1])
+                .node(c.address())
+                .node(d.address())
+                .node(e.address())
+                .nodeTimeout(TTL.dividedBy(3)) // far longer than the killing takes
+                .build()) {
+      c.requests().hold(RESOURCE);
+      d.requests().hold(RESOURCE);
+      e.replies().hold(RESOURCE);
+      CompletableFuture<AcquireResult> acquire = carol.acquireAsync(LeaseRequest.of(RESOURCE, TTL));
+      c.requests().awaitHeld(RESOURCE);
+      d.requests().awaitHeld(RESOURCE);
+      e.replies().awaitHeld(RESOURCE);
+      Await.until("a and b grant", () -> masters.holds(0, RESOURCE) && masters.holds(1, RESOURCE));
+      stage.check(
+          masters.holds(4, RESOURCE),
+          "Carol's request is under way. a and b have granted; e has too, but its answer has not"
+              + " arrived yet.");
+      stage.check(
+          !masters.holds(2, RESOURCE) && !masters.holds(3, RESOURCE),
+          "c and d have not got the request yet.");
+      masters.get(3).kill();
+      masters.get(4).kill();
+      e.cut();
+      Await.until("carol has lost d and e", () -> Masters.notUp(carol) == 2);
+      stage.check(
+          !masters.get(3).isAlive() && !masters.get(4).isAlive() && !acquire.isDone(),
+          "kill -9 for d and e, while nothing is decided.");
+      c.requests().open();
+      AcquireResult result = Await.value("carol's call ends", acquire);
+      stage.check(masters.holds(2, RESOURCE), "Only now does the request reach c.");
+      stage.blank();
+      Masters.show(stage, result.votes());
+      stage.check(
+          result instanceof Acquired && result.votes().count(Vote.YES) == 3,
+          "Carol has her lease all the same, from 3 of 5.");
+      Lease lease = result.lease().orElseThrow();
+      stage.check(lease.isValid(), "It is good for " + seconds(lease.remaining()) + ".");
+      stage.check(
+          Await.value("carol's release ends", lease.releaseAsync()) == ReleaseResult.RELEASED,
+          "She releases it; the three that are left confirm.");
+    }
+  }
+
+  static void aThirdDies(Stage stage, Masters masters, Redlock alice) throws InterruptedException {
+    stage.scene("A third master dies");
+    masters.get(2).kill();
+    Await.until("alice has lost three", () -> Masters.notUp(alice) == 3);
+    stage.say("kill -9 for c: two are left. Alice asks them.");
+    stage.blank();
+    long buriedOnA = masters.fence(0, RESOURCE);
+    long buriedOnB = masters.fence(1, RESOURCE);
+    AcquireResult refused = alice.tryAcquire(RESOURCE, TTL);
+    Votes votes = refused.votes();
+    Masters.show(stage, votes);
+    stage.check(refused instanceof Unavailable, "Alice is refused: too few masters are left.");
+    stage.check(
+        votes.nodes().subList(2, Masters.COUNT).stream()
+            .allMatch(vote -> vote.vote() == Vote.UNREACHABLE && !vote.detail().isBlank()),
+        "c, d and e are named, each with its reason.");
+    Await.until(
+        "a and b have granted and are free again",
+        () ->
+            masters.fence(0, RESOURCE) > buriedOnA
+                && masters.fence(1, RESOURCE) > buriedOnB
+                && masters.owners(RESOURCE).isEmpty());
+    stage.check(
+        masters.owners(RESOURCE).isEmpty(),
+        "What a and b granted meanwhile is released again: nothing is left locked.");
+  }
+
+  /** No lease is alive, so masters that come back empty have forgotten nothing that counts. */
+  static void theDeadComeBack(Stage stage, Masters masters, Redlock alice, Redlock bob) {
+    for (int node = 2; node < Masters.COUNT; node++) {
+      masters.get(node).restart();
+    }
+    Await.until("all are up again", () -> Masters.notUp(alice) + Masters.notUp(bob) == 0);
+    stage.check(
+        Masters.notUp(alice) == 0, "c, d and e are started again, and alice has found them.");
+  }
+}

@@ -1,0 +1,127 @@
+package io.redlock.readme;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+/** What the documentation refers to exists, and what it quotes is what runs. */
+class MarkdownTest {
+
+  private static final Pattern LINK = Pattern.compile("\\[[^\\]]*]\\(([^)\\s]+)\\)");
+  private static final Pattern HEADING = Pattern.compile("(?m)^#+ +(.+)$");
+  private static final Pattern FENCED = Pattern.compile("(?ms)^```(\\w*)\\n(.*?)^```$");
+  private static final Pattern CITED_TEST = Pattern.compile("`(\\w+(?:Test|Contract))\\.(\\w+)`");
+  private static final Pattern REGION =
+      Pattern.compile("(?ms)^( *)// readme:start (\\S+)\\n(.*?)^ *// readme:end$");
+
+  private static final Path ROOT = Repository.ROOT;
+  private static final Path TESTS = ROOT.resolve("redlock-tests/src/test/java");
+
+  @Test
+  void relativeLinksResolve() throws IOException {
+    List<String> broken = new ArrayList<>();
+    for (Path page : Repository.files(ROOT, ".md")) {
+      Matcher link = LINK.matcher(FENCED.matcher(Files.readString(page)).replaceAll(""));
+      while (link.find()) {
+        if (!link.group(1).matches("[a-z]+:.*") && !resolves(page, link.group(1))) {
+          broken.add(ROOT.relativize(page) + ": " + link.group(1));
+        }
+      }
+    }
+    assertEquals(List.of(), broken);
+  }
+
+  private static boolean resolves(Path page, String target) throws IOException {
+    String[] parts = target.split("#", 2);
+    Path file = parts[0].isEmpty() ? page : page.resolveSibling(parts[0]);
+    return Files.exists(file)
+        && (parts.length == 1 || anchors(Files.readString(file)).contains(parts[1]));
+  }
+
+  /** The anchors that a heading gets on the pages of a repository. */
+  private static Set<String> anchors(String markdown) {
+    return HEADING
+        .matcher(markdown)
+        .results()
+        .map(heading -> heading.group(1).toLowerCase(Locale.ROOT))
+        .map(heading -> heading.replaceAll("[^\\p{L}\\p{N}\\- ]", "").replace(' ', '-'))
+        .collect(Collectors.toSet());
+  }
+
+  @Test
+  void javaSamplesAreRegionsOfTests() throws IOException {
+    Map<String, String> regions = regions();
+    Set<String> unused = new TreeSet<>(regions.keySet());
+    List<String> strange = new ArrayList<>();
+    for (Path page : Repository.files(ROOT, ".md")) {
+      Matcher block = FENCED.matcher(Files.readString(page));
+      while (block.find()) {
+        if (block.group(1).equals("java")) {
+          String name = regions.get(block.group(2));
+          if (name == null) {
+            strange.add(ROOT.relativize(page) + ":\n" + block.group(2));
+          } else {
+            unused.remove(block.group(2));
+          }
+        }
+      }
+    }
+    assertEquals(List.of(), strange, "samples that are no region of any test");
+    assertEquals(Set.of(), unused, "regions that no page shows");
+    assertFalse(regions.isEmpty());
+  }
+
+  /** Text to name of what stands between {@code readme:start} and {@code readme:end}. */
+  private static Map<String, String> regions() throws IOException {
+    Map<String, String> regions = new LinkedHashMap<>();
+    for (Path source : Repository.files(TESTS, ".java")) {
+      Matcher region = REGION.matcher(Files.readString(source));
+      while (region.find()) {
+        String text = region.group(3).replaceAll("(?m)^" + region.group(1), "");
+        regions.put(text, region.group(2));
+      }
+    }
+    return regions;
+  }
+
+  @Test
+  void citedTestsExist() throws IOException {
+    Map<String, Path> sources = new LinkedHashMap<>();
+    for (Path source : Repository.files(ROOT, ".java")) {
+      sources.put(source.getFileName().toString(), source);
+    }
+    List<String> missing = new ArrayList<>();
+    for (Path page : Repository.files(ROOT, ".md")) {
+      Matcher cited = CITED_TEST.matcher(Files.readString(page));
+      while (cited.find()) {
+        Path source = sources.get(cited.group(1) + ".java");
+        if (source == null || !Files.readString(source).contains(" " + cited.group(2) + "(")) {
+          missing.add(ROOT.relativize(page) + ": " + cited.group());
+        }
+      }
+    }
+    assertEquals(List.of(), missing);
+  }
+
+  @Test
+  void dependencyShownIsOurs() throws IOException {
+    Pattern version = Pattern.compile("<version>([^<]+)</version>");
+    Matcher ours = version.matcher(Repository.read("pom.xml"));
+    Matcher shown = version.matcher(Repository.read("README.md"));
+    assertEquals(ours.find() ? ours.group(1) : "none", shown.find() ? shown.group(1) : "none");
+  }
+}
