@@ -32,6 +32,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class GateProxy implements AutoCloseable {
 
+  /** How much of what passed is remembered. */
+  private static final int MAX_PASSED = 10_000;
+
   private final ServerSocket listener;
   private final String serverHost;
   private final int serverPort;
@@ -80,12 +83,14 @@ public final class GateProxy implements AutoCloseable {
   }
 
   /**
-   * Breaks every client's connection. Held replies are lost; held requests are still on their way
-   * and reach the server when they are released.
+   * Breaks every client's connection; new ones pass freely. Held replies are lost; held requests
+   * are still on their way and reach the server when their gate opens.
    */
   public void cut() {
     act(
         () -> {
+          requests.hold(false);
+          replies.hold(false);
           replies.held.clear();
           List.copyOf(links).forEach(Link::endClient);
         });
@@ -104,6 +109,7 @@ public final class GateProxy implements AutoCloseable {
 
     // All touched by the owner thread only.
     private final Deque<Frame> held = new ArrayDeque<>();
+    private final Deque<Frame> passed = new ArrayDeque<>();
     private boolean holds;
     private boolean loses;
     private @Nullable String holdText;
@@ -116,7 +122,7 @@ public final class GateProxy implements AutoCloseable {
 
     /** Holds everything from now on. */
     public void hold() {
-      act(() -> holds = true);
+      act(() -> hold(true));
     }
 
     /** Holds everything from the next frame on that carries the text. */
@@ -154,9 +160,8 @@ public final class GateProxy implements AutoCloseable {
     public void open() {
       act(
           () -> {
-            holds = false;
+            hold(false);
             loses = false;
-            holdText = null;
             while (!held.isEmpty()) {
               pass(held.remove());
             }
@@ -174,6 +179,21 @@ public final class GateProxy implements AutoCloseable {
       act(() -> duplicateText = text);
     }
 
+    /** What passed, of requests that carry the text or of replies to them. */
+    public List<String> passed(String text) {
+      return ask(
+          () ->
+              passed.stream()
+                  .filter(frame -> frame.carries(text))
+                  .map(frame -> text(frame.bytes))
+                  .toList());
+    }
+
+    private void hold(boolean everything) {
+      holds = everything;
+      holdText = null;
+    }
+
     private void arrive(Frame frame) {
       if (holdText != null && frame.carries(holdText)) {
         holds = true;
@@ -186,6 +206,10 @@ public final class GateProxy implements AutoCloseable {
     }
 
     private void pass(Frame frame) {
+      passed.add(frame);
+      if (passed.size() > MAX_PASSED) {
+        passed.remove();
+      }
       write(frame);
       if (duplicateText != null && frame.carries(duplicateText)) {
         duplicateText = null;
@@ -265,7 +289,7 @@ public final class GateProxy implements AutoCloseable {
 
     private Frame frameOf(byte[] bytes) {
       if (gate == requests) {
-        return new Frame(this, bytes, new String(bytes, StandardCharsets.ISO_8859_1));
+        return new Frame(this, bytes, text(bytes));
       }
       String answered = RespFrames.isPush(bytes) ? null : link.unanswered.poll();
       return new Frame(this, bytes, answered == null ? "" : answered);
@@ -373,6 +397,10 @@ public final class GateProxy implements AutoCloseable {
     Thread thread = new Thread(task, name);
     thread.setDaemon(true);
     return thread;
+  }
+
+  private static String text(byte[] bytes) {
+    return new String(bytes, StandardCharsets.ISO_8859_1);
   }
 
   private static void closeQuietly(Closeable closeable) {

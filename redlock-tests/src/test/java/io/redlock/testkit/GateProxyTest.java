@@ -94,7 +94,24 @@ class GateProxyTest {
     assertThrows(AssertionError.class, () -> Await.value("SET fails", reply));
     assertEquals(List.of(), server.keys("*"));
     gate.requests().open();
-    Await.until("the late request is executed", () -> server.keys("*").equals(List.of("key")));
+    Await.until("the late request is answered", () -> !gate.replies().passed("key").isEmpty());
+    assertEquals(List.of("+OK\r\n"), gate.replies().passed("key"));
+    assertEquals(List.of("key"), server.keys("*"));
+  }
+
+  @Test
+  void newConnectionPassesWhileTheOldOnesRequestIsHeld() {
+    gate.requests().hold("key");
+    CompletableFuture<Object> late = commandLater("SET", "key", "late");
+    gate.requests().awaitHeld("key");
+    gate.cut();
+    assertThrows(AssertionError.class, () -> Await.value("SET fails", late));
+    try (Connection next = new Connection(new HostAndPort("127.0.0.1", gate.port()))) {
+      next.executeCommand(arguments("SET", "key", "early"));
+      gate.requests().open();
+      Await.until("both are answered", () -> gate.replies().passed("key").size() == 2);
+      assertEquals("late", text(next.executeCommand(arguments("GET", "key"))));
+    }
   }
 
   @Test

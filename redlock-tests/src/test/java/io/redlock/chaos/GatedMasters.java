@@ -1,0 +1,100 @@
+package io.redlock.chaos;
+
+import io.redlock.Redlock;
+import io.redlock.jedis.JedisRedlock;
+import io.redlock.spi.NodeStatus.State;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.GateProxy;
+import io.redlock.testkit.RedisServer;
+import io.redlock.testkit.RedisServers;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Five masters, a gate in front of each, and the clients that were connected through them. */
+final class GatedMasters implements AutoCloseable {
+
+  static final int NODES = 5;
+
+  private final RedisServers servers = RedisServers.start(NODES);
+  private final List<GateProxy> gates = new ArrayList<>();
+  private final List<Redlock> clients = new ArrayList<>();
+
+  GatedMasters() {
+    servers.forEach(server -> gates.add(GateProxy.to(server)));
+  }
+
+  RedisServer server(int node) {
+    return servers.get(node);
+  }
+
+  GateProxy gate(int node) {
+    return gates.get(node);
+  }
+
+  /** A client whose every request passes a gate. */
+  Redlock connect(Duration nodeTimeout) {
+    return connect(nodeTimeout, gates.stream().map(GateProxy::address).toArray(String[]::new));
+  }
+
+  /** A client without gates, to which a dead server is a refused connection. */
+  Redlock connectDirectly(Duration nodeTimeout) {
+    return connect(nodeTimeout, servers.addresses());
+  }
+
+  private Redlock connect(Duration nodeTimeout, String... addresses) {
+    JedisRedlock.Builder builder = JedisRedlock.builder().nodeTimeout(nodeTimeout);
+    for (String address : addresses) {
+      builder.node(address);
+    }
+    Redlock client = builder.build();
+    clients.add(client);
+    for (int i = 0; i < NODES; i++) {
+      int node = i;
+      if (server(node).isAlive()) {
+        Await.until("node " + node + " is up", () -> client.nodes().get(node).state() == State.UP);
+      }
+    }
+    return client;
+  }
+
+  void kill(int... nodes) {
+    for (int node : nodes) {
+      server(node).kill();
+    }
+  }
+
+  boolean isHeld(int node, String resource) {
+    return (Long) server(node).command("EXISTS", resource) == 1;
+  }
+
+  void awaitHeld(int node, String resource) {
+    Await.until("node " + node + " holds " + resource, () -> isHeld(node, resource));
+  }
+
+  void awaitFree(int node, String resource) {
+    Await.until("node " + node + " does not hold " + resource, () -> !isHeld(node, resource));
+  }
+
+  /** Waits until no living node holds the resource. */
+  void awaitFree(String resource) {
+    for (int node = 0; node < NODES; node++) {
+      if (server(node).isAlive()) {
+        awaitFree(node, resource);
+      }
+    }
+  }
+
+  /** The counter of a resource on a node, 0 if there is none. */
+  long fence(int node, String resource) {
+    Object fence = server(node).command("GET", "redlock:fence:" + resource);
+    return fence == null ? 0 : Long.parseLong((String) fence);
+  }
+
+  @Override
+  public void close() {
+    clients.forEach(Redlock::close);
+    gates.forEach(GateProxy::close);
+    servers.close();
+  }
+}

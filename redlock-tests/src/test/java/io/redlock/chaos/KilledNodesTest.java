@@ -1,0 +1,239 @@
+package io.redlock.chaos;
+
+import static io.redlock.chaos.GatedMasters.NODES;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.AcquireResult;
+import io.redlock.AcquireResult.Acquired;
+import io.redlock.AcquireResult.Contended;
+import io.redlock.AcquireResult.Unavailable;
+import io.redlock.ExtendResult;
+import io.redlock.Lease;
+import io.redlock.LeaseRequest;
+import io.redlock.Redlock;
+import io.redlock.ReleaseResult;
+import io.redlock.Votes.NodeVote;
+import io.redlock.Votes.Vote;
+import io.redlock.spi.NodeStatus;
+import io.redlock.testkit.Await;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Masters are killed before, in the middle of, and after the fan-out of an acquire. */
+class KilledNodesTest {
+
+  private static final Duration TTL = Duration.ofSeconds(20);
+
+  /** Long, so that it shows if anybody waits for it. */
+  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(2);
+
+  private static final String RESOURCE = "resource-under-fire";
+  private static final LeaseRequest REQUEST = LeaseRequest.of(RESOURCE, TTL);
+
+  private GatedMasters masters;
+  private Redlock client;
+  private Duration healthy;
+
+  @BeforeEach
+  void start() throws Exception {
+    masters = new GatedMasters();
+    client = masters.connect(NODE_TIMEOUT);
+    long start = System.nanoTime();
+    Lease lease = client.acquire("healthy", TTL, Duration.ZERO);
+    healthy = Duration.ofNanos(System.nanoTime() - start);
+    lease.release();
+  }
+
+  @AfterEach
+  void stop() {
+    masters.close();
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2})
+  void acquireSucceedsWithDeadNodes(int dead) throws Exception {
+    Redlock direct = masters.connectDirectly(NODE_TIMEOUT);
+    for (int node = 0; node < dead; node++) {
+      masters.kill(node);
+    }
+    long start = System.nanoTime();
+    AcquireResult result = direct.tryAcquire(REQUEST);
+    assertTook(start);
+    Lease lease = assertInstanceOf(Acquired.class, result, result::toString).held();
+    assertWorksAndLeavesNothing(lease, direct);
+  }
+
+  /** How far a victim had come when it was killed. */
+  enum Progress {
+    /** It has not seen the request. */
+    NOT_EXECUTED,
+    /** It has granted, but the reply is lost. */
+    EXECUTED_UNANSWERED,
+    /** Its grant has been counted. */
+    EXECUTED_ANSWERED
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void acquireSucceedsThoughOneNodeDiesInTheMiddle(Progress progress) throws Exception {
+    dieInTheMiddle(progress, 0);
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void acquireSucceedsThoughTwoNodesDieInTheMiddle(Progress progress) throws Exception {
+    dieInTheMiddle(progress, 0, 1);
+  }
+
+  /**
+   * Two nodes have granted when the victims die: the victims themselves as far as they have, other
+   * nodes for the rest. What is left is held back until they are dead.
+   */
+  private void dieInTheMiddle(Progress progress, int... victims) throws Exception {
+    int granted = progress == Progress.EXECUTED_ANSWERED ? 0 : victims.length;
+    for (int node : victims) {
+      switch (progress) {
+        case NOT_EXECUTED -> masters.gate(node).requests().hold(RESOURCE);
+        case EXECUTED_UNANSWERED -> masters.gate(node).replies().hold(RESOURCE);
+        case EXECUTED_ANSWERED -> {}
+      }
+    }
+    for (int node = granted + 2; node < NODES; node++) {
+      masters.gate(node).requests().hold(RESOURCE);
+    }
+    long start = System.nanoTime();
+    CompletableFuture<AcquireResult> acquiring = client.acquireAsync(REQUEST);
+    for (int node = granted; node < granted + 2; node++) {
+      int answered = node;
+      Await.until(
+          "node " + node + " has answered",
+          () -> !masters.gate(answered).replies().passed(RESOURCE).isEmpty());
+    }
+    for (int node = granted + 2; node < NODES; node++) {
+      masters.gate(node).requests().awaitHeld(RESOURCE);
+    }
+    for (int node : victims) {
+      switch (progress) {
+        case NOT_EXECUTED -> masters.gate(node).requests().awaitHeld(RESOURCE);
+        case EXECUTED_UNANSWERED -> masters.gate(node).replies().awaitHeld(RESOURCE);
+        case EXECUTED_ANSWERED -> {}
+      }
+    }
+    assertFalse(acquiring.isDone());
+    masters.kill(victims);
+    for (int node : victims) {
+      masters.gate(node).replies().drop();
+    }
+    assertFalse(acquiring.isDone());
+    for (int node = granted + 2; node < NODES; node++) {
+      masters.gate(node).requests().open();
+    }
+    AcquireResult result = Await.value("the acquire ends", acquiring);
+    assertTook(start);
+    Lease lease = assertInstanceOf(Acquired.class, result, result::toString).held();
+    assertWorksAndLeavesNothing(lease, client);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2})
+  void leaseOutlivesTheDeathOfNodesAfterTheFanOut(int dead) throws Exception {
+    Lease lease = client.acquire(REQUEST);
+    for (int node = 0; node < NODES; node++) {
+      masters.awaitHeld(node, RESOURCE);
+    }
+    for (int node = 0; node < dead; node++) {
+      masters.kill(node);
+    }
+    assertTrue(lease.isValid());
+    assertWorksAndLeavesNothing(lease, client);
+  }
+
+  @Test
+  void acquireFailsWhenAMajorityIsDead() throws Exception {
+    Redlock direct = masters.connectDirectly(NODE_TIMEOUT);
+    masters.kill(1, 2, 4);
+    long start = System.nanoTime();
+    AcquireResult result = direct.tryAcquire(REQUEST);
+    assertTook(start);
+    assertUnavailable(result, direct, 1, 2, 4);
+    masters.awaitFree(RESOURCE);
+  }
+
+  @Test
+  void acquireFailsWhenAMajorityDiesInTheMiddleAndLeavesNothingOnTheSurvivors() throws Exception {
+    masters.gate(2).replies().hold(RESOURCE);
+    masters.gate(3).requests().hold(RESOURCE);
+    masters.gate(4).requests().hold(RESOURCE);
+    long start = System.nanoTime();
+    CompletableFuture<AcquireResult> acquiring = client.acquireAsync(REQUEST);
+    masters.awaitHeld(0, RESOURCE);
+    masters.awaitHeld(1, RESOURCE);
+    masters.gate(2).replies().awaitHeld(RESOURCE);
+    masters.gate(3).requests().awaitHeld(RESOURCE);
+    masters.gate(4).requests().awaitHeld(RESOURCE);
+    assertFalse(acquiring.isDone());
+    masters.kill(2, 3, 4);
+    masters.gate(2).replies().drop();
+    AcquireResult result = Await.value("the acquire ends", acquiring);
+    assertTook(start);
+    assertUnavailable(result, client, 2, 3, 4);
+    masters.awaitFree(RESOURCE);
+  }
+
+  @Test
+  void leaseCannotBeExtendedWhenAMajorityDiesAfterTheFanOut() throws Exception {
+    Lease lease = client.acquire(REQUEST);
+    masters.kill(0, 1, 2);
+    assertInstanceOf(ExtendResult.Unknown.class, lease.extend(TTL));
+    assertInstanceOf(Unavailable.class, client.tryAcquire("another", TTL));
+    assertEquals(ReleaseResult.UNCONFIRMED, lease.release());
+    masters.awaitFree(RESOURCE);
+    masters.awaitFree("another");
+  }
+
+  private void assertTook(long startNanos) {
+    Duration took = Duration.ofNanos(System.nanoTime() - startNanos);
+    assertTrue(
+        took.compareTo(healthy.plus(NODE_TIMEOUT)) < 0,
+        () -> "took " + took + ", and " + healthy + " when all nodes were alive");
+  }
+
+  private void assertWorksAndLeavesNothing(Lease lease, Redlock of) throws Exception {
+    assertTrue(lease.isValid());
+    assertInstanceOf(ExtendResult.Extended.class, lease.extend(TTL));
+    assertInstanceOf(Contended.class, of.tryAcquire(REQUEST));
+    assertEquals(ReleaseResult.RELEASED, lease.release());
+    masters.awaitFree(RESOURCE);
+    AcquireResult next = of.tryAcquire(REQUEST);
+    Lease nextLease = assertInstanceOf(Acquired.class, next, next::toString).held();
+    assertTrue(nextLease.fencingToken() > lease.fencingToken());
+  }
+
+  /** The result names every node, and gives a reason for each that is dead. */
+  private static void assertUnavailable(AcquireResult result, Redlock client, int... dead) {
+    Unavailable unavailable = assertInstanceOf(Unavailable.class, result, result::toString);
+    List<NodeVote> votes = unavailable.votes().nodes();
+    assertEquals(
+        client.nodes().stream().map(NodeStatus::name).toList(),
+        votes.stream().map(NodeVote::node).toList());
+    for (int node = 0; node < NODES; node++) {
+      NodeVote vote = votes.get(node);
+      int position = node;
+      boolean isDead = Arrays.stream(dead).anyMatch(each -> each == position);
+      assertEquals(isDead, vote.vote() != Vote.YES, unavailable::toString);
+      assertFalse(vote.detail().isBlank(), unavailable::toString);
+      assertTrue(unavailable.votes().toString().contains(vote.node() + " " + vote.detail()));
+    }
+  }
+}

@@ -1,0 +1,175 @@
+package io.redlock.chaos;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.AcquireResult;
+import io.redlock.AcquireResult.Unavailable;
+import io.redlock.Lease;
+import io.redlock.LeaseRequest;
+import io.redlock.Redlock;
+import io.redlock.ReleaseResult;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.GateProxy;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A grant is executed after the lease, or the attempt, that it was for has ended. */
+class LateGrantTest {
+
+  private static final Duration TTL = Duration.ofSeconds(20);
+  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(2);
+  private static final String RESOURCE = "late-resource";
+  private static final int LATE = 4;
+
+  private GatedMasters masters;
+  private GateProxy gate;
+  private Redlock client;
+
+  @BeforeEach
+  void start() {
+    masters = new GatedMasters();
+    gate = masters.gate(LATE);
+    client = masters.connect(NODE_TIMEOUT);
+  }
+
+  @AfterEach
+  void stop() {
+    masters.close();
+  }
+
+  @Test
+  void lateGrantAfterReleaseLeavesNoKey() throws Exception {
+    gate.requests().hold(RESOURCE);
+    Lease lease = client.acquire(RESOURCE, TTL, Duration.ZERO);
+    gate.requests().awaitHeld(RESOURCE);
+    assertEquals(ReleaseResult.RELEASED, lease.release());
+    gate.requests().open();
+    awaitReplies(2);
+    assertReply(0, "GRANT", lease);
+    assertReply(1, "RELEASED", lease);
+    assertNothingLocked(lease);
+  }
+
+  @Test
+  void tombstoneRefusesAGrantThatArrivesAfterItsConnectionWasCut() throws Exception {
+    gate.requests().hold(RESOURCE);
+    Lease lease = client.acquire(RESOURCE, TTL, Duration.ZERO);
+    gate.requests().awaitHeld(RESOURCE);
+    gate.cut();
+    assertEquals(ReleaseResult.RELEASED, lease.release());
+    awaitReplies(1);
+    assertReply(0, "NOT_HELD", lease);
+    assertEquals(lease.fencingToken(), masters.fence(LATE, RESOURCE));
+    gate.requests().open();
+    awaitReplies(2);
+    assertReply(1, "STALE", lease);
+    assertNothingLocked(lease);
+  }
+
+  @Test
+  void tombstoneRefusesAJoinThatArrivesAfterItsConnectionWasCut() throws Exception {
+    gate.requests().hold(RESOURCE);
+    Lease lease = client.acquire(RESOURCE, TTL, Duration.ZERO);
+    gate.requests().awaitHeld(RESOURCE);
+    gate.requests().drop();
+    lease.extend(TTL);
+    gate.requests().awaitHeld(RESOURCE);
+    gate.cut();
+    assertEquals(ReleaseResult.RELEASED, lease.release());
+    awaitReplies(1);
+    gate.requests().open();
+    awaitReplies(2);
+    assertReply(1, "NOT_HELD", lease);
+    assertNothingLocked(lease);
+  }
+
+  @Test
+  void grantWhoseReplyIsLostIsReleasedOnTheNextConnection() throws Exception {
+    gate.replies().hold(RESOURCE);
+    Lease lease = client.acquire(RESOURCE, TTL, Duration.ZERO);
+    gate.replies().awaitHeld(RESOURCE);
+    assertTrue(masters.isHeld(LATE, RESOURCE));
+    gate.cut();
+    assertEquals(ReleaseResult.RELEASED, lease.release());
+    awaitReplies(1);
+    assertReply(0, "RELEASED", lease);
+    assertNothingLocked(lease);
+  }
+
+  @Test
+  void lateGrantsOfAFailedAttemptLeaveNoKey() throws Exception {
+    Redlock hasty = masters.connect(Duration.ofMillis(200));
+    for (int node = 2; node <= LATE; node++) {
+      masters.gate(node).requests().hold(RESOURCE);
+    }
+    AcquireResult result = hasty.tryAcquire(RESOURCE, TTL);
+    assertInstanceOf(Unavailable.class, result, result::toString);
+    for (int node = 2; node <= LATE; node++) {
+      assertFalse(masters.isHeld(node, RESOURCE));
+      masters.gate(node).requests().open();
+    }
+    for (int node = 2; node <= LATE; node++) {
+      GateProxy late = masters.gate(node);
+      Await.until("both are answered", () -> late.replies().passed(RESOURCE).size() >= 2);
+    }
+    masters.awaitFree(RESOURCE);
+    assertTrue(client.acquire(RESOURCE, TTL, TTL).isValid());
+  }
+
+  @Test
+  void lateGrantsOfACancelledCallLeaveNoKey() {
+    for (int node = 0; node <= LATE; node++) {
+      masters.gate(node).requests().hold(RESOURCE);
+    }
+    CompletableFuture<AcquireResult> acquiring =
+        client.acquireAsync(LeaseRequest.of(RESOURCE, TTL));
+    for (int node = 0; node <= LATE; node++) {
+      masters.gate(node).requests().awaitHeld(RESOURCE);
+    }
+    assertTrue(acquiring.cancel(true));
+    for (int node = 0; node <= LATE; node++) {
+      masters.gate(node).requests().open();
+    }
+    for (int node = 0; node <= LATE; node++) {
+      GateProxy each = masters.gate(node);
+      Await.until("both are answered", () -> each.replies().passed(RESOURCE).size() >= 2);
+    }
+    masters.awaitFree(RESOURCE);
+  }
+
+  @Test
+  void grantThatIsDeliveredTwiceLeavesNoKey() throws Exception {
+    gate.requests().duplicate(RESOURCE);
+    Lease lease = client.acquire(RESOURCE, TTL, Duration.ZERO);
+    Await.until("both were answered", () -> gate.replies().passed(RESOURCE).size() >= 2);
+    assertEquals(ReleaseResult.RELEASED, lease.release());
+    assertNothingLocked(lease);
+  }
+
+  private void awaitReplies(int count) {
+    Await.until(
+        count + " requests are answered", () -> gate.replies().passed(RESOURCE).size() >= count);
+  }
+
+  /** What the late node said about the resource, in the order in which it was executed. */
+  private void assertReply(int position, String word, Lease lease) {
+    List<String> replies = gate.replies().passed(RESOURCE);
+    String expected = word + " " + lease.fencingToken();
+    assertTrue(replies.get(position).contains(expected), replies::toString);
+  }
+
+  private void assertNothingLocked(Lease lease) throws InterruptedException {
+    masters.awaitFree(RESOURCE);
+    assertEquals(lease.fencingToken(), masters.fence(LATE, RESOURCE));
+    try (Lease next = client.acquire(RESOURCE, TTL, Duration.ZERO)) {
+      assertTrue(next.fencingToken() > lease.fencingToken());
+    }
+  }
+}

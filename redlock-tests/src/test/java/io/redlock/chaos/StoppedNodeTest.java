@@ -1,0 +1,134 @@
+package io.redlock.chaos;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.AcquireResult;
+import io.redlock.AcquireResult.Unavailable;
+import io.redlock.ExtendResult;
+import io.redlock.Lease;
+import io.redlock.Redlock;
+import io.redlock.ReleaseResult;
+import io.redlock.Votes.Vote;
+import io.redlock.spi.NodeStatus.State;
+import io.redlock.testkit.Await;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A master is stopped with SIGSTOP: its socket takes what is sent, and nothing comes back. */
+class StoppedNodeTest {
+
+  private static final Duration TTL = Duration.ofSeconds(20);
+
+  /** Long, so that it shows if anybody waits for it. */
+  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(1);
+
+  private static final int STOPPED = 3;
+
+  private GatedMasters masters;
+  private Redlock client;
+
+  @BeforeEach
+  void start() {
+    masters = new GatedMasters();
+    client = masters.connectDirectly(NODE_TIMEOUT);
+  }
+
+  @AfterEach
+  void stop() {
+    masters.close();
+  }
+
+  @Test
+  void noCallerWaitsForAStoppedNodeThatTheQuorumDoesNotNeed() throws Exception {
+    masters.server(STOPPED).pause();
+    int callers = 4;
+    ExecutorService threads = Executors.newFixedThreadPool(callers);
+    try {
+      List<Future<Duration>> longest = new ArrayList<>();
+      for (int i = 0; i < callers; i++) {
+        String resource = "resource-" + i;
+        longest.add(threads.submit(() -> longestOf(50, () -> cycle(resource))));
+      }
+      for (Future<Duration> each : longest) {
+        assertTrue(each.get().compareTo(NODE_TIMEOUT) < 0, each.get()::toString);
+      }
+    } finally {
+      threads.shutdownNow();
+    }
+  }
+
+  @Test
+  void noCallerWaitsForAStoppedNodeBeyondItsFirstTimeout() throws Exception {
+    masters.kill(0, 1);
+    Await.until("the dead are known", () -> isDown(0) && isDown(1));
+    masters.server(STOPPED).pause();
+    long start = System.nanoTime();
+    Unavailable first = unavailable();
+    Duration waited = Duration.ofNanos(System.nanoTime() - start);
+    assertTrue(waited.compareTo(NODE_TIMEOUT) >= 0, waited::toString);
+    assertEquals(Vote.UNKNOWN, first.votes().nodes().get(STOPPED).vote(), first::toString);
+    Await.until("it is known to be silent", () -> state(STOPPED) == State.SILENT);
+    Duration longest = longestOf(20, this::unavailable);
+    assertTrue(longest.compareTo(NODE_TIMEOUT) < 0, longest::toString);
+  }
+
+  @Test
+  void stoppedNodeKeepsNoKeyOfWhatEndedMeanwhileAndVotesAgain() throws Exception {
+    masters.server(STOPPED).pause();
+    long lastToken = 0;
+    for (int i = 0; i < 10; i++) {
+      lastToken = cycle("resource");
+    }
+    Lease held = client.acquire("held", TTL, Duration.ZERO);
+    masters.server(STOPPED).resume();
+    long token = lastToken;
+    Await.until(
+        "the node has heard of the last lease", () -> masters.fence(STOPPED, "resource") == token);
+    masters.awaitFree("resource");
+    Await.until("the node is up again", () -> state(STOPPED) == State.UP);
+    masters.kill(0, 1);
+    assertInstanceOf(ExtendResult.Extended.class, held.extend(TTL));
+    assertEquals(ReleaseResult.RELEASED, held.release());
+    masters.awaitFree("held");
+    cycle("resource");
+  }
+
+  private long cycle(String resource) throws InterruptedException {
+    Lease lease = client.acquire(resource, TTL, Duration.ZERO);
+    assertEquals(ReleaseResult.RELEASED, lease.release());
+    return lease.fencingToken();
+  }
+
+  private Unavailable unavailable() throws InterruptedException {
+    AcquireResult result = client.tryAcquire("out-of-reach", TTL);
+    return assertInstanceOf(Unavailable.class, result, result::toString);
+  }
+
+  private boolean isDown(int node) {
+    return state(node) == State.DOWN;
+  }
+
+  private State state(int node) {
+    return client.nodes().get(node).state();
+  }
+
+  private static Duration longestOf(int times, Callable<?> call) throws Exception {
+    long longestNanos = 0;
+    for (int i = 0; i < times; i++) {
+      long start = System.nanoTime();
+      call.call();
+      longestNanos = Math.max(longestNanos, System.nanoTime() - start);
+    }
+    return Duration.ofNanos(longestNanos);
+  }
+}
