@@ -81,7 +81,7 @@ final class Cluster {
         };
     try {
       callbackExecutor.execute(contained);
-    } catch (RuntimeException e) { // a user's executor; not the user's code, which is contained
+    } catch (RuntimeException | Error e) { // the executor's; what user code throws is contained
       LOG.warn("The callback executor refused a callback; it runs on the default one", e);
       Defaults.callbackExecutor().execute(contained);
     }

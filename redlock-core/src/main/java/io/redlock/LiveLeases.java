@@ -68,7 +68,7 @@ final class LiveLeases {
         checkedAheadMicros = aheadMicros;
       }
     }
-    toCheck.forEach(HeldLease::checkDeadline);
     scheduler.schedule(this::tick, TICK_NANOS);
+    toCheck.forEach(HeldLease::checkDeadline);
   }
 }

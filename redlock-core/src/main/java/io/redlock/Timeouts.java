@@ -73,7 +73,19 @@ final class Timeouts {
         scheduler.schedule(this::tick, delayNanos);
         return;
       }
+      strike(due);
+    }
+  }
+
+  private void strike(Waiting due) {
+    boolean done = false;
+    try {
       due.onTimeout();
+      done = true;
+    } finally {
+      if (!done) {
+        scheduler.schedule(this::tick, 0); // one defect must not stop every other timeout
+      }
     }
   }
 }

@@ -1,5 +1,8 @@
 package io.redlock;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
@@ -21,6 +24,7 @@ final class Bed {
 
   final FakeTime time = new FakeTime();
   final List<ScriptedNode> nodes = new ArrayList<>();
+  final List<String> journal = new ArrayList<>();
   final List<String> events = new ArrayList<>();
   final Cluster cluster;
   final QuorumRedlock redlock;
@@ -54,7 +58,7 @@ final class Bed {
 
   Bed(int size, Executor callbackExecutor, @Nullable RedlockListener listener) {
     for (int node = 0; node < size; node++) {
-      nodes.add(new ScriptedNode(String.valueOf((char) ('a' + node))));
+      nodes.add(new ScriptedNode(String.valueOf((char) ('a' + node)), journal));
     }
     Settings settings =
         new Settings(
@@ -118,6 +122,13 @@ final class Bed {
     return nodes.stream().mapToInt(node -> node.asked(type).size()).sum();
   }
 
+  /** Answers the oldest open grant of some nodes, in this order. */
+  void answerGrants(NodeReply reply, int... indices) {
+    for (int index : indices) {
+      node(index).answer(NodeRequest.Grant.class, reply);
+    }
+  }
+
   int releases() {
     return asked(NodeRequest.Release.class);
   }
@@ -131,5 +142,31 @@ final class Bed {
       }
     }
     return names.toString();
+  }
+
+  /**
+   * Nothing may be locked any more and nothing be under way: wherever an operation may have left a
+   * key, the release of its owner was sent behind it; no lease, line or timer is left.
+   */
+  void assertNothingIsLeft(Object how) {
+    for (ScriptedNode node : nodes) {
+      List<ScriptedNode.Call> calls = node.calls();
+      for (int index = 0; index < calls.size(); index++) {
+        NodeRequest request = calls.get(index).request;
+        boolean released =
+            calls.subList(index, calls.size()).stream()
+                .map(call -> call.request)
+                .anyMatch(
+                    later ->
+                        later instanceof NodeRequest.Release
+                            && later.owner().equals(request.owner())
+                            && later.token() >= request.token());
+        assertTrue(
+            released || !calls.get(index).mayHaveLeftAKey(),
+            () -> how + ": " + node.name() + " was not told that " + request + " has ended");
+      }
+    }
+    assertEquals(List.of(), cluster.liveLeases.snapshot(), () -> how + ": leases");
+    assertEquals(0, time.tasks(), () -> how + ": timers");
   }
 }

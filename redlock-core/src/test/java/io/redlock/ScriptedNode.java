@@ -21,9 +21,10 @@ final class ScriptedNode implements LockNode {
     final NodeRequest request;
     private final int slot;
     private final ReplyHandler handler;
-    private boolean sent;
+    private final boolean sent;
     private boolean over;
     private boolean withdrawn;
+    private @Nullable NodeReply reply;
 
     private Call(NodeRequest request, int slot, ReplyHandler handler, boolean sent) {
       this.request = request;
@@ -37,7 +38,19 @@ final class ScriptedNode implements LockNode {
         throw new AssertionError("answered twice: " + request);
       }
       over = true;
+      this.reply = reply;
       handler.onReply(slot, reply);
+    }
+
+    /** Whether it may have left a key: it was told yes, or nobody knows, or it is on its way. */
+    boolean mayHaveLeftAKey() {
+      return !(request instanceof NodeRequest.Release)
+          && !withdrawn
+          && (reply == null
+              || switch (reply.kind()) {
+                case GRANTED, EXTENDED, JOINED, UNKNOWN -> true;
+                default -> false;
+              });
     }
 
     boolean isOpen() {
@@ -60,6 +73,7 @@ final class ScriptedNode implements LockNode {
   }
 
   private final String name;
+  private final List<String> journal;
   private final List<Call> calls = new ArrayList<>();
   private Function<NodeRequest, @Nullable NodeReply> script = request -> null;
   private boolean holdsSends;
@@ -68,8 +82,12 @@ final class ScriptedNode implements LockNode {
   private Runnable whenAskedForClock = () -> {};
   private Observer observer = status -> {};
 
-  ScriptedNode(String name) {
+  /**
+   * @param journal where every request is written down, with those of the other nodes
+   */
+  ScriptedNode(String name, List<String> journal) {
     this.name = name;
+    this.journal = journal;
   }
 
   /** What to answer at once; null for what is to be answered later. */
@@ -142,6 +160,7 @@ final class ScriptedNode implements LockNode {
   public Pending send(NodeRequest request, int slot, ReplyHandler handler) {
     Call call = new Call(request, slot, handler, !holdsSends);
     calls.add(call);
+    journal.add(name + " " + request.getClass().getSimpleName());
     NodeReply reply = closed ? NodeReply.unreachable("closed") : script.apply(request);
     if (reply != null) {
       call.answer(reply);

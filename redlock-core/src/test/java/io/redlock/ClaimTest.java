@@ -1,0 +1,127 @@
+package io.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeRequest.Release;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class ClaimTest {
+
+  private final Bed bed = new Bed(3);
+  private final Claim claim = new Claim(bed.cluster, List.of("app:orders/42"));
+
+  private void answered(int node, Kind kind) {
+    synchronized (claim) {
+      claim.answered(node, kind);
+    }
+  }
+
+  private boolean send(long token) {
+    return claim.beginSending(token, 1_000);
+  }
+
+  @Test
+  void claimThatSentNothingReleasesNothing() {
+    assertEquals(ReleaseResult.NOT_HELD, claim.end().result().join());
+    assertEquals(0, bed.releases());
+    assertEquals(0, bed.time.tasks());
+  }
+
+  @Test
+  void releaseWaitsForEveryFanOutThatIsStillHandingOver() {
+    assertTrue(send(5));
+    assertTrue(send(7));
+    PendingRelease release = claim.end();
+    claim.doneSending();
+    assertEquals(0, bed.releases());
+    assertFalse(release.result().isDone());
+    claim.doneSending();
+    assertEquals("abc", bed.releasedOn());
+    assertEquals(7, bed.node(0).asked(Release.class).get(0).token(), "the highest token");
+  }
+
+  @Test
+  void nothingIsSentOnceTheClaimHasEnded() {
+    assertFalse(claim.hasEnded());
+    claim.end();
+    assertTrue(claim.hasEnded());
+    assertFalse(send(5));
+  }
+
+  @Test
+  void endingTwiceReleasesOnce() {
+    send(5);
+    claim.doneSending();
+    assertSame(claim.end(), claim.end());
+    assertEquals(3, bed.releases());
+  }
+
+  @Test
+  void nodeThatAnsweredOneOfTwoRequestsStillOwesOne() {
+    send(5);
+    send(6);
+    claim.doneSending();
+    claim.doneSending();
+    for (int node = 0; node < 3; node++) {
+      answered(node, Kind.TAKEN);
+    }
+    answered(0, Kind.TAKEN);
+    answered(1, Kind.UNREACHABLE);
+    claim.end();
+    assertEquals("c", bed.releasedOn());
+  }
+
+  @Test
+  void yesIsNotForgottenAfterARefusal() {
+    send(5);
+    send(6);
+    claim.doneSending();
+    claim.doneSending();
+    answered(0, Kind.JOINED);
+    answered(0, Kind.NOT_HELD);
+    answered(1, Kind.UNKNOWN);
+    answered(1, Kind.EXTENDED);
+    answered(2, Kind.NOT_HELD);
+    answered(2, Kind.NOT_HELD);
+    claim.end();
+    assertEquals("ab", bed.releasedOn());
+    assertTrue(claim.wasGrantedBy(0));
+    assertFalse(claim.wasGrantedBy(2));
+  }
+
+  @Test
+  void moreUnansweredRequestsThanCanBeCountedAreReleasedForGood() {
+    int requests = 1_000;
+    for (int request = 0; request < requests; request++) {
+      send(5);
+      claim.doneSending();
+    }
+    for (int request = 0; request < requests; request++) {
+      answered(0, Kind.TAKEN);
+      answered(1, Kind.TAKEN);
+      answered(2, Kind.TAKEN);
+    }
+    claim.end();
+    assertEquals("abc", bed.releasedOn());
+  }
+
+  @Test
+  void releaseLastsAsLongAsTheLongestTtlAskedFor() {
+    claim.beginSending(5, 60_000);
+    claim.beginSending(5, 1_000);
+    claim.doneSending();
+    claim.doneSending();
+    bed.script(request -> NodeReply.unreachable("down"));
+    claim.end();
+    bed.time.passMillis(60_000);
+    assertTrue(bed.time.tasks() > 0);
+    bed.time.passMillis(5_000);
+    assertEquals(0, bed.time.tasks());
+  }
+}
