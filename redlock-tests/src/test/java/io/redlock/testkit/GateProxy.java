@@ -39,25 +39,32 @@ public final class GateProxy implements AutoCloseable {
   private final String serverHost;
   private final int serverPort;
   private final ScheduledThreadPoolExecutor owner;
+  private final Thread acceptor;
   private final Gate requests = new Gate("request");
   private final Gate replies = new Gate("reply");
   private final List<Link> links = new ArrayList<>(); // touched by the owner thread only
 
-  private GateProxy(String serverHost, int serverPort) throws IOException {
+  private GateProxy(String serverHost, int serverPort, int port) throws IOException {
     this.serverHost = serverHost;
     this.serverPort = serverPort;
-    this.listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+    this.listener = new ServerSocket(port, 50, InetAddress.getLoopbackAddress());
     this.owner =
         new ScheduledThreadPoolExecutor(
             1, task -> daemon(task, "gate-" + serverPort), new DiscardPolicy());
     owner.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
-    daemon(this::accept, "gate-accept-" + serverPort).start();
+    this.acceptor = daemon(this::accept, "gate-accept-" + serverPort);
+    acceptor.start();
   }
 
   /** A proxy in front of the server, all open, on a port of its own. */
   public static GateProxy to(RedisServer server) {
+    return to(server, 0);
+  }
+
+  /** The same on the port of a proxy that was closed. */
+  public static GateProxy to(RedisServer server, int port) {
     try {
-      return new GateProxy(server.host(), server.port());
+      return new GateProxy(server.host(), server.port(), port);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
@@ -98,9 +105,10 @@ public final class GateProxy implements AutoCloseable {
 
   @Override
   public void close() {
+    closeQuietly(listener);
+    Await.until("the gate accepts nobody any more", () -> !acceptor.isAlive());
     act(() -> List.copyOf(links).forEach(Link::end));
     owner.shutdownNow();
-    closeQuietly(listener);
   }
 
   /** One direction. */
