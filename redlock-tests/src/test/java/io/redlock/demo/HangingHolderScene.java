@@ -72,8 +72,8 @@ final class HangingHolderScene {
             + " before its deadline.");
     Acquired bobs = Await.value("bob gets his turn", waiting);
     stage.check(
-        bobs.atNanos() > loss.atNanos(),
-        "After " + seconds(bobs.atNanos()) + ", and not before she was told, bob has it.");
+        bobs.atNanos() >= deadlineNanos,
+        "After " + seconds(bobs.atNanos()) + ", when her deadline is past, bob has it.");
     stage.check(
         bobs.lease().fencingToken() > alices.fencingToken(),
         "His token is " + bobs.lease().fencingToken() + ", which is higher.");
