@@ -22,7 +22,8 @@ public final class RedlockBuilder {
 
   static final RedlockListener SILENT = new RedlockListener() {};
 
-  private final List<LockNode> nodes;
+  final List<LockNode> nodes;
+
   private Duration nodeTimeout = Duration.ofMillis(50);
   private Duration maxTtl = Duration.ofSeconds(30);
   private double driftFactor = 0.01;

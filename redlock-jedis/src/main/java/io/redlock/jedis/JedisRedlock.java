@@ -238,6 +238,12 @@ public final class JedisRedlock {
       return this;
     }
 
+    /** What no user needs but tests do: clocks, the scheduler, the nodes. */
+    Builder core(Consumer<RedlockBuilder> setting) {
+      passedOn.add(setting);
+      return this;
+    }
+
     /**
      * Connects to the masters and returns the service. Succeeds though some or all of them are
      * down; waits at most ten node timeouts for the first connections. An interrupt ends that wait

@@ -1,0 +1,203 @@
+package io.redlock.lease;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.AcquireResult;
+import io.redlock.ExtendResult;
+import io.redlock.Lease;
+import io.redlock.LeaseEnd;
+import io.redlock.Redlock;
+import io.redlock.Votes;
+import io.redlock.testkit.Await;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** What an extend heals, what it refuses to, and what it must not believe. */
+class ExtendTest {
+
+  private static final Duration TTL = Duration.ofSeconds(20);
+
+  @RegisterExtension static final Masters masters = new Masters();
+
+  @Test
+  void nodeThatCameBackEmptyHoldsTheLeaseAgainUnderTheSameToken() throws Exception {
+    Redlock redlock = masters.connect();
+    Lease lease = redlock.acquire("restarted", TTL, Duration.ZERO);
+    masters.awaitHolders(5, "restarted");
+    String owner = masters.owner(0, "restarted");
+    masters.get(3).restart();
+    assertEquals(4, masters.holders("restarted"));
+
+    extendUntilHeldBy(5, lease, "restarted");
+    for (int node = 0; node < Masters.NODES; node++) {
+      assertEquals(owner, masters.owner(node, "restarted"));
+      assertEquals(lease.fencingToken(), masters.fence(node, "restarted"));
+    }
+    lease.release();
+    masters.awaitHolders(0, "restarted");
+  }
+
+  @Test
+  void nodesThatWereDownAtTheAcquireJoinLater() throws Exception {
+    masters.kill(1, 2);
+    Redlock redlock = masters.connect();
+    Lease lease = redlock.acquire("late", TTL, Duration.ZERO);
+    assertEquals(3, masters.holders("late"));
+    masters.get(1).restart();
+    masters.get(2).restart();
+
+    extendUntilHeldBy(5, lease, "late");
+    assertEquals(lease.fencingToken(), masters.fence(1, "late"));
+    masters.kill(3, 4); // two of the three that granted it: the lease rests on those that joined
+    assertInstanceOf(ExtendResult.Extended.class, lease.extend(TTL));
+    lease.release();
+    masters.awaitHolders(0, "late");
+  }
+
+  @Test
+  void nodeThatAContenderHasTouchedIsLeftToIt() throws Exception {
+    masters.kill(4);
+    Redlock redlock = masters.connect();
+    Lease lease = redlock.acquire("touched", TTL, Duration.ZERO);
+    masters.get(4).restart();
+    Redlock contender = masters.connect();
+    assertInstanceOf(AcquireResult.Contended.class, contender.tryAcquire("touched", TTL));
+    Await.until(
+        "the contender has taken its grant back, and left its token",
+        () ->
+            masters.owner(4, "touched").isEmpty()
+                && masters.fence(4, "touched") > lease.fencingToken());
+    long tombstone = masters.fence(4, "touched");
+
+    masters.awaitUp(redlock);
+    assertInstanceOf(ExtendResult.Extended.class, lease.extend(TTL));
+    redlock.tryAcquire("after the extend, in every node's line", TTL);
+    assertEquals("", masters.owner(4, "touched"));
+    assertEquals(tombstone, masters.fence(4, "touched"));
+    assertEquals(4, masters.holders("touched"));
+  }
+
+  @Test
+  void keyOfAnotherLibraryIsNotOverridden() throws Exception {
+    Redlock redlock = masters.connect();
+    Lease lease = redlock.acquire("foreign", TTL, Duration.ZERO);
+    masters.awaitHolders(5, "foreign");
+    masters.get(2).command("SET", "foreign", "somebody else", "PX", "60000");
+    assertInstanceOf(ExtendResult.Extended.class, lease.extend(TTL));
+    lease.release();
+    Await.until("our four keys are gone", () -> masters.holders("foreign") == 1);
+    assertEquals("somebody else", masters.owner(2, "foreign"));
+    masters.get(2).command("DEL", "foreign");
+  }
+
+  @Test
+  void majorityThatRefusesEndsTheLeaseAtOnceAndForGood() throws Exception {
+    LeaseEvents events = new LeaseEvents();
+    Redlock redlock = masters.connect(settings -> settings.listener(events));
+    Lease lease = redlock.acquire("deleted", TTL, Duration.ZERO);
+    masters.awaitHolders(5, "deleted");
+    IntStream.of(0, 1, 2).forEach(node -> masters.get(node).command("DEL", "deleted"));
+    Redlock other = masters.connect();
+    Lease winner = other.acquire("deleted", TTL, Duration.ZERO);
+    assertTrue(winner.fencingToken() > lease.fencingToken());
+    String winnersOwner = masters.owner(0, "deleted");
+
+    ExtendResult.Lost lost = assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL));
+    assertEquals(3, lost.votes().count(Votes.Vote.UNABLE), lost.votes().toString());
+    assertFalse(lease.isValid());
+    assertEquals(Duration.ZERO, lease.remaining());
+    LeaseEnd end = Await.value("the lease ends", lease.ended().toCompletableFuture());
+    assertEquals(LeaseEnd.Cause.REFUSED, end.cause());
+
+    assertInstanceOf(ExtendResult.Extended.class, winner.extend(TTL));
+    lease.release();
+    Await.until("the loser's keys are gone", () -> masters.owner(4, "deleted").isEmpty());
+    assertEquals(winnersOwner, masters.owner(0, "deleted"));
+    winner.release();
+
+    assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL));
+    assertFalse(lease.isValid());
+    assertEquals(List.of(LeaseEnd.Cause.REFUSED), events.causes());
+    assertEquals(0, masters.holders("deleted"));
+  }
+
+  @Test
+  void unknownNeverLengthensNorDoesItsLateAnswer() throws Exception {
+    Duration ttl = Duration.ofSeconds(6);
+    Redlock redlock = masters.connect();
+    Lease lease = redlock.acquire("silent", ttl, Duration.ZERO);
+    masters.awaitHolders(5, "silent");
+    Await.until("a second has passed", () -> lease.remaining().toMillis() < 4_300);
+
+    masters.pause(0, 1, 2);
+    long before = lostAtLatestNanos(lease);
+    assertInstanceOf(ExtendResult.Unknown.class, lease.extend(ttl));
+    assertTrue(lostAtEarliestNanos(lease) <= before);
+    masters.resume(0, 1, 2);
+    long shortOfTheTtl = lease.remaining().toMillis() + 1_000;
+    Await.until(
+        "the late extends are executed",
+        () -> IntStream.of(0, 1, 2).allMatch(node -> masters.pttl(node, "silent") > shortOfTheTtl));
+    masters.awaitUp(redlock); // their answers have been read
+    assertTrue(lostAtEarliestNanos(lease) <= before);
+
+    assertInstanceOf(ExtendResult.Extended.class, lease.extend(ttl));
+    assertTrue(lostAtEarliestNanos(lease) > before);
+    lease.release();
+  }
+
+  @Test
+  void answerThatComesAfterTheLossRevivesNothing() throws Exception {
+    LeaseEvents events = new LeaseEvents();
+    Redlock redlock =
+        masters.open(
+            masters
+                .settingsThroughProxies()
+                .nodeTimeout(Duration.ofMillis(700))
+                .lossMargin(Duration.ofMillis(500))
+                .listener(events));
+    Lease lease = redlock.acquire("too late", Duration.ofMillis(1_500), Duration.ZERO);
+    masters.awaitHolders(5, "too late");
+    Await.until("the loss is near", () -> lease.remaining().toMillis() < 400);
+    IntStream.range(0, 5).forEach(node -> masters.proxy(node).replies().hold());
+    CompletableFuture<ExtendResult> late = lease.extendAsync(Duration.ofSeconds(20));
+    LeaseEnd end = Await.value("the loss", lease.ended().toCompletableFuture());
+    IntStream.range(0, 5).forEach(node -> masters.proxy(node).replies().open());
+
+    assertEquals(LeaseEnd.Cause.EXPIRED, end.cause());
+    assertInstanceOf(ExtendResult.Lost.class, Await.value("the answer", late));
+    assertFalse(lease.isValid());
+    assertTrue(masters.pttl(0, "too late") > 10_000, "it was executed");
+    masters.awaitHolders(0, "too late"); // released at the deadline, long before the keys run out
+    assertEquals(1, events.ended.size());
+  }
+
+  private static long lostAtEarliestNanos(Lease lease) {
+    return System.nanoTime() + lease.remaining().toNanos();
+  }
+
+  private static long lostAtLatestNanos(Lease lease) {
+    long remaining = lease.remaining().toNanos();
+    return remaining + System.nanoTime();
+  }
+
+  private static void extendUntilHeldBy(int count, Lease lease, String resource) {
+    Await.until(
+        count + " nodes hold " + resource,
+        () -> {
+          try {
+            assertInstanceOf(ExtendResult.Extended.class, lease.extend(TTL));
+          } catch (InterruptedException e) {
+            throw new AssertionError(e);
+          }
+          return masters.holders(resource) == count;
+        });
+  }
+}

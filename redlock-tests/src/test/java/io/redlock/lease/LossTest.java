@@ -1,0 +1,242 @@
+package io.redlock.lease;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.ExtendResult;
+import io.redlock.Lease;
+import io.redlock.LeaseEnd;
+import io.redlock.LeaseRequest;
+import io.redlock.Redlock;
+import io.redlock.ReleaseResult;
+import io.redlock.testkit.Await;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** A loss is told once, in time, to whom it concerns, whatever the nodes and the callbacks do. */
+class LossTest {
+
+  private static final Duration TTL = Duration.ofSeconds(2);
+  private static final Duration MARGIN = Duration.ofMillis(800);
+  private static final int[] ALL = {0, 1, 2, 3, 4};
+
+  @RegisterExtension static final Masters masters = new Masters();
+
+  private final LeaseEvents events = new LeaseEvents();
+  private final ExecutorService callbacks =
+      Executors.newCachedThreadPool(task -> new Thread(task, "users-callbacks"));
+
+  @AfterEach
+  void stopCallbacks() {
+    callbacks.shutdownNow();
+  }
+
+  @Test
+  void lossIsToldOnceBeforeTheDeadlineWhileEveryLaneHangsUnderLoad() throws Exception {
+    Redlock redlock =
+        masters.connect(
+            settings ->
+                settings
+                    .nodeTimeout(Duration.ofMillis(50))
+                    .lossMargin(MARGIN)
+                    .listener(events)
+                    .callbackExecutor(callbacks));
+    int count = 100;
+    List<Lease> leases = new ArrayList<>();
+    List<Long> lossNanos = new ArrayList<>();
+    List<CompletableFuture<Long>> signals = new ArrayList<>();
+    AtomicInteger stillValid = new AtomicInteger();
+    for (int i = 0; i < count; i++) {
+      Lease lease = redlock.acquire("hung-" + i, TTL, Duration.ZERO);
+      long remaining = lease.remaining().toNanos();
+      lossNanos.add(System.nanoTime() + remaining);
+      leases.add(lease);
+      CompletableFuture<Long> signal = new CompletableFuture<>();
+      signals.add(signal);
+      lease
+          .ended()
+          .thenRun(
+              () -> {
+                signal.complete(System.nanoTime());
+                stillValid.addAndGet(lease.isValid() ? 1 : 0);
+              });
+    }
+    AtomicBoolean stop = new AtomicBoolean();
+    Thread load = new Thread(() -> flood(redlock, stop));
+    masters.pause(ALL);
+    load.start();
+
+    long latest = 0;
+    for (int i = 0; i < count; i++) {
+      long at = Await.value("loss " + i, signals.get(i));
+      latest = Math.max(latest, at - lossNanos.get(i));
+    }
+    long toldNanos = System.nanoTime();
+    stop.set(true);
+    masters.resume(ALL);
+    long shortest =
+        IntStream.range(0, count).mapToLong(i -> masters.pttl(i % 5, "hung-" + i)).min().orElse(0);
+    long readMillis = (System.nanoTime() - toldNanos) / 1_000_000;
+    System.out.printf(
+        "loss of %d leases with 5 stopped nodes: told at most %.1f ms after the margin began (%d ms"
+            + " before the deadline); keys lived %d ms more, read %d ms later%n",
+        count, latest / 1e6, MARGIN.toMillis(), shortest, readMillis);
+    assertTrue(latest < MARGIN.toNanos(), "told " + latest + " ns after the margin began");
+    assertTrue(shortest > 0, "a node let go " + -shortest + " before the holder was told");
+    assertEquals(0, stillValid.get());
+
+    load.join();
+    for (Lease lease : leases) {
+      assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL));
+      lease.release();
+    }
+    Await.until("each is told of", () -> events.ended.size() >= count);
+    assertEquals(count, events.ended.stream().map(LeaseEvents.End::lease).distinct().count());
+    assertEquals(count, events.ended.size(), "no lease ended twice");
+    assertTrue(events.causes().stream().allMatch(cause -> cause == LeaseEnd.Cause.EXPIRED));
+  }
+
+  /** Fills every lane and every socket buffer. */
+  private static void flood(Redlock redlock, AtomicBoolean stop) {
+    String name = "x".repeat(400);
+    for (int i = 0; !stop.get(); i++) {
+      redlock.acquireAsync(LeaseRequest.of(name + i, TTL));
+      if (i % 50 == 0) {
+        Thread.onSpinWait();
+        sleepOneMilli();
+      }
+    }
+  }
+
+  private static void sleepOneMilli() {
+    try {
+      Thread.sleep(1);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  @Test
+  void whateverRacesTheLeaseEndsOnce() throws Exception {
+    Redlock redlock = masters.connect(settings -> settings.listener(events));
+    Duration ttl = Duration.ofMillis(700);
+    List<Lease> leases = new ArrayList<>();
+    List<AtomicInteger> told = new ArrayList<>();
+    for (int i = 0; i < 40; i++) {
+      Lease lease = redlock.acquire("race-" + i, ttl, Duration.ZERO);
+      AtomicInteger times = new AtomicInteger();
+      lease.ended().thenRun(times::incrementAndGet);
+      leases.add(lease);
+      told.add(times);
+    }
+    ExecutorService racers = Executors.newFixedThreadPool(4);
+    try {
+      for (Lease lease : leases) {
+        // All about the moment of the loss.
+        long spread = ThreadLocalRandom.current().nextLong(2_000_000) - 1_000_000;
+        racers.execute(
+            () -> {
+              while (lease.remaining().toNanos() > Math.max(0, spread)) {
+                Thread.onSpinWait();
+              }
+              lease.releaseAsync();
+              lease.close();
+            });
+      }
+    } finally {
+      racers.shutdown();
+    }
+    Await.until("all have ended", () -> events.ended.size() >= leases.size());
+    Await.until("all is released", () -> masters.locks().isEmpty());
+    told.forEach(times -> assertEquals(1, times.get()));
+    assertEquals(leases.size(), events.ended.size());
+  }
+
+  @Test
+  void callbacksRunOnTheUsersExecutor() throws Exception {
+    Redlock redlock = masters.connect(settings -> settings.callbackExecutor(callbacks));
+    List<CompletableFuture<String>> threads = new ArrayList<>();
+    Lease lost = redlock.acquire("lost", Duration.ofMillis(600), Duration.ZERO);
+    threads.add(lost.ended().thenApply(end -> threadName()).toCompletableFuture());
+    Lease released = redlock.acquire("released", TTL, Duration.ZERO);
+    threads.add(released.ended().thenApply(end -> threadName()).toCompletableFuture());
+    masters.pause(0, 1, 2); // so that nothing is complete before it is listened to
+    threads.add(released.extendAsync(TTL).thenApply(result -> threadName()));
+    threads.add(redlock.acquireAsync(LeaseRequest.of("x", TTL)).thenApply(r -> threadName()));
+    masters.resume(0, 1, 2);
+    assertEquals(ReleaseResult.RELEASED, awaitReleased(released));
+    for (CompletableFuture<String> thread : threads) {
+      assertEquals("users-callbacks", Await.value("a callback", thread));
+    }
+  }
+
+  private static ReleaseResult awaitReleased(Lease lease) throws InterruptedException {
+    ReleaseResult result = lease.release();
+    return result == ReleaseResult.UNCONFIRMED ? lease.releaseAsync().join() : result;
+  }
+
+  private static String threadName() {
+    return Thread.currentThread().getName();
+  }
+
+  @Test
+  void callbacksThatThrowOrBlockHarmNobodyElse() throws Exception {
+    CountDownLatch never = new CountDownLatch(1);
+    ConcurrentHashMap<String, LeaseEnd> told = new ConcurrentHashMap<>();
+    Redlock redlock = masters.connect(settings -> settings.callbackExecutor(callbacks));
+    Duration ttl = Duration.ofMillis(700);
+    Lease throwing = redlock.acquire("throws", ttl, Duration.ZERO);
+    Lease blocking = redlock.acquire("blocks", ttl, Duration.ZERO);
+    Lease sound = redlock.acquire("sound", ttl, Duration.ZERO);
+    throwing
+        .ended()
+        .thenRun(
+            () -> {
+              throw new IllegalStateException("thrown by a user's callback");
+            });
+    blocking.ended().thenRun(() -> awaitQuietly(never));
+    sound.ended().thenAccept(end -> told.put("sound", end));
+    Await.until("the third is told", () -> told.containsKey("sound"));
+    assertFalse(throwing.isValid() || blocking.isValid() || sound.isValid());
+
+    // With one thread, which is blocked, only callbacks wait; leases and timers go on.
+    ExecutorService single = Executors.newSingleThreadExecutor();
+    try {
+      Redlock other = masters.connect(settings -> settings.callbackExecutor(single));
+      single.execute(() -> awaitQuietly(never));
+      Lease renewed =
+          other.acquire(LeaseRequest.of("renewed", ttl).renewFor(Duration.ofMinutes(1)));
+      Lease short1 = other.acquire("short", ttl, Duration.ZERO);
+      Await.until("the short one is lost", () -> !short1.isValid());
+      assertInstanceOf(ExtendResult.Extended.class, renewed.extend(ttl));
+      assertEquals(ReleaseResult.RELEASED, renewed.release());
+      assertFalse(short1.ended().toCompletableFuture().isDone(), "its executor is blocked");
+    } finally {
+      never.countDown();
+      single.shutdown();
+    }
+  }
+
+  private static void awaitQuietly(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}
