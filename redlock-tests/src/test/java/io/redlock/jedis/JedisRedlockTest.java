@@ -1,0 +1,156 @@
+package io.redlock.jedis;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.AcquireResult;
+import io.redlock.Lease;
+import io.redlock.Redlock;
+import io.redlock.ReleaseResult;
+import io.redlock.spi.NodeStatus.State;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.RedisServer;
+import io.redlock.testkit.RedisServers;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.ConnectionPool;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+
+/** The front door, on real servers. */
+class JedisRedlockTest {
+
+  private static final Duration TTL = Duration.ofSeconds(10);
+
+  private static RedisServers servers;
+
+  @BeforeAll
+  static void startServers() {
+    servers = RedisServers.start(3);
+  }
+
+  @AfterAll
+  static void stopServers() {
+    if (servers != null) {
+      servers.close();
+    }
+  }
+
+  @Test
+  void leaseIsThereAtTheFirstCall() throws InterruptedException {
+    try (Redlock redlock = JedisRedlock.connect(servers.addresses())) {
+      AcquireResult result = redlock.tryAcquire("first", TTL);
+      Lease lease = result.lease().orElseThrow(() -> new AssertionError(result.toString()));
+      assertEquals(ReleaseResult.RELEASED, lease.release());
+    }
+  }
+
+  @Test
+  void oneStringMayNameAllMasters() {
+    try (Redlock redlock = JedisRedlock.connect(String.join(", ", servers.addresses()))) {
+      assertEquals(3, redlock.nodes().size());
+      redlock.nodes().forEach(node -> assertEquals(State.UP, node.state(), node.toString()));
+    }
+  }
+
+  @Test
+  void connectWorksThoughAllMastersAreDown() throws InterruptedException {
+    String[] nowhere = {"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"};
+    try (Redlock redlock = JedisRedlock.connect(nowhere)) {
+      AcquireResult result = redlock.tryAcquire("nothing", TTL);
+      assertInstanceOf(AcquireResult.Unavailable.class, result);
+      assertTrue(result.votes().toString().contains("refused connection"), result.toString());
+      redlock.nodes().forEach(node -> assertEquals(State.DOWN, node.state(), node.toString()));
+    }
+  }
+
+  @Test
+  void everyFaultOfTheConfigurationIsToldAtOnce() {
+    JedisRedlock.Builder builder =
+        JedisRedlock.builder()
+            .node("redis://app:geheim@host")
+            .node("127.0.0.1:1,127.0.0.1:1, ")
+            .nodeTimeout(Duration.ofSeconds(20))
+            .laneTimeout(Duration.ofSeconds(1))
+            .driftFactor(2)
+            .keyPrefix("redlock:x");
+    String message = assertThrows(IllegalArgumentException.class, builder::build).getMessage();
+    for (String part :
+        List.of(
+            "address 1 (…@host) does not end in host:port",
+            "address 4 is blank",
+            "node 127.0.0.1:1 is configured twice",
+            "laneTimeout PT1S is below twice the node timeout",
+            "driftFactor 2.0",
+            "keyPrefix redlock:x")) {
+      assertTrue(message.contains(part), () -> part + " is missing in: " + message);
+    }
+    assertFalse(message.contains("geheim"), message);
+  }
+
+  @Test
+  void noMasterAtAllIsAFault() {
+    String message =
+        assertThrows(IllegalArgumentException.class, JedisRedlock::connect).getMessage();
+    assertTrue(message.contains("no node is configured"), message);
+  }
+
+  @Test
+  void valuesBeyondAllMeasureAreFaultsAndNoOverflow() {
+    Duration forever = Duration.ofSeconds(Long.MAX_VALUE);
+    JedisRedlock.Builder builder =
+        JedisRedlock.builder()
+            .node("127.0.0.1:1")
+            .nodeTimeout(forever)
+            .maxTtl(forever.negated())
+            .clockSkew(forever)
+            .laneTimeout(forever);
+    String message = assertThrows(IllegalArgumentException.class, builder::build).getMessage();
+    for (String name : List.of("nodeTimeout", "maxTtl", "clockSkew", "laneTimeout")) {
+      assertTrue(message.contains(name), () -> name + " is missing in: " + message);
+    }
+  }
+
+  @Test
+  void poolsOfTheUserAreUsedAndLeftOpen() throws InterruptedException {
+    JedisRedlock.Builder builder = JedisRedlock.builder();
+    List<ConnectionPool> pools = new ArrayList<>();
+    for (RedisServer server : servers) {
+      ConnectionPool pool = pool(server);
+      builder.node("node-" + pools.size(), pool);
+      pools.add(pool);
+    }
+    try (Redlock redlock = builder.build()) {
+      assertTrue(redlock.tryAcquire("pooled", TTL).lease().isPresent());
+      assertEquals("node-1", redlock.nodes().get(1).name());
+      pools.forEach(pool -> assertEquals(1, pool.getNumActive()));
+    }
+    for (ConnectionPool pool : pools) {
+      Await.until("the connection is back", () -> pool.getNumActive() == 0);
+      assertFalse(pool.isClosed());
+      try (Connection connection = pool.getResource()) {
+        assertTrue(connection.ping());
+        assertEquals(1_234, connection.getSoTimeout());
+      }
+      pool.close();
+    }
+  }
+
+  private static ConnectionPool pool(RedisServer server) {
+    GenericObjectPoolConfig<Connection> config = new GenericObjectPoolConfig<>();
+    config.setJmxEnabled(false);
+    return new ConnectionPool(
+        new HostAndPort(server.host(), server.port()),
+        DefaultJedisClientConfig.builder().socketTimeoutMillis(1_234).build(),
+        config);
+  }
+}

@@ -1,0 +1,211 @@
+package io.redlock.jedis;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeRequest.Grant;
+import io.redlock.spi.NodeRequest.Release;
+import io.redlock.spi.NodeStatus.State;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.GateProxy;
+import io.redlock.testkit.RedisServer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** How a lane sees its node fall silent, die and come back. */
+class LaneHealthTest {
+
+  private static final Duration NODE_TIMEOUT = Duration.ofMillis(100);
+  private static final long TTL = 20_000;
+
+  private RedisServer server;
+
+  @BeforeEach
+  void startServer() {
+    server = RedisServer.start();
+  }
+
+  @AfterEach
+  void stopServer() {
+    server.close();
+  }
+
+  @Test
+  void silentNodeFailsFastAndRecoversWithTheConnectionItHad() {
+    try (LaneFixture fixture = new LaneFixture(server.address(), NODE_TIMEOUT).up()) {
+      long connections = connectionsReceived();
+      server.pause();
+      CompletableFuture<NodeReply> first = fixture.send(grant("first", fixture.token()));
+      fixture.awaitState(State.SILENT);
+      NodeReply refused = fixture.ask(grant("second", fixture.token()));
+      assertEquals(NodeReply.unreachable("silent for more than 100ms"), refused);
+      CompletableFuture<NodeReply> release = fixture.send(release("second", fixture.token()));
+      assertFalse(first.isDone() || release.isDone());
+      server.resume();
+      assertEquals(NodeReply.GRANTED, Await.value("the late grant", first));
+      assertEquals(NodeReply.NOT_HELD, Await.value("the release", release));
+      fixture.awaitState(State.UP);
+      assertEquals(NodeReply.GRANTED, fixture.ask(grant("third", fixture.token())));
+      assertEquals(List.of(State.UP, State.SILENT, State.UP), List.copyOf(fixture.states));
+      assertEquals(connections + 1, connectionsReceived(), "the question is the only new one");
+    }
+  }
+
+  @Test
+  void idleLaneFindsOutByItselfThatItsNodeIsSilent() {
+    try (LaneFixture fixture = new LaneFixture(server.address(), NODE_TIMEOUT).up()) {
+      server.pause();
+      fixture.awaitState(State.SILENT);
+      server.resume();
+      fixture.awaitState(State.UP);
+    }
+  }
+
+  @Test
+  void idleLaneFindsOutAtOnceThatItsNodeDied() {
+    try (LaneFixture fixture = new LaneFixture(server.address(), NODE_TIMEOUT).up()) {
+      server.kill();
+      fixture.awaitState(State.DOWN);
+      Await.until(
+          "the refusal is told", () -> fixture.lane.status().reason().equals("refused connection"));
+      NodeReply refused = fixture.ask(grant("name", fixture.token()));
+      assertEquals(NodeReply.unreachable("refused connection"), refused);
+      server.restart();
+      fixture.awaitState(State.UP);
+      assertEquals(NodeReply.GRANTED, fixture.ask(grant("name", fixture.token())));
+    }
+  }
+
+  @Test
+  void silenceBeyondTheLaneTimeoutCostsTheConnection() {
+    Duration laneTimeout = Duration.ofMillis(400);
+    try (LaneFixture fixture =
+        new LaneFixture(server.address(), NODE_TIMEOUT, laneTimeout, null).up()) {
+      server.pause();
+      CompletableFuture<NodeReply> lost = fixture.send(grant("lost", fixture.token()));
+      NodeReply unknown = Await.value("lost", lost);
+      assertEquals(NodeReply.unknown("no answer for too long"), unknown);
+      Await.until("node is down", () -> fixture.states.contains(State.DOWN));
+      server.resume();
+      fixture.awaitState(State.UP);
+    }
+  }
+
+  @Test
+  void idleConnectionOutlivesTheLaneTimeout() throws InterruptedException {
+    Duration laneTimeout = Duration.ofMillis(400);
+    try (LaneFixture fixture =
+        new LaneFixture(server.address(), NODE_TIMEOUT, laneTimeout, null).up()) {
+      TimeUnit.MILLISECONDS.sleep(4 * laneTimeout.toMillis());
+      assertEquals(List.of(State.UP), List.copyOf(fixture.states));
+      assertEquals(NodeReply.GRANTED, fixture.ask(grant("name", fixture.token())));
+    }
+  }
+
+  @Test
+  void nodeThatIsAwayAtTheStartIsFoundWhenItComes() {
+    server.kill();
+    try (LaneFixture fixture = new LaneFixture(server.address(), NODE_TIMEOUT).start()) {
+      Await.until("the refusal is told", () -> fixture.lane.status().state() == State.DOWN);
+      assertEquals(Kind.UNREACHABLE, fixture.ask(grant("name", fixture.token())).kind());
+      assertTrue(fixture.lane.clockOffsetMicros().isEmpty());
+      server.restart();
+      fixture.awaitState(State.UP);
+      assertTrue(fixture.lane.clockOffsetMicros().isPresent());
+    }
+  }
+
+  @Test
+  void requestGivenBeforeTheFirstConnectionWaitsForIt() {
+    try (LaneFixture fixture = new LaneFixture(server.address(), Duration.ofSeconds(5)).start()) {
+      assertEquals(NodeReply.GRANTED, fixture.ask(grant("early", fixture.token())));
+    }
+  }
+
+  @Test
+  void nodeThatTakesConnectionsAndSaysNothingIsNotWaitedFor() {
+    server.pause();
+    try (LaneFixture fixture = new LaneFixture(server.address(), NODE_TIMEOUT).start()) {
+      NodeReply refused = fixture.ask(grant("name", fixture.token()));
+      assertEquals(NodeReply.unreachable("not yet connected"), refused);
+      server.resume();
+      fixture.awaitState(State.UP);
+    }
+  }
+
+  @Test
+  void fullLaneRefusesAllButReleases() {
+    try (LaneFixture fixture = new LaneFixture(server.address(), Duration.ofSeconds(20)).up()) {
+      server.pause();
+      List<CompletableFuture<NodeReply>> replies = new ArrayList<>();
+      CompletableFuture<NodeReply> last;
+      long token = fixture.token();
+      do {
+        last = fixture.send(grant("full:" + replies.size(), token));
+        replies.add(last);
+        assertTrue(replies.size() < 100_000, "the lane is never full");
+      } while (!last.isDone());
+      NodeReply busy = Await.value("the refusal", last);
+      assertEquals(Kind.UNREACHABLE, busy.kind());
+      assertTrue(busy.detail().startsWith("lane busy"), busy.detail());
+      assertEquals(State.UP, fixture.lane.status().state());
+      CompletableFuture<NodeReply> release = fixture.send(release("full:0", token));
+      assertFalse(release.isDone());
+      server.resume();
+      assertEquals(NodeReply.RELEASED, Await.value("the release", release));
+      replies.remove(last);
+      for (CompletableFuture<NodeReply> reply : replies) {
+        assertEquals(NodeReply.GRANTED, Await.value("a grant", reply));
+      }
+    }
+  }
+
+  @Test
+  void connectionsCutAllTheTimeCostRepliesAndNothingElse() {
+    try (GateProxy gate = GateProxy.to(server);
+        LaneFixture fixture = new LaneFixture(gate.address(), NODE_TIMEOUT).up()) {
+      int granted = 0;
+      for (int i = 0; i < 40; i++) {
+        if (i % 4 == 3) {
+          gate.cut();
+        }
+        NodeReply reply = fixture.ask(grant("cut:" + i, fixture.token()));
+        assertTrue(
+            List.of(Kind.GRANTED, Kind.UNKNOWN, Kind.UNREACHABLE).contains(reply.kind()),
+            reply.toString());
+        if (reply.kind() == Kind.GRANTED) {
+          granted++;
+        } else {
+          fixture.awaitState(State.UP);
+        }
+      }
+      assertTrue(granted >= 20, granted + " of 40 granted");
+      fixture.awaitState(State.UP);
+      assertTrue(fixture.pool.getNumActive() <= 1, "connections leak");
+    }
+  }
+
+  private long connectionsReceived() {
+    String stats = String.valueOf(server.command("INFO", "stats"));
+    String field = "total_connections_received:";
+    int from = stats.indexOf(field) + field.length();
+    return Long.parseLong(stats.substring(from, stats.indexOf('\r', from)));
+  }
+
+  private static Grant grant(String name, long token) {
+    return new Grant(List.of(name), "owner", token, TTL);
+  }
+
+  private static Release release(String name, long token) {
+    return new Release(List.of(name), "owner", token);
+  }
+}
