@@ -1,0 +1,256 @@
+package io.redlock.jedis;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.abort;
+
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeRequest.Extend;
+import io.redlock.spi.NodeRequest.Grant;
+import io.redlock.spi.NodeRequest.Release;
+import io.redlock.spi.NodeStatus.State;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.RedisServer;
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.SslOptions;
+
+/** Logins and TLS, given in the address. */
+class JedisSecurityTest {
+
+  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(2);
+  private static final String SECRET = "p@ss:w/rd";
+  private static final String ENCODED = "p%40ss%3Aw%2Frd";
+
+  @TempDir Path folder;
+
+  @Test
+  void passwordInTheAddressLogsIn() {
+    try (RedisServer server = RedisServer.start("--requirepass", SECRET)) {
+      assertServes("redis://:" + ENCODED + "@127.0.0.1:" + server.port(), null);
+    }
+  }
+
+  @Test
+  void passwordInTheClientConfigurationLogsIn() {
+    try (RedisServer server = RedisServer.start("--requirepass", SECRET)) {
+      JedisClientConfig config = DefaultJedisClientConfig.builder().password(SECRET).build();
+      assertServes(server.address(), config);
+    }
+  }
+
+  @Test
+  void loginInTheAddressGoesBeforeTheClientConfiguration() {
+    try (RedisServer server = RedisServer.start("--requirepass", SECRET)) {
+      JedisClientConfig config = DefaultJedisClientConfig.builder().password("wrong").build();
+      assertServes("redis://:" + ENCODED + "@127.0.0.1:" + server.port(), config);
+    }
+  }
+
+  @Test
+  void missingOrWrongPasswordIsAMistakeOfTheConfigurationAndIsNotShown() {
+    try (RedisServer server = RedisServer.start("--requirepass", SECRET)) {
+      assertMisconfigured(server.address(), "NOAUTH");
+      assertMisconfigured("redis://:geheim@127.0.0.1:" + server.port(), "WRONGPASS");
+      assertMisconfigured("redis://nobody:geheim@127.0.0.1:" + server.port(), "WRONGPASS");
+    }
+  }
+
+  @Test
+  void passwordThatIsCorrectedOnTheServerIsFoundToBeSo() {
+    try (RedisServer server = RedisServer.start();
+        LaneFixture fixture =
+            new LaneFixture("redis://app:geheim@127.0.0.1:" + server.port(), NODE_TIMEOUT)) {
+      fixture.start();
+      fixture.awaitState(State.MISCONFIGURED);
+      server.command("ACL", "SETUSER", "app", "on", ">geheim", "~*", "+@all");
+      fixture.awaitState(State.UP);
+    }
+  }
+
+  @Test
+  void userWhoMayDoJustWhatIsNeededIsServed() {
+    try (RedisServer server = RedisServer.start()) {
+      addUser(server, "~redlock:*", "~name", "+time");
+      assertServes("redis://app:geheim@127.0.0.1:" + server.port(), null);
+    }
+  }
+
+  @Test
+  void userWhoMayNotTouchTheCountersIsAMistakeOfTheConfiguration() {
+    try (RedisServer server = RedisServer.start()) {
+      addUser(server, "~name", "+time");
+      try (LaneFixture fixture =
+          new LaneFixture("redis://app:geheim@127.0.0.1:" + server.port(), NODE_TIMEOUT).up()) {
+        NodeReply reply = fixture.ask(grant(fixture.token()));
+        assertEquals(Kind.MISCONFIGURED, reply.kind());
+        assertEquals(State.MISCONFIGURED, fixture.lane.status().state());
+        assertEquals(List.of(), server.keys("name"));
+      }
+    }
+  }
+
+  @Test
+  void userWhoMayNotAskForTheTimeIsAMistakeOfTheConfiguration() {
+    try (RedisServer server = RedisServer.start()) {
+      addUser(server, "~*", "-time");
+      assertMisconfigured("redis://app:geheim@127.0.0.1:" + server.port(), "");
+    }
+  }
+
+  @Test
+  void twoSsInTheAddressMeanTls() throws Exception {
+    Certificate certificate = Certificate.create(folder, "ip:127.0.0.1");
+    try (TlsServer server = TlsServer.start(certificate)) {
+      assertServes("rediss://127.0.0.1:" + server.tlsPort, trusting(certificate));
+    }
+  }
+
+  @Test
+  void certificateThatIsNotTrustedIsRefused() throws Exception {
+    try (TlsServer server = TlsServer.start(Certificate.create(folder, "ip:127.0.0.1"))) {
+      assertTlsFails("rediss://127.0.0.1:" + server.tlsPort, null);
+    }
+  }
+
+  @Test
+  void certificateOfAnotherHostIsRefused() throws Exception {
+    Certificate certificate = Certificate.create(folder, "ip:127.0.0.2");
+    try (TlsServer server = TlsServer.start(certificate)) {
+      assertTlsFails("rediss://127.0.0.1:" + server.tlsPort, trusting(certificate));
+    }
+  }
+
+  @Test
+  void laneOverTlsSurvivesTheEndOfItsConnection() throws Exception {
+    Certificate certificate = Certificate.create(folder, "ip:127.0.0.1");
+    try (TlsServer server = TlsServer.start(certificate);
+        LaneFixture fixture =
+            new LaneFixture(
+                "rediss://127.0.0.1:" + server.tlsPort,
+                NODE_TIMEOUT,
+                null,
+                trusting(certificate))) {
+      fixture.up();
+      for (int i = 0; i < 5; i++) {
+        int ends = fixture.states.size();
+        server.redis.command("CLIENT", "KILL", "TYPE", "normal");
+        Await.until("the end is noticed", () -> fixture.states.size() > ends);
+        fixture.awaitState(State.UP);
+        assertEquals(NodeReply.GRANTED, fixture.ask(grant(fixture.token())));
+        fixture.ask(new Release(List.of("name"), "owner", fixture.token()));
+      }
+    }
+  }
+
+  private static void addUser(RedisServer server, String... rules) {
+    String[] command = new String[rules.length + 14];
+    String[] needed = {
+      "ACL",
+      "SETUSER",
+      "app",
+      "on",
+      ">geheim",
+      "+eval",
+      "+evalsha",
+      "+script|load",
+      "+info",
+      "+get",
+      "+set",
+      "+pttl",
+      "+pexpire",
+      "+del"
+    };
+    System.arraycopy(needed, 0, command, 0, needed.length);
+    System.arraycopy(rules, 0, command, needed.length, rules.length);
+    server.command(command);
+  }
+
+  private static JedisClientConfig trusting(Certificate certificate) {
+    SslOptions options =
+        SslOptions.builder()
+            .trustStoreType("PKCS12")
+            .truststore(certificate.store().toFile(), Certificate.PASSWORD.toCharArray())
+            .build();
+    return DefaultJedisClientConfig.builder().sslOptions(options).build();
+  }
+
+  private static void assertServes(String address, JedisClientConfig config) {
+    try (LaneFixture fixture = new LaneFixture(address, NODE_TIMEOUT, null, config).up()) {
+      long token = fixture.token();
+      assertEquals(NodeReply.GRANTED, fixture.ask(grant(token)));
+      assertEquals(
+          NodeReply.EXTENDED,
+          fixture.ask(new Extend(List.of("name"), "owner", token, 20_000, token)));
+      assertEquals(NodeReply.RELEASED, fixture.ask(new Release(List.of("name"), "owner", token)));
+    }
+  }
+
+  private static void assertMisconfigured(String address, String reason) {
+    try (LaneFixture fixture = new LaneFixture(address, NODE_TIMEOUT).start()) {
+      fixture.awaitState(State.MISCONFIGURED);
+      String told = fixture.lane.status().reason();
+      assertTrue(told.startsWith(reason), told);
+      assertFalse(fixture.lane.status().toString().contains("geheim"), told);
+      assertEquals(NodeReply.misconfigured(told), fixture.ask(grant(fixture.token())));
+    }
+  }
+
+  private static void assertTlsFails(String address, JedisClientConfig config) {
+    try (LaneFixture fixture = new LaneFixture(address, NODE_TIMEOUT, null, config).start()) {
+      fixture.awaitState(State.DOWN);
+      String told = fixture.lane.status().reason();
+      assertTrue(told.startsWith("TLS failed"), told);
+      assertEquals(Kind.UNREACHABLE, fixture.ask(grant(fixture.token())).kind());
+    }
+  }
+
+  private static Grant grant(long token) {
+    return new Grant(List.of("name"), "owner", token, 20_000);
+  }
+
+  /** A server with a second port, for TLS. */
+  private record TlsServer(RedisServer redis, int tlsPort) implements AutoCloseable {
+
+    static TlsServer start(Certificate certificate) throws IOException {
+      int port;
+      try (ServerSocket probe = new ServerSocket(0)) {
+        port = probe.getLocalPort();
+      }
+      String[] config = {
+        "--tls-port",
+        Integer.toString(port),
+        "--tls-auth-clients",
+        "no",
+        "--tls-cert-file",
+        certificate.certificate().toString(),
+        "--tls-key-file",
+        certificate.key().toString(),
+        "--tls-ca-cert-file",
+        certificate.certificate().toString()
+      };
+      try {
+        return new TlsServer(RedisServer.start(config), port);
+      } catch (IllegalStateException e) {
+        if (e.getMessage().contains("Bad directive") || e.getMessage().contains("TLS")) {
+          return abort("this server is built without TLS");
+        }
+        throw e;
+      }
+    }
+
+    @Override
+    public void close() {
+      redis.close();
+    }
+  }
+}
