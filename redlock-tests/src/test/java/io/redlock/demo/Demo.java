@@ -34,14 +34,19 @@ public final class Demo {
       }
       stage.finish();
       return 0;
-    } catch (TestAbortedException noRedis) {
-      stage.fail(noRedis.getMessage());
-      return 2;
     } catch (Stage.NotSo e) {
       stage.fail("what it was to show is not so");
       return 1;
-    } catch (Exception | AssertionError e) {
-      stage.fail(e.toString());
+    } catch (Throwable e) {
+      Throwable cause = e;
+      while (cause.getCause() != null) {
+        cause = cause.getCause();
+      }
+      if (cause instanceof TestAbortedException noRedis) {
+        stage.fail(noRedis.getMessage());
+        return 2;
+      }
+      stage.fail(cause.toString());
       e.printStackTrace();
       return 1;
     }
