@@ -178,6 +178,9 @@ final class LaneWorker implements Runnable {
     if (answer == null) {
       throw new JedisException("the audit was answered by something else");
     }
+    if (!answer.isMaster()) {
+      throw new JedisDataException("READONLY it is a replica.");
+    }
     clock.learn(answer.nodeMicros(), beforeNanos, afterNanos);
     LOG.debug("node {}: {}", lane.name(), answer);
   }

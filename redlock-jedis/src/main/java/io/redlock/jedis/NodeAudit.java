@@ -16,6 +16,10 @@ record NodeAudit(String runId, String role, long nodeMicros) {
 
   private static final List<String> FIELDS = List.of("echo", "run_id", "role", "time");
 
+  boolean isMaster() {
+    return role.equals("master");
+  }
+
   /** An invocation whose reply can be told from that of any other. */
   static Invocation invocation(long number) {
     Argument echo = Argument.of(number);
