@@ -378,7 +378,11 @@ public final class GateProxy implements AutoCloseable {
           Socket server = new Socket(serverHost, serverPort);
           client.setTcpNoDelay(true);
           server.setTcpNoDelay(true);
-          act(() -> new Link(client, server).start());
+          owner.execute(() -> new Link(client, server).start());
+          if (owner.isShutdown()) {
+            closeQuietly(client);
+            closeQuietly(server);
+          }
         } catch (IOException e) {
           client.close();
         }
