@@ -3,6 +3,7 @@ package io.redlock;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What each node said in one round, in the order of the configuration.
@@ -42,8 +43,11 @@ public record Votes(List<NodeVote> nodes, int quorum) {
    * @param vote its answer, classed
    * @param detail its answer, for a person
    * @param took from the start of the round to its answer, or to the end of the wait for it
+   * @param refusedFor the longest time for which the reason of a refusal can last: the life of the
+   *     present holder's key, or the rest of an abstention; null where that is not known
    */
-  public record NodeVote(String node, Vote vote, String detail, Duration took) {
+  public record NodeVote(
+      String node, Vote vote, String detail, Duration took, @Nullable Duration refusedFor) {
 
     /** For example {@code c busy 4.1s left}. */
     @Override

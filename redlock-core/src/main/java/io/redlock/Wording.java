@@ -14,26 +14,45 @@ final class Wording {
   static NodeVote vote(String node, @Nullable NodeReply reply, Duration took, boolean timedOut) {
     if (reply == null) {
       return timedOut
-          ? new NodeVote(node, Vote.UNKNOWN, "no answer in " + Votes.brief(took), took)
-          : new NodeVote(node, Vote.NOT_AWAITED, "not awaited", took);
+          ? new NodeVote(node, Vote.UNKNOWN, "no answer in " + Votes.brief(took), took, null)
+          : new NodeVote(node, Vote.NOT_AWAITED, "not awaited", took, null);
     }
+    long millis = reply.remainingMillis();
+    return new NodeVote(
+        node,
+        classed(reply.kind()),
+        detail(reply),
+        took,
+        millis < 0 ? null : Duration.ofMillis(millis));
+  }
+
+  private static Vote classed(NodeReply.Kind kind) {
+    return switch (kind) {
+      case GRANTED, EXTENDED, JOINED, RELEASED -> Vote.YES;
+      case TAKEN, WAIT, STALE -> Vote.TAKEN;
+      case ABSTAIN, CLOCK, NOT_HELD, OUT_OF_MEMORY -> Vote.UNABLE;
+      case UNKNOWN -> Vote.UNKNOWN;
+      case UNREACHABLE -> Vote.UNREACHABLE;
+      case MISCONFIGURED -> Vote.MISCONFIGURED;
+    };
+  }
+
+  private static String detail(NodeReply reply) {
     return switch (reply.kind()) {
-      case GRANTED -> new NodeVote(node, Vote.YES, "granted", took);
-      case EXTENDED -> new NodeVote(node, Vote.YES, "extended", took);
-      case JOINED -> new NodeVote(node, Vote.YES, "joined", took);
-      case RELEASED -> new NodeVote(node, Vote.YES, "released", took);
-      case TAKEN -> new NodeVote(node, Vote.TAKEN, taken(reply.remainingMillis()), took);
-      case WAIT -> new NodeVote(node, Vote.TAKEN, "others are first in the queue", took);
-      case STALE ->
-          new NodeVote(node, Vote.TAKEN, "has seen a higher token: " + reply.fence(), took);
-      case ABSTAIN -> new NodeVote(node, Vote.UNABLE, abstains(reply), took);
-      case CLOCK -> new NodeVote(node, Vote.UNABLE, or(reply, "clock too far off"), took);
-      case NOT_HELD -> new NodeVote(node, Vote.UNABLE, or(reply, "does not hold it"), took);
-      case OUT_OF_MEMORY -> new NodeVote(node, Vote.UNABLE, or(reply, "out of memory"), took);
-      case UNKNOWN -> new NodeVote(node, Vote.UNKNOWN, or(reply, "answer lost"), took);
-      case UNREACHABLE -> new NodeVote(node, Vote.UNREACHABLE, or(reply, "unreachable"), took);
-      case MISCONFIGURED ->
-          new NodeVote(node, Vote.MISCONFIGURED, or(reply, "misconfigured"), took);
+      case GRANTED -> "granted";
+      case EXTENDED -> "extended";
+      case JOINED -> "joined";
+      case RELEASED -> "released";
+      case TAKEN -> taken(reply.remainingMillis());
+      case WAIT -> "others are first in the queue";
+      case STALE -> "has seen a higher token: " + reply.fence();
+      case ABSTAIN -> abstains(reply);
+      case CLOCK -> or(reply, "clock too far off");
+      case NOT_HELD -> or(reply, "does not hold it");
+      case OUT_OF_MEMORY -> or(reply, "out of memory");
+      case UNKNOWN -> or(reply, "answer lost");
+      case UNREACHABLE -> or(reply, "unreachable");
+      case MISCONFIGURED -> or(reply, "misconfigured");
     };
   }
 

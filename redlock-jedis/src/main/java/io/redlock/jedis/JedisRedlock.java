@@ -3,6 +3,7 @@ package io.redlock.jedis;
 import io.redlock.Redlock;
 import io.redlock.RedlockBuilder;
 import io.redlock.RedlockListener;
+import io.redlock.RetryStrategy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -211,6 +212,18 @@ public final class JedisRedlock {
     public Builder keyPrefix(String keyPrefix) {
       Objects.requireNonNull(keyPrefix, "keyPrefix");
       passedOn.add(builder -> builder.keyPrefix(keyPrefix));
+      return this;
+    }
+
+    /**
+     * How long waiting calls pause between two attempts.
+     *
+     * @param retryStrategy default {@link RetryStrategy#jitteredBackoff()}
+     * @return this
+     */
+    public Builder retryStrategy(RetryStrategy retryStrategy) {
+      Objects.requireNonNull(retryStrategy, "retryStrategy");
+      passedOn.add(builder -> builder.retryStrategy(retryStrategy));
       return this;
     }
 

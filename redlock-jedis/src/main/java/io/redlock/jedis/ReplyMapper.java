@@ -243,6 +243,9 @@ final class ReplyMapper {
 
   private static String clean(String message) {
     String line = REPEATED_ARGUMENTS.matcher(message).replaceFirst("").strip();
+    if (line.endsWith(".")) {
+      line = line.substring(0, line.length() - 1); // it becomes a part of a sentence
+    }
     return line.length() <= LONGEST_DETAIL ? line : line.substring(0, LONGEST_DETAIL) + "…";
   }
 

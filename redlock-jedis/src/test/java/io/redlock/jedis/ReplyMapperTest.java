@@ -126,7 +126,7 @@ class ReplyMapperTest {
         "MISCONF Errors writing to disk. script: e0e1f9fabfc9d4800c877a703b823ac0578ff8db,"
             + " on @user_script:1.";
     NodeReply reply = ReplyMapper.error(new JedisDataException(message));
-    assertEquals("MISCONF Errors writing to disk.", reply.detail());
+    assertEquals("MISCONF Errors writing to disk", reply.detail());
   }
 
   @Test

@@ -65,7 +65,7 @@ final class AcquireScenes {
         taken >= votes.quorum()
             && votes.nodes().stream()
                 .filter(vote -> vote.vote() == Vote.TAKEN)
-                .allMatch(vote -> vote.detail().matches("busy \\d+(\\.\\d)?m?s left")),
+                .allMatch(vote -> vote.refusedFor() != null),
         taken + " masters told him so, each with the longest he may have to wait.");
     String message = messageOf(bob);
     stage.check(

@@ -4,6 +4,7 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Assumptions;
 import redis.embedded.core.ExecutableProvider;
 
@@ -13,15 +14,18 @@ import redis.embedded.core.ExecutableProvider;
  */
 final class RedisExecutable {
 
-  private static final class Found {
-    static final Path PATH = find();
-  }
+  private static @Nullable Path found; // guarded by the class
 
   private RedisExecutable() {}
 
   /** The binary; skips the running test, with the reason, where this machine has none. */
-  static Path path() {
-    return Found.PATH;
+  static synchronized Path path() {
+    Path path = found;
+    if (path == null) {
+      path = find();
+      found = path;
+    }
+    return path;
   }
 
   private static Path find() {
