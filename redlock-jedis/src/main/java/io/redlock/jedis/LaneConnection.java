@@ -189,20 +189,18 @@ final class LaneConnection {
   }
 
   /**
-   * Returns the connection to its pool, which destroys it unless it is whole. May take as long as
-   * making a new one: worker only.
+   * Returns the connection to its pool. Of one that is broken the pool makes a replacement there
+   * and then, which the next lease gets. Worker only.
+   *
+   * @throws JedisException there is no replacement
    */
   void close(boolean whole) {
-    try {
-      if (whole) {
-        connection.setSoTimeout(pooledSoTimeoutMillis);
-        pool.returnResource(connection);
-      } else {
-        connection.setBroken();
-        pool.returnBrokenResource(connection);
-      }
-    } catch (JedisException e) {
-      // The pool tried to make a replacement and failed: the next attempt will say so.
+    if (whole) {
+      connection.setSoTimeout(pooledSoTimeoutMillis);
+      pool.returnResource(connection);
+    } else {
+      connection.setBroken();
+      pool.returnBrokenResource(connection);
     }
   }
 

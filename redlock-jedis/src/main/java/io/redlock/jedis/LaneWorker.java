@@ -119,7 +119,7 @@ final class LaneWorker implements Runnable {
     }
   }
 
-  /** One connection from its first byte to its last; true if it was of use. */
+  /** One connection from its first byte to its last; true if the next may follow at once. */
   private boolean serve() {
     LaneConnection connection = connect();
     if (connection == null) {
@@ -139,8 +139,7 @@ final class LaneWorker implements Runnable {
       watch.connecting();
     }
     connection.giveUp(NodeReply.unknown(lost));
-    connection.close(whole);
-    return connection.hasAnswered();
+    return close(connection, whole) && connection.hasAnswered();
   }
 
   private @Nullable LaneConnection connect() {
@@ -150,13 +149,31 @@ final class LaneWorker implements Runnable {
       handshake(connection.bare());
       return connection;
     } catch (RuntimeException e) {
+      failed(e);
       if (connection != null) {
-        connection.close(false);
+        close(connection, false);
       }
-      NodeReply refusal = ReplyMapper.connectFailure(e);
-      health.down(refusal);
-      lane.refuseQueued(refusal);
       return null;
+    }
+  }
+
+  private void failed(RuntimeException failure) {
+    NodeReply refusal = ReplyMapper.connectFailure(failure);
+    health.down(refusal);
+    lane.refuseQueued(refusal);
+  }
+
+  /** False if the node could not be reached for another connection. */
+  private boolean close(LaneConnection connection, boolean whole) {
+    if (farewell != null) {
+      lane.closePool(); // a closed pool makes no replacement
+    }
+    try {
+      connection.close(whole);
+      return true;
+    } catch (RuntimeException e) {
+      failed(e);
+      return false;
     }
   }
 

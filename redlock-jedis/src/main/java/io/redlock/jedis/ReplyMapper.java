@@ -24,7 +24,7 @@ final class ReplyMapper {
 
   /** Where Redis before 7 hides the error of a command that a script called. */
   private static final Pattern WRAPPED =
-      Pattern.compile("^ERR Error running script .*?@user_script: ?\\d+: -?(?=[A-Z]{2,})");
+      Pattern.compile("^ERR Error running script .*?(?:@user_script: ?\\d+: )+-?");
 
   /** What the server repeats of a command it does not know may be a password. */
   private static final Pattern REPEATED_ARGUMENTS =
@@ -159,6 +159,7 @@ final class ReplyMapper {
       return NodeReply.unreachable(message);
     }
     if (message.startsWith("ERR The user executing the script can't")
+        || message.startsWith("The user executing the script can't")
         || message.startsWith("ERR unknown command")
         || message.startsWith("ERR unknown subcommand")
         || message.startsWith("ERR Unknown Redis command called from script")

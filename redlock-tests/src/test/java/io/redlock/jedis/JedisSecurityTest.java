@@ -18,6 +18,7 @@ import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import redis.clients.jedis.DefaultJedisClientConfig;
@@ -31,7 +32,14 @@ class JedisSecurityTest {
   private static final String SECRET = "p@ss:w/rd";
   private static final String ENCODED = "p%40ss%3Aw%2Frd";
 
-  @TempDir Path folder;
+  private static Certificate certificate;
+  private static Certificate ofAnotherHost;
+
+  @BeforeAll
+  static void makeCertificates(@TempDir Path right, @TempDir Path wrong) throws Exception {
+    certificate = Certificate.create(right, "ip:127.0.0.1");
+    ofAnotherHost = Certificate.create(wrong, "ip:127.0.0.2");
+  }
 
   @Test
   void passwordInTheAddressLogsIn() {
@@ -108,31 +116,28 @@ class JedisSecurityTest {
   }
 
   @Test
-  void twoSsInTheAddressMeanTls() throws Exception {
-    Certificate certificate = Certificate.create(folder, "ip:127.0.0.1");
+  void twoSsInTheAddressMeanTls() throws IOException {
     try (TlsServer server = TlsServer.start(certificate)) {
       assertServes("rediss://127.0.0.1:" + server.tlsPort, trusting(certificate));
     }
   }
 
   @Test
-  void certificateThatIsNotTrustedIsRefused() throws Exception {
-    try (TlsServer server = TlsServer.start(Certificate.create(folder, "ip:127.0.0.1"))) {
+  void certificateThatIsNotTrustedIsRefused() throws IOException {
+    try (TlsServer server = TlsServer.start(certificate)) {
       assertTlsFails("rediss://127.0.0.1:" + server.tlsPort, null);
     }
   }
 
   @Test
-  void certificateOfAnotherHostIsRefused() throws Exception {
-    Certificate certificate = Certificate.create(folder, "ip:127.0.0.2");
-    try (TlsServer server = TlsServer.start(certificate)) {
-      assertTlsFails("rediss://127.0.0.1:" + server.tlsPort, trusting(certificate));
+  void certificateOfAnotherHostIsRefused() throws IOException {
+    try (TlsServer server = TlsServer.start(ofAnotherHost)) {
+      assertTlsFails("rediss://127.0.0.1:" + server.tlsPort, trusting(ofAnotherHost));
     }
   }
 
   @Test
-  void laneOverTlsSurvivesTheEndOfItsConnection() throws Exception {
-    Certificate certificate = Certificate.create(folder, "ip:127.0.0.1");
+  void laneOverTlsSurvivesTheEndOfItsConnection() throws IOException {
     try (TlsServer server = TlsServer.start(certificate);
         LaneFixture fixture =
             new LaneFixture(

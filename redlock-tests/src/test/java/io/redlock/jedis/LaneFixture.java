@@ -57,9 +57,11 @@ final class LaneFixture implements AutoCloseable {
   }
 
   void awaitState(NodeStatus.State state) {
-    Await.until(
-        lane.name() + " is " + state + ", not " + lane.status(),
-        () -> lane.status().state() == state);
+    try {
+      Await.until("the node is " + state, () -> lane.status().state() == state);
+    } catch (AssertionError e) {
+      throw new AssertionError(e.getMessage() + ", but " + lane.status(), e);
+    }
   }
 
   CompletableFuture<NodeReply> send(NodeRequest request) {
