@@ -2,6 +2,7 @@ package io.redlock;
 
 import io.redlock.AcquireRound.Decision;
 import io.redlock.spi.Scheduler.Cancellable;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -236,13 +237,25 @@ final class AcquireLoop {
     }
   }
 
+  /** At least a nanosecond; no longer than the holder's key lives, which the next attempt finds. */
   private long pauseNanos(Attempt.Outcome outcome) {
-    long asked =
-        Settings.saturatedNanos(
-            cluster.retryStrategy.delay(failures, outcome.cause(), cluster.random));
+    long askedNanos = Settings.saturatedNanos(strategyDelay(outcome.cause()));
     long heldForMillis = outcome.takenRemainingMillis();
-    long bounded = heldForMillis < 0 ? asked : Math.min(asked, heldForMillis * 1_000_000);
-    return Math.max(bounded, 1);
+    if (heldForMillis >= 0) {
+      // A key with 0 ms left is still there, until the node's clock has moved on.
+      Duration life = Duration.ofMillis(heldForMillis).plusMillis(1);
+      askedNanos = Math.min(askedNanos, Settings.saturatedNanos(life));
+    }
+    return Math.max(askedNanos, 1);
+  }
+
+  private Duration strategyDelay(RetryStrategy.Cause cause) {
+    try {
+      return cluster.retryStrategy.delay(failures, cause, cluster.random);
+    } catch (RuntimeException e) { // a user's strategy: the call must not hang for it
+      Cluster.LOG.warn("The retry strategy failed; the default one decides", e);
+      return RetryStrategy.jitteredBackoff().delay(failures, cause, cluster.random);
+    }
   }
 
   /** The wait is over and the nodes were not asked: others in this process were first. */

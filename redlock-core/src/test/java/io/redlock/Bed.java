@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -53,10 +54,22 @@ final class Bed {
   }
 
   Bed(int size) {
-    this(size, Runnable::run, null);
+    this(size, Runnable::run, null, RetryStrategy.jitteredBackoff());
+  }
+
+  Bed(int size, RetryStrategy retryStrategy) {
+    this(size, Runnable::run, null, retryStrategy);
   }
 
   Bed(int size, Executor callbackExecutor, @Nullable RedlockListener listener) {
+    this(size, callbackExecutor, listener, RetryStrategy.jitteredBackoff());
+  }
+
+  private Bed(
+      int size,
+      Executor callbackExecutor,
+      @Nullable RedlockListener listener,
+      RetryStrategy retryStrategy) {
     for (int node = 0; node < size; node++) {
       nodes.add(new ScriptedNode(String.valueOf((char) ('a' + node)), journal));
     }
@@ -77,11 +90,17 @@ final class Bed {
             time,
             new SplittableRandom(7),
             () -> "owner-" + ++owners,
-            RetryStrategy.jitteredBackoff(),
+            retryStrategy,
             callbackExecutor,
             listener == null ? new Recorder() : listener);
     redlock = new QuorumRedlock(cluster);
     redlock.start();
+  }
+
+  /** What has come of it; fails, and does not wait, if nothing has. */
+  static <T> T now(CompletableFuture<T> future) {
+    assertTrue(future.isDone(), "not done");
+    return future.join();
   }
 
   ScriptedNode node(int index) {
@@ -112,7 +131,7 @@ final class Bed {
 
   HeldLease lease(LeaseRequest request) {
     script(Bed::yes);
-    AcquireResult result = redlock.acquireAsync(request).join();
+    AcquireResult result = now(redlock.acquireAsync(request));
     events.clear();
     return (HeldLease) result.lease().orElseThrow();
   }

@@ -28,7 +28,7 @@ class ClaimTest {
 
   @Test
   void claimThatSentNothingReleasesNothing() {
-    assertEquals(ReleaseResult.NOT_HELD, claim.end().result().join());
+    assertEquals(ReleaseResult.NOT_HELD, Bed.now(claim.end().result()));
     assertEquals(0, bed.releases());
     assertEquals(0, bed.time.tasks());
   }

@@ -26,7 +26,7 @@ class PendingReleaseTest {
   void releaseTellsEveryNodeOnceAndLeavesNoTimer() {
     HeldLease lease = bed.lease();
     CompletableFuture<ReleaseResult> result = lease.releaseAsync();
-    assertEquals(ReleaseResult.RELEASED, result.join());
+    assertEquals(ReleaseResult.RELEASED, Bed.now(result));
     assertEquals("abc", bed.releasedOn());
     settle();
     assertEquals(3, bed.releases());
@@ -47,7 +47,7 @@ class PendingReleaseTest {
   void nodeIsToldAgainUntilItAcknowledges() {
     HeldLease lease = bed.lease();
     bed.node(2).script(request -> NodeReply.unreachable("connecting"));
-    assertEquals(ReleaseResult.RELEASED, lease.releaseAsync().join());
+    assertEquals(ReleaseResult.RELEASED, Bed.now(lease.releaseAsync()));
     bed.time.pass(Duration.ofSeconds(2));
     int told = bed.node(2).releases();
     assertTrue(told > 3 && told < 30, told + " releases in two seconds");
@@ -86,7 +86,7 @@ class PendingReleaseTest {
     HeldLease lease = bed.lease();
     bed.node(2).script(request -> null);
     bed.node(2).holdSends();
-    assertEquals(ReleaseResult.RELEASED, lease.releaseAsync().join());
+    assertEquals(ReleaseResult.RELEASED, Bed.now(lease.releaseAsync()));
     bed.time.pass(GIVES_UP_AFTER.minusMillis(1));
     ScriptedNode.Call waiting = bed.node(2).calls().get(1);
     assertFalse(waiting.wasWithdrawn());
@@ -118,11 +118,11 @@ class PendingReleaseTest {
     bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS - 1);
     assertFalse(result.isDone());
     bed.time.passMillis(1);
-    assertEquals(ReleaseResult.UNCONFIRMED, result.join());
+    assertEquals(ReleaseResult.UNCONFIRMED, Bed.now(result));
     bed.node(1).answer(Release.class, NodeReply.RELEASED);
     bed.node(2).answer(Release.class, NodeReply.RELEASED);
     assertEquals(0, bed.time.tasks(), "acknowledged late, but acknowledged");
-    assertEquals(ReleaseResult.UNCONFIRMED, lease.releaseAsync().join(), "repeats only report");
+    assertEquals(ReleaseResult.UNCONFIRMED, Bed.now(lease.releaseAsync()), "repeats only report");
     assertEquals(3, bed.releases());
   }
 
@@ -130,14 +130,14 @@ class PendingReleaseTest {
   void resultIsUnconfirmedAtOnceWhenEveryNodeSaysItCannot() {
     HeldLease lease = bed.lease();
     bed.script(request -> NodeReply.unreachable("closed"));
-    assertEquals(ReleaseResult.UNCONFIRMED, lease.releaseAsync().join());
+    assertEquals(ReleaseResult.UNCONFIRMED, Bed.now(lease.releaseAsync()));
   }
 
   @Test
   void keysThatWereGoneAreReportedAsNotHeld() {
     HeldLease lease = bed.lease();
     bed.script(request -> NodeReply.NOT_HELD);
-    assertEquals(ReleaseResult.NOT_HELD, lease.releaseAsync().join());
+    assertEquals(ReleaseResult.NOT_HELD, Bed.now(lease.releaseAsync()));
   }
 
   @Test
@@ -147,7 +147,7 @@ class PendingReleaseTest {
     CompletableFuture<ReleaseResult> result = lease.releaseAsync();
     bed.script(request -> NodeReply.NOT_HELD);
     settle();
-    assertEquals(ReleaseResult.UNCONFIRMED, result.join());
+    assertEquals(ReleaseResult.UNCONFIRMED, Bed.now(result));
     assertEquals(6, bed.releases());
     assertEquals(0, bed.time.tasks());
   }

@@ -1,0 +1,289 @@
+package io.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeRequest.Grant;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class AcquireLoopTest {
+
+  private static final LeaseRequest PATIENT = Bed.REQUEST.waitUpTo(Duration.ofSeconds(1));
+
+  private final Bed bed = new Bed(3);
+
+  private static Function<NodeRequest, @Nullable NodeReply> grants(NodeReply answer) {
+    return request -> request instanceof Grant ? answer : Bed.yes(request);
+  }
+
+  private static Lease lease(CompletableFuture<AcquireResult> call) {
+    return Bed.now(call).lease().orElseThrow();
+  }
+
+  private int attempts() {
+    return bed.node(0).asked(Grant.class).size();
+  }
+
+  @Test
+  void contendedCallTriesAgainUnderAFreshOwnerUntilItHolds() {
+    bed.script(grants(NodeReply.taken(60_000, 5)));
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
+    bed.time.passMillis(100);
+    assertFalse(call.isDone());
+    bed.script(Bed::yes);
+    bed.time.passMillis(200);
+    assertTrue(lease(call).isValid());
+    List<String> owners =
+        bed.node(0).asked(Grant.class).stream().map(NodeRequest::owner).distinct().toList();
+    assertEquals(attempts(), owners.size());
+    assertTrue(attempts() > 2);
+    assertEquals(List.of("Acquired"), bed.events);
+  }
+
+  @Test
+  void oneAttemptIsMadeWhereNoWaitIsAsked() {
+    bed.script(grants(NodeReply.taken(60_000, 5)));
+    AcquireResult result = Bed.now(bed.redlock.acquireAsync(Bed.REQUEST));
+    assertInstanceOf(AcquireResult.Contended.class, result);
+    assertEquals(1, attempts());
+    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    bed.assertNothingIsLeft("one attempt");
+    assertEquals(List.of("Contended"), bed.events);
+  }
+
+  @Test
+  void lastAttemptIsMadeWhenTheWaitIsOver() {
+    bed.script(grants(NodeReply.unreachable("down")));
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
+    bed.time.passMillis(999);
+    assertFalse(call.isDone());
+    int before = attempts();
+    bed.time.passMillis(1);
+    assertInstanceOf(AcquireResult.Unavailable.class, Bed.now(call));
+    assertEquals(before + 1, attempts());
+    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    bed.assertNothingIsLeft("the wait was over");
+  }
+
+  @Test
+  void waitIsExceededByNoMoreThanANodeTimeout() {
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
+    bed.time.passMillis(999);
+    assertFalse(call.isDone());
+    bed.time.passMillis(1 + Bed.NODE_TIMEOUT_MILLIS);
+    assertInstanceOf(AcquireResult.Unavailable.class, Bed.now(call));
+  }
+
+  @Test
+  void tokenThatNodesRefusedForTheirClocksIsReplacedAtOnceButOnlyOnce() {
+    bed.script(grants(NodeReply.of(Kind.CLOCK, "2 s behind")));
+    AcquireResult result = Bed.now(bed.redlock.acquireAsync(Bed.REQUEST));
+    assertInstanceOf(AcquireResult.Unavailable.class, result);
+    assertEquals(2, attempts());
+  }
+
+  @Test
+  void holdersRemainingLifeBoundsThePause() {
+    Bed slow = new Bed(3, (failures, cause, random) -> Duration.ofMillis(500));
+    slow.script(grants(NodeReply.taken(7, 5)));
+    CompletableFuture<AcquireResult> call = slow.redlock.acquireAsync(PATIENT);
+    slow.script(Bed::yes);
+    slow.time.passMillis(8);
+    assertTrue(lease(call).isValid());
+  }
+
+  @Test
+  void keyThatHasNoTimeLeftIsNotAskedForFasterThanItsClockTicks() {
+    bed.script(
+        request -> {
+          assertTrue(attempts() <= 11, "more than one attempt per millisecond");
+          return request instanceof Grant ? NodeReply.taken(0, 5) : Bed.yes(request);
+        });
+    bed.redlock.acquireAsync(PATIENT);
+    bed.time.passMillis(10);
+    assertTrue(attempts() > 5, attempts() + " attempts in 10 ms");
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {-1, Long.MAX_VALUE, Long.MAX_VALUE / 1_000_000 + 1})
+  void keyWithoutAnEndIsAskedForAtTheUsualPace(long remainingMillis) {
+    Bed slow = new Bed(3, (failures, cause, random) -> Duration.ofMillis(500));
+    slow.script(grants(NodeReply.taken(remainingMillis, 5)));
+    slow.redlock.acquireAsync(PATIENT);
+    slow.time.passMillis(499);
+    assertEquals(1, slow.node(0).asked(Grant.class).size());
+    slow.time.passMillis(1);
+    assertEquals(2, slow.node(0).asked(Grant.class).size());
+  }
+
+  @Test
+  void strategyIsToldHowOftenAndWhyTheCallFailed() {
+    List<String> told = new ArrayList<>();
+    Bed asked =
+        new Bed(
+            3,
+            (failures, cause, random) -> {
+              told.add(failures + " " + cause);
+              return Duration.ofMillis(10);
+            });
+    asked.script(grants(NodeReply.taken(-1, 5)));
+    asked.redlock.acquireAsync(PATIENT);
+    asked.script(grants(NodeReply.unreachable("down")));
+    asked.time.passMillis(10);
+    assertEquals(List.of("1 CONTENDED", "2 UNAVAILABLE"), told);
+  }
+
+  @Test
+  void strategyThatThrowsOrAsksForNonsenseDoesNotHangTheCall() {
+    List<RetryStrategy> bad =
+        List.of(
+            (failures, cause, random) -> {
+              throw new IllegalStateException("a user's mistake");
+            },
+            (failures, cause, random) -> Duration.ofSeconds(Long.MIN_VALUE),
+            (failures, cause, random) -> Duration.ofSeconds(Long.MAX_VALUE));
+    for (RetryStrategy strategy : bad) {
+      Bed asked = new Bed(3, strategy);
+      asked.script(grants(NodeReply.taken(-1, 5)));
+      CompletableFuture<AcquireResult> call =
+          asked.redlock.acquireAsync(Bed.REQUEST.waitUpTo(Duration.ofNanos(100)));
+      asked.time.passMillis(1_000);
+      assertInstanceOf(AcquireResult.Contended.class, Bed.now(call));
+    }
+  }
+
+  @Test
+  void grantAfterCancelIsReleased() {
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
+    call.cancel(false);
+    bed.script(Bed::yes);
+    bed.answerGrants(NodeReply.GRANTED, 0, 1, 2);
+    for (ScriptedNode node : bed.nodes) {
+      node.answer(NodeRequest.Release.class, NodeReply.RELEASED);
+    }
+    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    bed.assertNothingIsLeft("cancelled");
+    assertEquals(List.of(), bed.events);
+  }
+
+  /** A call's life, step by step: refused, outbid, out of time, paused, granted. */
+  private static List<Runnable> life(Bed bed) {
+    return List.of(
+        () -> bed.answerGrants(NodeReply.stale(bed.time.wallMicros() + 5), 0),
+        () -> bed.answerGrants(NodeReply.stale(bed.time.wallMicros() + 9), 1),
+        () -> bed.answerGrants(NodeReply.GRANTED, 0),
+        () -> bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS),
+        () -> bed.time.passMillis(1),
+        () -> bed.time.passMillis(20),
+        () -> bed.answerGrants(NodeReply.unknown("connection lost"), 2),
+        () -> bed.answerGrants(NodeReply.GRANTED, 0),
+        () -> bed.answerGrants(NodeReply.GRANTED, 1), // to the attempt that timed out
+        () -> bed.answerGrants(NodeReply.GRANTED, 1));
+  }
+
+  @Test
+  void callLivesAsTheNextTestSupposes() {
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
+    life(bed).forEach(Runnable::run);
+    assertTrue(lease(call).isValid());
+    assertEquals(2, bed.owners());
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
+  void cancellingAtAnyStepLeavesNothingLockedAndNothingUnderWay(int step) {
+    cancelAfter(step, call -> call.cancel(false));
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
+  void completingTheFutureByHandAtAnyStepLeavesNothingLocked(int step) {
+    cancelAfter(step, call -> call.complete(new AcquireResult.Contended(new Votes(List.of(), 2))));
+  }
+
+  private void cancelAfter(int step, Function<CompletableFuture<AcquireResult>, Boolean> giveUp) {
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
+    life(bed).subList(0, step).forEach(Runnable::run);
+    if (!giveUp.apply(call)) {
+      lease(call).close(); // too late: the caller has the lease
+    }
+    int granted = bed.asked(Grant.class);
+    bed.script(Bed::yes);
+    for (ScriptedNode node : bed.nodes) {
+      for (ScriptedNode.Call open : List.copyOf(node.calls())) {
+        if (open.isOpen()) {
+          open.answer(Bed.yes(open.request)); // late, in order
+        }
+      }
+    }
+    bed.time.pass(Duration.ofMinutes(1));
+    bed.assertNothingIsLeft("after step " + step);
+    assertEquals(granted, bed.asked(Grant.class), "nothing was asked for any more");
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9})
+  void closingAtAnyStepEndsTheCall(int step) {
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
+    life(bed).subList(0, step).forEach(Runnable::run);
+    bed.redlock.close();
+    CompletionException failure = assertThrows(CompletionException.class, call::join);
+    assertInstanceOf(IllegalStateException.class, failure.getCause());
+    assertEquals(0, bed.time.tasks());
+    bed.assertNothingIsLeft("closed after step " + step);
+  }
+
+  @Test
+  void cancellingFromWithinANodeDuringTheFanOutReleasesEverywhere() {
+    List<CompletableFuture<AcquireResult>> call = new ArrayList<>();
+    bed.script(grants(NodeReply.unreachable("down")));
+    call.add(bed.redlock.acquireAsync(PATIENT));
+    bed.script(Bed::yes);
+    bed.node(1)
+        .script(
+            request -> {
+              if (request instanceof Grant) {
+                call.get(0).cancel(false);
+              }
+              return Bed.yes(request);
+            });
+    bed.time.pass(Duration.ofSeconds(1));
+    assertTrue(call.get(0).isCancelled());
+    assertEquals("abc", bed.releasedOn());
+    bed.assertNothingIsLeft("cancelled in the middle");
+  }
+
+  @Test
+  void cancellingFromTheNewsOfTheLeaseReleasesIt() {
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
+    bed.node(0).whenAskedForClock(() -> call.cancel(false));
+    bed.script(Bed::yes);
+    bed.answerGrants(NodeReply.GRANTED, 0, 1, 2);
+    bed.time.pass(Duration.ofMinutes(1));
+    assertTrue(call.isCancelled());
+    bed.assertNothingIsLeft("cancelled between decision and news");
+  }
+
+  @Test
+  void callAfterCloseFailsAndSendsNothing() {
+    bed.redlock.close();
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
+    assertThrows(CompletionException.class, call::join);
+    assertEquals(0, bed.journal.size());
+  }
+}
