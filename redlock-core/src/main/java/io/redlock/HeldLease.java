@@ -12,6 +12,8 @@ import org.jspecify.annotations.Nullable;
 /** A lease as its holder sees it. Ends once; from then on only its release lives. */
 final class HeldLease implements Lease {
 
+  private static final long TIMER_TOLERANCE_NANOS = 1_000_000;
+
   private final Claim claim;
   private final Cluster cluster;
   private final LeaseRequest request;
@@ -175,21 +177,23 @@ final class HeldLease implements Lease {
 
   /** Declares the lease lost if its time has come; else sees to it that this is checked in time. */
   void checkDeadline() {
-    boolean expired;
     synchronized (claim) {
       if (end != null) {
         return;
       }
       long leftNanos = remainingNanos();
-      expired = leftNanos <= 0;
-      if (!expired) {
+      while (leftNanos > 0) {
         cancelTimer();
         timer = cluster.scheduler.schedule(this::checkDeadline, leftNanos);
+        // The delay counts from now on, which is late if this thread stood still meanwhile.
+        long plannedNanos = leftNanos;
+        leftNanos = remainingNanos();
+        if (plannedNanos - leftNanos < TIMER_TOLERANCE_NANOS) {
+          return;
+        }
       }
     }
-    if (expired) {
-      lose(expiry());
-    }
+    lose(expiry());
   }
 
   private void cancelTimer() {

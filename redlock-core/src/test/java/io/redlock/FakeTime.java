@@ -18,6 +18,7 @@ final class FakeTime implements Ticker, Scheduler {
   private long wallNanos = START_WALL_MICROS * 1_000;
   private long sequence;
   private boolean closed;
+  private Duration nextHoldUp = Duration.ZERO;
   private final TreeSet<Task> tasks =
       new TreeSet<>(Comparator.comparingLong(Task::dueNanos).thenComparingLong(Task::sequence));
 
@@ -38,6 +39,8 @@ final class FakeTime implements Ticker, Scheduler {
     if (closed) {
       return () -> {};
     }
+    pause(nextHoldUp);
+    nextHoldUp = Duration.ZERO;
     Task task = new Task(body, nanos + Math.max(0, delayNanos), sequence++);
     tasks.add(task);
     return () -> tasks.remove(task);
@@ -71,6 +74,11 @@ final class FakeTime implements Ticker, Scheduler {
   /** Time passes unnoticed: no task runs, as if the process had been paused. */
   void pause(Duration span) {
     jump(span.toNanos());
+  }
+
+  /** The process will be paused just before it schedules its next task. */
+  void pauseBeforeScheduling(Duration span) {
+    nextHoldUp = span;
   }
 
   /** The wall clock is set, or the machine sleeps: the monotonic clock knows nothing of it. */
