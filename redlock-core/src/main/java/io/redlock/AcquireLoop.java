@@ -4,6 +4,7 @@ import io.redlock.AcquireRound.Decision;
 import io.redlock.spi.Scheduler.Cancellable;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -93,11 +94,15 @@ final class AcquireLoop {
     }
   }
 
-  /** Ends the call because the service is closed. */
-  void fail() {
-    if (future.completeExceptionally(new IllegalStateException("this Redlock is closed"))) {
-      stop(); // a call that is just handing out its lease must not release it
-    }
+  /**
+   * Ends the call because the service is closed.
+   *
+   * @return what is released; empty if nothing is, because a lease is just being handed out
+   */
+  Optional<Claim> fail() {
+    return future.completeExceptionally(new IllegalStateException("this Redlock is closed"))
+        ? stop()
+        : Optional.empty();
   }
 
   /** Whether this is what came of the call. */
@@ -115,16 +120,15 @@ final class AcquireLoop {
     }
   }
 
-  private void stop() {
+  private Optional<Claim> stop() {
     Attempt unfinished;
     synchronized (this) {
       unfinished = running;
       endLocked();
     }
-    if (unfinished != null) {
-      unfinished.abandon();
-    }
+    Optional<Claim> released = Optional.ofNullable(unfinished).map(Attempt::abandon);
     leave();
+    return released;
   }
 
   private void endLocked() {
@@ -266,6 +270,7 @@ final class AcquireLoop {
         return;
       }
       last = lastOutcome;
+      endLocked();
     }
     int quorum = Ballot.quorum(cluster.nodes.size());
     finish(
@@ -274,13 +279,13 @@ final class AcquireLoop {
   }
 
   private void finish(@Nullable HeldLease lease, AcquireResult result) {
-    synchronized (this) {
-      endLocked();
-    }
     if (future.complete(result)) {
       cluster.tell(listener -> listener.onAcquire(request, result));
     } else if (lease != null) {
       lease.close();
+    }
+    synchronized (this) {
+      endLocked(); // not before: who ends the call meanwhile has to find its attempt
     }
     leave();
   }

@@ -76,10 +76,15 @@ final class Attempt implements Timeouts.Waiting {
     first.start();
   }
 
-  /** Gives up, now or as soon as everything was handed over. The outcome is not reported. */
-  void abandon() {
+  /**
+   * Gives up, now or as soon as everything was handed over. The outcome is not reported.
+   *
+   * @return what is released
+   */
+  Claim abandon() {
     done = true;
     claim.end();
+    return claim;
   }
 
   @Override

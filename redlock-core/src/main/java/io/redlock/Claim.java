@@ -25,6 +25,8 @@ final class Claim {
   private int sending; // guarded by this; fan-outs that have not handed everything over yet
   private @Nullable PendingRelease release; // guarded by this; set once the claim has ended
   private boolean releaseStarted; // guarded by this
+  private boolean releaseSent; // guarded by this
+  private @Nullable Runnable onReleaseSent; // guarded by this
 
   Claim(Cluster cluster, List<String> names) {
     this.cluster = cluster;
@@ -90,8 +92,20 @@ final class Claim {
     return ended;
   }
 
+  /** Runs the callback once the release of this ended claim has been handed to its nodes. */
+  void whenReleaseSent(Runnable callback) {
+    synchronized (this) {
+      if (!releaseSent) {
+        onReleaseSent = callback;
+        return;
+      }
+    }
+    callback.run();
+  }
+
   private void startReleaseIfDue() {
     PendingRelease due;
+    Runnable callback;
     int targets = 0;
     synchronized (this) {
       if (release == null || releaseStarted || sending > 0) {
@@ -105,5 +119,12 @@ final class Claim {
       targets = footprint.releaseSet(targets);
     }
     due.start(targets, token, longestTtlMillis);
+    synchronized (this) {
+      releaseSent = true;
+      callback = onReleaseSent;
+    }
+    if (callback != null) {
+      callback.run();
+    }
   }
 }

@@ -7,8 +7,11 @@ import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 
 /** The lock service: every face over {@link AcquireLoop}. */
 final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
@@ -150,12 +153,26 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
       closed = true;
       unfinished = new ArrayList<>(calls);
     }
-    unfinished.forEach(AcquireLoop::fail);
+    awaitReleases(unfinished.stream().map(AcquireLoop::fail).flatMap(Optional::stream).toList());
     cluster
         .liveLeases
         .snapshot()
         .forEach(lease -> lease.abandon(new LeaseEnd(Cause.CLOSED, "its Redlock was closed")));
     cluster.nodes.forEach(LockNode::close);
     cluster.scheduler.close();
+  }
+
+  /**
+   * Lets threads that are just handing grants to nodes hand over the releases too, before the nodes
+   * are closed. They never block; the bound is for who closes from within such a thread.
+   */
+  private void awaitReleases(List<Claim> claims) {
+    CountDownLatch sent = new CountDownLatch(claims.size());
+    claims.forEach(claim -> claim.whenReleaseSent(sent::countDown));
+    try {
+      sent.await(cluster.settings.nodeTimeoutNanos(), TimeUnit.NANOSECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 }

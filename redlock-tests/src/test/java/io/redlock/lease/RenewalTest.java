@@ -18,7 +18,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 /** A renewed lease over many ttls, through failures, and to its end. */
 class RenewalTest {
 
-  private static final Duration TTL = Duration.ofMillis(750);
+  private static final Duration TTL = Duration.ofMillis(600);
   private static final Duration LONG = Duration.ofHours(1);
 
   @RegisterExtension static final Masters masters = new Masters();
@@ -27,7 +27,8 @@ class RenewalTest {
 
   @Test
   void leaseIsHeldWithoutAGapOverManyTtls() throws Exception {
-    Redlock redlock = masters.connect(settings -> settings.listener(events));
+    Redlock redlock =
+        masters.connect(settings -> settings.nodeTimeout(Duration.ofMillis(200)).listener(events));
     Redlock contender = masters.connect();
     Lease lease = redlock.acquire(LeaseRequest.of("long", TTL).renewFor(LONG));
     long token = lease.fencingToken();
@@ -53,8 +54,9 @@ class RenewalTest {
 
   @Test
   void renewalEndsWithTheLongestHoldAndTheLeaseRunsOut() throws Exception {
-    Redlock redlock = masters.connect(settings -> settings.listener(events));
-    Duration maxHold = Duration.ofMillis(1_500);
+    Redlock redlock =
+        masters.connect(settings -> settings.nodeTimeout(Duration.ofMillis(200)).listener(events));
+    Duration maxHold = Duration.ofMillis(1_000);
     long start = System.nanoTime();
     Lease lease = redlock.acquire(LeaseRequest.of("hung holder", TTL).renewFor(maxHold));
     LeaseEnd end = Await.value("the end", lease.ended().toCompletableFuture());
@@ -68,7 +70,8 @@ class RenewalTest {
 
   @Test
   void minorityThatDiesIsNotMissedAndJoinsAgainWhenItIsBack() throws Exception {
-    Redlock redlock = masters.connect(settings -> settings.listener(events));
+    Redlock redlock =
+        masters.connect(settings -> settings.nodeTimeout(Duration.ofMillis(200)).listener(events));
     Lease lease = redlock.acquire(LeaseRequest.of("minority", TTL).renewFor(LONG));
     masters.kill(0, 4);
     long extended = events.count(ExtendResult.Extended.class);
@@ -86,7 +89,8 @@ class RenewalTest {
 
   @Test
   void outageOfTheMajorityThatIsShorterThanTheLeaseIsSurvived() throws Exception {
-    Redlock redlock = masters.connect(settings -> settings.listener(events));
+    Redlock redlock =
+        masters.connect(settings -> settings.nodeTimeout(Duration.ofMillis(200)).listener(events));
     Duration ttl = Duration.ofSeconds(3);
     Lease lease = redlock.acquire(LeaseRequest.of("short outage", ttl).renewFor(LONG));
     masters.pause(0, 1, 2);
@@ -102,7 +106,8 @@ class RenewalTest {
 
   @Test
   void outageOfTheMajorityThatLastsEndsTheLeaseBeforeItsDeadline() throws Exception {
-    Redlock redlock = masters.connect(settings -> settings.listener(events));
+    Redlock redlock =
+        masters.connect(settings -> settings.nodeTimeout(Duration.ofMillis(200)).listener(events));
     Duration ttl = Duration.ofSeconds(1);
     Lease lease = redlock.acquire(LeaseRequest.of("long outage", ttl).renewFor(LONG));
     Await.until("a renewal", () -> events.count(ExtendResult.Extended.class) > 0);

@@ -1,0 +1,217 @@
+package io.redlock.lease;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.AcquireResult;
+import io.redlock.CoreBuilder;
+import io.redlock.Lease;
+import io.redlock.LeaseRequest;
+import io.redlock.Redlock;
+import io.redlock.jedis.JedisCore;
+import io.redlock.spi.LockNode;
+import io.redlock.testkit.Await;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.TreeMap;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Lock;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** Calls that are interrupted, cancelled or timed out at any moment leave nothing behind. */
+class AbandonedAcquiresTest {
+
+  private static final int CALLS = 10_000;
+  private static final int CALLERS = 8;
+  private static final int RESOURCES = 40;
+
+  /** So long that no key runs out by itself while the test waits for it to go. */
+  private static final Duration TTL = Duration.ofSeconds(30);
+
+  @RegisterExtension static final Masters masters = new Masters();
+
+  private final CountingScheduler scheduler = new CountingScheduler();
+  private final List<LockNode> lanes = new ArrayList<>();
+
+  @Test
+  void tenThousandAbandonedCallsLeaveNoKeyNoTimerNoThreadAndNothingQueued() throws Exception {
+    long seed = Long.getLong("redlock.seed", System.nanoTime());
+    System.out.println("abandoned acquires: -Dredlock.seed=" + seed);
+    long threadsBefore = Threads.count();
+    Redlock redlock =
+        masters.open(
+            JedisCore.with(
+                masters.settings(),
+                core -> {
+                  core.scheduler(scheduler);
+                  lanes.addAll(CoreBuilder.nodes(core));
+                }));
+    Await.until("nothing but one ping a node is to be done", () -> scheduler.pending() == 5);
+    int threads = Threads.ofLockServices().size();
+
+    long startNanos = System.nanoTime();
+    Map<String, Integer> outcomes = abandonAll(redlock, new SplittableRandom(seed));
+    long endNanos = System.nanoTime();
+    Await.until("no key is left", Duration.ofSeconds(5), () -> masters.locks().isEmpty());
+    long cleanMillis = (System.nanoTime() - endNanos) / 1_000_000;
+    Await.until("no timer is left", Duration.ofSeconds(5), () -> scheduler.pending() == 5);
+    Await.until("nothing is queued", () -> lanes.stream().allMatch(JedisCore::isIdle));
+    assertEquals(threads, Threads.ofLockServices().size());
+    System.out.printf(
+        "abandoned acquires: %d in %d ms, %s; the last key was gone after %d ms%n",
+        CALLS, (endNanos - startNanos) / 1_000_000, outcomes, cleanMillis);
+
+    for (String outcome : List.of("interrupted", "cancelled", "timed out", "acquired")) {
+      assertTrue(outcomes.getOrDefault(outcome, 0) > CALLS / 50, outcome + " in " + outcomes);
+    }
+    redlock.close();
+    Await.until("its threads end", () -> Threads.count() <= threadsBefore);
+  }
+
+  private static Map<String, Integer> abandonAll(Redlock redlock, SplittableRandom random)
+      throws Exception {
+    Map<String, Integer> outcomes = new TreeMap<>();
+    ScheduledExecutorService saboteur = Executors.newScheduledThreadPool(2);
+    ExecutorService callers = Executors.newFixedThreadPool(CALLERS);
+    try {
+      List<Future<Map<String, Integer>>> all = new ArrayList<>();
+      for (int caller = 0; caller < CALLERS; caller++) {
+        SplittableRandom own = random.split();
+        all.add(callers.submit(() -> new Caller(redlock, own, saboteur).run()));
+      }
+      for (Future<Map<String, Integer>> each : all) {
+        each.get(60, TimeUnit.SECONDS).forEach((key, n) -> outcomes.merge(key, n, Integer::sum));
+      }
+    } finally {
+      callers.shutdownNow();
+      saboteur.shutdownNow();
+      assertTrue(callers.awaitTermination(10, TimeUnit.SECONDS));
+      assertTrue(saboteur.awaitTermination(10, TimeUnit.SECONDS));
+    }
+    return outcomes;
+  }
+
+  /** One thread that makes calls and has them spoilt. */
+  private static final class Caller {
+    private final Redlock redlock;
+    private final SplittableRandom random;
+    private final ScheduledExecutorService saboteur;
+    private final Map<String, Integer> outcomes = new TreeMap<>();
+
+    Caller(Redlock redlock, SplittableRandom random, ScheduledExecutorService saboteur) {
+      this.redlock = redlock;
+      this.random = random;
+      this.saboteur = saboteur;
+    }
+
+    Map<String, Integer> run() throws Exception {
+      for (int call = 0; call < CALLS / CALLERS; call++) {
+        LeaseRequest request =
+            LeaseRequest.of("abandoned-" + random.nextInt(RESOURCES), TTL)
+                .waitUpTo(Duration.ofMillis(random.nextInt(3) * 20L))
+                .renewFor(TTL);
+        String outcome =
+            switch (random.nextInt(4)) {
+              case 0 -> interruptedAcquire(request);
+              case 1 -> interruptedLock(request);
+              case 2 -> cancelled(request);
+              default -> timedOut(request);
+            };
+        outcomes.merge(outcome, 1, Integer::sum);
+      }
+      return outcomes;
+    }
+
+    private long moment() {
+      return random.nextInt(10) == 0 ? 0 : random.nextLong(3_000);
+    }
+
+    private String interruptedAcquire(LeaseRequest request) {
+      try (Interrupt interrupt = new Interrupt()) {
+        saboteur.schedule(interrupt::strike, moment(), TimeUnit.MICROSECONDS);
+        AcquireResult result = redlock.tryAcquire(request);
+        try (Lease lease = result.lease().orElse(null)) {
+          if (lease == null) {
+            return "refused";
+          }
+          if (random.nextBoolean()) {
+            lease.release();
+          }
+          return "acquired";
+        }
+      } catch (InterruptedException e) {
+        return "interrupted";
+      }
+    }
+
+    private String interruptedLock(LeaseRequest request) {
+      Lock lock = redlock.asLock(request);
+      try (Interrupt interrupt = new Interrupt()) {
+        saboteur.schedule(interrupt::strike, moment(), TimeUnit.MICROSECONDS);
+        if (!lock.tryLock(random.nextInt(30), TimeUnit.MILLISECONDS)) {
+          return "refused";
+        }
+        lock.unlock();
+        return "acquired";
+      } catch (InterruptedException e) {
+        return "interrupted";
+      }
+    }
+
+    private String cancelled(LeaseRequest request) {
+      CompletableFuture<AcquireResult> future = redlock.acquireAsync(request);
+      saboteur.schedule(() -> future.cancel(true), moment(), TimeUnit.MICROSECONDS);
+      return outcome(future, "cancelled");
+    }
+
+    private String timedOut(LeaseRequest request) {
+      CompletableFuture<AcquireResult> future = redlock.acquireAsync(request);
+      return outcome(future.orTimeout(moment(), TimeUnit.MICROSECONDS), "timed out");
+    }
+
+    private static String outcome(CompletableFuture<AcquireResult> future, String abandoned) {
+      try {
+        return future
+            .join()
+            .lease()
+            .map(
+                lease -> {
+                  lease.close();
+                  return "acquired";
+                })
+            .orElse("refused");
+      } catch (CancellationException | CompletionException e) {
+        return abandoned;
+      }
+    }
+  }
+
+  /** Strikes the thread that made it, at most once and never after it was closed. */
+  private static final class Interrupt implements AutoCloseable {
+    private final Thread target = Thread.currentThread();
+    private boolean over; // guarded by this
+
+    synchronized void strike() {
+      if (!over) {
+        target.interrupt();
+      }
+    }
+
+    @Override
+    public synchronized void close() {
+      over = true;
+      Thread.interrupted();
+    }
+  }
+}

@@ -1,0 +1,105 @@
+package io.redlock.lease;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.ExtendResult;
+import io.redlock.Lease;
+import io.redlock.LeaseLostException;
+import io.redlock.LeaseRequest;
+import io.redlock.Redlock;
+import io.redlock.ReleaseResult;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.function.Executable;
+
+/** What a lease is not asked for, with what it says, and that it is none the worse for it. */
+class BadInputTest {
+
+  private static final Duration TTL = Duration.ofSeconds(5);
+
+  @RegisterExtension static final Masters masters = new Masters();
+
+  @Test
+  void extendOutOfRangeChangesNothing() throws Exception {
+    Redlock redlock = masters.connect();
+    Lease lease = redlock.acquire("extend", TTL, Duration.ZERO);
+    masters.awaitHolders(5, "extend");
+    refused("is above maxTtl PT30S", () -> lease.extend(Duration.ofSeconds(31)));
+    refused("is above maxTtl PT30S", () -> lease.extendAsync(Duration.ofMillis(30_001)));
+    refused("is not positive", () -> lease.extend(Duration.ZERO));
+    refused("is not positive", () -> lease.extend(Duration.ofNanos(-1)));
+    refused("is not below half of ttl", () -> lease.extend(Duration.ofMillis(500)));
+    refused("leaves no validity", () -> lease.extend(Duration.ofMillis(1)));
+    assertTrue(lease.isValid());
+    assertTrue(masters.pttl(0, "extend") <= TTL.toMillis());
+    assertTrue(lease.extend(Duration.ofSeconds(30)) instanceof ExtendResult.Extended);
+  }
+
+  @Test
+  void marginThatLeavesNothingOfTheTtlIsRefused() throws Exception {
+    Redlock redlock = masters.connect(settings -> settings.lossMargin(TTL));
+    refused("leaves no validity", () -> redlock.tryAcquire("margin", TTL));
+    refused("leaves no validity", () -> redlock.acquireAsync(LeaseRequest.of("margin", TTL)));
+    Lease lease = redlock.acquire("margin", Duration.ofSeconds(10), Duration.ZERO);
+    refused("leaves no validity", () -> lease.extend(TTL));
+    assertTrue(lease.isValid());
+    lease.release();
+
+    refused("loss margin", () -> masters.connect(s -> s.lossMargin(Duration.ofSeconds(30))));
+    refused("lossMargin PT-1S", () -> masters.connect(s -> s.lossMargin(Duration.ofSeconds(-1))));
+    refused(
+        "lossMargin", () -> masters.connect(s -> s.lossMargin(Duration.ofSeconds(Long.MAX_VALUE))));
+  }
+
+  @Test
+  void renewalHasAPositiveEnd() throws Exception {
+    Redlock redlock = masters.connect();
+    LeaseRequest request = LeaseRequest.of("renewal", TTL);
+    refused(
+        "renewFor PT0S is not positive", () -> redlock.acquire(request.renewFor(Duration.ZERO)));
+    refused(
+        "renewFor PT-1S is not positive",
+        () -> redlock.asLock(request.renewFor(Duration.ofSeconds(-1))));
+    assertEquals(0, masters.holders("renewal"));
+    try (Lease lease = redlock.acquire(request.renewFor(Duration.ofSeconds(Long.MAX_VALUE)))) {
+      assertTrue(lease.isValid(), "as good as endless");
+    }
+  }
+
+  @Test
+  void releasedLeaseIsOfNoMoreUse() throws Exception {
+    Redlock redlock = masters.connect();
+    Lease lease = redlock.acquire("released", TTL, Duration.ZERO);
+    assertEquals(ReleaseResult.RELEASED, lease.release());
+    assertEquals(ReleaseResult.RELEASED, lease.release(), "it only reports");
+    lease.close();
+    IllegalStateException refused =
+        assertThrows(IllegalStateException.class, () -> lease.extend(TTL));
+    assertTrue(refused.getMessage().endsWith("was released and cannot be extended"));
+    assertThrows(IllegalStateException.class, () -> lease.extendAsync(TTL));
+    LeaseLostException ended =
+        assertThrows(LeaseLostException.class, () -> lease.ensureValid(Duration.ZERO));
+    assertTrue(ended.getMessage().contains("RELEASED, by its holder"), ended.getMessage());
+    assertEquals(Duration.ZERO, lease.remaining());
+  }
+
+  @Test
+  void leaseThatIsGoodForLessIsNotLostForBeingAsked() throws Exception {
+    Redlock redlock = masters.connect();
+    Lease lease = redlock.acquire("shorter", TTL, Duration.ZERO);
+    LeaseLostException tooLong =
+        assertThrows(LeaseLostException.class, () -> lease.ensureValid(Duration.ofMinutes(1)));
+    assertTrue(tooLong.getMessage().contains("is good for 4."), tooLong.getMessage());
+    lease.ensureValid(Duration.ofSeconds(1));
+    lease.ensureValid(Duration.ofSeconds(-1));
+    assertTrue(lease.isValid());
+  }
+
+  private static void refused(String message, Executable call) {
+    IllegalArgumentException refused = assertThrows(IllegalArgumentException.class, call);
+    assertTrue(refused.getMessage().contains(message), refused.getMessage());
+  }
+}

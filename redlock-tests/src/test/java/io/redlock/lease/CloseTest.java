@@ -1,0 +1,204 @@
+package io.redlock.lease;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.AcquireResult;
+import io.redlock.ExtendResult;
+import io.redlock.Lease;
+import io.redlock.LeaseEnd;
+import io.redlock.LeaseLock;
+import io.redlock.LeaseLostException;
+import io.redlock.LeaseRequest;
+import io.redlock.Redlock;
+import io.redlock.ReleaseResult;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.RedisServer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** Closing a lock service with leases held and calls under way. */
+class CloseTest {
+
+  private static final Duration TTL = Duration.ofSeconds(2);
+  private static final Duration LONG = Duration.ofMinutes(1);
+
+  @RegisterExtension static final Masters masters = new Masters();
+
+  @Test
+  void everyPendingCallEndsAndEveryLeaseEndsAsClosed() throws Exception {
+    Redlock other = masters.connect();
+    other.acquire(LeaseRequest.of("busy", TTL).renewFor(LONG));
+    List<String> threadsBefore = Threads.ofLockServices();
+    List<Long> connectionsBefore = connections();
+
+    LeaseEvents events = new LeaseEvents();
+    Redlock redlock = masters.connect(settings -> settings.listener(events));
+    LeaseRequest busy = LeaseRequest.of("busy", TTL).waitUpTo(LONG).renewFor(LONG);
+    Lease held = redlock.acquire("held", TTL, Duration.ZERO);
+    Lease renewed = redlock.acquire(LeaseRequest.of("renewed", TTL).renewFor(LONG));
+    LeaseLock lock = redlock.asLock(LeaseRequest.of("locked", TTL).renewFor(LONG));
+    lock.lock();
+    masters.awaitHolders(5, "locked");
+
+    ExecutorService callers = Executors.newCachedThreadPool();
+    try {
+      List<Future<?>> calls = new ArrayList<>();
+      for (Callable<?> call :
+          List.<Callable<?>>of(
+              () -> redlock.acquire(busy),
+              () -> redlock.tryAcquire(busy),
+              () -> redlock.callLeased(busy, lease -> "never"),
+              () -> {
+                redlock.asLock(busy).lock();
+                return "never";
+              },
+              () -> redlock.asLock(busy).tryLock(1, TimeUnit.MINUTES))) {
+        calls.add(callers.submit(call));
+      }
+      CompletableFuture<AcquireResult> async = redlock.acquireAsync(busy);
+      Thread.sleep(50); // some wait in line, one asks the nodes
+      calls.forEach(call -> assertFalse(call.isDone()));
+      redlock.close();
+
+      for (Future<?> call : calls) {
+        Throwable cause =
+            assertThrows(Exception.class, () -> call.get(5, TimeUnit.SECONDS)).getCause();
+        assertInstanceOf(IllegalStateException.class, cause);
+        assertEquals("this Redlock is closed", cause.getMessage());
+      }
+      Throwable cause = assertThrows(CompletionException.class, async::join).getCause();
+      assertInstanceOf(IllegalStateException.class, cause);
+    } finally {
+      callers.shutdownNow();
+    }
+
+    for (Lease lease : List.of(held, renewed, lock.lease())) {
+      assertFalse(lease.isValid());
+      LeaseEnd end = Await.value("the end", lease.ended().toCompletableFuture());
+      assertEquals(LeaseEnd.Cause.CLOSED, end.cause());
+      assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL));
+    }
+    assertThrows(LeaseLostException.class, lock::unlock);
+    assertThrows(IllegalStateException.class, () -> redlock.tryAcquire("more", TTL));
+    assertThrows(CompletionException.class, () -> redlock.acquireAsync(busy).join());
+    assertEquals(3, events.ended.size());
+
+    // Nothing that was held was released: it runs out by itself, all of it within a ttl.
+    for (String resource : List.of("held", "renewed", "locked")) {
+      assertEquals(5, masters.holders(resource));
+    }
+    Await.until(
+        "all has run out",
+        TTL.plusMillis(500),
+        () ->
+            Stream.of("held", "renewed", "locked")
+                .allMatch(resource -> masters.holders(resource) == 0));
+    assertEquals(5, masters.holders("busy"), "the other's lease is untouched");
+    Await.until("its threads end", () -> Threads.ofLockServices().equals(threadsBefore));
+    Await.until("its connections are closed", () -> connections().equals(connectionsBefore));
+    redlock.close(); // again: nothing happens
+  }
+
+  @Test
+  void extendsAndReleasesUnderWayEndWhenNoNodeAnswers() throws Exception {
+    Redlock redlock = masters.connect();
+    Lease extended = redlock.acquire("extended", TTL, Duration.ZERO);
+    Lease released = redlock.acquire("released", TTL, Duration.ZERO);
+    masters.pause(0, 1, 2, 3, 4);
+    CompletableFuture<ExtendResult> extend = extended.extendAsync(TTL);
+    CompletableFuture<ReleaseResult> release = released.releaseAsync();
+    CompletableFuture<AcquireResult> acquire =
+        redlock.acquireAsync(LeaseRequest.of("acquired", TTL));
+    long start = System.nanoTime();
+    redlock.close();
+    long tookMillis = (System.nanoTime() - start) / 1_000_000;
+
+    assertFalse(Await.value("the extend ends", extend) instanceof ExtendResult.Extended);
+    assertEquals(ReleaseResult.UNCONFIRMED, Await.value("the release ends", release));
+    assertInstanceOf(
+        IllegalStateException.class,
+        assertThrows(CompletionException.class, acquire::join).getCause());
+    assertEquals(ReleaseResult.UNCONFIRMED, extended.release(), "there is nobody to tell");
+    assertTrue(tookMillis < 5 * 250 + 500, "closing took " + tookMillis + " ms");
+    System.out.println("close() with five stopped nodes took " + tookMillis + " ms");
+    masters.resume(0, 1, 2, 3, 4);
+    Await.until("all has run out", () -> masters.locks().isEmpty());
+  }
+
+  @Test
+  void releaseBeforeTheCloseStillReachesTheNodes() throws Exception {
+    for (int round = 0; round < 20; round++) {
+      Redlock redlock = masters.connect();
+      Lease lease = redlock.acquire("closing", LONG.dividedBy(2), Duration.ZERO);
+      lease.close();
+      redlock.close();
+      masters.awaitHolders(0, "closing");
+    }
+  }
+
+  @Test
+  void leaseHandedOutByAClosingServiceIsNotReleasedUnderItsHolder() throws Exception {
+    ExecutorService callers = Executors.newFixedThreadPool(8);
+    try {
+      for (int round = 0; round < 25; round++) {
+        Redlock redlock = masters.connect();
+        String name = "round-" + round + "-";
+        List<Future<Lease>> calls =
+            IntStream.range(0, 8)
+                .mapToObj(
+                    i -> callers.submit(() -> redlock.acquire(name + i, LONG.dividedBy(2), LONG)))
+                .toList();
+        LockSupport.parkNanos(round * 60_000L);
+        redlock.close();
+        for (int i = 0; i < 8; i++) {
+          if (handedOut(calls.get(i))) {
+            assertTrue(masters.holders(name + i) >= 3);
+          } else {
+            masters.awaitHolders(0, name + i);
+          }
+        }
+      }
+    } finally {
+      callers.shutdownNow();
+    }
+  }
+
+  private static boolean handedOut(Future<Lease> call) throws Exception {
+    try {
+      Lease lease = call.get(5, TimeUnit.SECONDS);
+      LeaseEnd end = Await.value("the end", lease.ended().toCompletableFuture());
+      assertEquals(LeaseEnd.Cause.CLOSED, end.cause());
+      return true;
+    } catch (ExecutionException e) {
+      assertInstanceOf(IllegalStateException.class, e.getCause());
+      return false;
+    }
+  }
+
+  private static List<Long> connections() {
+    return IntStream.range(0, Masters.NODES).mapToObj(CloseTest::connections).toList();
+  }
+
+  private static long connections(int node) {
+    RedisServer server = masters.get(node);
+    return server.command("CLIENT", "LIST").toString().lines().count();
+  }
+}

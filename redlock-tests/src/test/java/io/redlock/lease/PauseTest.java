@@ -1,0 +1,228 @@
+package io.redlock.lease;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.ExtendResult;
+import io.redlock.Lease;
+import io.redlock.LeaseEnd;
+import io.redlock.LeaseLostException;
+import io.redlock.LeaseRequest;
+import io.redlock.RealTime;
+import io.redlock.Redlock;
+import io.redlock.jedis.JedisCore;
+import io.redlock.spi.Scheduler;
+import io.redlock.spi.Ticker;
+import io.redlock.testkit.Await;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.Writer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** Clients that stand still while the world goes on. */
+class PauseTest {
+
+  @RegisterExtension static final Masters masters = new Masters();
+
+  @Test
+  void processThatWasStoppedForLongerThanItsTtlIsToldTheTruthByItsFirstQuestion() throws Exception {
+    Duration ttl = Duration.ofMillis(2_500);
+    FencedResource resource = new FencedResource();
+    try (ClientProcess client = new ClientProcess(ttl)) {
+      List<Long> stale = client.heldTokens();
+      stale.forEach(token -> assertTrue(resource.write(token)));
+      client.signal("-STOP");
+      client.ask();
+      client.signal("-CONT"); // after a moment: it holds what it held, and no node looks dead
+      assertEquals("valid left ensured Extended valid", client.answer());
+      assertEquals("ended", client.answer().strip());
+
+      client.signal("-STOP");
+      client.ask();
+      Redlock other = masters.connect();
+      List<Lease> taken = new ArrayList<>();
+      for (int i = 0; i < PausedClient.LEASES; i++) {
+        taken.add(
+            other.acquire(
+                LeaseRequest.of(PausedClient.resource(i), Duration.ofSeconds(20))
+                    .waitUpTo(Duration.ofSeconds(10))));
+        assertTrue(taken.get(i).fencingToken() > stale.get(i));
+        assertTrue(resource.write(taken.get(i).fencingToken()));
+      }
+      client.signal("-CONT");
+      assertEquals("invalid over LeaseLostException Lost invalid", client.answer());
+      assertEquals("ended EXPIRED EXPIRED EXPIRED EXPIRED EXPIRED", client.answer());
+      stale.forEach(token -> assertFalse(resource.write(token), "a stale write"));
+      for (Lease lease : taken) {
+        assertInstanceOf(ExtendResult.Extended.class, lease.extend(Duration.ofSeconds(20)));
+      }
+    }
+  }
+
+  @Test
+  void machineThatWasSuspendedKnowsItThoughItsMonotonicClockStoodStill() throws Exception {
+    Duration ttl = Duration.ofMillis(1_000);
+    SuspendableTime time = new SuspendableTime();
+    LeaseEvents events = new LeaseEvents();
+    Redlock redlock =
+        masters.open(
+            JedisCore.with(
+                masters.settings().listener(events),
+                core -> core.ticker(time).scheduler(time.scheduler)));
+    Redlock other = masters.connect();
+    List<Lease> leases = new ArrayList<>();
+    for (int i = 0; i < 5; i++) {
+      LeaseRequest request = LeaseRequest.of("suspended-" + i, ttl);
+      leases.add(redlock.acquire(i == 4 ? request.renewFor(Duration.ofHours(1)) : request));
+    }
+    time.suspend();
+    List<Lease> taken = new ArrayList<>();
+    for (int i = 0; i < 5; i++) {
+      taken.add(other.acquire("suspended-" + i, Duration.ofSeconds(20), Duration.ofSeconds(10)));
+    }
+    time.wake();
+
+    assertFalse(leases.get(0).isValid());
+    assertEquals(Duration.ZERO, leases.get(1).remaining());
+    Lease third = leases.get(2);
+    assertThrows(LeaseLostException.class, () -> third.ensureValid(Duration.ZERO));
+    assertInstanceOf(ExtendResult.Lost.class, leases.get(3).extend(ttl));
+    assertFalse(leases.get(4).isValid());
+    Await.until("all are told", Duration.ofSeconds(2), () -> events.ended.size() == 5);
+    assertTrue(events.causes().stream().allMatch(cause -> cause == LeaseEnd.Cause.EXPIRED));
+    assertTrue(taken.stream().allMatch(Lease::isValid));
+  }
+
+  /** Accepts a write unless it has seen a higher token. */
+  private static final class FencedResource {
+    private long highest;
+
+    boolean write(long token) {
+      if (token < highest) {
+        return false;
+      }
+      highest = token;
+      return true;
+    }
+  }
+
+  /**
+   * Real time until the machine is suspended: then the monotonic clock stands still, and no task is
+   * run, while the wall clock goes on.
+   */
+  private static final class SuspendableTime implements Ticker {
+    private final Ticker real = RealTime.ticker();
+    private final Scheduler realScheduler = RealTime.scheduler();
+    private final List<Runnable> asleep = new ArrayList<>(); // guarded by this
+    private boolean suspended; // guarded by this
+    private long suspendedAtNanos; // guarded by this
+    private long sleptNanos; // guarded by this
+
+    final Scheduler scheduler =
+        new Scheduler() {
+          @Override
+          public Cancellable schedule(Runnable task, long delayNanos) {
+            return realScheduler.schedule(() -> runAwake(task), delayNanos);
+          }
+
+          @Override
+          public void close() {
+            realScheduler.close();
+          }
+        };
+
+    private void runAwake(Runnable task) {
+      synchronized (this) {
+        if (suspended) {
+          asleep.add(task);
+          return;
+        }
+      }
+      task.run();
+    }
+
+    synchronized void suspend() {
+      suspendedAtNanos = monotonicNanos();
+      suspended = true;
+    }
+
+    void wake() {
+      List<Runnable> due;
+      synchronized (this) {
+        suspended = false;
+        sleptNanos = real.monotonicNanos() - suspendedAtNanos;
+        due = List.copyOf(asleep);
+      }
+      due.forEach(task -> realScheduler.schedule(task, 0));
+    }
+
+    @Override
+    public synchronized long monotonicNanos() {
+      return suspended ? suspendedAtNanos : real.monotonicNanos() - sleptNanos;
+    }
+
+    @Override
+    public long wallMicros() {
+      return real.wallMicros();
+    }
+  }
+
+  /** A {@link PausedClient} in a JVM of its own. */
+  private static final class ClientProcess implements AutoCloseable {
+    private final Process process;
+    private final BufferedReader answers;
+    private final Writer questions;
+
+    ClientProcess(Duration ttl) throws IOException {
+      List<String> command = new ArrayList<>();
+      command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+      command.add("-Dorg.slf4j.simpleLogger.defaultLogLevel=error");
+      command.addAll(List.of("-cp", System.getProperty("java.class.path")));
+      command.addAll(List.of(PausedClient.class.getName(), Long.toString(ttl.toMillis())));
+      command.addAll(List.of(masters.addresses()));
+      process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+      answers = process.inputReader(StandardCharsets.UTF_8);
+      questions = process.outputWriter(StandardCharsets.UTF_8);
+    }
+
+    List<Long> heldTokens() throws IOException {
+      List<String> held = List.of(answer().split(" "));
+      assertEquals("held", held.get(0));
+      return held.stream().skip(1).map(Long::valueOf).toList();
+    }
+
+    void ask() throws IOException {
+      questions.write("?\n");
+      questions.flush();
+    }
+
+    String answer() throws IOException {
+      String line = answers.readLine();
+      if (line == null) {
+        throw new AssertionError("the client is gone");
+      }
+      return line;
+    }
+
+    void signal(String name) throws Exception {
+      String pid = Long.toString(process.pid());
+      assertEquals(0, new ProcessBuilder("kill", name, pid).start().waitFor());
+    }
+
+    @Override
+    public void close() {
+      process.destroyForcibly();
+      process.onExit().orTimeout(10, TimeUnit.SECONDS).join();
+    }
+  }
+}

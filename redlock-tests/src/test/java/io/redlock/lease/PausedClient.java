@@ -1,0 +1,81 @@
+package io.redlock.lease;
+
+import io.redlock.ExtendResult;
+import io.redlock.Lease;
+import io.redlock.LeaseLostException;
+import io.redlock.LeaseRequest;
+import io.redlock.Redlock;
+import io.redlock.jedis.JedisRedlock;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ConcurrentLinkedQueue;
+
+/**
+ * A holder in a process of its own, so that it can be stopped: takes five leases, the last of them
+ * renewed. For each line it reads it asks each lease a different first question and prints what it
+ * was told. Arguments: the ttl in milliseconds, then the masters' addresses.
+ */
+final class PausedClient {
+
+  static final int LEASES = 5;
+
+  private PausedClient() {}
+
+  static String resource(int lease) {
+    return "paused-" + lease;
+  }
+
+  public static void main(String[] args) throws Exception {
+    Duration ttl = Duration.ofMillis(Long.parseLong(args[0]));
+    JedisRedlock.Builder settings = JedisRedlock.builder().nodeTimeout(Duration.ofMillis(250));
+    for (String address : List.of(args).subList(1, args.length)) {
+      settings.node(address);
+    }
+    ConcurrentLinkedQueue<String> ends = new ConcurrentLinkedQueue<>();
+    BufferedReader lines =
+        new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    try (Redlock redlock = settings.build()) {
+      List<Lease> leases = new ArrayList<>();
+      StringBuilder tokens = new StringBuilder("held");
+      for (int i = 0; i < LEASES; i++) {
+        LeaseRequest request = LeaseRequest.of(resource(i), ttl);
+        Lease lease =
+            redlock.acquire(i == LEASES - 1 ? request.renewFor(Duration.ofHours(1)) : request);
+        lease.ended().thenAccept(end -> ends.add(end.cause().toString()));
+        leases.add(lease);
+        tokens.append(' ').append(lease.fencingToken());
+      }
+      System.out.println(tokens);
+      while (lines.readLine() != null) {
+        System.out.println(ask(leases, ttl));
+        Thread.sleep(200); // whoever is to be told of an end has been
+        System.out.println("ended " + String.join(" ", ends));
+      }
+    }
+  }
+
+  /** The first thing that is done after a pause. */
+  private static String ask(List<Lease> leases, Duration ttl) throws InterruptedException {
+    boolean valid = leases.get(0).isValid();
+    Duration remaining = leases.get(1).remaining();
+    String ensured = "ensured";
+    try {
+      leases.get(2).ensureValid(Duration.ZERO);
+    } catch (LeaseLostException e) {
+      ensured = "LeaseLostException";
+    }
+    ExtendResult extended = leases.get(3).extend(ttl);
+    boolean renewed = leases.get(4).isValid();
+    return String.join(
+        " ",
+        valid ? "valid" : "invalid",
+        remaining.isZero() ? "over" : "left",
+        ensured,
+        extended.getClass().getSimpleName(),
+        renewed ? "valid" : "invalid");
+  }
+}
