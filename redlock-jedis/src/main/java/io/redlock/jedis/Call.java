@@ -5,6 +5,7 @@ import io.redlock.spi.LockNode.ReplyHandler;
 import io.redlock.spi.NodeReply;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -42,6 +43,8 @@ final class Call implements Pending {
   private final int slot;
   private final @Nullable ReplyHandler handler;
 
+  private @Nullable AtomicInteger waiting; // set before the call is shared
+
   @SuppressWarnings("unused") // through STATE
   private volatile int state = QUEUED;
 
@@ -67,19 +70,33 @@ final class Call implements Pending {
     return state == QUEUED;
   }
 
+  /** Counts the call as waiting until it is sent, withdrawn or answered. Before it is queued. */
+  void countIn(AtomicInteger counter) {
+    waiting = counter;
+    counter.incrementAndGet();
+  }
+
+  private boolean leaveQueue(int next) {
+    boolean left = STATE.compareAndSet(this, QUEUED, next);
+    if (left && waiting != null) {
+      waiting.decrementAndGet();
+    }
+    return left;
+  }
+
   /** Claims the call for sending; false if it was withdrawn or answered. */
   boolean beginSending() {
-    return STATE.compareAndSet(this, QUEUED, SENT);
+    return leaveQueue(SENT);
   }
 
   @Override
   public boolean withdraw() {
-    return STATE.compareAndSet(this, QUEUED, OVER);
+    return leaveQueue(OVER);
   }
 
   /** Answers a call that has not been sent; does nothing if it has. */
   void answerUnsent(NodeReply reply) {
-    if (STATE.compareAndSet(this, QUEUED, OVER)) {
+    if (leaveQueue(OVER)) {
       answer(reply);
     }
   }

@@ -103,9 +103,11 @@ final class LaneWorker implements Runnable {
         }
         failures = serve() ? 0 : failures + 1;
       } while (farewell == null);
+    } catch (RuntimeException | Error e) {
+      LOG.error("node {}: its lane failed; this is a defect of the lock library", lane.name(), e);
+      throw e;
     } finally {
-      lane.refuseQueued(NodeReply.unreachable("closed"));
-      lane.closePool();
+      lane.ended();
       ended.countDown();
     }
   }

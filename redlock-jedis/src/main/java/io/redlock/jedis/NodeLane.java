@@ -54,6 +54,8 @@ final class NodeLane implements LockNode {
   private final LaneSettings settings;
   private final NodeClock clock = new NodeClock();
   private final Queue<Call> queue = new ConcurrentLinkedQueue<>();
+
+  /** How many calls in the queue may still be sent; what was withdrawn does not count. */
   private final AtomicInteger queued = new AtomicInteger();
 
   /** Set by {@link #start}. */
@@ -139,16 +141,8 @@ final class NodeLane implements LockNode {
   }
 
   private void enqueue(Call call) {
-    queued.incrementAndGet();
+    call.countIn(queued);
     queue.add(call);
-  }
-
-  private @Nullable Call dequeue() {
-    Call call = queue.poll();
-    if (call != null) {
-      queued.decrementAndGet();
-    }
-    return call;
   }
 
   boolean hasQueued() {
@@ -196,7 +190,7 @@ final class NodeLane implements LockNode {
   private void writeQueued(LaneConnection target, long maxUnansweredBytes) {
     long nowNanos = ticker().monotonicNanos();
     while (target.unansweredBytes() < maxUnansweredBytes) {
-      Call call = dequeue();
+      Call call = queue.poll();
       if (call == null) {
         break;
       }
@@ -217,11 +211,11 @@ final class NodeLane implements LockNode {
 
   /** Makes a connection the one that is written to, pending releases first. */
   void use(LaneConnection fresh) {
+    List<Call> others = new ArrayList<>();
     fresh.writeLock.lock();
     try {
-      List<Call> others = new ArrayList<>();
       long nowNanos = ticker().monotonicNanos();
-      for (Call call = dequeue(); call != null; call = dequeue()) {
+      for (Call call = queue.poll(); call != null; call = queue.poll()) {
         if (!call.isRelease()) {
           others.add(call);
         } else if (call.beginSending()) {
@@ -237,6 +231,7 @@ final class NodeLane implements LockNode {
       connection = fresh;
     } catch (JedisException e) {
       fresh.stopWriting(); // the first read will say why
+      others.forEach(call -> call.answerUnsent(NodeReply.unreachable("connection lost")));
     } finally {
       fresh.writeLock.unlock();
     }
@@ -259,7 +254,6 @@ final class NodeLane implements LockNode {
                   && call.isQueued()
                   && nowNanos - call.sinceNanos < settings.releaseLifeNanos();
           if (!keep) {
-            queued.decrementAndGet();
             call.answerUnsent(refusal);
           }
           return !keep;
@@ -279,7 +273,7 @@ final class NodeLane implements LockNode {
         : running.health.status();
   }
 
-  /** True once the first attempt to connect has succeeded or failed. Never interrupted. */
+  /** True once the first attempt to connect has succeeded or failed. */
   boolean awaitFirstAttempt(long nanos) throws InterruptedException {
     Parts running = parts;
     return running != null && running.worker.awaitFirstAttempt(nanos);
@@ -294,6 +288,22 @@ final class NodeLane implements LockNode {
     } catch (RuntimeException e) {
       LOG.debug("node {}: its pool did not close cleanly", name, e);
     }
+  }
+
+  /** The worker is gone, and with it whoever could answer. Worker only. */
+  void ended() {
+    closed = true;
+    LaneConnection left = connection;
+    if (left != null) {
+      disuse(left);
+      left.giveUp(NodeReply.unknown("closed before the answer came"));
+    }
+    Parts running = parts;
+    if (running != null) {
+      running.health.closed();
+    }
+    refuseQueued(NodeReply.unreachable("closed"));
+    closePool();
   }
 
   @Override
