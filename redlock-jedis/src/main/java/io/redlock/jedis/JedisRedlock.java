@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Executor;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
@@ -54,6 +55,28 @@ public final class JedisRedlock {
   }
 
   /**
+   * Vouches for brand-new masters, once, so that they vote at once. Without it a new master
+   * abstains for as long as one that lost its data, because nobody can tell the two apart: 34.3 s
+   * with the default settings.
+   *
+   * <p>For the masters of a <em>new</em> deployment, all in one call, before it is used. It is
+   * refused for masters that hold keys of locks and for deployments of which some masters are in
+   * use; then nothing is changed on any of them. Calling it once more does no harm. <b>Never adopt
+   * masters that lost their data within the longest ttl</b>: locks on them would be granted twice.
+   *
+   * @param addresses all masters of the deployment, written as for {@link #connect}
+   * @return what became of each
+   * @throws IllegalArgumentException if an address is not sound; lists every fault with its fix
+   */
+  public static AdoptReport adopt(String... addresses) {
+    Builder builder = builder();
+    for (String address : addresses) {
+      builder.node(address);
+    }
+    return builder.adopt();
+  }
+
+  /**
    * Begins a configuration.
    *
    * @return a builder with the default settings and no node
@@ -74,7 +97,10 @@ public final class JedisRedlock {
     private final List<Consumer<RedlockBuilder>> passedOn = new ArrayList<>();
     private Duration nodeTimeout = Duration.ofMillis(50);
     private Duration maxTtl = Duration.ofSeconds(30);
+    private double driftFactor = 0.01;
     private Duration clockSkew = Duration.ofSeconds(2);
+    private boolean restartGuard = true;
+    private String keyPrefix = "";
     private @Nullable Duration laneTimeout;
     private @Nullable JedisClientConfig clientConfig;
 
@@ -163,7 +189,7 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder driftFactor(double driftFactor) {
-      passedOn.add(builder -> builder.driftFactor(driftFactor));
+      this.driftFactor = driftFactor;
       return this;
     }
 
@@ -175,6 +201,27 @@ public final class JedisRedlock {
      */
     public Builder clockSkew(Duration clockSkew) {
       this.clockSkew = Objects.requireNonNull(clockSkew, "clockSkew");
+      return this;
+    }
+
+    /**
+     * Whether nodes that lost their data are kept from granting again what they may have granted
+     * before. The same for all clients of a deployment: a node that is used with both is refused.
+     *
+     * <p>With the guard on, a master that was restarted, emptied, resynchronised or promoted, and a
+     * brand-new one too, abstains for {@code maxTtl} with its drift allowance, and twice the clock
+     * skew: 34.3 s with the default settings. {@link #adopt()} spares brand-new masters that.
+     *
+     * <p>With the guard off, they vote at once. <b>Two clients can then hold the same lock</b>: a
+     * lease on two of three masters is granted once more when one of the two restarts empty, or
+     * from an older dump. Off is for masters that never lose an acknowledged write (append-only
+     * file, {@code appendfsync always}, no fail-over), and for tests.
+     *
+     * @param restartGuard default true
+     * @return this
+     */
+    public Builder restartGuard(boolean restartGuard) {
+      this.restartGuard = restartGuard;
       return this;
     }
 
@@ -210,8 +257,7 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder keyPrefix(String keyPrefix) {
-      Objects.requireNonNull(keyPrefix, "keyPrefix");
-      passedOn.add(builder -> builder.keyPrefix(keyPrefix));
+      this.keyPrefix = Objects.requireNonNull(keyPrefix, "keyPrefix");
       return this;
     }
 
@@ -267,38 +313,107 @@ public final class JedisRedlock {
      *     its fix, without passwords
      */
     public Redlock build() {
-      List<String> faults = new ArrayList<>();
-      LaneSettings lane = LaneSettings.derive(nodeTimeout, laneTimeout, maxTtl, clockSkew, faults);
-      List<NodeLane> lanes = lanes(lane, faults);
+      Checked checked = check("cannot connect", List.of());
+      Redlock redlock = checked.builder.build();
+      long nodeTimeoutNanos = checked.settings.nodeTimeoutNanos();
+      awaitFirstAttempts(checked.lanes, nodeTimeoutNanos * FIRST_CONTACT_NODE_TIMEOUTS);
+      return redlock;
+    }
+
+    /**
+     * Vouches for the masters that are configured: see {@link JedisRedlock#adopt}. With a key
+     * prefix, keys that begin with it count as keys of locks, too. Waits for each master up to five
+     * lane timeouts; an interrupt ends the wait early and stays set.
+     *
+     * @return what became of each
+     * @throws IllegalArgumentException if the configuration is not sound, or says {@code
+     *     restartGuard(false)}; lists every fault with its fix, without passwords
+     */
+    public AdoptReport adopt() {
+      List<String> faults =
+          restartGuard
+              ? List.of()
+              : List.of("restartGuard is false: without the guard there is nothing to adopt");
+      return probing(
+          check("cannot adopt", faults),
+          (probe, settings) -> new Adoption(probe, settings.skewMicros(), keyPrefix).run());
+    }
+
+    /** What each master says of itself; nothing is written. */
+    List<Survey.Audited> survey() {
+      return probing(
+          check("cannot ask", List.of()),
+          (probe, settings) -> new Survey(probe, settings.skewMicros()).audit());
+    }
+
+    private static <T> T probing(Checked checked, BiFunction<Probe, LaneSettings, T> question) {
+      try {
+        Probe probe = new Probe(checked.probed, checked.settings.laneTimeout());
+        return question.apply(probe, checked.settings);
+      } finally {
+        checked.lanes.forEach(NodeLane::close);
+      }
+    }
+
+    /** A sound configuration, put together and not yet started. */
+    private record Checked(
+        LaneSettings settings,
+        List<Probe.Master> probed,
+        List<NodeLane> lanes,
+        RedlockBuilder builder) {}
+
+    private Checked check(String what, List<String> knownFaults) {
+      List<String> faults = new ArrayList<>(knownFaults);
+      LaneSettings settings =
+          LaneSettings.derive(nodeTimeout, laneTimeout, maxTtl, clockSkew, faults);
+      List<Probe.Master> probed = masters(settings, faults);
+      List<NodeLane> lanes = lanes(probed, settings);
       RedlockBuilder builder =
-          Redlock.builder(lanes).nodeTimeout(nodeTimeout).maxTtl(maxTtl).clockSkew(clockSkew);
+          Redlock.builder(lanes)
+              .nodeTimeout(nodeTimeout)
+              .maxTtl(maxTtl)
+              .driftFactor(driftFactor)
+              .clockSkew(clockSkew)
+              .keyPrefix(keyPrefix);
       passedOn.forEach(setting -> setting.accept(builder));
       faults.addAll(builder.problems());
       if (!faults.isEmpty()) {
         lanes.forEach(NodeLane::close);
-        throw new IllegalArgumentException("cannot connect: " + String.join("; ", faults));
+        throw new IllegalArgumentException(what + ": " + String.join("; ", faults));
       }
-      Redlock redlock = builder.build();
-      awaitFirstAttempts(lanes, lane.nodeTimeoutNanos() * FIRST_CONTACT_NODE_TIMEOUTS);
-      return redlock;
+      return new Checked(settings, probed, lanes, builder);
     }
 
-    private List<NodeLane> lanes(LaneSettings settings, List<String> faults) {
-      RequestEncoder encoder = new RequestEncoder(settings);
-      List<NodeLane> lanes = new ArrayList<>();
+    private List<Probe.Master> masters(LaneSettings settings, List<String> faults) {
+      List<Probe.Master> all = new ArrayList<>();
       for (Master master : masters) {
-        int position = lanes.size() + 1;
-        String name = master.text;
-        Pool<Connection> pool = master.pool;
-        if (pool == null) {
+        int position = all.size() + 1;
+        if (master.pool != null) {
+          if (master.text.isBlank()) {
+            faults.add("the name of node " + position + " is blank: give it one");
+          }
+          all.add(new Probe.Master(master.text, master.pool, false));
+        } else {
           NodeAddress parsed = NodeAddress.parse(master.text, position, faults);
           NodeAddress address = parsed == null ? NodeAddress.standIn(position) : parsed;
-          name = address.name();
-          pool = NodePools.open(address, clientConfig, settings.laneTimeout());
-        } else if (name.isBlank()) {
-          faults.add("the name of node " + position + " is blank: give it one");
+          Pool<Connection> pool = NodePools.open(address, clientConfig, settings.laneTimeout());
+          all.add(new Probe.Master(address.name(), pool, true));
         }
-        lanes.add(new NodeLane(name, pool, master.pool == null, encoder, settings));
+      }
+      return all;
+    }
+
+    private List<NodeLane> lanes(List<Probe.Master> all, LaneSettings settings) {
+      RequestEncoder encoder = new RequestEncoder(settings);
+      TrustRules rules =
+          TrustRules.of(all.size(), restartGuard, maxTtl, driftFactor, settings.skewMicros());
+      Peers peers = new Peers(all.size(), settings.skewMicros());
+      List<NodeLane> lanes = new ArrayList<>();
+      for (Probe.Master master : all) {
+        NodeTrust trust = new NodeTrust(master.name(), lanes.size(), peers, rules, driftFactor);
+        lanes.add(
+            new NodeLane(
+                master.name(), master.pool(), master.ownsPool(), encoder, settings, trust));
       }
       return lanes;
     }

@@ -37,8 +37,10 @@ final class LaneConnection {
   private int buffered;
   private boolean writable = true;
 
-  /** The mark that the node's data carried at the audit; empty: it is not looked at. */
-  private final Argument birth = Argument.EMPTY;
+  /**
+   * What grants and joins carry, for the node to compare with its birth mark; set by the worker.
+   */
+  private volatile Argument birth = Argument.EMPTY;
 
   /** Whether anything was answered. Worker only. */
   private boolean answered;
@@ -169,6 +171,11 @@ final class LaneConnection {
     Call call = unanswered.remove();
     unansweredCalls.decrementAndGet();
     unansweredBytes.addAndGet(-call.invocation.bytes);
+  }
+
+  /** What is written from now on goes by this verdict. Worker only. */
+  void heed(Verdict verdict) {
+    birth = Argument.of(verdict.birth());
   }
 
   /** Whether a call was ever answered. Worker only. */

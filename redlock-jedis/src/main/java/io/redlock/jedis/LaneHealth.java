@@ -2,13 +2,14 @@ package io.redlock.jedis;
 
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeStatus;
 import io.redlock.spi.NodeStatus.State;
 import io.redlock.spi.Ticker;
 import java.time.Duration;
-import java.util.EnumSet;
-import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.IntSupplier;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -21,31 +22,94 @@ final class LaneHealth {
 
   private static final Logger LOG = LoggerFactory.getLogger("io.redlock.jedis.NodeLane");
 
-  /** Closed is the end. */
-  private static final Set<State> ANY = EnumSet.complementOf(EnumSet.of(State.CLOSED));
-
-  /**
-   * @param refusal what everything but a release is told; null if requests are accepted
-   */
-  private record Condition(
-      State state, long sinceNanos, String reason, @Nullable NodeReply refusal) {}
-
   private final String node;
   private final Ticker ticker;
   private final LockNode.Observer observer;
+  private final IntSupplier queued;
+  private final RoundTrips roundTrips = new RoundTrips();
   private final AtomicReference<Condition> now;
+  private volatile String lastError = "";
+  private volatile boolean outOfMemory;
 
-  LaneHealth(String node, Ticker ticker, LockNode.Observer observer) {
-    this.observer = observer;
-    this.node = node;
-    this.ticker = ticker;
-    this.now =
-        new AtomicReference<>(new Condition(State.CONNECTING, ticker.monotonicNanos(), "", null));
+  /**
+   * What the last audit made of the node, while it answers.
+   *
+   * @param toGrant what a grant is told at once; null if grants are sent
+   * @param toExtend the same for extends
+   */
+  private record Standing(
+      State state, String reason, @Nullable NodeReply toGrant, @Nullable NodeReply toExtend) {
+
+    static final Standing VOTES = new Standing(State.UP, "", null, null);
+
+    static Standing of(Verdict verdict) {
+      String reason = verdict.reason();
+      return switch (verdict.stand()) {
+        case VOTES -> VOTES;
+        case ABSTAINS -> {
+          NodeReply abstains = NodeReply.abstain(verdict.remainingMillis(), reason);
+          yield new Standing(State.ABSTAINING, reason, abstains, null);
+        }
+        case REFUSED -> {
+          NodeReply refused = NodeReply.misconfigured(reason);
+          yield new Standing(State.MISCONFIGURED, reason, refused, refused);
+        }
+      };
+    }
   }
 
-  /** What everything but a release is told at once; null while requests are accepted. */
+  /**
+   * @param refusal what everything but a release is told at once; null if it depends on the
+   *     standing
+   */
+  private record Condition(
+      State state, long sinceNanos, String reason, @Nullable NodeReply refusal, Standing standing) {
+
+    /** The node answers, but an error stands between it and what its audit allows it to do. */
+    boolean isDenied() {
+      return state == State.MISCONFIGURED && refusal == null && standing.state != state;
+    }
+
+    /** What an audit or an answer has to say of the node: it is connected. */
+    boolean isConnected() {
+      return refusal == null && (state == standing.state || isDenied());
+    }
+  }
+
+  /**
+   * @param queued how many requests wait to be sent
+   */
+  LaneHealth(String node, Ticker ticker, LockNode.Observer observer, IntSupplier queued) {
+    this.node = node;
+    this.ticker = ticker;
+    this.observer = observer;
+    this.queued = queued;
+    this.now =
+        new AtomicReference<>(
+            new Condition(State.CONNECTING, ticker.monotonicNanos(), "", null, Standing.VOTES));
+  }
+
+  /** What everything but a release is told at once, whatever the node would say to it. */
   @Nullable NodeReply refusal() {
     return now.get().refusal;
+  }
+
+  /** What this request is told at once; null if it is sent. */
+  @Nullable NodeReply refusal(NodeRequest request) {
+    Condition condition = now.get();
+    if (request instanceof NodeRequest.Release) {
+      return null;
+    }
+    if (condition.refusal != null) {
+      return condition.refusal;
+    }
+    Standing standing = condition.standing;
+    return request instanceof NodeRequest.Grant ? standing.toGrant : standing.toExtend;
+  }
+
+  /** Why the node does not grant; null if it does. */
+  @Nullable NodeReply toGrant() {
+    return now.get().standing.toGrant;
   }
 
   State state() {
@@ -54,59 +118,117 @@ final class LaneHealth {
 
   NodeStatus status() {
     Condition condition = now.get();
-    Duration ago = Duration.ofNanos(ticker.monotonicNanos() - condition.sinceNanos);
-    return new NodeStatus(node, condition.state, ago, condition.reason);
+    return status(condition, ticker.monotonicNanos() - condition.sinceNanos);
   }
 
-  /** The node answered. */
-  void up() {
-    become(ANY, State.UP, "", null);
+  private NodeStatus status(Condition condition, long agoNanos) {
+    return new NodeStatus(
+        node,
+        condition.state,
+        Duration.ofNanos(agoNanos),
+        condition.reason,
+        lastError,
+        roundTrips.percentile(50),
+        roundTrips.percentile(99),
+        queued.getAsInt());
+  }
+
+  /** There is a connection, and this is what its first audit says. */
+  void connected(Verdict verdict) {
+    Standing standing = Standing.of(verdict);
+    become(before -> to(before, standing.state, standing.reason, null, standing));
+  }
+
+  /** What the next audit on a connection says. */
+  void audited(Verdict verdict) {
+    Standing standing = Standing.of(verdict);
+    become(
+        before ->
+            before.isDenied() && before.standing.state == standing.state
+                ? to(before, before.state, before.reason, null, standing)
+                : to(before, standing.state, standing.reason, null, standing));
   }
 
   /** The node answered: if it was thought silent, it is not. */
   void answered() {
-    if (state() == State.SILENT) {
-      become(EnumSet.of(State.SILENT), State.UP, "", null);
+    if (now.get().state == State.SILENT) {
+      become(before -> before.state == State.SILENT ? asStanding(before) : before);
     }
   }
 
   /** The node answered a request; one that it executed shows that nothing hinders it any more. */
-  void answered(NodeReply reply) {
+  void answered(NodeReply reply, long roundTripNanos) {
+    roundTrips.add(roundTripNanos);
     switch (reply.kind()) {
+      case GRANTED, EXTENDED, JOINED, RELEASED -> executed(reply);
       case MISCONFIGURED -> misconfigured(reply);
-      case GRANTED, EXTENDED, JOINED, RELEASED -> {
-        if (state() != State.UP) {
-          up();
-        }
+      case OUT_OF_MEMORY -> outOfMemory(reply);
+      case UNREACHABLE, UNKNOWN -> {
+        lastError = reply.detail();
+        answered();
       }
       default -> answered();
     }
   }
 
-  /** The node will not serve before a person has mended it; it goes on being asked. */
-  private void misconfigured(NodeReply reply) {
-    if (ReplyMapper.isForeignKey(reply)) {
-      answered(); // one name is at fault, not the node
-    } else {
-      become(ANY, State.MISCONFIGURED, reply.detail(), null);
+  private void executed(NodeReply reply) {
+    boolean created =
+        reply.kind() == NodeReply.Kind.GRANTED || reply.kind() == NodeReply.Kind.JOINED;
+    if (created && outOfMemory) {
+      outOfMemory = false;
+      LOG.warn("node {} grants again, it is no longer out of memory", node);
+    }
+    Condition condition = now.get();
+    if (condition.state == State.SILENT || condition.isDenied()) {
+      become(
+          before ->
+              before.state == State.SILENT || before.isDenied() ? asStanding(before) : before);
     }
   }
 
-  /** The node has not answered for too long; true if it was thought up until now. */
+  private void outOfMemory(NodeReply reply) {
+    lastError = reply.detail();
+    answered();
+    if (!outOfMemory) {
+      outOfMemory = true;
+      LOG.warn("node {} grants nothing: {}", node, reply.detail());
+    }
+  }
+
+  /** The node will not serve before a person has mended it; it goes on being asked. */
+  private void misconfigured(NodeReply reply) {
+    lastError = reply.detail();
+    if (ReplyMapper.concernsOneName(reply)) {
+      answered();
+    } else {
+      become(
+          before ->
+              before.isConnected() || before.state == State.SILENT
+                  ? to(before, State.MISCONFIGURED, reply.detail(), null, before.standing)
+                  : before);
+    }
+  }
+
+  /** The node has not answered for too long; true if it was thought to answer until now. */
   boolean silent(NodeReply refusal) {
     return become(
-        EnumSet.of(State.UP, State.MISCONFIGURED), State.SILENT, refusal.detail(), refusal);
+        before ->
+            before.isConnected()
+                ? to(before, State.SILENT, refusal.detail(), refusal, before.standing)
+                : before);
   }
 
   /** The connection is gone; requests wait for the next one, which is being made now. */
   void lost(String reason) {
-    become(ANY, State.DOWN, reason, null);
+    lastError = reason;
+    become(before -> to(before, State.DOWN, reason, null, Standing.VOTES));
   }
 
   /** There is no connection and, for a while, none to wait for. */
   void down(NodeReply refusal) {
+    lastError = refusal.detail();
     State state = refusal.kind() == NodeReply.Kind.MISCONFIGURED ? State.MISCONFIGURED : State.DOWN;
-    become(ANY, state, refusal.detail(), refusal);
+    become(before -> to(before, state, refusal.detail(), refusal, Standing.VOTES));
   }
 
   /** Tells callers to stop waiting for a connection, if they do; what they are told, or null. */
@@ -118,41 +240,54 @@ final class LaneHealth {
     }
     NodeReply refusal =
         NodeReply.unreachable(before.reason.isEmpty() ? "not yet connected" : before.reason);
-    Condition after = new Condition(before.state, before.sinceNanos, before.reason, refusal);
+    Condition after = to(before, before.state, before.reason, refusal, before.standing);
     return now.compareAndSet(before, after) ? refusal : null;
   }
 
   /** Nothing changes any more. */
   void closed() {
-    become(ANY, State.CLOSED, "", NodeReply.unreachable("closed"));
+    NodeReply refusal = NodeReply.unreachable("closed");
+    become(before -> to(before, State.CLOSED, "", refusal, before.standing));
   }
 
-  /** True if that changed the state; nothing happens unless it was one of the first. */
-  private boolean become(Set<State> from, State state, String reason, @Nullable NodeReply refusal) {
+  private Condition asStanding(Condition before) {
+    return to(before, before.standing.state, before.standing.reason, null, before.standing);
+  }
+
+  private Condition to(
+      Condition before,
+      State state,
+      String reason,
+      @Nullable NodeReply refusal,
+      Standing standing) {
+    long since = before.state == state ? before.sinceNanos : ticker.monotonicNanos();
+    return new Condition(state, since, reason, refusal, standing);
+  }
+
+  /** True if that changed the state; closed is the end. */
+  private boolean become(UnaryOperator<Condition> change) {
     while (true) {
       Condition before = now.get();
-      if (!from.contains(before.state)) {
-        return false;
-      }
-      boolean changed = before.state != state;
-      long since = changed ? ticker.monotonicNanos() : before.sinceNanos;
-      if (now.compareAndSet(before, new Condition(state, since, reason, refusal))) {
+      Condition after = before.state == State.CLOSED ? before : change.apply(before);
+      if (now.compareAndSet(before, after)) {
+        boolean changed = before.state != after.state;
         if (changed) {
-          log(before.state, state, reason);
-          observer.onStateChange(new NodeStatus(node, state, Duration.ZERO, reason));
+          log(before.state, after);
+          observer.onStateChange(status(after, 0));
         }
         return changed;
       }
     }
   }
 
-  private void log(State before, State state, String reason) {
+  private void log(State before, Condition after) {
+    State state = after.state;
     if (state == State.CLOSED || (before == State.CONNECTING && state == State.UP)) {
       LOG.debug("node {} is {}", node, state);
     } else if (state == State.UP) {
       LOG.warn("node {} is UP again, was {}", node, before);
     } else {
-      LOG.warn("node {} is {}: {}", node, state, reason);
+      LOG.warn("node {} is {}: {}", node, state, after.reason);
     }
   }
 }

@@ -43,7 +43,7 @@ record LaneSettings(
   private static final int LANE_TIMEOUT_NODE_TIMEOUTS = 20;
   private static final Duration LEAST_RETENTION = Duration.ofMinutes(10);
   private static final Duration MARGIN = Duration.ofSeconds(1);
-  private static final Duration LONGEST = Duration.ofDays(365);
+  static final Duration LONGEST = Duration.ofDays(365);
 
   /**
    * Derives what is not set.
@@ -82,7 +82,7 @@ record LaneSettings(
         TimeUnit.NANOSECONDS.toMicros(skew.toNanos()));
   }
 
-  private static Duration within(Duration least, Duration value, Duration most) {
+  static Duration within(Duration least, Duration value, Duration most) {
     return value.compareTo(most) > 0 ? most : longer(value, least);
   }
 

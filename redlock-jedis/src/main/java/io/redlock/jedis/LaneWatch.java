@@ -1,11 +1,14 @@
 package io.redlock.jedis;
 
+import io.redlock.jedis.NodeAudit.Renewal;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Looks after a lane from outside, because its worker may be blocked in a read: declares the node
@@ -21,7 +24,8 @@ final class LaneWatch {
   private final Scheduler scheduler;
   private final NodeReply silence;
   private final AtomicBoolean looking = new AtomicBoolean();
-  private final AtomicLong pings = new AtomicLong();
+  private final AtomicBoolean auditing = new AtomicBoolean();
+  private final AtomicLong audits = new AtomicLong();
   private volatile boolean closed;
 
   /** When the next look is due. Handed from look to look by the scheduler. */
@@ -108,17 +112,40 @@ final class LaneWatch {
     return connection.unanswered() == 0 && !lane.hasQueued();
   }
 
-  /** Once a second, while the node answers: is it there, and what is its time? */
+  /** Once a second, while the node answers: is it there, and is it what it was? */
   private void ping() {
-    if (closed) {
-      return;
+    if (!closed) {
+      audit(null);
+      scheduler.schedule(this::ping, settings.pingNanos());
     }
-    if (lane.connection() != null && health.refusal() == null) {
+  }
+
+  /** Audits the node now, unless an audit is on its way. Any thread. */
+  void audit(@Nullable Renewal renewal) {
+    if (!closed
+        && lane.connection() != null
+        && health.refusal() == null
+        && auditing.compareAndSet(false, true)) {
       long nowNanos = ticker.monotonicNanos();
-      Invocation audit = NodeAudit.invocation(pings.incrementAndGet());
+      Invocation audit = Auditor.ping(audits.incrementAndGet(), renewal);
       lane.ping(new Call(audit, 0, null, nowNanos), nowNanos);
       look();
     }
-    scheduler.schedule(this::ping, settings.pingNanos());
+  }
+
+  /** The audit is answered, or will never be: what has to happen next? Worker only. */
+  void audited(@Nullable Verdict verdict) {
+    auditing.set(false);
+    if (verdict == null || closed) {
+      return;
+    }
+    long remainingNanos = TimeUnit.MILLISECONDS.toNanos(verdict.remainingMillis());
+    if (verdict.renewal() != null) {
+      audit(verdict.renewal());
+    } else if (verdict.stand() == Verdict.Stand.ABSTAINS
+        && remainingNanos >= 0
+        && remainingNanos < settings.pingNanos()) {
+      scheduler.schedule(() -> audit(null), remainingNanos);
+    }
   }
 }

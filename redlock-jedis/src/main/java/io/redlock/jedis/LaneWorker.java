@@ -1,8 +1,8 @@
 package io.redlock.jedis;
 
 import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeStatus;
 import io.redlock.spi.Ticker;
-import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -10,11 +10,8 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
-import redis.clients.jedis.Protocol;
 import redis.clients.jedis.exceptions.JedisDataException;
-import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 import redis.clients.jedis.util.Pool;
 
@@ -22,15 +19,13 @@ import redis.clients.jedis.util.Pool;
 final class LaneWorker implements Runnable {
 
   private static final Logger LOG = LoggerFactory.getLogger(NodeLane.class);
-  private static final Argument LOAD = Argument.of("LOAD");
-  private static final List<Script> CACHED = List.of(Script.GRANT, Script.EXTEND, Script.RELEASE);
   private static final long FIRST_BACKOFF_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
   private static final long LONGEST_BACKOFF_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final NodeLane lane;
   private final Pool<Connection> pool;
   private final LaneHealth health;
-  private final NodeClock clock;
+  private final Auditor auditor;
   private final LaneWatch watch;
   private final LaneSettings settings;
   private final Ticker ticker;
@@ -45,14 +40,14 @@ final class LaneWorker implements Runnable {
       NodeLane lane,
       Pool<Connection> pool,
       LaneHealth health,
-      NodeClock clock,
+      Auditor auditor,
       LaneWatch watch,
       LaneSettings settings,
       Ticker ticker) {
     this.lane = lane;
     this.pool = pool;
     this.health = health;
-    this.clock = clock;
+    this.auditor = auditor;
     this.watch = watch;
     this.settings = settings;
     this.ticker = ticker;
@@ -80,6 +75,7 @@ final class LaneWorker implements Runnable {
     Call last = new Call(NodeAudit.invocation(0), 0, null, ticker.monotonicNanos());
     farewell = last;
     LockSupport.unpark(thread);
+    auditor.trust().wake();
     return last;
   }
 
@@ -124,18 +120,20 @@ final class LaneWorker implements Runnable {
   /** One connection from its first byte to its last; true if the next may follow at once. */
   private boolean serve() {
     LaneConnection connection = connect();
+    firstAttempt.countDown();
     if (connection == null) {
-      firstAttempt.countDown();
       return false;
     }
     lane.use(connection);
-    health.up();
-    firstAttempt.countDown();
+    if (health.state() != NodeStatus.State.UP) {
+      watch.audit(null); // there may be a quorum since
+    }
     lane.write(connection, LaneSettings.MAX_UNANSWERED_BYTES);
     watch.look();
     String lost = readUntilLost(connection);
     boolean whole = lost.isEmpty();
     lane.disuse(connection);
+    auditor.trust().left();
     if (!whole) {
       health.lost(lost);
       watch.connecting();
@@ -148,9 +146,13 @@ final class LaneWorker implements Runnable {
     LaneConnection connection = null;
     try {
       connection = LaneConnection.lease(pool, settings.soTimeoutMillis(), ticker);
-      handshake(connection.bare());
+      Verdict verdict = introduce(connection.bare());
+      connection.heed(verdict);
+      health.connected(verdict);
+      watch.audited(verdict);
       return connection;
     } catch (RuntimeException e) {
+      auditor.trust().left();
       failed(e);
       if (connection != null) {
         close(connection, false);
@@ -179,29 +181,22 @@ final class LaneWorker implements Runnable {
     }
   }
 
-  /** The audit, and the scripts, so that nothing else needs a second try. */
-  private void handshake(Connection bare) {
-    Invocation audit = NodeAudit.invocation(0);
-    long beforeNanos = ticker.monotonicNanos();
-    bare.sendCommand(audit.byText(Argument.EMPTY));
-    for (Script script : CACHED) {
-      bare.sendCommand(new CommandArguments(Protocol.Command.SCRIPT).add(LOAD).add(script.text));
-    }
-    // A user who may not load scripts has them cached by the first EVAL: no error counts but one.
-    Object reply = bare.getMany(1 + CACHED.size()).get(0);
-    long afterNanos = ticker.monotonicNanos();
-    if (reply instanceof JedisDataException error) {
-      throw error;
-    }
-    NodeAudit answer = NodeAudit.parse(reply, audit);
-    if (answer == null) {
-      throw new JedisException("the audit was answered by something else");
-    }
-    if (!answer.isMaster()) {
-      throw new JedisDataException("READONLY it is a replica.");
-    }
-    clock.learn(answer.nodeMicros(), beforeNanos, afterNanos);
-    LOG.debug("node {}: {}", lane.name(), answer);
+  /**
+   * The audit comes first. Lanes that start together wait for each other a moment: before a quorum
+   * of nodes has been audited none votes.
+   */
+  private Verdict introduce(Connection bare) {
+    NodeTrust trust = auditor.trust();
+    boolean early = !trust.hasQuorum();
+    Verdict verdict = auditor.introduce(bare);
+    auditor.loadScripts(bare);
+    return early && trust.awaitQuorum(settings.nodeTimeoutNanos(), this::isEnding)
+        ? auditor.introduce(bare)
+        : verdict;
+  }
+
+  private boolean isEnding() {
+    return farewell != null;
   }
 
   /** Why the connection is of no more use; empty if everything was answered. */
@@ -249,23 +244,43 @@ final class LaneWorker implements Runnable {
     connection.removeOldest();
     if (answer.kind() == NodeReply.Kind.CLOCK) {
       long nodeMicros = ReplyMapper.nodeMicros((byte[]) reply);
-      clock.learn(nodeMicros, call.sinceNanos, connection.lastReadNanos());
+      auditor.clock().learn(nodeMicros, call.sinceNanos, connection.lastReadNanos());
+    } else if (answer.kind() == NodeReply.Kind.ABSTAIN) {
+      answer = abstention(answer);
     }
-    health.answered(answer);
+    health.answered(answer, connection.lastReadNanos() - call.sinceNanos);
     call.answerSent(answer);
     return true;
   }
 
+  /** The node says that its data is not what was judged; why, if this is known by now. */
+  private NodeReply abstention(NodeReply answer) {
+    NodeReply known = health.toGrant();
+    if (known == null) {
+      watch.audit(null);
+    }
+    return known == null ? answer : known;
+  }
+
   private boolean deliverPing(LaneConnection connection, Call ping, @Nullable Object reply) {
-    if (!(reply instanceof JedisDataException)) {
+    Verdict verdict;
+    if (reply instanceof JedisDataException error) {
+      verdict = auditor.hindered(error);
+    } else {
       NodeAudit audit = NodeAudit.parse(reply, ping.invocation);
       if (audit == null) {
         return false;
       }
-      clock.learn(audit.nodeMicros(), ping.sinceNanos, connection.lastReadNanos());
+      verdict = auditor.judge(audit, ping.sinceNanos, connection.lastReadNanos());
     }
     connection.removeOldest();
-    health.answered();
+    if (verdict == null) {
+      health.answered();
+    } else {
+      connection.heed(verdict);
+      health.audited(verdict);
+    }
+    watch.audited(verdict);
     return true;
   }
 }

@@ -1,20 +1,50 @@
 package io.redlock.jedis;
 
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.exceptions.JedisException;
 
 /**
  * What a node said about itself: asked before anything else on every new connection, and once a
- * second while the lane is idle.
+ * second from then on.
  *
+ * @param version of the server
  * @param runId the identity of the server process
  * @param role {@code master} or {@code slave}
+ * @param mode {@code standalone}, {@code cluster} or {@code sentinel}
+ * @param replId the identity of the replication history
+ * @param replicas how many replicas are connected
+ * @param maxMemoryBytes the memory limit, 0 for none
+ * @param evictionPolicy what is evicted at the limit
  * @param nodeMicros the node's clock, in microseconds since the epoch
+ * @param birth the text under {@link BirthMark#KEY}, empty if there is none
  */
-record NodeAudit(String runId, String role, long nodeMicros) {
+record NodeAudit(
+    String version,
+    String runId,
+    String role,
+    String mode,
+    String replId,
+    int replicas,
+    long maxMemoryBytes,
+    String evictionPolicy,
+    long nodeMicros,
+    String birth) {
 
-  private static final List<String> FIELDS = List.of("echo", "run_id", "role", "time");
+  private static final int FIELDS = 11;
+  private static final Argument BIRTH_KEY = Argument.of(BirthMark.KEY);
+  private static final Argument ONE_KEY = Argument.of(1);
+
+  /**
+   * A birth mark to write, unless another client was faster.
+   *
+   * @param seen what stood there when that was decided
+   * @param mark what shall stand there
+   */
+  record Renewal(String seen, BirthMark mark) {}
 
   boolean isMaster() {
     return role.equals("master");
@@ -23,24 +53,74 @@ record NodeAudit(String runId, String role, long nodeMicros) {
   /** An invocation whose reply can be told from that of any other. */
   static Invocation invocation(long number) {
     Argument echo = Argument.of(number);
-    return new Invocation(Script.AUDIT, echo, List.of(Argument.of(0), echo));
+    return new Invocation(Script.AUDIT, echo, List.of(ONE_KEY, BIRTH_KEY, echo));
+  }
+
+  /** The same, and the mark is written first. */
+  static Invocation invocation(long number, Renewal renewal) {
+    Argument echo = Argument.of(number);
+    return new Invocation(
+        Script.AUDIT,
+        echo,
+        List.of(
+            ONE_KEY,
+            BIRTH_KEY,
+            echo,
+            Argument.of(renewal.seen()),
+            Argument.of(renewal.mark().head()),
+            Argument.of(renewal.mark().firstSeen()),
+            Argument.of(renewal.mark().tail())));
+  }
+
+  /**
+   * Asks over a connection that carries nothing else.
+   *
+   * @throws JedisException the connection failed, the server answered with an error, or not to this
+   */
+  static NodeAudit over(Connection connection, Invocation invocation) {
+    connection.sendCommand(invocation.byText(Argument.EMPTY));
+    Object reply = connection.getOne();
+    NodeAudit audit = parse(reply, invocation);
+    if (audit == null) {
+      throw new JedisException("the audit was answered by something else");
+    }
+    return audit;
   }
 
   /** The audit in a reply; null if the reply is none, or answers another invocation. */
   static @Nullable NodeAudit parse(@Nullable Object reply, Invocation invocation) {
-    if (!(reply instanceof List<?> list) || list.size() != FIELDS.size()) {
+    if (!(reply instanceof List<?> list) || list.size() != FIELDS) {
       return null;
     }
-    String[] fields = new String[FIELDS.size()];
-    for (int i = 0; i < fields.length; i++) {
-      if (!(list.get(i) instanceof byte[] bytes)) {
+    List<String> fields = new ArrayList<>(FIELDS);
+    for (Object each : list) {
+      if (!(each instanceof byte[] bytes)) {
         return null;
       }
-      fields[i] = new String(bytes, StandardCharsets.UTF_8);
+      fields.add(new String(bytes, StandardCharsets.UTF_8));
     }
-    if (!fields[0].equals(new String(invocation.echo, StandardCharsets.UTF_8))) {
+    if (!fields.get(0).equals(new String(invocation.echo, StandardCharsets.UTF_8))) {
       return null;
     }
-    return new NodeAudit(fields[1], fields[2], Long.parseLong(fields[3]));
+    return new NodeAudit(
+        fields.get(1),
+        fields.get(2),
+        fields.get(3),
+        fields.get(4),
+        fields.get(5),
+        (int) number(fields.get(6)),
+        number(fields.get(7)),
+        fields.get(8),
+        number(fields.get(9)),
+        fields.get(10));
+  }
+
+  /** What some servers leave out counts as zero. */
+  private static long number(String text) {
+    return text.isEmpty() ? 0 : Long.parseLong(text);
+  }
+
+  long nodeMillis() {
+    return nodeMicros / 1_000;
   }
 }

@@ -52,6 +52,7 @@ final class NodeLane implements LockNode {
   private final boolean ownsPool;
   private final RequestEncoder encoder;
   private final LaneSettings settings;
+  private final NodeTrust trust;
   private final NodeClock clock = new NodeClock();
   private final Queue<Call> queue = new ConcurrentLinkedQueue<>();
 
@@ -72,18 +73,21 @@ final class NodeLane implements LockNode {
   /**
    * @param pool where connections come from
    * @param ownsPool whether the pool is closed with the lane
+   * @param trust what to make of the node's audits
    */
   NodeLane(
       String name,
       Pool<Connection> pool,
       boolean ownsPool,
       RequestEncoder encoder,
-      LaneSettings settings) {
+      LaneSettings settings,
+      NodeTrust trust) {
     this.name = name;
     this.pool = pool;
     this.ownsPool = ownsPool;
     this.encoder = encoder;
     this.settings = settings;
+    this.trust = trust;
   }
 
   @Override
@@ -93,10 +97,12 @@ final class NodeLane implements LockNode {
 
   @Override
   public void start(Ticker ticker, Scheduler scheduler, Observer observer) {
-    LaneHealth health = new LaneHealth(name, ticker, observer);
+    LaneHealth health = new LaneHealth(name, ticker, observer, queued::get);
     LaneWatch watch = new LaneWatch(this, health, settings, ticker, scheduler);
-    LaneWorker worker = new LaneWorker(this, pool, health, clock, watch, settings, ticker);
+    Auditor auditor = new Auditor(name, trust, clock, ticker, observer);
+    LaneWorker worker = new LaneWorker(this, pool, health, auditor, watch, settings, ticker);
     parts = new Parts(ticker, health, worker, watch);
+    trust.whenQuorum(() -> watch.audit(null));
     worker.start();
     watch.start();
   }
@@ -108,8 +114,8 @@ final class NodeLane implements LockNode {
     if (running == null || closed) {
       return refuse(NodeReply.unreachable(closed ? "closed" : "not started"), slot, handler);
     }
-    NodeReply refusal = running.health.refusal();
-    if (refusal != null && !release) {
+    NodeReply refusal = running.health.refusal(request);
+    if (refusal != null) {
       return refuse(refusal, slot, handler);
     }
     if (queued.get() >= LaneSettings.MAX_QUEUED && !release) {

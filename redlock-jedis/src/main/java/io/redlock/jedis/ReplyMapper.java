@@ -35,6 +35,10 @@ final class ReplyMapper {
 
   private static final String FOREIGN_KEY = "a key of another application has this name: ";
 
+  /** What Redis 6.2 to 8 say when a user's key patterns do not include a name. */
+  private static final Pattern DENIED_KEY =
+      Pattern.compile("^(?:NOPERM|ERR The user executing the script).* (?:one of the keys|a key)");
+
   private static final int LONGEST_DETAIL = 200;
 
   private ReplyMapper() {}
@@ -78,7 +82,7 @@ final class ReplyMapper {
       return NodeReply.of(NodeReply.Kind.CLOCK, "the token does not fit the node's clock");
     }
     if (says("ABSTAIN", text, token, true)) {
-      return NodeReply.abstain(-1, "the node lost its past");
+      return NodeReply.abstain(-1, "its data is not what it was; it is being audited");
     }
     return null;
   }
@@ -149,8 +153,9 @@ final class ReplyMapper {
   }
 
   /** Whether a misconfiguration concerns one name only, and not the node. */
-  static boolean isForeignKey(NodeReply reply) {
-    return reply.detail().startsWith(FOREIGN_KEY);
+  static boolean concernsOneName(NodeReply reply) {
+    String detail = reply.detail();
+    return detail.startsWith(FOREIGN_KEY) || DENIED_KEY.matcher(detail).find();
   }
 
   /** The errors that carry no code of their own. */

@@ -9,9 +9,8 @@ import org.jspecify.annotations.Nullable;
 final class RequestEncoder {
 
   static final String FENCE_PREFIX = "redlock:fence:";
-  static final String BIRTH_KEY = "redlock:birth";
 
-  private static final Argument BIRTH = Argument.of(BIRTH_KEY);
+  private static final Argument BIRTH = Argument.of(BirthMark.KEY);
 
   private final Argument retentionMillis;
   private final Argument skewMicros;

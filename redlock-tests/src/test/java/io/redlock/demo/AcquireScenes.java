@@ -18,7 +18,7 @@ import java.time.Duration;
 final class AcquireScenes {
 
   private static final String RESOURCE = "orders/42";
-  private static final Duration TTL = Duration.ofSeconds(10);
+  private static final Duration TTL = Masters.MAX_TTL;
 
   private AcquireScenes() {}
 

@@ -11,7 +11,6 @@ import io.redlock.Redlock;
 import io.redlock.ReleaseResult;
 import io.redlock.Votes;
 import io.redlock.Votes.Vote;
-import io.redlock.jedis.JedisRedlock;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.GateProxy;
 import java.time.Duration;
@@ -21,7 +20,7 @@ import java.util.concurrent.CompletableFuture;
 final class FailureScenes {
 
   private static final String RESOURCE = "orders/43";
-  private static final Duration TTL = Duration.ofSeconds(10);
+  private static final Duration TTL = Masters.MAX_TTL;
 
   private FailureScenes() {}
 
@@ -33,7 +32,7 @@ final class FailureScenes {
         GateProxy d = GateProxy.to(masters.get(3));
         GateProxy e = GateProxy.to(masters.get(4));
         Redlock carol =
-            JedisRedlock.builder()
+            Masters.settings()
                 .node(addresses[0])
                 .node(addresses[1])
                 .node(c.address())
@@ -106,13 +105,26 @@ final class FailureScenes {
         "What a and b granted meanwhile is released again: nothing is left locked.");
   }
 
-  /** No lease is alive, so masters that come back empty have forgotten nothing that counts. */
-  static void theDeadComeBack(Stage stage, Masters masters, Redlock alice, Redlock bob) {
+  /** Nobody can tell a master that lost its data from one that never had any. */
+  static void theDeadComeBack(Stage stage, Masters masters, Redlock alice, Redlock bob)
+      throws InterruptedException {
+    stage.scene("The dead come back without their data");
     for (int node = 2; node < Masters.COUNT; node++) {
       masters.get(node).restart();
     }
-    Await.until("all are up again", () -> Masters.notUp(alice) + Masters.notUp(bob) == 0);
+    Await.until("alice has found them", () -> Masters.abstaining(alice) == 3);
+    stage.say("c, d and e are started again, empty. Alice asks all five.");
+    stage.blank();
+    AcquireResult refused = alice.tryAcquire(RESOURCE, TTL);
+    Masters.show(stage, refused.votes());
     stage.check(
-        Masters.notUp(alice) == 0, "c, d and e are started again, and alice has found them.");
+        refused instanceof Unavailable
+            && refused.votes().nodes().subList(2, Masters.COUNT).stream()
+                .allMatch(vote -> vote.detail().startsWith("abstains")),
+        "They do not vote: what they granted before, they might grant once more.");
+    Await.until("all vote again", () -> Masters.notUp(alice) + Masters.notUp(bob) == 0);
+    stage.check(
+        Masters.notUp(alice) == 0,
+        "After " + seconds(Masters.MAX_TTL) + " and a bit no such lease can be alive: they vote.");
   }
 }

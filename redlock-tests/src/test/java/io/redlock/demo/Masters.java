@@ -19,6 +19,7 @@ import java.util.stream.Stream;
 final class Masters implements AutoCloseable {
 
   static final int COUNT = 5;
+  static final Duration MAX_TTL = Duration.ofSeconds(5);
 
   private final RedisServers servers;
 
@@ -52,10 +53,15 @@ final class Masters implements AutoCloseable {
 
   /** A client of all five. It waits for a master longer than usual: this machine may be busy. */
   Redlock connect() {
-    return JedisRedlock.builder()
+    return settings()
         .node(String.join(",", addresses()))
         .nodeTimeout(Duration.ofSeconds(1))
         .build();
+  }
+
+  /** Short leases and equal clocks: a master that lost its data soon votes again. */
+  static JedisRedlock.Builder settings() {
+    return JedisRedlock.builder().maxTtl(MAX_TTL).clockSkew(Duration.ofMillis(100));
   }
 
   /** The owner ids under which the resource is locked, one per master that holds it. */
@@ -91,6 +97,13 @@ final class Masters implements AutoCloseable {
   /** How many of its nodes a client knows not to be up. */
   static long notUp(Redlock client) {
     return client.nodes().stream().filter(node -> node.state() != NodeStatus.State.UP).count();
+  }
+
+  /** How many of its nodes abstain, as far as a client knows. */
+  static long abstaining(Redlock client) {
+    return client.nodes().stream()
+        .filter(node -> node.state() == NodeStatus.State.ABSTAINING)
+        .count();
   }
 
   /** Shows what each master said, and when. */

@@ -98,7 +98,9 @@ class JedisSecurityTest {
     try (RedisServer server = RedisServer.start()) {
       addUser(server, "~name", "+time");
       try (LaneFixture fixture =
-          new LaneFixture("redis://app:geheim@127.0.0.1:" + server.port(), NODE_TIMEOUT).up()) {
+          new LaneFixture("redis://app:geheim@127.0.0.1:" + server.port(), NODE_TIMEOUT)) {
+        fixture.start();
+        fixture.awaitState(State.MISCONFIGURED);
         NodeReply reply = fixture.ask(grant(fixture.token()));
         assertEquals(Kind.MISCONFIGURED, reply.kind());
         assertEquals(State.MISCONFIGURED, fixture.lane.status().state());

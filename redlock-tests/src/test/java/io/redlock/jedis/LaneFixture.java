@@ -16,7 +16,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import redis.clients.jedis.ConnectionPool;
 import redis.clients.jedis.JedisClientConfig;
 
-/** One lane with the clocks and the scheduler it needs. */
+/** One lane with the clocks and the scheduler it needs, without a restart guard. */
 final class LaneFixture implements AutoCloseable {
 
   final Ticker ticker = RealTime.ticker();
@@ -40,7 +40,10 @@ final class LaneFixture implements AutoCloseable {
       throw new IllegalArgumentException(faults.toString());
     }
     pool = NodePools.open(parsed, clientConfig, settings.laneTimeout());
-    lane = new NodeLane(parsed.name(), pool, true, new RequestEncoder(settings), settings);
+    TrustRules rules = TrustRules.of(1, false, Duration.ofSeconds(30), 0.01, 2_000_000);
+    Peers alone = new Peers(1, 2_000_000);
+    NodeTrust trust = new NodeTrust(parsed.name(), 0, alone, rules, 0.01);
+    lane = new NodeLane(parsed.name(), pool, true, new RequestEncoder(settings), settings, trust);
   }
 
   /** Starts the lane without waiting for anything. */

@@ -71,7 +71,7 @@ class RedisServerTest {
 
   @Test
   void groupHasServersOfItsOwn() {
-    try (RedisServers servers = RedisServers.start(3)) {
+    try (RedisServers servers = RedisServers.startBrandNew(3)) {
       assertEquals(3, servers.size());
       servers.get(0).command("SET", "k", "v");
       assertEquals(List.of(), servers.get(1).keys("*"));

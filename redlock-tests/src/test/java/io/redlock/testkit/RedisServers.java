@@ -1,5 +1,7 @@
 package io.redlock.testkit;
 
+import io.redlock.jedis.AdoptReport;
+import io.redlock.jedis.JedisRedlock;
 import java.util.Iterator;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -8,16 +10,36 @@ import java.util.stream.IntStream;
 public final class RedisServers implements AutoCloseable, Iterable<RedisServer> {
 
   private final List<RedisServer> servers;
+  private boolean adopted;
 
   private RedisServers(List<RedisServer> servers) {
     this.servers = servers;
   }
 
-  /** Starts so many servers side by side, all with the same additional configuration. */
+  /**
+   * Starts so many servers side by side, all with the same additional configuration, and adopts
+   * them: a lock service over all of them is granted locks at once.
+   */
   public static RedisServers start(int count, String... config) {
+    RedisServers servers = startBrandNew(count, config);
+    servers.adopt();
+    return servers;
+  }
+
+  /** Starts servers that nobody has vouched for. */
+  public static RedisServers startBrandNew(int count, String... config) {
     RedisExecutable.path(); // a missing server skips the test here, not in a thread of a stream
     return new RedisServers(
         IntStream.range(0, count).parallel().mapToObj(i -> RedisServer.start(config)).toList());
+  }
+
+  /** Vouches for the servers, which must be empty. */
+  public void adopt() {
+    AdoptReport report = JedisRedlock.adopt(addresses());
+    if (!report.isComplete()) {
+      throw new IllegalStateException("not adopted:\n" + report);
+    }
+    adopted = true;
   }
 
   public RedisServer get(int index) {
@@ -28,11 +50,18 @@ public final class RedisServers implements AutoCloseable, Iterable<RedisServer> 
     return servers.size();
   }
 
-  /** Starts every server that is dead once more, empty, on the port it had. */
+  /**
+   * Starts every server that is dead once more, empty, on the port it had. If the servers were
+   * adopted, and any was dead, all are emptied and adopted anew; the clients must be closed by
+   * then.
+   */
   public void restartDead() {
-    servers.parallelStream()
-        .filter(server -> !server.isAlive())
-        .forEach(server -> server.restart());
+    List<RedisServer> dead = servers.stream().filter(server -> !server.isAlive()).toList();
+    dead.parallelStream().forEach(server -> server.restart());
+    if (adopted && !dead.isEmpty()) {
+      servers.forEach(server -> server.command("FLUSHALL"));
+      adopt();
+    }
   }
 
   public String[] addresses() {

@@ -1,10 +1,37 @@
--- What the node is, asked first on every new connection and once a second.
--- ARGV: a number that the answer repeats.
--- Says: {number, run_id, role, now (us)}
+-- What the node is, asked first on every new connection and once a second. Writes the birth mark if
+-- it is told to, and if the mark is still what the writer has seen.
+-- KEYS: the birth mark.
+-- ARGV: a number that the answer repeats; to write the mark, besides: the mark as it was seen
+-- ('' = none), the new one up to its first-seen, first-seen in ms ('' = now), and what follows it.
+-- Says: {number, version, run_id, role, mode, master_replid, connected replicas, maxmemory, policy,
+-- now (us), birth mark}
 local time = redis.call('TIME')
+local birth = redis.call('GET', KEYS[1]) or ''
+
+if #ARGV > 1 and birth == ARGV[2] then
+  local seen = ARGV[4]
+  if seen == '' then
+    seen = time[1] .. string.format('%03d', math.floor(time[2] / 1000))
+  end
+  birth = ARGV[3] .. seen .. ARGV[5]
+  redis.call('SET', KEYS[1], birth)
+end
+
+local info = '\n' .. redis.call('INFO', 'server') .. '\n' .. redis.call('INFO', 'replication')
+  .. '\n' .. redis.call('INFO', 'memory')
+local function field(name)
+  return string.match(info, '\n' .. name .. ':([^\r\n]*)') or ''
+end
 return {
   ARGV[1],
-  string.match(redis.call('INFO', 'server'), 'run_id:(%x+)'),
-  string.match(redis.call('INFO', 'replication'), 'role:(%a+)'),
+  field('redis_version'),
+  field('run_id'),
+  field('role'),
+  field('%a+_mode'), -- Valkey says server_mode
+  field('master_replid'),
+  field('connected_slaves'),
+  field('maxmemory'),
+  field('maxmemory_policy'),
   time[1] .. string.format('%06d', time[2]),
+  birth,
 }
