@@ -229,7 +229,8 @@ public final class RedlockBuilder {
       problems.add("driftFactor " + driftFactor + " is outside [0, 0.5): 0.01 is usual");
     }
     if (keyPrefix.startsWith(Settings.RESERVED_PREFIX)) {
-      problems.add("keyPrefix " + keyPrefix + " begins with redlock:, which is reserved");
+      problems.add(
+          "keyPrefix " + keyPrefix + " begins with redlock:, which is reserved: choose another");
     }
     if (problems.isEmpty()) {
       for (String problem : settings().ttlProblems(maxTtl)) {

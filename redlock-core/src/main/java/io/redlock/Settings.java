@@ -86,7 +86,8 @@ record Settings(
         problems.add(
             "resource with its prefix has " + bytes + " bytes: use at most " + MAX_NAME_BYTES);
       } else if (name.startsWith(RESERVED_PREFIX)) {
-        problems.add("key " + name + " begins with " + RESERVED_PREFIX + ", which is reserved");
+        problems.add(
+            "key " + name + " begins with redlock:, which is reserved: choose another name");
       }
     }
     problems.addAll(ttlProblems(request.ttl()));
@@ -107,7 +108,7 @@ record Settings(
   List<String> ttlProblems(Duration ttl) {
     List<String> problems = new ArrayList<>();
     if (ttl.isNegative() || ttl.isZero()) {
-      problems.add("ttl " + ttl + " is not positive");
+      problems.add("ttl " + ttl + " is not positive: use a few seconds, at most maxTtl");
       return problems;
     }
     if (ttl.compareTo(Duration.ofMillis(maxTtlMillis)) > 0) {

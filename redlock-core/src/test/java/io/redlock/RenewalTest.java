@@ -1,0 +1,129 @@
+package io.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.LeaseEnd.Cause;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest.Extend;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class RenewalTest {
+
+  private static final Duration MAX_HOLD = Duration.ofMinutes(2);
+
+  private final Bed bed = new Bed(3);
+  private final HeldLease lease = bed.lease(Bed.REQUEST.renewFor(MAX_HOLD));
+  private final List<LeaseEnd> ends = new ArrayList<>();
+
+  RenewalTest() {
+    lease.ended().thenAccept(ends::add);
+  }
+
+  private int extensions() {
+    return bed.node(0).asked(Extend.class).size();
+  }
+
+  private List<Cause> causes() {
+    return ends.stream().map(LeaseEnd::cause).toList();
+  }
+
+  @Test
+  void leaseIsExtendedEveryThirdOfItsTtl() {
+    bed.time.pass(Bed.TTL.dividedBy(3).minusMillis(11));
+    assertEquals(0, extensions());
+    bed.time.passMillis(11);
+    assertEquals(1, extensions());
+    bed.time.pass(Bed.TTL);
+    assertEquals(4, extensions());
+    assertTrue(lease.isValid());
+  }
+
+  @Test
+  void renewedLeaseRunsOutAtTheEndOfItsLongestHold() {
+    bed.time.pass(MAX_HOLD);
+    assertTrue(lease.isValid());
+    int made = extensions();
+    bed.time.pass(Bed.TTL);
+    assertEquals(made, extensions());
+    assertEquals(List.of(Cause.MAX_HOLD), causes());
+    bed.time.pass(Duration.ofMinutes(1));
+    bed.assertNothingIsLeft("held for as long as allowed");
+  }
+
+  @Test
+  void extensionOfUnknownOutcomeIsTriedAgainUntilTheDeadline() {
+    bed.script(request -> NodeReply.unknown("connection lost"));
+    bed.time.pass(Bed.TTL.dividedBy(3));
+    assertEquals(1, extensions());
+    bed.time.passMillis(100);
+    assertTrue(extensions() > 2, extensions() + " in a tenth of a second");
+    bed.time.pass(Bed.TTL.dividedBy(3));
+    assertTrue(extensions() < 60, extensions() + " in three seconds");
+    bed.script(Bed::yes);
+    bed.time.pass(Bed.TTL.dividedBy(2));
+    assertTrue(lease.isValid());
+  }
+
+  @Test
+  void leaseWhoseNodesStaySilentIsLostInTime() {
+    bed.script(request -> null);
+    bed.time.pass(Bed.TTL.minusMillis(1_102).minusNanos(1));
+    assertTrue(lease.isValid());
+    bed.time.pass(Duration.ofNanos(1));
+    assertEquals(List.of(Cause.EXPIRED), causes());
+    int made = extensions();
+    bed.script(Bed::yes);
+    bed.time.pass(Duration.ofMinutes(1));
+    assertEquals(made, extensions());
+    assertFalse(lease.isValid());
+  }
+
+  @Test
+  void releaseEndsTheRenewal() {
+    bed.time.passMillis(4_000);
+    lease.close();
+    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    bed.assertNothingIsLeft("released");
+    assertEquals(1, extensions());
+    assertEquals(List.of(Cause.RELEASED), causes());
+  }
+
+  @Test
+  void releaseBetweenAnExtensionAndItsAnswerEndsTheRenewal() {
+    bed.script(request -> null);
+    bed.time.passMillis(3_340);
+    assertEquals(1, extensions());
+    lease.close();
+    for (ScriptedNode node : bed.nodes) {
+      node.calls().stream()
+          .filter(ScriptedNode.Call::isOpen)
+          .toList()
+          .forEach(call -> call.answer(Bed.yes(call.request)));
+    }
+    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    bed.assertNothingIsLeft("released during a renewal");
+  }
+
+  @Test
+  void renewalsOfLeasesTakenAtDifferentMomentsShareTheirMoments() {
+    Bed other = new Bed(1);
+    List<Long> moments = new ArrayList<>();
+    for (int index = 0; index < 50; index++) {
+      other.lease(LeaseRequest.of("resource " + index, Bed.TTL).renewFor(Duration.ofMinutes(1)));
+      other.time.pass(Duration.ofNanos(400_000));
+    }
+    other.script(
+        request -> {
+          moments.add(other.time.monotonicNanos());
+          return Bed.yes(request);
+        });
+    other.time.pass(Bed.TTL.dividedBy(2));
+    assertEquals(50, moments.size());
+    assertTrue(moments.stream().distinct().count() <= 4, moments::toString);
+  }
+}
