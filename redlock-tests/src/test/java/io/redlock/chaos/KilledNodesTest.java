@@ -19,6 +19,7 @@ import io.redlock.Votes.NodeVote;
 import io.redlock.Votes.Vote;
 import io.redlock.spi.NodeStatus;
 import io.redlock.testkit.Await;
+import io.redlock.testkit.RequiresRedis;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -31,6 +32,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Masters are killed before, in the middle of, and after the fan-out of an acquire. */
+@RequiresRedis
 class KilledNodesTest {
 
   private static final Duration TTL = Duration.ofSeconds(20);

@@ -13,6 +13,7 @@ import io.redlock.Redlock;
 import io.redlock.ReleaseResult;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.GateProxy;
+import io.redlock.testkit.RequiresRedis;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -21,6 +22,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** A grant is executed after the lease, or the attempt, that it was for has ended. */
+@RequiresRedis
 class LateGrantTest {
 
   private static final Duration TTL = Duration.ofSeconds(20);
@@ -46,12 +48,10 @@ class LateGrantTest {
 
   @Test
   void lateGrantAfterReleaseLeavesNoKey() throws Exception {
-    gate.requests().hold(RESOURCE);
-    Lease lease = client.acquire(RESOURCE, TTL, Duration.ZERO);
-    gate.requests().awaitHeld(RESOURCE);
+    Lease lease = acquireWhileTheGrantIsHeld();
     assertEquals(ReleaseResult.RELEASED, lease.release());
     gate.requests().open();
-    awaitReplies(2);
+    awaitReplies(gate, 2);
     assertReply(0, "GRANT", lease);
     assertReply(1, "RELEASED", lease);
     assertNothingLocked(lease);
@@ -59,33 +59,29 @@ class LateGrantTest {
 
   @Test
   void tombstoneRefusesAGrantThatArrivesAfterItsConnectionWasCut() throws Exception {
-    gate.requests().hold(RESOURCE);
-    Lease lease = client.acquire(RESOURCE, TTL, Duration.ZERO);
-    gate.requests().awaitHeld(RESOURCE);
+    Lease lease = acquireWhileTheGrantIsHeld();
     gate.cut();
     assertEquals(ReleaseResult.RELEASED, lease.release());
-    awaitReplies(1);
+    awaitReplies(gate, 1);
     assertReply(0, "NOT_HELD", lease);
     assertEquals(lease.fencingToken(), masters.fence(LATE, RESOURCE));
     gate.requests().open();
-    awaitReplies(2);
+    awaitReplies(gate, 2);
     assertReply(1, "STALE", lease);
     assertNothingLocked(lease);
   }
 
   @Test
   void tombstoneRefusesAJoinThatArrivesAfterItsConnectionWasCut() throws Exception {
-    gate.requests().hold(RESOURCE);
-    Lease lease = client.acquire(RESOURCE, TTL, Duration.ZERO);
-    gate.requests().awaitHeld(RESOURCE);
+    Lease lease = acquireWhileTheGrantIsHeld();
     gate.requests().drop();
     lease.extend(TTL);
     gate.requests().awaitHeld(RESOURCE);
     gate.cut();
     assertEquals(ReleaseResult.RELEASED, lease.release());
-    awaitReplies(1);
+    awaitReplies(gate, 1);
     gate.requests().open();
-    awaitReplies(2);
+    awaitReplies(gate, 2);
     assertReply(1, "NOT_HELD", lease);
     assertNothingLocked(lease);
   }
@@ -98,7 +94,7 @@ class LateGrantTest {
     assertTrue(masters.isHeld(LATE, RESOURCE));
     gate.cut();
     assertEquals(ReleaseResult.RELEASED, lease.release());
-    awaitReplies(1);
+    awaitReplies(gate, 1);
     assertReply(0, "RELEASED", lease);
     assertNothingLocked(lease);
   }
@@ -116,8 +112,7 @@ class LateGrantTest {
       masters.gate(node).requests().open();
     }
     for (int node = 2; node <= LATE; node++) {
-      GateProxy late = masters.gate(node);
-      Await.until("both are answered", () -> late.replies().passed(RESOURCE).size() >= 2);
+      awaitReplies(masters.gate(node), 2);
     }
     masters.awaitFree(RESOURCE);
     assertTrue(client.acquire(RESOURCE, TTL, TTL).isValid());
@@ -138,8 +133,7 @@ class LateGrantTest {
       masters.gate(node).requests().open();
     }
     for (int node = 0; node <= LATE; node++) {
-      GateProxy each = masters.gate(node);
-      Await.until("both are answered", () -> each.replies().passed(RESOURCE).size() >= 2);
+      awaitReplies(masters.gate(node), 2);
     }
     masters.awaitFree(RESOURCE);
   }
@@ -148,14 +142,22 @@ class LateGrantTest {
   void grantThatIsDeliveredTwiceLeavesNoKey() throws Exception {
     gate.requests().duplicate(RESOURCE);
     Lease lease = client.acquire(RESOURCE, TTL, Duration.ZERO);
-    Await.until("both were answered", () -> gate.replies().passed(RESOURCE).size() >= 2);
+    awaitReplies(gate, 2);
     assertEquals(ReleaseResult.RELEASED, lease.release());
     assertNothingLocked(lease);
   }
 
-  private void awaitReplies(int count) {
+  /** A lease that four nodes granted while the fifth has not seen the request. */
+  private Lease acquireWhileTheGrantIsHeld() throws InterruptedException {
+    gate.requests().hold(RESOURCE);
+    Lease lease = client.acquire(RESOURCE, TTL, Duration.ZERO);
+    gate.requests().awaitHeld(RESOURCE);
+    return lease;
+  }
+
+  private static void awaitReplies(GateProxy of, int count) {
     Await.until(
-        count + " requests are answered", () -> gate.replies().passed(RESOURCE).size() >= count);
+        count + " requests are answered", () -> of.replies().passed(RESOURCE).size() >= count);
   }
 
   /** What the late node said about the resource, in the order in which it was executed. */

@@ -13,6 +13,7 @@ import io.redlock.ReleaseResult;
 import io.redlock.Votes.Vote;
 import io.redlock.spi.NodeStatus.State;
 import io.redlock.testkit.Await;
+import io.redlock.testkit.RequiresRedis;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,6 +26,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** A master is stopped with SIGSTOP: its socket takes what is sent, and nothing comes back. */
+@RequiresRedis
 class StoppedNodeTest {
 
   private static final Duration TTL = Duration.ofSeconds(20);

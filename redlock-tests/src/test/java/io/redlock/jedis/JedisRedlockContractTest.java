@@ -8,6 +8,7 @@ import io.redlock.testkit.DeploymentUnderTest;
 import io.redlock.testkit.RedisServer;
 import io.redlock.testkit.RedisServers;
 import io.redlock.testkit.RedlockContract;
+import io.redlock.testkit.RequiresRedis;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,6 +16,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 
 /** The front door, over five real servers. */
+@RequiresRedis
 class JedisRedlockContractTest extends RedlockContract {
 
   private static RedisServers servers;
@@ -26,9 +28,7 @@ class JedisRedlockContractTest extends RedlockContract {
 
   @AfterAll
   static void stopServers() {
-    if (servers != null) {
-      servers.close();
-    }
+    servers.close();
   }
 
   @Override

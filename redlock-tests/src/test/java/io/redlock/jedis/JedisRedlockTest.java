@@ -14,6 +14,7 @@ import io.redlock.spi.NodeStatus.State;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.RedisServer;
 import io.redlock.testkit.RedisServers;
+import io.redlock.testkit.RequiresRedis;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,6 +28,7 @@ import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 
 /** The front door, on real servers. */
+@RequiresRedis
 class JedisRedlockTest {
 
   private static final Duration TTL = Duration.ofSeconds(10);
@@ -40,9 +42,7 @@ class JedisRedlockTest {
 
   @AfterAll
   static void stopServers() {
-    if (servers != null) {
-      servers.close();
-    }
+    servers.close();
   }
 
   @Test

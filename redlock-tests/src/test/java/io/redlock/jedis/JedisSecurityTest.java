@@ -13,6 +13,7 @@ import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.NodeStatus.State;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.RedisServer;
+import io.redlock.testkit.RequiresRedis;
 import java.io.IOException;
 import java.net.ServerSocket;
 import java.nio.file.Path;
@@ -26,6 +27,7 @@ import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.SslOptions;
 
 /** Logins and TLS, given in the address. */
+@RequiresRedis
 class JedisSecurityTest {
 
   private static final Duration NODE_TIMEOUT = Duration.ofSeconds(2);

@@ -10,6 +10,7 @@ import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.NodeStatus.State;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.RedisServer;
+import io.redlock.testkit.RequiresRedis;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,6 +20,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** What a lane leaves behind. */
+@RequiresRedis
 class LaneCloseTest {
 
   private static final Duration NODE_TIMEOUT = Duration.ofMillis(500);

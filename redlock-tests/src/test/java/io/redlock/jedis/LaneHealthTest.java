@@ -12,6 +12,7 @@ import io.redlock.spi.NodeStatus.State;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.GateProxy;
 import io.redlock.testkit.RedisServer;
+import io.redlock.testkit.RequiresRedis;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,6 +23,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** How a lane sees its node fall silent, die and come back. */
+@RequiresRedis
 class LaneHealthTest {
 
   private static final Duration NODE_TIMEOUT = Duration.ofMillis(100);

@@ -14,6 +14,7 @@ import io.redlock.spi.NodeStatus.State;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.GateProxy;
 import io.redlock.testkit.RedisServer;
+import io.redlock.testkit.RequiresRedis;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,6 +27,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** What a lane does with the order of requests and replies, on a real server behind a gate. */
+@RequiresRedis
 class LaneOrderTest {
 
   /** Long enough for a busy machine not to find the node silent. */
@@ -45,9 +47,7 @@ class LaneOrderTest {
 
   @AfterAll
   static void stopServer() {
-    if (server != null) {
-      server.close();
-    }
+    server.close();
   }
 
   @BeforeEach

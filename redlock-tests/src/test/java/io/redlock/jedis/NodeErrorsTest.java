@@ -11,6 +11,7 @@ import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.NodeStatus.State;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.RedisServer;
+import io.redlock.testkit.RequiresRedis;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -23,6 +24,7 @@ import org.junit.jupiter.api.Test;
 import redis.clients.jedis.exceptions.JedisException;
 
 /** What becomes of requests that a real server cannot or will not execute. */
+@RequiresRedis
 class NodeErrorsTest {
 
   private static final long TTL = 20_000;

@@ -7,6 +7,7 @@ import io.redlock.testkit.Await;
 import io.redlock.testkit.LockNodeContract;
 import io.redlock.testkit.NodeUnderTest;
 import io.redlock.testkit.RedisServer;
+import io.redlock.testkit.RequiresRedis;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -14,6 +15,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 
 /** The lane and its scripts on a real server. */
+@RequiresRedis
 class NodeLaneContractTest extends LockNodeContract {
 
   private static RedisServer server;
@@ -25,9 +27,7 @@ class NodeLaneContractTest extends LockNodeContract {
 
   @AfterAll
   static void stopServer() {
-    if (server != null) {
-      server.close();
-    }
+    server.close();
   }
 
   @Override

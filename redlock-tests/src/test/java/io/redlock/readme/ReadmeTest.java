@@ -11,6 +11,7 @@ import io.redlock.jedis.JedisRedlock;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.RedisServer;
 import io.redlock.testkit.RedisServers;
+import io.redlock.testkit.RequiresRedis;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,6 +20,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** The samples of the README, run against real masters. {@link MarkdownTest} compares the texts. */
+@RequiresRedis
 class ReadmeTest {
 
   private static RedisServers servers;

@@ -21,6 +21,7 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.util.SafeEncoder;
 
+@RequiresRedis
 class GateProxyTest {
 
   private static RedisServer server;

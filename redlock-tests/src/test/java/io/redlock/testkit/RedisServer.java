@@ -65,6 +65,7 @@ public final class RedisServer implements AutoCloseable {
    *     "1mb"}
    */
   public static RedisServer start(String... config) {
+    RedisExecutable.path(); // aborts before anything is made
     BindException last = null;
     for (int attempt = 0; attempt < START_ATTEMPTS; attempt++) {
       try {

@@ -11,6 +11,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.exceptions.JedisException;
 
+@RequiresRedis
 class RedisServerTest {
 
   @Test

@@ -1,0 +1,15 @@
+package io.redlock.testkit;
+
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import org.junit.jupiter.api.condition.EnabledIf;
+
+/** For test classes that start servers: skipped, with the reason, where there is no Redis. */
+@Target(ElementType.TYPE)
+@Retention(RetentionPolicy.RUNTIME)
+@EnabledIf(
+    value = "io.redlock.testkit.RedisExecutable#isThere",
+    disabledReason = RedisExecutable.ADVICE)
+public @interface RequiresRedis {}
