@@ -214,7 +214,7 @@ final class LaneWorker implements Runnable {
         if (call == farewell) {
           return "";
         }
-        if (lane.hasQueued() && connection.unanswered() <= NodeLane.BATCH) {
+        if (connection.unanswered() == 0 && lane.hasQueued()) {
           lane.write(connection, LaneSettings.MAX_UNANSWERED_BYTES);
         }
       }

@@ -42,10 +42,7 @@ final class NodeLane implements LockNode {
   private static final Logger LOG = LoggerFactory.getLogger(NodeLane.class);
 
   /** With more unanswered calls than this, requests collect for the worker to write. */
-  private static final int BUSY = Integer.getInteger("redlock.busy", 1);
-
-  /** With no more unanswered calls than this, the worker writes the next batch. */
-  static final int BATCH = Integer.getInteger("redlock.batch", 0);
+  private static final int BUSY = 1;
 
   private final String name;
   private final Pool<Connection> pool;

@@ -145,7 +145,11 @@ class NodeErrorsTest {
         LaneFixture third = new LaneFixture(server.address(), Duration.ofSeconds(2)).start()) {
       third.awaitState(State.DOWN);
       String reason = third.lane.status().reason();
-      assertTrue(reason.contains("max number of clients"), reason);
+      // The server says why and hangs up; what is read first is a matter of luck in older Jedis.
+      assertTrue(reason.matches(".*(max number of clients|Connection reset).*"), reason);
+      assertEquals(
+          Kind.UNREACHABLE,
+          third.ask(new Grant(List.of("name"), "owner", third.token(), TTL)).kind());
       second.lane.close();
       third.awaitState(State.UP);
     }
