@@ -31,7 +31,8 @@ final class PausedClient {
 
   public static void main(String[] args) throws Exception {
     Duration ttl = Duration.ofMillis(Long.parseLong(args[0]));
-    JedisRedlock.Builder settings = JedisRedlock.builder().nodeTimeout(Duration.ofMillis(250));
+    JedisRedlock.Builder settings =
+        JedisRedlock.builder().nodeTimeout(Duration.ofMillis(250)).restartGuard(false);
     for (String address : List.of(args).subList(1, args.length)) {
       settings.node(address);
     }
