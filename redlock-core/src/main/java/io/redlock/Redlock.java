@@ -51,7 +51,8 @@ public interface Redlock extends AutoCloseable {
    * Acquires a lease, waiting for it if need be.
    *
    * <p>The wait ends with a lease; with {@link LockNotAcquiredException} once {@code maxWait} has
-   * passed, exceeded by no more than one node timeout; or with an interrupt. However it ends
+   * passed, exceeded by no more than one node timeout (two if the nodes have just refused a token
+   * because of their clocks: then one more attempt is made); or with an interrupt. However it ends
    * without a lease, nothing stays locked: what nodes granted meanwhile, or grant later, is
    * released in the background.
    *
@@ -91,7 +92,7 @@ public interface Redlock extends AutoCloseable {
    * @param resource what to lock
    * @param ttl for how long nodes shall hold the lock unless it is extended
    * @return {@link AcquireResult.Acquired} with the lease, or the reason why not; after at most one
-   *     node timeout
+   *     node timeout, or two if the nodes refused the first token because of their clocks
    * @throws InterruptedException if the thread was interrupted; nothing stays locked
    * @throws IllegalArgumentException if an argument is out of range
    * @throws IllegalStateException if this instance is or gets closed

@@ -6,7 +6,7 @@ import java.util.random.RandomGenerator;
 /**
  * How long a waiting call pauses between two attempts. A pure function: it must neither block nor
  * keep state, and all its randomness must come from the generator it is given, so that a simulation
- * can repeat it. It is called on the library's own threads.
+ * can repeat it. It is called on the library's own threads; where it throws, the default decides.
  *
  * <p>The library bounds what it returns: below by zero, above by the time left to wait, and by the
  * time for which the refusing nodes said that the present holder's keys can live.

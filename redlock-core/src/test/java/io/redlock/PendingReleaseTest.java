@@ -96,6 +96,24 @@ class PendingReleaseTest {
   }
 
   @Test
+  void releaseThatIsJustBeingHandedOverWhenItIsGivenUpIsWithdrawnToo() {
+    HeldLease lease = bed.lease();
+    ScriptedNode node = bed.node(2);
+    node.script(request -> NodeReply.unreachable("connecting"));
+    lease.close();
+    bed.time.pass(GIVES_UP_AFTER.minusSeconds(2));
+    node.holdSends();
+    node.script(
+        request -> {
+          bed.time.passMillis(3_000);
+          return null;
+        });
+    bed.time.passMillis(2_000);
+    assertTrue(node.calls().get(node.calls().size() - 1).wasWithdrawn());
+    assertEquals(0, bed.time.tasks());
+  }
+
+  @Test
   void longOutageIsSurvived() {
     HeldLease lease = bed.lease(LeaseRequest.of("orders/42", Duration.ofMinutes(10)));
     bed.node(2).script(request -> NodeReply.unreachable("refused connection"));

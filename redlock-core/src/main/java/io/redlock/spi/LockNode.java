@@ -96,7 +96,8 @@ public interface LockNode extends AutoCloseable {
   @FunctionalInterface
   interface Pending {
     /**
-     * Takes the request back if no byte of it has been handed to the socket.
+     * Takes the request back if no byte of it has been handed to the socket. Neither blocks nor
+     * waits for a handler: the caller may hold a lock that its handlers take.
      *
      * @return true if the request will certainly never be executed; its handler is then not called
      *     any more. False if it was, or may have been, sent: its handler is called as usual.
