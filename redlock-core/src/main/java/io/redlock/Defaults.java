@@ -5,6 +5,7 @@ import io.redlock.spi.Ticker;
 import java.security.SecureRandom;
 import java.time.Instant;
 import java.util.HexFormat;
+import java.util.concurrent.Callable;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.Future;
@@ -14,6 +15,7 @@ import java.util.concurrent.ThreadPoolExecutor.DiscardPolicy;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -88,22 +90,42 @@ final class Defaults {
 
     @Override
     public Cancellable schedule(Runnable task, long delayNanos) {
-      Runnable logged =
-          () -> {
-            try {
-              task.run();
-            } catch (RuntimeException | Error e) {
-              LOG.error("A scheduled task failed; this is a defect of the lock library", e);
-              throw e;
-            }
-          };
-      Future<?> scheduled = executor.schedule(logged, delayNanos, TimeUnit.NANOSECONDS);
-      return () -> scheduled.cancel(false);
+      Task scheduled = new Task(task);
+      scheduled.future = executor.schedule(scheduled, delayNanos, TimeUnit.NANOSECONDS);
+      return scheduled;
     }
 
     @Override
     public void close() {
       executor.shutdownNow();
+    }
+
+    /** One object for all that a timer needs: every lease has one or two. */
+    private static final class Task implements Callable<@Nullable Void>, Cancellable {
+      private final Runnable body;
+      private @Nullable Future<?> future; // set before the task is handed out
+
+      Task(Runnable body) {
+        this.body = body;
+      }
+
+      @Override
+      public @Nullable Void call() {
+        try {
+          body.run();
+          return null;
+        } catch (RuntimeException | Error e) {
+          LOG.error("A scheduled task failed; this is a defect of the lock library", e);
+          throw e;
+        }
+      }
+
+      @Override
+      public void cancel() {
+        if (future != null) {
+          future.cancel(false);
+        }
+      }
     }
   }
 }

@@ -64,10 +64,7 @@ final class Extension extends Fanout implements Timeouts.Waiting {
   @Override
   void act() {
     switch (decision) {
-      case EXTENDED -> {
-        lease.checkDeadline();
-        finish(new ExtendResult.Extended(lease.remaining()));
-      }
+      case EXTENDED -> finish(new ExtendResult.Extended(lease.remaining()));
       case LOST -> {
         lease.lose(lossCause());
         finish(new ExtendResult.Lost(votes()));

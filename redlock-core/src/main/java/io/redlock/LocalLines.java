@@ -24,7 +24,7 @@ final class LocalLines {
   private static final long COURTESY_NANOS = 2_000_000;
 
   private static final class Line {
-    final ArrayDeque<AcquireLoop> waiting = new ArrayDeque<>();
+    final ArrayDeque<AcquireLoop> waiting = new ArrayDeque<>(0);
     int leases;
     int handoffs;
   }

@@ -67,7 +67,10 @@ record Settings(
 
   /** The keys that a request locks, in alphabetical order of the resources. */
   List<String> names(LeaseRequest request) {
-    return request.resources().stream().map(keyPrefix::concat).toList();
+    return List.copyOf(
+        keyPrefix.isEmpty()
+            ? request.resources()
+            : request.resources().stream().map(keyPrefix::concat).toList());
   }
 
   /** Everything that is wrong with a request, each with its fix. */
