@@ -43,7 +43,7 @@ final class PausedClient {
       List<Lease> leases = new ArrayList<>();
       StringBuilder tokens = new StringBuilder("held");
       for (int i = 0; i < LEASES; i++) {
-        LeaseRequest request = LeaseRequest.of(resource(i), ttl);
+        LeaseRequest request = LeaseRequest.of(resource(i), ttl).waitUpTo(Duration.ofSeconds(10));
         Lease lease =
             redlock.acquire(i == LEASES - 1 ? request.renewFor(Duration.ofHours(1)) : request);
         lease.ended().thenAccept(end -> ends.add(end.cause().toString()));
