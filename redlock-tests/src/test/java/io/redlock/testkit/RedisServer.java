@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
@@ -48,12 +49,15 @@ public final class RedisServer implements AutoCloseable {
 
   private final Path folder;
   private final List<String> config;
+  private final Map<String, String> environment;
   private final int port;
   private Process process;
 
-  private RedisServer(Path folder, int port, List<String> config) throws IOException {
+  private RedisServer(Path folder, int port, Map<String, String> environment, List<String> config)
+      throws IOException {
     this.folder = folder;
     this.port = port;
+    this.environment = environment;
     this.config = config;
     this.process = launch(List.of());
   }
@@ -65,12 +69,21 @@ public final class RedisServer implements AutoCloseable {
    *     "1mb"}
    */
   public static RedisServer start(String... config) {
+    return start(Map.of(), config);
+  }
+
+  /** The same with a clock that can be set. */
+  public static RedisServer start(ClockShim clock, String... config) {
+    return start(clock.environment(), config);
+  }
+
+  private static RedisServer start(Map<String, String> environment, String... config) {
     RedisExecutable.path(); // aborts before anything is made
     BindException last = null;
     for (int attempt = 0; attempt < START_ATTEMPTS; attempt++) {
       try {
         Path folder = Files.createTempDirectory("redlock-redis-");
-        RedisServer server = new RedisServer(folder, freePort(), List.of(config));
+        RedisServer server = new RedisServer(folder, freePort(), environment, List.of(config));
         ALIVE.add(server);
         server.awaitAnswer();
         return server;
@@ -197,7 +210,9 @@ public final class RedisServer implements AutoCloseable {
     command.addAll(List.of("--dir", folder.toString(), "--save", "", "--appendonly", "no"));
     command.addAll(config);
     command.addAll(additionalConfig);
-    return new ProcessBuilder(command)
+    ProcessBuilder builder = new ProcessBuilder(command);
+    builder.environment().putAll(environment);
+    return builder
         .redirectErrorStream(true)
         .redirectOutput(ProcessBuilder.Redirect.appendTo(folder.resolve("log").toFile()))
         .start();

@@ -1,0 +1,99 @@
+package io.redlock.testkit;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.RandomAccessFile;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import org.junit.jupiter.api.Assumptions;
+
+/**
+ * The wall clock of one server process, to be set by a test. A small library, compiled here, is
+ * preloaded into the process; where there is no C compiler the test is skipped.
+ */
+public final class ClockShim implements AutoCloseable {
+
+  private static final class Compiled {
+    static final Path LIBRARY = compile();
+  }
+
+  private final Path file;
+
+  private ClockShim(Path file) {
+    this.file = file;
+  }
+
+  /** A clock that is right until it is set. */
+  public static ClockShim create() {
+    if (Compiled.LIBRARY == null) {
+      Assumptions.abort("no C compiler (cc) that makes a library to preload: clocks cannot be set");
+    }
+    try {
+      ClockShim shim = new ClockShim(Files.createTempFile("redlock-clock-", ""));
+      shim.set(Duration.ZERO);
+      return shim;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** The environment of a process that goes by this clock. */
+  Map<String, String> environment() {
+    return Map.of("LD_PRELOAD", Compiled.LIBRARY.toString(), "CLOCK_SHIM", file.toString());
+  }
+
+  /** From now on the clock is so far ahead of real time. */
+  public void set(Duration ahead) {
+    byte[] micros =
+        ByteBuffer.allocate(Long.BYTES)
+            .order(ByteOrder.nativeOrder())
+            .putLong(ahead.toNanos() / 1_000)
+            .array();
+    try (RandomAccessFile access = new RandomAccessFile(file.toFile(), "rw");
+        FileChannel channel = access.getChannel()) {
+      channel.map(FileChannel.MapMode.READ_WRITE, 0, Long.BYTES).put(micros);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @Override
+  public void close() {
+    try {
+      Files.deleteIfExists(file);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Null where it cannot be compiled. */
+  private static Path compile() {
+    try (InputStream source = ClockShim.class.getResourceAsStream("/clock-shim.c")) {
+      Path folder = Files.createTempDirectory("redlock-shim-");
+      folder.toFile().deleteOnExit();
+      Path code = folder.resolve("clock-shim.c");
+      Path library = folder.resolve("clock-shim.so");
+      Files.copy(source, code);
+      code.toFile().deleteOnExit();
+      library.toFile().deleteOnExit();
+      Process cc =
+          new ProcessBuilder(
+                  "cc", "-shared", "-fPIC", "-O2", "-o", library.toString(), code.toString())
+              .redirectErrorStream(true)
+              .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+              .start();
+      return cc.waitFor() == 0 ? library : null;
+    } catch (IOException noCompiler) {
+      return null;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return null;
+    }
+  }
+}

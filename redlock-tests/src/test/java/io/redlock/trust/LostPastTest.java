@@ -1,0 +1,251 @@
+package io.redlock.trust;
+
+import static io.redlock.trust.Scene.RESOURCE;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.AcquireResult;
+import io.redlock.AcquireResult.Acquired;
+import io.redlock.Lease;
+import io.redlock.Redlock;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.ClockShim;
+import io.redlock.testkit.RedisServer;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * A master of the quorum forgets a lease that is still held. With the restart guard nobody else
+ * gets it before it has ended; without, somebody does, which shows that the fault is one.
+ */
+class LostPastTest {
+
+  /** How a master can forget what it granted. */
+  enum Fault {
+    RESTARTED_EMPTY {
+      @Override
+      void strike(Scene scene, RedisServer prepared) {
+        scene.fragile().restart();
+      }
+    },
+    RESTARTED_FROM_AN_OLDER_DUMP {
+      @Override
+      RedisServer prepare(Scene scene) {
+        scene.fragile().command("SET", "from before", "kept");
+        return scene.fragile();
+      }
+
+      @Override
+      void lag(Scene scene, RedisServer prepared) {
+        scene.fragile().command("SAVE");
+      }
+
+      @Override
+      void strike(Scene scene, RedisServer prepared) {
+        scene.fragile().restart();
+        assertTrue(scene.fragile().keys("*").contains("from before"));
+      }
+    },
+    EMPTIED {
+      @Override
+      void strike(Scene scene, RedisServer prepared) {
+        scene.fragile().command("FLUSHALL");
+      }
+    },
+    RESYNCHRONISED_FROM_AN_EMPTY_MASTER {
+      @Override
+      RedisServer prepare(Scene scene) {
+        return scene.another();
+      }
+
+      @Override
+      void strike(Scene scene, RedisServer empty) {
+        Scene.follow(scene.fragile(), empty);
+        Scene.promote(scene.fragile());
+      }
+    },
+    REPLACED_BY_A_REPLICA_THAT_LAGGED {
+      @Override
+      RedisServer prepare(Scene scene) {
+        return scene.replica();
+      }
+
+      @Override
+      void lag(Scene scene, RedisServer replica) {
+        missEverything(scene, replica);
+      }
+
+      @Override
+      void strike(Scene scene, RedisServer promoted) {
+        scene.address().moveTo(promoted);
+      }
+    },
+    FAILED_OVER_AND_BACK {
+      @Override
+      RedisServer prepare(Scene scene) {
+        return scene.replica();
+      }
+
+      @Override
+      void lag(Scene scene, RedisServer replica) {
+        missEverything(scene, replica);
+      }
+
+      @Override
+      void strike(Scene scene, RedisServer promoted) {
+        scene.address().moveTo(promoted);
+        Scene.follow(scene.fragile(), promoted);
+        Scene.promote(scene.fragile());
+        scene.address().moveTo(scene.fragile());
+      }
+    },
+    FAILED_OVER_AND_BACK_UNSEEN {
+      @Override
+      RedisServer prepare(Scene scene) {
+        return scene.replica();
+      }
+
+      @Override
+      void lag(Scene scene, RedisServer replica) {
+        missEverything(scene, replica);
+      }
+
+      @Override
+      void strike(Scene scene, RedisServer promoted) {
+        Scene.follow(scene.fragile(), promoted);
+        Scene.promote(scene.fragile());
+      }
+    };
+
+    /** Before the masters are used. */
+    RedisServer prepare(Scene scene) {
+      return scene.fragile();
+    }
+
+    /** Before the lease is granted. */
+    void lag(Scene scene, RedisServer prepared) {}
+
+    private static void missEverything(Scene scene, RedisServer replica) {
+      Scene.catchUp(scene.fragile());
+      Scene.promote(replica);
+    }
+
+    /** While the lease is held. */
+    abstract void strike(Scene scene, RedisServer prepared);
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void nobodyElseGetsALeaseThatAMasterForgot(Fault fault) throws Exception {
+    try (Scene scene = Scene.open(true)) {
+      Duration ttl = Duration.ofMillis(2_500);
+      RedisServer prepared = fault.prepare(scene);
+      scene.adopt();
+      Redlock oldRival = scene.rival(ttl);
+      fault.lag(scene, prepared);
+      Lease lease = scene.leaseOfAnIsolatedHolder(ttl);
+      fault.strike(scene, prepared);
+      Redlock newRival = scene.rival(ttl);
+      assertTrue(lease.isValid(), "the fault took too long to show anything");
+      assertNobodyGetsItWhileItIsHeld(lease, ttl, oldRival, newRival);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void withoutTheGuardSomebodyElseGetsIt(Fault fault) throws Exception {
+    try (Scene scene = Scene.open(false)) {
+      Duration ttl = Duration.ofSeconds(20);
+      RedisServer prepared = fault.prepare(scene);
+      fault.lag(scene, prepared);
+      Lease lease = scene.leaseOfAnIsolatedHolder(ttl);
+      fault.strike(scene, prepared);
+      assertSomebodyGetsItToo(lease, scene.rival(ttl), ttl);
+    }
+  }
+
+  @Test
+  void longestTtlOfAnyClientCounts() throws Exception {
+    try (Scene scene = Scene.open(true)) {
+      Duration ttl = Duration.ofMillis(2_500);
+      scene.adopt();
+      Lease lease = scene.leaseOfAnIsolatedHolder(ttl);
+      scene.fragile().restart();
+      Duration shorter = Duration.ofMillis(900);
+      assertNobodyGetsItWhileItIsHeld(lease, shorter, scene.rival(shorter));
+    }
+  }
+
+  @Test
+  void ageIsNotCountedFromAClockThatWasWrong() throws Exception {
+    ClockShim clock = ClockShim.create();
+    try (Scene scene = Scene.open(true, clock)) {
+      Duration ttl = Duration.ofMillis(2_500);
+      scene.adopt();
+      Redlock oldRival = scene.rival(ttl);
+      Lease lease = scene.leaseOfAnIsolatedHolder(ttl);
+      wrongAtFirst(scene, clock);
+      Redlock newRival = scene.rival(ttl);
+      Await.until(
+          "its clock is noticed",
+          () -> newRival.nodes().get(Scene.FRAGILE).reason().contains("clock"));
+      clock.set(Duration.ZERO);
+      assertNobodyGetsItWhileItIsHeld(lease, ttl, oldRival, newRival);
+    }
+  }
+
+  @Test
+  void withoutTheGuardAWrongClockIsNoHelpEither() throws Exception {
+    ClockShim clock = ClockShim.create();
+    try (Scene scene = Scene.open(false, clock)) {
+      Duration ttl = Duration.ofSeconds(20);
+      Lease lease = scene.leaseOfAnIsolatedHolder(ttl);
+      wrongAtFirst(scene, clock);
+      Redlock rival = scene.rival(ttl);
+      clock.set(Duration.ZERO);
+      assertSomebodyGetsItToo(lease, rival, ttl);
+    }
+  }
+
+  /** As old as one would believe a mark that was made now. */
+  private static void wrongAtFirst(Scene scene, ClockShim clock) {
+    clock.set(Duration.ofHours(-1));
+    scene.fragile().restart();
+  }
+
+  private static void assertNobodyGetsItWhileItIsHeld(Lease lease, Duration ttl, Redlock... rivals)
+      throws InterruptedException {
+    int attempts = 0;
+    while (true) {
+      for (Redlock rival : rivals) {
+        AcquireResult result = rival.tryAcquire(RESOURCE, ttl);
+        if (result instanceof Acquired acquired) {
+          assertFalse(lease.isValid(), () -> "two holders after " + result);
+          assertTrue(acquired.held().fencingToken() > lease.fencingToken());
+          assertTrue(attempts > 0, "the lease ended before anybody tried");
+          return;
+        }
+        if (lease.isValid()) {
+          attempts++;
+        }
+      }
+      Thread.sleep(10);
+    }
+  }
+
+  private static void assertSomebodyGetsItToo(Lease lease, Redlock rival, Duration ttl)
+      throws InterruptedException {
+    AcquireResult result = rival.tryAcquire(RESOURCE, ttl);
+    for (int i = 0; i < 100 && !(result instanceof Acquired); i++) {
+      Thread.sleep(50); // the rival may not have found the master again
+      result = rival.tryAcquire(RESOURCE, ttl);
+    }
+    Lease second = assertInstanceOf(Acquired.class, result, result::toString).held();
+    assertTrue(lease.isValid() && second.isValid(), "two holders");
+    assertTrue(
+        second.fencingToken() > lease.fencingToken(), "the resource can still tell them apart");
+  }
+}

@@ -1,0 +1,164 @@
+package io.redlock.trust;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.Lease;
+import io.redlock.Redlock;
+import io.redlock.jedis.AdoptReport;
+import io.redlock.jedis.JedisRedlock;
+import io.redlock.spi.NodeStatus.State;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.ClockShim;
+import io.redlock.testkit.Forwarder;
+import io.redlock.testkit.GateProxy;
+import io.redlock.testkit.RedisServer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Three masters. A holder has a lease on the first two of them and is cut off from all; rivals
+ * reach all three, the second one, which will lose its data, by an address that can be moved. If
+ * the second one votes before the lease has ended, a rival has a quorum with the third.
+ */
+final class Scene implements AutoCloseable {
+
+  static final String RESOURCE = "resource";
+  static final int FRAGILE = 1;
+
+  /** Otherwise a master waits for more replicas before it begins. */
+  private static final String[] FAST_SYNC = {"--repl-diskless-sync", "no"};
+
+  private static final Duration NODE_TIMEOUT = Duration.ofMillis(400);
+  private static final Duration SKEW = Duration.ofMillis(100);
+
+  private final boolean guarded;
+  private final @Nullable ClockShim clock;
+  private final List<RedisServer> servers = new ArrayList<>();
+  private final List<GateProxy> gates = new ArrayList<>();
+  private final List<Redlock> clients = new ArrayList<>();
+  private final Forwarder address;
+
+  private Scene(boolean guarded, @Nullable ClockShim clock) {
+    this.guarded = guarded;
+    this.clock = clock;
+    another();
+    if (clock == null) {
+      another();
+    } else {
+      servers.add(RedisServer.start(clock, FAST_SYNC));
+    }
+    another();
+    servers.forEach(server -> gates.add(GateProxy.to(server)));
+    address = Forwarder.to(fragile());
+  }
+
+  /** Vouches for the masters, if the clients heed that. */
+  void adopt() {
+    if (guarded) {
+      AdoptReport report =
+          JedisRedlock.adopt(
+              servers.get(0).address(), fragile().address(), servers.get(2).address());
+      assertTrue(report.isComplete(), report::toString);
+    }
+  }
+
+  static Scene open(boolean guarded) {
+    return new Scene(guarded, null);
+  }
+
+  /** The fragile master goes by a clock that can be set. */
+  static Scene open(boolean guarded, ClockShim clock) {
+    return new Scene(guarded, clock);
+  }
+
+  /** The master that will lose its data. */
+  RedisServer fragile() {
+    return servers.get(FRAGILE);
+  }
+
+  /** Where rivals find the fragile master. */
+  Forwarder address() {
+    return address;
+  }
+
+  /** One more server, stopped with the scene. */
+  RedisServer another() {
+    RedisServer server = RedisServer.start(FAST_SYNC);
+    servers.add(server);
+    return server;
+  }
+
+  /** A replica of the fragile master that has all of its data. */
+  RedisServer replica() {
+    RedisServer replica = another();
+    follow(replica, fragile());
+    return replica;
+  }
+
+  /** Makes one server a replica of another and waits until it has all of its data. */
+  static void follow(RedisServer replica, RedisServer master) {
+    replica.command("REPLICAOF", master.host(), Integer.toString(master.port()));
+    Await.until(
+        "the replica has the data",
+        () ->
+            String.valueOf(replica.command("INFO", "replication"))
+                .contains("master_link_status:up"));
+  }
+
+  /** Waits until what was written so far has reached the replica. */
+  static void catchUp(RedisServer master) {
+    assertEquals(1L, master.command("WAIT", "1", "10000"));
+  }
+
+  static void promote(RedisServer replica) {
+    replica.command("REPLICAOF", "NO", "ONE");
+  }
+
+  /** A lease on the first two masters, whose holder reaches none of them any more. */
+  Lease leaseOfAnIsolatedHolder(Duration ttl) throws InterruptedException {
+    Redlock holder = connect(ttl, gates.stream().map(GateProxy::address).toArray(String[]::new));
+    gates.get(2).requests().hold();
+    Lease lease = holder.acquire(RESOURCE, ttl, Duration.ZERO);
+    gates.forEach(gate -> gate.requests().hold());
+    return lease;
+  }
+
+  /** A client that reaches all masters. */
+  Redlock rival(Duration maxTtl) {
+    return connect(maxTtl, servers.get(0).address(), address.address(), servers.get(2).address());
+  }
+
+  private Redlock connect(Duration maxTtl, String... addresses) {
+    Redlock client =
+        JedisRedlock.builder()
+            .node(String.join(",", addresses))
+            .nodeTimeout(NODE_TIMEOUT)
+            .maxTtl(maxTtl)
+            .clockSkew(SKEW)
+            .restartGuard(guarded)
+            .build();
+    clients.add(client);
+    for (int node : new int[] {0, 2}) {
+      Await.until("node " + node + " votes", () -> client.nodes().get(node).state() == State.UP);
+    }
+    return client;
+  }
+
+  static State stateOfFragile(Redlock client) {
+    return client.nodes().get(FRAGILE).state();
+  }
+
+  @Override
+  public void close() {
+    clients.forEach(Redlock::close);
+    gates.forEach(GateProxy::close);
+    address.close();
+    servers.forEach(RedisServer::close);
+    if (clock != null) {
+      clock.close();
+    }
+  }
+}
