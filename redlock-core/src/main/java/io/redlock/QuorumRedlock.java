@@ -44,6 +44,8 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
 
     @Override
     public void onPastLost(String reason) {
+      String name = cluster.nodes.get(node).name();
+      cluster.tell(listener -> listener.onPastLost(name, reason));
       cluster.scheduler.schedule(
           () -> cluster.liveLeases.snapshot().forEach(lease -> lease.reaffirm(node)), 0);
     }

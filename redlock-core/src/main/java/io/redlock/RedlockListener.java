@@ -38,4 +38,14 @@ public interface RedlockListener {
    * @param status what it is now
    */
   default void onNodeState(NodeStatus status) {}
+
+  /**
+   * A node can no longer be relied upon for what it granted before: it was restarted, emptied or
+   * replaced, or its clock was set. Leases that it granted are extended on the nodes at once, to
+   * find out whether a quorum still holds them.
+   *
+   * @param node the node's name
+   * @param reason what happened
+   */
+  default void onPastLost(String node, String reason) {}
 }

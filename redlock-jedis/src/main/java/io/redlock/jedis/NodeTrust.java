@@ -82,7 +82,7 @@ final class NodeTrust {
     }
     return before.replId.equals(audit.replId())
         ? "its data, or its birth mark, was deleted"
-        : "it was resynchronised from another master, or promoted";
+        : "its replication history is another: it was promoted or resynchronised, or got a replica";
   }
 
   private String step(NodeAudit audit, long beforeNanos, long afterNanos, Ticker ticker) {

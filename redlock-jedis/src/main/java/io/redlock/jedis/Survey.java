@@ -32,12 +32,14 @@ final class Survey {
   /**
    * What came of one audit.
    *
+   * @param name of the node
    * @param audit null if there is no answer
    * @param around what is known besides; null if there is no answer
    * @param verdict what a client would make of it; null if there is no answer
    * @param failure why there is none; empty if there is
    */
   record Audited(
+      String name,
       @Nullable NodeAudit audit,
       @Nullable Surroundings around,
       @Nullable Verdict verdict,
@@ -58,7 +60,7 @@ final class Survey {
     List<@Nullable Surroundings> around = surroundings(peers, answers);
     List<Audited> audits = new ArrayList<>();
     for (int i = 0; i < answers.size(); i++) {
-      audits.add(judge(answers.get(i), around.get(i)));
+      audits.add(judge(probe.masters().get(i).name(), answers.get(i), around.get(i)));
     }
     return audits;
   }
@@ -88,14 +90,14 @@ final class Survey {
     return all;
   }
 
-  private Audited judge(Answer<Timed> answer, @Nullable Surroundings around) {
+  private Audited judge(String name, Answer<Timed> answer, @Nullable Surroundings around) {
     Timed timed = answer.value();
     if (timed == null || around == null) {
-      return new Audited(null, null, null, answer.failureText());
+      return new Audited(name, null, null, null, answer.failureText());
     }
     BirthMark mark = BirthMark.parse(timed.audit.birth());
     boolean guarded = mark == null || mark.guarded();
     TrustRules rules = new TrustRules(probe.masters().size(), guarded, 0, skewMicros);
-    return new Audited(timed.audit, around, rules.judge(timed.audit, around), "");
+    return new Audited(name, timed.audit, around, rules.judge(timed.audit, around), "");
   }
 }
