@@ -1,0 +1,313 @@
+package io.redlock.simulation;
+
+import io.redlock.simulation.SimServer.Dump;
+import io.redlock.simulation.SimServer.Trouble;
+import io.redlock.spi.NodeReply;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Lets the faults of a plan strike at random times, and end, until it is calm. */
+final class Chaos {
+
+  private static final List<Trouble> TROUBLES =
+      List.of(
+          new Trouble(NodeReply.unreachable("LOADING"), false),
+          new Trouble(NodeReply.unreachable("BUSY running a script"), false),
+          new Trouble(NodeReply.unreachable("max number of clients reached"), false),
+          new Trouble(NodeReply.misconfigured("READONLY"), false),
+          new Trouble(NodeReply.misconfigured("NOAUTH"), false),
+          new Trouble(NodeReply.misconfigured("NOPERM"), false),
+          new Trouble(NodeReply.misconfigured("MISCONF"), false),
+          new Trouble(NodeReply.unknown("ERR something else"), false),
+          new Trouble(NodeReply.unknown("ERR something else"), true));
+
+  private final World world;
+  private final Plan plan;
+  private final SimRandom random;
+  private final FaultCount faults;
+  private final List<SimServer> servers;
+  private final List<SimClient> clients;
+
+  Chaos(
+      World world, Plan plan, FaultCount faults, List<SimServer> servers, List<SimClient> clients) {
+    this.world = world;
+    this.plan = plan;
+    this.random = SimRandom.of(plan.seed, "chaos");
+    this.faults = faults;
+    this.servers = servers;
+    this.clients = clients;
+  }
+
+  void begin() {
+    for (Fault fault : plan.faults) {
+      planNext(fault);
+    }
+    world.at(plan.calmFromNanos(), () -> servers.forEach(server -> server.clock.rate(0)));
+    if (plan.has(Fault.NODE_OLD_DUMP) || plan.has(Fault.NODE_FAILOVER)) {
+      servers.forEach(this::dumpNowAndThen);
+    }
+  }
+
+  private void planNext(Fault fault) {
+    long gap = gapNanos(fault);
+    long at = world.nowNanos() + 1 + random.nextLong(2 * gap);
+    if (gap > 0 && at < plan.calmFromNanos()) {
+      world.at(
+          at,
+          () -> {
+            strike(fault);
+            planNext(fault);
+          });
+    }
+  }
+
+  private long gapNanos(Fault fault) {
+    return switch (fault) {
+      case NODE_RATE -> 200 * Plan.MILLI;
+      case NODE_CRASH,
+          NODE_WIPE,
+          NODE_OLD_DUMP,
+          NODE_FAILOVER,
+          NODE_FLUSH,
+          NODE_RESYNC,
+          NODE_PAUSE,
+          NODE_ERROR,
+          NODE_OOM,
+          NODE_CLOCK_STEP,
+          NODE_EVICT ->
+          plan.nodeFaultGapNanos;
+      case CLIENT_PAUSE, CLIENT_SUSPEND, CLIENT_WALL_STEP, CLIENT_CRASH, CLIENT_CLOSE ->
+          plan.clientFaultGapNanos;
+      case CUT, PARTITION, WRITE_STALL -> plan.networkFaultGapNanos;
+      case THREAD_PAUSE, CLIENT_RATE, CANCEL, SLOW, HELD_REQUEST, HELD_REPLY, DUPLICATE ->
+          1_000_000_000_000L; // these strike elsewhere
+    };
+  }
+
+  private void strike(Fault fault) {
+    SimServer server = servers.get(random.nextInt(victims()));
+    SimClient client = clients.get(random.nextInt(clients.size()));
+    switch (fault) {
+      case NODE_CRASH -> down(fault, server, server::restart);
+      case NODE_WIPE -> down(fault, server, () -> server.restartWith(Dump.EMPTY));
+      case NODE_OLD_DUMP -> {
+        Dump dump = server.someDump(random);
+        down(fault, server, () -> server.restartWith(dump));
+      }
+      case NODE_FAILOVER -> failOver(server, null);
+      case NODE_FLUSH -> ifUp(fault, server, server::flush);
+      case NODE_RESYNC -> ifUp(fault, server, server::resyncFromEmpty);
+      case NODE_PAUSE ->
+          ifUp(
+              fault,
+              server,
+              () -> {
+                server.pause();
+                end(plan.nodeTimeoutNanos, () -> resume(server));
+              });
+      case NODE_ERROR -> {
+        Trouble trouble = TROUBLES.get(random.nextInt(TROUBLES.size()));
+        note(fault, server + " answers " + trouble);
+        server.trouble(trouble);
+        end(plan.nodeTimeoutNanos, () -> server.trouble(null));
+      }
+      case NODE_OOM -> {
+        note(fault, server + " is out of memory");
+        server.outOfMemory(true);
+        end(plan.nodeTimeoutNanos, () -> server.outOfMemory(false));
+      }
+      case NODE_RATE -> servers.forEach(this::rate);
+      case NODE_CLOCK_STEP -> step(server);
+      case NODE_EVICT -> evict(server);
+      case CUT -> someLane(client, SimLane::cut);
+      case WRITE_STALL ->
+          someLane(
+              client,
+              lane -> {
+                note(fault, client.name + " cannot write to " + lane.name());
+                lane.stall(random.spread(100_000, 2 * plan.nodeTimeoutNanos));
+              });
+      case PARTITION -> partition(client, server);
+      default -> strike(fault, client);
+    }
+  }
+
+  private void strike(Fault fault, SimClient client) {
+    SimClient.Life life = client.life();
+    if (life == null || life.isOver() || life.process.isAsleep()) {
+      return;
+    }
+    long nanos = untilCalm(random.spread(Plan.MILLI, 3 * plan.maxTtlNanos()));
+    switch (fault) {
+      case CLIENT_PAUSE -> {
+        note(fault, client.name + " stands still for " + nanos / Plan.MILLI + " ms");
+        life.process.freeze(nanos);
+      }
+      case CLIENT_SUSPEND -> {
+        note(fault, client.name + " sleeps for " + nanos / Plan.MILLI + " ms");
+        life.process.suspend(nanos);
+      }
+      case CLIENT_WALL_STEP -> {
+        long by = Simulation.anyOffset(random);
+        // Asleep and set back at once, both clocks would be wrong: no lease survives that.
+        client.wall.step(plan.has(Fault.CLIENT_SUSPEND) ? Math.abs(by) : by);
+        note(fault, client.name + "'s wall clock is set by " + by / Plan.MILLI + " ms");
+      }
+      case CLIENT_CRASH -> {
+        note(fault, client.name + " dies");
+        client.crash();
+        end(Plan.MILLI, () -> restart(client));
+      }
+      case CLIENT_CLOSE -> {
+        note(fault, client.name + " is closed");
+        client.close();
+        end(Plan.MILLI, () -> restart(client));
+      }
+      default -> {}
+    }
+  }
+
+  private static void restart(SimClient client) {
+    if (!client.isRunning()) {
+      client.start();
+    }
+  }
+
+  /** Nodes that may be struck, from the first. */
+  private int victims() {
+    return plan.fewVictims ? Math.max(1, plan.nodes - plan.quorum()) : plan.nodes;
+  }
+
+  private void note(Fault fault, String what) {
+    faults.count(fault);
+    world.trace.note(world.nowNanos(), fault.ordinal(), () -> "** " + fault + ": " + what);
+  }
+
+  private long untilCalm(long nanos) {
+    return Math.max(0, Math.min(nanos, plan.calmFromNanos() - world.nowNanos()));
+  }
+
+  /** Ends a fault after a random time, or when it gets calm. */
+  private void end(long leastNanos, Runnable action) {
+    world.after(untilCalm(random.spread(leastNanos, 3 * plan.maxTtlNanos())), action);
+  }
+
+  private void ifUp(Fault fault, SimServer server, Runnable action) {
+    if (server.isUp()) {
+      note(fault, server.toString());
+      action.run();
+    }
+  }
+
+  private static void resume(SimServer server) {
+    if (!server.isUp() && !server.isDown()) {
+      server.resume();
+    }
+  }
+
+  private void down(Fault fault, SimServer server, Runnable start) {
+    if (!server.isDown()) {
+      note(fault, server.toString());
+      server.crash();
+      end(
+          Plan.MILLI,
+          () -> {
+            world.trace.note(world.nowNanos(), 11, () -> "** " + server + " comes back");
+            start.run();
+          });
+    }
+  }
+
+  private void failOver(SimServer server, @Nullable String originalRunId) {
+    if (server.isDown()) {
+      return;
+    }
+    String runId = server.runId();
+    Dump dump = server.someDump(random);
+    down(
+        Fault.NODE_FAILOVER,
+        server,
+        () -> {
+          server.failOver(dump, originalRunId);
+          if (originalRunId == null && random.percent(50)) {
+            long soon = random.spread(Plan.MILLI, plan.maxTtlNanos());
+            world.after(untilCalm(soon), () -> failBack(server, runId));
+          }
+        });
+  }
+
+  private void failBack(SimServer server, String runId) {
+    server.takeDump();
+    failOver(server, runId);
+  }
+
+  private void dumpNowAndThen(SimServer server) {
+    server.takeDump();
+    if (world.nowNanos() < plan.calmFromNanos()) {
+      world.after(random.spread(Plan.MILLI, plan.maxTtlNanos()), () -> dumpNowAndThen(server));
+    }
+  }
+
+  /** Another rate, such that the clock stays within the skew. */
+  private void rate(SimServer server) {
+    faults.count(Fault.NODE_RATE);
+    long ppm = random.between(0, 4_000);
+    long offMicros = server.clock.micros() - Simulation.trueMicros(world);
+    boolean ahead = Math.abs(offMicros) > plan.skewMicros / 4 ? offMicros > 0 : random.percent(50);
+    server.clock.rate(ahead ? -ppm : ppm);
+  }
+
+  private void step(SimServer server) {
+    long byNanos =
+        random.spread(Plan.MILLI, 3 * plan.maxTtlNanos()) * (random.percent(50) ? 1 : -1);
+    note(Fault.NODE_CLOCK_STEP, server + " by " + byNanos / Plan.MILLI + " ms");
+    server.clock.step(byNanos);
+    world.at(
+        plan.calmFromNanos(),
+        () -> {
+          long offMicros = server.clock.micros() - Simulation.trueMicros(world);
+          server.clock.step(-offMicros * 1_000);
+        });
+  }
+
+  private void evict(SimServer server) {
+    List<String> names = new ArrayList<>(server.locks().keySet());
+    if (!names.isEmpty()) {
+      String name = names.get(random.nextInt(names.size()));
+      note(Fault.NODE_EVICT, server + " evicts " + name);
+      server.evict(name);
+    }
+  }
+
+  private interface LaneAction {
+    void on(SimLane lane);
+  }
+
+  private void someLane(SimClient client, LaneAction action) {
+    SimClient.Life life = client.life();
+    if (life != null) {
+      action.on(life.lanes.get(random.nextInt(plan.nodes)));
+    }
+  }
+
+  private void partition(SimClient client, SimServer server) {
+    List<Link> links = new ArrayList<>();
+    switch (random.nextInt(3)) {
+      case 0 -> links.addAll(client.links);
+      case 1 -> clients.forEach(each -> links.add(each.links.get(server.index)));
+      default -> links.add(client.links.get(server.index));
+    }
+    boolean requests = random.percent(70);
+    boolean replies = !requests || random.percent(60);
+    note(
+        Fault.PARTITION,
+        (requests ? "requests " : "")
+            + (replies ? "replies " : "")
+            + "of "
+            + links.size()
+            + " links");
+    links.forEach(link -> link.block(requests, replies));
+    end(plan.nodeTimeoutNanos, () -> links.forEach(Link::unblock));
+  }
+}

@@ -1,0 +1,32 @@
+package io.redlock.simulation;
+
+import java.util.Map;
+import java.util.TreeMap;
+
+/** Everything that is checked in a run, by whom it is about. */
+final class Checker {
+
+  final NodeChecks nodes;
+  final HoldChecks holds;
+  final CallChecks calls;
+  private final World world;
+  private final Map<String, ProtectedResource> resources = new TreeMap<>();
+
+  Checker(World world, Plan plan) {
+    this.world = world;
+    nodes = new NodeChecks(world, plan);
+    holds = new HoldChecks(world, plan, nodes);
+    calls = new CallChecks(world, plan);
+    world.afterEach(holds::checkOverlaps);
+  }
+
+  /** What the lock of that name protects. */
+  ProtectedResource resource(String name) {
+    return resources.computeIfAbsent(name, known -> new ProtectedResource(world, known));
+  }
+
+  /** Updates lost where tokens are not checked. */
+  long unfencedLosses() {
+    return resources.values().stream().mapToLong(ProtectedResource::unfencedLosses).sum();
+  }
+}

@@ -1,0 +1,35 @@
+package io.redlock.simulation;
+
+import java.util.Map;
+import java.util.TreeMap;
+
+/** How often each fault has struck. */
+final class FaultCount {
+
+  private final long[] counts = new long[Fault.values().length];
+
+  void count(Fault fault) {
+    counts[fault.ordinal()]++;
+  }
+
+  void add(FaultCount other) {
+    for (int i = 0; i < counts.length; i++) {
+      counts[i] += other.counts[i];
+    }
+  }
+
+  long of(Fault fault) {
+    return counts[fault.ordinal()];
+  }
+
+  /** By kind, without those that did not strike. */
+  Map<Fault, Long> byKind() {
+    Map<Fault, Long> byKind = new TreeMap<>();
+    for (Fault fault : Fault.values()) {
+      if (of(fault) > 0) {
+        byKind.put(fault, of(fault));
+      }
+    }
+    return byKind;
+  }
+}

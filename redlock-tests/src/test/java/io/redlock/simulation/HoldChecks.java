@@ -1,0 +1,273 @@
+package io.redlock.simulation;
+
+import io.redlock.spi.NodeRequest;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/** What holders were told: I1, I2, I3, I6, I9, I11. */
+final class HoldChecks {
+
+  /**
+   * Later than this after its time, with nobody held up, an end is late: a coarse tick and more.
+   */
+  private static final long GRACE_NANOS = 60_000_000;
+
+  /** One round of one attempt, or one extend: when it began, and until when it can be good. */
+  private record Round(
+      NodeRequest request, long beganNanos, long monotonicEndNanos, long wallEndMicros) {}
+
+  private record RoundKey(SimProcess process, long token, List<String> names) {}
+
+  /** What is known of the leases on one name, in the order in which they were acquired. */
+  private static final class History {
+    final List<Long> doneNanos = new ArrayList<>();
+    final List<Long> highestTokens = new ArrayList<>(); // of that lease and all before
+    final Set<Long> tokens = new HashSet<>();
+    final List<Hold> live = new ArrayList<>();
+    @Nullable Hold last; // the one with the highest token
+
+    long highestTokenBefore(long nanos) {
+      int index = doneNanos.size() - 1;
+      while (index >= 0 && doneNanos.get(index) >= nanos) {
+        index--;
+      }
+      return index < 0 ? -1 : highestTokens.get(index);
+    }
+  }
+
+  private final World world;
+  private final Plan plan;
+  private final NodeChecks nodes;
+  private final Map<RoundKey, List<Round>> rounds = new HashMap<>(); // callers may agree by chance
+  private final Map<String, Round> lastExtends = new HashMap<>();
+  private @Nullable NodeRequest lastRequest;
+  private final Map<String, Long> lastAsked = new HashMap<>();
+  private final Map<String, History> histories = new HashMap<>();
+  private final List<History> contested = new ArrayList<>();
+  private final List<Hold> all = new ArrayList<>();
+  private final Map<String, Hold> byOwner = new HashMap<>();
+
+  HoldChecks(World world, Plan plan, NodeChecks nodes) {
+    this.world = world;
+    this.plan = plan;
+    this.nodes = nodes;
+  }
+
+  /** A client is about to hand this request to the first or the next of its nodes. */
+  void asked(SimProcess process, NodeRequest request) {
+    if (request == lastRequest) {
+      return;
+    }
+    lastRequest = request;
+    lastAsked.put(request.owner(), world.nowNanos());
+    if (request instanceof NodeRequest.Grant grant) {
+      RoundKey key = new RoundKey(process, request.token(), request.names());
+      List<Round> known = rounds.computeIfAbsent(key, k -> new ArrayList<>(1));
+      if (known.isEmpty() || known.get(known.size() - 1).request != request) {
+        known.add(round(process, request, grant.ttlMillis()));
+      }
+    } else if (request instanceof NodeRequest.Extend extend) {
+      Round known = lastExtends.get(request.owner());
+      if (known == null || known.request != request) {
+        Round next = round(process, request, extend.ttlMillis());
+        lastExtends.put(request.owner(), known == null ? next : later(known, next));
+      }
+    }
+  }
+
+  private Round round(SimProcess process, NodeRequest request, long ttlMillis) {
+    long goodNanos = ttlMillis * Plan.MILLI - plan.driftNanos(ttlMillis);
+    return new Round(
+        request,
+        world.nowNanos(),
+        process.monotonic.nanos() + goodNanos,
+        process.wall.micros() + goodNanos / 1_000);
+  }
+
+  private static Round later(Round one, Round next) {
+    return new Round(
+        next.request,
+        next.beganNanos,
+        Math.max(one.monotonicEndNanos, next.monotonicEndNanos),
+        Math.max(one.wallEndMicros, next.wallEndMicros));
+  }
+
+  /** When a request of this owner was last handed to a node; −1 if none ever was. */
+  long lastAskedNanos(String owner) {
+    return lastAsked.getOrDefault(owner, -1L);
+  }
+
+  /** The lease of that owner, if it became one. */
+  @Nullable Hold of(String owner) {
+    return byOwner.get(owner);
+  }
+
+  List<Hold> all() {
+    return all;
+  }
+
+  /** A caller got a lease. */
+  Hold acquired(SimProcess process, List<String> names, long token, LongSupplier remainingNanos) {
+    Round round = bestRound(new RoundKey(process, token, names));
+    String owner = round == null ? "nobody" : round.request.owner();
+    Hold hold = new Hold(process, names, owner, token, world.nowNanos(), remainingNanos);
+    all.add(hold);
+    byOwner.put(owner, hold);
+    world.trace.note(world.nowNanos(), token, () -> hold + " begins");
+    if (round == null || nodes.grants(owner, token) < plan.quorum()) {
+      int granted = nodes.grants(owner, token);
+      world.violated(
+          Invariant.I9, () -> hold + " rests on " + granted + " servers of " + plan.nodes);
+    }
+    long beganNanos = round == null ? world.nowNanos() : round.beganNanos;
+    for (String name : names) {
+      History history = histories.computeIfAbsent(name, n -> new History());
+      checkToken(history, hold, beganNanos);
+      enter(history, hold);
+    }
+    look(hold);
+    return hold;
+  }
+
+  /** Of the rounds that a lease may rest on, the one that most servers granted. */
+  private @Nullable Round bestRound(RoundKey key) {
+    Round best = null;
+    int most = -1;
+    for (Round round : rounds.getOrDefault(key, List.of())) {
+      int granted = nodes.grants(round.request.owner(), key.token);
+      if (granted > most) {
+        most = granted;
+        best = round;
+      }
+    }
+    return best;
+  }
+
+  private void checkToken(History history, Hold hold, long beganNanos) {
+    long before = history.highestTokenBefore(beganNanos);
+    if (!history.tokens.add(hold.token) || before >= hold.token) {
+      world.violated(
+          Invariant.I3, () -> hold + " comes after one with token " + before + " or the same");
+    }
+  }
+
+  private void enter(History history, Hold hold) {
+    int size = history.highestTokens.size();
+    long highest = size == 0 ? -1 : history.highestTokens.get(size - 1);
+    history.doneNanos.add(hold.doneNanos);
+    history.highestTokens.add(Math.max(highest, hold.token));
+    history.live.removeIf(other -> other.ends > 0 || other.process.isDead());
+    history.live.add(hold);
+    Hold last = history.last;
+    if (last == null || last.token < hold.token) {
+      history.last = hold;
+    }
+    if (history.live.size() > 1 && !contested.contains(history)) {
+      contested.add(history);
+    }
+  }
+
+  /** After every event: of the leases on one name at most one is valid. */
+  void checkOverlaps() {
+    if (contested.isEmpty() || !plan.keepsTimingAssumptions()) {
+      return;
+    }
+    contested.removeIf(
+        history -> {
+          history.live.removeIf(hold -> hold.ends > 0 || hold.process.isDead());
+          checkOverlap(history.live);
+          return history.live.size() < 2;
+        });
+  }
+
+  private void checkOverlap(List<Hold> live) {
+    Hold valid = null;
+    for (Hold hold : live) {
+      if (hold.isValid()) {
+        Hold other = valid;
+        if (other != null) {
+          world.violated(Invariant.I1, () -> hold + " and " + other + " are valid at once");
+        }
+        valid = hold;
+      }
+    }
+  }
+
+  /** A caller was told that his lease was extended. */
+  void extended(Hold hold) {
+    world.trace.note(world.nowNanos(), hold.token, () -> hold + " was extended");
+    if (!plan.keepsTimingAssumptions() || !hold.isValid()) {
+      return; // by now somebody else may rightly have come
+    }
+    checkGoodUntil(hold);
+    for (String name : hold.names) {
+      Hold last = histories.computeIfAbsent(name, n -> new History()).last;
+      if (last != null && last.token > hold.token) {
+        world.violated(Invariant.I6, () -> hold + " is extended though " + last + " was acquired");
+      }
+    }
+  }
+
+  /** A holder was told that his lease has ended. */
+  void ended(Hold hold, String how) {
+    world.trace.note(world.nowNanos(), hold.token, () -> hold + " ends: " + how);
+    hold.endedNanos = world.nowNanos();
+    if (++hold.ends > 1) {
+      world.violated(Invariant.I11, () -> hold + " ends for the second time: " + how);
+    }
+    if (hold.isValid()) {
+      world.violated(Invariant.I11, () -> hold + " is valid after its end: " + how);
+    }
+  }
+
+  private void look(Hold hold) {
+    if (hold.ends > 0 || hold.process.isDead()) {
+      return;
+    }
+    long remainingNanos = hold.remainingNanos();
+    if (remainingNanos > 0) {
+      checkGoodUntil(hold);
+      long trueNanos = hold.process.monotonic.trueDelayNanos(remainingNanos);
+      world.after(trueNanos + GRACE_NANOS, () -> look(hold));
+      return;
+    }
+    boolean heldUp =
+        !hold.process.isIdle() || hold.stoodStillNanos != hold.process.stoodStillNanos();
+    hold.lateLooks = heldUp ? 0 : hold.lateLooks + 1;
+    hold.stoodStillNanos = hold.process.stoodStillNanos();
+    if (hold.lateLooks > 1) {
+      world.violated(Invariant.I11, () -> hold + " is over and its holder was not told");
+    }
+    world.after(GRACE_NANOS, () -> look(hold));
+  }
+
+  /** The lease must not call itself valid beyond what the rounds behind it can carry. */
+  private void checkGoodUntil(Hold hold) {
+    Round round = bestRound(new RoundKey(hold.process, hold.token, hold.names));
+    Round extend = lastExtends.get(hold.owner);
+    if (round == null) {
+      return;
+    }
+    Round best = extend == null ? round : later(round, extend);
+    long leftNanos = best.monotonicEndNanos - hold.process.monotonic.nanos();
+    long leftMicros = best.wallEndMicros - hold.process.wall.micros();
+    long remainingNanos = hold.remainingNanos();
+    if (remainingNanos > leftNanos || remainingNanos / 1_000 > leftMicros + 1) {
+      world.violated(
+          Invariant.I2,
+          () ->
+              hold
+                  + " says that "
+                  + remainingNanos
+                  + " ns are left, but its rounds are good for "
+                  + Math.min(leftNanos, leftMicros * 1_000)
+                  + " ns");
+    }
+  }
+}

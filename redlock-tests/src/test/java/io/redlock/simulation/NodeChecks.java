@@ -1,0 +1,116 @@
+package io.redlock.simulation;
+
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeRequest;
+import io.redlock.testkit.NodeModel.Cell;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** What each node did: I5, I8, and the grants that I9 counts. */
+final class NodeChecks {
+
+  private record Grant(String owner, long token) {}
+
+  private final World world;
+  private final Plan plan;
+  private final List<Set<String>> released = new ArrayList<>();
+  private final long[] lostDataNanos;
+  private final Map<Grant, Set<String>> grants = new HashMap<>();
+
+  NodeChecks(World world, Plan plan) {
+    this.world = world;
+    this.plan = plan;
+    lostDataNanos = new long[plan.nodes];
+    for (int node = 0; node < plan.nodes; node++) {
+      released.add(new HashSet<>());
+      lostDataNanos[node] = Long.MIN_VALUE / 2;
+    }
+  }
+
+  /** A node has other data than before. */
+  void lostData(SimServer server) {
+    released.get(server.index).clear();
+    lostDataNanos[server.index] = world.nowNanos();
+  }
+
+  boolean lostDataWithin(SimServer server, long nanos) {
+    return world.nowNanos() - lostDataNanos[server.index] < nanos;
+  }
+
+  void executed(
+      SimServer server, NodeRequest request, List<Cell> before, List<Cell> after, NodeReply reply) {
+    executed(server.index, server.runId(), request, before, after, reply);
+  }
+
+  void executed(
+      int node,
+      String runId,
+      NodeRequest request,
+      List<Cell> before,
+      List<Cell> after,
+      NodeReply reply) {
+    for (int i = 0; i < before.size(); i++) {
+      checkCell(node, request, before.get(i), after.get(i));
+    }
+    Kind kind = reply.kind();
+    if (kind == Kind.GRANTED) {
+      grants
+          .computeIfAbsent(new Grant(request.owner(), request.token()), g -> new HashSet<>())
+          .add(runId);
+    }
+    if (kind == Kind.GRANTED || kind == Kind.JOINED) {
+      checkMayVote(node, request);
+    }
+    boolean ran = kind == Kind.RELEASED || kind == Kind.NOT_HELD;
+    if (ran && request instanceof NodeRequest.Release) {
+      released.get(node).add(request.owner());
+    }
+  }
+
+  private void checkCell(int node, NodeRequest request, Cell before, Cell after) {
+    if (after.fence() < before.fence()) {
+      world.violated(
+          Invariant.I8,
+          () -> "n" + node + ": " + Names.of(request) + " lowers the counter from " + before);
+    }
+    boolean sameOwner = !before.isFree() && before.owner().equals(after.owner());
+    if (sameOwner && after.lockUntilMillis() < before.lockUntilMillis()) {
+      world.violated(
+          Invariant.I8, () -> "n" + node + ": " + Names.of(request) + " shortens " + before);
+    }
+    // A tombstone that does not fit the node's clock is not written, so clocks must not be set.
+    if (!after.isFree()
+        && !plan.has(Fault.NODE_CLOCK_STEP)
+        && released.get(node).contains(after.owner())) {
+      world.violated(
+          Invariant.I5,
+          () -> "n" + node + ": " + Names.of(request) + " stores an owner that was released here");
+    }
+  }
+
+  private void checkMayVote(int node, NodeRequest request) {
+    long agoNanos = world.nowNanos() - lostDataNanos[node];
+    if (agoNanos < plan.maxTtlNanos() && !plan.has(Fault.NODE_CLOCK_STEP)) {
+      world.violated(
+          Invariant.I8,
+          () ->
+              "n"
+                  + node
+                  + ": "
+                  + Names.of(request)
+                  + " is granted "
+                  + agoNanos / 1_000_000
+                  + " ms after the node lost its past");
+    }
+  }
+
+  /** How many distinct servers have granted that token to that owner. */
+  int grants(String owner, long token) {
+    return grants.getOrDefault(new Grant(owner, token), Set.of()).size();
+  }
+}

@@ -1,0 +1,46 @@
+package io.redlock.simulation;
+
+import io.redlock.Redlock;
+import io.redlock.RedlockBuilder;
+import io.redlock.spi.LockNode;
+import io.redlock.spi.Scheduler;
+import io.redlock.spi.Ticker;
+import io.redlock.testkit.NodeModel;
+import java.util.List;
+import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
+
+/** What clients and nodes are made of. A known-bad variant replaces one part. */
+class Parts {
+
+  NodeModel model(Plan plan) {
+    return new NodeModel(plan.skewMicros, plan.retentionMillis);
+  }
+
+  Ticker ticker(SimProcess process) {
+    return process;
+  }
+
+  Scheduler scheduler(SimScheduler scheduler) {
+    return scheduler;
+  }
+
+  RandomGenerator random(SimRandom random) {
+    return random;
+  }
+
+  Supplier<String> ownerIds(Supplier<String> ownerIds) {
+    return ownerIds;
+  }
+
+  /** The nodes as the lock service sees them. */
+  List<? extends LockNode> nodes(List<SimLane> lanes, SimProcess process) {
+    return lanes;
+  }
+
+  void configure(RedlockBuilder builder, Plan plan) {}
+
+  Redlock redlock(Redlock redlock) {
+    return redlock;
+  }
+}

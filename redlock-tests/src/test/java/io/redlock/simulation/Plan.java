@@ -1,0 +1,194 @@
+package io.redlock.simulation;
+
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/**
+ * What one seed decides before anything happens: how many take part, on which settings, which
+ * faults may strike and how often. Not final in its numbers: a test may bend a plan to its purpose
+ * before the run.
+ */
+final class Plan {
+
+  static final long MILLI = 1_000_000;
+
+  final long seed;
+  int nodes;
+  int clients;
+  int sessions; // callers in each client
+  int resources;
+  int maxTtlMillis;
+  long nodeTimeoutNanos;
+  long laneTimeoutNanos;
+  long skewMicros;
+  double driftFactor = 0.01;
+  Duration lossMargin = Duration.ZERO;
+  long retentionMillis;
+  long hopNanos; // how long one message takes at least
+  long jitterNanos;
+  long chaosNanos;
+  long thinkNanos; // between two things that a caller does, at most
+  boolean guarded = true;
+  boolean adopted;
+  boolean patientLanes; // requests wait for the next connection rather than fail
+  boolean fewVictims; // faults of nodes strike a minority only
+  EnumSet<Fault> faults = EnumSet.noneOf(Fault.class);
+  long pausePerMillion;
+  long heldPerMillion;
+  long slowPerMillion;
+  long duplicatePerMillion;
+  long nodeFaultGapNanos;
+  long clientFaultGapNanos;
+  long networkFaultGapNanos;
+
+  private Plan(long seed) {
+    this.seed = seed;
+  }
+
+  static Plan of(long seed) {
+    SimRandom random = SimRandom.of(seed, "plan");
+    Plan plan = new Plan(seed);
+    plan.size(random);
+    plan.settings(random);
+    plan.swarm(random);
+    return plan;
+  }
+
+  private void size(SimRandom random) {
+    nodes = (int) random.oneOf(1, 2, 3, 3, 3, 3, 4, 5, 5, 5, 6, 7);
+    clients = (int) (random.percent(4) ? random.between(20, 50) : random.spread(1, 8));
+    sessions = clients > 10 ? 1 : (int) random.oneOf(1, 1, 2, 3);
+    resources = (int) random.oneOf(1, 1, 1, 2, 3);
+  }
+
+  private void settings(SimRandom random) {
+    boolean crowded = clients > 10;
+    maxTtlMillis =
+        (int)
+            (crowded
+                ? random.oneOf(300, 1_000)
+                : random.oneOf(300, 300, 1_000, 1_000, 3_000, 10_000));
+    nodeTimeoutNanos = Math.min(random.spread(2, 64), maxTtlMillis / 8) * MILLI;
+    laneTimeoutNanos = nodeTimeoutNanos * random.between(2, 10);
+    skewMicros = 1_000 * random.oneOf(20, 100, 500, 2_000);
+    lossMargin = Duration.ofMillis(random.percent(60) ? 0 : maxTtlMillis / random.oneOf(10, 50));
+    retentionMillis = Math.max(600_000, 10L * maxTtlMillis);
+    hopNanos = random.spread(20_000, Math.max(20_000, nodeTimeoutNanos / 8));
+    jitterNanos = random.percent(20) ? 0 : random.spread(1_000, nodeTimeoutNanos / 2);
+    chaosNanos = Math.min(crowded ? 4_000 : 30_000, Math.max(4_000, 12L * maxTtlMillis)) * MILLI;
+    thinkNanos = random.spread(MILLI, maxTtlNanos() / (crowded ? 1 : 4));
+    adopted = random.percent(90);
+    patientLanes = random.percent(50);
+    fewVictims = random.percent(50);
+  }
+
+  private void swarm(SimRandom random) {
+    int share = (int) random.oneOf(10, 20, 40, 60);
+    for (Fault fault : Fault.values()) {
+      boolean within = fault != Fault.NODE_CLOCK_STEP && fault != Fault.NODE_EVICT;
+      if (random.percent(share) && within) {
+        faults.add(fault);
+      }
+    }
+    if (random.percent(5)) {
+      faults.add(Fault.NODE_CLOCK_STEP);
+    }
+    pausePerMillion = random.spread(10, 2_000);
+    heldPerMillion = random.spread(500, 40_000);
+    slowPerMillion = random.spread(500, 40_000);
+    duplicatePerMillion = random.spread(1_000, 200_000);
+    nodeFaultGapNanos = random.spread(maxTtlNanos() / 2, 16 * maxTtlNanos());
+    clientFaultGapNanos = random.spread(maxTtlNanos() / 4, 8 * maxTtlNanos());
+    networkFaultGapNanos = random.spread(maxTtlNanos() / 8, 8 * maxTtlNanos());
+  }
+
+  boolean has(Fault fault) {
+    return faults.contains(fault);
+  }
+
+  /** Only these faults. */
+  Plan only(Collection<Fault> kinds) {
+    faults = EnumSet.noneOf(Fault.class);
+    faults.addAll(kinds);
+    return this;
+  }
+
+  Plan only(Fault... kinds) {
+    return only(List.of(kinds));
+  }
+
+  /** The faults of a list of names. */
+  static List<Fault> faults(String names) {
+    return Arrays.stream(names.split("[, ]+"))
+        .filter(name -> !name.isEmpty())
+        .map(Fault::valueOf)
+        .toList();
+  }
+
+  String faultNames() {
+    return faults.stream().map(Fault::name).collect(Collectors.joining(","));
+  }
+
+  Plan without(Fault fault) {
+    faults.remove(fault);
+    return this;
+  }
+
+  Duration maxTtl() {
+    return Duration.ofMillis(maxTtlMillis);
+  }
+
+  long maxTtlNanos() {
+    return maxTtlMillis * MILLI;
+  }
+
+  /** From then on nothing goes wrong any more. */
+  long calmFromNanos() {
+    return chaosNanos;
+  }
+
+  int quorum() {
+    return nodes / 2 + 1;
+  }
+
+  /** The allowance for the drift of clocks over so long. */
+  long driftNanos(long ttlMillis) {
+    return ttlMillis * (long) Math.ceil(driftFactor * 1_000_000) + 2 * MILLI;
+  }
+
+  /** For how long a node without its past does not vote. */
+  long abstentionMillis() {
+    return maxTtlMillis + driftNanos(maxTtlMillis) / MILLI + 1 + 2 * skewMicros / 1_000;
+  }
+
+  /** Whether nothing may happen that leases assume not to happen. */
+  boolean keepsTimingAssumptions() {
+    return !has(Fault.NODE_CLOCK_STEP) && !has(Fault.NODE_EVICT);
+  }
+
+  @Override
+  public String toString() {
+    return "seed "
+        + seed
+        + ": "
+        + nodes
+        + " nodes, "
+        + clients
+        + " clients of "
+        + sessions
+        + " callers, "
+        + resources
+        + " resources, maxTtl "
+        + maxTtlMillis
+        + " ms, node timeout "
+        + nodeTimeoutNanos / MILLI
+        + " ms, skew "
+        + skewMicros / 1_000
+        + " ms, faults "
+        + faults;
+  }
+}

@@ -1,0 +1,276 @@
+package io.redlock.simulation;
+
+import io.redlock.AcquireResult;
+import io.redlock.ExtendResult;
+import io.redlock.Lease;
+import io.redlock.LeaseLock;
+import io.redlock.LeaseLostException;
+import io.redlock.LeaseRequest;
+import io.redlock.simulation.ProtectedResource.Read;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** One caller of a lock service: acquires, works, extends, lets go, over and over until calm. */
+final class Session {
+
+  private final World world;
+  private final Plan plan;
+  private final Checker checker;
+  private final SimClient.Life life;
+  private final SimProcess process;
+  private final SimProcess.Strand strand;
+  private final SimRandom random;
+  private final FaultCount faults;
+  private boolean atRest;
+
+  Session(
+      World world,
+      Plan plan,
+      Checker checker,
+      SimClient.Life life,
+      SimRandom random,
+      FaultCount faults) {
+    this.world = world;
+    this.plan = plan;
+    this.checker = checker;
+    this.life = life;
+    this.process = life.process;
+    this.strand = process.strand();
+    this.random = random;
+    this.faults = faults;
+  }
+
+  /** Whether it holds nothing, waits for nothing and will do nothing more. */
+  boolean isAtRest() {
+    return atRest || life.isOver();
+  }
+
+  void begin() {
+    later(thinkNanos(), this::next);
+  }
+
+  private long thinkNanos() {
+    return random.spread(10_000, plan.thinkNanos);
+  }
+
+  private void later(long nanos, Runnable step) {
+    world.after(nanos, () -> strand.run(step));
+  }
+
+  private void next() {
+    atRest = world.nowNanos() >= plan.calmFromNanos() || life.isOver();
+    if (atRest) {
+      return;
+    }
+    if (random.percent(3)) {
+      process.blocking(this::lockTwice);
+      later(thinkNanos(), this::next);
+    } else {
+      acquire(someRequest());
+    }
+  }
+
+  private LeaseRequest someRequest() {
+    List<String> names = new ArrayList<>();
+    names.add("r" + random.nextInt(plan.resources));
+    if (plan.resources > 1 && random.percent(15)) {
+      names.add("r" + random.nextInt(plan.resources));
+    }
+    LeaseRequest request = LeaseRequest.ofAll(names, someTtl());
+    if (random.percent(60)) {
+      request =
+          request.waitUpTo(Duration.ofNanos(random.spread(Plan.MILLI, 3 * plan.maxTtlNanos())));
+    }
+    if (random.percent(25)) {
+      request =
+          request.renewFor(
+              Duration.ofNanos(random.spread(plan.maxTtlNanos() / 2, 4 * plan.maxTtlNanos())));
+    }
+    return request;
+  }
+
+  private Duration someTtl() {
+    long least = Math.max(4 * plan.nodeTimeoutNanos / Plan.MILLI, plan.maxTtlMillis / 4);
+    return Duration.ofMillis(
+        random.percent(40) ? plan.maxTtlMillis : random.between(least, plan.maxTtlMillis));
+  }
+
+  private void acquire(LeaseRequest request) {
+    long longest = request.maxWait().toNanos() + 2 * plan.nodeTimeoutNanos;
+    CallChecks.Call call = checker.calls.begins(process, request, longest);
+    CompletableFuture<AcquireResult> future = life.redlock.acquireAsync(request);
+    future.whenComplete(
+        (result, failure) -> {
+          call.done();
+          if (result != null && result.lease().isPresent()) {
+            hold(request, result.lease().get());
+          } else {
+            note(5, () -> failure != null ? failure : result);
+            later(thinkNanos(), this::next);
+          }
+        });
+    if (plan.has(Fault.CANCEL) && random.percent(25)) {
+      later(
+          random.spread(10_000, 2 * plan.nodeTimeoutNanos),
+          () -> {
+            if (future.cancel(false)) {
+              faults.count(Fault.CANCEL);
+            }
+          });
+    }
+  }
+
+  private void note(long number, Supplier<Object> what) {
+    world.trace.note(world.nowNanos(), number, () -> process + ": " + what.get());
+  }
+
+  // While it holds a lease.
+
+  private void hold(LeaseRequest request, Lease lease) {
+    List<String> names = new ArrayList<>(request.resources());
+    Hold hold =
+        checker.holds.acquired(
+            process, names, lease.fencingToken(), () -> lease.remaining().toNanos());
+    lease.ended().thenAccept(end -> checker.holds.ended(hold, end.toString()));
+    proceed(hold, lease, random.nextInt(5));
+  }
+
+  private void proceed(Hold hold, Lease lease, int steps) {
+    boolean calm = world.nowNanos() >= plan.calmFromNanos();
+    if (steps == 0 || calm || !lease.isValid()) {
+      letGo(lease, calm);
+      return;
+    }
+    Runnable next = () -> proceed(hold, lease, steps - 1);
+    switch (random.nextInt(4)) {
+      case 0, 1 -> work(hold, lease, next);
+      case 2 -> extend(hold, lease, next);
+      default -> later(random.spread(100_000, plan.maxTtlNanos() / 2), next);
+    }
+  }
+
+  private void work(Hold hold, Lease lease, Runnable next) {
+    List<Read> reads = new ArrayList<>();
+    for (String name : hold.names) {
+      reads.add(checker.resource(name).read(hold.token));
+    }
+    later(
+        random.spread(10_000, plan.maxTtlNanos() / 4),
+        () -> {
+          if (lease.isValid()) {
+            boolean slow = plan.has(Fault.SLOW) && random.percent(10);
+            long onTheWay = random.spread(1_000, slow ? plan.maxTtlNanos() : 100_000);
+            world.after(onTheWay, () -> write(hold, reads));
+            later(onTheWay + thinkNanos(), next);
+          } else {
+            next.run();
+          }
+        });
+  }
+
+  private void write(Hold hold, List<Read> reads) {
+    for (int i = 0; i < reads.size(); i++) {
+      checker.resource(hold.names.get(i)).write(reads.get(i));
+    }
+  }
+
+  private void extend(Hold hold, Lease lease, Runnable next) {
+    CallChecks.Call call = checker.calls.begins(process, "extend", plan.nodeTimeoutNanos);
+    lease
+        .extendAsync(someTtl())
+        .thenAccept(
+            result -> {
+              call.done();
+              if (result instanceof ExtendResult.Extended) {
+                checker.holds.extended(hold);
+              } else {
+                note(6, () -> "extend of " + hold + ": " + result);
+              }
+              later(thinkNanos(), next);
+            });
+  }
+
+  private void letGo(Lease lease, boolean calm) {
+    int how = calm ? 0 : random.nextInt(10);
+    if (how < 7) {
+      release(lease);
+    } else if (how == 7) {
+      lease.close();
+      later(thinkNanos(), this::next);
+    } else if (how == 8) {
+      lease.ended().thenRun(() -> later(thinkNanos(), this::next));
+    } else {
+      note(7, () -> "forgets " + lease);
+      later(thinkNanos(), this::next);
+    }
+  }
+
+  private void release(Lease lease) {
+    CallChecks.Call call = checker.calls.begins(process, "release", plan.nodeTimeoutNanos);
+    lease
+        .releaseAsync()
+        .thenAccept(
+            result -> {
+              call.done();
+              note(result.ordinal(), () -> "release of " + lease + ": " + result);
+              if (random.percent(10)) {
+                lease.releaseAsync();
+                lease.close();
+              }
+              later(thinkNanos(), this::next);
+            });
+  }
+
+  // The lock view, which waits inside its calls.
+
+  private void lockTwice() {
+    LeaseRequest request =
+        LeaseRequest.of("r" + random.nextInt(plan.resources), someTtl())
+            .renewFor(Duration.ofNanos(2 * plan.maxTtlNanos()));
+    LeaseLock lock = life.redlock.asLock(request);
+    Lease lease = null;
+    try {
+      if (!lock.tryLock()) {
+        return;
+      }
+      lease = lock.lease();
+      Lease first = lease;
+      Hold hold =
+          checker.holds.acquired(
+              process,
+              new ArrayList<>(request.resources()),
+              first.fencingToken(),
+              () -> first.remaining().toNanos());
+      first.ended().thenAccept(end -> checker.holds.ended(hold, end.toString()));
+      if (!lock.tryLock() || lock.lease().fencingToken() != first.fencingToken()) {
+        world.violated(Invariant.I10, () -> "locking again does not keep the token of " + hold);
+      }
+      lock.unlock();
+      if (!first.isValid()) {
+        note(8, () -> "lost while locked: " + hold);
+      } else if (lock.lease() != first) {
+        world.violated(Invariant.I10, () -> "one of two unlocks gave up " + hold);
+      }
+      lock.unlock();
+      if (first.isValid()) {
+        world.violated(Invariant.I10, () -> "the last unlock left " + hold);
+      }
+    } catch (LeaseLostException e) {
+      checkLost(lease, e);
+    } catch (IllegalStateException e) {
+      note(9, () -> "lock view: " + e.getMessage());
+    } catch (World.Over e) {
+      note(10, () -> "the run is over");
+    }
+  }
+
+  private void checkLost(@Nullable Lease lease, LeaseLostException told) {
+    if (lease != null && lease.isValid()) {
+      world.violated(Invariant.I10, () -> "told of a loss that did not happen: " + told);
+    }
+  }
+}

@@ -1,0 +1,155 @@
+package io.redlock.simulation;
+
+import io.redlock.Redlock;
+import io.redlock.RedlockBuilder;
+import io.redlock.jedis.LaneGuard;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
+
+/** A machine with one client process: the lock service that users get, on simulated parts. */
+final class SimClient {
+
+  private static final long CALLBACK_NANOS = 50_000;
+
+  final String name;
+  final SimClock monotonic;
+  final SimClock wall;
+  final List<Link> links;
+  private final World world;
+  private final Plan plan;
+  private final Parts parts;
+  private final Checker checker;
+  private final List<SimServer> servers;
+  private final FaultCount faults;
+  private final SimRandom random;
+  private final List<Session> sessions = new ArrayList<>();
+  private int lives;
+  private @Nullable Life life;
+
+  /** One process, from its start to its end. */
+  final class Life {
+    final SimProcess process;
+    final SimScheduler scheduler;
+    final List<SimLane> lanes = new ArrayList<>();
+    final Redlock redlock;
+    private boolean closed;
+
+    private Life(String processName) {
+      process = new SimProcess(processName, world, monotonic, wall, plan, random, faults);
+      scheduler = new SimScheduler(process);
+      LaneGuard.Shared guard =
+          new LaneGuard.Shared(
+              plan.nodes, plan.guarded, plan.maxTtl(), plan.driftFactor, plan.skewMicros);
+      for (SimServer server : servers) {
+        Link link = links.get(server.index);
+        lanes.add(new SimLane(server, link, process, plan, random, faults, checker.holds, guard));
+      }
+      RedlockBuilder builder =
+          Redlock.builder(parts.nodes(lanes, process))
+              .nodeTimeout(Duration.ofNanos(plan.nodeTimeoutNanos))
+              .maxTtl(plan.maxTtl())
+              .driftFactor(plan.driftFactor)
+              .clockSkew(Duration.ofNanos(plan.skewMicros * 1_000))
+              .lossMargin(plan.lossMargin)
+              .ticker(parts.ticker(process))
+              .scheduler(parts.scheduler(scheduler))
+              .random(parts.random(random))
+              .ownerIds(
+                  parts.ownerIds(() -> processName + "#" + Long.toHexString(random.nextLong())))
+              .callbackExecutor(callbacks());
+      parts.configure(builder, plan);
+      redlock = parts.redlock(builder.build());
+    }
+
+    private Executor callbacks() {
+      SimProcess.Strand[] pool = {process.strand(), process.strand()};
+      return task -> {
+        SimProcess.Strand strand = pool[random.nextInt(pool.length)];
+        world.after(random.nextLong(CALLBACK_NANOS), () -> strand.run(task));
+      };
+    }
+
+    boolean isOver() {
+      return closed || process.isDead();
+    }
+  }
+
+  SimClient(
+      String name,
+      World world,
+      Plan plan,
+      Parts parts,
+      Checker checker,
+      List<SimServer> servers,
+      List<Link> links,
+      SimRandom random,
+      FaultCount faults) {
+    this.name = name;
+    this.world = world;
+    this.plan = plan;
+    this.parts = parts;
+    this.checker = checker;
+    this.servers = servers;
+    this.links = links;
+    this.random = random;
+    this.faults = faults;
+    long ratePpm = plan.has(Fault.CLIENT_RATE) ? random.between(-4_000, 4_000) : 0;
+    long offsetNanos = plan.has(Fault.CLIENT_WALL_STEP) ? Simulation.anyOffset(random) : 0;
+    monotonic = new SimClock(world, random.between(-1_000_000_000, 1_000_000_000), ratePpm);
+    wall = new SimClock(world, Simulation.EPOCH_NANOS + offsetNanos, ratePpm);
+  }
+
+  /** A new process starts. */
+  void start() {
+    Life started = new Life(name + (lives == 0 ? "" : "'" + lives));
+    lives++;
+    life = started;
+    for (int i = 0; i < plan.sessions; i++) {
+      Session session = new Session(world, plan, checker, started, random, faults);
+      sessions.add(session);
+      session.begin();
+    }
+  }
+
+  @Nullable Life life() {
+    return life;
+  }
+
+  boolean isRunning() {
+    Life now = life;
+    return now != null && !now.isOver();
+  }
+
+  /** Whether every caller has come to rest. */
+  boolean isAtRest() {
+    return sessions.stream().allMatch(Session::isAtRest);
+  }
+
+  /** The process dies. */
+  void crash() {
+    Life now = life;
+    if (now != null && !now.process.isBlocked()) {
+      now.process.die();
+      now.lanes.forEach(SimLane::orphan);
+      life = null;
+    }
+  }
+
+  /** The lock service is closed under its callers. */
+  void close() {
+    Life now = life;
+    if (now != null && !now.closed && !now.process.isBlocked()) {
+      now.process
+          .strand()
+          .run(
+              () -> {
+                now.closed = true;
+                now.process.closing();
+                now.redlock.close();
+              });
+    }
+  }
+}

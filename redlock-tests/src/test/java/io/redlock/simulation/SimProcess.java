@@ -1,0 +1,269 @@
+package io.redlock.simulation;
+
+import io.redlock.spi.Ticker;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One client process on its machine: its threads, which all stand still when the process is paused
+ * or the machine suspended, and its two clocks, which do not.
+ */
+final class SimProcess implements Ticker {
+
+  /** One thread: does one thing at a time, in the order in which they came up. */
+  final class Strand {
+    private final ArrayDeque<Runnable> mailbox = new ArrayDeque<>();
+    private boolean busy;
+
+    /** Does it now, or once this thread is free and runs. */
+    void run(Runnable task) {
+      if (!dead) {
+        mailbox.add(task);
+        work();
+      }
+    }
+
+    boolean isIdle() {
+      return !busy && mailbox.isEmpty();
+    }
+
+    private void work() {
+      if (busy) {
+        return;
+      }
+      busy = true;
+      Strand outer = current;
+      while (!frozen && !dead && !mailbox.isEmpty()) {
+        current = this;
+        mailbox.remove().run();
+      }
+      current = outer;
+      busy = false;
+    }
+  }
+
+  private final String name;
+  final World world;
+  final SimClock monotonic;
+  final SimClock wall;
+  private final Plan plan;
+  private final SimRandom random;
+  private final FaultCount faults;
+  private final List<Strand> strands = new ArrayList<>();
+  private Strand current; // whose code is running
+  private boolean frozen;
+  private boolean asleep;
+  private boolean closing;
+  private boolean dead;
+  private boolean observed;
+  private @Nullable Strand blocked; // whose code waits for answers before it goes on
+  private long stoodStillNanos;
+
+  SimProcess(
+      String name,
+      World world,
+      SimClock monotonic,
+      SimClock wall,
+      Plan plan,
+      SimRandom random,
+      FaultCount faults) {
+    this.name = name;
+    this.world = world;
+    this.monotonic = monotonic;
+    this.wall = wall;
+    this.plan = plan;
+    this.random = random;
+    this.faults = faults;
+    this.current = strand();
+  }
+
+  Strand strand() {
+    Strand strand = new Strand();
+    strands.add(strand);
+    return strand;
+  }
+
+  boolean isDead() {
+    return dead;
+  }
+
+  /** Whether no thread has anything to do and none stands still. */
+  boolean isIdle() {
+    return !frozen && strands.stream().allMatch(Strand::isIdle);
+  }
+
+  boolean isFrozen() {
+    return frozen;
+  }
+
+  /** For how long, in sum, threads of this process have stood still so far. */
+  long stoodStillNanos() {
+    return stoodStillNanos;
+  }
+
+  /** Its lock service is being closed. */
+  void closing() {
+    closing = true;
+  }
+
+  boolean isClosing() {
+    return closing;
+  }
+
+  /** Whether its machine sleeps. */
+  boolean isAsleep() {
+    return asleep;
+  }
+
+  /** The process is gone; whatever its threads were about to do does not happen. */
+  void die() {
+    dead = true;
+    strands.forEach(strand -> strand.mailbox.clear());
+  }
+
+  /** The whole process stands still for so long. */
+  void freeze(long nanos) {
+    if (!dead && !frozen) {
+      frozen = true;
+      stoodStillNanos += nanos;
+      world.after(nanos, this::thaw);
+    }
+  }
+
+  /** The machine sleeps: the process stands still, and its monotonic clock with it. */
+  void suspend(long nanos) {
+    if (!dead && !frozen) {
+      monotonic.stop();
+      asleep = true;
+      frozen = true;
+      stoodStillNanos += nanos;
+      world.after(
+          nanos,
+          () -> {
+            monotonic.go();
+            asleep = false;
+            thaw();
+          });
+    }
+  }
+
+  private void thaw() {
+    frozen = false;
+    // Not on a stack that may hold locks.
+    world.after(0, () -> new ArrayList<>(strands).forEach(Strand::work));
+  }
+
+  /** Between two steps of the client's code: sometimes the whole process stands still. */
+  private void maybeFreezeHere() {
+    if (observed || dead || frozen || !plan.has(Fault.CLIENT_PAUSE) || !world.mayNest()) {
+      return;
+    }
+    if (world.nowNanos() < plan.calmFromNanos() && random.perMillion(plan.pausePerMillion)) {
+      long nanos = upToCalm(random.spread(1_000_000, 2 * plan.maxTtlNanos()));
+      faults.count(Fault.CLIENT_PAUSE);
+      world.trace.note(world.nowNanos(), 1, () -> this + " stands still for " + nanos + " ns");
+      frozen = true;
+      letPass(nanos);
+      thaw();
+    }
+  }
+
+  /** Between two steps of the client's code: sometimes the one thread stands still. */
+  void maybeHoldUpThread() {
+    if (dead || frozen || isBlocked() || !plan.has(Fault.THREAD_PAUSE) || !world.mayNest()) {
+      return;
+    }
+    if (world.nowNanos() < plan.calmFromNanos() && random.perMillion(plan.pausePerMillion)) {
+      long nanos = upToCalm(random.spread(10_000, plan.maxTtlNanos()));
+      faults.count(Fault.THREAD_PAUSE);
+      world.trace.note(world.nowNanos(), 2, () -> this + ": a thread stands still, " + nanos);
+      letPass(nanos);
+      world.runWhile(() -> frozen && !dead, Long.MAX_VALUE);
+    }
+  }
+
+  /** Whether a caller waits inside a call. */
+  boolean isBlocked() {
+    return blocked != null;
+  }
+
+  /** Runs a call that waits for the answers to what it sends, if no other thread is at work. */
+  void blocking(Runnable call) {
+    if (!dead && !frozen && !isBlocked() && othersAreIdle() && world.mayNest()) {
+      blocked = current;
+      try {
+        call.run();
+      } finally {
+        blocked = null;
+      }
+    }
+  }
+
+  /** Lets the caller of a blocking call wait until that is so, for so long at most. */
+  void awaitIfBlocked(BooleanSupplier answered, long nanos) {
+    if (blocked == current) {
+      long endNanos = monotonic.nanos() + nanos;
+      world.runWhile(
+          () ->
+              frozen
+                  || !othersAreIdle()
+                  || (!answered.getAsBoolean() && monotonic.nanos() - endNanos < 0),
+          Long.MAX_VALUE);
+      world.throwIfOver();
+    }
+  }
+
+  private boolean othersAreIdle() {
+    for (Strand strand : strands) {
+      if (strand != current && !strand.isIdle()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** The world goes on for so long, or longer where other stacks stand still on top of this one. */
+  private void letPass(long nanos) {
+    long startNanos = world.nowNanos();
+    world.runUntil(startNanos + nanos);
+    stoodStillNanos += world.nowNanos() - startNanos;
+  }
+
+  private long upToCalm(long nanos) {
+    return Math.max(0, Math.min(nanos, plan.calmFromNanos() - world.nowNanos()));
+  }
+
+  @Override
+  public long monotonicNanos() {
+    maybeFreezeHere();
+    long now = monotonic.nanos();
+    maybeFreezeHere();
+    return now;
+  }
+
+  @Override
+  public long wallMicros() {
+    maybeFreezeHere();
+    long now = wall.micros();
+    maybeFreezeHere();
+    return now;
+  }
+
+  /** Asks the client's code something without any time passing. */
+  <T> T observe(Supplier<T> question) {
+    boolean outer = observed;
+    observed = true;
+    T answer = question.get();
+    observed = outer;
+    return answer;
+  }
+
+  @Override
+  public String toString() {
+    return name;
+  }
+}

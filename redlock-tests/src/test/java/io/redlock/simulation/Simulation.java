@@ -1,0 +1,297 @@
+package io.redlock.simulation;
+
+import io.redlock.LeaseRequest;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One run: nodes, clients and faults as a plan says, until it gets calm; then the last checks. The
+ * lock services in it are those that users get; only the nodes, the clocks, the scheduler and the
+ * network are not real.
+ */
+final class Simulation {
+
+  /** Ten seconds before the microseconds since the epoch get one digit longer. */
+  static final long EPOCH_NANOS = 999_999_990_000_000_000L;
+
+  private static final long SECOND = 1_000_000_000;
+  private static final long DAY = 86_400 * SECOND;
+  private static final long MAX_STEPS = 3_000_000;
+
+  /** What came of a run. */
+  record Result(
+      Plan plan,
+      @Nullable Violation violation,
+      long steps,
+      long simulatedNanos,
+      long leases,
+      long heldNanos,
+      long unfencedLosses,
+      FaultCount faults,
+      Trace trace) {}
+
+  private final Plan plan;
+  private final World world;
+  private final Checker checker;
+  private final FaultCount faults = new FaultCount();
+  private final List<SimServer> servers = new ArrayList<>();
+  private final List<SimClient> clients = new ArrayList<>();
+
+  private Simulation(Plan plan, Parts parts, boolean readable) {
+    this.plan = plan;
+    world = new World(new Trace(readable), MAX_STEPS);
+    checker = new Checker(world, plan);
+    SimRandom random = SimRandom.of(plan.seed, "world");
+    for (int i = 0; i < plan.nodes; i++) {
+      servers.add(new SimServer(i, world, nodeClock(random), parts.model(plan), checker, plan));
+    }
+    for (int i = 0; i < plan.clients; i++) {
+      clients.add(client(i, parts));
+    }
+  }
+
+  private SimClock nodeClock(SimRandom random) {
+    long offsetMicros = random.between(-plan.skewMicros / 3, plan.skewMicros / 3);
+    return new SimClock(world, EPOCH_NANOS + 1_000 * offsetMicros, 0);
+  }
+
+  private SimClient client(int i, Parts parts) {
+    SimRandom random = SimRandom.of(plan.seed, "client " + i);
+    List<Link> links = new ArrayList<>();
+    for (int node = 0; node < plan.nodes; node++) {
+      long hop = plan.hopNanos + random.nextLong(plan.hopNanos);
+      links.add(new Link(world, plan, random, faults, hop));
+    }
+    return new SimClient("c" + i, world, plan, parts, checker, servers, links, random, faults);
+  }
+
+  static Result run(Plan plan, Parts parts, boolean readable) {
+    return new Simulation(plan, parts, readable).run();
+  }
+
+  /** Microseconds since the epoch by true time. */
+  static long trueMicros(World world) {
+    return (EPOCH_NANOS + world.nowNanos()) / 1_000;
+  }
+
+  /** From a millisecond to a month, forward or back. */
+  static long anyOffset(SimRandom random) {
+    long size = random.spread(Plan.MILLI, 30 * DAY);
+    return random.percent(50) ? size : -size;
+  }
+
+  private Result run() {
+    world.trace.note(0, plan.seed, plan::toString);
+    clients.forEach(client -> world.after(0, client::start));
+    new Chaos(world, plan, faults, servers, clients).begin();
+    world.runUntil(plan.calmFromNanos());
+    world.trace.note(world.nowNanos(), 12, () -> "-- it gets calm");
+    clients.forEach(client -> world.after(0, () -> startAgain(client)));
+    settle();
+    probe();
+    crowd();
+    end();
+    return result();
+  }
+
+  private static void startAgain(SimClient client) {
+    if (!client.isRunning()) {
+      client.start();
+    }
+  }
+
+  private Result result() {
+    long heldNanos = 0;
+    for (Hold hold : checker.holds.all()) {
+      heldNanos += (hold.ends > 0 ? hold.endedNanos : hold.doneNanos) - hold.doneNanos;
+    }
+    return new Result(
+        plan,
+        world.violation(),
+        world.steps(),
+        world.nowNanos(),
+        checker.holds.all().size(),
+        heldNanos,
+        checker.unfencedLosses(),
+        faults,
+        world.trace);
+  }
+
+  // What must be so once it is calm.
+
+  private boolean await(long nanos, BooleanSupplier condition) {
+    long endNanos = world.nowNanos() + nanos;
+    while (!condition.getAsBoolean() && world.nowNanos() < endNanos && world.violation() == null) {
+      world.runUntil(Math.min(endNanos, world.nowNanos() + 100 * Plan.MILLI));
+    }
+    return condition.getAsBoolean();
+  }
+
+  /** The callers finish what they are at, and what they no longer want disappears. */
+  private void settle() {
+    long longest = 10 * plan.maxTtlNanos() + SECOND;
+    if (!await(longest, this::isAtRest)) {
+      violated(Invariant.I7, "a caller does not come to rest");
+    }
+    world.runUntil(world.nowNanos() + releaseNanos());
+    servers.forEach(
+        server -> server.locks().forEach((name, owner) -> expectNone(server, name, owner)));
+  }
+
+  private boolean isAtRest() {
+    return clients.stream().allMatch(SimClient::isAtRest)
+        && checker.holds.all().stream().allMatch(hold -> hold.ends > 0 || hold.process.isDead());
+  }
+
+  /** In so much time a release reaches every node. */
+  private long releaseNanos() {
+    return 4 * SECOND + 2 * plan.laneTimeoutNanos;
+  }
+
+  private void expectNone(SimServer server, String name, String owner) {
+    Hold hold = checker.holds.of(owner);
+    long endedNanos =
+        hold == null ? checker.holds.lastAskedNanos(owner) : hold.ends == 0 ? -1 : hold.endedNanos;
+    boolean abandoned = hold != null && hold.process.isDead();
+    boolean tooLate = endedNanos + givenUpNanos() < plan.calmFromNanos();
+    boolean justEnded = endedNanos < 0 || endedNanos + releaseNanos() > world.nowNanos();
+    boolean restored = checker.nodes.lostDataWithin(server, plan.maxTtlNanos()); // from a dump
+    if (!abandoned && !tooLate && !justEnded && !restored && !isClosed(owner)) {
+      violated(Invariant.I5, server + " still has " + name + " for " + owner);
+    }
+  }
+
+  /** After so long a release that did not get through is no longer repeated. */
+  private long givenUpNanos() {
+    return plan.maxTtlNanos() + plan.skewMicros * 1_000 + SECOND;
+  }
+
+  /** Whether the process that asked for it is gone, or its lock service closed. */
+  private boolean isClosed(String owner) {
+    return clients.stream()
+        .map(SimClient::life)
+        .noneMatch(life -> life != null && owner.startsWith(life.process + "#"));
+  }
+
+  /** One caller per resource gets it within ttl, abstention and a few pauses. */
+  private void probe() {
+    long sinceCalm = world.nowNanos() - plan.calmFromNanos();
+    long abstentionNanos = (plan.abstentionMillis() * Plan.MILLI) * 102 / 100 + 2 * SECOND;
+    long within = plan.maxTtlNanos() + Math.max(0, abstentionNanos - sinceCalm) + 3 * SECOND;
+    List<Probe> probes = new ArrayList<>();
+    for (int i = 0; i < plan.resources; i++) {
+      probes.add(new Probe(clients.get(i % clients.size()), "r" + i, within));
+    }
+    probes.forEach(Probe::begin);
+    world.runUntil(world.nowNanos() + within + SECOND);
+    probes.forEach(Probe::expectSuccess);
+  }
+
+  /** All at once, and everybody gets it. */
+  private void crowd() {
+    long within = 2 * SECOND + clients.size() * SECOND;
+    List<Probe> probes = new ArrayList<>();
+    clients.forEach(client -> probes.add(new Probe(client, "r0", within)));
+    probes.forEach(Probe::begin);
+    await(within + SECOND, () -> probes.stream().allMatch(Probe::isOver));
+    probes.forEach(Probe::expectSuccess);
+  }
+
+  private final class Probe {
+    private final SimClient client;
+    private final String resource;
+    private final long withinNanos;
+    private boolean over;
+    private String outcome = "nothing";
+
+    Probe(SimClient client, String resource, long withinNanos) {
+      this.client = client;
+      this.resource = resource;
+      this.withinNanos = withinNanos;
+    }
+
+    boolean isOver() {
+      return over;
+    }
+
+    void begin() {
+      SimClient.Life life = client.life();
+      if (life == null || world.violation() != null) {
+        return;
+      }
+      LeaseRequest request =
+          LeaseRequest.of(resource, Duration.ofMillis(plan.maxTtlMillis))
+              .waitUpTo(Duration.ofNanos(withinNanos));
+      life.redlock
+          .acquireAsync(request)
+          .thenAccept(
+              result -> {
+                over = true;
+                outcome = result.toString();
+                result
+                    .lease()
+                    .ifPresent(
+                        lease -> {
+                          outcome = "";
+                          Hold hold =
+                              checker.holds.acquired(
+                                  life.process,
+                                  List.of(resource),
+                                  lease.fencingToken(),
+                                  () -> lease.remaining().toNanos());
+                          lease
+                              .ended()
+                              .thenAccept(end -> checker.holds.ended(hold, end.toString()));
+                          lease.close();
+                        });
+              });
+    }
+
+    void expectSuccess() {
+      if (!outcome.isEmpty()) {
+        violated(
+            Invariant.I7,
+            client.name + " does not get " + resource + " after it got calm, but " + outcome);
+      }
+    }
+  }
+
+  /** Nothing is left over. */
+  private void end() {
+    world.runUntil(world.nowNanos() + 2 * givenUpNanos());
+    for (Hold hold : checker.holds.all()) {
+      if (hold.ends == 0 && !hold.process.isDead()) {
+        violated(Invariant.I11, hold + " has not ended");
+      }
+    }
+    for (SimClient client : clients) {
+      SimClient.Life life = client.life();
+      if (life != null && life.scheduler.pending() > 0) {
+        violated(Invariant.I12, client.name + " has " + life.scheduler.pending() + " timers left");
+      }
+    }
+    for (SimServer server : servers) {
+      server
+          .locks()
+          .forEach((name, owner) -> violated(Invariant.I5, server + " still has " + name));
+    }
+    clients.forEach(SimClient::close);
+    world.runUntil(world.nowNanos() + 2 * SECOND);
+    for (SimClient client : clients) {
+      SimClient.Life life = client.life();
+      if (life != null && life.lanes.stream().anyMatch(lane -> lane.open() > 0)) {
+        violated(Invariant.I12, client.name + " has requests that were never answered");
+      }
+    }
+    if (checker.calls.open() > 0) {
+      violated(Invariant.I7, checker.calls.open() + " calls have not returned");
+    }
+  }
+
+  private void violated(Invariant invariant, String what) {
+    world.violated(invariant, () -> what);
+  }
+}

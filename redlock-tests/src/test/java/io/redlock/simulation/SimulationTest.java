@@ -1,0 +1,65 @@
+package io.redlock.simulation;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import io.redlock.simulation.Simulation.Result;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvFileSource;
+
+/** The production lock service in virtual time, under random faults, seed by seed. */
+class SimulationTest {
+
+  @Test
+  void nothingIsViolatedInTwoThousandRuns() {
+    campaign(2_000);
+  }
+
+  @Test
+  @Tag("long")
+  void nothingIsViolatedInAHundredThousandRuns() {
+    campaign(100_000);
+  }
+
+  private static void campaign(long defaultSeeds) {
+    Campaign campaign = new Campaign();
+    campaign.run(
+        Long.getLong("simulation.firstSeed", 1), Long.getLong("simulation.seeds", defaultSeeds));
+    System.out.println(campaign.summary());
+  }
+
+  /** Each of these seeds has found a defect; what it was is told beside it. */
+  @ParameterizedTest
+  @CsvFileSource(resources = "pinned-seeds.csv", useHeadersInDisplayName = true)
+  void nothingIsViolatedWhereADefectWasFound(long seed, String faults, String found) {
+    Plan plan = faults == null ? Plan.of(seed) : Plan.of(seed).only(Plan.faults(faults));
+    Result result = Simulation.run(plan, new Parts(), false);
+    assertNull(result.violation(), () -> found + ": " + Campaign.report(plan));
+  }
+
+  @Test
+  void theSameSeedGivesTheSameRun() {
+    for (long seed = 1; seed <= 20; seed++) {
+      String first = Simulation.run(Plan.of(seed), new Parts(), false).trace().fingerprint();
+      String second = Simulation.run(Plan.of(seed), new Parts(), true).trace().fingerprint();
+      assertEquals(first, second, "seed " + seed);
+    }
+  }
+
+  /** One run with its trace, for a person. */
+  @Test
+  @EnabledIfSystemProperty(named = "simulation.seed", matches = "\\d+", disabledReason = "no seed")
+  void replay() {
+    Plan plan = Plan.of(Long.getLong("simulation.seed"));
+    String faults = System.getProperty("simulation.faults");
+    if (faults != null) {
+      plan.only(Plan.faults(faults));
+    }
+    Result result = Simulation.run(plan, new Parts(), true);
+    result.trace().lines().forEach(System.out::println);
+    assertNull(result.violation());
+  }
+}
