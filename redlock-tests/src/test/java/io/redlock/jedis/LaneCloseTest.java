@@ -76,7 +76,8 @@ class LaneCloseTest {
 
   @Test
   void closeOfALaneToAStoppedNodeIsBoundedAndLeavesNothing() {
-    LaneFixture fixture = new LaneFixture(server.address(), NODE_TIMEOUT).up();
+    Duration laneTimeout = Duration.ofMinutes(2); // beyond what is waited for below
+    LaneFixture fixture = new LaneFixture(server.address(), NODE_TIMEOUT, laneTimeout, null).up();
     server.pause();
     CompletableFuture<NodeReply> sent = fixture.send(grant("name", fixture.token()));
     long start = System.nanoTime();

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest.Grant;
@@ -18,6 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -168,6 +170,24 @@ class LaneHealthTest {
       for (CompletableFuture<NodeReply> reply : replies) {
         assertEquals(NodeReply.GRANTED, Await.value("a grant", reply));
       }
+    }
+  }
+
+  @Test
+  void requestsTakenBackMakeRoomInAFullLane() {
+    try (LaneFixture fixture = new LaneFixture(server.address(), Duration.ofSeconds(20)).up()) {
+      server.pause();
+      long token = fixture.token();
+      for (int round = 0; round < 3; round++) {
+        List<Pending> waiting = new ArrayList<>();
+        AtomicBoolean busy = new AtomicBoolean();
+        while (!busy.get()) {
+          waiting.add(fixture.lane.send(grant("room", token), 0, (slot, reply) -> busy.set(true)));
+          assertTrue(waiting.size() < 100_000, "the lane is never full");
+        }
+        assertTrue(waiting.stream().filter(Pending::withdraw).count() > 10_000);
+      }
+      server.resume();
     }
   }
 
