@@ -183,6 +183,18 @@ final class LaneConnection {
     return answered;
   }
 
+  /**
+   * Lets nobody wait any longer for what was written, but for releases, which are told again until
+   * they are acknowledged. The replies are still read, to keep in step. Any thread.
+   */
+  void stopWaiting(NodeReply unknown) {
+    for (Call call : unanswered) {
+      if (!call.isRelease()) {
+        call.answerSent(unknown);
+      }
+    }
+  }
+
   /** Nobody will ever know what became of these. */
   void giveUp(NodeReply unknown) {
     for (Call call = unanswered.poll(); call != null; call = unanswered.poll()) {

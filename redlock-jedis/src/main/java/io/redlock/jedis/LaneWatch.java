@@ -96,16 +96,34 @@ final class LaneWatch {
       // This process was held up itself: what has arrived meanwhile is read first.
       awakeSinceNanos = nowNanos;
     }
-    long sinceNanos = connection.silentSinceNanos(nowNanos);
-    long silentNanos = nowNanos - sinceNanos;
-    long judgedNanos = Math.min(silentNanos, nowNanos - awakeSinceNanos);
-    if (judgedNanos > settings.nodeTimeoutNanos() && health.silent(silence)) {
-      lane.refuseQueued(silence);
-    }
+    long silentNanos = judge(connection, nowNanos);
     if (lane.hasQueued() && silentNanos > LaneSettings.PATIENCE_NANOS) {
       lane.write(connection, LaneSettings.MAX_UNANSWERED_BYTES_OF_OTHERS);
     }
     again();
+  }
+
+  /**
+   * Judges the node now, because a request is about to join those that it leaves unanswered: a
+   * caller that comes just after another has waited in vain must not wait as long for the next
+   * look.
+   */
+  void judge(long nowNanos) {
+    LaneConnection connection = lane.connection();
+    if (connection != null && nowNanos - dueNanos <= settings.watchNanos()) {
+      judge(connection, nowNanos);
+    }
+  }
+
+  /** For how long the node has left something unanswered; long enough, and it is silent. */
+  private long judge(LaneConnection connection, long nowNanos) {
+    long silentNanos = nowNanos - connection.silentSinceNanos(nowNanos);
+    long judgedNanos = Math.min(silentNanos, nowNanos - awakeSinceNanos);
+    if (judgedNanos >= settings.nodeTimeoutNanos() && health.silent(silence)) {
+      lane.refuseQueued(silence);
+      connection.stopWaiting(NodeReply.unknown(silence.detail()));
+    }
+    return silentNanos;
   }
 
   private boolean isIdle(LaneConnection connection) {

@@ -111,6 +111,8 @@ final class NodeLane implements LockNode {
     if (running == null || closed) {
       return refuse(NodeReply.unreachable(closed ? "closed" : "not started"), slot, handler);
     }
+    long nowNanos = running.ticker.monotonicNanos();
+    running.watch.judge(nowNanos);
     NodeReply refusal = running.health.refusal(request);
     if (refusal != null) {
       return refuse(refusal, slot, handler);
@@ -119,7 +121,6 @@ final class NodeLane implements LockNode {
       String busy = "lane busy: " + LaneSettings.MAX_QUEUED + " requests are waiting to be sent";
       return refuse(NodeReply.unreachable(busy), slot, handler);
     }
-    long nowNanos = running.ticker.monotonicNanos();
     Call call = new Call(encoder.encode(request), slot, handler, nowNanos);
     enqueue(call);
     writeUnlessBusy(nowNanos);
