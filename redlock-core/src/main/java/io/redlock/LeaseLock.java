@@ -89,7 +89,8 @@ public interface LeaseLock extends Lock {
    *
    * @throws IllegalMonitorStateException if the current thread does not hold this lock
    * @throws LeaseLostException if the lease was lost since it was locked, or no majority held it
-   *     any more when it was released; the hold is given back all the same
+   *     any more when it was released; the hold is given back all the same. In a {@code finally}
+   *     block it takes the place of what the body threw; {@link Redlock#callLeased} never does that
    */
   @Override
   void unlock();

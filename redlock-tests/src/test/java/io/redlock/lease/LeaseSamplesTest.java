@@ -1,0 +1,112 @@
+package io.redlock.lease;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.Lease;
+import io.redlock.LeaseLock;
+import io.redlock.LeaseLostException;
+import io.redlock.LeaseRequest;
+import io.redlock.Redlock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** The samples of the page on leases, as they are shown there. */
+class LeaseSamplesTest {
+
+  @RegisterExtension static final Masters masters = new Masters();
+
+  private Redlock redlock;
+
+  /** Something that checks tokens. */
+  private static final class Resource {
+    final List<String> written = new ArrayList<>();
+    private long highestToken;
+
+    synchronized void write(String what, long token) {
+      if (token < highestToken) {
+        throw new IllegalArgumentException("stale token " + token);
+      }
+      highestToken = token;
+      written.add(what);
+    }
+  }
+
+  @BeforeEach
+  void connect() {
+    redlock = masters.connect();
+  }
+
+  @Test
+  void workThatAsksBeforeEachStepStopsInTime() throws Exception {
+    Resource shipments = new Resource();
+    List<String> orders = List.of("41", "42");
+    ship(redlock.acquire("orders", Duration.ofSeconds(10), Duration.ZERO), orders, shipments);
+    assertEquals(orders, shipments.written);
+    Lease brief = redlock.acquire("other orders", Duration.ofMillis(1_000), Duration.ZERO);
+    assertThrows(LeaseLostException.class, () -> ship(brief, orders, shipments));
+    assertEquals(orders, shipments.written);
+  }
+
+  private static void ship(Lease lease, List<String> orders, Resource shipments) {
+    // readme:start stopping-in-time
+    for (String order : orders) {
+      lease.ensureValid(Duration.ofSeconds(1)); // longer than one order ever takes
+      shipments.write(order, lease.fencingToken());
+    }
+    // readme:end
+  }
+
+  @Test
+  void workThatCannotAskIsTold() throws Exception {
+    Thread worker =
+        new Thread(
+            () -> {
+              try {
+                Thread.sleep(20_000);
+              } catch (InterruptedException e) {
+                // told
+              }
+            });
+    worker.start();
+    Lease lease = redlock.acquire("work", Duration.ofMillis(600), Duration.ZERO);
+    // readme:start being-told
+    lease
+        .ended()
+        .thenAccept(
+            end -> {
+              if (end.lost()) {
+                worker.interrupt();
+              }
+            });
+    // readme:end
+    worker.join(10_000);
+    assertFalse(worker.isAlive());
+    assertFalse(lease.isValid());
+  }
+
+  @Test
+  void lockIsUsedAsAnyOther() {
+    Resource ledger = new Resource();
+    // readme:start as-a-lock
+    LeaseLock lock =
+        redlock.asLock(
+            LeaseRequest.of("ledger", Duration.ofSeconds(10)).renewFor(Duration.ofMinutes(5)));
+    lock.lock();
+    try {
+      ledger.write("entry", lock.lease().fencingToken());
+    } finally {
+      lock.unlock();
+    }
+    // readme:end
+    assertEquals(List.of("entry"), ledger.written);
+    assertTrue(lock.tryLock());
+    lock.unlock();
+  }
+}
