@@ -269,6 +269,19 @@ class AcquireLoopTest {
   }
 
   @Test
+  void cancellingBetweenARefusalByClocksAndTheNextAttemptSendsNothingMore() {
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
+    bed.node(0).whenAskedForClock(() -> call.cancel(false));
+    bed.script(Bed::yes);
+    bed.answerGrants(NodeReply.taken(100, 5), 0);
+    bed.answerGrants(NodeReply.of(Kind.CLOCK, "2 s behind"), 1, 2);
+    assertTrue(call.isCancelled());
+    assertEquals(3, bed.asked(Grant.class));
+    bed.time.pass(Duration.ofMinutes(1));
+    bed.assertNothingIsLeft("cancelled before the second attempt");
+  }
+
+  @Test
   void cancellingFromTheNewsOfTheLeaseReleasesIt() {
     CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
     bed.node(0).whenAskedForClock(() -> call.cancel(false));

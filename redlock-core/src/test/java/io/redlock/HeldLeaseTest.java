@@ -197,6 +197,8 @@ class HeldLeaseTest {
     ExtendResult result = Bed.now(lease.extendAsync(Duration.ofSeconds(1)));
     assertEquals(new ExtendResult.Extended(VALIDITY), result);
     assertEquals(VALIDITY, lease.remaining());
+    bed.time.passMillis(5_000);
+    assertInstanceOf(ExtendResult.Extended.class, Bed.now(extend()), "the old deadline counts");
   }
 
   @Test
