@@ -31,11 +31,22 @@ final class Adoption {
   private final long skewMicros;
   private final String keyPrefix;
 
-  /** What is to be done with a node: write its mark, or nothing, for a reason. */
-  private record Plan(@Nullable Renewal renewal, Outcome otherwise, String detail) {
+  /**
+   * What is to be done with a node.
+   *
+   * @param renewal the mark to write; null if there is none to be written
+   * @param otherwise what becomes of the node if nothing is written
+   * @param isInUse whether clients may rely on it already
+   */
+  private record Plan(
+      @Nullable Renewal renewal, Outcome otherwise, String detail, boolean isInUse) {
 
     static Plan refuse(String detail) {
-      return new Plan(null, Outcome.REFUSED, detail);
+      return new Plan(null, Outcome.REFUSED, detail, false);
+    }
+
+    boolean isHindrance() {
+      return renewal == null && otherwise != Outcome.ALREADY_TRUSTED;
     }
   }
 
@@ -52,25 +63,27 @@ final class Adoption {
     for (int i = 0; i < audits.size(); i++) {
       plans.add(plan(audits.get(i), lockKeys.get(i)));
     }
-    if (plans.stream().anyMatch(plan -> plan.renewal == null)) {
-      return new AdoptReport(unwritten(plans));
-    }
-    return new AdoptReport(write(plans));
+    boolean inUse = plans.stream().anyMatch(Plan::isInUse);
+    return new AdoptReport(
+        inUse || plans.stream().anyMatch(Plan::isHindrance)
+            ? unwritten(plans, inUse)
+            : write(plans));
   }
 
   private Plan plan(Audited audited, Answer<String> lockKey) {
     NodeAudit audit = audited.audit();
     Verdict verdict = audited.verdict();
     if (audit == null || verdict == null) {
-      return new Plan(null, Outcome.UNREACHABLE, audited.failure());
+      return new Plan(null, Outcome.UNREACHABLE, audited.failure(), false);
     }
     if (verdict.stand() == Stand.REFUSED) {
       return Plan.refuse(verdict.reason());
     }
-    if (verdict.stand() == Stand.VOTES) {
-      return new Plan(null, Outcome.ALREADY_TRUSTED, "");
-    }
     BirthMark mark = BirthMark.parse(audit.birth());
+    if (verdict.stand() == Stand.VOTES) {
+      boolean isInUse = mark == null || !mark.isAdopted() || mark.abstentionMillis() > 0;
+      return new Plan(null, Outcome.ALREADY_TRUSTED, "", isInUse);
+    }
     if (mark != null && !mark.isOf(audit)) {
       return Plan.refuse(
           "it was in use and lost its data: it votes by itself after its abstention");
@@ -90,55 +103,54 @@ final class Adoption {
             ? new BirthMark(
                 audit.runId(), audit.replId(), BirthMark.NOW, true, 0, probe.masters().size(), true)
             : mark.adopted();
-    return new Plan(new Renewal(audit.birth(), adopted), Outcome.LEFT_ALONE, "");
+    return new Plan(new Renewal(audit.birth(), adopted), Outcome.LEFT_ALONE, "", false);
   }
 
   /** Nothing is done, because not everything can be. */
-  private List<Node> unwritten(List<Plan> plans) {
-    boolean inUse = plans.stream().anyMatch(plan -> plan.otherwise == Outcome.ALREADY_TRUSTED);
+  private List<Node> unwritten(List<Plan> plans, boolean inUse) {
     List<Node> nodes = new ArrayList<>();
     for (int i = 0; i < plans.size(); i++) {
       Plan plan = plans.get(i);
-      String detail = plan.detail;
-      if (plan.renewal != null) {
-        detail =
-            inUse
-                ? "it is new among nodes in use: it votes by itself after its abstention"
-                : "all nodes are adopted, or none";
+      String name = probe.masters().get(i).name();
+      if (plan.renewal == null) {
+        nodes.add(new Node(name, plan.otherwise, plan.detail));
+      } else if (inUse) {
+        String detail = "it is new among nodes in use: it votes by itself after its abstention";
+        nodes.add(new Node(name, Outcome.REFUSED, detail));
+      } else {
+        nodes.add(new Node(name, Outcome.LEFT_ALONE, "all nodes are adopted, or none"));
       }
-      nodes.add(new Node(probe.masters().get(i).name(), plan.otherwise, detail));
     }
     return nodes;
   }
 
   private List<Node> write(List<Plan> plans) {
-    List<Answer<Boolean>> written =
+    List<Answer<Outcome>> written =
         probe.ask((index, connection) -> write(connection, plans.get(index)));
     List<Node> nodes = new ArrayList<>();
     for (int i = 0; i < plans.size(); i++) {
-      Boolean done = written.get(i).value();
-      Outcome outcome = Outcome.ADOPTED;
-      String detail = "";
-      if (done == null) {
-        outcome = Outcome.UNREACHABLE;
-        detail = written.get(i).failureText() + "; adopt once more";
-      } else if (!done) {
-        outcome = Outcome.LEFT_ALONE;
-        detail = "a client was faster: adopt once more";
+      String name = probe.masters().get(i).name();
+      Outcome outcome = written.get(i).value();
+      if (outcome == null) {
+        String detail = written.get(i).failureText() + "; adopt once more";
+        nodes.add(new Node(name, Outcome.UNREACHABLE, detail));
+      } else {
+        boolean late = outcome == Outcome.LEFT_ALONE;
+        nodes.add(new Node(name, outcome, late ? "a client was faster: adopt once more" : ""));
       }
-      nodes.add(new Node(probe.masters().get(i).name(), outcome, detail));
     }
     return nodes;
   }
 
-  private static boolean write(Connection connection, Plan plan) {
+  private static Outcome write(Connection connection, Plan plan) {
     Renewal renewal = plan.renewal;
     if (renewal == null) {
-      return false;
+      return plan.otherwise;
     }
     NodeAudit after = NodeAudit.over(connection, NodeAudit.invocation(1, renewal));
     BirthMark mark = BirthMark.parse(after.birth());
-    return mark != null && mark.isOf(after) && mark.isAdopted();
+    boolean done = mark != null && mark.isOf(after) && mark.isAdopted();
+    return done ? Outcome.ADOPTED : Outcome.LEFT_ALONE;
   }
 
   /** A key that locks leave behind; empty if there is none. */

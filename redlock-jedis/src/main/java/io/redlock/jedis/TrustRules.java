@@ -93,20 +93,25 @@ record TrustRules(int nodes, boolean guarded, long abstentionMillis, long skewMi
     }
     if (around.byMedian() && distanceMicros(audit, around) > allowedMicros(around)) {
       return "its clock is "
-          + Duration.ofMillis((audit.nodeMicros() - around.clockMicros()) / 1_000)
-          + " ahead of the nodes' median, more than the skew of "
-          + Duration.ofMillis(skewMicros / 1_000)
-          + " allows: node "
+          + seconds(distanceMicros(audit, around))
+          + (audit.nodeMicros() > around.clockMicros() ? " ahead of" : " behind")
+          + " the median of the nodes, more than the skew of "
+          + seconds(skewMicros)
+          + " (node "
           + audit.nodeMillis()
           + ", median "
           + around.clockMicros() / 1_000
-          + " (ms since 1970); set its clock";
+          + " ms since 1970): set its clock";
     }
     return null;
   }
 
   private static long distanceMicros(NodeAudit audit, Surroundings around) {
     return Math.abs(audit.nodeMicros() - around.clockMicros());
+  }
+
+  private static String seconds(long micros) {
+    return micros / 1_000_000 + "." + micros / 100_000 % 10 + "s";
   }
 
   private long allowedMicros(Surroundings around) {

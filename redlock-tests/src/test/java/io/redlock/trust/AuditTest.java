@@ -1,0 +1,296 @@
+package io.redlock.trust;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.AcquireResult;
+import io.redlock.AcquireResult.Acquired;
+import io.redlock.AcquireResult.Unavailable;
+import io.redlock.Lease;
+import io.redlock.LeaseEnd;
+import io.redlock.LockNotAcquiredException;
+import io.redlock.Redlock;
+import io.redlock.Votes.Vote;
+import io.redlock.jedis.JedisRedlock;
+import io.redlock.spi.NodeStatus;
+import io.redlock.spi.NodeStatus.State;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.ClockShim;
+import io.redlock.testkit.GateProxy;
+import io.redlock.testkit.RedisServer;
+import io.redlock.testkit.RedisServers;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assertions;
+import org.junit.jupiter.api.Test;
+
+/** What a client finds out about its masters, and what it makes of it. */
+class AuditTest {
+
+  private static final Duration TTL = Duration.ofSeconds(20);
+
+  private final Told told = new Told();
+  private RedisServers servers;
+  private Redlock client;
+
+  @AfterEach
+  void stop() {
+    if (client != null) {
+      client.close();
+    }
+    if (servers != null) {
+      servers.close();
+    }
+  }
+
+  private void connect(JedisRedlock.Builder settings, String... addresses) {
+    client =
+        settings
+            .node(String.join(",", addresses))
+            .nodeTimeout(Duration.ofSeconds(1))
+            .listener(told)
+            .build();
+  }
+
+  private static JedisRedlock.Builder unguarded() {
+    return JedisRedlock.builder().restartGuard(false);
+  }
+
+  private NodeStatus status(int node) {
+    return client.nodes().get(node);
+  }
+
+  private void await(int node, State state) {
+    Await.until(
+        "node " + node + " is " + state + ", not " + status(node),
+        () -> status(node).state() == state);
+  }
+
+  private void assertRefused(int node, String reason) {
+    Await.until(
+        "node " + node + " is refused, not " + status(node),
+        () ->
+            status(node).state() == State.MISCONFIGURED && status(node).reason().contains(reason));
+  }
+
+  // Misconfigured masters.
+
+  @Test
+  void serverBehindTwoAddressesIsOneNode() throws Exception {
+    servers = RedisServers.startBrandNew(2);
+    try (GateProxy proxy = GateProxy.to(servers.get(0))) {
+      connect(unguarded(), servers.get(0).address(), proxy.address(), servers.get(1).address());
+      Await.until("one of the two is refused", () -> states(State.MISCONFIGURED) == 1);
+      Await.until("the others vote", () -> states(State.UP) == 2);
+      int refused = status(0).state() == State.MISCONFIGURED ? 0 : 1;
+      assertEquals(State.MISCONFIGURED, status(refused).state());
+      assertRefused(refused, "it is the same server as node " + status(1 - refused).name());
+
+      Acquired acquired = assertInstanceOf(Acquired.class, client.tryAcquire("a", TTL));
+      assertEquals(Vote.MISCONFIGURED, acquired.votes().nodes().get(refused).vote());
+      servers.get(1).kill();
+      await(2, State.DOWN);
+      AcquireResult result = client.tryAcquire("b", TTL);
+      assertInstanceOf(Unavailable.class, result, "one server is no quorum");
+      assertTrue(result.votes().toString().contains("list every master once"), result::toString);
+    }
+  }
+
+  private long states(State state) {
+    return client.nodes().stream().filter(node -> node.state() == state).count();
+  }
+
+  @Test
+  void masterThatMayEvictLocksIsRefusedUntilItMayNot() throws Exception {
+    servers = RedisServers.startBrandNew(3);
+    RedisServer evicting = servers.get(1);
+    evicting.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
+    evicting.command("CONFIG", "SET", "maxmemory", "100mb");
+    connect(unguarded(), servers.addresses());
+    assertRefused(1, "set maxmemory-policy noeviction");
+    Lease lease = client.acquire("a", TTL, Duration.ZERO);
+    assertEquals(List.of(), evicting.keys("a"));
+    evicting.command("CONFIG", "SET", "maxmemory-policy", "noeviction");
+    await(1, State.UP);
+    lease.extend(TTL);
+    assertEquals(List.of("a"), evicting.keys("a"));
+    evicting.command("CONFIG", "SET", "maxmemory-policy", "volatile-ttl");
+    assertRefused(1, "volatile-ttl");
+    lease.release();
+    Await.until("releases go to masters that may not vote", () -> evicting.keys("a").isEmpty());
+  }
+
+  @Test
+  void masterInClusterModeIsRefused() {
+    servers = RedisServers.startBrandNew(1, "--cluster-enabled", "yes");
+    connect(unguarded(), servers.addresses());
+    await(0, State.MISCONFIGURED);
+    assertTrue(status(0).reason().contains("cluster"), status(0)::toString);
+  }
+
+  @Test
+  void clockFarFromTheMedianIsRefusedUntilItIsSet() {
+    try (ClockShim clock = ClockShim.create();
+        RedisServer wrong = RedisServer.start(clock)) {
+      clock.set(Duration.ofMinutes(-10));
+      servers = RedisServers.startBrandNew(2);
+      connect(unguarded(), servers.get(0).address(), servers.get(1).address(), wrong.address());
+      assertRefused(2, "s behind the median of the nodes, more than the skew of 2.0s");
+      assertRefused(2, "node 1");
+      assertRefused(2, "median 1");
+      await(0, State.UP);
+      await(1, State.UP);
+      clock.set(Duration.ZERO);
+      await(2, State.UP);
+    }
+  }
+
+  @Test
+  void clientsThatDisagreeOnTheGuardOrTheNumberOfNodesAreRefused() {
+    servers = RedisServers.start(3);
+    connect(unguarded(), servers.addresses());
+    for (int node = 0; node < 3; node++) {
+      assertRefused(node, "other clients use it with restartGuard(true)");
+    }
+    client.close();
+    connect(JedisRedlock.builder(), servers.get(0).address());
+    assertRefused(0, "other clients use it as one of 3 nodes, this one as one of 1");
+  }
+
+  // Lost pasts.
+
+  @Test
+  void lossOfDataIsToldOnce() throws Exception {
+    servers = RedisServers.start(3);
+    connect(JedisRedlock.builder(), servers.addresses());
+    Lease lease = client.acquire("a", TTL, Duration.ZERO);
+    servers.get(0).command("FLUSHALL");
+    await(0, State.ABSTAINING);
+    servers.get(1).restart();
+    await(1, State.ABSTAINING);
+    try (RedisServer empty = RedisServer.start()) {
+      servers.get(2).command("REPLICAOF", empty.host(), Integer.toString(empty.port()));
+      assertRefused(2, "it is a replica");
+      servers.get(2).command("REPLICAOF", "NO", "ONE");
+    }
+    await(2, State.ABSTAINING);
+    List<String> losses =
+        List.of(
+            status(0).name() + ": its data, or its birth mark, was deleted",
+            status(1).name() + ": it was restarted, or another server has taken its place");
+    Await.until("all are told", () -> told.losses().size() >= 3);
+    assertEquals(losses, told.losses().subList(0, 2));
+    assertTrue(told.losses().get(2).contains("its replication history"), told.losses()::toString);
+    Await.until("the lease has ended", () -> !lease.isValid());
+    assertEquals(3, told.losses().size(), told.losses()::toString);
+  }
+
+  @Test
+  void stepsOfTwoClocksAreToldOnceAndEndTheLeaseThatRestsOnThem() throws Exception {
+    try (ClockShim clock = ClockShim.create();
+        RedisServer first = RedisServer.start(clock);
+        RedisServer second = RedisServer.start(clock)) {
+      servers = RedisServers.startBrandNew(1);
+      connect(
+          unguarded().clockSkew(Duration.ofMinutes(1)),
+          servers.get(0).address(),
+          first.address(),
+          second.address());
+      for (int node = 0; node < 3; node++) {
+        await(node, State.UP);
+      }
+      Lease lease = client.acquire("a", TTL, Duration.ZERO);
+      Await.until("all hold it", () -> first.keys("a").size() + second.keys("a").size() == 2);
+      clock.set(TTL.plusSeconds(5)); // the keys have run out
+      LeaseEnd end = Await.value("the end", lease.ended().toCompletableFuture());
+      assertEquals(LeaseEnd.Cause.REFUSED, end.cause());
+      clock.set(Duration.ZERO);
+      Await.until("all steps are told", () -> told.losses().size() == 4);
+      for (int node = 1; node <= 2; node++) {
+        String name = status(node).name();
+        List<String> steps = told.losses().stream().filter(loss -> loss.startsWith(name)).toList();
+        assertTrue(steps.get(0).contains("its clock stepped by PT2"), steps::toString);
+        assertTrue(steps.get(1).contains("its clock stepped by PT-2"), steps::toString);
+      }
+      Thread.sleep(2_500); // two more audits
+      assertEquals(4, told.losses().size(), told.losses()::toString);
+    }
+  }
+
+  // Abstention.
+
+  @Test
+  void failureBecauseMastersAbstainSaysForHowLongAndWhatToDo() {
+    servers = RedisServers.startBrandNew(3);
+    connect(JedisRedlock.builder(), servers.addresses());
+    for (int node = 0; node < 3; node++) {
+      await(node, State.ABSTAINING);
+    }
+    LockNotAcquiredException failure =
+        Assertions.assertThrows(
+            LockNotAcquiredException.class, () -> client.acquire("a", TTL, Duration.ZERO));
+    String message = failure.getMessage();
+    assertTrue(message.matches(".*abstains 3[34]s more: its data is new.*"), message);
+    assertTrue(message.contains("brand-new masters can be adopted"), message);
+    for (RedisServer server : servers) {
+      assertEquals(List.of(), server.keys("*a"));
+    }
+  }
+
+  @Test
+  void noMasterVotesBeforeAQuorumHasBeenAudited() throws Exception {
+    servers = RedisServers.start(3);
+    servers.get(1).kill();
+    servers.get(2).kill();
+    connect(JedisRedlock.builder(), servers.addresses());
+    await(0, State.ABSTAINING);
+    assertTrue(status(0).reason().contains("only 1 of 3 nodes"), status(0)::toString);
+    AcquireResult result = client.tryAcquire("a", TTL);
+    assertEquals(Vote.UNABLE, result.votes().nodes().get(0).vote());
+    servers.get(1).restart();
+    await(0, State.UP);
+    await(1, State.ABSTAINING);
+    assertTrue(status(1).reason().contains("its data is new"), status(1)::toString);
+  }
+
+  @Test
+  void masterThatAbstainsExtendsAndReleasesWhatItHolds() throws Exception {
+    servers = RedisServers.start(3);
+    connect(JedisRedlock.builder(), servers.addresses());
+    Lease lease = client.acquire("a", TTL, Duration.ZERO);
+    RedisServer forgetful = servers.get(1);
+    Await.until("all hold it", () -> forgetful.keys("a").size() == 1);
+    forgetful.command("DEL", "redlock:birth");
+    await(1, State.ABSTAINING);
+    servers.get(2).kill();
+    assertTrue(lease.extend(TTL).toString().startsWith("Extended"), "by 0 and 1");
+    lease.release();
+    Await.until("it is released", () -> forgetful.keys("a").isEmpty());
+  }
+
+  // What a status says.
+
+  @Test
+  void statusTellsOfRoundTripsAndTheLastError() throws Exception {
+    servers = RedisServers.start(3);
+    connect(JedisRedlock.builder(), servers.addresses());
+    servers.get(2).command("HSET", "wrong", "field", "value");
+    client.tryAcquire("wrong", TTL);
+    for (int i = 0; i < 20; i++) {
+      client.acquire("a", TTL, TTL).release();
+    }
+    Await.until("the error is noted", () -> status(2).lastError().contains("WRONGTYPE"));
+    assertEquals(State.UP, status(2).state());
+    assertEquals("", status(0).lastError());
+    NodeStatus status = status(0);
+    assertTrue(status.roundTripMedian().toNanos() > 0, status::toString);
+    assertTrue(status.roundTrip99().compareTo(status.roundTripMedian()) >= 0, status::toString);
+    assertEquals(0, status.queued());
+    servers.get(1).kill();
+    await(1, State.DOWN);
+    assertTrue(!status(1).lastError().isEmpty());
+    assertEquals(List.of(State.UP, State.DOWN), told.states(status(1).name()).subList(0, 2));
+  }
+}

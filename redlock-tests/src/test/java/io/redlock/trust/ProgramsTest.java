@@ -1,0 +1,143 @@
+package io.redlock.trust;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.testkit.RedisServer;
+import io.redlock.testkit.RedisServers;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Doctor and Adopt, each in a process of its own. */
+class ProgramsTest {
+
+  private static final int PATIENCE_SECONDS = 60;
+
+  private RedisServers servers;
+
+  private record Run(int exitCode, List<String> lines) {
+
+    private String line(RedisServer of) {
+      return lines.stream().filter(line -> line.contains(":" + of.port())).findFirst().orElse("");
+    }
+
+    private void assertLine(RedisServer of, String expression) {
+      assertTrue(line(of).matches(expression), () -> String.join("\n", lines));
+    }
+  }
+
+  @BeforeEach
+  void start() {
+    servers = RedisServers.startBrandNew(3);
+  }
+
+  @AfterEach
+  void stop() {
+    servers.close();
+  }
+
+  @Test
+  void doctorChangesNothingAndFindsNewMastersFit() throws Exception {
+    Run run = run("Doctor", "", servers.addresses());
+    assertEquals(0, run.exitCode, run::toString);
+    assertTrue(run.lines.get(0).startsWith("NODE "), run::toString);
+    for (RedisServer server : servers) {
+      run.assertLine(server, ".* abstains +[\\d.]+ +master +[+-][\\d.]+ms +unmarked +new, or .*");
+      assertEquals(List.of(), server.keys("*"));
+    }
+    assertTrue(run.lines.contains("3 nodes, 2 needed: 0 vote, 3 abstain, 0 cannot be used"));
+  }
+
+  @Test
+  void adoptedMastersVote() throws Exception {
+    Run adopt = run("Adopt", "", servers.addresses());
+    assertEquals(0, adopt.exitCode, adopt::toString);
+    adopt.assertLine(servers.get(0), ".* ADOPTED");
+    Run doctor = run("Doctor", "", servers.addresses());
+    assertEquals(0, doctor.exitCode, doctor::toString);
+    doctor.assertLine(servers.get(0), ".* votes .* [\\dTZ:-]+ adopted");
+  }
+
+  @Test
+  void doctorNamesWhatIsRefusedAndFails() throws Exception {
+    RedisServer replica = servers.get(0);
+    replica.command("REPLICAOF", "127.0.0.1", "1");
+    servers.get(1).kill();
+    Run run = run("Doctor", "", servers.addresses());
+    assertEquals(1, run.exitCode, run::toString);
+    run.assertLine(replica, ".* refused .* replica .* it is a replica: address its master instead");
+    run.assertLine(servers.get(1), ".* unreachable +refused connection");
+    assertTrue(run.lines.contains("3 nodes, 2 needed: 0 vote, 1 abstain, 2 cannot be used"));
+  }
+
+  @Test
+  void doctorSaysWhatAnEvenNumberIsWorth() throws Exception {
+    Run run = run("Doctor", "", servers.get(0).address(), servers.get(1).address());
+    assertEquals(0, run.exitCode, run::toString);
+    assertTrue(run.lines.get(run.lines.size() - 1).startsWith("use an odd number of nodes"));
+  }
+
+  @Test
+  void adoptFailsWhenAMasterIsRefused() throws Exception {
+    servers.get(1).command("SET", "locks:1", "somebody");
+    List<String> arguments = new ArrayList<>(List.of("--key-prefix=locks:"));
+    arguments.addAll(List.of(servers.addresses()));
+    Run run = run("Adopt", "", arguments.toArray(String[]::new));
+    assertEquals(1, run.exitCode, run::toString);
+    run.assertLine(servers.get(1), ".* REFUSED .*locks:1.*");
+    run.assertLine(servers.get(0), ".* LEFT_ALONE .*");
+  }
+
+  @Test
+  void addressesCanComeFromTheStandardInput() throws Exception {
+    servers.get(0).command("CONFIG", "SET", "requirepass", "geheim");
+    String address = "redis://:geheim@127.0.0.1:" + servers.get(0).port();
+    Run run = run("Doctor", address + "\n");
+    assertEquals(0, run.exitCode, run::toString);
+    run.assertLine(servers.get(0), ".* abstains .*");
+    assertFalse(run.toString().contains("geheim"), run::toString);
+  }
+
+  @Test
+  void unsoundAddressesAreReported() throws Exception {
+    for (String program : List.of("Doctor", "Adopt")) {
+      Run run = run(program, "", "redis://app:geheim@nowhere");
+      assertEquals(2, run.exitCode, run::toString);
+      assertTrue(run.toString().contains("does not end in host:port"), run::toString);
+      assertFalse(run.toString().contains("geheim"), run::toString);
+    }
+  }
+
+  private static Run run(String program, String input, String... arguments)
+      throws IOException, InterruptedException {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(List.of("-Xmx64m", "-cp", System.getProperty("java.class.path")));
+    command.add("-Dorg.slf4j.simpleLogger.defaultLogLevel=off");
+    command.add("io.redlock.jedis." + program);
+    command.addAll(List.of(arguments));
+    Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+    try {
+      try (OutputStream toProgram = process.getOutputStream()) {
+        toProgram.write(input.getBytes(StandardCharsets.UTF_8));
+      }
+      List<String> lines =
+          new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8)
+              .lines()
+              .toList();
+      assertTrue(process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS), "it ends");
+      return new Run(process.exitValue(), lines);
+    } finally {
+      process.destroyForcibly();
+    }
+  }
+}
