@@ -1,0 +1,102 @@
+package io.redlock.explorer;
+
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.explorer.Explorer.Result;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The protocol as it is: nothing bad is found. The scopes that end within a minute are searched to
+ * their end, the others as far as the default build allows; those tagged "long" go on.
+ */
+class ExplorerTest {
+
+  private static final int TO_THE_END = 20_000_000;
+  private static final int DEFAULT_BOUND = 1_500_000;
+  private static final List<Result> RESULTS = new ArrayList<>();
+
+  private static Result explore(Scope scope, int mostStates) {
+    Result result = Explorer.search(scope, mostStates);
+    System.out.println(result);
+    RESULTS.add(result);
+    assertNull(result.violated(), result.trace());
+    return result;
+  }
+
+  private static void exhaust(Scope scope) {
+    Result result = explore(scope, TO_THE_END);
+    assertTrue(result.isExhausted(), () -> "not exhausted: " + result);
+  }
+
+  @AfterAll
+  static void sumUp() {
+    long states = RESULTS.stream().mapToLong(Result::states).sum();
+    double seconds = RESULTS.stream().mapToLong(Result::cpuNanos).sum() / 1e9;
+    System.out.printf(
+        Locale.ROOT,
+        "explorer: %d scopes, %,d states, %.0f s of one core, %,.0f states/s%n",
+        RESULTS.size(),
+        states,
+        seconds,
+        states / seconds);
+  }
+
+  private static Scope timed(String name) {
+    return Scope.of(name).attempts(2).grantTicks(2).extendTicks(2).horizon(2);
+  }
+
+  private static Scope losing() {
+    return timed("2 leases with an extend each, a loss of data").losses(1, 2).extensions(1);
+  }
+
+  private static Scope differing() {
+    return timed("2 leases, ttls of 1 and 3 ticks, a copied request")
+        .grantTicks(1, 3)
+        .extendTicks(1, 2)
+        .extensions(1)
+        .copies(1);
+  }
+
+  @Test
+  void twoAttemptsOfTwoRounds() {
+    explore(Scope.of("2 attempts of 2 rounds, a cut").attempts(2).rounds(2).cuts(1), DEFAULT_BOUND);
+  }
+
+  @Test
+  void threeAttemptsOfOneRound() {
+    explore(Scope.of("3 attempts of 1 round").attempts(3), DEFAULT_BOUND);
+  }
+
+  @Test
+  void extendsAndJoins() {
+    exhaust(timed("2 leases with an extend each").horizon(3).extensions(1));
+  }
+
+  @Test
+  void lossOfData() {
+    explore(losing(), DEFAULT_BOUND);
+  }
+
+  @Test
+  void differentTtlsAndRepeatedGrants() {
+    explore(differing(), DEFAULT_BOUND);
+  }
+
+  @Test
+  @Tag("long")
+  void lossOfDataFurther() {
+    explore(losing(), TO_THE_END);
+  }
+
+  @Test
+  @Tag("long")
+  void differentTtlsAndRepeatedGrantsFurther() {
+    explore(differing(), TO_THE_END);
+  }
+}

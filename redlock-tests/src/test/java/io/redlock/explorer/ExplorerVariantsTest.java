@@ -1,0 +1,134 @@
+package io.redlock.explorer;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.redlock.BrokenClients;
+import io.redlock.explorer.Explorer.Result;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Named;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Protocols with one rule broken: the search must find what the rule is for. What it took is
+ * written to {@code target/variants/explorer.csv}.
+ */
+class ExplorerVariantsTest {
+
+  private static final int MOST_STATES = 4_000_000;
+  private static final Path TABLE = Path.of("target", "variants", "explorer.csv");
+  private static final Map<String, String> ROWS = new TreeMap<>();
+
+  @ParameterizedTest
+  @MethodSource("variants")
+  void brokenRuleIsNoticed(Scope scope, Invariant expected) {
+    Result result = Explorer.search(scope, MOST_STATES);
+    System.out.println(result);
+    if (Boolean.getBoolean("explorer.traces")) {
+      System.out.println(result.trace());
+    }
+    assertEquals(expected, result.violated(), scope.name);
+    String[] name = scope.name.split(" ", 2);
+    ROWS.put(
+        name[0],
+        String.join(
+            ",",
+            name[0],
+            "explorer",
+            String.valueOf(result.states()),
+            String.valueOf(result.depth()),
+            String.valueOf(expected),
+            name[1]));
+  }
+
+  @AfterAll
+  static void writeTable() throws IOException {
+    Files.createDirectories(TABLE.getParent());
+    Stream<String> header = Stream.of("variant,layer,states,depth,invariant,what");
+    List<String> lines = Stream.concat(header, ROWS.values().stream()).toList();
+    Files.write(TABLE, lines);
+  }
+
+  private static Arguments variant(Invariant expected, Scope scope) {
+    return Arguments.of(Named.of(scope.name, scope), expected);
+  }
+
+  /** Two clients, keys of two ticks; only what users see is looked for. */
+  private static Scope timed(String name) {
+    return Scope.of(name)
+        .attempts(2)
+        .grantTicks(2)
+        .extendTicks(2)
+        .horizon(2)
+        .without(Invariant.I8)
+        .without(Invariant.I9)
+        .without(Invariant.I1_BACKED);
+  }
+
+  private static Scope untimed(String name) {
+    return Scope.of(name).attempts(2).without(Invariant.I8).without(Invariant.I9);
+  }
+
+  static Stream<Arguments> variants() {
+    return Stream.of(
+        variant(
+            Invariant.I1,
+            timed("03a no allowance for drift")
+                .drift(10_000, 10_000)
+                .clients(BrokenClients.IgnoresDrift::new)
+                .without(Invariant.I2)),
+        variant(
+            Invariant.I2,
+            timed("03b elapsed time is not checked")
+                .clients(BrokenClients.IgnoresElapsedTime::new)),
+        variant(Invariant.I5, timed("05 a retry uses the owner id again").reusedOwner().cuts(1)),
+        variant(
+            Invariant.I5,
+            timed("06 a release skips nodes that did not answer")
+                .clients(BrokenClients.ReleasesWhereGranted::new)
+                .cuts(1)),
+        variant(
+            Invariant.I5,
+            timed("07 a release on another connection leaves no tombstone")
+                .nodes(BrokenNodes.WithoutTombstones::new)
+                .cuts(1)),
+        variant(
+            Invariant.I3,
+            untimed("11a a free key is granted at the counter not above it")
+                .nodes(BrokenNodes.GrantingEqualTokens::new)),
+        variant(
+            Invariant.I3,
+            untimed("11d counters are printed as doubles")
+                .startMicros(1_000_050)
+                .nodes(BrokenNodes.PrintingDoubles::new)),
+        variant(
+            Invariant.I3,
+            untimed("12a a release deletes the counter").nodes(BrokenNodes.ReleasingCounters::new)),
+        variant(
+            Invariant.I3,
+            timed("12b the counter runs out with the lock")
+                .aheadMicros(0, 40_000)
+                .horizon(3)
+                .retentionTicks(2)),
+        variant(
+            Invariant.I1,
+            timed("18a an extend shortens the key")
+                .nodes(BrokenNodes.ShorteningByExtends::new)
+                .extendTicks(1)
+                .extensions(1)),
+        variant(
+            Invariant.I5,
+            timed("21 the release forgets what an extend may have left")
+                .clients(BrokenClients.ForgetsExtends::new)
+                .extensions(1)
+                .withdrawals(1)));
+  }
+}

@@ -1,0 +1,91 @@
+package io.redlock.explorer;
+
+import io.redlock.explorer.Invariant.Violated;
+import io.redlock.spi.NodeReply.Kind;
+import io.redlock.testkit.NodeModel.Cell;
+
+/** The checks: each returns if its invariant holds and throws {@link Violated} if it does not. */
+final class Invariants {
+
+  private Invariants() {}
+
+  static void leasesDoNotOverlap(int goodLeases) {
+    check(goodLeases <= 1, Invariant.I1, goodLeases + " leases");
+  }
+
+  static void leaseIsBacked(String owner, int backing, int quorum) {
+    check(backing >= quorum, Invariant.I1_BACKED, owner + ": " + backing + " nodes");
+  }
+
+  static void leaseIsEntitled(String owner, long nowNanos, long entitledNanos) {
+    check(
+        nowNanos < entitledNanos,
+        Invariant.I2,
+        owner + ": good at " + nowNanos + " ns, entitled until " + entitledNanos);
+  }
+
+  static void leaseIsGoodAtFirst(String owner, boolean isGood) {
+    check(isGood, Invariant.I2, owner + ": over when it was handed out");
+  }
+
+  /** The floor is the highest token of the leases acquired before; others are all that were. */
+  static void tokenIsNewAndHighest(String owner, long token, long floor, long[] others) {
+    check(token > floor, Invariant.I3, owner + ": " + token + " after " + floor);
+    for (long other : others) {
+      check(token != other, Invariant.I3, owner + ": " + token + " twice");
+    }
+  }
+
+  static void releasedOwnerIsNotStored(String owner, boolean isBuried, boolean isStored) {
+    check(!isBuried || !isStored, Invariant.I5, owner + " is stored again");
+  }
+
+  /** Nothing is under way to the node for the ended owner, and it is not to be told of the end. */
+  static void endedOwnerIsNotLeftBehind(String owner, boolean isQuiet, boolean isStored) {
+    check(!isQuiet || !isStored, Invariant.I5, owner + " is left behind");
+  }
+
+  static void nobodyAcquiredMeanwhile(String owner, boolean isOvertaken) {
+    check(!isOvertaken, Invariant.I6, owner);
+  }
+
+  static void fullBallotDecides(String owner, boolean isDecided, int answers, int nodes) {
+    check(isDecided || answers < nodes, Invariant.I7, owner);
+  }
+
+  static void votesOnlyIfAllowed(Kind said, boolean mayVote) {
+    boolean votes = said == Kind.GRANTED || said == Kind.JOINED;
+    check(mayVote || !votes, Invariant.I8, said + " by a node that abstains");
+  }
+
+  static void grantIsCounted(Kind said, long token, long counter) {
+    boolean votes = said == Kind.GRANTED || said == Kind.JOINED;
+    check(!votes || counter >= token, Invariant.I8, token + " granted, " + counter + " counted");
+  }
+
+  static void counterNeverFalls(long before, long after) {
+    check(after >= before, Invariant.I8, "counter " + before + " became " + after);
+  }
+
+  static void ownerNeverShortens(Cell before, Cell after, String owner) {
+    boolean kept = before.owner().equals(owner) && after.owner().equals(owner);
+    check(
+        !kept || after.lockUntilMillis() >= before.lockUntilMillis(),
+        Invariant.I8,
+        owner + ": " + before.lockUntilMillis() + " ms became " + after.lockUntilMillis());
+  }
+
+  static void leaseRestsOnQuorum(String owner, int granted, int quorum) {
+    check(granted >= quorum, Invariant.I9, owner + ": " + granted + " grants");
+  }
+
+  static void lostLeaseStaysLost(String owner, boolean wasGood) {
+    check(wasGood, Invariant.I11, owner);
+  }
+
+  private static void check(boolean holds, Invariant invariant, String detail) {
+    if (!holds) {
+      throw new Violated(invariant, detail);
+    }
+  }
+}

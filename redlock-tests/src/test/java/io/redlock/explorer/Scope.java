@@ -1,0 +1,275 @@
+package io.redlock.explorer;
+
+import io.redlock.ClientModel;
+import io.redlock.testkit.NodeModel;
+import java.util.EnumSet;
+import java.util.Set;
+
+/**
+ * How much may happen in one search. Every setter returns the scope.
+ *
+ * <p>Without a horizon time stands still: nothing ever gets too old, and a key may run out at any
+ * moment. With one, time goes on in ticks, and keys run out when their time has come.
+ */
+final class Scope {
+
+  static final int NODES = 3;
+
+  private static final long TICK_MILLIS = 10;
+  private static final long FOREVER_MILLIS = 1L << 40;
+
+  final String name;
+  int attempts = 2;
+  int rounds = 1;
+  int extensions;
+  int[] grantTicks = {1};
+  int[] extendTicks = {1};
+  int horizon;
+  int[] aheadMicros = {0};
+  int skewMicros = 1_000_000;
+  long startMicros = 1_000_000;
+  long retentionMillis = FOREVER_MILLIS;
+
+  int cuts;
+  int copies;
+  int withdrawals;
+  int losses;
+  int shortages;
+  int clockFaults;
+  long gainMicros;
+  long driftMicros;
+  int quarantineTicks;
+  int neededQuarantineTicks;
+  boolean lossIsNoticed = true;
+  boolean orderedLanes = true;
+  boolean everyDelay;
+
+  String[] owners = Catalog.OWNERS;
+  private NodeRules nodeRules = NodeModel::new;
+  private ClientRules clientRules = ClientModel::new;
+  private final Set<Invariant> unchecked = EnumSet.noneOf(Invariant.class);
+
+  /** Makes the model of a node. */
+  interface NodeRules {
+    NodeModel with(long skewMicros, long retentionMillis);
+  }
+
+  /** Makes the model of a client. */
+  interface ClientRules {
+    ClientModel with(int nodes, long driftNanos, int maxRounds);
+  }
+
+  private Scope(String name) {
+    this.name = name;
+  }
+
+  static Scope of(String name) {
+    return new Scope(name);
+  }
+
+  /** So many owners, each of which tries once. */
+  Scope attempts(int count) {
+    if (count > owners.length) {
+      throw new IllegalArgumentException(count + " attempts: at most " + owners.length);
+    }
+    attempts = count;
+    return this;
+  }
+
+  /** So many acquire rounds in each attempt at most. */
+  Scope rounds(int most) {
+    rounds = most;
+    return this;
+  }
+
+  /** So many extends of each lease at most. */
+  Scope extensions(int most) {
+    extensions = most;
+    return this;
+  }
+
+  /** The ttls an attempt chooses from. */
+  Scope grantTicks(int... choices) {
+    grantTicks = choices;
+    return this;
+  }
+
+  /** The ttls an extend chooses from. */
+  Scope extendTicks(int... choices) {
+    extendTicks = choices;
+    return this;
+  }
+
+  /** Time ends after so many ticks. */
+  Scope horizon(int ticks) {
+    horizon = ticks;
+    return this;
+  }
+
+  /** By how much a client's idea of the time may be ahead when it proposes a token. */
+  Scope aheadMicros(int... choices) {
+    aheadMicros = choices;
+    return this;
+  }
+
+  /** How far clocks may lie apart, as the nodes are told. */
+  Scope skewMicros(int skew) {
+    skewMicros = skew;
+    return this;
+  }
+
+  /** What clocks show at the beginning. */
+  Scope startMicros(long micros) {
+    startMicros = micros;
+    return this;
+  }
+
+  /** For how long counters are kept, where it matters. */
+  Scope retentionTicks(int ticks) {
+    retentionMillis = ticks * TICK_MILLIS;
+    return this;
+  }
+
+  /** How often a connection breaks; what was on its way may be executed whenever, or never. */
+  Scope cuts(int most) {
+    cuts = most;
+    return this;
+  }
+
+  /** How many requests are copied on the way; a copy may be executed whenever, however often. */
+  Scope copies(int most) {
+    copies = most;
+    return this;
+  }
+
+  /** How many requests are withdrawn before they were sent. */
+  Scope withdrawals(int most) {
+    withdrawals = most;
+    return this;
+  }
+
+  /** How often a node loses all it knows, and for how long it abstains then. */
+  Scope losses(int most, int abstainTicks) {
+    losses = most;
+    quarantineTicks = abstainTicks;
+    neededQuarantineTicks = abstainTicks;
+    return this;
+  }
+
+  /** For how long nodes really abstain. */
+  Scope abstainingOnlyFor(int ticks) {
+    quarantineTicks = ticks;
+    return this;
+  }
+
+  /** Nodes lose their data and keep their birth. */
+  Scope unnoticedLosses() {
+    lossIsNoticed = false;
+    return this;
+  }
+
+  /** How many requests find a node out of memory. */
+  Scope shortages(int most) {
+    shortages = most;
+    return this;
+  }
+
+  /**
+   * How often a client is suspended, its monotonic clock with it, or has its wall clock set back.
+   */
+  Scope clockFaults(int most) {
+    clockFaults = most;
+    return this;
+  }
+
+  /** How much each node's clock may gain, all told, and how much clients allow for it. */
+  Scope drift(long gained, long allowed) {
+    gainMicros = gained;
+    driftMicros = allowed;
+    return this;
+  }
+
+  /** Each request has a connection of its own. */
+  Scope unorderedLanes() {
+    orderedLanes = false;
+    return this;
+  }
+
+  /** Tries every moment even for what makes no difference, as {@link Settling} has it. */
+  Scope everyDelay() {
+    everyDelay = true;
+    return this;
+  }
+
+  /** The second attempt is the first client's retry, under the same owner id. */
+  Scope reusedOwner() {
+    owners = new String[] {"A", "A", "C", "D"};
+    return this;
+  }
+
+  /** Nodes by other rules. */
+  Scope nodes(NodeRules rules) {
+    nodeRules = rules;
+    return this;
+  }
+
+  /** Clients by other rules. */
+  Scope clients(ClientRules rules) {
+    clientRules = rules;
+    return this;
+  }
+
+  /** Leaves an invariant out. */
+  Scope without(Invariant invariant) {
+    unchecked.add(invariant);
+    return this;
+  }
+
+  NodeModel nodeModel() {
+    return nodeRules.with(skewMicros, retentionMillis);
+  }
+
+  ClientModel clientModel() {
+    return clientRules.with(NODES, driftMicros * 1_000, rounds);
+  }
+
+  boolean checks(Invariant invariant) {
+    return !unchecked.contains(invariant) && (isTimed() || !invariant.needsTime);
+  }
+
+  /** Whether one owner can stand for another. */
+  boolean ownersAreAlike() {
+    return owners == Catalog.OWNERS;
+  }
+
+  boolean isTimed() {
+    return horizon > 0;
+  }
+
+  boolean countersExpire() {
+    return retentionMillis < FOREVER_MILLIS;
+  }
+
+  /** The longest life that is over when so many ticks have passed. */
+  long ttlMillis(int ticks) {
+    return ticks * TICK_MILLIS - 1;
+  }
+
+  long millis(int ticks) {
+    return ticks * TICK_MILLIS;
+  }
+
+  /** What a clock that is right shows. */
+  long micros(int now) {
+    return startMicros + now * TICK_MILLIS * 1_000;
+  }
+
+  long nodeMicros(int now, boolean gained) {
+    return micros(now) + (gained ? gainMicros : 0);
+  }
+
+  /** What a monotonic clock shows that never stopped. */
+  long nanos(int now) {
+    return now * TICK_MILLIS * 1_000_000;
+  }
+}

@@ -1,0 +1,134 @@
+package io.redlock.explorer;
+
+import io.redlock.ClientColumns;
+import io.redlock.ClientModel;
+import io.redlock.ClientModel.Phase;
+import io.redlock.explorer.Catalog.Answer;
+import io.redlock.explorer.Catalog.Message;
+import io.redlock.explorer.Catalog.Node;
+import io.redlock.spi.NodeReply.Kind;
+import io.redlock.testkit.NodeModel;
+
+/**
+ * Does at once what makes no difference when it is done, so that a search need not try every moment
+ * for it. Whoever doubts the reasons given here searches a smaller scope with {@link
+ * Scope#everyDelay}.
+ *
+ * <ul>
+ *   <li>A yes that leaves its round undecided, or comes after its round, is heard at once. Unheard
+ *       it would count as unanswered, which puts the node into the release set just as well; the
+ *       round lacks a quorum with or without it, so a timeout ends it either way; and a reply that
+ *       is lost is a request that was cut off and executed as a stray.
+ *   <li>So is what comes after its round from a node that is in the release set already.
+ *   <li>So is the acknowledgement of a release; unheard, it would only have the release repeated.
+ *   <li>A stray whose token is not above the counter, while its owner does not hold the key, will
+ *       never do anything again, because the counter never falls.
+ *   <li>Nothing is remembered of an owner that has ended at a node to which nothing of it is on its
+ *       way.
+ *   <li>It does not matter for how long a lease has been over.
+ * </ul>
+ */
+final class Settling {
+
+  private final Scope scope;
+  private final Catalog catalog;
+  private final ClientSteps clients;
+  private final boolean countersNeverFall;
+
+  Settling(Scope scope, Catalog catalog, ClientSteps clients) {
+    this.scope = scope;
+    this.catalog = catalog;
+    this.clients = clients;
+    countersNeverFall =
+        scope.nodeModel().getClass() == NodeModel.class
+            && scope.losses == 0
+            && !scope.countersExpire();
+  }
+
+  /** Changes the world in place; true if somebody has heard something. */
+  boolean settle(World world) {
+    boolean heard = false;
+    boolean more;
+    do {
+      more = false;
+      for (int attempt = 0; attempt < scope.attempts; attempt++) {
+        for (int node = 0; node < Scope.NODES; node++) {
+          more |= hears(world, attempt, node);
+        }
+      }
+      heard |= more;
+    } while (more);
+    for (int attempt = 0; attempt < scope.attempts; attempt++) {
+      clients.forgetWhatIsOver(world, attempt);
+      for (int node = 0; node < Scope.NODES; node++) {
+        forget(world, attempt, node);
+      }
+    }
+    return heard;
+  }
+
+  private boolean hears(World world, int attempt, int node) {
+    Link link = catalog.links.get(world.links[node][attempt]);
+    if (link.replies() == 0) {
+      return false;
+    }
+    Answer answer = catalog.answers.get(Link.item(link.replies(), 0));
+    if (!makesNoDifference(world, attempt, node, link, answer)) {
+      return false;
+    }
+    Link emptier = link.replies(Link.without(link.replies(), 0));
+    world.links[node][attempt] = catalog.links.of(emptier);
+    clients.answered(world, attempt, node, answer);
+    return true;
+  }
+
+  private boolean makesNoDifference(World world, int attempt, int node, Link link, Answer answer) {
+    Kind kind = answer.reply().kind();
+    if (answer.tag() == ClientModel.RELEASE_TAG) {
+      return kind == Kind.RELEASED || kind == Kind.NOT_HELD;
+    }
+    boolean isYes = kind == Kind.GRANTED || kind == Kind.EXTENDED || kind == Kind.JOINED;
+    if (clients.isLate(world, attempt, answer.tag())) {
+      return isYes || ClientColumns.isInReleaseSet(link.column());
+    }
+    return isYes && clients.leavesUndecided(world, attempt, node, answer);
+  }
+
+  private void forget(World world, int attempt, int node) {
+    int number = world.links[node][attempt];
+    if (number == 0) {
+      return;
+    }
+    Link link = catalog.links.get(number);
+    Link left = link;
+    if (countersNeverFall && link.strays() != 0) {
+      Node state = catalog.nodes.get(world.nodes[node]);
+      if (!state.cell().owner().equals(scope.owners[attempt])) {
+        left = left.strays(alive(link.strays(), state.cell().fence()));
+      }
+    }
+    boolean isOver =
+        left.strays() == 0
+            && left.lane() == 0
+            && left.replies() == 0
+            && clients.phase(world, attempt) == Phase.ENDED;
+    if (isOver) {
+      left = new Link(0, 0, 0, left.column());
+    }
+    if (left != link) {
+      world.links[node][attempt] = catalog.links.of(left);
+    }
+  }
+
+  private long alive(long strays, long fence) {
+    long alive = 0;
+    for (int i = 0; i < Link.size(strays); i++) {
+      int stray = Link.item(strays, i);
+      Message message = catalog.messages.get(stray);
+      if (message.request().token() > fence) {
+        alive = Link.appended(alive, stray);
+      }
+    }
+    return alive;
+  }
+}

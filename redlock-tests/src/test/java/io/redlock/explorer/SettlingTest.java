@@ -1,0 +1,82 @@
+package io.redlock.explorer;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.explorer.Catalog.Header;
+import io.redlock.explorer.Catalog.Node;
+import io.redlock.explorer.Explorer.Result;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * A search that settles at once what makes no difference sees the same as one that tries every
+ * moment: the same combinations of what nodes store and what owners have.
+ */
+class SettlingTest {
+
+  private static final int MOST_STATES = 4_000_000;
+
+  private static Stream<Supplier<Scope>> scopes() {
+    return Stream.of(
+        () -> Scope.of("2 attempts").attempts(2).aheadMicros(0, 1),
+        () -> Scope.of("1 attempt, 3 rounds").attempts(1).rounds(3).cuts(2).copies(1),
+        () -> timed("1 lease, 1 extend").extensions(1).cuts(2),
+        () -> timed("1 lease, 1 loss").extensions(1).losses(1, 1).cuts(1),
+        () -> timed("2 leases").attempts(2));
+  }
+
+  private static Scope timed(String name) {
+    return Scope.of(name).attempts(1).horizon(2);
+  }
+
+  @ParameterizedTest
+  @MethodSource("scopes")
+  void whatCanBeSeenIsTheSame(Supplier<Scope> scope) {
+    Set<String> settled = new HashSet<>();
+    Set<String> every = new HashSet<>();
+    Result fast = Explorer.search(scope.get(), MOST_STATES, view(settled));
+    Result slow = Explorer.search(scope.get().everyDelay(), MOST_STATES, view(every));
+    assertTrue(fast.isExhausted() && slow.isExhausted(), fast + "\n" + slow);
+    assertTrue(fast.states() < slow.states(), fast + "\n" + slow);
+    assertEquals(Set.of(), without(every, settled), "never seen when settled");
+    assertEquals(Set.of(), without(settled, every), "only seen when settled");
+  }
+
+  private static Set<String> without(Set<String> all, Set<String> some) {
+    Set<String> rest = new TreeSet<>(all);
+    rest.removeAll(some);
+    return rest;
+  }
+
+  private static Explorer.Visitor view(Set<String> views) {
+    return (world, catalog, scope) -> {
+      String[] nodes = new String[Scope.NODES];
+      String[] owners = new String[scope.attempts];
+      for (int attempt = 0; attempt < owners.length; attempt++) {
+        Header header = catalog.headers.get(world.headers[attempt]);
+        owners[attempt] = header.client().phase() + " T=" + header.held();
+      }
+      for (int node = 0; node < nodes.length; node++) {
+        Node state = catalog.nodes.get(world.nodes[node]);
+        nodes[node] = state.toString().replaceFirst("owner=\\w?", "");
+        for (int attempt = 0; attempt < owners.length; attempt++) {
+          boolean holds = state.cell().owner().equals(scope.owners[attempt]);
+          nodes[node] += holds ? " of " + owners[attempt] : "";
+        }
+      }
+      views.add(world.now + view(owners) + view(nodes));
+    };
+  }
+
+  private static String view(String[] parts) {
+    Arrays.sort(parts);
+    return Arrays.toString(parts);
+  }
+}

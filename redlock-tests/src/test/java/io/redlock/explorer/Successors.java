@@ -1,0 +1,389 @@
+package io.redlock.explorer;
+
+import io.redlock.ClientColumns;
+import io.redlock.ClientModel;
+import io.redlock.ClientModel.Phase;
+import io.redlock.explorer.Catalog.Answer;
+import io.redlock.explorer.Catalog.Header;
+import io.redlock.explorer.Catalog.Message;
+import io.redlock.explorer.Catalog.Node;
+import io.redlock.explorer.Event.Kind;
+import io.redlock.spi.NodeReply;
+
+/** Everything that can happen next, and the checks of what comes of it. */
+final class Successors {
+
+  /** Takes what can come next. */
+  interface Sink {
+    /** The world is overwritten afterwards. */
+    void found(int event, World next);
+  }
+
+  private static final int QUORUM = Scope.NODES / 2 + 1;
+
+  private final Scope scope;
+  private final Catalog catalog;
+  private final NodeSteps nodes;
+  private final ClientSteps clients;
+  private final Settling settling;
+  private final World next;
+  private World world;
+  private Sink sink;
+  private int event;
+  private int answer;
+
+  Successors(Scope scope, Catalog catalog) {
+    this.scope = scope;
+    this.catalog = catalog;
+    this.nodes = new NodeSteps(scope, catalog);
+    this.clients = new ClientSteps(scope, catalog);
+    this.settling = new Settling(scope, catalog, clients);
+    this.next = new World(scope.attempts);
+    this.world = next;
+    this.sink = (what, found) -> {};
+  }
+
+  /** The event being tried, for whoever catches a violation. */
+  int event() {
+    return event;
+  }
+
+  /** What the node said to the request executed last. */
+  Answer answer() {
+    return catalog.answers.get(answer);
+  }
+
+  /** What the event being tried has made of the world. */
+  World outcome() {
+    return next;
+  }
+
+  void of(World from, Sink to) {
+    world = from;
+    sink = to;
+    time();
+    for (int node = 0; node < Scope.NODES; node++) {
+      node(node);
+    }
+    for (int attempt = 0; attempt < scope.attempts; attempt++) {
+      client(attempt);
+      for (int node = 0; node < Scope.NODES; node++) {
+        network(attempt, node);
+      }
+    }
+  }
+
+  private World begin(Kind kind, int attempt, int node, int choice) {
+    event = Event.of(kind, attempt, node, choice);
+    return next.set(world);
+  }
+
+  private void done() {
+    check();
+    if (!scope.everyDelay && settling.settle(next)) {
+      check();
+    }
+    sink.found(event, next);
+  }
+
+  // Time.
+
+  private void time() {
+    if (!scope.isTimed()) {
+      return;
+    }
+    boolean goesOn = world.now < scope.horizon;
+    if (goesOn) {
+      tick(begin(Kind.TICK, 0, 0, 0));
+      done();
+    }
+    if (world.clockFaults == scope.clockFaults) {
+      return;
+    }
+    for (int attempt = 0; attempt < scope.attempts; attempt++) {
+      Phase phase = clients.phase(world, attempt);
+      if (phase != Phase.ACQUIRING && phase != Phase.HOLDING) {
+        continue;
+      }
+      if (goesOn) {
+        tick(begin(Kind.SUSPEND, attempt, 0, 0));
+        next.clockFaults++;
+        clients.clockFault(next, attempt, true);
+        done();
+      }
+      begin(Kind.SET_BACK, attempt, 0, 0).clockFaults++;
+      clients.clockFault(next, attempt, false);
+      done();
+    }
+  }
+
+  private void tick(World changed) {
+    changed.now++;
+    for (int node = 0; node < Scope.NODES; node++) {
+      changed.nodes[node] = nodes.aged(changed.nodes[node], changed.now);
+    }
+  }
+
+  // Nodes on their own.
+
+  private void node(int node) {
+    Node state = nodes.get(world.nodes[node]);
+    if (!scope.isTimed() && !state.cell().isFree()) {
+      begin(Kind.EXPIRE, 0, node, 0).nodes[node] = nodes.expired(world.nodes[node]);
+      done();
+    }
+    if (scope.gainMicros > 0 && !state.gained()) {
+      begin(Kind.GAIN, 0, node, 0).nodes[node] = nodes.gained(world.nodes[node], world.now);
+      done();
+    }
+    if (world.losses < scope.losses) {
+      begin(Kind.LOSE, 0, node, 0).nodes[node] = nodes.emptied(world.nodes[node]);
+      next.losses++;
+      done();
+    }
+    if (state.bornMillis() == Node.UNBORN) {
+      begin(Kind.AUDIT, 0, node, 0).nodes[node] = nodes.born(world.nodes[node], world.now);
+      done();
+    }
+  }
+
+  // Clients on their own.
+
+  private void client(int attempt) {
+    Header header = clients.header(world, attempt);
+    switch (header.client().phase()) {
+      case IDLE -> start(attempt);
+      case ACQUIRING -> timeout(attempt);
+      case HOLDING -> {
+        begin(Kind.END, attempt, 0, 0);
+        clients.end(next, attempt);
+        done();
+        if (header.client().isExtending()) {
+          timeout(attempt);
+        } else if (header.client().extensions() < scope.extensions
+            && clients.isValid(world, attempt)) {
+          extend(attempt);
+        }
+      }
+      case ENDED -> {}
+    }
+  }
+
+  /**
+   * Owners are alike, so they start in their order; a retry starts when its forerunner has ended.
+   */
+  private void start(int attempt) {
+    if (attempt > 0) {
+      Phase before = clients.phase(world, attempt - 1);
+      boolean isRetry = scope.owners[attempt].equals(scope.owners[attempt - 1]);
+      if (before == Phase.IDLE || isRetry && before != Phase.ENDED) {
+        return;
+      }
+    }
+    for (int ttl = 0; ttl < scope.grantTicks.length; ttl++) {
+      for (int ahead = 0; ahead < scope.aheadMicros.length; ahead++) {
+        begin(Kind.START, attempt, ttl, ahead);
+        clients.start(next, attempt, scope.grantTicks[ttl], scope.aheadMicros[ahead]);
+        done();
+      }
+    }
+  }
+
+  private void timeout(int attempt) {
+    begin(Kind.TIMEOUT, attempt, 0, 0);
+    clients.timedOut(next, attempt);
+    done();
+  }
+
+  private void extend(int attempt) {
+    for (int ttl = 0; ttl < scope.extendTicks.length; ttl++) {
+      begin(Kind.EXTEND, attempt, 0, ttl);
+      clients.extend(next, attempt, scope.extendTicks[ttl]);
+      done();
+    }
+  }
+
+  // What lies between an owner and a node.
+
+  private void network(int attempt, int node) {
+    Link link = catalog.links.get(world.links[node][attempt]);
+    int waiting = Link.size(link.lane());
+    for (int i = 0; i < (scope.orderedLanes ? Math.min(waiting, 1) : waiting); i++) {
+      execute(Kind.EXECUTE, attempt, node, i);
+      if (world.copies < scope.copies) {
+        execute(Kind.COPY, attempt, node, i);
+      }
+      if (world.shortages < scope.shortages) {
+        execute(Kind.STARVE, attempt, node, i);
+      }
+    }
+    if (waiting > 0 && world.withdrawals < scope.withdrawals) {
+      withdraw(attempt, node, waiting - 1);
+    }
+    if (world.cuts < scope.cuts && (waiting > 0 || link.replies() != 0)) {
+      cut(attempt, node);
+    }
+    for (int i = 0; i < Link.size(link.strays()); i++) {
+      execute(Kind.STRAY, attempt, node, i);
+    }
+    int replies = Link.size(link.replies());
+    for (int i = 0; i < (scope.orderedLanes ? Math.min(replies, 1) : replies); i++) {
+      begin(Kind.DELIVER, attempt, node, i);
+      Answer answer = catalog.answers.get(Link.item(link.replies(), i));
+      Link emptier = link.replies(Link.without(link.replies(), i));
+      next.links[node][attempt] = catalog.links.of(emptier);
+      clients.answered(next, attempt, node, answer);
+      done();
+    }
+  }
+
+  private void execute(Kind kind, int attempt, int node, int index) {
+    begin(kind, attempt, node, index);
+    Link link = catalog.links.get(world.links[node][attempt]);
+    int number = Link.item(kind == Kind.STRAY ? link.strays() : link.lane(), index);
+    boolean isShort = kind == Kind.STARVE;
+    long execution = nodes.execute(attempt, number, world.nodes[node], world.now, isShort);
+    answer = NodeSteps.answer(execution);
+    next.nodes[node] = NodeSteps.node(execution);
+    Message message = catalog.messages.get(number);
+    NodeReply.Kind said = answer().reply().kind();
+    Link after = noted(link, attempt, message, said, kind == Kind.STRAY);
+    if (kind == Kind.STRAY) {
+      if (after == link && next.nodes[node] == world.nodes[node]) {
+        return; // nothing happened
+      }
+    } else {
+      after = after.lane(Link.without(after.lane(), index));
+      if (isHeard(attempt, message.tag())) {
+        after = after.replies(Link.appended(after.replies(), answer));
+      }
+    }
+    if (kind == Kind.COPY) {
+      after = after.strays(Link.merged(after.strays(), number)).copied();
+      next.copies++;
+    }
+    if (isShort) {
+      if (said != NodeReply.Kind.OUT_OF_MEMORY) {
+        return; // memory was not needed
+      }
+      next.shortages++;
+    }
+    next.links[node][attempt] = catalog.links.of(after);
+    done();
+  }
+
+  /** What really happened, whatever the client will hear of it. */
+  private Link noted(
+      Link link, int attempt, Message message, NodeReply.Kind said, boolean isStray) {
+    if (said == NodeReply.Kind.GRANTED && !isStray) {
+      boolean isOfRound = clients.header(world, attempt).client().round() == message.tag();
+      return isOfRound && link.granted() != message.tag() ? link.granted(message.tag()) : link;
+    }
+    boolean released =
+        message.tag() == ClientModel.RELEASE_TAG && said != NodeReply.Kind.OUT_OF_MEMORY;
+    return released && !link.isBuried() ? link.buried() : link;
+  }
+
+  private boolean isHeard(int attempt, int tag) {
+    return tag == ClientModel.RELEASE_TAG || clients.phase(world, attempt) != Phase.ENDED;
+  }
+
+  private void withdraw(int attempt, int node, int index) {
+    Link link = catalog.links.get(world.links[node][attempt]);
+    Message message = catalog.messages.get(Link.item(link.lane(), index));
+    if (message.tag() == ClientModel.RELEASE_TAG) {
+      return;
+    }
+    begin(Kind.WITHDRAW, attempt, node, index).withdrawals++;
+    next.links[node][attempt] = catalog.links.of(link.lane(Link.without(link.lane(), index)));
+    if (isHeard(attempt, message.tag())) {
+      Answer answer = new Answer(message.tag(), NodeReply.unreachable(""));
+      clients.answered(next, attempt, node, answer);
+    }
+    done();
+  }
+
+  /** What is on its way becomes unknown at once; the next connection is there at once, too. */
+  private void cut(int attempt, int node) {
+    begin(Kind.CUT, attempt, node, 0).cuts++;
+    Link link = catalog.links.get(world.links[node][attempt]);
+    long strays = link.strays();
+    for (int i = 0; i < Link.size(link.lane()); i++) {
+      strays = Link.merged(strays, Link.item(link.lane(), i));
+    }
+    Link after = new Link(0, 0, strays, link.books()).granted(0);
+    next.links[node][attempt] = catalog.links.of(after);
+    for (int i = 0; i < Link.size(link.replies()); i++) {
+      lose(attempt, node, catalog.answers.get(Link.item(link.replies(), i)).tag());
+    }
+    for (int i = 0; i < Link.size(link.lane()); i++) {
+      lose(attempt, node, catalog.messages.get(Link.item(link.lane(), i)).tag());
+    }
+    done();
+  }
+
+  private void lose(int attempt, int node, int tag) {
+    if (tag == ClientModel.RELEASE_TAG || clients.phase(next, attempt) != Phase.ENDED) {
+      clients.answered(next, attempt, node, new Answer(tag, NodeReply.unknown("")));
+    }
+  }
+
+  // What must hold in every state.
+
+  private void check() {
+    for (int node = 0; node < Scope.NODES; node++) {
+      Node state = nodes.get(next.nodes[node]);
+      if (!state.cell().isFree()) {
+        checkKey(node, state.cell().owner());
+      }
+    }
+    if (!scope.isTimed()) {
+      return;
+    }
+    int good = 0;
+    for (int attempt = 0; attempt < scope.attempts; attempt++) {
+      if (clients.phase(next, attempt) == Phase.HOLDING && clients.isValid(next, attempt)) {
+        good++;
+        checkLease(attempt);
+      }
+    }
+    if (scope.checks(Invariant.I1)) {
+      Invariants.leasesDoNotOverlap(good);
+    }
+  }
+
+  private void checkKey(int node, String holder) {
+    if (!scope.checks(Invariant.I5)) {
+      return;
+    }
+    for (int attempt = 0; attempt < scope.attempts; attempt++) {
+      if (scope.owners[attempt].equals(holder)) {
+        Link link = catalog.links.get(next.links[node][attempt]);
+        Invariants.releasedOwnerIsNotStored(holder, link.isBuried(), true);
+        boolean isQuiet =
+            clients.phase(next, attempt) == Phase.ENDED
+                && link.lane() == 0
+                && link.replies() == 0
+                && !link.isCopied()
+                && !ClientColumns.owes(link.column());
+        Invariants.endedOwnerIsNotLeftBehind(holder, isQuiet, true);
+      }
+    }
+  }
+
+  private void checkLease(int attempt) {
+    String owner = scope.owners[attempt];
+    Header header = clients.header(next, attempt);
+    if (scope.checks(Invariant.I2)) {
+      Invariants.leaseIsEntitled(owner, scope.nanos(next.now), header.entitledNanos());
+    }
+    if (scope.checks(Invariant.I1_BACKED)) {
+      int backing = 0;
+      for (int node = 0; node < Scope.NODES; node++) {
+        boolean holds = nodes.get(next.nodes[node]).cell().owner().equals(owner);
+        backing += holds || !nodes.votes(next.nodes[node], next.now) ? 1 : 0;
+      }
+      Invariants.leaseIsBacked(owner, backing, QUORUM);
+    }
+  }
+}

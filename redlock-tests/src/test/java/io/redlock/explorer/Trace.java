@@ -1,0 +1,178 @@
+package io.redlock.explorer;
+
+import io.redlock.ClientModel;
+import io.redlock.explorer.Catalog.Answer;
+import io.redlock.explorer.Catalog.Header;
+import io.redlock.explorer.Catalog.Message;
+import io.redlock.explorer.Catalog.Node;
+import io.redlock.explorer.Invariant.Violated;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
+import java.util.Deque;
+import java.util.Locale;
+
+/**
+ * The way to a bad state, for people: one event a line, and after it what each node stores. The
+ * nodes keep their names all the way, although the search itself sorts them anew in every state.
+ */
+final class Trace {
+
+  private static final String NODE_NAMES = "abc";
+
+  private final Scope scope;
+  private final Catalog catalog;
+  private final Successors successors;
+  private final World world;
+  private final World before;
+  private final StringBuilder text = new StringBuilder();
+  private boolean stepped;
+
+  Trace(Scope scope, Catalog catalog, Successors successors) {
+    this.scope = scope;
+    this.catalog = catalog;
+    this.successors = successors;
+    world = new World(scope.attempts);
+    before = new World(scope.attempts);
+  }
+
+  /** Follows the states, each by its two halves, and then whatever violates an invariant. */
+  String of(Deque<long[]> path) {
+    path.removeFirst();
+    for (long[] state : path) {
+      step(state);
+    }
+    before.set(world);
+    try {
+      successors.of(before, (event, next) -> {});
+    } catch (Violated again) {
+      line(successors.event(), successors.outcome());
+      return text.append(again.getMessage()).append('\n').toString();
+    }
+    throw new IllegalStateException("on the way again nothing is violated:\n" + text);
+  }
+
+  private void step(long[] state) {
+    before.set(world);
+    stepped = false;
+    successors.of(
+        before,
+        (event, next) -> {
+          catalog.pack(next);
+          boolean isIt = catalog.low() == state[0] && catalog.high() == state[1];
+          if (!stepped && isIt) {
+            stepped = true;
+            line(event, next);
+            world.set(next);
+          }
+        });
+    if (!stepped) {
+      throw new IllegalStateException("the way is lost after\n" + text);
+    }
+  }
+
+  private void line(int event, World after) {
+    String time = scope.isTimed() ? String.format(Locale.ROOT, "%3d  ", before.now) : "";
+    text.append(String.format(Locale.ROOT, "%s%-58s", time, describe(event, after)));
+    for (int node = 0; node < Scope.NODES; node++) {
+      text.append("  ").append(NODE_NAMES.charAt(node)).append(": ");
+      text.append(describe(catalog.nodes.get(after.nodes[node])));
+    }
+    text.append('\n');
+  }
+
+  private String describe(int event, World after) {
+    int attempt = Event.attempt(event);
+    String owner = scope.owners[attempt];
+    String node = String.valueOf(NODE_NAMES.charAt(Event.node(event)));
+    Link link = catalog.links.get(before.links[Event.node(event)][attempt]);
+    int choice = Event.choice(event);
+    return switch (Event.kind(event)) {
+      case TICK -> "time passes";
+      case SUSPEND -> "time passes, but not for " + owner + "'s monotonic clock";
+      case SET_BACK -> owner + "'s wall clock is set back";
+      case GAIN -> node + "'s clock gains";
+      case EXPIRE -> node + "'s key runs out";
+      case LOSE -> node + " loses its data";
+      case AUDIT -> node + " is audited and gets a birth";
+      case START -> owner + " begins" + state(after, attempt);
+      case TIMEOUT -> owner + " waits no longer" + state(after, attempt);
+      case EXTEND -> owner + " extends by " + scope.ttlMillis(scope.extendTicks[choice]) + " ms";
+      case END -> owner + " ends its lease";
+      case EXECUTE ->
+          node + executes(owner, link.lane(), choice) + ": " + said(successors.answer());
+      case COPY ->
+          node
+              + executes(owner, link.lane(), choice)
+              + ": "
+              + said(successors.answer())
+              + ", copied";
+      case STARVE -> node + executes(owner, link.lane(), choice) + ", out of memory";
+      case STRAY ->
+          node
+              + executes("the stray " + owner, link.strays(), choice)
+              + ": "
+              + said(successors.answer());
+      case WITHDRAW -> owner + " takes back from " + node + " " + request(link.lane(), choice);
+      case CUT -> owner + "'s connection to " + node + " breaks";
+      case DELIVER -> hears(owner, node, link, choice) + state(after, attempt);
+    };
+  }
+
+  private String executes(String owner, long list, int index) {
+    return " executes " + owner + "'s " + request(list, index);
+  }
+
+  private String request(long list, int index) {
+    Message message = catalog.messages.get(Link.item(list, index));
+    NodeRequest request = message.request();
+    if (request instanceof NodeRequest.Grant grant) {
+      return "grant T=" + request.token() + " ttl=" + grant.ttlMillis();
+    }
+    return request instanceof NodeRequest.Extend extend
+        ? "extend T=" + request.token() + " ttl=" + extend.ttlMillis()
+        : "release T=" + request.token();
+  }
+
+  private static String said(Answer answer) {
+    NodeReply reply = answer.reply();
+    return reply.kind() + (reply.fence() == 0 ? "" : " " + reply.fence());
+  }
+
+  private String hears(String owner, String node, Link link, int index) {
+    Answer answer = catalog.answers.get(Link.item(link.replies(), index));
+    String to = answer.tag() == ClientModel.RELEASE_TAG ? "release" : "request " + answer.tag();
+    return owner + " hears " + said(answer) + " from " + node + " to its " + to;
+  }
+
+  private String state(World after, int attempt) {
+    Header old = catalog.headers.get(before.headers[attempt]);
+    Header now = catalog.headers.get(after.headers[attempt]);
+    boolean isNews =
+        old.client().phase() != now.client().phase()
+            || old.client().round() != now.client().round()
+            || old.entitledNanos() != now.entitledNanos();
+    if (!isNews) {
+      return "";
+    }
+    return switch (now.client().phase()) {
+      case IDLE -> "";
+      case ACQUIRING -> ", proposes T=" + now.client().proposed();
+      case HOLDING -> ", holds T=" + now.held();
+      case ENDED -> ", ends";
+    };
+  }
+
+  private String describe(Node node) {
+    StringBuilder says = new StringBuilder();
+    boolean isFree = node.cell().isFree();
+    says.append(isFree ? "-" : node.cell().owner());
+    if (!isFree && scope.isTimed()) {
+      says.append(" until ").append(node.cell().lockUntilMillis() - scope.startMicros / 1_000);
+    }
+    says.append(", c=").append(node.cell().fence());
+    if (node.bornMillis() != Node.OLD) {
+      says.append(node.bornMillis() == Node.UNBORN ? ", unborn" : ", abstains");
+    }
+    return says.append(node.gained() ? ", fast" : "").toString();
+  }
+}
