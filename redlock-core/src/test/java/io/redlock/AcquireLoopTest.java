@@ -287,7 +287,7 @@ class AcquireLoopTest {
     bed.node(0).whenAskedForClock(() -> call.cancel(false));
     bed.script(Bed::yes);
     bed.answerGrants(NodeReply.GRANTED, 0, 1, 2);
-    bed.time.pass(Duration.ofMinutes(1));
+    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
     assertTrue(call.isCancelled());
     bed.assertNothingIsLeft("cancelled between decision and news");
   }

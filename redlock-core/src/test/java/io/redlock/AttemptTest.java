@@ -84,6 +84,9 @@ class AttemptTest {
     start();
     bed.answerGrants(NodeReply.GRANTED, 0, 1);
     bed.answerGrants(NodeReply.taken(-1, 5), 2);
+    assertEquals(
+        "2 of 3 granted, 2 needed (a granted 0µs, b granted 0µs, c not awaited)",
+        outcome().result().votes().toString());
     bed.script(Bed::yes);
     outcome().lease.close();
     assertEquals("ab", bed.releasedOn());

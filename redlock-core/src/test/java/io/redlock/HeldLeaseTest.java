@@ -92,6 +92,8 @@ class HeldLeaseTest {
     bed.time.pass(VALIDITY);
     assertEquals(ReleaseResult.RELEASED, Bed.now(lease.releaseAsync()));
     assertEquals("abc", bed.releasedOn());
+    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    bed.assertNothingIsLeft("released before its keys would have been");
     settle();
     assertEquals(3, bed.releases());
   }
