@@ -59,8 +59,7 @@ public final class RenewedLeasesBenchmark {
 
   private void run(RedisServers servers, int count, Duration ttl, long seconds) throws Exception {
     int threadsBefore = threads();
-    JedisRedlock.Builder settings =
-        JedisRedlock.builder().restartGuard(false).listener(new Counter());
+    JedisRedlock.Builder settings = JedisRedlock.builder().listener(new Counter());
     for (String address : servers.addresses()) {
       settings.node(address);
     }
