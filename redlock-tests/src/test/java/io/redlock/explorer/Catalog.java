@@ -20,14 +20,25 @@ final class Catalog {
    * @param birth how often it has lost its data
    * @param bornMillis when, by its clock, it was first seen since; {@link #UNBORN} or {@link #OLD}
    * @param gained whether its clock has run fast
+   * @param holder which owner its key is of; {@link #NOBODY} if there is none
    */
-  record Node(Cell cell, int birth, long bornMillis, boolean gained) {
+  record Node(Cell cell, int birth, long bornMillis, boolean gained, int holder) {
     static final long UNBORN = -1;
     static final long OLD = -2;
-    static final Node NEW = new Node(Cell.EMPTY, 0, OLD, false);
+    static final int NOBODY = -1;
+    static final Node NEW = of(Cell.EMPTY, 0, OLD, false);
+
+    static Node of(Cell cell, int birth, long bornMillis, boolean gained) {
+      int holder = cell.isFree() ? NOBODY : OWNERS.indexOf(cell.owner());
+      return new Node(cell, birth, bornMillis, gained, holder);
+    }
 
     Node with(Cell stored) {
-      return new Node(stored, birth, bornMillis, gained);
+      return of(stored, birth, bornMillis, gained);
+    }
+
+    boolean isFree() {
+      return holder == NOBODY;
     }
   }
 
@@ -65,7 +76,7 @@ final class Catalog {
   /** An answer on its way. */
   record Answer(int tag, NodeReply reply) {}
 
-  static final String[] OWNERS = {"A", "B", "C", "D"};
+  static final List<String> OWNERS = List.of("A", "B", "C", "D");
 
   private static final int NODE_BITS = 14;
   private static final int HIGH_BITS = 21;
@@ -217,10 +228,11 @@ final class Catalog {
     if (names[node] == 0) {
       Node old = nodes.get(node);
       Cell cell = old.cell();
-      for (int i = 0; i < attempts; i++) {
-        if (cell.owner().equals(OWNERS[order[i]])) {
-          cell = new Cell(OWNERS[i], cell.lockUntilMillis(), cell.fence(), cell.fenceUntilMillis());
-          break;
+      for (int i = 0; i < attempts && !old.isFree(); i++) {
+        if (order[i] == old.holder()) {
+          cell =
+              new Cell(
+                  OWNERS.get(i), cell.lockUntilMillis(), cell.fence(), cell.fenceUntilMillis());
         }
       }
       names[node] = nodes.of(old.with(cell)) + 1;

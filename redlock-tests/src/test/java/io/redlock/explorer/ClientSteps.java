@@ -184,7 +184,7 @@ final class ClientSteps {
   }
 
   private void checkTurn(World world, int attempt, Header old, Client client, Outcome outcome) {
-    String owner = scope.owners[attempt];
+    String owner = scope.ownerName(attempt);
     if (outcome == Outcome.HELD) {
       if (scope.checks(Invariant.I9)) {
         int granted = 0;

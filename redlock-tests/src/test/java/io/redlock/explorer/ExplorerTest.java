@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 class ExplorerTest {
 
   private static final int TO_THE_END = 20_000_000;
-  private static final int DEFAULT_BOUND = 1_500_000;
+  private static final int DEFAULT_BOUND = 2_000_000;
   private static final List<Result> RESULTS = new ArrayList<>();
 
   private static Result explore(Scope scope, int mostStates) {
@@ -65,12 +65,12 @@ class ExplorerTest {
 
   @Test
   void twoAttemptsOfTwoRounds() {
-    explore(Scope.of("2 attempts of 2 rounds, a cut").attempts(2).rounds(2).cuts(1), DEFAULT_BOUND);
+    exhaust(Scope.of("2 attempts of 2 rounds, a cut").attempts(2).rounds(2).cuts(1));
   }
 
   @Test
   void threeAttemptsOfOneRound() {
-    explore(Scope.of("3 attempts of 1 round").attempts(3), DEFAULT_BOUND);
+    exhaust(Scope.of("3 attempts of 1 round").attempts(3));
   }
 
   @Test

@@ -63,22 +63,42 @@ class ExplorerVariantsTest {
 
   /** Two clients, keys of two ticks; only what users see is looked for. */
   private static Scope timed(String name) {
-    return Scope.of(name)
-        .attempts(2)
-        .grantTicks(2)
-        .extendTicks(2)
-        .horizon(2)
-        .without(Invariant.I8)
-        .without(Invariant.I9)
-        .without(Invariant.I1_BACKED);
+    return internals(name).without(Invariant.I8).without(Invariant.I9).without(Invariant.I1_BACKED);
+  }
+
+  /** Two clients, keys of two ticks; whatever is wrong is seen. */
+  private static Scope internals(String name) {
+    return Scope.of(name).attempts(2).grantTicks(2).extendTicks(2).horizon(2);
   }
 
   private static Scope untimed(String name) {
     return Scope.of(name).attempts(2).without(Invariant.I8).without(Invariant.I9);
   }
 
+  /** Two clients that may lose a node's data once. */
+  private static Scope lossy(String name) {
+    return timed(name).losses(1, 2).without(Invariant.I3);
+  }
+
   static Stream<Arguments> variants() {
     return Stream.of(
+        variant(
+            Invariant.I1,
+            timed("01 validity counts from the end of the round")
+                .clients(BrokenClients.StampsAtTheEnd::new)
+                .without(Invariant.I2)),
+        variant(
+            Invariant.I1,
+            timed("02a the wall clock alone decides")
+                .clients(BrokenClients.TrustsTheWallClock::new)
+                .clockFaults(1)
+                .without(Invariant.I2)),
+        variant(
+            Invariant.I1,
+            timed("02b the monotonic clock alone decides")
+                .clients(BrokenClients.TrustsTheMonotonicClock::new)
+                .clockFaults(1)
+                .without(Invariant.I2)),
         variant(
             Invariant.I1,
             timed("03a no allowance for drift")
@@ -89,6 +109,14 @@ class ExplorerVariantsTest {
             Invariant.I2,
             timed("03b elapsed time is not checked")
                 .clients(BrokenClients.IgnoresElapsedTime::new)),
+        variant(
+            Invariant.I3,
+            timed("04a half of the nodes are a quorum").clients(BrokenClients.CountsHalf::new)),
+        variant(
+            Invariant.I3,
+            timed("04b an error counts as a yes").clients(BrokenClients.CountsErrors::new).cuts(2)),
+        variant(
+            Invariant.I3, timed("04c a node counts twice").clients(BrokenClients.CountsTwice::new)),
         variant(Invariant.I5, timed("05 a retry uses the owner id again").reusedOwner().cuts(1)),
         variant(
             Invariant.I5,
@@ -101,9 +129,45 @@ class ExplorerVariantsTest {
                 .nodes(BrokenNodes.WithoutTombstones::new)
                 .cuts(1)),
         variant(
+            Invariant.I5,
+            timed("08 an extend sets a missing key")
+                .nodes(BrokenNodes.ExtendingWhatIsMissing::new)
+                .extensions(1)
+                .cuts(1)),
+        variant(
+            Invariant.I1,
+            timed("09a an extend succeeds by any one node")
+                .clients(BrokenClients.ExtendsByAnyNode::new)
+                .extensions(1)),
+        variant(
+            Invariant.I1,
+            timed("09b an extension counts from its end")
+                .clients(BrokenClients.ExtendsFromTheEnd::new)
+                .horizon(3)
+                .extensions(1)
+                .without(Invariant.I2)),
+        variant(
+            Invariant.I9,
+            Scope.of("10 grants of different rounds are counted together")
+                .attempts(2)
+                .rounds(2)
+                .clients(BrokenClients.CountsAllRounds::new)),
+        variant(
             Invariant.I3,
             untimed("11a a free key is granted at the counter not above it")
                 .nodes(BrokenNodes.GrantingEqualTokens::new)),
+        variant(
+            Invariant.I8,
+            Scope.of("11b a repeated grant does not store its token")
+                .attempts(2)
+                .rounds(2)
+                .nodes(BrokenNodes.ForgettingHigherTokens::new)),
+        variant(
+            Invariant.I3,
+            untimed("11c tokens are compared as text")
+                .startMicros(9)
+                .aheadMicros(0, 1)
+                .nodes(BrokenNodes.ComparingText::new)),
         variant(
             Invariant.I3,
             untimed("11d counters are printed as doubles")
@@ -118,6 +182,12 @@ class ExplorerVariantsTest {
                 .aheadMicros(0, 40_000)
                 .horizon(3)
                 .retentionTicks(2)),
+        variant(Invariant.I1, lossy("13a a node votes as soon as it is back").abstainingOnlyFor(0)),
+        variant(Invariant.I1, lossy("13b a node abstains a little too short").abstainingOnlyFor(1)),
+        variant(
+            Invariant.I1_BACKED,
+            internals("15 a release deletes whatever is there")
+                .nodes(BrokenNodes.ReleasingAnybody::new)),
         variant(
             Invariant.I1,
             timed("18a an extend shortens the key")
@@ -125,10 +195,39 @@ class ExplorerVariantsTest {
                 .extendTicks(1)
                 .extensions(1)),
         variant(
+            Invariant.I1_BACKED,
+            internals("18b a repeated grant shortens the key")
+                .nodes(BrokenNodes.ShorteningByGrants::new)
+                .grantTicks(1)
+                .extendTicks(3)
+                .extensions(1)
+                .copies(1)
+                .without(Invariant.I8)),
+        variant(
+            Invariant.I1_BACKED,
+            internals("19 stragglers are released while the lease is alive")
+                .clients(BrokenClients.ReleasesStragglers::new)
+                .extensions(1)
+                .cuts(1)
+                .without(Invariant.I5)),
+        variant(
+            Invariant.I8,
+            internals("20 a join asks for no birth")
+                .nodes(BrokenNodes.JoiningAnyBirth::new)
+                .losses(1, 2)
+                .extensions(1)),
+        variant(
             Invariant.I5,
             timed("21 the release forgets what an extend may have left")
                 .clients(BrokenClients.ForgetsExtends::new)
                 .extensions(1)
-                .withdrawals(1)));
+                .withdrawals(1)),
+        variant(
+            Invariant.I1, lossy("22 a node that was replaced keeps its birth").unnoticedLosses()),
+        variant(
+            Invariant.I11,
+            timed("23 an extend counts after the deadline")
+                .clients(BrokenClients.ExtendsWhatIsOver::new)
+                .extensions(1)));
   }
 }

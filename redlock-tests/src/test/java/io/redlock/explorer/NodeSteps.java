@@ -42,7 +42,7 @@ final class NodeSteps {
             | (2L * attempt + (isShort ? 1 : 0)) << 3 * NUMBER_BITS;
     long known = executions.get(key);
     if (known == LongMap.NONE) {
-      String owner = scope.owners[attempt];
+      String owner = scope.ownerName(attempt);
       known = executed(owner, catalog.messages.get(message), catalog.nodes.get(node), now, isShort);
       executions.put(key, known);
     }
@@ -134,7 +134,7 @@ final class NodeSteps {
       Cell left = node.cell().at(millis(node, now));
       int ticks = Math.max(scope.quarantineTicks, scope.neededQuarantineTicks);
       long born = isOf(node, now, ticks) ? Node.OLD : node.bornMillis();
-      known = catalog.nodes.of(new Node(left, node.birth(), born, node.gained()));
+      known = catalog.nodes.of(Node.of(left, node.birth(), born, node.gained()));
       agings.put(key, known);
     }
     return (int) known;
@@ -149,7 +149,7 @@ final class NodeSteps {
   /** The node's clock runs fast for a while. */
   int gained(int number, int now) {
     Node node = catalog.nodes.get(number);
-    Node fast = new Node(node.cell(), node.birth(), node.bornMillis(), true);
+    Node fast = Node.of(node.cell(), node.birth(), node.bornMillis(), true);
     return aged(catalog.nodes.of(fast), now);
   }
 
@@ -158,7 +158,7 @@ final class NodeSteps {
     Node node = catalog.nodes.get(number);
     Node empty =
         scope.lossIsNoticed
-            ? new Node(Cell.EMPTY, node.birth() + 1, Node.UNBORN, node.gained())
+            ? Node.of(Cell.EMPTY, node.birth() + 1, Node.UNBORN, node.gained())
             : node.with(Cell.EMPTY);
     return catalog.nodes.of(empty);
   }
@@ -166,7 +166,7 @@ final class NodeSteps {
   /** Somebody audits the node and finds no birth: it gets one. */
   int born(int number, int now) {
     Node node = catalog.nodes.get(number);
-    Node born = new Node(node.cell(), node.birth(), millis(node, now), node.gained());
+    Node born = Node.of(node.cell(), node.birth(), millis(node, now), node.gained());
     return aged(catalog.nodes.of(born), now);
   }
 

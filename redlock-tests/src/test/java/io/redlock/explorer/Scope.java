@@ -44,7 +44,7 @@ final class Scope {
   boolean orderedLanes = true;
   boolean everyDelay;
 
-  String[] owners = Catalog.OWNERS;
+  private boolean reusesOwner;
   private NodeRules nodeRules = NodeModel::new;
   private ClientRules clientRules = ClientModel::new;
   private final Set<Invariant> unchecked = EnumSet.noneOf(Invariant.class);
@@ -69,8 +69,8 @@ final class Scope {
 
   /** So many owners, each of which tries once. */
   Scope attempts(int count) {
-    if (count > owners.length) {
-      throw new IllegalArgumentException(count + " attempts: at most " + owners.length);
+    if (count > Catalog.OWNERS.size()) {
+      throw new IllegalArgumentException(count + " attempts: at most " + Catalog.OWNERS.size());
     }
     attempts = count;
     return this;
@@ -203,7 +203,7 @@ final class Scope {
 
   /** The second attempt is the first client's retry, under the same owner id. */
   Scope reusedOwner() {
-    owners = new String[] {"A", "A", "C", "D"};
+    reusesOwner = true;
     return this;
   }
 
@@ -239,7 +239,16 @@ final class Scope {
 
   /** Whether one owner can stand for another. */
   boolean ownersAreAlike() {
-    return owners == Catalog.OWNERS;
+    return !reusesOwner;
+  }
+
+  /** Which owner id an attempt goes by. */
+  int owner(int attempt) {
+    return reusesOwner && attempt == 1 ? 0 : attempt;
+  }
+
+  String ownerName(int attempt) {
+    return Catalog.OWNERS.get(owner(attempt));
   }
 
   boolean isTimed() {

@@ -4,7 +4,6 @@ import io.redlock.ClientColumns;
 import io.redlock.ClientModel;
 import io.redlock.ClientModel.Phase;
 import io.redlock.explorer.Catalog.Answer;
-import io.redlock.explorer.Catalog.Message;
 import io.redlock.explorer.Catalog.Node;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.testkit.NodeModel;
@@ -21,8 +20,9 @@ import io.redlock.testkit.NodeModel;
  *       is lost is a request that was cut off and executed as a stray.
  *   <li>So is what comes after its round from a node that is in the release set already.
  *   <li>So is the acknowledgement of a release; unheard, it would only have the release repeated.
- *   <li>A stray whose token is not above the counter, while its owner does not hold the key, will
- *       never do anything again, because the counter never falls.
+ *   <li>A request whose token is not above the counter, while its owner does not hold the key, will
+ *       never do anything again, because the counter never falls: a stray is dropped, and what an
+ *       owner that has ended has sent is executed.
  *   <li>Nothing is remembered of an owner that has ended at a node to which nothing of it is on its
  *       way.
  *   <li>It does not matter for how long a lease has been over.
@@ -32,12 +32,14 @@ final class Settling {
 
   private final Scope scope;
   private final Catalog catalog;
+  private final NodeSteps nodes;
   private final ClientSteps clients;
   private final boolean countersNeverFall;
 
-  Settling(Scope scope, Catalog catalog, ClientSteps clients) {
+  Settling(Scope scope, Catalog catalog, NodeSteps nodes, ClientSteps clients) {
     this.scope = scope;
     this.catalog = catalog;
+    this.nodes = nodes;
     this.clients = clients;
     countersNeverFall =
         scope.nodeModel().getClass() == NodeModel.class
@@ -45,7 +47,7 @@ final class Settling {
             && !scope.countersExpire();
   }
 
-  /** Changes the world in place; true if somebody has heard something. */
+  /** Changes the world in place; true if something was done. */
   boolean settle(World world) {
     boolean heard = false;
     boolean more;
@@ -68,18 +70,48 @@ final class Settling {
   }
 
   private boolean hears(World world, int attempt, int node) {
-    Link link = catalog.links.get(world.links[node][attempt]);
-    if (link.replies() == 0) {
+    int number = world.links[node][attempt];
+    if (number == 0) {
       return false;
     }
-    Answer answer = catalog.answers.get(Link.item(link.replies(), 0));
-    if (!makesNoDifference(world, attempt, node, link, answer)) {
+    Link link = catalog.links.get(number);
+    if (link.replies() != 0) {
+      Answer answer = catalog.answers.get(Link.item(link.replies(), 0));
+      if (makesNoDifference(world, attempt, node, link, answer)) {
+        Link emptier = link.replies(Link.without(link.replies(), 0));
+        world.links[node][attempt] = catalog.links.of(emptier);
+        clients.answered(world, attempt, node, answer);
+        return true;
+      }
+    }
+    return link.lane() != 0 && executes(world, attempt, node, link);
+  }
+
+  private boolean executes(World world, int attempt, int node, Link link) {
+    int message = Link.item(link.lane(), 0);
+    if (!countersNeverFall
+        || clients.phase(world, attempt) != Phase.ENDED
+        || !isDead(message, world, attempt, node)) {
       return false;
     }
-    Link emptier = link.replies(Link.without(link.replies(), 0));
-    world.links[node][attempt] = catalog.links.of(emptier);
-    clients.answered(world, attempt, node, answer);
+    Link shorter = link.lane(Link.without(link.lane(), 0));
+    boolean isRelease = catalog.messages.get(message).tag() == ClientModel.RELEASE_TAG;
+    world.links[node][attempt] = catalog.links.of(isRelease ? shorter.buried() : shorter);
+    long execution = nodes.execute(attempt, message, world.nodes[node], world.now, false);
+    if (NodeSteps.node(execution) != world.nodes[node]) {
+      throw new IllegalStateException("not dead: " + catalog.messages.get(message));
+    }
+    if (isRelease) {
+      Answer answer = catalog.answers.get(NodeSteps.answer(execution));
+      clients.answered(world, attempt, node, answer);
+    }
     return true;
+  }
+
+  private boolean isDead(int message, World world, int attempt, int node) {
+    Node state = catalog.nodes.get(world.nodes[node]);
+    return state.holder() != scope.owner(attempt)
+        && catalog.messages.get(message).request().token() <= state.cell().fence();
   }
 
   private boolean makesNoDifference(World world, int attempt, int node, Link link, Answer answer) {
@@ -102,10 +134,7 @@ final class Settling {
     Link link = catalog.links.get(number);
     Link left = link;
     if (countersNeverFall && link.strays() != 0) {
-      Node state = catalog.nodes.get(world.nodes[node]);
-      if (!state.cell().owner().equals(scope.owners[attempt])) {
-        left = left.strays(alive(link.strays(), state.cell().fence()));
-      }
+      left = left.strays(alive(link.strays(), world, attempt, node));
     }
     boolean isOver =
         left.strays() == 0
@@ -120,12 +149,11 @@ final class Settling {
     }
   }
 
-  private long alive(long strays, long fence) {
+  private long alive(long strays, World world, int attempt, int node) {
     long alive = 0;
     for (int i = 0; i < Link.size(strays); i++) {
       int stray = Link.item(strays, i);
-      Message message = catalog.messages.get(stray);
-      if (message.request().token() > fence) {
+      if (!isDead(stray, world, attempt, node)) {
         alive = Link.appended(alive, stray);
       }
     }

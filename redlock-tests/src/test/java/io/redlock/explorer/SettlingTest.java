@@ -65,9 +65,10 @@ class SettlingTest {
       }
       for (int node = 0; node < nodes.length; node++) {
         Node state = catalog.nodes.get(world.nodes[node]);
-        nodes[node] = state.toString().replaceFirst("owner=\\w?", "");
+        nodes[node] =
+            state.toString().replaceFirst("owner=\\w?", "").replaceFirst("holder=\\d", "");
         for (int attempt = 0; attempt < owners.length; attempt++) {
-          boolean holds = state.cell().owner().equals(scope.owners[attempt]);
+          boolean holds = state.holder() == attempt;
           nodes[node] += holds ? " of " + owners[attempt] : "";
         }
       }

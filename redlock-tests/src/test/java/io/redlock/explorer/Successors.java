@@ -37,7 +37,7 @@ final class Successors {
     this.catalog = catalog;
     this.nodes = new NodeSteps(scope, catalog);
     this.clients = new ClientSteps(scope, catalog);
-    this.settling = new Settling(scope, catalog, clients);
+    this.settling = new Settling(scope, catalog, nodes, clients);
     this.next = new World(scope.attempts);
     this.world = next;
     this.sink = (what, found) -> {};
@@ -48,7 +48,9 @@ final class Successors {
     return event;
   }
 
-  /** What the node said to the request executed last. */
+  /**
+   * What the node said to the request executed last; something with tag 0 if it came to nothing.
+   */
   Answer answer() {
     return catalog.answers.get(answer);
   }
@@ -128,7 +130,7 @@ final class Successors {
 
   private void node(int node) {
     Node state = nodes.get(world.nodes[node]);
-    if (!scope.isTimed() && !state.cell().isFree()) {
+    if (!scope.isTimed() && !state.isFree()) {
       begin(Kind.EXPIRE, 0, node, 0).nodes[node] = nodes.expired(world.nodes[node]);
       done();
     }
@@ -169,14 +171,12 @@ final class Successors {
     }
   }
 
-  /**
-   * Owners are alike, so they start in their order; a retry starts when its forerunner has ended.
-   */
+  /** Of those that have not begun the first is as good as any; a retry follows its forerunner. */
   private void start(int attempt) {
-    if (attempt > 0) {
-      Phase before = clients.phase(world, attempt - 1);
-      boolean isRetry = scope.owners[attempt].equals(scope.owners[attempt - 1]);
-      if (before == Phase.IDLE || isRetry && before != Phase.ENDED) {
+    for (int other = 0; other < attempt; other++) {
+      Phase phase = clients.phase(world, other);
+      boolean isRetry = scope.owner(attempt) == scope.owner(other);
+      if (phase == Phase.IDLE || isRetry && phase != Phase.ENDED) {
         return;
       }
     }
@@ -239,6 +239,7 @@ final class Successors {
 
   private void execute(Kind kind, int attempt, int node, int index) {
     begin(kind, attempt, node, index);
+    answer = 0;
     Link link = catalog.links.get(world.links[node][attempt]);
     int number = Link.item(kind == Kind.STRAY ? link.strays() : link.lane(), index);
     boolean isShort = kind == Kind.STARVE;
@@ -333,8 +334,8 @@ final class Successors {
   private void check() {
     for (int node = 0; node < Scope.NODES; node++) {
       Node state = nodes.get(next.nodes[node]);
-      if (!state.cell().isFree()) {
-        checkKey(node, state.cell().owner());
+      if (!state.isFree()) {
+        checkKey(node, state.holder());
       }
     }
     if (!scope.isTimed()) {
@@ -352,27 +353,27 @@ final class Successors {
     }
   }
 
-  private void checkKey(int node, String holder) {
+  private void checkKey(int node, int holder) {
     if (!scope.checks(Invariant.I5)) {
       return;
     }
     for (int attempt = 0; attempt < scope.attempts; attempt++) {
-      if (scope.owners[attempt].equals(holder)) {
+      if (scope.owner(attempt) == holder) {
         Link link = catalog.links.get(next.links[node][attempt]);
-        Invariants.releasedOwnerIsNotStored(holder, link.isBuried(), true);
+        Invariants.releasedOwnerIsNotStored(scope.ownerName(attempt), link.isBuried(), true);
         boolean isQuiet =
             clients.phase(next, attempt) == Phase.ENDED
                 && link.lane() == 0
                 && link.replies() == 0
                 && !link.isCopied()
                 && !ClientColumns.owes(link.column());
-        Invariants.endedOwnerIsNotLeftBehind(holder, isQuiet, true);
+        Invariants.endedOwnerIsNotLeftBehind(scope.ownerName(attempt), isQuiet, true);
       }
     }
   }
 
   private void checkLease(int attempt) {
-    String owner = scope.owners[attempt];
+    String owner = scope.ownerName(attempt);
     Header header = clients.header(next, attempt);
     if (scope.checks(Invariant.I2)) {
       Invariants.leaseIsEntitled(owner, scope.nanos(next.now), header.entitledNanos());
@@ -380,7 +381,7 @@ final class Successors {
     if (scope.checks(Invariant.I1_BACKED)) {
       int backing = 0;
       for (int node = 0; node < Scope.NODES; node++) {
-        boolean holds = nodes.get(next.nodes[node]).cell().owner().equals(owner);
+        boolean holds = nodes.get(next.nodes[node]).holder() == scope.owner(attempt);
         backing += holds || !nodes.votes(next.nodes[node], next.now) ? 1 : 0;
       }
       Invariants.leaseIsBacked(owner, backing, QUORUM);

@@ -82,7 +82,7 @@ final class Trace {
 
   private String describe(int event, World after) {
     int attempt = Event.attempt(event);
-    String owner = scope.owners[attempt];
+    String owner = scope.ownerName(attempt);
     String node = String.valueOf(NODE_NAMES.charAt(Event.node(event)));
     Link link = catalog.links.get(before.links[Event.node(event)][attempt]);
     int choice = Event.choice(event);
@@ -98,8 +98,7 @@ final class Trace {
       case TIMEOUT -> owner + " waits no longer" + state(after, attempt);
       case EXTEND -> owner + " extends by " + scope.ttlMillis(scope.extendTicks[choice]) + " ms";
       case END -> owner + " ends its lease";
-      case EXECUTE ->
-          node + executes(owner, link.lane(), choice) + ": " + said(successors.answer());
+      case EXECUTE -> node + executes(owner, link.lane(), choice) + answer();
       case COPY ->
           node
               + executes(owner, link.lane(), choice)
@@ -131,6 +130,11 @@ final class Trace {
     return request instanceof NodeRequest.Extend extend
         ? "extend T=" + request.token() + " ttl=" + extend.ttlMillis()
         : "release T=" + request.token();
+  }
+
+  private String answer() {
+    Answer answer = successors.answer();
+    return answer.tag() == 0 ? "" : ": " + said(answer);
   }
 
   private static String said(Answer answer) {
