@@ -35,8 +35,8 @@ final class ClockWatch {
       long nodeMicros, long beforeNanos, long afterNanos, long wallAheadMicros) {
     long atLeast = nodeMicros - afterNanos / 1_000 - 1;
     long atMost = nodeMicros - beforeNanos / 1_000 + 1;
-    long drift =
-        FLOOR_MICROS + (started ? (long) ((afterNanos - lastNanos) / 1_000 * driftFactor) : 0);
+    long sinceMicros = started ? (afterNanos - lastNanos) / 1_000 : 0;
+    long drift = FLOOR_MICROS + (long) (sinceMicros * driftFactor);
     long byMonotonic = monotonic.step(atLeast, atMost, drift, started);
     long byWall = wall.step(atLeast - wallAheadMicros, atMost - wallAheadMicros, drift, started);
     lastNanos = afterNanos;

@@ -7,6 +7,7 @@ import io.redlock.spi.NodeStatus;
 import io.redlock.spi.NodeStatus.State;
 import io.redlock.spi.Ticker;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.IntSupplier;
 import java.util.function.UnaryOperator;
@@ -91,12 +92,12 @@ final class LaneHealth {
 
   /** What everything but a release is told at once, whatever the node would say to it. */
   @Nullable NodeReply refusal() {
-    return now.get().refusal;
+    return current().refusal;
   }
 
   /** What this request is told at once; null if it is sent. */
   @Nullable NodeReply refusal(NodeRequest request) {
-    Condition condition = now.get();
+    Condition condition = current();
     if (request instanceof NodeRequest.Release) {
       return null;
     }
@@ -109,15 +110,19 @@ final class LaneHealth {
 
   /** Why the node does not grant; null if it does. */
   @Nullable NodeReply toGrant() {
-    return now.get().standing.toGrant;
+    return current().standing.toGrant;
+  }
+
+  private Condition current() {
+    return Objects.requireNonNull(now.get()); // never null; the reference's type cannot say so
   }
 
   State state() {
-    return now.get().state;
+    return current().state;
   }
 
   NodeStatus status() {
-    Condition condition = now.get();
+    Condition condition = current();
     return status(condition, ticker.monotonicNanos() - condition.sinceNanos);
   }
 
@@ -151,7 +156,7 @@ final class LaneHealth {
 
   /** The node answered: if it was thought silent, it is not. */
   void answered() {
-    if (now.get().state == State.SILENT) {
+    if (current().state == State.SILENT) {
       become(before -> before.state == State.SILENT ? asStanding(before) : before);
     }
   }
@@ -178,7 +183,7 @@ final class LaneHealth {
       outOfMemory = false;
       LOG.warn("node {} grants again, it is no longer out of memory", node);
     }
-    Condition condition = now.get();
+    Condition condition = current();
     if (condition.state == State.SILENT || condition.isDenied()) {
       become(
           before ->
@@ -233,7 +238,7 @@ final class LaneHealth {
 
   /** Tells callers to stop waiting for a connection, if they do; what they are told, or null. */
   @Nullable NodeReply connectingTooLong() {
-    Condition before = now.get();
+    Condition before = current();
     boolean waiting = before.state == State.CONNECTING || before.state == State.DOWN;
     if (!waiting || before.refusal != null) {
       return null;
@@ -267,7 +272,7 @@ final class LaneHealth {
   /** True if that changed the state; closed is the end. */
   private boolean become(UnaryOperator<Condition> change) {
     while (true) {
-      Condition before = now.get();
+      Condition before = current();
       Condition after = before.state == State.CLOSED ? before : change.apply(before);
       if (now.compareAndSet(before, after)) {
         boolean changed = before.state != after.state;

@@ -242,8 +242,8 @@ final class LaneWorker implements Runnable {
       return false;
     }
     connection.removeOldest();
-    if (answer.kind() == NodeReply.Kind.CLOCK) {
-      long nodeMicros = ReplyMapper.nodeMicros((byte[]) reply);
+    if (answer.kind() == NodeReply.Kind.CLOCK && reply instanceof byte[] clockReply) {
+      long nodeMicros = ReplyMapper.nodeMicros(clockReply);
       auditor.clock().learn(nodeMicros, call.sinceNanos, connection.lastReadNanos());
     } else if (answer.kind() == NodeReply.Kind.ABSTAIN) {
       answer = abstention(answer);
