@@ -6,6 +6,7 @@ module io.redlock.jedis {
   requires transitive org.apache.commons.pool2;
   requires transitive redis.clients.jedis;
   requires org.slf4j;
+  requires static info.picocli;
   requires static transitive org.jspecify;
 
   exports io.redlock.jedis;

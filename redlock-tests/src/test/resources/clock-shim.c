@@ -1,5 +1,6 @@
 /* Sets the clock of the process it is preloaded into: LD_PRELOAD=clock-shim.so CLOCK_SHIM=file.
-   The file holds one 64-bit number, by how many microseconds real time is ahead. */
+   The file holds two 64-bit numbers: by how many microseconds the clock is ahead of real time, and
+   the microseconds since the epoch at which it stands still, 0 if it runs. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -9,21 +10,22 @@
 #include <time.h>
 #include <unistd.h>
 
-static const volatile int64_t *ahead;
+static const volatile int64_t *clocks; /* ahead, still */
 
 __attribute__((constructor)) static void map(void) {
   const char *path = getenv("CLOCK_SHIM");
   int file = path ? open(path, O_RDONLY) : -1;
   if (file < 0) _exit(99);
-  void *page = mmap(0, sizeof *ahead, PROT_READ, MAP_SHARED, file, 0);
+  void *page = mmap(0, 2 * sizeof *clocks, PROT_READ, MAP_SHARED, file, 0);
   if (page == MAP_FAILED) _exit(99);
-  ahead = page;
+  clocks = page;
 }
 
 int clock_gettime(clockid_t clock, struct timespec *now) {
   int failed = (int) syscall(SYS_clock_gettime, clock, now);
-  if (!failed && ahead && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) {
-    int64_t micros = *ahead + now->tv_sec * 1000000LL + now->tv_nsec / 1000;
+  if (!failed && clocks && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) {
+    int64_t micros = clocks[1];
+    if (!micros) micros = clocks[0] + now->tv_sec * 1000000LL + now->tv_nsec / 1000;
     now->tv_sec = micros / 1000000;
     now->tv_nsec = micros % 1000000 * 1000;
   }

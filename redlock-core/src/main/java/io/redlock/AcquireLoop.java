@@ -24,20 +24,26 @@ final class AcquireLoop {
     void remove(AcquireLoop call);
   }
 
+  /** How long to wait for the other nodes' wake-ups after the first. */
+  private static final long WAKE_PATIENCE_NANOS = 5_000_000;
+
   /** Waits longer than this have no end. */
   private static final long ENDLESS_NANOS = Long.MAX_VALUE / 4;
 
   private final Cluster cluster;
   private final LeaseRequest request;
   private final List<String> names;
+  private final @Nullable QueuePlace place; // null unless it is first come, first served
   private final CompletableFuture<AcquireResult> future = new CompletableFuture<>();
   private final OpenCalls openCalls;
+  private final FlightEvents.@Nullable Acquire event = FlightEvents.acquiring();
   private final long startNanos;
   private final long maxWaitNanos;
 
   private @Nullable Attempt running; // guarded by this; null between attempts
   private @Nullable Cancellable timer; // guarded by this; the next attempt, or the end of the wait
   private boolean mayAskAgain; // guarded by this; the line moved while an attempt was running
+  private int wokenBy; // guarded by this; the nodes that woke it since its last attempt, as bits
   private boolean over; // guarded by this
   private Attempt.@Nullable Outcome lastOutcome; // guarded by this
   private int failures; // guarded by this
@@ -50,10 +56,15 @@ final class AcquireLoop {
     this.names = cluster.settings.names(request);
     this.startNanos = cluster.ticker.monotonicNanos();
     this.maxWaitNanos = Settings.saturatedNanos(request.maxWait());
+    this.place = request.isFair() ? cluster.fairWaiters.enter(this, waits()) : null;
   }
 
   List<String> names() {
     return names;
+  }
+
+  boolean isFair() {
+    return place != null;
   }
 
   CompletableFuture<AcquireResult> start() {
@@ -78,11 +89,16 @@ final class AcquireLoop {
   /** Starts, and waits for the result; an interrupt gives up. */
   AcquireResult await() throws InterruptedException {
     try {
-      return Waits.await(start());
+      return Waits.await(start(), cluster.scheduler);
     } catch (InterruptedException e) {
       cancel();
       throw e;
     }
+  }
+
+  /** Starts, and waits for the result whatever happens. */
+  AcquireResult awaitUninterruptibly() {
+    return Waits.uninterruptibly(start(), cluster.scheduler);
   }
 
   /** Gives up; whatever was or will be granted is released. */
@@ -127,6 +143,9 @@ final class AcquireLoop {
       endLocked();
     }
     Optional<Claim> released = Optional.ofNullable(unfinished).map(Attempt::abandon);
+    if (unfinished == null) {
+      withdraw();
+    }
     leave();
     return released;
   }
@@ -139,8 +158,18 @@ final class AcquireLoop {
     }
   }
 
+  /** Gives up its place in the queues, if it has one and no claim has done so or will. */
+  private void withdraw() {
+    if (place != null) {
+      place.withdraw(cluster, names);
+    }
+  }
+
   private void leave() {
     openCalls.remove(this);
+    if (place != null) {
+      cluster.fairWaiters.leave(place);
+    }
     if (waits()) {
       cluster.lines.leave(this);
     }
@@ -162,6 +191,34 @@ final class AcquireLoop {
     } else {
       attempt();
     }
+  }
+
+  /**
+   * A node says that this call is first in its queue: a hint. The others will say so too if they
+   * can, so the call asks when a quorum has, or a moment after the first.
+   */
+  void woken(int node) {
+    boolean byQuorum;
+    synchronized (this) {
+      if (over || place == null || !place.stands()) {
+        return;
+      }
+      boolean isFirst = wokenBy == 0;
+      wokenBy |= 1 << node;
+      byQuorum = isWokenByQuorum();
+      if (running != null || !(isFirst || byQuorum)) {
+        return;
+      }
+    }
+    if (byQuorum) {
+      attempt();
+    } else {
+      attemptIn(Math.min(WAKE_PATIENCE_NANOS, Math.max(leftNanos(), 1)));
+    }
+  }
+
+  private boolean isWokenByQuorum() {
+    return Integer.bitCount(wokenBy) >= Ballot.quorum(cluster.nodes.size());
   }
 
   private void standInLine() {
@@ -187,7 +244,8 @@ final class AcquireLoop {
   }
 
   private void attemptIfHead() {
-    if (!waits() || cluster.lines.mayAsk(this)) {
+    boolean keepsTicketAlive = place != null && place.stands();
+    if (!waits() || keepsTicketAlive || cluster.lines.mayAsk(this)) {
       attempt();
     } else {
       synchronized (this) {
@@ -208,7 +266,8 @@ final class AcquireLoop {
         timer = null;
       }
       mayAskAgain = false;
-      next = new Attempt(cluster, request, names, this::attempted);
+      wokenBy = 0;
+      next = new Attempt(cluster, request, names, place, this::attempted);
       running = next;
     }
     next.start();
@@ -227,7 +286,10 @@ final class AcquireLoop {
       failures++;
       boolean relearned = outcome.decision == Decision.CLOCK_REFUSED && !clockLearned;
       clockLearned |= relearned;
-      delayNanos = relearned || mayAskAgain ? 0 : pauseNanos(outcome);
+      if (relearned && place != null) {
+        place.restart();
+      }
+      delayNanos = relearned || mayAskAgain || isWokenByQuorum() ? 0 : pauseNanos(outcome);
       if (relearned && leftNanos <= 0) {
         leftNanos = 1; // the nodes have just told their time: worth one more attempt
       }
@@ -243,7 +305,7 @@ final class AcquireLoop {
 
   /** At least a nanosecond; no longer than the holder's key lives, which the next attempt finds. */
   private long pauseNanos(Attempt.Outcome outcome) {
-    long askedNanos = Settings.saturatedNanos(strategyDelay(outcome.cause()));
+    long askedNanos = askedNanos(outcome);
     long heldForMillis = outcome.takenRemainingMillis();
     if (heldForMillis >= 0) {
       // A key with 0 ms left is still there, until the node's clock has moved on.
@@ -251,6 +313,23 @@ final class AcquireLoop {
       askedNanos = Math.min(askedNanos, Settings.saturatedNanos(life));
     }
     return Math.max(askedNanos, 1);
+  }
+
+  /**
+   * Who is behind others in the queue is woken: it only keeps its tickets alive. Who was granted a
+   * part asks again soon, for the others that were as well have tickets by now.
+   */
+  private long askedNanos(Attempt.Outcome outcome) {
+    if (place == null || !outcome.keepsPlace()) {
+      return Settings.saturatedNanos(strategyDelay(outcome.cause()));
+    }
+    if (wokenBy != 0) {
+      return WAKE_PATIENCE_NANOS;
+    }
+    long mostNanos = QueuePlace.refreshNanos();
+    return outcome.isBehindOthers()
+        ? mostNanos
+        : Math.min(mostNanos, Settings.saturatedNanos(strategyDelay(outcome.cause())));
   }
 
   private Duration strategyDelay(RetryStrategy.Cause cause) {
@@ -280,12 +359,17 @@ final class AcquireLoop {
 
   private void finish(@Nullable HeldLease lease, AcquireResult result) {
     if (future.complete(result)) {
-      cluster.tell(listener -> listener.onAcquire(request, result));
+      FlightEvents.acquired(event, request, result);
+      long tookNanos = cluster.ticker.monotonicNanos() - startNanos;
+      cluster.tell(listener -> listener.onAcquire(request, result, Duration.ofNanos(tookNanos)));
     } else if (lease != null) {
       lease.close();
     }
     synchronized (this) {
       endLocked(); // not before: who ends the call meanwhile has to find its attempt
+    }
+    if (lease == null) {
+      withdraw();
     }
     leave();
   }

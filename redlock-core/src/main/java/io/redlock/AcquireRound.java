@@ -115,6 +115,16 @@ record AcquireRound(
     return unsettled ? Decision.WAIT : Decision.UNAVAILABLE;
   }
 
+  /** Whether a quorum of nodes was found at work, whatever it said. */
+  boolean reachedQuorum() {
+    return ballot.count(Ballot.GRANTED | Ballot.TAKEN) >= ballot.quorum();
+  }
+
+  /** Whether any node granted. */
+  boolean wasGrantedAnywhere() {
+    return ballot.count(Ballot.GRANTED) > 0;
+  }
+
   /** Until when this round's quorum holds. */
   Deadline deadline() {
     return terms.deadline(startNanos, startWallMicros);

@@ -54,16 +54,37 @@ final class Attempt implements Timeouts.Waiting {
       };
     }
 
-    /** The shortest life that a refusing node gave its present holder; −1 where none has an end. */
+    /**
+     * The shortest life that a refusing node gave its present holder or the first ticket in its
+     * queue; −1 where none has an end.
+     */
     long takenRemainingMillis() {
       return last.takenRemainingMillis;
     }
+
+    /**
+     * Whether the caller's place in the queues is worth keeping: cut off from a quorum it would
+     * only stand in the way of those who could win, and so it would if it is too slow.
+     */
+    boolean keepsPlace() {
+      return decision != Decision.TOO_SLOW && last.round.reachedQuorum();
+    }
+
+    /** Whether nothing but others' leases and tickets stood in the way. */
+    boolean isBehindOthers() {
+      return decision == Decision.CONTENDED && !last.round.wasGrantedAnywhere();
+    }
   }
 
-  Attempt(Cluster cluster, LeaseRequest request, List<String> names, Consumer<Outcome> whenDone) {
+  Attempt(
+      Cluster cluster,
+      LeaseRequest request,
+      List<String> names,
+      @Nullable QueuePlace place,
+      Consumer<Outcome> whenDone) {
     this.cluster = cluster;
     this.request = request;
-    this.claim = new Claim(cluster, names);
+    this.claim = new Claim(cluster, names, place);
     this.terms = cluster.settings.terms(cluster.nodes.size(), Settings.ceilMillis(request.ttl()));
     this.whenDone = whenDone;
   }
@@ -105,7 +126,11 @@ final class Attempt implements Timeouts.Waiting {
     done = true;
     Cluster.LOG.debug("{}: {} {}", request, outcome.decision, claim.owner);
     if (outcome.lease == null) {
-      claim.end();
+      if (claim.place == null || outcome.keepsPlace()) {
+        claim.fail();
+      } else {
+        claim.end();
+      }
     }
     whenDone.accept(outcome);
   }
@@ -128,8 +153,14 @@ final class Attempt implements Timeouts.Waiting {
 
     void start() {
       current = this;
+      QueuePlace place = claim.place;
       NodeRequest grant =
-          new NodeRequest.Grant(claim.names, claim.owner, round.token(), terms.ttlMillis());
+          new NodeRequest.Grant(
+              claim.names,
+              claim.owner,
+              round.token(),
+              terms.ttlMillis(),
+              place == null ? null : place.ticket(round.token()));
       send(grant, terms.ttlMillis()); // sends nothing once the attempt was abandoned
       if (timedOut) {
         timeout(); // it struck while the rounds changed over
@@ -139,7 +170,8 @@ final class Attempt implements Timeouts.Waiting {
     @Override
     void record(int node, NodeReply reply) {
       round = round.answered(node, reply);
-      if (reply.kind() == NodeReply.Kind.TAKEN && reply.remainingMillis() >= 0) {
+      boolean refused = reply.kind() == NodeReply.Kind.TAKEN || reply.kind() == NodeReply.Kind.WAIT;
+      if (refused && reply.remainingMillis() >= 0) {
         long left = reply.remainingMillis();
         takenRemainingMillis =
             takenRemainingMillis < 0 ? left : Math.min(takenRemainingMillis, left);

@@ -1,6 +1,7 @@
 package io.redlock;
 
 import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeRequest.Ticket;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -18,19 +19,23 @@ final class Claim {
   final List<String> names;
   final String owner;
 
+  final @Nullable QueuePlace place;
+
   private final byte[] unanswered; // guarded by this; requests in flight per node, saturating
   private Footprint footprint = Footprint.NONE; // guarded by this
   private long token; // guarded by this; the highest proposed
   private long longestTtlMillis; // guarded by this
   private int sending; // guarded by this; fan-outs that have not handed everything over yet
   private @Nullable PendingRelease release; // guarded by this; set once the claim has ended
+  private boolean last; // guarded by this; nothing follows that release
   private boolean releaseStarted; // guarded by this
   private boolean releaseSent; // guarded by this
   private @Nullable Runnable onReleaseSent; // guarded by this
 
-  Claim(Cluster cluster, List<String> names) {
+  Claim(Cluster cluster, List<String> names, @Nullable QueuePlace place) {
     this.cluster = cluster;
     this.names = names;
+    this.place = place;
     this.owner = cluster.ownerIds.get();
     this.unanswered = new byte[cluster.nodes.size()];
   }
@@ -79,16 +84,34 @@ final class Claim {
     return release != null;
   }
 
-  /** Ends the claim: what it may have left on nodes is released. Repeated calls only report. */
+  /**
+   * Ends the claim: what it may have left on nodes is released, its place in their queues too, and
+   * whoever is next there is woken. Repeated calls only report.
+   */
   PendingRelease end() {
+    return end(true);
+  }
+
+  /** Ends a claim that failed, whose caller goes on and keeps its place. */
+  void fail() {
+    end(false);
+  }
+
+  private PendingRelease end(boolean nothingFollows) {
     PendingRelease ended;
+    boolean started;
     synchronized (this) {
       if (release == null) {
         release = new PendingRelease(this);
       }
+      last |= nothingFollows;
       ended = release;
+      started = releaseStarted;
     }
     startReleaseIfDue();
+    if (started && nothingFollows && place != null) {
+      place.withdraw(cluster, names); // its caller was to go on, and gave up after all
+    }
     return ended;
   }
 
@@ -107,6 +130,7 @@ final class Claim {
     PendingRelease due;
     Runnable callback;
     int targets = 0;
+    boolean nothingFollows;
     synchronized (this) {
       if (release == null || releaseStarted || sending > 0) {
         return;
@@ -117,8 +141,13 @@ final class Claim {
         targets |= unanswered[node] > 0 ? 1 << node : 0;
       }
       targets = footprint.releaseSet(targets);
+      nothingFollows = last;
     }
-    due.start(targets, token, longestTtlMillis);
+    Ticket ticket = nothingFollows && place != null ? place.takeBack() : null;
+    due.start(targets, token, longestTtlMillis, nothingFollows, ticket);
+    if (ticket != null) {
+      QueuePlace.withdraw(cluster, names, ticket, targets);
+    }
     synchronized (this) {
       releaseSent = true;
       callback = onReleaseSent;

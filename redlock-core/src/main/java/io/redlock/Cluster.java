@@ -28,6 +28,7 @@ final class Cluster {
   final Tokens tokens;
   final Timeouts timeouts;
   final LocalLines lines = new LocalLines();
+  final FairWaiters fairWaiters;
   final LiveLeases liveLeases;
   private final Executor callbackExecutor;
   private final RedlockListener listener;
@@ -55,6 +56,7 @@ final class Cluster {
     tokens = new Tokens(clock, settings.skewMicros());
     timeouts = new Timeouts(scheduler, ticker, settings.nodeTimeoutNanos());
     liveLeases = new LiveLeases(scheduler, ticker);
+    fairWaiters = new FairWaiters(ownerIds);
   }
 
   /** Tells the listener, where user code belongs. */

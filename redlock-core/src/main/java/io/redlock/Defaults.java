@@ -3,7 +3,6 @@ package io.redlock;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import java.security.SecureRandom;
-import java.time.Instant;
 import java.util.HexFormat;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Executor;
@@ -25,18 +24,7 @@ final class Defaults {
   private Defaults() {}
 
   static Ticker ticker() {
-    return new Ticker() {
-      @Override
-      public long monotonicNanos() {
-        return System.nanoTime();
-      }
-
-      @Override
-      public long wallMicros() {
-        Instant now = Instant.now();
-        return now.getEpochSecond() * 1_000_000 + now.getNano() / 1_000;
-      }
-    };
+    return Ticker.system();
   }
 
   static Scheduler scheduler() {

@@ -4,14 +4,17 @@ import io.redlock.ExtendRound.Decision;
 import io.redlock.LeaseEnd.Cause;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /** One extend of one lease: the driver of an {@link ExtendRound}. */
 final class Extension extends Fanout implements Timeouts.Waiting {
 
   private final HeldLease lease;
   private final Terms terms;
+  private final FlightEvents.@Nullable Extend event = FlightEvents.extending();
   private final CompletableFuture<ExtendResult> future = new CompletableFuture<>();
   private ExtendRound round; // guarded by claim
   private Decision decision = Decision.WAIT; // guarded by claim
@@ -81,6 +84,8 @@ final class Extension extends Fanout implements Timeouts.Waiting {
 
   private void finish(ExtendResult result) {
     future.complete(result);
-    cluster.tell(listener -> listener.onExtend(lease, result));
+    FlightEvents.extended(event, lease, result);
+    long tookNanos = cluster.ticker.monotonicNanos() - startNanos;
+    cluster.tell(listener -> listener.onExtend(lease, result, Duration.ofNanos(tookNanos)));
   }
 }

@@ -25,6 +25,7 @@ abstract class Fanout implements LockNode.ReplyHandler {
   private final @Nullable Pending[] pending;
   private final @Nullable NodeReply[] replies; // guarded by claim
   private final long[] tookNanos; // guarded by claim
+  private final FlightEvents.NodeCall @Nullable [] events;
   private boolean sent; // guarded by claim
   private volatile boolean decided; // written under claim
   private boolean timedOut; // guarded by claim
@@ -38,6 +39,7 @@ abstract class Fanout implements LockNode.ReplyHandler {
     this.pending = new Pending[nodes];
     this.replies = new NodeReply[nodes];
     this.tookNanos = new long[nodes];
+    this.events = FlightEvents.calling(nodes);
     this.startNanos = cluster.ticker.monotonicNanos();
     this.startWallMicros = cluster.ticker.wallMicros();
   }
@@ -70,6 +72,7 @@ abstract class Fanout implements LockNode.ReplyHandler {
 
   @Override
   public final void onReply(int node, NodeReply reply) {
+    FlightEvents.answered(events, node, cluster.nodes.get(node).name(), reply);
     step(
         () -> {
           claim.answered(node, reply.kind());

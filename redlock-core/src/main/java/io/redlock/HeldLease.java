@@ -18,13 +18,15 @@ final class HeldLease implements Lease {
   private final Cluster cluster;
   private final LeaseRequest request;
   private final long token;
-  private final CompletableFuture<LeaseEnd> ended = new CompletableFuture<>();
+  private final long startNanos;
+  private final FlightEvents.@Nullable LeaseEnded event = FlightEvents.holding();
 
   private volatile Deadline lossTime; // written under claim; the deadline less the loss margin
   private Deadline deadline; // guarded by claim
   private volatile @Nullable LeaseEnd end; // written under claim, once
   private @Nullable Cancellable timer; // guarded by claim; of the loss, then of the keys' release
   private @Nullable Renewal renewal; // guarded by claim
+  private @Nullable CompletableFuture<LeaseEnd> ended; // guarded by claim; null until asked for
 
   private HeldLease(
       Claim claim, LeaseRequest request, long token, Deadline deadline, long ttlMillis) {
@@ -32,6 +34,7 @@ final class HeldLease implements Lease {
     this.cluster = claim.cluster;
     this.request = request;
     this.token = token;
+    this.startNanos = cluster.ticker.monotonicNanos();
     this.deadline = deadline;
     this.lossTime = lossTime(deadline, ttlMillis);
   }
@@ -108,7 +111,7 @@ final class HeldLease implements Lease {
 
   @Override
   public ExtendResult extend(Duration ttl) throws InterruptedException {
-    return Waits.await(checkedExtension(ttl));
+    return Waits.await(checkedExtension(ttl), cluster.scheduler);
   }
 
   @Override
@@ -253,7 +256,9 @@ final class HeldLease implements Lease {
   /** True if the lease had not ended before. */
   private boolean conclude(LeaseEnd how) {
     boolean first;
+    CompletableFuture<LeaseEnd> awaited;
     synchronized (claim) {
+      awaited = ended;
       first = end == null;
       if (first) {
         end = how;
@@ -268,15 +273,19 @@ final class HeldLease implements Lease {
       if (how.lost()) {
         Cluster.LOG.warn("{} is lost: {}, {}", this, how.cause(), how.detail());
       }
-      cluster.complete(ended, how);
-      cluster.tell(listener -> listener.onEnd(this, how));
+      if (awaited != null) {
+        cluster.complete(awaited, how);
+      }
+      FlightEvents.ended(event, this, how);
+      long heldNanos = cluster.ticker.monotonicNanos() - startNanos;
+      cluster.tell(listener -> listener.onEnd(this, how, Duration.ofNanos(heldNanos)));
     }
     return first;
   }
 
   @Override
   public ReleaseResult release() throws InterruptedException {
-    return Waits.await(releasing());
+    return Waits.await(releasing(), cluster.scheduler);
   }
 
   @Override
@@ -290,6 +299,11 @@ final class HeldLease implements Lease {
   CompletableFuture<ReleaseResult> releasing() {
     checkDeadline(); // after a pause the first call tells a lost lease from a released one
     return end(new LeaseEnd(Cause.RELEASED, "by its holder")).result();
+  }
+
+  /** Releases the lease and waits for the outcome whatever happens. */
+  ReleaseResult releaseUninterruptibly() {
+    return Waits.uninterruptibly(releasing(), cluster.scheduler);
   }
 
   /** How the lease was lost before this came of its release; empty if it was not, or is held. */
@@ -315,7 +329,19 @@ final class HeldLease implements Lease {
 
   @Override
   public CompletionStage<LeaseEnd> ended() {
-    return ended.minimalCompletionStage();
+    CompletableFuture<LeaseEnd> asked;
+    LeaseEnd how = null;
+    synchronized (claim) {
+      if (ended == null) {
+        ended = new CompletableFuture<>();
+        how = end;
+      }
+      asked = ended;
+    }
+    if (how != null) {
+      cluster.complete(asked, how);
+    }
+    return asked.minimalCompletionStage();
   }
 
   @Override

@@ -20,13 +20,19 @@ public final class LeaseRequest {
   private final Duration ttl;
   private final Duration maxWait;
   private final @Nullable Duration maxHold;
+  private final boolean fair;
 
   private LeaseRequest(
-      Set<String> resources, Duration ttl, Duration maxWait, @Nullable Duration maxHold) {
+      Set<String> resources,
+      Duration ttl,
+      Duration maxWait,
+      @Nullable Duration maxHold,
+      boolean fair) {
     this.resources = resources;
     this.ttl = ttl;
     this.maxWait = maxWait;
     this.maxHold = maxHold;
+    this.fair = fair;
   }
 
   /**
@@ -43,7 +49,8 @@ public final class LeaseRequest {
         Collections.singleton(Objects.requireNonNull(resource, "resource")),
         Objects.requireNonNull(ttl, "ttl"),
         Duration.ZERO,
-        null);
+        null,
+        false);
   }
 
   /**
@@ -61,7 +68,8 @@ public final class LeaseRequest {
         Collections.unmodifiableSet(new TreeSet<>(resources)),
         Objects.requireNonNull(ttl, "ttl"),
         Duration.ZERO,
-        null);
+        null,
+        false);
   }
 
   /**
@@ -72,7 +80,8 @@ public final class LeaseRequest {
    * @return the changed copy
    */
   public LeaseRequest waitUpTo(Duration maxWait) {
-    return new LeaseRequest(resources, ttl, Objects.requireNonNull(maxWait, "maxWait"), maxHold);
+    return new LeaseRequest(
+        resources, ttl, Objects.requireNonNull(maxWait, "maxWait"), maxHold, fair);
   }
 
   /**
@@ -85,7 +94,33 @@ public final class LeaseRequest {
    * @return the changed copy
    */
   public LeaseRequest renewFor(Duration maxHold) {
-    return new LeaseRequest(resources, ttl, maxWait, Objects.requireNonNull(maxHold, "maxHold"));
+    return new LeaseRequest(
+        resources, ttl, maxWait, Objects.requireNonNull(maxHold, "maxHold"), fair);
+  }
+
+  /**
+   * The same request, first come, first served among all fair requests for the resource, in
+   * whichever process. A request that is refused leaves a ticket with the masters, and they grant a
+   * free resource only to the lowest ticket; whoever comes first is woken when the resource becomes
+   * free.
+   *
+   * <ul>
+   *   <li>Each process stands in the queue with one of its waiters at a time, in the order in which
+   *       they came; the next takes its ticket when the lease of its process has ended, behind the
+   *       processes that wait already.
+   *   <li>Tickets are in the order of the masters' median clock, as each process knows it. Who is
+   *       paused or cut off for three seconds is passed over, and keeps its ticket if it comes back
+   *       in time to wait on.
+   *   <li>Requests without this are not held up by the queue: use it for all or for none.
+   *   <li>With a {@link #maxWait()} of zero it leaves no ticket, but fails where others wait.
+   * </ul>
+   *
+   * <p>For one resource only; together with several it is refused.
+   *
+   * @return the changed copy
+   */
+  public LeaseRequest fairly() {
+    return new LeaseRequest(resources, ttl, maxWait, maxHold, true);
   }
 
   /** What to lock, in alphabetical order. */
@@ -113,9 +148,18 @@ public final class LeaseRequest {
     return Optional.ofNullable(maxHold);
   }
 
+  /** Whether it is served in the order of arrival. */
+  public boolean isFair() {
+    return fair;
+  }
+
   /** For example {@code orders/42 for PT30S, waiting up to PT5S}. */
   @Override
   public String toString() {
-    return label() + " for " + ttl + (maxWait.isZero() ? "" : ", waiting up to " + maxWait);
+    return label()
+        + " for "
+        + ttl
+        + (maxWait.isZero() ? "" : ", waiting up to " + maxWait)
+        + (fair ? ", fairly" : "");
   }
 }

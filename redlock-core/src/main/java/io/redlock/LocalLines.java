@@ -78,7 +78,8 @@ final class LocalLines {
       }
       if (--line.leases == 0) {
         next = line.waiting.peek();
-        if (next != null && ++line.handoffs % HANDOFFS_IN_A_ROW == 0) {
+        // A fair one stands behind the tickets of the others anyway.
+        if (next != null && !next.isFair() && ++line.handoffs % HANDOFFS_IN_A_ROW == 0) {
           delayNanos = COURTESY_NANOS;
         }
       }

@@ -4,6 +4,7 @@ import io.redlock.spi.LockNode;
 import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.spi.Scheduler.Cancellable;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -44,14 +45,19 @@ final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Waiting {
     return result;
   }
 
-  /** Begins to tell the given nodes. */
-  void start(int targets, long token, long ttlMillis) {
+  /**
+   * Begins to tell the given nodes.
+   *
+   * @param last whether nothing follows
+   * @param ticket what is taken back with it
+   */
+  void start(int targets, long token, long ttlMillis, boolean last, @Nullable Ticket ticket) {
     long nowNanos = cluster.ticker.monotonicNanos();
     int nodes = cluster.nodes.size();
     boolean nothingToDo;
     synchronized (this) {
       round = ReleaseRound.begin(nodes, targets);
-      request = new NodeRequest.Release(claim.names, claim.owner, token);
+      request = new NodeRequest.Release(claim.names, claim.owner, token, last, ticket);
       giveUpNanos =
           nowNanos + ttlMillis * 1_000_000 + cluster.settings.skewMicros() * 1_000 + MARGIN_NANOS;
       nothingToDo = round.isComplete();

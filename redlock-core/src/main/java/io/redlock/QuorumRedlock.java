@@ -3,22 +3,31 @@ package io.redlock;
 import io.redlock.LeaseEnd.Cause;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeStatus;
-import java.util.ArrayList;
-import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** The lock service: every face over {@link AcquireLoop}. */
 final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
 
   private final Cluster cluster;
-  private final Set<AcquireLoop> calls = new LinkedHashSet<>(); // guarded by calls
-  private boolean closed; // guarded by calls
+
+  /**
+   * The calls that are not over, and their numbers. Not under a monitor: a lane that wants it would
+   * wait for the virtual thread that is to have it next, which waits for thousands of others to be
+   * run.
+   */
+  private final Map<AcquireLoop, Long> calls = new ConcurrentHashMap<>();
+
+  private final AtomicLong numbers = new AtomicLong();
+  private final AtomicBoolean closed = new AtomicBoolean();
 
   QuorumRedlock(Cluster cluster) {
     this.cluster = cluster;
@@ -39,15 +48,27 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
 
     @Override
     public void onStateChange(NodeStatus status) {
+      FlightEvents.nodeState(status);
       cluster.tell(listener -> listener.onNodeState(status));
     }
 
     @Override
     public void onPastLost(String reason) {
       String name = cluster.nodes.get(node).name();
+      FlightEvents.pastLost(name, reason);
       cluster.tell(listener -> listener.onPastLost(name, reason));
       cluster.scheduler.schedule(
           () -> cluster.liveLeases.snapshot().forEach(lease -> lease.reaffirm(node)), 0);
+    }
+
+    @Override
+    public void onWake(long waiter) {
+      cluster.fairWaiters.woken(waiter, node);
+    }
+
+    @Override
+    public void onListening() {
+      cluster.fairWaiters.listening(node);
     }
   }
 
@@ -103,10 +124,10 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
     try {
       value = body.call(lease);
     } catch (Throwable e) {
-      lease.loss(Waits.uninterruptibly(lease.releasing())).ifPresent(e::addSuppressed);
+      lease.loss(lease.releaseUninterruptibly()).ifPresent(e::addSuppressed);
       throw e;
     }
-    lease.throwIfLost(Waits.uninterruptibly(lease.releasing()));
+    lease.throwIfLost(lease.releaseUninterruptibly());
     return value;
   }
 
@@ -133,28 +154,25 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
 
   @Override
   public boolean add(AcquireLoop call) {
-    synchronized (calls) {
-      return !closed && calls.add(call);
-    }
+    calls.put(call, numbers.incrementAndGet());
+    return !closed.get(); // else the call fails itself; close() may find it as well
   }
 
   @Override
   public void remove(AcquireLoop call) {
-    synchronized (calls) {
-      calls.remove(call);
-    }
+    calls.remove(call);
   }
 
   @Override
   public void close() {
-    List<AcquireLoop> unfinished;
-    synchronized (calls) {
-      if (closed) {
-        return;
-      }
-      closed = true;
-      unfinished = new ArrayList<>(calls);
+    if (closed.getAndSet(true)) {
+      return;
     }
+    List<AcquireLoop> unfinished =
+        calls.entrySet().stream()
+            .sorted(Map.Entry.comparingByValue())
+            .map(Map.Entry::getKey)
+            .toList();
     awaitReleases(unfinished.stream().map(AcquireLoop::fail).flatMap(Optional::stream).toList());
     cluster
         .liveLeases

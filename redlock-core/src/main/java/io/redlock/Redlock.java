@@ -24,7 +24,7 @@ import java.util.concurrent.CompletableFuture;
  *
  * <p><b>What is not promised.</b> A lease can end while its holder is paused or cut off: a holder
  * that must not act late lets the resource check {@link Lease#fencingToken()}. There is no order
- * among waiters of different processes.
+ * among waiters of different processes, unless all ask {@linkplain LeaseRequest#fairly() fairly}.
  *
  * <p><b>Threads and memory.</b> Instances are thread-safe and meant to be shared: one per service.
  * Actions of a thread before it releases a lease happen-before actions of a thread <i>of the same

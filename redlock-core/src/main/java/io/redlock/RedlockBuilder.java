@@ -279,8 +279,9 @@ public final class RedlockBuilder {
         nodes.stream().map(LockNode::name).toList());
     if (nodes.size() % 2 == 0 || nodes.size() < 3) {
       Cluster.LOG.warn(
-          "{} nodes survive the failure of {}: use an odd number, at least three",
+          "{} nodes, {} needed for a lease, survive the failure of {}: use an odd number, at least three",
           nodes.size(),
+          Ballot.quorum(nodes.size()),
           nodes.size() - Ballot.quorum(nodes.size()));
     }
     return redlock;

@@ -1,6 +1,7 @@
 package io.redlock;
 
 import io.redlock.spi.NodeStatus;
+import java.time.Duration;
 
 /**
  * Watches a lock service. Every method does nothing by default. Called on the callback executor, in
@@ -13,24 +14,27 @@ public interface RedlockListener {
    *
    * @param request what was asked for
    * @param result how it went
+   * @param took from the call to its result
    */
-  default void onAcquire(LeaseRequest request, AcquireResult result) {}
+  default void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {}
 
   /**
    * A lease was extended, or could not be.
    *
    * @param lease which
    * @param result how it went
+   * @param took from the request to its result
    */
-  default void onExtend(Lease lease, ExtendResult result) {}
+  default void onExtend(Lease lease, ExtendResult result, Duration took) {}
 
   /**
    * A lease has ended.
    *
    * @param lease which
    * @param end how
+   * @param held from its acquisition to its end
    */
-  default void onEnd(Lease lease, LeaseEnd end) {}
+  default void onEnd(Lease lease, LeaseEnd end, Duration held) {}
 
   /**
    * A node has become something else.

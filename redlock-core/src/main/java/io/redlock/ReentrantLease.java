@@ -38,7 +38,7 @@ final class ReentrantLease implements LeaseLock {
   public void lock() {
     if (!lockAgain()) {
       LeaseRequest patient = patient();
-      require(patient, Waits.uninterruptibly(calls.apply(patient).start()));
+      require(patient, calls.apply(patient).awaitUninterruptibly());
     }
   }
 
@@ -63,8 +63,7 @@ final class ReentrantLease implements LeaseLock {
 
   @Override
   public boolean tryLock() {
-    return lockAgain()
-        || take(Waits.uninterruptibly(calls.apply(request.waitUpTo(Duration.ZERO)).start()));
+    return lockAgain() || take(calls.apply(request.waitUpTo(Duration.ZERO)).awaitUninterruptibly());
   }
 
   @Override
@@ -112,7 +111,7 @@ final class ReentrantLease implements LeaseLock {
       return;
     }
     holds.remove();
-    held.lease.throwIfLost(Waits.uninterruptibly(held.lease.releasing()));
+    held.lease.throwIfLost(held.lease.releaseUninterruptibly());
   }
 
   @Override

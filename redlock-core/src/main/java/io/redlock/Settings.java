@@ -93,6 +93,9 @@ record Settings(
             "key " + name + " begins with redlock:, which is reserved: choose another name");
       }
     }
+    if (request.isFair() && count > 1) {
+      problems.add("fairly() with " + count + " resources: ask for one, or leave fairly() out");
+    }
     problems.addAll(ttlProblems(request.ttl()));
     if (request.maxWait().isNegative()) {
       problems.add("maxWait " + request.maxWait() + " is negative: zero means one attempt");

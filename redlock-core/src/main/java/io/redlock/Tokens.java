@@ -54,11 +54,14 @@ final class Tokens {
   }
 
   /** Remembers a counter or a token of these resources while it lies ahead of the clock. */
-  synchronized void reported(List<String> names, long counter) {
+  void reported(List<String> names, long counter) {
     long now = clock.micros();
-    if (!isWorthOutbidding(counter, now)) {
-      return;
+    if (isWorthOutbidding(counter, now)) {
+      remember(names, counter, now);
     }
+  }
+
+  private synchronized void remember(List<String> names, long counter, long now) {
     for (String name : names) {
       reportedAhead.merge(name, counter, Math::max);
     }

@@ -1,5 +1,6 @@
 package io.redlock;
 
+import io.redlock.spi.Scheduler;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 
@@ -9,7 +10,8 @@ final class Waits {
   private Waits() {}
 
   /** Waits for the value; rethrows a runtime exception as itself. */
-  static <T> T await(CompletableFuture<T> future) throws InterruptedException {
+  static <T> T await(CompletableFuture<T> future, Scheduler scheduler) throws InterruptedException {
+    scheduler.await(future);
     try {
       return future.get();
     } catch (ExecutionException e) {
@@ -21,12 +23,12 @@ final class Waits {
   }
 
   /** Waits for the value whatever happens; an interrupt is set again afterwards. */
-  static <T> T uninterruptibly(CompletableFuture<T> future) {
+  static <T> T uninterruptibly(CompletableFuture<T> future, Scheduler scheduler) {
     boolean interrupted = false;
     try {
       while (true) {
         try {
-          return await(future);
+          return await(future, scheduler);
         } catch (InterruptedException e) {
           interrupted = true;
         }

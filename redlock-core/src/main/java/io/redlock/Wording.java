@@ -23,7 +23,7 @@ final class Wording {
         classed(reply.kind()),
         detail(reply),
         took,
-        millis < 0 ? null : Duration.ofMillis(millis));
+        millis < 0 || reply.kind() == NodeReply.Kind.WAIT ? null : Duration.ofMillis(millis));
   }
 
   private static Vote classed(NodeReply.Kind kind) {

@@ -33,17 +33,17 @@ final class Bed {
 
   private final class Recorder implements RedlockListener {
     @Override
-    public void onAcquire(LeaseRequest request, AcquireResult result) {
+    public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
       events.add(result.getClass().getSimpleName());
     }
 
     @Override
-    public void onExtend(Lease lease, ExtendResult result) {
+    public void onExtend(Lease lease, ExtendResult result, Duration took) {
       events.add(result.getClass().getSimpleName());
     }
 
     @Override
-    public void onEnd(Lease lease, LeaseEnd end) {
+    public void onEnd(Lease lease, LeaseEnd end, Duration held) {
       events.add(end.cause().toString());
     }
 

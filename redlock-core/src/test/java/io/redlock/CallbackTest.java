@@ -24,17 +24,17 @@ class CallbackTest {
   /** Fails in every way a listener can. */
   private static final class Failing implements RedlockListener {
     @Override
-    public void onAcquire(LeaseRequest request, AcquireResult result) {
+    public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
       throw new IllegalStateException("a user's mistake");
     }
 
     @Override
-    public void onExtend(Lease lease, ExtendResult result) {
+    public void onExtend(Lease lease, ExtendResult result, Duration took) {
       throw new Error("a user's recursion");
     }
 
     @Override
-    public void onEnd(Lease lease, LeaseEnd end) {
+    public void onEnd(Lease lease, LeaseEnd end, Duration held) {
       throw new AssertionError("a user's assertion");
     }
 
@@ -78,7 +78,7 @@ class CallbackTest {
     RedlockListener takesOver =
         new RedlockListener() {
           @Override
-          public void onEnd(Lease lease, LeaseEnd end) {
+          public void onEnd(Lease lease, LeaseEnd end, Duration held) {
             if (taken.isEmpty()) {
               beds.get(0)
                   .redlock
@@ -89,7 +89,7 @@ class CallbackTest {
           }
 
           @Override
-          public void onExtend(Lease lease, ExtendResult result) {
+          public void onExtend(Lease lease, ExtendResult result, Duration took) {
             lease.close();
           }
         };

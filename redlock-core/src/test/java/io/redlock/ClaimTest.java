@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 class ClaimTest {
 
   private final Bed bed = new Bed(3);
-  private final Claim claim = new Claim(bed.cluster, List.of("app:orders/42"));
+  private final Claim claim = new Claim(bed.cluster, List.of("app:orders/42"), null);
 
   private void answered(int node, Kind kind) {
     synchronized (claim) {

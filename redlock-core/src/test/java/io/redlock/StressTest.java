@@ -105,7 +105,7 @@ class StressTest {
         .listener(
             new RedlockListener() {
               @Override
-              public void onEnd(Lease lease, LeaseEnd end) {
+              public void onEnd(Lease lease, LeaseEnd end, Duration held) {
                 if (end.lost() && end.cause() != LeaseEnd.Cause.CLOSED) {
                   lost.incrementAndGet();
                 }

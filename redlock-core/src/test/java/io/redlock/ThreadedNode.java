@@ -16,6 +16,7 @@ import java.util.OptionalLong;
 import java.util.SplittableRandom;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * A node with a thread of its own that executes what it is asked in order, as the protocol says,
@@ -93,7 +94,7 @@ final class ThreadedNode implements LockNode {
         if (task.state.compareAndSet(QUEUED, TAKEN_UP)) {
           NodeReply reply = execute(task.request);
           if (oneIn(200)) {
-            Thread.sleep(25); // longer than the node timeout
+            LockSupport.parkNanos(25_000_000); // longer than the node timeout, unless closed
           }
           task.handler.onReply(task.slot, oneIn(50) ? NodeReply.unknown("answer lost") : reply);
         }

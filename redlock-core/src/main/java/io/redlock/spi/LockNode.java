@@ -78,6 +78,21 @@ public interface LockNode extends AutoCloseable {
      * @param reason what happened, for a person
      */
     default void onPastLost(String reason) {}
+
+    /**
+     * The node has woken a waiter of this client: it is first in the queue of a name that has
+     * become free. A hint, which may come late, twice, or not at all. Nodes without a way to send
+     * it never call this. Does nothing by default.
+     *
+     * @param waiter the {@link NodeRequest.Ticket#number()} of the waiter
+     */
+    default void onWake(long waiter) {}
+
+    /**
+     * Wake-ups reach this client from now on; earlier ones may have been missed. Does nothing by
+     * default.
+     */
+    default void onListening() {}
   }
 
   /** Where the answer to one request goes. */

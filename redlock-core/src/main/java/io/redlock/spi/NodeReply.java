@@ -5,8 +5,9 @@ package io.redlock.spi;
  *
  * @param kind what the answer means
  * @param fence the node's counter for {@link Kind#TAKEN} and {@link Kind#STALE}; else 0
- * @param remainingMillis how long the present holder's key (for {@link Kind#TAKEN}) or the node's
- *     abstention (for {@link Kind#ABSTAIN}) lasts, in milliseconds; −1 where there is no bound
+ * @param remainingMillis how long the present holder's key (for {@link Kind#TAKEN}), the first
+ *     ticket in the queue (for {@link Kind#WAIT}) or the node's abstention (for {@link
+ *     Kind#ABSTAIN}) lasts, in milliseconds; −1 where there is no bound
  * @param detail what to tell a person, without secrets; empty where the kind says it all
  */
 public record NodeReply(Kind kind, long fence, long remainingMillis, String detail) {
@@ -44,12 +45,17 @@ public record NodeReply(Kind kind, long fence, long remainingMillis, String deta
     STALE,
     /** No: the node lost its past too recently to vote. */
     ABSTAIN,
-    /** No: the token does not fit the node's clock. */
+    /**
+     * No: the token does not fit the node's clock. A release found nothing to delete, and buries
+     * the token only when it is repeated later: until then a grant on its way might still be in
+     * time.
+     */
     CLOCK,
     /** The owner does not hold the names, and nothing was written for it but its tombstone. */
     NOT_HELD,
     /**
-     * The server is out of memory: nothing was granted; a release deleted but left no tombstone.
+     * The server is out of memory: nothing was granted; a release found nothing to delete and left
+     * no tombstone. (One that deletes makes room to go on, and leaves its tombstone.)
      */
     OUT_OF_MEMORY,
     /** Nobody knows whether it was executed. */
@@ -80,6 +86,16 @@ public record NodeReply(Kind kind, long fence, long remainingMillis, String deta
    */
   public static NodeReply taken(long remainingMillis, long fence) {
     return new NodeReply(Kind.TAKEN, fence, remainingMillis, "");
+  }
+
+  /**
+   * The name is free, and somebody else is first in its queue.
+   *
+   * @param remainingMillis how long the first ticket is good unless it is asked for again
+   * @return the answer
+   */
+  public static NodeReply waiting(long remainingMillis) {
+    return new NodeReply(Kind.WAIT, 0, remainingMillis, "");
   }
 
   /**

@@ -1,5 +1,9 @@
 package io.redlock.spi;
 
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+
 /**
  * Runs short tasks later. Every deadline, retry and renewal goes through here and nowhere else, so
  * a simulation that supplies its own scheduler owns all of time.
@@ -15,6 +19,21 @@ public interface Scheduler extends AutoCloseable {
    * @return a handle that cancels the task
    */
   Cancellable schedule(Runnable task, long delayNanos);
+
+  /**
+   * Waits, for a blocking call, until a future is complete, no matter how. A scheduler whose time
+   * does not pass by itself lets it pass here; by default the thread is blocked.
+   *
+   * @param future what to wait for
+   * @throws InterruptedException if the thread is interrupted while it is blocked
+   */
+  default void await(Future<?> future) throws InterruptedException {
+    try {
+      future.get();
+    } catch (ExecutionException | CancellationException completed) {
+      // so it is over, which is all that was asked
+    }
+  }
 
   /** Drops what is pending and runs nothing more. Never throws. Repeated calls do nothing. */
   @Override

@@ -21,7 +21,8 @@ final class Auditor {
 
   private static final Logger LOG = LoggerFactory.getLogger(NodeLane.class);
   private static final Argument LOAD = Argument.of("LOAD");
-  private static final List<Script> CACHED = List.of(Script.GRANT, Script.EXTEND, Script.RELEASE);
+  private static final List<Script> CACHED =
+      List.of(Script.GRANT, Script.FAIR_GRANT, Script.EXTEND, Script.RELEASE);
 
   /** Clients that write the same mark at the same time need no more tries than this. */
   private static final int MAX_RENEWALS = 4;

@@ -7,10 +7,12 @@ import io.redlock.RetryStrategy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.Executor;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.JedisClientConfig;
@@ -40,8 +42,9 @@ public final class JedisRedlock {
    * second for the first connections, so that a lease asked for next finds the masters that are up.
    *
    * @param addresses {@code redis[s]://[user[:password]@]host:port} or {@code host:port}, one to
-   *     nine, each or all separated by commas; special characters in user and password as {@code
-   *     %xx}; {@code rediss} is TLS; an IPv6 literal stands in brackets
+   *     fifteen, each on its own or several in one text, separated by commas or white space;
+   *     special characters in user and password as {@code %xx}; {@code rediss} is TLS; an IPv6
+   *     literal stands in brackets
    * @return the lock service; close it when it is no longer needed
    * @throws IllegalArgumentException if an address is blank or does not parse, the same one is
    *     given twice, or there is none; lists every fault with its fix, without passwords
@@ -92,9 +95,11 @@ public final class JedisRedlock {
   public static final class Builder {
 
     private static final int FIRST_CONTACT_NODE_TIMEOUTS = 10;
+    private static final Pattern SEPARATOR = Pattern.compile("\\s*,\\s*|\\s+");
 
     private final List<Master> masters = new ArrayList<>();
     private final List<Consumer<RedlockBuilder>> passedOn = new ArrayList<>();
+    private final List<String> misread = new ArrayList<>();
     private Duration nodeTimeout = Duration.ofMillis(50);
     private Duration maxTtl = Duration.ofSeconds(30);
     private double driftFactor = 0.01;
@@ -102,6 +107,7 @@ public final class JedisRedlock {
     private boolean restartGuard = true;
     private String keyPrefix = "";
     private @Nullable Duration laneTimeout;
+    private @Nullable Duration fenceRetention;
     private @Nullable JedisClientConfig clientConfig;
 
     /** A master as it was configured: by its address, or by a name and a pool. */
@@ -110,13 +116,13 @@ public final class JedisRedlock {
     private Builder() {}
 
     /**
-     * Adds a master, or several separated by commas.
+     * Adds a master, or several separated by commas or white space.
      *
      * @param address {@code redis[s]://[user[:password]@]host:port} or {@code host:port}
      * @return this
      */
     public Builder node(String address) {
-      for (String each : address.split(",", -1)) {
+      for (String each : SEPARATOR.split(address.strip(), -1)) {
         masters.add(new Master(each, null));
       }
       return this;
@@ -124,7 +130,8 @@ public final class JedisRedlock {
 
     /**
      * Adds a master that is reached through a pool of the user's. The pool is not closed with the
-     * lock service, and must have a connection to spare: one is taken for as long as it is healthy.
+     * lock service, and must have connections to spare: one is taken for as long as it is healthy,
+     * and a second one while fair requests wait.
      *
      * @param name what to call the node in results and logs
      * @param pool connections to one master
@@ -132,6 +139,22 @@ public final class JedisRedlock {
      */
     public Builder node(String name, Pool<Connection> pool) {
       masters.add(new Master(name, Objects.requireNonNull(pool, "pool")));
+      return this;
+    }
+
+    /**
+     * Takes settings from properties such as {@code redlock.max-ttl}, or from the environment,
+     * where the same one is {@code REDLOCK_MAX_TTL}: {@code configure(System.getenv())}. Entries
+     * whose names begin with neither {@code redlock.} nor {@code REDLOCK_} are left alone, and so
+     * are unknown variables; an unknown property is refused. Durations are written {@code 500ms},
+     * {@code 30s}, {@code 5m}, {@code 2h}, {@code 1d} or {@code PT30S}. Later calls on this builder
+     * override what was set here, and add to the nodes.
+     *
+     * @param settings for example a {@link java.util.Properties}; names and values as text
+     * @return this; what cannot be understood is reported by {@link #build()}, with everything else
+     */
+    public Builder configure(Map<?, ?> settings) {
+      misread.addAll(Configuration.apply(settings, this));
       return this;
     }
 
@@ -222,6 +245,21 @@ public final class JedisRedlock {
      */
     public Builder restartGuard(boolean restartGuard) {
       this.restartGuard = restartGuard;
+      return this;
+    }
+
+    /**
+     * How long a master keeps the counter of a resource after it was last used, which costs about
+     * 130 bytes there. With its counter gone, a resource's tokens still grow, because they come
+     * from the clocks, but no longer whatever the clocks do. The same for all clients of a
+     * deployment.
+     *
+     * @param fenceRetention at least {@link #maxTtl} and four times {@link #clockSkew}, at most 365
+     *     days; default ten times maxTtl, at least 10 min
+     * @return this
+     */
+    public Builder fenceRetention(Duration fenceRetention) {
+      this.fenceRetention = Objects.requireNonNull(fenceRetention, "fenceRetention");
       return this;
     }
 
@@ -364,8 +402,9 @@ public final class JedisRedlock {
 
     private Checked check(String what, List<String> knownFaults) {
       List<String> faults = new ArrayList<>(knownFaults);
+      faults.addAll(misread);
       LaneSettings settings =
-          LaneSettings.derive(nodeTimeout, laneTimeout, maxTtl, clockSkew, faults);
+          LaneSettings.derive(nodeTimeout, laneTimeout, maxTtl, clockSkew, fenceRetention, faults);
       List<Probe.Master> probed = masters(settings, faults);
       List<NodeLane> lanes = lanes(probed, settings);
       RedlockBuilder builder =

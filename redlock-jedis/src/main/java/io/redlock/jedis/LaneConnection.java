@@ -48,12 +48,16 @@ final class LaneConnection {
   /** When the last reply was read. Written by the worker. */
   private volatile long lastReadNanos;
 
+  /** When a call was last written. Written under the write lock. */
+  private volatile long lastWriteNanos;
+
   private LaneConnection(Pool<Connection> pool, Connection connection, Ticker ticker) {
     this.pool = pool;
     this.connection = connection;
     this.ticker = ticker;
     this.pooledSoTimeoutMillis = connection.getSoTimeout();
     this.lastReadNanos = ticker.monotonicNanos();
+    this.lastWriteNanos = lastReadNanos;
     connection.setHandlingPool(null); // close() hands it back, to whatever pool it came from
   }
 
@@ -92,6 +96,15 @@ final class LaneConnection {
     return lastReadNanos;
   }
 
+  /**
+   * Whether to write past what is unanswered: nothing was read, and nothing written, for longer
+   * than this. So those who find the node slow share their writes, too.
+   */
+  boolean isOverdue(long nowNanos, long patienceNanos) {
+    return nowNanos - lastWriteNanos > patienceNanos
+        && nowNanos - silentSinceNanos(nowNanos) > patienceNanos;
+  }
+
   /** Whether writing still makes sense. Under the write lock. */
   boolean isWritable() {
     return writable && !connection.isBroken() && connection.isConnected();
@@ -100,6 +113,7 @@ final class LaneConnection {
   /** Buffers a call. Under the write lock. From here on the call may have been executed. */
   void write(Call call, long nowNanos) {
     call.sinceNanos = nowNanos;
+    lastWriteNanos = nowNanos;
     unanswered.add(call);
     unansweredCalls.incrementAndGet();
     int bytes = call.invocation.bytes;

@@ -41,7 +41,7 @@ record LaneSettings(
   private static final Duration LEAST_LANE_TIMEOUT = Duration.ofSeconds(2);
   private static final Duration LONGEST_LANE_TIMEOUT = Duration.ofMinutes(10);
   private static final int LANE_TIMEOUT_NODE_TIMEOUTS = 20;
-  private static final Duration LEAST_RETENTION = Duration.ofMinutes(10);
+  private static final Duration USUAL_RETENTION = Duration.ofMinutes(10);
   private static final Duration MARGIN = Duration.ofSeconds(1);
   static final Duration LONGEST = Duration.ofDays(365);
 
@@ -49,14 +49,16 @@ record LaneSettings(
    * Derives what is not set.
    *
    * @param laneTimeout null for the default
-   * @param faults where to say what is wrong with the lane timeout; the other values are checked by
-   *     the lock service and only kept within what the arithmetic bears
+   * @param fenceRetention null for the default
+   * @param faults where to say what is wrong with these two; the other values are checked by the
+   *     lock service and only kept within what the arithmetic bears
    */
   static LaneSettings derive(
       Duration nodeTimeout,
       @Nullable Duration laneTimeout,
       Duration maxTtl,
       Duration clockSkew,
+      @Nullable Duration fenceRetention,
       List<String> faults) {
     Duration node = within(Duration.ofMillis(1), nodeTimeout, LONGEST_LANE_TIMEOUT.dividedBy(2));
     Duration least = node.multipliedBy(2);
@@ -72,14 +74,36 @@ record LaneSettings(
     lane = within(least, lane, LONGEST_LANE_TIMEOUT);
     Duration ttl = within(Duration.ofMillis(1), maxTtl, LONGEST);
     Duration skew = within(Duration.ofMillis(1), clockSkew, LONGEST);
-    Duration retention =
-        longer(LEAST_RETENTION, longer(ttl.multipliedBy(10), skew.multipliedBy(4)));
     return new LaneSettings(
         node.toNanos(),
         lane.toNanos(),
         ttl.plus(skew).plus(MARGIN).toNanos(),
-        retention.toMillis(),
+        retention(fenceRetention, ttl, skew, faults).toMillis(),
         TimeUnit.NANOSECONDS.toMicros(skew.toNanos()));
+  }
+
+  /**
+   * A grant may arrive as late after its token as a ttl and a skew, on a node whose clock is off by
+   * as much as that token's was: the trace of its release must outlast that, or it locks a name for
+   * nobody. And a token that is drawn from the clocks after the counter is gone must be higher.
+   */
+  private static Duration retention(
+      @Nullable Duration fenceRetention, Duration maxTtl, Duration skew, List<String> faults) {
+    Duration skews = skew.multipliedBy(4);
+    if (fenceRetention == null) {
+      return longer(USUAL_RETENTION, longer(maxTtl.multipliedBy(10), skews));
+    }
+    Duration least = maxTtl.plus(skews);
+    if (fenceRetention.compareTo(least) < 0) {
+      faults.add(
+          "fenceRetention "
+              + fenceRetention
+              + " is below maxTtl and four times clockSkew: use at least "
+              + least);
+    } else if (fenceRetention.compareTo(LONGEST) > 0) {
+      faults.add("fenceRetention " + fenceRetention + " is too long: use at most " + LONGEST);
+    }
+    return within(Duration.ofMillis(1), fenceRetention, LONGEST);
   }
 
   static Duration within(Duration least, Duration value, Duration most) {

@@ -27,6 +27,7 @@ final class LaneWorker implements Runnable {
   private final LaneHealth health;
   private final Auditor auditor;
   private final LaneWatch watch;
+  private final WakeListener wakes;
   private final LaneSettings settings;
   private final Ticker ticker;
   private final Thread thread;
@@ -42,6 +43,7 @@ final class LaneWorker implements Runnable {
       LaneHealth health,
       Auditor auditor,
       LaneWatch watch,
+      WakeListener wakes,
       LaneSettings settings,
       Ticker ticker) {
     this.lane = lane;
@@ -49,6 +51,7 @@ final class LaneWorker implements Runnable {
     this.health = health;
     this.auditor = auditor;
     this.watch = watch;
+    this.wakes = wakes;
     this.settings = settings;
     this.ticker = ticker;
     this.thread = new LaneThread(this, "redlock-lane-" + lane.name());
@@ -56,6 +59,8 @@ final class LaneWorker implements Runnable {
 
   /** A thread that may connect. */
   static final class LaneThread extends Thread {
+    boolean mayConnect = true; // of this thread
+
     LaneThread(Runnable worker, String name) {
       super(worker, name);
       setDaemon(true);
@@ -247,6 +252,10 @@ final class LaneWorker implements Runnable {
       auditor.clock().learn(nodeMicros, call.sinceNanos, connection.lastReadNanos());
     } else if (answer.kind() == NodeReply.Kind.ABSTAIN) {
       answer = abstention(answer);
+    }
+    if (call.invocation.script == Script.FAIR_GRANT
+        && (answer.kind() == NodeReply.Kind.TAKEN || answer.kind() == NodeReply.Kind.WAIT)) {
+      wakes.need();
     }
     health.answered(answer, connection.lastReadNanos() - call.sinceNanos);
     call.answerSent(answer);

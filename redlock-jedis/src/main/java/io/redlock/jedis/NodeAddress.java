@@ -25,9 +25,13 @@ final class NodeAddress {
   private static final Pattern HOST_AND_PORT =
       Pattern.compile("(?:\\[(?<ipv6>[0-9A-Fa-f:.]+)]|(?<host>[A-Za-z0-9._-]+)):(?<port>\\d{1,5})");
 
-  /** What surely holds no secret: a scheme, one host, a port. */
+  private static final String HOST = "(?:\\[[0-9A-Fa-f:.]+]|[A-Za-z0-9._-]+)";
+
+  /**
+   * What holds no secret: one host with a scheme or a port. A word alone may be half a password.
+   */
   private static final Pattern HARMLESS =
-      Pattern.compile("(?:[A-Za-z]+://)?(?:\\[[0-9A-Fa-f:.]+]|[A-Za-z0-9._-]+)(?::\\d*)?/?");
+      Pattern.compile("[A-Za-z]+://" + HOST + "(?::\\d*)?/?|" + HOST + ":\\d*/?");
 
   private static final String FORM = "write redis[s]://[user[:password]@]host:port";
 

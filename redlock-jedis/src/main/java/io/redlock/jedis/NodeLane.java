@@ -65,7 +65,8 @@ final class NodeLane implements LockNode {
   private volatile boolean closed;
 
   /** What works between start and close. */
-  private record Parts(Ticker ticker, LaneHealth health, LaneWorker worker, LaneWatch watch) {}
+  private record Parts(
+      Ticker ticker, LaneHealth health, LaneWorker worker, LaneWatch watch, WakeListener wakes) {}
 
   /**
    * @param pool where connections come from
@@ -97,8 +98,9 @@ final class NodeLane implements LockNode {
     LaneHealth health = new LaneHealth(name, ticker, observer, queued::get);
     LaneWatch watch = new LaneWatch(this, health, settings, ticker, scheduler);
     Auditor auditor = new Auditor(name, trust, clock, ticker, observer);
-    LaneWorker worker = new LaneWorker(this, pool, health, auditor, watch, settings, ticker);
-    parts = new Parts(ticker, health, worker, watch);
+    WakeListener wakes = new WakeListener(name, pool, settings, ticker, scheduler, observer);
+    LaneWorker worker = new LaneWorker(this, pool, health, auditor, watch, wakes, settings, ticker);
+    parts = new Parts(ticker, health, worker, watch, wakes);
     trust.whenQuorum(() -> watch.audit(null));
     worker.start();
     watch.start();
@@ -110,6 +112,9 @@ final class NodeLane implements LockNode {
     boolean release = request instanceof NodeRequest.Release;
     if (running == null || closed) {
       return refuse(NodeReply.unreachable(closed ? "closed" : "not started"), slot, handler);
+    }
+    if (request instanceof NodeRequest.Grant grant && grant.ticket() != null) {
+      running.wakes.expect(grant.ticket().client());
     }
     long nowNanos = running.ticker.monotonicNanos();
     running.watch.judge(nowNanos);
@@ -162,7 +167,7 @@ final class NodeLane implements LockNode {
     LaneConnection current = connection;
     if (current != null
         && (current.unanswered() <= BUSY
-            || nowNanos - current.silentSinceNanos(nowNanos) > LaneSettings.PATIENCE_NANOS)) {
+            || current.isOverdue(nowNanos, LaneSettings.PATIENCE_NANOS))) {
       write(current, LaneSettings.MAX_UNANSWERED_BYTES_OF_OTHERS);
     }
   }
@@ -325,6 +330,7 @@ final class NodeLane implements LockNode {
       return;
     }
     running.watch.close();
+    running.wakes.close();
     enqueue(running.worker.farewell());
     LaneConnection current = connection;
     if (current != null) {

@@ -1,24 +1,36 @@
 package io.redlock.jedis;
 
+import java.io.IOException;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
 import java.time.Duration;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLSocket;
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.ClientSetInfoConfig;
 import redis.clients.jedis.Connection;
+import redis.clients.jedis.ConnectionFactory;
 import redis.clients.jedis.ConnectionPool;
 import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.DefaultJedisSocketFactory;
 import redis.clients.jedis.DefaultRedisCredentials;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.HostAndPortMapper;
 import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.JedisSocketFactory;
 import redis.clients.jedis.SslOptions;
 import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.util.IOUtils;
 
 /** Makes the connection pools of lanes. */
 final class NodePools {
 
   /** A lane's connection, and one for whoever listens. */
   private static final int CONNECTIONS = 2;
+
+  private static final String NO_HANDSHAKE =
+      "the server did not answer the handshake; is this its port for TLS?";
 
   private NodePools() {}
 
@@ -35,7 +47,13 @@ final class NodePools {
     pool.setMaxIdle(CONNECTIONS); // less would close and open connections all the time
     pool.setMaxWait(patience);
     pool.setJmxEnabled(false);
-    return new ConnectionPool(address.hostAndPort(), config(address, base, patience), pool);
+    JedisClientConfig config = config(address, base, patience);
+    if (config.getAuthXManager() != null) {
+      // Only this one lets the pool renew the tokens of connections that it has lent.
+      return new ConnectionPool(address.hostAndPort(), config, pool);
+    }
+    JedisSocketFactory sockets = new DefaultJedisSocketFactory(address.hostAndPort(), config);
+    return new ConnectionPool(new ConnectionFactory(new SecuredAtOnce(sockets), config), pool);
   }
 
   private static JedisClientConfig config(
@@ -48,6 +66,10 @@ final class NodePools {
     } else {
       config.from(base);
       mapper = base.getHostAndPortMapper();
+    }
+    if (base == null || base.getBlockingSocketTimeoutMillis() == 0) {
+      // Where Jedis would wait without end: for the answer to a subscription.
+      config.blockingSocketTimeoutMillis(Math.toIntExact(patience.toMillis()));
     }
     if (address.tls()) {
       addTls(config, base);
@@ -70,6 +92,29 @@ final class NodePools {
   }
 
   /**
+   * Jedis leaves the TLS handshake to the first write and, if that one fails, to the attempt to
+   * write the same once more before it gives up: against a server that does not speak TLS, and
+   * waits for more, that took two timeouts, and ended in one that did not mention TLS.
+   */
+  private record SecuredAtOnce(JedisSocketFactory next) implements JedisSocketFactory {
+
+    @Override
+    public Socket createSocket() {
+      Socket socket = next.createSocket();
+      if (socket instanceof SSLSocket secured) {
+        try {
+          secured.startHandshake();
+        } catch (IOException e) {
+          IOUtils.closeQuietly(socket);
+          throw new JedisConnectionException(
+              e instanceof SocketTimeoutException ? new SSLException(NO_HANDSHAKE, e) : e);
+        }
+      }
+      return socket;
+    }
+  }
+
+  /**
    * Jedis reconnects without a word when it finds a connection closed while it writes. A lane must
    * not: what was in flight would be forgotten, the audit left out, and a caller's thread could
    * hang in DNS. So nobody but a lane's own thread is told where the server is.
@@ -78,7 +123,7 @@ final class NodePools {
 
     @Override
     public HostAndPort getHostAndPort(HostAndPort address) {
-      if (!(Thread.currentThread() instanceof LaneWorker.LaneThread)) {
+      if (!(Thread.currentThread() instanceof LaneWorker.LaneThread thread && thread.mayConnect)) {
         throw new JedisConnectionException("the connection was closed");
       }
       HostAndPort mapped = next == null ? null : next.getHostAndPort(address);

@@ -33,6 +33,9 @@ final class ReplyMapper {
   /** Where Redis from 7 on says which script called the command that failed. */
   private static final Pattern SCRIPT_SUFFIX = Pattern.compile(" script: [0-9a-f]{40}, on .*$");
 
+  private static final NodeReply CLOCK =
+      NodeReply.of(NodeReply.Kind.CLOCK, "the token does not fit the node's clock");
+
   private static final String FOREIGN_KEY = "a key of another application has this name: ";
 
   /** What Redis 6.2 to 8 say when a user's key patterns do not include a name. */
@@ -54,7 +57,7 @@ final class ReplyMapper {
     }
     try {
       return switch (invocation.script) {
-        case GRANT -> grant(text, invocation.echo);
+        case GRANT, FAIR_GRANT -> grant(text, invocation.echo);
         case EXTEND -> extend(text, invocation.echo);
         case RELEASE -> release(text, invocation.echo);
         case AUDIT -> null;
@@ -78,8 +81,12 @@ final class ReplyMapper {
       String[] words = words(text);
       return words.length == 3 ? NodeReply.stale(Long.parseLong(words[2])) : null;
     }
-    if (says("CLOCK", text, token, false) && nodeMicros(text) > 0) {
-      return NodeReply.of(NodeReply.Kind.CLOCK, "the token does not fit the node's clock");
+    if (says("WAIT", text, token, false)) {
+      String[] words = words(text);
+      return words.length == 3 ? NodeReply.waiting(Long.parseLong(words[2])) : null;
+    }
+    if (isClock(text, token)) {
+      return CLOCK;
     }
     if (says("ABSTAIN", text, token, true)) {
       return NodeReply.abstain(-1, "its data is not what it was; it is being audited");
@@ -101,7 +108,14 @@ final class ReplyMapper {
     if (says("RELEASED", text, token, true)) {
       return NodeReply.RELEASED;
     }
+    if (isClock(text, token)) {
+      return CLOCK;
+    }
     return says("NOT_HELD", text, token, true) ? NodeReply.NOT_HELD : null;
+  }
+
+  private static boolean isClock(byte[] text, byte[] token) {
+    return says("CLOCK", text, token, false) && nodeMicros(text) > 0;
   }
 
   /** The node's clock in a CLOCK reply, in microseconds since the epoch; −1 if it is not there. */

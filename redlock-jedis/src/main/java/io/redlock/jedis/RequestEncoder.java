@@ -9,6 +9,10 @@ import org.jspecify.annotations.Nullable;
 final class RequestEncoder {
 
   static final String FENCE_PREFIX = "redlock:fence:";
+  static final String QUEUE_PREFIX = "redlock:queue:";
+  static final String ENDS_PREFIX = "redlock:ends:";
+
+  private static final Argument YES = Argument.of("1");
 
   private static final Argument BIRTH = Argument.of(BirthMark.KEY);
 
@@ -37,44 +41,90 @@ final class RequestEncoder {
 
   private Invocation invocation(NodeRequest request) {
     Argument token = Argument.of(request.token());
-    List<Argument> arguments = new ArrayList<>(2 * request.names().size() + 9);
-    if (request instanceof NodeRequest.Release) {
-      addKeys(arguments, request, false);
-      addOwnerAndToken(arguments, request, token);
-      arguments.add(retentionMillis);
-      arguments.add(skewMicros);
-      return new Invocation(Script.RELEASE, token, arguments);
+    List<Argument> arguments = new ArrayList<>(4 * request.names().size() + 10);
+    if (request instanceof NodeRequest.Grant grant) {
+      return grant.ticket() == null
+          ? grant(grant, token, arguments)
+          : fairGrant(grant, grant.ticket(), token, arguments);
     }
-    addKeys(arguments, request, true);
-    addOwnerAndToken(arguments, request, token);
     if (request instanceof NodeRequest.Extend extend) {
-      arguments.add(Argument.of(extend.ttlMillis()));
-      arguments.add(retentionMillis);
-      arguments.add(skewMicros);
+      addKeys(arguments, request);
+      addOwnerAndToken(arguments, request, token);
+      addTerms(arguments, extend.ttlMillis());
       arguments.add(Argument.of(extend.sentMicros()));
       return new Invocation(Script.EXTEND, token, arguments);
     }
-    arguments.add(Argument.of(((NodeRequest.Grant) request).ttlMillis()));
-    arguments.add(retentionMillis);
-    arguments.add(skewMicros);
+    if (request instanceof NodeRequest.Release release) {
+      return release(request, token, release.last(), release.ticket(), arguments);
+    }
+    return release(request, token, true, ((NodeRequest.Withdraw) request).ticket(), arguments);
+  }
+
+  private Invocation grant(NodeRequest.Grant grant, Argument token, List<Argument> arguments) {
+    addKeys(arguments, grant);
+    addOwnerAndToken(arguments, grant, token);
+    addTerms(arguments, grant.ttlMillis());
     return new Invocation(Script.GRANT, token, arguments);
   }
 
-  private static void addKeys(List<Argument> arguments, NodeRequest request, boolean withBirth) {
+  private Invocation fairGrant(
+      NodeRequest.Grant grant,
+      NodeRequest.Ticket ticket,
+      Argument token,
+      List<Argument> arguments) {
+    arguments.add(Argument.of(5));
+    addNameKeys(arguments, grant.names().get(0));
+    arguments.add(BIRTH);
+    addOwnerAndToken(arguments, grant, token);
+    addTerms(arguments, grant.ttlMillis());
+    arguments.add(Argument.of(ticket.waiter()));
+    arguments.add(Argument.of(ticket.micros()));
+    arguments.add(Argument.of(ticket.lifeMillis()));
+    return new Invocation(Script.FAIR_GRANT, token, arguments);
+  }
+
+  private Invocation release(
+      NodeRequest request,
+      Argument token,
+      boolean last,
+      NodeRequest.@Nullable Ticket ticket,
+      List<Argument> arguments) {
+    arguments.add(Argument.of(4L * request.names().size()));
+    request.names().forEach(name -> addNameKeys(arguments, name));
+    addOwnerAndToken(arguments, request, token);
+    arguments.add(retentionMillis);
+    arguments.add(skewMicros);
+    arguments.add(last ? YES : Argument.EMPTY);
+    arguments.add(ticket == null ? Argument.EMPTY : Argument.of(ticket.waiter()));
+    return new Invocation(Script.RELEASE, token, arguments);
+  }
+
+  private static void addNameKeys(List<Argument> arguments, String name) {
+    arguments.add(Argument.of(name));
+    arguments.add(Argument.of(FENCE_PREFIX + name));
+    arguments.add(Argument.of(QUEUE_PREFIX + name));
+    arguments.add(Argument.of(ENDS_PREFIX + name));
+  }
+
+  private static void addKeys(List<Argument> arguments, NodeRequest request) {
     List<String> names = request.names();
-    arguments.add(Argument.of(2L * names.size() + (withBirth ? 1 : 0)));
+    arguments.add(Argument.of(2L * names.size() + 1));
     for (String name : names) {
       arguments.add(Argument.of(name));
       arguments.add(Argument.of(FENCE_PREFIX + name));
     }
-    if (withBirth) {
-      arguments.add(BIRTH);
-    }
+    arguments.add(BIRTH);
   }
 
   private static void addOwnerAndToken(
       List<Argument> arguments, NodeRequest request, Argument token) {
     arguments.add(Argument.of(request.owner()));
     arguments.add(token);
+  }
+
+  private void addTerms(List<Argument> arguments, long ttlMillis) {
+    arguments.add(Argument.of(ttlMillis));
+    arguments.add(retentionMillis);
+    arguments.add(skewMicros);
   }
 }

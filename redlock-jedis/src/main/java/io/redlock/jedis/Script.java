@@ -12,6 +12,7 @@ import java.util.Locale;
 /** The scripts that a node executes, and the digests under which servers cache them. */
 enum Script {
   GRANT,
+  FAIR_GRANT,
   EXTEND,
   RELEASE,
   AUDIT;
@@ -27,7 +28,7 @@ enum Script {
 
   /** Whether the script takes the node's birth mark, as its last argument. */
   boolean guarded() {
-    return this == GRANT || this == EXTEND;
+    return this == GRANT || this == FAIR_GRANT || this == EXTEND;
   }
 
   private static String read(String resource) {

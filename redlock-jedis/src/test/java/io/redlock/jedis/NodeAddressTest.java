@@ -108,6 +108,7 @@ class NodeAddressTest {
         "redis://hans:geheim@host:99999",
         "hans:geheim@host",
         "hans:geheim",
+        "geheim",
         "redis://hans:geheim",
         "redis://:geheim@",
         "redis://:geheim",

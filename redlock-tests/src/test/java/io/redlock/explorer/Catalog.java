@@ -230,9 +230,7 @@ final class Catalog {
       Cell cell = old.cell();
       for (int i = 0; i < attempts && !old.isFree(); i++) {
         if (order[i] == old.holder()) {
-          cell =
-              new Cell(
-                  OWNERS.get(i), cell.lockUntilMillis(), cell.fence(), cell.fenceUntilMillis());
+          cell = cell.locked(OWNERS.get(i), cell.lockUntilMillis());
         }
       }
       names[node] = nodes.of(old.with(cell)) + 1;

@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.explorer.Explorer.Result;
+import io.redlock.testkit.Pinned;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -63,27 +65,59 @@ class ExplorerTest {
         .copies(1);
   }
 
+  /** On this JDK as on the one on which the file was written. */
   @Test
+  void theSameScopeHasTheSameStates() throws IOException {
+    List<Scope> small =
+        List.of(
+            Scope.of("2 attempts").attempts(2).aheadMicros(0, 1),
+            Scope.of("1 attempt of 3 rounds, 2 cuts, a copy")
+                .attempts(1)
+                .rounds(3)
+                .cuts(2)
+                .copies(1),
+            Scope.of("2 leases of 2 ticks").attempts(2).horizon(2),
+            Scope.of("1 lease with an extend, a loss of data")
+                .attempts(1)
+                .horizon(2)
+                .extensions(1)
+                .losses(1, 1)
+                .cuts(1));
+    List<String> found = new ArrayList<>();
+    for (Scope scope : small) {
+      Result result = explore(scope, TO_THE_END);
+      assertTrue(result.isExhausted(), result::toString);
+      found.add(scope.name + ": " + result.states() + " states, depth " + result.depth());
+    }
+    Pinned.expect("io/redlock/explorer/states.txt", ExplorerTest.class, found);
+  }
+
+  @Test
+  @Tag("search")
   void twoAttemptsOfTwoRounds() {
     exhaust(Scope.of("2 attempts of 2 rounds, a cut").attempts(2).rounds(2).cuts(1));
   }
 
   @Test
+  @Tag("search")
   void threeAttemptsOfOneRound() {
     exhaust(Scope.of("3 attempts of 1 round").attempts(3));
   }
 
   @Test
+  @Tag("search")
   void extendsAndJoins() {
     exhaust(timed("2 leases with an extend each").horizon(3).extensions(1));
   }
 
   @Test
+  @Tag("search")
   void lossOfData() {
     explore(losing(), DEFAULT_BOUND);
   }
 
   @Test
+  @Tag("search")
   void differentTtlsAndRepeatedGrants() {
     explore(differing(), DEFAULT_BOUND);
   }

@@ -4,28 +4,24 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.redlock.BrokenClients;
 import io.redlock.explorer.Explorer.Result;
+import io.redlock.testkit.BrokenNodes;
+import io.redlock.testkit.VariantTable;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.List;
-import java.util.Map;
-import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Named;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/**
- * Protocols with one rule broken: the search must find what the rule is for. What it took is
- * written to {@code target/variants/explorer.csv}.
- */
+/** Protocols with one rule broken: the search must find what the rule is for. */
+@Tag("search")
 class ExplorerVariantsTest {
 
   private static final int MOST_STATES = 4_000_000;
-  private static final Path TABLE = Path.of("target", "variants", "explorer.csv");
-  private static final Map<String, String> ROWS = new TreeMap<>();
+  private static final VariantTable TABLE =
+      new VariantTable("explorer", "states", ExplorerVariantsTest.class);
 
   @ParameterizedTest
   @MethodSource("variants")
@@ -36,25 +32,12 @@ class ExplorerVariantsTest {
       System.out.println(result.trace());
     }
     assertEquals(expected, result.violated(), scope.name);
-    String[] name = scope.name.split(" ", 2);
-    ROWS.put(
-        name[0],
-        String.join(
-            ",",
-            name[0],
-            "explorer",
-            String.valueOf(result.states()),
-            String.valueOf(result.depth()),
-            String.valueOf(expected),
-            name[1]));
+    TABLE.noticed(scope.name, expected, result.states());
   }
 
   @AfterAll
-  static void writeTable() throws IOException {
-    Files.createDirectories(TABLE.getParent());
-    Stream<String> header = Stream.of("variant,layer,states,depth,invariant,what");
-    List<String> lines = Stream.concat(header, ROWS.values().stream()).toList();
-    Files.write(TABLE, lines);
+  static void finishTable() throws IOException {
+    TABLE.finish(variants().count());
   }
 
   private static Arguments variant(Invariant expected, Scope scope) {
@@ -186,7 +169,7 @@ class ExplorerVariantsTest {
         variant(Invariant.I1, lossy("13b a node abstains a little too short").abstainingOnlyFor(1)),
         variant(
             Invariant.I1_BACKED,
-            internals("15 a release deletes whatever is there")
+            internals("15c a release deletes whatever is there")
                 .nodes(BrokenNodes.ReleasingAnybody::new)),
         variant(
             Invariant.I1,

@@ -12,6 +12,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -19,6 +20,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * A search that settles at once what makes no difference sees the same as one that tries every
  * moment: the same combinations of what nodes store and what owners have.
  */
+@Tag("search")
 class SettlingTest {
 
   private static final int MOST_STATES = 4_000_000;

@@ -71,6 +71,17 @@ class JedisRedlockContractTest extends RedlockContract {
     }
 
     @Override
+    public int waiters(String resource) {
+      long fewest = Integer.MAX_VALUE;
+      for (RedisServer server : servers) {
+        if (server.isAlive()) {
+          fewest = Math.min(fewest, (Long) server.command("ZCARD", "redlock:queue:" + resource));
+        }
+      }
+      return (int) fewest;
+    }
+
+    @Override
     public void set(int node, String resource, String owner, Duration ttl) {
       servers.get(node).command("SET", resource, owner, "PX", Long.toString(ttl.toMillis()));
     }

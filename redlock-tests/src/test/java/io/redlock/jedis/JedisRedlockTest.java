@@ -81,15 +81,17 @@ class JedisRedlockTest {
             .node("127.0.0.1:1,127.0.0.1:1, ")
             .nodeTimeout(Duration.ofSeconds(20))
             .laneTimeout(Duration.ofSeconds(1))
+            .fenceRetention(Duration.ofSeconds(37))
             .driftFactor(2)
             .keyPrefix("redlock:x");
     String message = assertThrows(IllegalArgumentException.class, builder::build).getMessage();
     for (String part :
         List.of(
-            "address 1 (…@host) does not end in host:port",
+            "address 1 does not end in host:port",
             "address 4 is blank",
             "node 127.0.0.1:1 is configured twice",
             "laneTimeout PT1S is below twice the node timeout",
+            "fenceRetention PT37S is below maxTtl and four times clockSkew: use at least PT38S",
             "driftFactor 2.0",
             "keyPrefix redlock:x")) {
       assertTrue(message.contains(part), () -> part + " is missing in: " + message);
@@ -113,10 +115,41 @@ class JedisRedlockTest {
             .nodeTimeout(forever)
             .maxTtl(forever.negated())
             .clockSkew(forever)
-            .laneTimeout(forever);
+            .laneTimeout(forever)
+            .fenceRetention(forever);
     String message = assertThrows(IllegalArgumentException.class, builder::build).getMessage();
-    for (String name : List.of("nodeTimeout", "maxTtl", "clockSkew", "laneTimeout")) {
+    for (String name :
+        List.of("nodeTimeout", "maxTtl", "clockSkew", "laneTimeout", "fenceRetention")) {
       assertTrue(message.contains(name), () -> name + " is missing in: " + message);
+    }
+  }
+
+  @Test
+  void counterLivesAsLongAsTheUserSays() throws InterruptedException {
+    Duration retention = Duration.ofSeconds(38);
+    try (Redlock redlock =
+            JedisRedlock.builder()
+                .node(String.join(",", servers.addresses()))
+                .fenceRetention(retention)
+                .build();
+        Lease lease = redlock.acquire("brief", Duration.ofSeconds(5), Duration.ofSeconds(5))) {
+      assertTrue(lease.isValid());
+      assertCounterLives("brief", retention);
+    }
+    try (Redlock redlock = JedisRedlock.connect(servers.addresses());
+        Lease lease = redlock.acquire("usual", Duration.ofSeconds(5), Duration.ofSeconds(5))) {
+      assertTrue(lease.isValid());
+      assertCounterLives("usual", Duration.ofMinutes(10));
+    }
+  }
+
+  private static void assertCounterLives(String resource, Duration retention) {
+    for (RedisServer server : servers) {
+      Await.until("it has it", () -> server.keys("redlock:fence:" + resource).size() == 1);
+      long leftMillis = (Long) server.command("PTTL", "redlock:fence:" + resource);
+      assertTrue(
+          leftMillis > retention.toMillis() / 2 && leftMillis <= retention.toMillis(),
+          () -> leftMillis + " ms");
     }
   }
 

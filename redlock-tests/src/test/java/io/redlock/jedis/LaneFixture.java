@@ -34,7 +34,7 @@ final class LaneFixture implements AutoCloseable {
     List<String> faults = new ArrayList<>();
     LaneSettings settings =
         LaneSettings.derive(
-            nodeTimeout, laneTimeout, Duration.ofSeconds(30), Duration.ofSeconds(2), faults);
+            nodeTimeout, laneTimeout, Duration.ofSeconds(30), Duration.ofSeconds(2), null, faults);
     NodeAddress parsed = NodeAddress.parse(address, 1, faults);
     if (parsed == null || !faults.isEmpty()) {
       throw new IllegalArgumentException(faults.toString());

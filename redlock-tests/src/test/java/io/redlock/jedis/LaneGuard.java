@@ -62,7 +62,8 @@ public final class LaneGuard {
   }
 
   /** A mark as an operator leaves it on a brand-new node. */
-  public static String adopted(Identity node, int nodes, Duration maxTtl, long skewMicros) {
+  public static String adopted(
+      Identity node, int nodes, boolean guarded, Duration maxTtl, long skewMicros) {
     long abstentionMillis = TrustRules.of(nodes, true, maxTtl, 0, skewMicros).abstentionMillis();
     return new BirthMark(
             node.runId,
@@ -71,7 +72,7 @@ public final class LaneGuard {
             true,
             abstentionMillis,
             nodes,
-            true)
+            guarded)
         .toString();
   }
 

@@ -107,6 +107,12 @@ class NodeLaneContractTest extends LockNodeContract {
     }
 
     @Override
+    public List<String> queue(String name) {
+      List<?> waiters = (List<?>) server.command("ZRANGE", "redlock:queue:" + name, "0", "-1");
+      return waiters.stream().map(String.class::cast).toList();
+    }
+
+    @Override
     public void close() {
       fixture.close();
     }

@@ -4,6 +4,7 @@ import io.redlock.ExtendResult;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.RedlockListener;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
@@ -20,12 +21,12 @@ final class LeaseEvents implements RedlockListener {
   final List<End> ended = new CopyOnWriteArrayList<>();
 
   @Override
-  public void onExtend(Lease lease, ExtendResult result) {
+  public void onExtend(Lease lease, ExtendResult result, Duration took) {
     extended.add(new Extend(result, System.nanoTime()));
   }
 
   @Override
-  public void onEnd(Lease lease, LeaseEnd end) {
+  public void onEnd(Lease lease, LeaseEnd end, Duration held) {
     ended.add(new End(lease, end, System.nanoTime()));
   }
 

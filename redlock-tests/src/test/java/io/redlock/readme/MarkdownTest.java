@@ -2,6 +2,7 @@ package io.redlock.readme;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -26,10 +27,10 @@ class MarkdownTest {
   private static final Pattern FENCED = Pattern.compile("(?ms)^```(\\w*)\\n(.*?)^```$");
   private static final Pattern CITED_TEST = Pattern.compile("`(\\w+(?:Test|Contract))\\.(\\w+)`");
   private static final Pattern REGION =
-      Pattern.compile("(?ms)^( *)// readme:start (\\S+)\\n(.*?)^ *// readme:end$");
+      Pattern.compile("(?ms)^( *)// readme:start (\\S+)\\n(.*?\\n)\\n*^ *// readme:end$");
 
   private static final Path ROOT = Repository.ROOT;
-  private static final Path TESTS = ROOT.resolve("redlock-tests/src/test/java");
+  private static final Path TESTS = ROOT.resolve("redlock-tests");
 
   @Test
   void relativeLinksResolve() throws IOException {
@@ -118,10 +119,20 @@ class MarkdownTest {
   }
 
   @Test
-  void dependencyShownIsOurs() throws IOException {
-    Pattern version = Pattern.compile("<version>([^<]+)</version>");
-    Matcher ours = version.matcher(Repository.read("pom.xml"));
-    Matcher shown = version.matcher(Repository.read("README.md"));
-    assertEquals(ours.find() ? ours.group(1) : "none", shown.find() ? shown.group(1) : "none");
+  void versionShownIsOurs() throws IOException {
+    Pattern shown =
+        Pattern.compile("<artifactId>redlock-[a-z-]+</artifactId>\\s*<version>([^<]+)</version>");
+    Matcher ours = shown.matcher(Repository.read("pom.xml"));
+    assertTrue(ours.find());
+    List<Path> files = new ArrayList<>(Repository.files(ROOT, ".md"));
+    files.addAll(Repository.files(ROOT, "pom.xml"));
+    for (Path file : files) {
+      Matcher version = shown.matcher(Files.readString(file));
+      while (version.find()) {
+        if (!version.group(1).startsWith("$")) {
+          assertEquals(ours.group(1), version.group(1), () -> ROOT.relativize(file).toString());
+        }
+      }
+    }
   }
 }

@@ -12,7 +12,8 @@ import java.util.List;
 /** The files of this repository, as they are in the working copy that is tested. */
 public final class Repository {
 
-  static final Path ROOT = root();
+  /** The folder with everything in it. */
+  public static final Path ROOT = root();
 
   private Repository() {}
 

@@ -52,7 +52,7 @@ final class CallChecks {
         heldUpNanos += closingNanos; // what is under way ends when its nodes have ended
         closingNanos = 0;
       }
-      if (heldUpNanos > 0 || !process.isIdle()) {
+      if (heldUpNanos > 0 || process.isHeldUp()) {
         world.after(heldUpNanos + GRACE_NANOS, this::due);
       } else {
         world.violated(Invariant.I7, () -> process + ": " + what + " does not return in its time");

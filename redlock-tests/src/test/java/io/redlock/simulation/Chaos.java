@@ -80,7 +80,15 @@ final class Chaos {
       case CLIENT_PAUSE, CLIENT_SUSPEND, CLIENT_WALL_STEP, CLIENT_CRASH, CLIENT_CLOSE ->
           plan.clientFaultGapNanos;
       case CUT, PARTITION, WRITE_STALL -> plan.networkFaultGapNanos;
-      case THREAD_PAUSE, CLIENT_RATE, CANCEL, SLOW, HELD_REQUEST, HELD_REPLY, DUPLICATE ->
+      case THREAD_PAUSE,
+          CLIENT_RATE,
+          CANCEL,
+          SLOW,
+          HELD_REQUEST,
+          HELD_REPLY,
+          DUPLICATE,
+          WAKE_LOST,
+          WAKE_TWICE ->
           1_000_000_000_000L; // these strike elsewhere
     };
   }

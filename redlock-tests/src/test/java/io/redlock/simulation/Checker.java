@@ -7,6 +7,7 @@ import java.util.TreeMap;
 final class Checker {
 
   final NodeChecks nodes;
+  final FairChecks fair;
   final HoldChecks holds;
   final CallChecks calls;
   private final World world;
@@ -15,7 +16,8 @@ final class Checker {
   Checker(World world, Plan plan) {
     this.world = world;
     nodes = new NodeChecks(world, plan);
-    holds = new HoldChecks(world, plan, nodes);
+    fair = new FairChecks(world, plan);
+    holds = new HoldChecks(world, plan, nodes, fair);
     calls = new CallChecks(world, plan);
     world.afterEach(holds::checkOverlaps);
   }

@@ -55,5 +55,9 @@ enum Fault {
   /** A request is executed twice. */
   DUPLICATE,
   /** A lane cannot write for a while, so that requests can be withdrawn. */
-  WRITE_STALL
+  WRITE_STALL,
+  /** A fair waiter is not told that it is its turn. */
+  WAKE_LOST,
+  /** It is told twice. */
+  WAKE_TWICE
 }

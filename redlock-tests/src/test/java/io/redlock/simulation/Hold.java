@@ -13,6 +13,7 @@ final class Hold {
   final long doneNanos;
   private final LongSupplier remainingNanos;
   int ends;
+  boolean lost; // how it ended
   long endedNanos;
   long stoodStillNanos; // of its process, when the checker last looked
   int lateLooks;

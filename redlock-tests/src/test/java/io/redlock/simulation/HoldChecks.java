@@ -1,5 +1,6 @@
 package io.redlock.simulation;
 
+import io.redlock.LeaseEnd;
 import io.redlock.spi.NodeRequest;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -44,6 +45,7 @@ final class HoldChecks {
   private final World world;
   private final Plan plan;
   private final NodeChecks nodes;
+  private final FairChecks fair;
   private final Map<RoundKey, List<Round>> rounds = new HashMap<>(); // callers may agree by chance
   private final Map<String, Round> lastExtends = new HashMap<>();
   private @Nullable NodeRequest lastRequest;
@@ -53,10 +55,11 @@ final class HoldChecks {
   private final List<Hold> all = new ArrayList<>();
   private final Map<String, Hold> byOwner = new HashMap<>();
 
-  HoldChecks(World world, Plan plan, NodeChecks nodes) {
+  HoldChecks(World world, Plan plan, NodeChecks nodes, FairChecks fair) {
     this.world = world;
     this.plan = plan;
     this.nodes = nodes;
+    this.fair = fair;
   }
 
   /** A client is about to hand this request to the first or the next of its nodes. */
@@ -64,6 +67,7 @@ final class HoldChecks {
     if (request == lastRequest) {
       return;
     }
+    fair.asked(process, request);
     lastRequest = request;
     lastAsked.put(request.owner(), world.nowNanos());
     if (request instanceof NodeRequest.Grant grant) {
@@ -131,6 +135,7 @@ final class HoldChecks {
       checkToken(history, hold, beganNanos);
       enter(history, hold);
     }
+    fair.acquired(owner, hold);
     look(hold);
     return hold;
   }
@@ -214,10 +219,27 @@ final class HoldChecks {
     }
   }
 
+  /** Its holder has locked once more, and this is the token now. */
+  void lockedAgain(Hold hold, long token) {
+    if (token != hold.token) {
+      world.violated(Invariant.I10, () -> "locking " + hold + " again gives the token " + token);
+    }
+  }
+
+  /** Its holder has unlocked once; so many times it still has it locked. */
+  void unlocked(Hold hold, int times, boolean isHeld) {
+    if (isHeld != times > 0) {
+      world.violated(
+          Invariant.I10, () -> hold + " is locked " + times + " times more, but held: " + isHeld);
+    }
+  }
+
   /** A holder was told that his lease has ended. */
-  void ended(Hold hold, String how) {
+  void ended(Hold hold, LeaseEnd how) {
     world.trace.note(world.nowNanos(), hold.token, () -> hold + " ends: " + how);
     hold.endedNanos = world.nowNanos();
+    fair.ended(hold);
+    hold.lost = how.lost();
     if (++hold.ends > 1) {
       world.violated(Invariant.I11, () -> hold + " ends for the second time: " + how);
     }

@@ -1,7 +1,7 @@
 package io.redlock.simulation;
 
 /** What must hold in every run, as far as its faults keep to what the invariant assumes. */
-enum Invariant {
+public enum Invariant {
   I1("no two leases on one resource are valid at once"),
   I2("no lease outlives start + ttl - drift of the round it rests on"),
   I3("tokens are unique and in the order of the leases"),
@@ -13,9 +13,11 @@ enum Invariant {
   I9("every lease rests on a quorum of distinct servers that granted its token"),
   I10("locking again keeps the token"),
   I11("each lease ends exactly once, and is not ended late"),
-  I12("nothing is left over: timers, requests, waiting calls");
+  I12("nothing is left over: timers, requests, waiting calls"),
+  I13("without faults, fair waiters are served in the order of their tickets"),
+  I14("nobody waits fairly for longer than those before him can take");
 
-  final String meaning;
+  public final String meaning;
 
   Invariant(String meaning) {
     this.meaning = meaning;

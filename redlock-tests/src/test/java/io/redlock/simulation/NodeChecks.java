@@ -33,13 +33,14 @@ final class NodeChecks {
   }
 
   /** A node has other data than before. */
-  void lostData(SimServer server) {
-    released.get(server.index).clear();
-    lostDataNanos[server.index] = world.nowNanos();
+  void lostData(int node) {
+    released.get(node).clear();
+    lostDataNanos[node] = world.nowNanos();
   }
 
-  boolean lostDataWithin(SimServer server, long nanos) {
-    return world.nowNanos() - lostDataNanos[server.index] < nanos;
+  /** Whether a node has had other data for less than so long. */
+  boolean lostDataWithin(int node, long nanos) {
+    return world.nowNanos() - lostDataNanos[node] < nanos;
   }
 
   void executed(
@@ -59,6 +60,7 @@ final class NodeChecks {
     }
     Kind kind = reply.kind();
     if (kind == Kind.GRANTED) {
+      checkCounters(node, request, after);
       grants
           .computeIfAbsent(new Grant(request.owner(), request.token()), g -> new HashSet<>())
           .add(runId);
@@ -83,13 +85,23 @@ final class NodeChecks {
       world.violated(
           Invariant.I8, () -> "n" + node + ": " + Names.of(request) + " shortens " + before);
     }
-    // A tombstone that does not fit the node's clock is not written, so clocks must not be set.
+    // A clock that is set back may refuse the token of a key that was there: it is not buried.
     if (!after.isFree()
         && !plan.has(Fault.NODE_CLOCK_STEP)
         && released.get(node).contains(after.owner())) {
       world.violated(
           Invariant.I5,
           () -> "n" + node + ": " + Names.of(request) + " stores an owner that was released here");
+    }
+  }
+
+  private void checkCounters(int node, NodeRequest request, List<Cell> after) {
+    for (Cell cell : after) {
+      if (cell.fence() != request.token()) {
+        world.violated(
+            Invariant.I8,
+            () -> "n" + node + ": " + Names.of(request) + " is granted and leaves " + cell);
+      }
     }
   }
 

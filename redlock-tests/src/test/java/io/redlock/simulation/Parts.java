@@ -3,6 +3,7 @@ package io.redlock.simulation;
 import io.redlock.Redlock;
 import io.redlock.RedlockBuilder;
 import io.redlock.spi.LockNode;
+import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import io.redlock.testkit.NodeModel;
@@ -17,11 +18,26 @@ class Parts {
     return new NodeModel(plan.skewMicros, plan.retentionMillis);
   }
 
+  /** Whether a node looks at its mark of birth before it executes this request. */
+  boolean heedsBirth(NodeRequest request) {
+    return true;
+  }
+
+  /** What a node calls the history of its data. */
+  String replicationId(String replicationId) {
+    return replicationId;
+  }
+
+  /** The mark that is left when everything in a running node is deleted. */
+  String birthAfterFlush(String birth) {
+    return "";
+  }
+
   Ticker ticker(SimProcess process) {
     return process;
   }
 
-  Scheduler scheduler(SimScheduler scheduler) {
+  Scheduler scheduler(SimScheduler scheduler, List<SimLane> lanes) {
     return scheduler;
   }
 

@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
@@ -15,6 +16,16 @@ import java.util.stream.Collectors;
 final class Plan {
 
   static final long MILLI = 1_000_000;
+
+  static final Set<Fault> FAULTS_OF_CLIENTS =
+      EnumSet.of(
+          Fault.CLIENT_PAUSE,
+          Fault.THREAD_PAUSE,
+          Fault.CLIENT_CRASH,
+          Fault.CLIENT_CLOSE,
+          Fault.CANCEL,
+          Fault.WAKE_LOST,
+          Fault.WAKE_TWICE);
 
   final long seed;
   int nodes;
@@ -36,6 +47,9 @@ final class Plan {
   boolean adopted;
   boolean patientLanes; // requests wait for the next connection rather than fail
   boolean fewVictims; // faults of nodes strike a minority only
+  boolean inARing; // each client has a nearest node of its own, and all have the same distances
+  boolean assumesTiming; // leases are held to their word though a fault breaks what they assume
+  Set<Invariant> unchecked = EnumSet.noneOf(Invariant.class);
   EnumSet<Fault> faults = EnumSet.noneOf(Fault.class);
   long pausePerMillion;
   long heldPerMillion;
@@ -44,6 +58,8 @@ final class Plan {
   long nodeFaultGapNanos;
   long clientFaultGapNanos;
   long networkFaultGapNanos;
+
+  int fairPercent; // of the requests for one resource
 
   private Plan(long seed) {
     this.seed = seed;
@@ -89,6 +105,9 @@ final class Plan {
   private void swarm(SimRandom random) {
     int share = (int) random.oneOf(10, 20, 40, 60);
     for (Fault fault : Fault.values()) {
+      if (fault == Fault.WAKE_LOST || fault == Fault.WAKE_TWICE) {
+        continue; // only in runs with fair waiters
+      }
       boolean within = fault != Fault.NODE_CLOCK_STEP && fault != Fault.NODE_EVICT;
       if (random.percent(share) && within) {
         faults.add(fault);
@@ -104,6 +123,23 @@ final class Plan {
     nodeFaultGapNanos = random.spread(maxTtlNanos() / 2, 16 * maxTtlNanos());
     clientFaultGapNanos = random.spread(maxTtlNanos() / 4, 8 * maxTtlNanos());
     networkFaultGapNanos = random.spread(maxTtlNanos() / 8, 8 * maxTtlNanos());
+  }
+
+  /** So many percent of the requests for one resource are fair, and wakes go astray. */
+  Plan fair(int percent) {
+    fairPercent = percent;
+    SimRandom random = SimRandom.of(seed, "fair");
+    for (Fault fault : List.of(Fault.WAKE_LOST, Fault.WAKE_TWICE)) {
+      if (random.percent(40)) {
+        faults.add(fault);
+      }
+    }
+    return this;
+  }
+
+  /** Whether nodes and network do what they should. */
+  boolean holdsUpOnlyClients() {
+    return FAULTS_OF_CLIENTS.containsAll(faults);
   }
 
   boolean has(Fault fault) {
@@ -131,6 +167,12 @@ final class Plan {
 
   String faultNames() {
     return faults.stream().map(Fault::name).collect(Collectors.joining(","));
+  }
+
+  /** These invariants are not looked at, so that what follows from their violation is seen. */
+  Plan unchecked(Invariant... invariants) {
+    unchecked.addAll(List.of(invariants));
+    return this;
   }
 
   Plan without(Fault fault) {
@@ -167,7 +209,7 @@ final class Plan {
 
   /** Whether nothing may happen that leases assume not to happen. */
   boolean keepsTimingAssumptions() {
-    return !has(Fault.NODE_CLOCK_STEP) && !has(Fault.NODE_EVICT);
+    return assumesTiming || (!has(Fault.NODE_CLOCK_STEP) && !has(Fault.NODE_EVICT));
   }
 
   @Override

@@ -90,7 +90,13 @@ final class Session {
           request.renewFor(
               Duration.ofNanos(random.spread(plan.maxTtlNanos() / 2, 4 * plan.maxTtlNanos())));
     }
-    return request;
+    return maybeFair(request);
+  }
+
+  private LeaseRequest maybeFair(LeaseRequest request) {
+    boolean fair =
+        plan.fairPercent > 0 && request.resources().size() == 1 && random.percent(plan.fairPercent);
+    return fair ? request.fairly() : request;
   }
 
   private Duration someTtl() {
@@ -135,7 +141,7 @@ final class Session {
     Hold hold =
         checker.holds.acquired(
             process, names, lease.fencingToken(), () -> lease.remaining().toNanos());
-    lease.ended().thenAccept(end -> checker.holds.ended(hold, end.toString()));
+    lease.ended().thenAccept(end -> checker.holds.ended(hold, end));
     proceed(hold, lease, random.nextInt(5));
   }
 
@@ -231,7 +237,7 @@ final class Session {
     LeaseRequest request =
         LeaseRequest.of("r" + random.nextInt(plan.resources), someTtl())
             .renewFor(Duration.ofNanos(2 * plan.maxTtlNanos()));
-    LeaseLock lock = life.redlock.asLock(request);
+    LeaseLock lock = life.redlock.asLock(maybeFair(request));
     Lease lease = null;
     try {
       if (!lock.tryLock()) {
@@ -245,20 +251,16 @@ final class Session {
               new ArrayList<>(request.resources()),
               first.fencingToken(),
               () -> first.remaining().toNanos());
-      first.ended().thenAccept(end -> checker.holds.ended(hold, end.toString()));
-      if (!lock.tryLock() || lock.lease().fencingToken() != first.fencingToken()) {
-        world.violated(Invariant.I10, () -> "locking again does not keep the token of " + hold);
-      }
+      first.ended().thenAccept(end -> checker.holds.ended(hold, end));
+      checker.holds.lockedAgain(hold, lock.tryLock() ? lock.lease().fencingToken() : -1);
       lock.unlock();
       if (!first.isValid()) {
         note(8, () -> "lost while locked: " + hold);
-      } else if (lock.lease() != first) {
-        world.violated(Invariant.I10, () -> "one of two unlocks gave up " + hold);
+      } else {
+        checker.holds.unlocked(hold, 1, lock.lease() == first);
       }
       lock.unlock();
-      if (first.isValid()) {
-        world.violated(Invariant.I10, () -> "the last unlock left " + hold);
-      }
+      checker.holds.unlocked(hold, 0, first.isValid());
     } catch (LeaseLostException e) {
       checkLost(lease, e);
     } catch (IllegalStateException e) {

@@ -55,7 +55,7 @@ final class SimClient {
               .clockSkew(Duration.ofNanos(plan.skewMicros * 1_000))
               .lossMargin(plan.lossMargin)
               .ticker(parts.ticker(process))
-              .scheduler(parts.scheduler(scheduler))
+              .scheduler(parts.scheduler(scheduler, lanes))
               .random(parts.random(random))
               .ownerIds(
                   parts.ownerIds(() -> processName + "#" + Long.toHexString(random.nextLong())))

@@ -86,6 +86,9 @@ final class SimLane implements LockNode {
   private final Adversary adversary;
   private final ArrayDeque<Call> queue = new ArrayDeque<>();
 
+  private final Link.Wire wakes;
+  private String client = ""; // whose wake-ups it hears; empty before the first refusal
+
   private final LaneGuard guard;
   private @Nullable Observer observer;
   private @Nullable SimConnection connection; // ready to be written to
@@ -121,6 +124,7 @@ final class SimLane implements LockNode {
     this.guard = new LaneGuard(name, server.index, shared);
     this.server = server;
     this.link = link;
+    this.wakes = link.replies();
     this.process = process;
     this.reader = process.strand();
     this.world = process.world;
@@ -223,6 +227,43 @@ final class SimLane implements LockNode {
     watch();
   }
 
+  // Wake-ups.
+
+  /** A fair waiter is refused: from now on wake-ups of its client are listened to. */
+  private void listen(NodeRequest request, NodeReply reply) {
+    Observer told = observer;
+    boolean refused = reply.kind() == NodeReply.Kind.TAKEN || reply.kind() == NodeReply.Kind.WAIT;
+    if (refused
+        && client.isEmpty()
+        && told != null
+        && request instanceof NodeRequest.Grant grant
+        && grant.ticket() != null
+        && grant.ticket().lifeMillis() > 0) {
+      client = grant.ticket().client();
+      link.requests().send(() -> server.listens(this));
+      wakes.send(() -> reader.run(told::onListening));
+    }
+  }
+
+  /** The node wakes somebody, perhaps a waiter of this client. */
+  void wake(String waiter) {
+    Observer told = observer;
+    if (told == null || closed || process.isDead() || !waiter.startsWith(client + ":")) {
+      return;
+    }
+    long number = Long.parseLong(waiter.substring(client.length() + 1));
+    boolean calm = world.nowNanos() >= plan.calmFromNanos();
+    if (!calm && plan.has(Fault.WAKE_LOST) && random.percent(50)) {
+      faults.count(Fault.WAKE_LOST);
+      return;
+    }
+    wakes.send(() -> reader.run(() -> told.onWake(number)));
+    if (!calm && plan.has(Fault.WAKE_TWICE) && random.percent(50)) {
+      faults.count(Fault.WAKE_TWICE);
+      wakes.send(() -> reader.run(() -> told.onWake(number)));
+    }
+  }
+
   /** Writes what waits, in order; on a new connection the releases first. */
   private void flush(boolean releasesFirst) {
     List<Call> waiting = new ArrayList<>(queue);
@@ -273,6 +314,7 @@ final class SimLane implements LockNode {
     if (state == State.SILENT) {
       enter(State.UP, "");
     }
+    listen(call.request, answer);
     world.trace.note(
         world.nowNanos(),
         call.slot,
@@ -497,6 +539,7 @@ final class SimLane implements LockNode {
     connection = null;
     opening = null;
     closed = true;
+    server.listensNoMore(this);
     if (current != null) {
       int onTheWay = current.requests().onTheWay();
       leave(current, random.percent(50) ? onTheWay : random.nextInt(onTheWay + 1));

@@ -61,6 +61,7 @@ final class SimProcess implements Ticker {
   private boolean dead;
   private boolean observed;
   private @Nullable Strand blocked; // whose code waits for answers before it goes on
+  private int awaiting; // stacks that stand still because their own code waits
   private long stoodStillNanos;
 
   SimProcess(
@@ -217,6 +218,18 @@ final class SimProcess implements Ticker {
     }
   }
 
+  /** The thread waits until that is so, for so long at most; the others go on. */
+  void await(BooleanSupplier answered, long nanos) {
+    if (world.mayNest()) {
+      long endNanos = monotonic.nanos() + nanos;
+      awaiting++;
+      world.runWhile(
+          () -> frozen || (!answered.getAsBoolean() && monotonic.nanos() - endNanos < 0),
+          Long.MAX_VALUE);
+      awaiting--;
+    }
+  }
+
   private boolean othersAreIdle() {
     for (Strand strand : strands) {
       if (strand != current && !strand.isIdle()) {
@@ -231,6 +244,11 @@ final class SimProcess implements Ticker {
     long startNanos = world.nowNanos();
     world.runUntil(startNanos + nanos);
     stoodStillNanos += world.nowNanos() - startNanos;
+  }
+
+  /** Whether a fault, or work, keeps it or one of its threads from going on. */
+  boolean isHeldUp() {
+    return frozen || (awaiting == 0 && !isIdle());
   }
 
   private long upToCalm(long nanos) {

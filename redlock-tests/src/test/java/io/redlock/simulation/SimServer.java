@@ -43,12 +43,14 @@ final class SimServer {
   final SimClock clock;
   private final World world;
   private final NodeModel model;
+  private final Parts parts;
   private final Checker checker;
   private final Map<String, Cell> cells = new TreeMap<>();
   private final ArrayDeque<Dump> dumps = new ArrayDeque<>();
   private final ArrayDeque<Runnable> backlog = new ArrayDeque<>();
   private final List<SimConnection> connections = new ArrayList<>();
   private final List<Trap> traps = new ArrayList<>();
+  private final List<SimLane> listeners = new ArrayList<>();
   private String birth = "";
   private String runId;
   private String replicationId;
@@ -58,16 +60,18 @@ final class SimServer {
   private @Nullable Trouble trouble;
   private boolean outOfMemory;
 
-  SimServer(int index, World world, SimClock clock, NodeModel model, Checker checker, Plan plan) {
+  SimServer(int index, World world, SimClock clock, Parts parts, Checker checker, Plan plan) {
     this.index = index;
     this.world = world;
     this.clock = clock;
-    this.model = model;
+    this.model = parts.model(plan);
+    this.parts = parts;
     this.checker = checker;
     this.runId = newIdentity();
     this.replicationId = newIdentity();
     if (plan.adopted) {
-      birth = LaneGuard.adopted(identity(), plan.nodes, plan.maxTtl(), plan.skewMicros);
+      birth =
+          LaneGuard.adopted(identity(), plan.nodes, plan.guarded, plan.maxTtl(), plan.skewMicros);
     }
   }
 
@@ -114,6 +118,15 @@ final class SimServer {
 
   // What arrives.
 
+  /** A client wants to hear of it when its waiters are woken. */
+  void listens(SimLane lane) {
+    listeners.add(lane);
+  }
+
+  void listensNoMore(SimLane lane) {
+    listeners.remove(lane);
+  }
+
   void connected(SimConnection connection) {
     connections.add(connection);
   }
@@ -152,7 +165,7 @@ final class SimServer {
     for (String name : names) {
       before.add(cells.getOrDefault(name, Cell.EMPTY).at(nowMillis));
     }
-    Outcome outcome = model.execute(before, request, standing(birthKnown), clock.micros());
+    Outcome outcome = model.execute(before, request, standing(request, birthKnown), clock.micros());
     for (int i = 0; i < names.size(); i++) {
       put(names.get(i), outcome.cells().get(i));
     }
@@ -162,12 +175,15 @@ final class SimServer {
         request.token() * 31 + reply.kind().ordinal(),
         () -> "n" + index + " executes " + Names.of(request) + ": " + Names.of(reply));
     checker.nodes.executed(this, request, before, outcome.cells(), reply);
+    checker.fair.executed(index, request, outcome.cells());
+    outcome.woken().forEach(waiter -> listeners.forEach(lane -> lane.wake(waiter)));
     spring(request);
     return reply;
   }
 
-  private Standing standing(String birthKnown) {
-    if (!birthKnown.isEmpty() && !birthKnown.equals(birth)) {
+  private Standing standing(NodeRequest request, String birthKnown) {
+    boolean heeds = !birthKnown.isEmpty() && parts.heedsBirth(request);
+    if (heeds && !birthKnown.equals(birth)) {
       return Standing.ABSTAINING;
     }
     return outOfMemory ? Standing.OUT_OF_MEMORY : Standing.VOTING;
@@ -198,7 +214,7 @@ final class SimServer {
   }
 
   private Identity identity() {
-    return new Identity(runId, replicationId, clock.micros(), birth);
+    return new Identity(runId, parts.replicationId(replicationId), clock.micros(), birth);
   }
 
   // What somebody lies in wait for.
@@ -284,7 +300,7 @@ final class SimServer {
 
   /** Everything is deleted in the running process. */
   void flush() {
-    replaceData(Dump.EMPTY);
+    replaceData(new Dump(Map.of(), parts.birthAfterFlush(birth)));
   }
 
   /** The running process takes over an empty data set. */
@@ -297,13 +313,13 @@ final class SimServer {
     cells.clear();
     cells.putAll(dump.cells);
     birth = dump.birth;
-    checker.nodes.lostData(this);
+    checker.nodes.lostData(index);
   }
 
   /** A lock key is gone, as under an eviction policy. */
   void evict(String name) {
     Cell cell = cells.getOrDefault(name, Cell.EMPTY);
-    put(name, new Cell("", 0, cell.fence(), cell.fenceUntilMillis()));
+    put(name, cell.locked("", 0));
   }
 
   void trouble(@Nullable Trouble trouble) {

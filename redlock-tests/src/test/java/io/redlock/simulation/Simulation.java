@@ -30,6 +30,8 @@ final class Simulation {
       long leases,
       long heldNanos,
       long unfencedLosses,
+      long served,
+      long queued,
       FaultCount faults,
       Trace trace) {}
 
@@ -42,11 +44,11 @@ final class Simulation {
 
   private Simulation(Plan plan, Parts parts, boolean readable) {
     this.plan = plan;
-    world = new World(new Trace(readable), MAX_STEPS);
+    world = new World(new Trace(readable), plan.unchecked, MAX_STEPS);
     checker = new Checker(world, plan);
     SimRandom random = SimRandom.of(plan.seed, "world");
     for (int i = 0; i < plan.nodes; i++) {
-      servers.add(new SimServer(i, world, nodeClock(random), parts.model(plan), checker, plan));
+      servers.add(new SimServer(i, world, nodeClock(random), parts, checker, plan));
     }
     for (int i = 0; i < plan.clients; i++) {
       clients.add(client(i, parts));
@@ -62,7 +64,9 @@ final class Simulation {
     SimRandom random = SimRandom.of(plan.seed, "client " + i);
     List<Link> links = new ArrayList<>();
     for (int node = 0; node < plan.nodes; node++) {
-      long hop = plan.hopNanos + random.nextLong(plan.hopNanos);
+      long further = Math.floorMod(node - i, plan.nodes);
+      long hop =
+          plan.hopNanos + (plan.inARing ? further * plan.hopNanos : random.nextLong(plan.hopNanos));
       links.add(new Link(world, plan, random, faults, hop));
     }
     return new SimClient("c" + i, world, plan, parts, checker, servers, links, random, faults);
@@ -116,6 +120,8 @@ final class Simulation {
         checker.holds.all().size(),
         heldNanos,
         checker.unfencedLosses(),
+        checker.fair.served(),
+        checker.fair.queued(),
         faults,
         world.trace);
   }
@@ -158,8 +164,18 @@ final class Simulation {
     boolean abandoned = hold != null && hold.process.isDead();
     boolean tooLate = endedNanos + givenUpNanos() < plan.calmFromNanos();
     boolean justEnded = endedNanos < 0 || endedNanos + releaseNanos() > world.nowNanos();
-    boolean restored = checker.nodes.lostDataWithin(server, plan.maxTtlNanos()); // from a dump
-    if (!abandoned && !tooLate && !justEnded && !restored && !isClosed(owner)) {
+    boolean keptForItsHolder = // to whom a loss is told before its deadline, to have time to stop
+        hold != null
+            && hold.lost
+            && endedNanos + plan.maxTtlNanos() + releaseNanos() > world.nowNanos();
+    boolean restored =
+        checker.nodes.lostDataWithin(server.index, plan.maxTtlNanos()); // from a dump
+    if (!abandoned
+        && !tooLate
+        && !justEnded
+        && !keptForItsHolder
+        && !restored
+        && !isClosed(owner)) {
       violated(Invariant.I5, server + " still has " + name + " for " + owner);
     }
   }
@@ -242,9 +258,7 @@ final class Simulation {
                                   List.of(resource),
                                   lease.fencingToken(),
                                   () -> lease.remaining().toNanos());
-                          lease
-                              .ended()
-                              .thenAccept(end -> checker.holds.ended(hold, end.toString()));
+                          lease.ended().thenAccept(end -> checker.holds.ended(hold, end));
                           lease.close();
                         });
               });

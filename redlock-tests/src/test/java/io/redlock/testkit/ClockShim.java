@@ -2,13 +2,13 @@ package io.redlock.testkit;
 
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.RandomAccessFile;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.Assumptions;
@@ -24,9 +24,17 @@ public final class ClockShim implements AutoCloseable {
   }
 
   private final Path file;
+  private final ByteBuffer clocks; // as the process sees it
 
-  private ClockShim(Path file) {
+  private ClockShim(Path file) throws IOException {
     this.file = file;
+    try (FileChannel channel =
+        FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+      clocks =
+          channel
+              .map(FileChannel.MapMode.READ_WRITE, 0, 2 * Long.BYTES)
+              .order(ByteOrder.nativeOrder());
+    }
   }
 
   /** A clock that is right until it is set. */
@@ -35,9 +43,7 @@ public final class ClockShim implements AutoCloseable {
       Assumptions.abort("no C compiler (cc) that makes a library to preload: clocks cannot be set");
     }
     try {
-      ClockShim shim = new ClockShim(Files.createTempFile("redlock-clock-", ""));
-      shim.set(Duration.ZERO);
-      return shim;
+      return new ClockShim(Files.createTempFile("redlock-clock-", "")); // zeros: right
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
@@ -48,19 +54,18 @@ public final class ClockShim implements AutoCloseable {
     return Map.of("LD_PRELOAD", Compiled.LIBRARY.toString(), "CLOCK_SHIM", file.toString());
   }
 
-  /** From now on the clock is so far ahead of real time. */
+  /** From now on the clock runs so far ahead of real time. */
   public void set(Duration ahead) {
-    byte[] micros =
-        ByteBuffer.allocate(Long.BYTES)
-            .order(ByteOrder.nativeOrder())
-            .putLong(ahead.toNanos() / 1_000)
-            .array();
-    try (RandomAccessFile access = new RandomAccessFile(file.toFile(), "rw");
-        FileChannel channel = access.getChannel()) {
-      channel.map(FileChannel.MapMode.READ_WRITE, 0, Long.BYTES).put(micros);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    write(ahead.toNanos() / 1_000, 0);
+  }
+
+  /** From now on the clock stands still, at so many microseconds since the epoch. */
+  public void stopAt(long epochMicros) {
+    write(0, epochMicros);
+  }
+
+  private void write(long aheadMicros, long stillMicros) {
+    clocks.putLong(0, aheadMicros).putLong(Long.BYTES, stillMicros);
   }
 
   @Override

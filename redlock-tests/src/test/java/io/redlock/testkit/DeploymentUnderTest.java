@@ -20,6 +20,9 @@ public interface DeploymentUnderTest extends AutoCloseable {
   /** On how many of the living nodes somebody holds the resource. */
   int holders(String resource);
 
+  /** How many wait in the queue of the resource, by the living node that knows of the fewest. */
+  int waiters(String resource);
+
   /** A client of another kind locks a resource on one node. */
   void set(int node, String resource, String owner, Duration ttl);
 

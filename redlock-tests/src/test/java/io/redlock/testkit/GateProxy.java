@@ -14,9 +14,11 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadPoolExecutor.DiscardPolicy;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -35,7 +37,21 @@ public final class GateProxy implements AutoCloseable {
   /** How much of what passed is remembered. */
   private static final int MAX_PASSED = 10_000;
 
+  /**
+   * A request that a server has answered, whether or not the answer reaches the client. Times are
+   * of {@link System#nanoTime()}.
+   *
+   * @param arrivedNanos when the request came from its client
+   * @param forwardedNanos when it was handed to the server
+   * @param answeredNanos when the reply came from the server
+   */
+  public record Exchange(
+      String request, long arrivedNanos, long forwardedNanos, String reply, long answeredNanos) {}
+
+  private record Asked(String request, long arrivedNanos, long forwardedNanos) {}
+
   private final ServerSocket listener;
+  private final Consumer<Exchange> observer;
   private final String serverHost;
   private final int serverPort;
   private final ScheduledThreadPoolExecutor owner;
@@ -44,7 +60,9 @@ public final class GateProxy implements AutoCloseable {
   private final Gate replies = new Gate("reply");
   private final List<Link> links = new ArrayList<>(); // touched by the owner thread only
 
-  private GateProxy(String serverHost, int serverPort, int port) throws IOException {
+  private GateProxy(String serverHost, int serverPort, int port, Consumer<Exchange> observer)
+      throws IOException {
+    this.observer = observer;
     this.serverHost = serverHost;
     this.serverPort = serverPort;
     this.listener = new ServerSocket(port, 50, InetAddress.getLoopbackAddress());
@@ -63,8 +81,17 @@ public final class GateProxy implements AutoCloseable {
 
   /** The same on the port of a proxy that was closed. */
   public static GateProxy to(RedisServer server, int port) {
+    return to(server, port, exchange -> {});
+  }
+
+  /** A proxy that tells, on the thread that reads from the server, what the server has answered. */
+  public static GateProxy to(RedisServer server, Consumer<Exchange> observer) {
+    return to(server, 0, observer);
+  }
+
+  private static GateProxy to(RedisServer server, int port, Consumer<Exchange> observer) {
     try {
-      return new GateProxy(server.host(), server.port(), port);
+      return new GateProxy(server.host(), server.port(), port, observer);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
@@ -254,6 +281,7 @@ public final class GateProxy implements AutoCloseable {
     final Way way;
     final byte[] bytes;
     final String request;
+    final long arrivedNanos = System.nanoTime();
 
     Frame(Way way, byte[] bytes, String request) {
       this.way = way;
@@ -286,8 +314,8 @@ public final class GateProxy implements AutoCloseable {
       try {
         RespFrames frames = new RespFrames(new BufferedInputStream(from.getInputStream()));
         for (byte[] bytes = frames.next(); bytes != null; bytes = frames.next()) {
-          byte[] frame = bytes;
-          owner.execute(() -> gate.arrive(frameOf(frame)));
+          Frame frame = frameOf(bytes);
+          owner.execute(() -> gate.arrive(frame));
         }
       } catch (IOException e) {
         // Broken or ended: the same to us.
@@ -299,13 +327,24 @@ public final class GateProxy implements AutoCloseable {
       if (gate == requests) {
         return new Frame(this, bytes, text(bytes));
       }
-      String answered = RespFrames.isPush(bytes) ? null : link.unanswered.poll();
-      return new Frame(this, bytes, answered == null ? "" : answered);
+      Asked asked = RespFrames.isPush(bytes) ? null : link.unanswered.poll();
+      if (asked == null) {
+        return new Frame(this, bytes, "");
+      }
+      Frame frame = new Frame(this, bytes, asked.request);
+      observer.accept(
+          new Exchange(
+              asked.request,
+              asked.arrivedNanos,
+              asked.forwardedNanos,
+              text(bytes),
+              frame.arrivedNanos));
+      return frame;
     }
 
     void write(Frame frame) {
-      if (gate == requests) {
-        link.unanswered.add(frame.request);
+      if (gate == requests && !RespFrames.isAnsweredByPushes(frame.bytes)) {
+        link.unanswered.add(new Asked(frame.request, frame.arrivedNanos, System.nanoTime()));
       }
       try {
         to.getOutputStream().write(frame.bytes);
@@ -321,7 +360,9 @@ public final class GateProxy implements AutoCloseable {
 
   /** One client's connection and the one to the server that serves it. */
   private final class Link {
-    final Deque<String> unanswered = new ArrayDeque<>();
+    /** Added to by the owner thread before it writes, taken from by the server's reader. */
+    final Deque<Asked> unanswered = new ConcurrentLinkedDeque<>();
+
     final Socket client;
     final Socket server;
     final Way up;

@@ -5,16 +5,24 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.HostAndPort;
@@ -188,5 +196,38 @@ class GateProxyTest {
       arguments.add(words[i]);
     }
     return arguments;
+  }
+
+  /** A connection that was subscribed for a while goes back to a pool and serves others. */
+  @ParameterizedTest
+  @ValueSource(ints = {2, 3})
+  void repliesAfterASubscriptionAreToldWithTheirOwnRequests(int protocol) throws IOException {
+    Queue<GateProxy.Exchange> seen = new ConcurrentLinkedQueue<>();
+    try (GateProxy observed = GateProxy.to(server, seen::add);
+        Socket socket = new Socket(server.host(), observed.port())) {
+      BufferedReader answers =
+          new BufferedReader(
+              new InputStreamReader(socket.getInputStream(), StandardCharsets.US_ASCII));
+      for (String command :
+          List.of("HELLO " + protocol, "SUBSCRIBE c", "UNSUBSCRIBE c", "ECHO one", "ECHO two")) {
+        StringBuilder request = new StringBuilder();
+        String[] words = command.split(" ");
+        request.append('*').append(words.length).append("\r\n");
+        for (String word : words) {
+          request.append('$').append(word.length()).append("\r\n").append(word).append("\r\n");
+        }
+        socket.getOutputStream().write(request.toString().getBytes(StandardCharsets.US_ASCII));
+      }
+      String line;
+      do {
+        line = answers.readLine();
+      } while (!"two".equals(line));
+    }
+    List<String> replies =
+        seen.stream()
+            .filter(exchange -> exchange.request().contains("ECHO"))
+            .map(GateProxy.Exchange::reply)
+            .toList();
+    assertEquals(List.of("$3\r\none\r\n", "$3\r\ntwo\r\n"), replies);
   }
 }

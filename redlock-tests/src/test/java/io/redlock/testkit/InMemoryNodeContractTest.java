@@ -3,7 +3,9 @@ package io.redlock.testkit;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
+import io.redlock.testkit.NodeModel.Place;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 
 class InMemoryNodeContractTest extends LockNodeContract {
@@ -77,6 +79,11 @@ class InMemoryNodeContractTest extends LockNodeContract {
     @Override
     public long fenceRemainingMillis(String name) {
       return server.cell(name).fenceUntilMillis() - server.nowMicros() / 1_000;
+    }
+
+    @Override
+    public List<String> queue(String name) {
+      return server.cell(name).queue().stream().map(Place::waiter).toList();
     }
 
     @Override

@@ -9,12 +9,15 @@ import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
+import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.spi.NodeStatus;
 import io.redlock.spi.NodeStatus.State;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -68,6 +71,23 @@ class InMemoryNodeTest {
     assertEquals(List.of(), answers);
     node.letGo();
     assertEquals(List.of(Kind.GRANTED), answers);
+  }
+
+  @Test
+  void wakesAreToldWithoutALock() {
+    Ticket first = new Ticket("client", 1, token + 1, 3_000);
+    send(grant);
+    send(new Grant(NAME, "other", token + 1, 10_000, first));
+    List<State> seen = new ArrayList<>();
+    server.listen(
+        waiter -> {
+          NodeStatus status =
+              CompletableFuture.supplyAsync(node::status).orTimeout(20, TimeUnit.SECONDS).join();
+          seen.add(status.state());
+        });
+    send(new Release(NAME, "me", token, true, null));
+    assertEquals(List.of(Kind.GRANTED, Kind.TAKEN, Kind.RELEASED), answers);
+    assertEquals(List.of(State.UP), seen);
   }
 
   @Test

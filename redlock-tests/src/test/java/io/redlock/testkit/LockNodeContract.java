@@ -12,6 +12,8 @@ import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
+import io.redlock.spi.NodeRequest.Ticket;
+import io.redlock.spi.NodeRequest.Withdraw;
 import io.redlock.spi.NodeStatus;
 import io.redlock.spi.NodeStatus.State;
 import java.time.Duration;
@@ -37,6 +39,7 @@ public abstract class LockNodeContract {
   private static final long TTL = 20_000;
   private static final long SKEW_MICROS = 2_000_000;
   private static final long RETENTION = 600_000;
+  private static final long LIFE = 20_000;
 
   /** Between two looks at a remaining life; generous for a busy machine. */
   private static final long SLACK = 5_000;
@@ -49,6 +52,8 @@ public abstract class LockNodeContract {
   private NodeUnderTest subject;
   private LockNode node;
   private long token;
+  private Ticket first;
+  private Ticket second;
   private final Queue<NodeStatus> states = new ConcurrentLinkedQueue<>();
 
   /** A node that votes as soon as it is up, over a server where the names are new. */
@@ -61,6 +66,8 @@ public abstract class LockNodeContract {
     node.start(subject.ticker(), subject.scheduler(), states::add);
     Await.until("node is up", () -> node.status().state() == State.UP);
     token = subject.nowMicros();
+    first = new Ticket("client-1", 1, token, LIFE);
+    second = new Ticket("client-2", 1, token + 1, LIFE);
   }
 
   @AfterEach
@@ -404,6 +411,16 @@ public abstract class LockNodeContract {
   }
 
   @Test
+  void releaseOfATokenAheadOfTheClockIsAcknowledgedOnlyWhenItIsBuried() {
+    long ahead = token + SKEW_MICROS + 400_000;
+    assertEquals(Kind.CLOCK, release(A, ahead).kind());
+    assertNothingStored();
+    subject.pass(Duration.ofMillis(500));
+    assertEquals(NodeReply.NOT_HELD, release(A, ahead));
+    assertEquals(NodeReply.stale(ahead), grant(A, ahead, TTL));
+  }
+
+  @Test
   void tombstoneRefusesAJoinThatComesAfterItsOwnRelease() {
     assertEquals(NodeReply.NOT_HELD, release(A, token));
     assertEquals(NodeReply.NOT_HELD, extend(A, token, TTL));
@@ -437,7 +454,7 @@ public abstract class LockNodeContract {
     grant(A, token, TTL);
     assertEquals(NodeReply.RELEASED, release(A, token + SKEW_MICROS + 1_000_000_000L));
     assertEquals(token, subject.fence(name));
-    assertEquals(NodeReply.NOT_HELD, release(A, Long.MAX_VALUE));
+    assertEquals(Kind.CLOCK, release(A, Long.MAX_VALUE).kind());
     assertEquals(token, subject.fence(name));
   }
 
@@ -466,6 +483,132 @@ public abstract class LockNodeContract {
     ask(new Grant(List.of(other), B, token, TTL));
     assertEquals(NodeReply.NOT_HELD, ask(new Release(both(), A, token - 1)));
     assertEquals(Optional.of(B), subject.owner(other));
+  }
+
+  // Queue.
+
+  @Test
+  void freeNameIsGrantedToWhoeverAsksFirstAndItsTicketStays() {
+    assertEquals(NodeReply.GRANTED, fairGrant(A, token, first));
+    assertEquals(List.of(first.waiter()), subject.queue(name));
+    assertEquals(NodeReply.GRANTED, fairGrant(A, token, first));
+    assertEquals(token, subject.fence(name));
+    assertLives(TTL);
+  }
+
+  @Test
+  void whoeverIsRefusedHasAPlaceInTheQueueInTheOrderOfTheTickets() {
+    grant(A, token, TTL);
+    assertTaken(fairGrant(B, token + 2, second), TTL, token);
+    assertTaken(fairGrant("owner-c", token + 1, first), TTL, token);
+    assertEquals(List.of(first.waiter(), second.waiter()), subject.queue(name));
+  }
+
+  @Test
+  void freeNameIsGrantedToTheLowestTicketOnly() {
+    grant(A, token, TTL);
+    fairGrant("owner-c", token + 3, second);
+    fairGrant(B, token + 2, first);
+    release(A, token);
+    NodeReply refused = fairGrant("owner-d", token + 4, second);
+    assertEquals(Kind.WAIT, refused.kind());
+    assertTrue(
+        refused.remainingMillis() <= LIFE && refused.remainingMillis() > LIFE - SLACK,
+        refused::toString);
+    assertEquals(Optional.empty(), subject.owner(name));
+    assertEquals(token, subject.fence(name));
+    assertEquals(NodeReply.GRANTED, fairGrant("owner-e", token + 5, first));
+  }
+
+  @Test
+  void ticketsCompareAsNumbersAndNotAsText() {
+    Ticket early = new Ticket("client", 1, 999_999_999L, LIFE);
+    Ticket late = new Ticket("client", 2, 1_000_000_000L, LIFE);
+    assertEquals(NodeReply.GRANTED, fairGrant(A, token, late));
+    fairGrant(B, token + 1, early);
+    assertEquals(List.of(early.waiter(), late.waiter()), subject.queue(name));
+  }
+
+  @Test
+  void whoeverDoesNotAskForFairnessPassesTheQueueBy() {
+    fairGrant(A, token, first);
+    release(A, token);
+    assertEquals(NodeReply.GRANTED, grant(B, token + 1, TTL));
+    assertEquals(List.of(first.waiter()), subject.queue(name));
+  }
+
+  @Test
+  void ticketWithoutALifeRespectsTheQueueAndLeavesNone() {
+    Ticket passing = new Ticket("other-client", 1, token, 0);
+    assertEquals(NodeReply.GRANTED, fairGrant(A, token, passing));
+    assertEquals(List.of(), subject.queue(name));
+    fairGrant(B, token + 1, first);
+    release(A, token);
+    assertEquals(Kind.WAIT, fairGrant(A, token + 2, passing).kind());
+    assertEquals(List.of(first.waiter()), subject.queue(name));
+  }
+
+  @Test
+  void ticketThatHasRunOutIsPassedOver() {
+    grant(A, token, TTL);
+    fairGrant(B, token + 1, new Ticket("client", 1, token, 40));
+    fairGrant("owner-c", token + 2, second);
+    release(A, token);
+    subject.pass(Duration.ofMillis(60));
+    assertEquals(NodeReply.GRANTED, fairGrant("owner-d", token + 3, second));
+    assertEquals(List.of(second.waiter()), subject.queue(name));
+  }
+
+  @Test
+  void askingAgainKeepsTheTicketAlive() {
+    grant(A, token, TTL);
+    fairGrant(B, token + 1, new Ticket("client", 1, token, 40));
+    fairGrant("owner-c", token + 2, first);
+    subject.pass(Duration.ofMillis(60));
+    release(A, token);
+    assertEquals(Kind.WAIT, fairGrant("owner-d", token + 3, second).kind());
+  }
+
+  @Test
+  void noTicketIsLeftWithANodeThatRefusesTheTokenOrHasSeenAHigherOne() {
+    assertEquals(Kind.CLOCK, fairGrant(A, 1L << 53, first).kind());
+    subject.setFence(name, token, RETENTION);
+    assertEquals(NodeReply.stale(token), fairGrant(A, token, first));
+    assertEquals(List.of(), subject.queue(name));
+  }
+
+  @Test
+  void counterGoesBeforeTheQueue() {
+    fairGrant(A, token, first);
+    release(A, token);
+    assertEquals(NodeReply.stale(token), fairGrant(B, token, second));
+    assertEquals(Kind.WAIT, fairGrant(B, token + 1, second).kind());
+  }
+
+  @Test
+  void lastReleaseTakesTheTicketBackAndThatOfAFailedAttemptDoesNot() {
+    fairGrant(A, token, first);
+    assertEquals(NodeReply.RELEASED, release(A, token));
+    assertEquals(List.of(first.waiter()), subject.queue(name));
+    fairGrant(A, token + 1, first);
+    assertEquals(NodeReply.RELEASED, ask(new Release(List.of(name), A, token + 1, true, first)));
+    assertEquals(List.of(), subject.queue(name));
+    assertEquals(token + 1, subject.fence(name));
+  }
+
+  @Test
+  void withdrawnTicketLetsTheNextPassAndTouchesNothingElse() {
+    grant(A, token, TTL);
+    fairGrant(B, token + 1, first);
+    fairGrant("owner-c", token + 2, second);
+    ask(new Withdraw(List.of(name), first));
+    assertEquals(List.of(second.waiter()), subject.queue(name));
+    assertEquals(Optional.of(A), subject.owner(name));
+    assertEquals(token, subject.fence(name));
+    release(A, token);
+    assertEquals(NodeReply.GRANTED, fairGrant("owner-d", token + 3, second));
+    ask(new Withdraw(List.of(name), first));
+    assertEquals(List.of(second.waiter()), subject.queue(name));
   }
 
   // Order, answers, life.
@@ -605,6 +748,10 @@ public abstract class LockNodeContract {
 
   private NodeReply grant(String owner, long at, long ttlMillis) {
     return ask(new Grant(List.of(name), owner, at, ttlMillis));
+  }
+
+  private NodeReply fairGrant(String owner, long at, Ticket ticket) {
+    return ask(new Grant(List.of(name), owner, at, TTL, ticket));
   }
 
   private NodeReply grantBoth(String owner, long at) {

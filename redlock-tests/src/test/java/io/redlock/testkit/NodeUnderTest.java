@@ -4,6 +4,7 @@ import io.redlock.spi.LockNode;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 
 /** A node that votes, and a look behind it that does not go through the node. */
@@ -42,6 +43,9 @@ public interface NodeUnderTest extends AutoCloseable {
 
   /** How long the counter lives, in milliseconds. */
   long fenceRemainingMillis(String name);
+
+  /** Who waits for the name, in order. */
+  List<String> queue(String name);
 
   @Override
   void close();

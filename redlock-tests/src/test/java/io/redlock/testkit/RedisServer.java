@@ -16,7 +16,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import redis.clients.jedis.CommandArguments;
@@ -28,8 +27,9 @@ import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.util.SafeEncoder;
 
 /**
- * One real server process on loopback, without persistence, with a port and a folder of its own. It
- * can be killed, stopped and restarted; it dies with {@link #close()} or with this JVM.
+ * One real server process on loopback, in a container if {@link ContainerProcess} is chosen,
+ * without persistence, with a port and a folder of its own. It can be killed, stopped and
+ * restarted; it dies with {@link #close()} or with this JVM.
  *
  * <p>Not thread-safe, except that {@link #command} may be called from any thread.
  */
@@ -51,7 +51,7 @@ public final class RedisServer implements AutoCloseable {
   private final List<String> config;
   private final Map<String, String> environment;
   private final int port;
-  private Process process;
+  private ServerProcess process;
 
   private RedisServer(Path folder, int port, Map<String, String> environment, List<String> config)
       throws IOException {
@@ -78,7 +78,7 @@ public final class RedisServer implements AutoCloseable {
   }
 
   private static RedisServer start(Map<String, String> environment, String... config) {
-    RedisExecutable.path(); // aborts before anything is made
+    RedisExecutable.require(); // aborts before anything is made
     BindException last = null;
     for (int attempt = 0; attempt < START_ATTEMPTS; attempt++) {
       try {
@@ -119,33 +119,22 @@ public final class RedisServer implements AutoCloseable {
 
   /** SIGKILL; returns when the process is gone. */
   public void kill() {
-    process.destroyForcibly();
-    try {
-      if (!process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
-        throw new IllegalStateException("process " + pid() + " survived SIGKILL");
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
+    process.kill();
   }
 
   /** SIGSTOP; returns when the process has stopped. */
   public void pause() {
-    signal("-STOP");
-    Path stat = Path.of("/proc", Long.toString(pid()), "stat");
-    if (Files.exists(stat)) {
-      Await.until("process " + pid() + " stops", () -> readState(stat) == 'T');
-    }
+    process.pause();
   }
 
   /** SIGCONT. */
   public void resume() {
-    signal("-CONT");
+    process.resume();
   }
 
   /** Kills the process and starts an empty one on the same port, with additional configuration. */
   public void restart(String... additionalConfig) {
-    kill();
+    process.close();
     try {
       process = launch(List.of(additionalConfig));
       awaitAnswer();
@@ -178,16 +167,12 @@ public final class RedisServer implements AutoCloseable {
 
   /** Everything the server has printed so far. */
   public String log() {
-    try {
-      return Files.readString(folder.resolve("log"));
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    return process.log();
   }
 
   @Override
   public void close() {
-    kill();
+    process.close();
     ALIVE.remove(this);
     try (Stream<Path> files = Files.walk(folder)) {
       for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
@@ -203,19 +188,18 @@ public final class RedisServer implements AutoCloseable {
     return address() + " (pid " + pid() + ")";
   }
 
-  private Process launch(List<String> additionalConfig) throws IOException {
+  private ServerProcess launch(List<String> additionalConfig) throws IOException {
+    List<String> allConfig = new ArrayList<>(config);
+    allConfig.addAll(additionalConfig);
+    if (ContainerProcess.isChosen()) {
+      return ContainerProcess.launch(port, environment, allConfig);
+    }
     List<String> command = new ArrayList<>();
     command.add(RedisExecutable.path().toString());
     command.addAll(List.of("--port", Integer.toString(port), "--bind", HOST));
     command.addAll(List.of("--dir", folder.toString(), "--save", "", "--appendonly", "no"));
-    command.addAll(config);
-    command.addAll(additionalConfig);
-    ProcessBuilder builder = new ProcessBuilder(command);
-    builder.environment().putAll(environment);
-    return builder
-        .redirectErrorStream(true)
-        .redirectOutput(ProcessBuilder.Redirect.appendTo(folder.resolve("log").toFile()))
-        .start();
+    command.addAll(allConfig);
+    return LocalProcess.launch(folder, environment, command);
   }
 
   /** Waits until the port answers as the very process that was started. */
@@ -251,28 +235,6 @@ public final class RedisServer implements AutoCloseable {
       client.password(config.get(password + 1));
     }
     return new Connection(new HostAndPort(HOST, port), client.build());
-  }
-
-  private void signal(String name) {
-    try {
-      Process kill = new ProcessBuilder("kill", name, Long.toString(pid())).start();
-      if (kill.waitFor() != 0) {
-        throw new IllegalStateException("kill " + name + " " + pid() + " failed");
-      }
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
-  }
-
-  private static char readState(Path stat) {
-    try {
-      String line = Files.readString(stat);
-      return line.charAt(line.lastIndexOf(')') + 2);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
   }
 
   /**

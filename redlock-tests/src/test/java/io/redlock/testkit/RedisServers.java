@@ -28,7 +28,7 @@ public final class RedisServers implements AutoCloseable, Iterable<RedisServer> 
 
   /** Starts servers that nobody has vouched for. */
   public static RedisServers startBrandNew(int count, String... config) {
-    RedisExecutable.path(); // aborts here, not in a thread of the stream
+    RedisExecutable.require(); // aborts here, not in a thread of the stream
     return new RedisServers(
         IntStream.range(0, count).parallel().mapToObj(i -> RedisServer.start(config)).toList());
   }

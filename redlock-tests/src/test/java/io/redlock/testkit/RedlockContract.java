@@ -224,6 +224,110 @@ public abstract class RedlockContract {
         Acquired.class, bob.tryAcquire(LeaseRequest.ofAll(List.of(third, second), TTL)));
   }
 
+  // First come, first served.
+
+  @Test
+  void fairWaitersAreServedInTheOrderInWhichTheyCame() throws Exception {
+    Lease held = acquire(alice);
+    List<Integer> served = new CopyOnWriteArrayList<>();
+    List<CompletableFuture<Void>> waiting = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      int number = i;
+      Redlock client = i % 2 == 0 ? bob : deployment.connect(NODE_TIMEOUT);
+      waiting.add(
+          client
+              .acquireAsync(fairly())
+              .thenAccept(
+                  result -> {
+                    served.add(number);
+                    result.lease().orElseThrow().close();
+                  }));
+      int places = i < 2 ? i + 1 : i; // the second of bob's has no place before his first is done
+      Await.until("waiter " + i + " is in the queue", () -> queued(places));
+    }
+    held.release();
+    for (CompletableFuture<Void> waiter : waiting) {
+      Await.value("a waiter has been served", waiter);
+    }
+    assertEquals(List.of(0, 1, 3, 2), served);
+    Await.until("nothing stays locked", () -> deployment.holders(resource) == 0);
+    Await.until("nobody stays in the queue", () -> queued(0));
+  }
+
+  private boolean queued(int places) {
+    return deployment.waiters(resource) == places;
+  }
+
+  @Test
+  void fairWaiterIsWokenByTheReleaseAndDoesNotHaveToAskAgain() throws Exception {
+    int turns = 20;
+    List<CompletableFuture<Void>> contenders = new ArrayList<>();
+    long start = System.nanoTime();
+    for (Redlock client : List.of(alice, bob)) {
+      contenders.add(
+          later(
+              () -> {
+                for (int turn = 0; turn < turns; turn++) {
+                  client.acquire(fairly()).close();
+                }
+              }));
+    }
+    for (CompletableFuture<Void> contender : contenders) {
+      Await.value("a contender has had its turns", contender);
+    }
+    Duration took = Duration.ofNanos(System.nanoTime() - start);
+    assertTrue(took.compareTo(Duration.ofSeconds(turns / 2)) < 0, took::toString);
+  }
+
+  @Test
+  void fairWaiterThatGivesUpLetsTheNextPass() throws Exception {
+    Lease held = acquire(alice);
+    CompletableFuture<AcquireResult> first = bob.acquireAsync(fairly());
+    Await.until("the first waits", () -> queued(1));
+    CompletableFuture<AcquireResult> second =
+        deployment.connect(NODE_TIMEOUT).acquireAsync(fairly());
+    Await.until("the second waits", () -> queued(2));
+    assertTrue(first.cancel(false));
+    Await.until("the first has left", () -> queued(1));
+    held.release();
+    Await.value("the second is served", second).lease().orElseThrow().close();
+    Await.until("nobody stays in the queue", () -> queued(0));
+  }
+
+  @Test
+  void fairCallThatDoesNotWaitRespectsTheQueueAndLeavesNoTicket() throws Exception {
+    LeaseRequest once = LeaseRequest.of(resource, TTL).fairly();
+    Acquired acquired = assertInstanceOf(Acquired.class, alice.tryAcquire(once));
+    assertInstanceOf(Contended.class, bob.tryAcquire(once));
+    assertTrue(queued(0));
+    assertEquals(ReleaseResult.RELEASED, acquired.held().release());
+    assertInstanceOf(Acquired.class, bob.tryAcquire(once));
+  }
+
+  @Test
+  void fairWaitersOfAClosedServiceLeaveTheQueue() throws Exception {
+    Lease held = acquire(alice);
+    bob.acquireAsync(fairly());
+    Await.until("bob waits", () -> queued(1));
+    bob.close();
+    Await.until("bob has left", () -> queued(0));
+    assertTrue(held.isValid());
+  }
+
+  @Test
+  void fairWaitersGoOnWithoutAMinority() throws Exception {
+    takeDown(1, 3);
+    Lease held = acquire(alice);
+    CompletableFuture<AcquireResult> waiting = bob.acquireAsync(fairly());
+    Await.until("bob waits", () -> queued(1));
+    held.release();
+    Await.value("bob is served", waiting).lease().orElseThrow().close();
+  }
+
+  private LeaseRequest fairly() {
+    return waiting().fairly();
+  }
+
   // Bad arguments.
 
   @Test
@@ -235,6 +339,7 @@ public abstract class RedlockContract {
     rejects("positive", LeaseRequest.of(resource, Duration.ofSeconds(-1)));
     rejects("PT31S", LeaseRequest.of(resource, Duration.ofSeconds(31)));
     rejects("nodeTimeout", LeaseRequest.of(resource, NODE_TIMEOUT.multipliedBy(2)));
+    rejects("fairly", LeaseRequest.ofAll(List.of(resource, "another"), TTL).fairly());
     rejects("negative", LeaseRequest.of(resource, TTL).waitUpTo(Duration.ofMillis(-1)));
     assertEquals(0, deployment.holders(resource));
   }
@@ -602,18 +707,18 @@ public abstract class RedlockContract {
             NODE_TIMEOUT,
             new RedlockListener() {
               @Override
-              public void onAcquire(LeaseRequest request, AcquireResult result) {
+              public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
                 told.add("acquire " + result.getClass().getSimpleName());
                 throw new IllegalStateException("thrown by a listener, on purpose");
               }
 
               @Override
-              public void onExtend(Lease lease, ExtendResult result) {
+              public void onExtend(Lease lease, ExtendResult result, Duration took) {
                 told.add("extend " + result.getClass().getSimpleName());
               }
 
               @Override
-              public void onEnd(Lease lease, LeaseEnd end) {
+              public void onEnd(Lease lease, LeaseEnd end, Duration held) {
                 told.add("end " + end.cause());
               }
             });

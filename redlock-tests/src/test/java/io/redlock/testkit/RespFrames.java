@@ -5,10 +5,17 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** Cuts a stream of the Redis protocol, versions 2 and 3, either direction, into whole values. */
 final class RespFrames {
+
+  private static final Pattern SUBSCRIBING =
+      Pattern.compile("(?i)\\*\\d+\r\n\\$\\d+\r\n[PS]?(UN)?SUBSCRIBE\r\n");
+
+  private static final Pattern SENT_TO_SUBSCRIBERS =
+      Pattern.compile("\\*[34]\r\n\\$\\d+\r\n([ps]?(un)?subscribe|[ps]?message)\r\n");
 
   private final InputStream in;
   private final ByteArrayOutputStream frame = new ByteArrayOutputStream();
@@ -28,9 +35,22 @@ final class RespFrames {
     return frame.toByteArray();
   }
 
-  /** Whether a frame comes of the server's own accord and answers no request. */
+  /**
+   * Whether a frame comes of the server's own accord and answers no request. Version 2 of the
+   * protocol has no form of its own for what subscribers are sent.
+   */
   static boolean isPush(byte[] frame) {
-    return frame[0] == '>';
+    return frame[0] == '>' || startsLike(frame, SENT_TO_SUBSCRIBERS);
+  }
+
+  /** Whether a request is answered by pushes and by nothing else. */
+  static boolean isAnsweredByPushes(byte[] request) {
+    return startsLike(request, SUBSCRIBING);
+  }
+
+  private static boolean startsLike(byte[] frame, Pattern pattern) {
+    int length = Math.min(frame.length, 40);
+    return pattern.matcher(new String(frame, 0, length, StandardCharsets.ISO_8859_1)).lookingAt();
   }
 
   private void readValue() throws IOException {

@@ -18,15 +18,18 @@ import io.redlock.spi.NodeStatus.State;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.ClockShim;
 import io.redlock.testkit.GateProxy;
+import io.redlock.testkit.JavaProgram;
 import io.redlock.testkit.RedisServer;
 import io.redlock.testkit.RedisServers;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assertions;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What a client finds out about its masters, and what it makes of it. */
+@Tag("servers")
 class AuditTest {
 
   private static final Duration TTL = Duration.ofSeconds(20);
@@ -159,6 +162,43 @@ class AuditTest {
     assertRefused(0, "other clients use it as one of 3 nodes, this one as one of 1");
   }
 
+  @Test
+  void whatAnAuditFindsIsLoggedOnce() throws Exception {
+    servers = RedisServers.startBrandNew(2);
+    servers.get(0).command("REPLICAOF", "127.0.0.1", "1");
+    JavaProgram.Run run =
+        JavaProgram.run(ThreeSeconds.class.getName(), "warn", "", servers.addresses());
+    assertEquals(0, run.exitCode(), run::toString);
+    List<String> ofNodes =
+        run.lines().stream()
+            .filter(line -> line.contains(" node "))
+            .map(line -> line.replaceFirst(".* node \\S+ ", "").replaceFirst("; it votes.*", ""))
+            .sorted()
+            .toList();
+    assertEquals(
+        List.of(
+            "is ABSTAINING: its data is new",
+            "is MISCONFIGURED: it is a replica: address its master instead"),
+        ofNodes,
+        run::toString);
+  }
+
+  /** Is connected for as long as three audits take. */
+  static final class ThreeSeconds {
+
+    private ThreeSeconds() {}
+
+    public static void main(String[] addresses) throws InterruptedException {
+      JedisRedlock.Builder builder = JedisRedlock.builder().node(String.join(",", addresses));
+      try (Redlock redlock = builder.nodeTimeout(Duration.ofSeconds(1)).build()) {
+        for (int i = 0; i < 6; i++) {
+          Thread.sleep(500);
+          redlock.tryAcquire("a", TTL);
+        }
+      }
+    }
+  }
+
   // Lost pasts.
 
   @Test
@@ -206,6 +246,7 @@ class AuditTest {
       clock.set(TTL.plusSeconds(5)); // the keys have run out
       LeaseEnd end = Await.value("the end", lease.ended().toCompletableFuture());
       assertEquals(LeaseEnd.Cause.REFUSED, end.cause());
+      Await.until("the steps of both are told", () -> told.losses().size() == 2);
       clock.set(Duration.ZERO);
       Await.until("all steps are told", () -> told.losses().size() == 4);
       for (int node = 1; node <= 2; node++) {
@@ -287,7 +328,7 @@ class AuditTest {
     NodeStatus status = status(0);
     assertTrue(status.roundTripMedian().toNanos() > 0, status::toString);
     assertTrue(status.roundTrip99().compareTo(status.roundTripMedian()) >= 0, status::toString);
-    assertEquals(0, status.queued());
+    Await.until("a release that nobody waits for is answered", () -> status(0).queued() == 0);
     servers.get(1).kill();
     await(1, State.DOWN);
     assertTrue(!status(1).lastError().isEmpty());

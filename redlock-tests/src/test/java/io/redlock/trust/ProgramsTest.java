@@ -4,23 +4,18 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.testkit.JavaProgram;
 import io.redlock.testkit.RedisServer;
 import io.redlock.testkit.RedisServers;
 import java.io.IOException;
-import java.io.OutputStream;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Doctor and Adopt, each in a process of its own. */
 class ProgramsTest {
-
-  private static final int PATIENCE_SECONDS = 60;
 
   private RedisServers servers;
 
@@ -119,25 +114,7 @@ class ProgramsTest {
 
   private static Run run(String program, String input, String... arguments)
       throws IOException, InterruptedException {
-    List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.addAll(List.of("-Xmx64m", "-cp", System.getProperty("java.class.path")));
-    command.add("-Dorg.slf4j.simpleLogger.defaultLogLevel=off");
-    command.add("io.redlock.jedis." + program);
-    command.addAll(List.of(arguments));
-    Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
-    try {
-      try (OutputStream toProgram = process.getOutputStream()) {
-        toProgram.write(input.getBytes(StandardCharsets.UTF_8));
-      }
-      List<String> lines =
-          new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8)
-              .lines()
-              .toList();
-      assertTrue(process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS), "it ends");
-      return new Run(process.exitValue(), lines);
-    } finally {
-      process.destroyForcibly();
-    }
+    JavaProgram.Run run = JavaProgram.run("io.redlock.jedis." + program, "off", input, arguments);
+    return new Run(run.exitCode(), run.lines());
   }
 }

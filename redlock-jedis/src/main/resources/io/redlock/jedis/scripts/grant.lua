@@ -3,40 +3,42 @@
 -- ARGV: owner, T, ttl (ms), retention (ms), skew (us), birth ('' = no guard).
 -- Says: GRANT T | TAKEN T pttl c | STALE T c | CLOCK T now | ABSTAIN T
 -- Tokens stay strings: Lua would print them as 1.7e+15. They are compared as numbers.
-local owner, T, ttl, retention, skew, birth = unpack(ARGV)
+local owner, T, ttl, retention, skew = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
+local birth = ARGV[6]
+local call = redis.call
 local last = #KEYS - 1
 
-if birth ~= '' and redis.call('GET', KEYS[#KEYS]) ~= birth then
+if birth ~= '' and call('GET', KEYS[#KEYS]) ~= birth then
   return 'ABSTAIN ' .. T
 end
 
 local token = tonumber(T)
-local time = redis.call('TIME')
+local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 if token > now + skew or token >= 2 ^ 53 or token < now - ttl * 1000 - skew then
   return 'CLOCK ' .. T .. ' ' .. time[1] .. string.format('%06d', time[2])
 end
 
-local highest = '0'
-local held = {}
+local highest, highestCounter = '0', 0
+local held, stale = false, false
 local pttl
-local stale = false
 for i = 1, last, 2 do
-  local holder = redis.call('GET', KEYS[i])
-  local fence = redis.call('GET', KEYS[i + 1]) or '0'
-  if tonumber(fence) > tonumber(highest) then
-    highest = fence
+  local holder = call('GET', KEYS[i])
+  local fence = call('GET', KEYS[i + 1]) or '0'
+  local counter = tonumber(fence)
+  if counter > highestCounter then
+    highest, highestCounter = fence, counter
   end
   if holder == owner then
-    held[i] = true
-    stale = stale or token < tonumber(fence)
+    held = true
+    stale = stale or token < counter
   elseif holder then
-    local left = redis.call('PTTL', KEYS[i])
+    local left = call('PTTL', KEYS[i])
     if not pttl or left == -1 or (pttl ~= -1 and left > pttl) then
       pttl = left
     end
   else
-    stale = stale or token <= tonumber(fence)
+    stale = stale or token <= counter
   end
 end
 if pttl then
@@ -47,11 +49,17 @@ if stale then
 end
 
 for i = 1, last, 2 do
-  local lives = ttl
-  if held[i] then
-    lives = math.max(ttl, redis.call('PTTL', KEYS[i]))
+  local lives, keeps = ttl, retention
+  if held then
+    lives = math.max(ttl, call('PTTL', KEYS[i]))
   end
-  redis.call('SET', KEYS[i], owner, 'PX', lives)
-  redis.call('SET', KEYS[i + 1], T, 'PX', math.max(retention, redis.call('PTTL', KEYS[i + 1])))
+  if highestCounter > 0 then
+    local left = call('PTTL', KEYS[i + 1])
+    if left > tonumber(retention) then
+      keeps = left
+    end
+  end
+  call('SET', KEYS[i], owner, 'PX', lives)
+  call('SET', KEYS[i + 1], T, 'PX', keeps)
 end
 return 'GRANT ' .. T

@@ -1,30 +1,68 @@
 -- Deletes what one owner holds and buries its token, so that a grant or a join of this owner that
 -- is executed later is refused. The counter is never lowered and never deleted.
--- KEYS: lock and fence of each name in turn.
--- ARGV: owner, T, retention (ms), skew (us).
--- Says: RELEASED T | NOT_HELD T
-local owner, T, retention, skew = unpack(ARGV)
+-- Where nothing follows, the owner's ticket is taken back as well, and whoever is first in the
+-- queue of a name that has become free is woken.
+-- A token ahead of the node's clock is not buried, lest it shut the name off for as long; a grant
+-- that comes later might be in time. So this is no acknowledgement, unless there was a key.
+-- KEYS: lock, fence, queue and ends of each name in turn.
+-- ARGV: owner, T, retention (ms), skew (us), '1' if nothing follows, waiter ('' = none).
+-- Says: RELEASED T | NOT_HELD T | CLOCK T now
+local owner, T, retention, skew = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local token = tonumber(T)
-local time = redis.call('TIME')
-local credible = token < 2 ^ 53 and token <= time[1] * 1000000 + time[2] + skew
 
 local held = {}
 local bury = {}
-local any = false
-for i = 1, #KEYS, 2 do
-  held[i] = redis.call('GET', KEYS[i]) == owner
-  any = any or held[i]
-  bury[i] = credible and token > tonumber(redis.call('GET', KEYS[i + 1]) or '0')
+for i = 1, #KEYS, 4 do
+  if redis.call('GET', KEYS[i]) == owner then
+    held[#held + 1] = KEYS[i]
+  end
+  local fence = redis.call('GET', KEYS[i + 1])
+  if token > tonumber(fence or '0') then
+    bury[#bury + 1] = KEYS[i + 1]
+  end
 end
 
-for i = 1, #KEYS, 2 do
-  if held[i] then
-    redis.call('DEL', KEYS[i])
+if held[1] then
+  redis.call('DEL', unpack(held))
+end
+local answer = (held[1] and 'RELEASED ' or 'NOT_HELD ') .. T
+if bury[1] then
+  local time = redis.call('TIME')
+  if token < 2 ^ 53 and token <= time[1] * 1000000 + time[2] + skew then
+    for _, fence in ipairs(bury) do
+      redis.call('SET', fence, T, 'PX', math.max(retention, redis.call('PTTL', fence)))
+    end
+  elseif not held[1] then
+    answer = 'CLOCK ' .. T .. ' ' .. time[1] .. string.format('%06d', time[2])
   end
 end
-for i = 1, #KEYS, 2 do
-  if bury[i] then
-    redis.call('SET', KEYS[i + 1], T, 'PX', math.max(retention, redis.call('PTTL', KEYS[i + 1])))
+
+local function leave(lock, queue, ends)
+  local left = redis.call('ZREM', queue, ARGV[6])
+  redis.call('HDEL', ends, ARGV[6])
+  if (left == 0 and not held[1]) or redis.call('EXISTS', lock) == 1 then
+    return
+  end
+  local time = redis.call('TIME')
+  local nowMillis = time[1] * 1000 + math.floor(time[2] / 1000)
+  local first = redis.call('ZRANGE', queue, 0, 0)[1]
+  while first and tonumber(redis.call('HGET', ends, first) or 0) < nowMillis do
+    redis.call('ZREM', queue, first) -- this ticket has run out
+    redis.call('HDEL', ends, first)
+    first = redis.call('ZRANGE', queue, 0, 0)[1]
+  end
+  if first then
+    local client, number = string.match(first, '^(.*):(%d+)$')
+    redis.call('PUBLISH', 'redlock:wake:' .. client, number)
   end
 end
-return (any and 'RELEASED ' or 'NOT_HELD ') .. T
+
+-- Last, and contained: nothing that goes wrong with a queue may stand in the way of a release.
+if ARGV[5] == '1' then
+  for i = 1, #KEYS, 4 do
+    if redis.pcall('EXISTS', KEYS[i + 2]) == 1 then
+      pcall(leave, KEYS[i], KEYS[i + 2], KEYS[i + 3])
+    end
+  end
+end
+return answer

@@ -2,6 +2,7 @@ package io.redlock.testkit;
 
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.spi.Ticker;
 import io.redlock.testkit.NodeModel.Cell;
 import io.redlock.testkit.NodeModel.Outcome;
@@ -13,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 
 /**
  * One master in memory: what it stores, its clock, and whether it votes. Clients reach it through
@@ -27,9 +29,11 @@ public final class InMemoryServer {
   private final NodeModel model;
   private final Ticker ticker;
   private final Map<String, Cell> cells = new HashMap<>(); // guarded by this
+  private final List<Consumer<String>> listeners = new ArrayList<>(); // guarded by this
   private long clockAheadMicros; // of the monotonic clock; guarded by this
   private Standing standing = Standing.VOTING; // guarded by this
 
+  /** An empty server. */
   public InMemoryServer(NodeModel model, Ticker ticker) {
     this.model = model;
     this.ticker = ticker;
@@ -41,8 +45,35 @@ public final class InMemoryServer {
     this(DEFAULT_MODEL, ticker);
   }
 
-  /** Executes a request, atomically. */
-  public synchronized NodeReply execute(NodeRequest request) {
+  /** From now on the listener is told of everybody who is woken: {@link Ticket#waiter()}. */
+  public synchronized void listen(Consumer<String> listener) {
+    listeners.add(listener);
+  }
+
+  /** Executes a request, atomically, and tells of whoever is woken. */
+  public NodeReply execute(NodeRequest request) {
+    return execute(request, Runnable::run);
+  }
+
+  /**
+   * Executes a request, atomically.
+   *
+   * @param later is given what tells of whoever is woken, to be run when the caller holds no lock:
+   *     listeners have locks of their own
+   */
+  NodeReply execute(NodeRequest request, Consumer<Runnable> later) {
+    Outcome outcome = executed(request);
+    List<Consumer<String>> told;
+    synchronized (this) {
+      told = List.copyOf(listeners);
+    }
+    for (String waiter : outcome.woken()) {
+      later.accept(() -> told.forEach(listener -> listener.accept(waiter)));
+    }
+    return outcome.reply();
+  }
+
+  private synchronized Outcome executed(NodeRequest request) {
     List<String> names = request.names();
     List<Cell> before = new ArrayList<>(names.size());
     for (String name : names) {
@@ -52,7 +83,7 @@ public final class InMemoryServer {
     for (int i = 0; i < names.size(); i++) {
       put(names.get(i), outcome.cells().get(i));
     }
-    return outcome.reply();
+    return outcome;
   }
 
   /** The server's clock, in microseconds since the epoch. */
@@ -86,6 +117,11 @@ public final class InMemoryServer {
     put(name, cell(name).locked(value, untilMillis));
   }
 
+  /** Somebody deletes a key; the counter stays. */
+  public synchronized void delete(String name) {
+    put(name, cell(name).locked("", 0));
+  }
+
   /** A client of another kind sets a key that is not a string. */
   public synchronized void setWrongType(String name) {
     put(name, cell(name).lockedByWrongType());
@@ -94,7 +130,7 @@ public final class InMemoryServer {
   /** Somebody sets the counter of a name. */
   public synchronized void setFence(String name, long fence, long ttlMillis) {
     Cell cell = cell(name);
-    put(name, new Cell(cell.owner(), cell.lockUntilMillis(), fence, nowMillis() + ttlMillis));
+    put(name, cell.counting(fence, nowMillis() + ttlMillis));
   }
 
   /** What is stored under the name now. */

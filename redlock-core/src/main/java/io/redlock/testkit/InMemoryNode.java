@@ -2,6 +2,7 @@ package io.redlock.testkit;
 
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeStatus;
 import io.redlock.spi.NodeStatus.State;
@@ -55,15 +56,19 @@ public final class InMemoryNode implements LockNode {
   private boolean holdsRequests;
   private boolean holdsReplies;
   private boolean duplicates;
+  private boolean losesWakes;
+  private String client = ""; // whose wake-ups it listens to; empty before the first refusal
   private LongSupplier requestNanos = () -> 0;
   private LongSupplier replyNanos = () -> 0;
   private Scheduler.Cancellable wake = () -> {};
 
+  /** A connection that works as soon as it is started. */
   public InMemoryNode(String name, InMemoryServer server) {
     this.name = name;
     this.server = server;
   }
 
+  /** The server at its other end. */
   public InMemoryServer server() {
     return server;
   }
@@ -84,7 +89,25 @@ public final class InMemoryNode implements LockNode {
       this.observer = observer;
       enter(state == State.CONNECTING ? State.UP : state, reason);
     }
+    server.listen(this::wake);
     pump();
+  }
+
+  /** Wake-ups are lost while there is no connection, and before the first refusal. */
+  private void wake(String waiter) {
+    Observer told;
+    synchronized (this) {
+      boolean mine = !client.isEmpty() && waiter.startsWith(client + ":");
+      told = mine && state == State.UP && !losesWakes ? observer : null;
+    }
+    if (told != null) {
+      told.onWake(Long.parseLong(waiter.substring(waiter.indexOf(':') + 1)));
+    }
+  }
+
+  /** From now on no wake-up reaches the client. */
+  public synchronized void loseWakes() {
+    losesWakes = true;
   }
 
   @Override
@@ -246,16 +269,31 @@ public final class InMemoryNode implements LockNode {
     }
     while (!holdsRequests && isDue(requests, nowNanos)) {
       Flight flight = requests.remove();
-      flight.reply = server.execute(flight.request);
+      flight.reply = server.execute(flight.request, calls::add);
       if (duplicates) {
-        server.execute(flight.request);
+        server.execute(flight.request, calls::add);
       }
       replies.add(flight.dueAt(nowNanos + replyNanos.getAsLong()));
+      listenIfRefused(flight);
     }
     while (!holdsReplies && isDue(replies, nowNanos)) {
       hand(replies.remove());
     }
     scheduleWake(nowNanos);
+  }
+
+  private void listenIfRefused(Flight flight) {
+    boolean refused = flight.reply.kind() == Kind.TAKEN || flight.reply.kind() == Kind.WAIT;
+    if (refused
+        && flight.request instanceof NodeRequest.Grant grant
+        && grant.ticket() != null
+        && client.isEmpty()) {
+      client = grant.ticket().client();
+      Observer told = observer;
+      if (told != null) {
+        calls.add(told::onListening);
+      }
+    }
   }
 
   private void scheduleWake(long nowNanos) {

@@ -1,11 +1,11 @@
-package io.redlock.explorer;
+package io.redlock.testkit;
 
 import io.redlock.spi.NodeRequest;
-import io.redlock.testkit.NodeModel;
+import java.util.ArrayList;
 import java.util.List;
 
-/** Scripts that break one rule each. */
-final class BrokenNodes {
+/** Models of scripts that break one rule each: what tests of every layer must notice. */
+public final class BrokenNodes {
 
   private BrokenNodes() {}
 
@@ -19,8 +19,8 @@ final class BrokenNodes {
   }
 
   /** A release leaves no tombstone. */
-  static final class WithoutTombstones extends NodeModel {
-    WithoutTombstones(long skewMicros, long retentionMillis) {
+  public static final class WithoutTombstones extends NodeModel {
+    public WithoutTombstones(long skewMicros, long retentionMillis) {
       super(skewMicros, retentionMillis);
     }
 
@@ -31,8 +31,8 @@ final class BrokenNodes {
   }
 
   /** An extend sets a key that is missing, whoever was there in between. */
-  static final class ExtendingWhatIsMissing extends NodeModel {
-    ExtendingWhatIsMissing(long skewMicros, long retentionMillis) {
+  public static final class ExtendingWhatIsMissing extends NodeModel {
+    public ExtendingWhatIsMissing(long skewMicros, long retentionMillis) {
       super(skewMicros, retentionMillis);
     }
 
@@ -43,8 +43,8 @@ final class BrokenNodes {
   }
 
   /** A token that was granted is granted again. */
-  static final class GrantingEqualTokens extends NodeModel {
-    GrantingEqualTokens(long skewMicros, long retentionMillis) {
+  public static final class GrantingEqualTokens extends NodeModel {
+    public GrantingEqualTokens(long skewMicros, long retentionMillis) {
       super(skewMicros, retentionMillis);
     }
 
@@ -55,8 +55,8 @@ final class BrokenNodes {
   }
 
   /** A repeated grant leaves the counter where it was. */
-  static final class ForgettingHigherTokens extends NodeModel {
-    ForgettingHigherTokens(long skewMicros, long retentionMillis) {
+  public static final class ForgettingHigherTokens extends NodeModel {
+    public ForgettingHigherTokens(long skewMicros, long retentionMillis) {
       super(skewMicros, retentionMillis);
     }
 
@@ -68,8 +68,8 @@ final class BrokenNodes {
   }
 
   /** Tokens are compared as text: "9" is more than "10". */
-  static final class ComparingText extends NodeModel {
-    ComparingText(long skewMicros, long retentionMillis) {
+  public static final class ComparingText extends NodeModel {
+    public ComparingText(long skewMicros, long retentionMillis) {
       super(skewMicros, retentionMillis);
     }
 
@@ -81,8 +81,8 @@ final class BrokenNodes {
   }
 
   /** Counters are printed as Lua prints its numbers: the last digits are lost. */
-  static final class PrintingDoubles extends NodeModel {
-    PrintingDoubles(long skewMicros, long retentionMillis) {
+  public static final class PrintingDoubles extends NodeModel {
+    public PrintingDoubles(long skewMicros, long retentionMillis) {
       super(skewMicros, retentionMillis);
     }
 
@@ -94,8 +94,8 @@ final class BrokenNodes {
   }
 
   /** A release deletes the counter with the key. */
-  static final class ReleasingCounters extends NodeModel {
-    ReleasingCounters(long skewMicros, long retentionMillis) {
+  public static final class ReleasingCounters extends NodeModel {
+    public ReleasingCounters(long skewMicros, long retentionMillis) {
       super(skewMicros, retentionMillis);
     }
 
@@ -103,14 +103,19 @@ final class BrokenNodes {
     protected Outcome release(
         List<Cell> cells, NodeRequest.Release request, Standing standing, long nowMicros) {
       Outcome outcome = super.release(cells, request, standing, nowMicros);
-      boolean held = cells.get(0).owner().equals(request.owner());
-      return held ? new Outcome(List.of(Cell.EMPTY), outcome.reply()) : outcome;
+      List<Cell> left = new ArrayList<>(outcome.cells());
+      for (int i = 0; i < left.size(); i++) {
+        if (cells.get(i).owner().equals(request.owner())) {
+          left.set(i, Cell.EMPTY);
+        }
+      }
+      return new Outcome(left, outcome.reply());
     }
   }
 
   /** A release deletes the key, whoever holds it. */
-  static final class ReleasingAnybody extends NodeModel {
-    ReleasingAnybody(long skewMicros, long retentionMillis) {
+  public static final class ReleasingAnybody extends NodeModel {
+    public ReleasingAnybody(long skewMicros, long retentionMillis) {
       super(skewMicros, retentionMillis);
     }
 
@@ -118,14 +123,14 @@ final class BrokenNodes {
     protected Outcome release(
         List<Cell> cells, NodeRequest.Release request, Standing standing, long nowMicros) {
       Outcome outcome = super.release(cells, request, standing, nowMicros);
-      Cell left = outcome.cells().get(0).locked("", 0);
-      return new Outcome(List.of(left), outcome.reply());
+      List<Cell> left = outcome.cells().stream().map(cell -> cell.locked("", 0)).toList();
+      return new Outcome(left, outcome.reply());
     }
   }
 
   /** An extend sets the key's life to what it asks for, even if that is less. */
-  static final class ShorteningByExtends extends NodeModel {
-    ShorteningByExtends(long skewMicros, long retentionMillis) {
+  public static final class ShorteningByExtends extends NodeModel {
+    public ShorteningByExtends(long skewMicros, long retentionMillis) {
       super(skewMicros, retentionMillis);
     }
 
@@ -137,8 +142,8 @@ final class BrokenNodes {
   }
 
   /** A repeated grant sets the key's life to what it asks for, even if that is less. */
-  static final class ShorteningByGrants extends NodeModel {
-    ShorteningByGrants(long skewMicros, long retentionMillis) {
+  public static final class ShorteningByGrants extends NodeModel {
+    public ShorteningByGrants(long skewMicros, long retentionMillis) {
       super(skewMicros, retentionMillis);
     }
 
@@ -150,8 +155,8 @@ final class BrokenNodes {
   }
 
   /** A join asks neither for the birth nor whether the node abstains. */
-  static final class JoiningAnyBirth extends NodeModel {
-    JoiningAnyBirth(long skewMicros, long retentionMillis) {
+  public static final class JoiningAnyBirth extends NodeModel {
+    public JoiningAnyBirth(long skewMicros, long retentionMillis) {
       super(skewMicros, retentionMillis);
     }
 

@@ -3,10 +3,13 @@ package io.redlock.testkit;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeRequest.Ticket;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How one node answers, as a pure function: what is stored under the names asked for, the request
@@ -38,6 +41,22 @@ public class NodeModel {
   }
 
   /**
+   * A ticket in a queue.
+   *
+   * @param micros the ticket: the lower, the earlier
+   * @param untilMillis the last millisecond of the node's clock at which it counts
+   */
+  public record Place(String waiter, long micros, long untilMillis) {
+
+    static final Comparator<Place> ORDER =
+        Comparator.comparingLong(Place::micros).thenComparing(Place::waiter);
+
+    private boolean isOver(long nowMillis) {
+      return nowMillis > untilMillis;
+    }
+  }
+
+  /**
    * What a node stores under one name. Times are milliseconds of the node's clock, the last at
    * which the key is there.
    *
@@ -45,15 +64,45 @@ public class NodeModel {
    * @param lockUntilMillis the lock key's end; {@link Long#MAX_VALUE} if it has none
    * @param fence the counter, 0 if there is none
    * @param fenceUntilMillis the counter's end
+   * @param queue who waits, in the order of their tickets
    */
-  public record Cell(String owner, long lockUntilMillis, long fence, long fenceUntilMillis) {
+  public record Cell(
+      String owner, long lockUntilMillis, long fence, long fenceUntilMillis, List<Place> queue) {
 
     /** Nothing stored. */
     public static final Cell EMPTY = new Cell(NOBODY, 0, 0, 0);
 
-    /** The same counter under somebody's lock key. */
+    /** A name for which nobody waits. */
+    public Cell(String owner, long lockUntilMillis, long fence, long fenceUntilMillis) {
+      this(owner, lockUntilMillis, fence, fenceUntilMillis, List.of());
+    }
+
+    /** The same counter and queue under somebody's lock key. */
     public Cell locked(String byOwner, long untilMillis) {
-      return new Cell(byOwner, untilMillis, fence, fenceUntilMillis);
+      return new Cell(byOwner, untilMillis, fence, fenceUntilMillis, queue);
+    }
+
+    /** The same lock key and queue with another counter. */
+    public Cell counting(long counter, long untilMillis) {
+      return new Cell(owner, lockUntilMillis, counter, untilMillis, queue);
+    }
+
+    /** The same lock key and counter with another queue. */
+    public Cell queued(List<Place> places) {
+      return new Cell(owner, lockUntilMillis, fence, fenceUntilMillis, places);
+    }
+
+    private Cell joined(Ticket ticket, long untilMillis) {
+      List<Place> places = new ArrayList<>(left(ticket).queue);
+      places.add(new Place(ticket.waiter(), ticket.micros(), untilMillis));
+      places.sort(Place.ORDER);
+      return queued(List.copyOf(places));
+    }
+
+    private Cell left(Ticket ticket) {
+      List<Place> others =
+          queue.stream().filter(place -> !place.waiter.equals(ticket.waiter())).toList();
+      return others.size() == queue.size() ? this : queued(others);
     }
 
     /** The same counter under a key that is not a string. */
@@ -65,14 +114,17 @@ public class NodeModel {
     public Cell at(long nowMillis) {
       boolean lockGone = !owner.isEmpty() && nowMillis > lockUntilMillis;
       boolean fenceGone = fence != 0 && nowMillis > fenceUntilMillis;
-      if (!lockGone && !fenceGone) {
+      boolean placeGone =
+          !queue.isEmpty() && queue.stream().anyMatch(place -> place.isOver(nowMillis));
+      if (!lockGone && !fenceGone && !placeGone) {
         return this;
       }
       return new Cell(
           lockGone ? NOBODY : owner,
           lockGone ? 0 : lockUntilMillis,
           fenceGone ? 0 : fence,
-          fenceGone ? 0 : fenceUntilMillis);
+          fenceGone ? 0 : fenceUntilMillis,
+          placeGone ? queue.stream().filter(place -> !place.isOver(nowMillis)).toList() : queue);
     }
 
     /** How long the lock key lives from now; −1 if it has no end. Only while there is one. */
@@ -98,7 +150,7 @@ public class NodeModel {
     }
 
     private Cell fenced(long token, long untilMillis) {
-      return new Cell(owner, lockUntilMillis, token, Math.max(untilMillis, fenceUntilMillis));
+      return counting(token, Math.max(untilMillis, fenceUntilMillis));
     }
   }
 
@@ -107,8 +159,15 @@ public class NodeModel {
    *
    * @param cells what is stored under the request's names now, in their order
    * @param reply the answer
+   * @param woken the waiters that are woken
    */
-  public record Outcome(List<Cell> cells, NodeReply reply) {}
+  public record Outcome(List<Cell> cells, NodeReply reply, List<String> woken) {
+
+    /** Nobody is woken. */
+    public Outcome(List<Cell> cells, NodeReply reply) {
+      this(cells, reply, List.of());
+    }
+  }
 
   private final long skewMicros;
   private final long retentionMillis;
@@ -142,9 +201,15 @@ public class NodeModel {
     if (request instanceof NodeRequest.Extend extend) {
       return extend(live, extend, standing, nowMicros);
     }
-    return release(live, (NodeRequest.Release) request, standing, nowMicros);
+    if (request instanceof NodeRequest.Release release) {
+      return release(live, release, standing, nowMicros);
+    }
+    return any(live, Cell::isWrongType)
+        ? new Outcome(live, NodeReply.misconfigured(""))
+        : left(live, live, ((NodeRequest.Withdraw) request).ticket(), NodeReply.NOT_HELD);
   }
 
+  /** Locks the names, or says why not. */
   protected Outcome grant(
       List<Cell> cells, NodeRequest.Grant request, Standing standing, long nowMicros) {
     long token = request.token();
@@ -157,20 +222,31 @@ public class NodeModel {
     if (any(cells, Cell::isWrongType)) {
       return new Outcome(cells, NodeReply.misconfigured(""));
     }
+    Ticket ticket = request.ticket();
+    long nowMillis = Math.floorDiv(nowMicros, 1_000L);
+    List<Cell> queued =
+        ticket == null || ticket.lifeMillis() == 0 || standing == Standing.OUT_OF_MEMORY
+            ? cells
+            : map(cells, cell -> cell.joined(ticket, nowMillis + ticket.lifeMillis()));
     if (any(cells, cell -> isTaken(cell, request.owner()))) {
-      return new Outcome(cells, taken(cells, request.owner(), nowMicros));
+      return new Outcome(queued, taken(cells, request.owner(), nowMicros));
     }
     if (!all(cells, cell -> mayLock(cell, request.owner(), token))) {
       return new Outcome(cells, NodeReply.stale(highestFence(cells)));
+    }
+    if (ticket != null && any(queued, cell -> cell.isFree() && !isFirst(cell, ticket))) {
+      long untilMillis = queued.get(0).queue().get(0).untilMillis();
+      return new Outcome(queued, NodeReply.waiting(untilMillis - nowMillis));
     }
     if (standing == Standing.OUT_OF_MEMORY) {
       return new Outcome(cells, NodeReply.of(Kind.OUT_OF_MEMORY, ""));
     }
     return new Outcome(
-        map(cells, cell -> lock(cell, request.owner(), token, request.ttlMillis(), nowMicros)),
+        map(queued, cell -> lock(cell, request.owner(), token, request.ttlMillis(), nowMicros)),
         NodeReply.GRANTED);
   }
 
+  /** Lengthens what is held, or takes part again. */
   protected Outcome extend(
       List<Cell> cells, NodeRequest.Extend request, Standing standing, long nowMicros) {
     boolean joins = false;
@@ -195,6 +271,7 @@ public class NodeModel {
     return new Outcome(extended, joins ? NodeReply.JOINED : NodeReply.EXTENDED);
   }
 
+  /** Deletes what the owner holds and buries its token. */
   protected Outcome release(
       List<Cell> cells, NodeRequest.Release request, Standing standing, long nowMicros) {
     if (any(cells, Cell::isWrongType)) {
@@ -207,7 +284,35 @@ public class NodeModel {
       return new Outcome(cells, NodeReply.of(Kind.OUT_OF_MEMORY, ""));
     }
     boolean held = any(cells, cell -> cell.isHeldBy(owner));
-    return new Outcome(buried, held ? NodeReply.RELEASED : NodeReply.NOT_HELD);
+    boolean unburied =
+        isAhead(request.token(), nowMicros) && any(cells, cell -> cell.fence() < request.token());
+    NodeReply reply =
+        held ? NodeReply.RELEASED : unburied ? NodeReply.of(Kind.CLOCK, "") : NodeReply.NOT_HELD;
+    return request.last()
+        ? left(cells, buried, request.ticket(), reply)
+        : new Outcome(buried, reply);
+  }
+
+  /** Takes the ticket back, and wakes who is first where that or a release changed something. */
+  protected Outcome left(
+      List<Cell> before, List<Cell> released, @Nullable Ticket ticket, NodeReply reply) {
+    List<Cell> after = ticket == null ? released : map(released, cell -> cell.left(ticket));
+    List<String> woken = new ArrayList<>();
+    for (int i = 0; i < after.size(); i++) {
+      Cell cell = after.get(i);
+      boolean changed =
+          !cell.owner().equals(before.get(i).owner())
+              || cell.queue().size() < before.get(i).queue().size();
+      if (changed && cell.isFree() && !cell.queue().isEmpty()) {
+        woken.add(cell.queue().get(0).waiter());
+      }
+    }
+    return new Outcome(after, reply, woken);
+  }
+
+  /** Whether nobody is before this waiter in the queue of a free name. */
+  protected boolean isFirst(Cell cell, Ticket ticket) {
+    return cell.queue().isEmpty() || cell.queue().get(0).waiter().equals(ticket.waiter());
   }
 
   /** Whether a grant may lock the name: free below the token, or the owner's own. */

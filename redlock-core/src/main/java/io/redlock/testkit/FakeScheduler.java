@@ -21,10 +21,16 @@ public final class FakeScheduler implements Scheduler {
   private long scheduled; // guarded by this
   private boolean closed; // guarded by this
 
+  /**
+   * A scheduler without tasks.
+   *
+   * @param ticker the clocks that move with it
+   */
   public FakeScheduler(FakeTicker ticker) {
     this.ticker = ticker;
   }
 
+  /** The clocks that move with it. */
   public FakeTicker ticker() {
     return ticker;
   }

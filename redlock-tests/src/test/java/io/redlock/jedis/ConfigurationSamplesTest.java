@@ -1,0 +1,124 @@
+package io.redlock.jedis;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.Redlock;
+import io.redlock.spi.NodeStatus.State;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.RedisServer;
+import io.redlock.testkit.RequiresRedis;
+import java.io.Reader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Properties;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.DefaultRedisCredentials;
+import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.SslOptions;
+
+/** The samples of the page on configuration, as they are shown there, on real servers. */
+@RequiresRedis
+class ConfigurationSamplesTest {
+
+  private static final Duration TTL = Duration.ofSeconds(10);
+
+  @TempDir private Path folder;
+
+  /** Something that knows the password of today. */
+  private record Vault(AtomicReference<String> current) {
+    String password() {
+      return current.get();
+    }
+  }
+
+  @Test
+  void settingsComeFromAFileAndTheEnvironment() throws Exception {
+    Path config = folder.resolve("redlock.properties");
+    try (RedisServer server = RedisServer.start()) {
+      Files.writeString(
+          config,
+          "redlock.nodes="
+              + server.address()
+              + "\nredlock.restart-guard=false\n"
+              + "redlock.node-timeout=2s\nredlock.key-prefix=mine:\n");
+      // readme:start configure
+      Properties properties = new Properties();
+      try (Reader file = Files.newBufferedReader(config)) {
+        properties.load(file);
+      }
+      Redlock redlock =
+          JedisRedlock.builder()
+              .configure(properties) // redlock.nodes, redlock.max-ttl ...
+              .configure(System.getenv()) // REDLOCK_NODES, REDLOCK_MAX_TTL ... override the file
+              .build();
+      // readme:end
+      try (redlock) {
+        assertTrue(redlock.tryAcquire("orders", TTL).lease().isPresent());
+        assertEquals(1, server.keys("mine:orders").size());
+      }
+    }
+  }
+
+  @Test
+  void passwordThatRotatesIsAskedForAgain() throws Exception {
+    Vault vault = new Vault(new AtomicReference<>("old"));
+    try (RedisServer server = RedisServer.start()) {
+      server.command("ACL", "SETUSER", "app", "on", ">old", "~*", "+@all");
+      String masters = server.address();
+      // readme:start credentials
+      JedisClientConfig login =
+          DefaultJedisClientConfig.builder()
+              .credentialsProvider(() -> new DefaultRedisCredentials("app", vault.password()))
+              .build();
+      Redlock redlock = JedisRedlock.builder().node(masters).clientConfig(login).build();
+      // readme:end
+      try (redlock) {
+        Await.until("the old password logs in", () -> isConnected(redlock));
+        server.command("ACL", "SETUSER", "app", ">new", "<old");
+        server.command("CLIENT", "KILL", "USER", "app");
+        Await.until("the old password is refused", () -> state(redlock) == State.MISCONFIGURED);
+        vault.current().set("new");
+        Await.until("the new password logs in", () -> isConnected(redlock));
+      }
+    }
+  }
+
+  @Test
+  void trustStoreOfOnesOwnIsTrusted() throws Exception {
+    Certificate certificate = Certificate.create(folder, "ip:127.0.0.1");
+    Path trustStore = certificate.store();
+    try (TlsServer server = TlsServer.start(certificate)) {
+      String masters = server.address();
+      // readme:start trust-store
+      SslOptions trust =
+          SslOptions.builder()
+              .truststore(trustStore.toFile(), "changeit".toCharArray())
+              .trustStoreType("PKCS12")
+              .build();
+      JedisClientConfig tls = DefaultJedisClientConfig.builder().sslOptions(trust).build();
+      Redlock redlock = JedisRedlock.builder().node(masters).clientConfig(tls).build();
+      // readme:end
+      try (redlock) {
+        Await.until("the lane is up", () -> isConnected(redlock));
+      }
+      try (Redlock distrustful = JedisRedlock.connect(masters)) {
+        Await.until("it is refused", () -> state(distrustful) == State.DOWN);
+        assertTrue(distrustful.nodes().get(0).reason().startsWith("TLS failed"));
+      }
+    }
+  }
+
+  private static State state(Redlock redlock) {
+    return redlock.nodes().get(0).state();
+  }
+
+  /** A new master abstains for a while. */
+  private static boolean isConnected(Redlock redlock) {
+    return state(redlock) == State.UP || state(redlock) == State.ABSTAINING;
+  }
+}

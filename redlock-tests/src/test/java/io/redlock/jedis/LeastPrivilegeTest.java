@@ -1,0 +1,235 @@
+package io.redlock.jedis;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.AcquireResult;
+import io.redlock.ExtendResult;
+import io.redlock.Lease;
+import io.redlock.LeaseRequest;
+import io.redlock.Redlock;
+import io.redlock.ReleaseResult;
+import io.redlock.readme.Repository;
+import io.redlock.spi.NodeStatus;
+import io.redlock.spi.NodeStatus.State;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.RedisServer;
+import io.redlock.testkit.RedisServers;
+import io.redlock.testkit.RequiresRedis;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** The ACL rule that operators are told to use, as it is written there, and each part of it. */
+@RequiresRedis
+class LeastPrivilegeTest {
+
+  private static final Pattern RULE =
+      Pattern.compile("(?m)^ACL SETUSER locks on >(\\S+) (~locks:\\*.*)$");
+  private static final String PREFIX = "locks:";
+
+  /** What there is another way round. */
+  private static final List<String> CONVENIENCES = List.of("+script|load", "+exists");
+
+  /** What only waiting in turn needs. */
+  private static final List<String> FOR_QUEUES =
+      List.of(
+          "+zadd",
+          "+zrem",
+          "+zrange",
+          "+hset",
+          "+hget",
+          "+hdel",
+          "+publish",
+          "+subscribe",
+          "+unsubscribe",
+          "+ping");
+
+  private static final Duration TTL = Duration.ofSeconds(10);
+
+  /** What Redis 6.2 to 8 say to a user who may not do something. */
+  private static final Pattern DENIED =
+      Pattern.compile("no permissions to run the '\\w+' command|can't run this command");
+
+  private static Matcher rule() throws IOException {
+    Matcher rule = RULE.matcher(Repository.read("docs/operations.md"));
+    assertTrue(rule.find(), "the page has the rule");
+    return rule;
+  }
+
+  private static List<String> rules() throws IOException {
+    return List.of(rule().group(2).split(" "));
+  }
+
+  static List<String> neededCommands() throws IOException {
+    return rules().stream()
+        .filter(part -> part.startsWith("+"))
+        .filter(part -> !CONVENIENCES.contains(part) && !FOR_QUEUES.contains(part))
+        .toList();
+  }
+
+  private static void addUser(RedisServer server, List<String> rules) throws IOException {
+    List<String> command = new ArrayList<>(List.of("ACL", "SETUSER", "locks", "on"));
+    command.add(">" + rule().group(1));
+    command.addAll(rules);
+    server.command(command.toArray(String[]::new));
+  }
+
+  private static String address(RedisServer server) throws IOException {
+    return "redis://locks:" + rule().group(1) + "@127.0.0.1:" + server.port();
+  }
+
+  private static JedisRedlock.Builder builder(String addresses) {
+    return JedisRedlock.builder()
+        .node(addresses)
+        .keyPrefix(PREFIX)
+        .nodeTimeout(Duration.ofSeconds(1));
+  }
+
+  @Test
+  void userWithJustThisRuleIsNeverDeniedAnything() throws Exception {
+    try (RedisServers servers = RedisServers.startBrandNew(3)) {
+      List<String> addresses = new ArrayList<>();
+      for (RedisServer server : servers) {
+        addUser(server, rules());
+        addresses.add(address(server));
+      }
+      String all = String.join(",", addresses);
+      AdoptReport report = builder(all).adopt();
+      assertTrue(report.isComplete(), report::toString);
+      assertEquals(0, Doctor.run(addresses, new PrintStream(new ByteArrayOutputStream())));
+      try (Redlock redlock = builder(all).build();
+          Redlock rival = builder(all).build()) {
+        live(redlock, rival, servers);
+      }
+      for (RedisServer server : servers) {
+        assertEquals(List.of(), server.command("ACL", "LOG"), "denials");
+        assertEquals(List.of(), server.keys(PREFIX + "*"));
+      }
+    }
+  }
+
+  /** Everything that leads a script another way. */
+  private static void live(Redlock redlock, Redlock rival, RedisServers servers)
+      throws InterruptedException {
+    Lease lease = redlock.acquire("a", TTL, TTL);
+    assertInstanceOf(AcquireResult.Contended.class, rival.tryAcquire("a", TTL));
+    for (RedisServer server : servers) {
+      Await.until("all hold it", () -> server.keys(PREFIX + "a").size() == 1);
+    }
+    RedisServer emptied = servers.get(1);
+    emptied.command("DEL", PREFIX + "a", "redlock:fence:" + PREFIX + "a");
+    emptied.command("SCRIPT", "FLUSH");
+    assertInstanceOf(ExtendResult.Extended.class, lease.extend(TTL));
+    Await.until("it has joined", () -> emptied.keys(PREFIX + "a").size() == 1);
+    LeaseRequest several = LeaseRequest.ofAll(List.of("b", "c"), TTL);
+    Lease both = redlock.acquire(several.waitUpTo(TTL));
+    assertEquals(ReleaseResult.RELEASED, both.release());
+    assertEquals(ReleaseResult.RELEASED, lease.release());
+    waitInTurn(redlock, rival, servers);
+    assertTrue(rival.tryAcquire("a", TTL).lease().isPresent());
+    emptied.command("FLUSHALL");
+    for (Redlock each : List.of(redlock, rival)) {
+      Await.until("it abstains", () -> each.nodes().get(1).state() == State.ABSTAINING);
+    }
+    for (RedisServer server : servers) {
+      server.command("CLIENT", "KILL", "USER", "locks");
+    }
+    for (Redlock each : List.of(redlock, rival)) {
+      Await.until("it is back", () -> each.nodes().get(0).state() == State.UP);
+      each.acquire("d", TTL, TTL).release();
+    }
+    servers.forEach(server -> server.command("DEL", PREFIX + "a"));
+    for (RedisServer server : servers) {
+      Await.until("all is released", () -> server.keys(PREFIX + "*").isEmpty());
+    }
+  }
+
+  private static void waitInTurn(Redlock redlock, Redlock rival, RedisServers servers)
+      throws InterruptedException {
+    LeaseRequest fair = LeaseRequest.of("queue", TTL).waitUpTo(TTL).fairly();
+    Lease held = redlock.acquire(fair);
+    CompletableFuture<AcquireResult> next = rival.acquireAsync(fair);
+    for (RedisServer server : servers) {
+      Await.until(
+          "the rival listens",
+          () -> !((List<?>) server.command("PUBSUB", "CHANNELS", "redlock:*")).isEmpty());
+    }
+    held.release();
+    Await.value("the rival has its turn", next).lease().orElseThrow().release();
+  }
+
+  @ParameterizedTest
+  @MethodSource("neededCommands")
+  void withOneCommandLessItIsSaidThatOneIsMissing(String command) throws Exception {
+    try (RedisServer server = serverWithout(List.of(command))) {
+      List<String> complaints = complaints(address(server));
+      assertFalse(complaints.isEmpty(), "nobody missed it");
+      for (String complaint : complaints) {
+        assertTrue(DENIED.matcher(complaint).find(), complaint);
+        assertFalse(complaint.contains(rule().group(1)), complaint);
+      }
+    }
+  }
+
+  @Test
+  void withoutWhatIsOnlyConvenientItGoesAsWell() throws Exception {
+    List<String> dispensable = new ArrayList<>(CONVENIENCES);
+    dispensable.addAll(FOR_QUEUES);
+    try (RedisServer server = serverWithout(dispensable)) {
+      assertEquals(List.of(), complaints(address(server)));
+    }
+  }
+
+  private static RedisServer serverWithout(List<String> commands) throws IOException {
+    RedisServer server = RedisServer.start();
+    List<String> rest = new ArrayList<>(rules());
+    assertTrue(rest.removeAll(commands), commands::toString);
+    addUser(server, rest);
+    return server;
+  }
+
+  /** What goes wrong, in the words of those who notice. */
+  private static List<String> complaints(String address) throws InterruptedException {
+    List<String> complaints = new ArrayList<>();
+    ByteArrayOutputStream printed = new ByteArrayOutputStream();
+    if (Doctor.run(List.of(address), new PrintStream(printed)) != 0) {
+      complaints.add(printed.toString(StandardCharsets.UTF_8));
+    }
+    AdoptReport report = builder(address).adopt();
+    if (!report.isComplete()) {
+      complaints.add(report.toString());
+      return complaints;
+    }
+    try (Redlock redlock = builder(address).build()) {
+      AcquireResult result = redlock.tryAcquire("a", TTL);
+      if (result.lease().isEmpty()) {
+        complaints.add(result.toString());
+        return complaints;
+      }
+      Lease lease = result.lease().get();
+      ExtendResult extended = lease.extend(TTL.plusSeconds(5)); // so that there is something to do
+      if (!(extended instanceof ExtendResult.Extended)) {
+        complaints.add(extended.toString());
+      }
+      if (lease.release() != ReleaseResult.RELEASED) {
+        NodeStatus status = redlock.nodes().get(0);
+        assertEquals(State.MISCONFIGURED, status.state(), status::toString);
+        complaints.add(status.toString());
+      }
+    }
+    return complaints;
+  }
+}

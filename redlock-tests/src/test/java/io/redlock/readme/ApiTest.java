@@ -1,0 +1,211 @@
+package io.redlock.readme;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.Redlock;
+import io.redlock.jedis.JedisRedlock;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.lang.module.ModuleDescriptor;
+import java.lang.reflect.Constructor;
+import java.lang.reflect.Field;
+import java.lang.reflect.Member;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.lang.reflect.Type;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.nio.file.FileSystem;
+import java.nio.file.FileSystems;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** What users can compile against is what docs/api.txt says. */
+class ApiTest {
+
+  @Test
+  void apiIsTheOneWrittenDown() throws Exception {
+    StringBuilder text = new StringBuilder();
+    for (Class<?> entry : List.of(Redlock.class, JedisRedlock.class)) {
+      describeModule(entry, text);
+    }
+    assertTrue(text.indexOf("io.redlock.AcquireLoop") < 0, "only what is public");
+    assertTrue(text.indexOf("io.redlock.testkit") < 0, "only what is exported");
+    Golden.check("docs/api.txt", text.toString());
+  }
+
+  @Test
+  void everyKindOfElementIsSeen() {
+    List<String> lines = describe(Sample.class);
+    assertEquals(
+        List.of(
+            "public abstract static class io.redlock.readme.ApiTest$Sample<T> extends"
+                + " java.util.ArrayList<T> implements java.lang.Runnable",
+            "  protected T of(java.util.List<? super T>) throws java.io.IOException",
+            "  protected io.redlock.readme.ApiTest$Sample()",
+            "  public static final int ONE = 1"),
+        lines);
+  }
+
+  /** Something to describe. */
+  public abstract static class Sample<T> extends ArrayList<T> implements Runnable {
+    private static final long serialVersionUID = 1;
+    public static final int ONE = 1;
+
+    protected Sample() {}
+
+    protected T of(List<? super T> all) throws IOException {
+      throw new IOException(all.toString());
+    }
+
+    abstract void hidden();
+  }
+
+  private static void describeModule(Class<?> entry, StringBuilder text) throws Exception {
+    Path root = Path.of(entry.getProtectionDomain().getCodeSource().getLocation().toURI());
+    if (Files.isDirectory(root)) {
+      describeModule(root, text);
+    } else {
+      URI jar = URI.create("jar:" + root.toUri());
+      try (FileSystem inside = FileSystems.newFileSystem(jar, Map.of())) {
+        describeModule(inside.getPath("/"), text);
+      }
+    }
+  }
+
+  private static void describeModule(Path root, StringBuilder text)
+      throws IOException, URISyntaxException, ClassNotFoundException {
+    ModuleDescriptor module;
+    try (InputStream in = Files.newInputStream(root.resolve("module-info.class"))) {
+      module = ModuleDescriptor.read(in);
+    }
+    text.append("module ").append(module.name()).append('\n');
+    TreeSet<String> packages = new TreeSet<>();
+    module.exports().stream()
+        .filter(export -> !export.isQualified())
+        .forEach(export -> packages.add(export.source()));
+    for (String name : packages) {
+      for (Class<?> type : publicTypes(root, name)) {
+        text.append('\n');
+        describe(type).forEach(line -> text.append(line).append('\n'));
+      }
+    }
+    text.append('\n');
+  }
+
+  private static List<Class<?>> publicTypes(Path root, String packageName)
+      throws IOException, ClassNotFoundException {
+    List<String> names;
+    try (Stream<Path> files = Files.list(root.resolve(packageName.replace('.', '/')))) {
+      names =
+          files
+              .map(file -> file.getFileName().toString())
+              .filter(file -> file.endsWith(".class") && !file.equals("package-info.class"))
+              .map(file -> packageName + "." + file.substring(0, file.length() - 6))
+              .sorted()
+              .toList();
+    }
+    List<Class<?>> types = new ArrayList<>();
+    for (String name : names) {
+      Class<?> type = Class.forName(name, false, ApiTest.class.getClassLoader());
+      if (isVisible(type)) {
+        types.add(type);
+      }
+    }
+    return types;
+  }
+
+  private static boolean isVisible(Class<?> type) {
+    return isVisible(type.getModifiers())
+        && !type.isAnonymousClass()
+        && (type.getDeclaringClass() == null || isVisible(type.getDeclaringClass()));
+  }
+
+  private static boolean isVisible(int modifiers) {
+    return Modifier.isPublic(modifiers) || Modifier.isProtected(modifiers);
+  }
+
+  private static List<String> describe(Class<?> type) {
+    TreeSet<String> members = new TreeSet<>();
+    for (Field field : type.getDeclaredFields()) {
+      if (isShown(field)) {
+        members.add("  " + signature(type, field.toGenericString()) + constant(field));
+      }
+    }
+    for (Constructor<?> constructor : type.getDeclaredConstructors()) {
+      if (isShown(constructor)) {
+        members.add("  " + constructor.toGenericString());
+      }
+    }
+    for (Method method : type.getDeclaredMethods()) {
+      if (isShown(method)) {
+        members.add("  " + signature(type, method.toGenericString()));
+      }
+    }
+    List<String> lines = new ArrayList<>();
+    lines.add(head(type));
+    lines.addAll(members);
+    return lines;
+  }
+
+  private static String head(Class<?> type) {
+    // Newer JDKs say "sealed" here; "permits" below says it on all.
+    StringBuilder head = new StringBuilder(type.toGenericString().replaceFirst("\\bsealed ", ""));
+    Type parent = type.getGenericSuperclass();
+    if (parent != null && parent != Object.class && !type.isEnum() && !type.isRecord()) {
+      head.append(" extends ").append(parent.getTypeName());
+    }
+    String interfaces = names(type.getGenericInterfaces());
+    if (!interfaces.isEmpty()) {
+      head.append(type.isInterface() ? " extends " : " implements ").append(interfaces);
+    }
+    if (type.isSealed()) {
+      head.append(" permits ").append(names(type.getPermittedSubclasses()));
+    }
+    if (type.isRecord()) {
+      head.append(
+          Arrays.stream(type.getRecordComponents())
+              .map(part -> part.getGenericType().getTypeName() + " " + part.getName())
+              .collect(Collectors.joining(", ", " (", ")")));
+    }
+    return head.toString();
+  }
+
+  private static String names(Type[] types) {
+    return Arrays.stream(types).map(Type::getTypeName).collect(Collectors.joining(", "));
+  }
+
+  private static boolean isShown(Member member) {
+    return isVisible(member.getModifiers()) && !member.isSynthetic();
+  }
+
+  /** Without the declaring class before the name. */
+  private static String signature(Class<?> type, String generic) {
+    return generic.replace(type.getName() + ".", "");
+  }
+
+  private static String constant(Field field) {
+    boolean constant =
+        Modifier.isStatic(field.getModifiers())
+            && Modifier.isFinal(field.getModifiers())
+            && (field.getType().isPrimitive() || field.getType() == String.class);
+    if (!constant) {
+      return "";
+    }
+    try {
+      return " = " + field.get(null);
+    } catch (IllegalAccessException e) {
+      throw new UncheckedIOException(new IOException(e));
+    }
+  }
+}

@@ -1,0 +1,364 @@
+package io.redlock.simulation;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import io.redlock.LeaseEnd;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeRequest.Extend;
+import io.redlock.spi.NodeRequest.Grant;
+import io.redlock.spi.NodeRequest.Release;
+import io.redlock.testkit.NodeModel.Cell;
+import java.util.EnumSet;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Histories made by hand: each invariant rejects what breaks it, and nothing else. */
+class CheckerTest {
+
+  private static final List<String> NAME = List.of("r");
+  private static final long TTL_MILLIS = 1_000;
+  private static final long GOOD_NANOS = TTL_MILLIS * Plan.MILLI - 12 * Plan.MILLI;
+
+  private static final LeaseEnd RELEASED = new LeaseEnd(LeaseEnd.Cause.RELEASED, "");
+
+  private final Plan plan = plan();
+  private final World world =
+      new World(new Trace(false), EnumSet.noneOf(Invariant.class), 1_000_000);
+  private final Checker checker = new Checker(world, plan);
+  private final SimProcess a = process("a");
+  private final SimProcess b = process("b");
+
+  private static Plan plan() {
+    Plan plan = Plan.of(1).only();
+    plan.nodes = 3;
+    plan.maxTtlMillis = (int) TTL_MILLIS;
+    return plan;
+  }
+
+  private SimProcess process(String name) {
+    return new SimProcess(
+        name,
+        world,
+        new SimClock(world, 0, 0),
+        new SimClock(world, Simulation.EPOCH_NANOS, 0),
+        plan,
+        new SimRandom(1),
+        new FaultCount());
+  }
+
+  /** What a lease says of itself; tests let it lie. */
+  private static final class Claimed {
+    long untilNanos;
+    boolean ended;
+  }
+
+  private void pass(long millis) {
+    world.runUntil(world.nowNanos() + millis * Plan.MILLI);
+  }
+
+  private void grant(SimProcess process, long token, int... nodes) {
+    Grant grant = new Grant(NAME, process + "#" + token, token, TTL_MILLIS);
+    checker.holds.asked(process, grant);
+    for (int node : nodes) {
+      executed(node, grant, Cell.EMPTY, held(grant), NodeReply.GRANTED);
+    }
+  }
+
+  private static Cell held(NodeRequest request) {
+    return new Cell(request.owner(), TTL_MILLIS, request.token(), 1_000_000);
+  }
+
+  private void executed(int node, NodeRequest request, Cell before, Cell after, NodeReply reply) {
+    checker.nodes.executed(node, "run " + node, request, List.of(before), List.of(after), reply);
+  }
+
+  private Hold hold(SimProcess process, long token, Claimed claimed) {
+    return checker.holds.acquired(
+        process,
+        NAME,
+        token,
+        () -> claimed.ended ? 0 : Math.max(0, claimed.untilNanos - world.nowNanos()));
+  }
+
+  /** A lease as it should be. */
+  private Claimed acquire(SimProcess process, long token) {
+    grant(process, token, 0, 1, 2);
+    Claimed claimed = new Claimed();
+    claimed.untilNanos = world.nowNanos() + GOOD_NANOS;
+    return claimed;
+  }
+
+  private void end(Hold hold, Claimed claimed) {
+    claimed.ended = true;
+    checker.holds.ended(hold, RELEASED);
+  }
+
+  /** Lets the checks after each event see what there is. */
+  private void look() {
+    world.after(0, () -> {});
+    pass(1);
+  }
+
+  private void expect(Invariant invariant) {
+    look();
+    Violation violation = world.violation();
+    assertNotNull(violation, invariant + " was not noticed");
+    assertEquals(invariant, violation.invariant(), violation::toString);
+  }
+
+  private void expectNothing() {
+    look();
+    assertNull(world.violation());
+  }
+
+  @Test
+  void historyWithoutFaultIsAccepted() {
+    Claimed first = acquire(a, 10);
+    Hold mine = hold(a, 10, first);
+    CallChecks.Call call = checker.calls.begins(a, "extend", 10 * Plan.MILLI);
+    pass(5);
+    Extend extend = new Extend(NAME, mine.owner, 10, TTL_MILLIS, 0);
+    checker.holds.asked(a, extend);
+    Cell longer = new Cell(mine.owner, TTL_MILLIS + 5, 10, 1_000_000);
+    executed(0, extend, held(extend), longer, NodeReply.EXTENDED);
+    first.untilNanos = world.nowNanos() + GOOD_NANOS;
+    checker.holds.extended(mine);
+    call.done();
+    ProtectedResource.Read read = checker.resource("r").read(10);
+    checker.resource("r").write(read);
+    end(mine, first);
+    Release release = new Release(NAME, mine.owner, 10);
+    executed(0, release, longer, new Cell("", 0, 10, 1_000_000), NodeReply.RELEASED);
+    pass(1);
+    Claimed second = acquire(b, 11);
+    Hold theirs = hold(b, 11, second);
+    pass(900);
+    end(theirs, second);
+    expectNothing();
+  }
+
+  @Test
+  void twoLeasesAtOnceBreakI1() {
+    hold(a, 10, acquire(a, 10));
+    hold(b, 11, acquire(b, 11));
+    expect(Invariant.I1);
+  }
+
+  @Test
+  void leaseThatOutlivesItsRoundBreaksI2() {
+    Claimed claimed = acquire(a, 10);
+    claimed.untilNanos += Plan.MILLI;
+    hold(a, 10, claimed);
+    expect(Invariant.I2);
+  }
+
+  @Test
+  void leaseThatOutlivesItsExtensionBreaksI2() {
+    Claimed claimed = acquire(a, 10);
+    Hold hold = hold(a, 10, claimed);
+    pass(5);
+    checker.holds.asked(a, new Extend(NAME, hold.owner, 10, TTL_MILLIS, 0));
+    pass(5);
+    claimed.untilNanos = world.nowNanos() + GOOD_NANOS;
+    checker.holds.extended(hold);
+    expect(Invariant.I2);
+  }
+
+  @Test
+  void tokenUsedTwiceBreaksI3() {
+    Claimed first = acquire(a, 10);
+    end(hold(a, 10, first), first);
+    hold(b, 10, acquire(b, 10));
+    expect(Invariant.I3);
+  }
+
+  @Test
+  void tokenBelowThatOfALeaseAcquiredBeforeBreaksI3() {
+    Claimed first = acquire(a, 10);
+    end(hold(a, 10, first), first);
+    pass(1);
+    hold(b, 9, acquire(b, 9));
+    expect(Invariant.I3);
+  }
+
+  @Test
+  void tokenBelowThatOfALeaseAcquiredMeanwhileIsFine() {
+    Claimed slow = acquire(b, 9);
+    pass(1);
+    Claimed first = acquire(a, 10);
+    end(hold(a, 10, first), first);
+    slow.ended = true;
+    hold(b, 9, slow);
+    expectNothing();
+  }
+
+  @Test
+  void updateThatIsUndoneThoughTokensAreCheckedBreaksI4() {
+    ProtectedResource.Read first = checker.resource("r").read(10);
+    ProtectedResource.Read same = checker.resource("r").read(10);
+    checker.resource("r").write(first);
+    checker.resource("r").write(same);
+    expect(Invariant.I4);
+  }
+
+  @Test
+  void lateWriteIsRefusedWhereTokensAreCheckedAndCountedWhereTheyAreNot() {
+    ProtectedResource.Read late = checker.resource("r").read(10);
+    ProtectedResource.Read next = checker.resource("r").read(11);
+    checker.resource("r").write(next);
+    checker.resource("r").write(late);
+    assertEquals(1, checker.unfencedLosses());
+    expectNothing();
+  }
+
+  @Test
+  void ownerStoredAgainAfterItsReleaseBreaksI5() {
+    Release release = new Release(NAME, "a#10", 10);
+    executed(0, release, Cell.EMPTY, new Cell("", 0, 10, 1_000_000), NodeReply.NOT_HELD);
+    Grant late = new Grant(NAME, "a#10", 10, TTL_MILLIS);
+    executed(0, late, new Cell("", 0, 9, 1_000_000), held(late), NodeReply.GRANTED);
+    expect(Invariant.I5);
+  }
+
+  @Test
+  void extendAcrossSomebodyElsesLeaseBreaksI6() {
+    Claimed first = acquire(a, 10);
+    Hold mine = hold(a, 10, first);
+    pass(1);
+    Claimed second = acquire(b, 11);
+    second.ended = true;
+    hold(b, 11, second);
+    checker.holds.extended(mine);
+    expect(Invariant.I6);
+  }
+
+  @Test
+  void callThatDoesNotReturnBreaksI7() {
+    checker.calls.begins(a, "acquire", 10 * Plan.MILLI);
+    pass(13);
+    expectNothing();
+    pass(10);
+    expect(Invariant.I7);
+  }
+
+  @Test
+  void callThatTakesAsMuchLongerAsItsProcessStoodStillIsFine() {
+    CallChecks.Call call = checker.calls.begins(a, "acquire", 10 * Plan.MILLI);
+    a.freeze(100 * Plan.MILLI);
+    pass(105);
+    call.done();
+    pass(100);
+    expectNothing();
+  }
+
+  @Test
+  void counterThatFallsBreaksI8() {
+    Grant grant = new Grant(NAME, "a#10", 10, TTL_MILLIS);
+    executed(0, grant, new Cell("", 0, 11, 1_000_000), held(grant), NodeReply.GRANTED);
+    expect(Invariant.I8);
+  }
+
+  @Test
+  void keyThatItsOwnerShortensBreaksI8() {
+    Extend extend = new Extend(NAME, "a#10", 10, 1, 0);
+    Cell shorter = new Cell("a#10", TTL_MILLIS - 1, 10, 1_000_000);
+    executed(0, extend, held(extend), shorter, NodeReply.EXTENDED);
+    expect(Invariant.I8);
+  }
+
+  @Test
+  void grantByANodeWithoutItsPastBreaksI8() {
+    pass(1);
+    checker.nodes.lostData(0);
+    pass(TTL_MILLIS - 1);
+    grant(a, 10, 0);
+    expect(Invariant.I8);
+  }
+
+  @Test
+  void grantByANodeThatAbstainedLongEnoughIsFine() {
+    pass(1);
+    checker.nodes.lostData(0);
+    pass(TTL_MILLIS);
+    grant(a, 10, 0);
+    expectNothing();
+  }
+
+  @Test
+  void leaseOfTooFewServersBreaksI9() {
+    grant(a, 10, 0);
+    Claimed claimed = new Claimed();
+    claimed.untilNanos = GOOD_NANOS;
+    hold(a, 10, claimed);
+    expect(Invariant.I9);
+  }
+
+  @Test
+  void leaseOfOneServerCountedTwiceBreaksI9() {
+    grant(a, 10, 0, 0);
+    Claimed claimed = new Claimed();
+    claimed.untilNanos = GOOD_NANOS;
+    hold(a, 10, claimed);
+    expect(Invariant.I9);
+  }
+
+  @Test
+  void lockingAgainWithAnotherTokenBreaksI10() {
+    checker.holds.lockedAgain(hold(a, 10, acquire(a, 10)), 11);
+    expect(Invariant.I10);
+  }
+
+  @Test
+  void lockHeldAfterTheLastUnlockBreaksI10() {
+    checker.holds.unlocked(hold(a, 10, acquire(a, 10)), 0, true);
+    expect(Invariant.I10);
+  }
+
+  @Test
+  void lockingTwiceAndUnlockingTwiceIsFine() {
+    Claimed claimed = acquire(a, 10);
+    Hold hold = hold(a, 10, claimed);
+    checker.holds.lockedAgain(hold, 10);
+    checker.holds.unlocked(hold, 1, true);
+    end(hold, claimed);
+    checker.holds.unlocked(hold, 0, false);
+    expectNothing();
+  }
+
+  @Test
+  void leaseThatEndsTwiceBreaksI11() {
+    Claimed claimed = acquire(a, 10);
+    Hold hold = hold(a, 10, claimed);
+    end(hold, claimed);
+    end(hold, claimed);
+    expect(Invariant.I11);
+  }
+
+  @Test
+  void leaseThatIsValidAfterItsEndBreaksI11() {
+    Claimed claimed = acquire(a, 10);
+    checker.holds.ended(hold(a, 10, claimed), RELEASED);
+    expect(Invariant.I11);
+  }
+
+  @Test
+  void lossThatIsNotToldBreaksI11() {
+    hold(a, 10, acquire(a, 10));
+    pass(1_500);
+    expect(Invariant.I11);
+  }
+
+  @Test
+  void runThatNeverEndsBreaksI12() {
+    world.after(0, this::again);
+    pass(1);
+    expect(Invariant.I12);
+  }
+
+  private void again() {
+    world.after(0, this::again);
+  }
+}

@@ -1,0 +1,50 @@
+package io.redlock.simulation;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.simulation.Simulation.Result;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What no lease can prevent: it happens in the simulation too, and its checkers see it. */
+class ExpectedViolationsTest {
+
+  private static final int MOST_SEEDS = 100;
+
+  /** A write that was sent under a good lease and arrives when somebody else has the next one. */
+  @Test
+  void lateWriteUndoesAnUpdateWhereTokensAreNotCheckedAndOnlyThere() {
+    long lost = 0;
+    for (long seed = 1; seed <= MOST_SEEDS && lost == 0; seed++) {
+      Plan plan = Plan.of(seed).only(Fault.CLIENT_PAUSE, Fault.SLOW);
+      plan.clients = 4;
+      plan.resources = 1;
+      plan.maxTtlMillis = 300;
+      plan.nodeTimeoutNanos = 10 * Plan.MILLI;
+      plan.thinkNanos = 10 * Plan.MILLI;
+      Result result = Simulation.run(plan, new Parts(), false);
+      assertNull(result.violation(), plan::toString);
+      lost = result.unfencedLosses();
+    }
+    assertTrue(lost > 0, "no update was lost in " + MOST_SEEDS + " seeds");
+  }
+
+  /** A node whose clock is set, or which deletes a key, forgets a lease before its time. */
+  @ParameterizedTest
+  @EnumSource(names = {"NODE_CLOCK_STEP", "NODE_EVICT"})
+  void nodeThatForgetsALeaseBeforeItsTimeGrantsItTwice(Fault fault) {
+    Violation violation = null;
+    for (long seed = 1; seed <= MOST_SEEDS && violation == null; seed++) {
+      Plan plan = Plan.of(seed).only(fault);
+      plan.nodes = 3;
+      plan.fewVictims = false;
+      plan.nodeFaultGapNanos = plan.maxTtlNanos() / 8;
+      plan.assumesTiming = true;
+      violation = Simulation.run(plan, new Parts(), false).violation();
+    }
+    assertEquals(Invariant.I1, violation == null ? null : violation.invariant(), "" + violation);
+  }
+}

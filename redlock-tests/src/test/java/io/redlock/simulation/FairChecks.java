@@ -1,0 +1,176 @@
+package io.redlock.simulation;
+
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeRequest.Ticket;
+import io.redlock.testkit.NodeModel.Cell;
+import io.redlock.testkit.NodeModel.Place;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** I13 and I14: who waits fairly is served in order, and does not wait too long. */
+final class FairChecks {
+
+  /** For how long nodes keep a ticket. */
+  static final long TICKET_NANOS = 3_000 * Plan.MILLI;
+
+  private static final Comparator<Waiter> ORDER =
+      Comparator.<Waiter>comparingLong(waiter -> waiter.ticket.micros())
+          .thenComparing(waiter -> waiter.ticket.waiter());
+
+  private final World world;
+  private final Plan plan;
+  private final Map<String, Waiter> waiters = new HashMap<>();
+  private final Map<String, Waiter> byOwner = new HashMap<>();
+  private long longestHoldNanos;
+  private long served;
+  private long queued;
+
+  /** Somebody who waits, as far as nodes know. */
+  private static final class Waiter {
+    final SimProcess process;
+    final String name;
+    final Ticket ticket;
+    final long stoodStillNanos;
+    final Set<Integer> nodes = new HashSet<>();
+    long askedNanos; // when its last attempt began
+    long queuedNanos = -1; // since when a quorum of nodes has had its ticket
+    int ahead;
+    @Nullable NodeRequest last;
+
+    Waiter(SimProcess process, String name, Ticket ticket) {
+      this.process = process;
+      this.name = name;
+      this.ticket = ticket;
+      this.stoodStillNanos = process.stoodStillNanos();
+    }
+  }
+
+  FairChecks(World world, Plan plan) {
+    this.world = world;
+    this.plan = plan;
+  }
+
+  /** A client is about to hand this request to the first or the next of its nodes. */
+  void asked(SimProcess process, NodeRequest request) {
+    Ticket ticket = ticket(request);
+    if (ticket == null || ticket.lifeMillis() == 0) {
+      return;
+    }
+    if (!(request instanceof NodeRequest.Grant)) {
+      waiters.remove(ticket.waiter()); // it gives its place up
+      return;
+    }
+    Waiter waiter =
+        waiters.computeIfAbsent(
+            ticket.waiter(), number -> new Waiter(process, request.names().get(0), ticket));
+    if (request != waiter.last) {
+      waiter.last = request;
+      waiter.askedNanos = world.nowNanos();
+      byOwner.put(request.owner(), waiter);
+    }
+  }
+
+  private static @Nullable Ticket ticket(NodeRequest request) {
+    if (request instanceof NodeRequest.Grant grant) {
+      return grant.ticket();
+    }
+    if (request instanceof NodeRequest.Release release) {
+      return release.ticket();
+    }
+    return request instanceof NodeRequest.Withdraw withdraw ? withdraw.ticket() : null;
+  }
+
+  /** A node has executed a request on a name. */
+  void executed(int node, NodeRequest request, List<Cell> after) {
+    Ticket ticket = ticket(request);
+    Waiter waiter = ticket == null ? null : waiters.get(ticket.waiter());
+    if (waiter == null || waiter.queuedNanos >= 0) {
+      return;
+    }
+    int ahead = 0;
+    for (Place place : after.get(0).queue()) {
+      if (place.waiter().equals(waiter.ticket.waiter())) {
+        waiter.nodes.add(node);
+        waiter.ahead = Math.max(waiter.ahead, ahead);
+        if (waiter.nodes.size() >= plan.quorum()) {
+          waiter.queuedNanos = world.nowNanos();
+          queued++;
+        }
+        return;
+      }
+      ahead++;
+    }
+  }
+
+  /** Somebody got a lease. */
+  void acquired(String owner, Hold hold) {
+    Waiter winner = byOwner.get(owner);
+    if (winner == null) {
+      return;
+    }
+    served++;
+    waiters.remove(winner.ticket.waiter());
+    if (plan.faults.isEmpty()) {
+      for (Waiter other : sorted()) {
+        if (other.name.equals(winner.name)
+            && ORDER.compare(other, winner) < 0
+            && other.queuedNanos >= 0
+            && other.queuedNanos < winner.askedNanos) {
+          world.violated(
+              Invariant.I13, () -> hold + " goes before " + other.ticket + ", who came first");
+        }
+      }
+    }
+    checkWait(winner, hold);
+  }
+
+  private List<Waiter> sorted() {
+    List<Waiter> all = new ArrayList<>(waiters.values());
+    all.sort(ORDER);
+    return all;
+  }
+
+  /** Each of those before it had a turn at most, and its ticket ran out if it did not take it. */
+  private void checkWait(Waiter winner, Hold hold) {
+    boolean itsOwnFault = winner.process.stoodStillNanos() != winner.stoodStillNanos;
+    if (winner.queuedNanos < 0 || itsOwnFault || !plan.holdsUpOnlyClients()) {
+      return;
+    }
+    long turnNanos = longestHoldNanos + plan.maxTtlNanos() + TICKET_NANOS;
+    long waitedNanos = world.nowNanos() - winner.queuedNanos;
+    if (waitedNanos > (winner.ahead + 1) * turnNanos) {
+      world.violated(
+          Invariant.I14,
+          () ->
+              hold
+                  + " comes after "
+                  + waitedNanos / Plan.MILLI
+                  + " ms behind "
+                  + winner.ahead
+                  + " others, each good for "
+                  + turnNanos / Plan.MILLI
+                  + " ms");
+    }
+  }
+
+  /** A lease has ended. */
+  void ended(Hold hold) {
+    longestHoldNanos = Math.max(longestHoldNanos, hold.endedNanos - hold.doneNanos);
+  }
+
+  /** How many were served in their turn. */
+  long served() {
+    return served;
+  }
+
+  /** How many had to wait. */
+  long queued() {
+    return queued;
+  }
+}

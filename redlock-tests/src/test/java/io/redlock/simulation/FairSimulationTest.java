@@ -1,0 +1,105 @@
+package io.redlock.simulation;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.simulation.Simulation.Result;
+import io.redlock.spi.NodeRequest.Ticket;
+import io.redlock.testkit.NodeModel;
+import io.redlock.testkit.NodeModel.Cell;
+import java.util.function.BiFunction;
+import java.util.function.LongFunction;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** First come, first served, in virtual time: order, patience, and every fault there is. */
+@Tag("search")
+class FairSimulationTest {
+
+  @Test
+  void withoutFaultsFairWaitersAreServedInTheOrderOfTheirTickets() {
+    run("in order", 100, seed -> crowd(seed).only());
+  }
+
+  @Test
+  void noWaiterIsHeldUpForLongByOthersThatStandStillLeaveOrDie() {
+    run("patient", 100, seed -> crowd(seed).only(Plan.FAULTS_OF_CLIENTS));
+  }
+
+  @Test
+  void nothingIsViolatedWhereSomeAreFairAndSomeAreNot() {
+    run("mixed", 200, seed -> Plan.of(seed).fair(seed % 2 == 0 ? 100 : 50));
+  }
+
+  @Test
+  void nodeThatGrantsPastItsQueueIsNoticed() {
+    assertEquals(
+        Invariant.I13,
+        firstViolation(
+            seed -> crowd(seed).only(),
+            (skewMicros, retentionMillis) ->
+                new NodeModel(skewMicros, retentionMillis) {
+                  @Override
+                  protected boolean isFirst(Cell cell, Ticket ticket) {
+                    return true;
+                  }
+                }));
+  }
+
+  private static Invariant firstViolation(
+      LongFunction<Plan> plans, BiFunction<Long, Long, NodeModel> model) {
+    for (long seed = 1; seed <= 200; seed++) {
+      Violation violation =
+          Simulation.run(plans.apply(seed), Variants.nodes(model), false).violation();
+      if (violation != null) {
+        return violation.invariant();
+      }
+    }
+    throw new AssertionError("nobody noticed");
+  }
+
+  @Test
+  @Tag("long")
+  void nothingIsViolatedInThirtyThousandRuns() {
+    run("in order", 5_000, seed -> crowd(seed).only());
+    run("patient", 5_000, seed -> crowd(seed).only(Plan.FAULTS_OF_CLIENTS));
+    run("mixed", 20_000, seed -> Plan.of(seed).fair(seed % 2 == 0 ? 100 : 50));
+  }
+
+  /** All want the same, and all are fair. */
+  private static Plan crowd(long seed) {
+    Plan plan = Plan.of(seed);
+    plan.resources = 1;
+    plan.clients = Math.max(plan.clients, 3);
+    plan.fairPercent = 100;
+    return plan;
+  }
+
+  private static void run(String what, long seeds, LongFunction<Plan> plans) {
+    long first = Long.getLong("simulation.firstSeed", 1);
+    long count = Long.getLong("simulation.fairSeeds", seeds);
+    long served = 0;
+    long queued = 0;
+    long leases = 0;
+    for (long seed = first; seed < first + count; seed++) {
+      Result result = Simulation.run(plans.apply(seed), new Parts(), false);
+      Plan plan = result.plan();
+      assertNull(result.violation(), () -> plan + "\n" + trace(plans.apply(plan.seed)));
+      served += result.served();
+      queued += result.queued();
+      leases += result.leases();
+    }
+    assertTrue(queued > seeds, "hardly anybody had to wait");
+    System.out.printf(
+        "fair simulation, %s: %d seeds, %d leases, %d of them in turn, %d waited for, no violation%n",
+        what, count, leases, served, queued);
+  }
+
+  /** The end of the same run, told. */
+  private static String trace(Plan plan) {
+    Result told = Simulation.run(plan, new Parts(), true);
+    int lines = told.trace().lines().size();
+    return String.join("\n", told.trace().lines().subList(Math.max(0, lines - 150), lines));
+  }
+}

@@ -1,0 +1,263 @@
+package io.redlock.simulation;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import io.redlock.testkit.BrokenNodes;
+import io.redlock.testkit.VariantTable;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Lock services with one rule broken: the simulation must notice, within so many seeds, and the
+ * same plans with nothing broken must pass.
+ */
+@Tag("search")
+class SimulationVariantsTest {
+
+  private static final int MOST_SEEDS = 300;
+  private static final VariantTable TABLE =
+      new VariantTable("simulator", "seeds", SimulationVariantsTest.class);
+
+  /**
+   * One broken rule.
+   *
+   * @param bend makes a plan one under which the rule matters
+   * @param spoil breaks the rule where it is a matter of the plan
+   */
+  private record Variant(
+      String rule, Invariant expected, Parts parts, Consumer<Plan> bend, Consumer<Plan> spoil) {
+
+    Plan plan(long seed) {
+      Plan plan = Plan.of(seed);
+      bend.accept(plan);
+      return plan;
+    }
+
+    Plan spoiltPlan(long seed) {
+      Plan plan = plan(seed);
+      spoil.accept(plan);
+      return plan;
+    }
+
+    @Override
+    public String toString() {
+      return rule;
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("variants")
+  void brokenRuleIsNoticed(Variant variant) {
+    Violation violation = null;
+    long seed = 0;
+    while (violation == null && seed < MOST_SEEDS) {
+      seed++;
+      violation = Simulation.run(variant.spoiltPlan(seed), variant.parts(), false).violation();
+    }
+    assertNotNull(violation, variant + " was not noticed in " + MOST_SEEDS + " seeds");
+    assertEquals(variant.expected, violation.invariant(), variant + ": " + violation);
+    Plan sound = variant.plan(seed);
+    assertNull(
+        Simulation.run(sound, new Parts(), false).violation(), "with nothing broken: " + sound);
+    TABLE.noticed(variant.rule, violation.invariant(), seed);
+  }
+
+  @AfterAll
+  static void finishTable() throws IOException {
+    TABLE.finish(variants().count());
+  }
+
+  private static Variant spoilt(
+      Invariant expected, String rule, Consumer<Plan> bend, Consumer<Plan> spoil) {
+    return new Variant(rule, expected, new Parts(), bend, spoil);
+  }
+
+  private static Variant variant(
+      Invariant expected, String rule, Parts parts, Consumer<Plan> bend) {
+    return new Variant(rule, expected, parts, bend, plan -> {});
+  }
+
+  private static Variant variant(Invariant expected, String rule, Parts parts) {
+    return variant(expected, rule, parts, plan -> {});
+  }
+
+  /** What is left behind is still there once it is calm. */
+  private static void longKeys(Plan plan) {
+    plan.maxTtlMillis = 10_000;
+    plan.chaosNanos = 6_000 * Plan.MILLI;
+    plan.unchecked(Invariant.I7);
+  }
+
+  /** Nodes lose their data so often that holders are hit; only what users see is looked at. */
+  private static void lossy(Plan plan) {
+    plan.nodes = 3;
+    plan.maxTtlMillis = 300;
+    plan.nodeTimeoutNanos = 10 * Plan.MILLI;
+    plan.lossMargin = Duration.ZERO;
+    plan.skewMicros = 20_000;
+    plan.fewVictims = false;
+    plan.nodeFaultGapNanos = 150 * Plan.MILLI;
+    plan.unchecked(Invariant.I8, Invariant.I9);
+  }
+
+  static Stream<Variant> variants() {
+    return Stream.of(
+        variant(
+            Invariant.I1,
+            "02b the monotonic clock alone decides",
+            Variants.monotonicClockAlone(),
+            plan -> plan.only(Fault.CLIENT_SUSPEND).unchecked(Invariant.I2)),
+        variant(
+            Invariant.I1,
+            "03a no allowance for drift",
+            Variants.configured(builder -> builder.driftFactor(0)),
+            plan -> plan.only(Fault.CLIENT_RATE, Fault.NODE_RATE).unchecked(Invariant.I2)),
+        variant(
+            Invariant.I9,
+            "04b an error counts as a yes",
+            Variants.lanes(BrokenLane.CountsErrors::new)),
+        variant(
+            Invariant.I9,
+            "04c a node counts twice",
+            Variants.nodeCountedTwice(),
+            plan -> plan.nodes = 3),
+        variant(Invariant.I5, "05 a retry uses the owner id again", Variants.oneOwnerId()),
+        variant(
+            Invariant.I5,
+            "06 a release skips nodes that did not answer",
+            Variants.lanes(BrokenLane.ReleasesWhereAnswered::new),
+            SimulationVariantsTest::longKeys),
+        variant(
+            Invariant.I5,
+            "07 a release on another connection leaves no tombstone",
+            Variants.nodes(BrokenNodes.WithoutTombstones::new)),
+        variant(
+            Invariant.I5,
+            "08 an extend sets a missing key",
+            Variants.nodes(BrokenNodes.ExtendingWhatIsMissing::new),
+            plan -> plan.unchecked(Invariant.I8)),
+        variant(
+            Invariant.I1, "09a an extend succeeds by any one node", Variants.extendedByAnyNode()),
+        variant(
+            Invariant.I9,
+            "10 grants of different rounds are counted together",
+            Variants.lanes(BrokenLane.CountsAllRounds::new)),
+        variant(
+            Invariant.I3,
+            "11a a free key is granted at the counter not above it",
+            Variants.nodes(BrokenNodes.GrantingEqualTokens::new),
+            plan -> plan.unchecked(Invariant.I5)),
+        variant(
+            Invariant.I8,
+            "11b a repeated grant does not store its token",
+            Variants.nodes(BrokenNodes.ForgettingHigherTokens::new)),
+        variant(
+            Invariant.I7,
+            "11c tokens are compared as text",
+            Variants.nodes(Variants::textCompared)),
+        variant(
+            Invariant.I8,
+            "11d counters are printed as doubles",
+            Variants.nodes(BrokenNodes.PrintingDoubles::new)),
+        variant(
+            Invariant.I3,
+            "12a a release deletes the counter",
+            Variants.nodes(BrokenNodes.ReleasingCounters::new),
+            plan -> plan.unchecked(Invariant.I8, Invariant.I5)),
+        spoilt(
+            Invariant.I3,
+            "12b the counter runs out with the lock",
+            plan -> plan.unchecked(Invariant.I5),
+            plan -> plan.retentionMillis = 10),
+        spoilt(
+            Invariant.I1,
+            "13a a node votes as soon as it is back",
+            plan -> plan.unchecked(Invariant.I8),
+            plan -> plan.guarded = false),
+        variant(
+            Invariant.I1,
+            "13c only a restart makes a node abstain",
+            Variants.birthThatSurvivesFlush(),
+            plan -> lossy(plan.only(Fault.NODE_FLUSH))),
+        variant(
+            Invariant.I7,
+            "14a node timeouts pass one after the other",
+            Variants.oneNodeAfterTheOther()),
+        variant(
+            Invariant.I7,
+            "14b a tie never resolves",
+            Variants.retriesWithoutJitter(),
+            plan -> {
+              plan.only();
+              plan.nodes = 2;
+              plan.clients = 2;
+              plan.inARing = true;
+              plan.jitterNanos = 0;
+            }),
+        variant(
+            Invariant.I5,
+            "15a a renewal races the release",
+            Variants.lanesAndNodes(
+                BrokenLane.ExtendsAfterRelease::new, BrokenNodes.WithoutTombstones::new)),
+        variant(
+            Invariant.I11,
+            "15b no loss is told while the renewal thread waits",
+            Variants.renewalThreadStarves(),
+            plan -> plan.unchecked(Invariant.I7)),
+        variant(
+            Invariant.I1,
+            "15c a release deletes whatever is there",
+            Variants.nodes(BrokenNodes.ReleasingAnybody::new)),
+        variant(
+            Invariant.I7,
+            "16 retries have no jitter",
+            Variants.retriesWithoutJitter(),
+            plan -> {
+              plan.only();
+              plan.nodes = 3;
+              plan.clients = 3;
+              plan.inARing = true;
+              plan.jitterNanos = 0;
+            }),
+        variant(
+            Invariant.I5,
+            "17 a caller that gives up leaves its lease behind",
+            Variants.cancelIsSwallowed(),
+            plan -> {
+              longKeys(plan);
+              plan.faults.add(Fault.CANCEL);
+            }),
+        variant(
+            Invariant.I8,
+            "18a an extend shortens the key",
+            Variants.nodes(BrokenNodes.ShorteningByExtends::new)),
+        variant(
+            Invariant.I8,
+            "18b a repeated grant shortens the key",
+            Variants.nodes(BrokenNodes.ShorteningByGrants::new)),
+        variant(
+            Invariant.I1,
+            "19 stragglers are released while the lease is alive",
+            Variants.lanes(BrokenLane.ReleasesStragglers::new),
+            plan -> plan.unchecked(Invariant.I5)),
+        variant(Invariant.I8, "20 a join asks for no birth", Variants.joinsAnyBirth()),
+        variant(
+            Invariant.I5,
+            "21 the release forgets what an extend may have left",
+            Variants.lanes(BrokenLane.ReleasesWhereGranted::new),
+            SimulationVariantsTest::longKeys),
+        variant(
+            Invariant.I1,
+            "22 a node that was replaced keeps its birth",
+            Variants.birthWithoutReplicationId(),
+            plan -> lossy(plan.only(Fault.NODE_FAILOVER))));
+  }
+}

@@ -1,0 +1,264 @@
+package io.redlock.simulation;
+
+import io.redlock.AcquireResult;
+import io.redlock.LeaseLock;
+import io.redlock.LeaseRequest;
+import io.redlock.LeasedCallable;
+import io.redlock.Redlock;
+import io.redlock.RedlockBuilder;
+import io.redlock.spi.LockNode;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeStatus;
+import io.redlock.spi.Scheduler;
+import io.redlock.spi.Ticker;
+import io.redlock.testkit.BrokenNodes;
+import io.redlock.testkit.NodeModel;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+import java.util.function.Supplier;
+
+/** Parts of a simulation that break one rule each. */
+final class Variants {
+
+  private Variants() {}
+
+  /** Nodes with a broken script. */
+  static Parts nodes(BiFunction<Long, Long, NodeModel> model) {
+    return new Parts() {
+      @Override
+      NodeModel model(Plan plan) {
+        return model.apply(plan.skewMicros, plan.retentionMillis);
+      }
+    };
+  }
+
+  /** Clients whose lanes have a bad habit. */
+  static Parts lanes(Function<SimLane, BrokenLane> habit) {
+    return new Parts() {
+      @Override
+      List<? extends LockNode> nodes(List<SimLane> lanes, SimProcess process) {
+        return BrokenLane.all(lanes, habit);
+      }
+    };
+  }
+
+  /** Both. */
+  static Parts lanesAndNodes(
+      Function<SimLane, BrokenLane> habit, BiFunction<Long, Long, NodeModel> model) {
+    return new Parts() {
+      @Override
+      List<? extends LockNode> nodes(List<SimLane> lanes, SimProcess process) {
+        return BrokenLane.all(lanes, habit);
+      }
+
+      @Override
+      NodeModel model(Plan plan) {
+        return model.apply(plan.skewMicros, plan.retentionMillis);
+      }
+    };
+  }
+
+  static Parts monotonicClockAlone() {
+    return new Parts() {
+      @Override
+      Ticker ticker(SimProcess process) {
+        return new Ticker() {
+          @Override
+          public long monotonicNanos() {
+            return process.monotonicNanos();
+          }
+
+          @Override
+          public long wallMicros() {
+            return Simulation.EPOCH_NANOS / 1_000 + process.monotonicNanos() / 1_000;
+          }
+        };
+      }
+    };
+  }
+
+  static Parts configured(java.util.function.Consumer<RedlockBuilder> change) {
+    return new Parts() {
+      @Override
+      void configure(RedlockBuilder builder, Plan plan) {
+        change.accept(builder);
+      }
+    };
+  }
+
+  static Parts oneOwnerId() {
+    return new Parts() {
+      @Override
+      Supplier<String> ownerIds(Supplier<String> ownerIds) {
+        String only = ownerIds.get();
+        return () -> only;
+      }
+    };
+  }
+
+  static Parts nodeCountedTwice() {
+    return new Parts() {
+      @Override
+      List<? extends LockNode> nodes(List<SimLane> lanes, SimProcess process) {
+        List<LockNode> nodes = new ArrayList<>(lanes);
+        nodes.set(nodes.size() - 1, new BrokenLane.Twin(lanes.get(0)));
+        return nodes;
+      }
+    };
+  }
+
+  static Parts extendedByAnyNode() {
+    return new Parts() {
+      @Override
+      List<? extends LockNode> nodes(List<SimLane> lanes, SimProcess process) {
+        BrokenLane.ExtendsByAnyNode.Shared shared = new BrokenLane.ExtendsByAnyNode.Shared();
+        return BrokenLane.all(lanes, lane -> new BrokenLane.ExtendsByAnyNode(lane, shared));
+      }
+    };
+  }
+
+  static Parts oneNodeAfterTheOther() {
+    return new Parts() {
+      private long nodeTimeoutNanos;
+
+      @Override
+      NodeModel model(Plan plan) {
+        nodeTimeoutNanos = plan.nodeTimeoutNanos;
+        return super.model(plan);
+      }
+
+      @Override
+      List<? extends LockNode> nodes(List<SimLane> lanes, SimProcess process) {
+        return BrokenLane.all(
+            lanes, lane -> new BrokenLane.OneAfterTheOther(lane, process, nodeTimeoutNanos));
+      }
+    };
+  }
+
+  /** Timers do not run while a node owes an answer: their thread waits for it. */
+  static Parts renewalThreadStarves() {
+    return new Parts() {
+      @Override
+      Scheduler scheduler(SimScheduler scheduler, List<SimLane> lanes) {
+        return new Scheduler() {
+          @Override
+          public Cancellable schedule(Runnable task, long delayNanos) {
+            Cancellable[] current = new Cancellable[1];
+            boolean[] cancelled = {false};
+            Runnable[] patient = new Runnable[1];
+            patient[0] =
+                () -> {
+                  boolean waits = lanes.stream().anyMatch(lane -> lane.open() > 0);
+                  if (waits && delayNanos > 100 * Plan.MILLI) {
+                    current[0] = scheduler.schedule(patient[0], 10 * Plan.MILLI);
+                  } else {
+                    task.run();
+                  }
+                };
+            current[0] = scheduler.schedule(patient[0], delayNanos);
+            return () -> {
+              if (!cancelled[0]) {
+                cancelled[0] = true;
+                current[0].cancel();
+              }
+            };
+          }
+
+          @Override
+          public void close() {
+            scheduler.close();
+          }
+        };
+      }
+    };
+  }
+
+  static Parts joinsAnyBirth() {
+    return new Parts() {
+      @Override
+      boolean heedsBirth(NodeRequest request) {
+        return !(request instanceof NodeRequest.Extend);
+      }
+    };
+  }
+
+  static Parts birthWithoutReplicationId() {
+    return new Parts() {
+      @Override
+      String replicationId(String replicationId) {
+        return "any";
+      }
+    };
+  }
+
+  static Parts birthThatSurvivesFlush() {
+    return new Parts() {
+      @Override
+      String birthAfterFlush(String birth) {
+        return birth;
+      }
+    };
+  }
+
+  /** Whoever gives up gives up waiting, not acquiring. */
+  static Parts cancelIsSwallowed() {
+    return new Parts() {
+      @Override
+      Redlock redlock(Redlock redlock) {
+        return new DeafToCancel(redlock);
+      }
+    };
+  }
+
+  private record DeafToCancel(Redlock redlock) implements Redlock {
+
+    @Override
+    public CompletableFuture<AcquireResult> acquireAsync(LeaseRequest request) {
+      return redlock.acquireAsync(request).thenApply(result -> result);
+    }
+
+    @Override
+    public io.redlock.Lease acquire(LeaseRequest request) throws InterruptedException {
+      return redlock.acquire(request);
+    }
+
+    @Override
+    public AcquireResult tryAcquire(LeaseRequest request) throws InterruptedException {
+      return redlock.tryAcquire(request);
+    }
+
+    @Override
+    public <T> T callLeased(LeaseRequest request, LeasedCallable<T> body) throws Exception {
+      return redlock.callLeased(request, body);
+    }
+
+    @Override
+    public LeaseLock asLock(LeaseRequest request) {
+      return redlock.asLock(request);
+    }
+
+    @Override
+    public List<NodeStatus> nodes() {
+      return redlock.nodes();
+    }
+
+    @Override
+    public void close() {
+      redlock.close();
+    }
+  }
+
+  /** Everybody waits equally long before the next attempt. */
+  static Parts retriesWithoutJitter() {
+    return configured(
+        builder -> builder.retryStrategy((failures, cause, random) -> Duration.ofMillis(20)));
+  }
+
+  static NodeModel textCompared(long skewMicros, long retentionMillis) {
+    return new BrokenNodes.ComparingText(skewMicros, retentionMillis);
+  }
+}

@@ -1,0 +1,56 @@
+package io.redlock.testkit;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** Runs a main class in a JVM of its own, with the class path of this one. */
+public final class JavaProgram {
+
+  private static final int PATIENCE_SECONDS = 60;
+
+  private JavaProgram() {}
+
+  /**
+   * What became of it.
+   *
+   * @param lines what it printed, standard error included
+   */
+  public record Run(int exitCode, List<String> lines) {}
+
+  /**
+   * Runs the program to its end.
+   *
+   * @param logLevel what of the log is printed among the lines
+   * @param input its standard input
+   */
+  public static Run run(String mainClass, String logLevel, String input, String... arguments)
+      throws IOException, InterruptedException {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(List.of("-Xmx64m", "-cp", System.getProperty("java.class.path")));
+    command.add("-Dorg.slf4j.simpleLogger.defaultLogLevel=" + logLevel);
+    command.add(mainClass);
+    command.addAll(List.of(arguments));
+    Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+    try {
+      try (OutputStream toProgram = process.getOutputStream()) {
+        toProgram.write(input.getBytes(StandardCharsets.UTF_8));
+      }
+      List<String> lines =
+          new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8)
+              .lines()
+              .toList();
+      assertTrue(process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS), "it ends");
+      return new Run(process.exitValue(), lines);
+    } finally {
+      process.destroyForcibly();
+    }
+  }
+}

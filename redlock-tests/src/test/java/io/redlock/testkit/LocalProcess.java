@@ -1,0 +1,108 @@
+package io.redlock.testkit;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/** A server as a child of this JVM. */
+final class LocalProcess implements ServerProcess {
+
+  private static final int PATIENCE_SECONDS = 10;
+
+  private final Process process;
+  private final Path log;
+
+  private LocalProcess(Process process, Path log) {
+    this.process = process;
+    this.log = log;
+  }
+
+  static LocalProcess launch(Path folder, Map<String, String> environment, List<String> command)
+      throws IOException {
+    Path log = folder.resolve("log");
+    ProcessBuilder builder = new ProcessBuilder(command);
+    builder.environment().putAll(environment);
+    Process process =
+        builder
+            .redirectErrorStream(true)
+            .redirectOutput(ProcessBuilder.Redirect.appendTo(log.toFile()))
+            .start();
+    return new LocalProcess(process, log);
+  }
+
+  @Override
+  public long pid() {
+    return process.pid();
+  }
+
+  @Override
+  public boolean isAlive() {
+    return process.isAlive();
+  }
+
+  @Override
+  public void kill() {
+    process.destroyForcibly();
+    try {
+      if (!process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
+        throw new IllegalStateException("process " + pid() + " survived SIGKILL");
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  @Override
+  public void pause() {
+    signal("-STOP");
+    Path stat = Path.of("/proc", Long.toString(pid()), "stat");
+    if (Files.exists(stat)) {
+      Await.until("process " + pid() + " stops", () -> readState(stat) == 'T');
+    }
+  }
+
+  @Override
+  public void resume() {
+    signal("-CONT");
+  }
+
+  @Override
+  public String log() {
+    try {
+      return Files.readString(log);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @Override
+  public void close() {
+    kill();
+  }
+
+  private void signal(String name) {
+    try {
+      Process kill = new ProcessBuilder("kill", name, Long.toString(pid())).start();
+      if (kill.waitFor() != 0) {
+        throw new IllegalStateException("kill " + name + " " + pid() + " failed");
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private static char readState(Path stat) {
+    try {
+      String line = Files.readString(stat);
+      return line.charAt(line.lastIndexOf(')') + 2);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

@@ -1,0 +1,451 @@
+package io.redlock.trust;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.AcquireResult.Unavailable;
+import io.redlock.ExtendResult;
+import io.redlock.Lease;
+import io.redlock.LockNotAcquiredException;
+import io.redlock.Redlock;
+import io.redlock.ReleaseResult;
+import io.redlock.Votes.NodeVote;
+import io.redlock.Votes.Vote;
+import io.redlock.jedis.JedisRedlock;
+import io.redlock.spi.NodeStatus.State;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.RedisServer;
+import java.io.IOException;
+import java.net.Inet4Address;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPortMapper;
+import redis.clients.jedis.exceptions.JedisException;
+
+/**
+ * What a caller is told of every error that a real server can be brought to give. A deployment of
+ * one master: its vote alone decides.
+ */
+@Tag("servers")
+class ErrorClassesTest {
+
+  private static final String RESOURCE = "resource";
+  private static final Duration TTL = Duration.ofSeconds(10);
+  private static final Duration NODE_TIMEOUT = Duration.ofMillis(400);
+
+  /** For so long a call goes on trying. */
+  private static final Duration WAIT = Duration.ofMillis(400);
+
+  /** With pauses that double from 20 ms on there are six attempts or so in that time. */
+  private static final int MAX_REQUESTS = 30;
+
+  /** Until a connection that does not come about is given up. */
+  private static final Duration CONNECT_TIMEOUT = Duration.ofMillis(500);
+
+  private final AtomicInteger connects = new AtomicInteger();
+  private RedisServer server = RedisServer.start();
+  private Redlock client;
+
+  @AfterEach
+  void stop() {
+    if (client != null) {
+      client.close();
+    }
+    server.close();
+  }
+
+  private void connect() {
+    connect(server.address());
+  }
+
+  private void connect(String address) {
+    client =
+        JedisRedlock.builder().node(address).nodeTimeout(NODE_TIMEOUT).restartGuard(false).build();
+  }
+
+  /** Gives up soon, and counts how often it connects: the server cannot, where there is none. */
+  private void connectCounting(String address) {
+    HostAndPortMapper counter =
+        hostAndPort -> {
+          connects.incrementAndGet();
+          return hostAndPort;
+        };
+    client =
+        JedisRedlock.builder()
+            .node(address)
+            .nodeTimeout(NODE_TIMEOUT.dividedBy(10))
+            .clientConfig(
+                DefaultJedisClientConfig.builder()
+                    .timeoutMillis((int) CONNECT_TIMEOUT.toMillis())
+                    .hostAndPortMapper(counter)
+                    .build())
+            .restartGuard(false)
+            .build();
+  }
+
+  /** It takes some time until it is known why there is no connection. */
+  private void assertUnreachable(String words) {
+    Await.until("there is no connection", () -> client.nodes().get(0).state() == State.DOWN);
+    connects.set(0);
+    assertRefusedUncounted(Vote.UNREACHABLE, words);
+    assertTrue(connects.get() <= MAX_REQUESTS, connects + " connections");
+  }
+
+  private void awaitUp() {
+    Await.until(
+        "the node is up, not " + client.nodes(), () -> client.nodes().get(0).state() == State.UP);
+  }
+
+  /** Calls, is refused with this vote and these words, and has not hammered the server. */
+  private void assertRefused(Vote vote, String words) {
+    long before = requests();
+    assertRefusedUncounted(vote, words);
+    long requests = requests() - before;
+    assertTrue(requests <= MAX_REQUESTS, requests + " requests and connections");
+  }
+
+  private void assertRefusedUncounted(Vote vote, String words) {
+    assertSays(vote, words, refused());
+  }
+
+  /** The server says why and hangs up: which of the two older Jedis finds out is luck. */
+  private void assertRefusedAtTheDoor(Vote vote, String words) {
+    NodeVote told = refused();
+    if (told.detail().matches(".*(Connection reset|Unexpected end of stream|Broken pipe).*")) {
+      assertEquals(Vote.UNREACHABLE, told.vote());
+    } else {
+      assertSays(vote, words, told);
+    }
+  }
+
+  private NodeVote refused() {
+    LockNotAcquiredException refusal =
+        assertThrows(LockNotAcquiredException.class, () -> client.acquire(RESOURCE, TTL, WAIT));
+    assertInstanceOf(Unavailable.class, refusal.result(), refusal::getMessage);
+    NodeVote told = refusal.result().votes().nodes().get(0);
+    assertTrue(refusal.getMessage().contains(told.detail()), refusal::getMessage);
+    return told;
+  }
+
+  private static void assertSays(Vote vote, String words, NodeVote told) {
+    assertEquals(vote, told.vote(), told::toString);
+    assertTrue(told.detail().contains(words), told::toString);
+  }
+
+  /** How many connections, scripts and commands that were refused the server has seen. */
+  private long requests() {
+    String info = server.command("INFO", "stats") + "\n" + server.command("INFO", "commandstats");
+    return sum(info, "total_connections_received:(\\d+)")
+        + sum(info, "cmdstat_eval(?:sha)?:calls=(\\d+)")
+        + sum(info, "cmdstat_eval(?:sha)?:.*rejected_calls=(\\d+)");
+  }
+
+  private static long sum(String text, String expression) {
+    long sum = 0;
+    for (Matcher matcher = Pattern.compile(expression).matcher(text); matcher.find(); ) {
+      sum += Long.parseLong(matcher.group(1));
+    }
+    return sum;
+  }
+
+  private void assertNothingIsLeft() {
+    Await.until("no key is left", () -> server.keys(RESOURCE).isEmpty());
+  }
+
+  /** Nothing was left, and the next call succeeds without anybody's help. */
+  private void assertRecovers() throws InterruptedException {
+    assertNothingIsLeft();
+    awaitAnswering();
+    try (Lease lease = client.acquire(RESOURCE, TTL, Duration.ofSeconds(20))) {
+      assertTrue(lease.isValid());
+    }
+    awaitUp();
+    assertNothingIsLeft();
+  }
+
+  private void awaitAnswering() {
+    Await.until(
+        "the node answers, not " + client.nodes(),
+        () -> {
+          State state = client.nodes().get(0).state();
+          return state != State.DOWN && state != State.CONNECTING;
+        });
+  }
+
+  // Transient: nothing was executed, and it passes by itself.
+
+  @Test
+  void loading() throws Exception {
+    server.command("EVAL", "for i = 1, 5000 do redis.call('SET', 'key' .. i, i) end", "0");
+    server.command("SAVE");
+    try {
+      server.restart("--key-load-delay", "500", "--loading-process-events-interval-bytes", "1024");
+    } catch (IllegalStateException e) {
+      Assumptions.abort("this server cannot be made to load slowly");
+    }
+    connect();
+    assertRefused(Vote.UNREACHABLE, "LOADING");
+    server.command("CONFIG", "SET", "key-load-delay", "0");
+    Await.until("it is loaded", () -> serves("PING"));
+    assertRecovers();
+  }
+
+  @Test
+  void somebodysScriptRuns() throws Exception {
+    connect();
+    server.command("CONFIG", "SET", "lua-time-limit", "5");
+    CompletableFuture<Boolean> script =
+        CompletableFuture.supplyAsync(() -> serves("EVAL", "while true do end", "0"));
+    Await.until("the server is busy", () -> !serves("PING"));
+    assertRefusedUncounted(Vote.UNREACHABLE, "BUSY");
+    server.command("SCRIPT", "KILL");
+    assertEquals(false, Await.value("the script ends", script));
+    assertTrue(
+        requests() <= MAX_REQUESTS + 30, requests() + " requests"); // some by the test itself
+    assertRecovers();
+  }
+
+  private boolean serves(String... command) {
+    try {
+      server.command(command);
+      return true;
+    } catch (JedisException e) {
+      return false;
+    }
+  }
+
+  @Test
+  void tooManyClients() throws Exception {
+    server.command("CONFIG", "SET", "maxclients", "1");
+    try (Socket guest = new Socket(server.host(), server.port())) {
+      guest.getOutputStream().write("PING\r\n".getBytes());
+      assertEquals('+', guest.getInputStream().read());
+      connect();
+      assertRefusedAtTheDoor(Vote.UNREACHABLE, "max number of clients reached");
+    }
+    Await.until("the guest has left", () -> serves("CONFIG", "SET", "maxclients", "100"));
+    long connections = sum("" + server.command("INFO", "stats"), "connections_received:(\\d+)");
+    assertTrue(connections <= MAX_REQUESTS + 20, connections + " connections");
+    assertRecovers();
+  }
+
+  @Test
+  void refusedConnection() throws Exception {
+    connectCounting(server.address());
+    server.kill();
+    assertUnreachable("refused connection");
+    server.restart();
+    assertRecovers();
+  }
+
+  @Test
+  void unknownHost() {
+    connectCounting("redis://no-such-host.invalid:6379");
+    assertUnreachable("unknown host");
+  }
+
+  @Test
+  void blackHole() throws Exception {
+    try (ServerSocket hole = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+      List<Socket> fill = fill(hole);
+      try {
+        connectCounting("redis://127.0.0.1:" + hole.getLocalPort());
+        assertUnreachable("no connection in time");
+        long start = System.nanoTime();
+        assertInstanceOf(Unavailable.class, client.tryAcquire(RESOURCE, TTL));
+        assertTrue(System.nanoTime() - start < NODE_TIMEOUT.toNanos(), "known: fails at once");
+      } finally {
+        for (Socket each : fill) {
+          each.close();
+        }
+      }
+    }
+  }
+
+  /** Connects until nothing comes back any more: whoever tries next will be dropped. */
+  private static List<Socket> fill(ServerSocket hole) throws IOException {
+    List<Socket> sockets = new ArrayList<>();
+    while (true) {
+      Socket socket = new Socket();
+      sockets.add(socket);
+      try {
+        socket.connect(new InetSocketAddress("127.0.0.1", hole.getLocalPort()), 200);
+      } catch (SocketTimeoutException full) {
+        return sockets;
+      }
+    }
+  }
+
+  /** What it makes of a greeting that is no command is a matter of luck: it waits, or objects. */
+  @Test
+  void serverWithoutTls() {
+    connectCounting("rediss://127.0.0.1:" + server.port());
+    assertUnreachable("TLS failed: ");
+    assertNothingIsLeft();
+  }
+
+  @Test
+  void forgottenScriptsAreSentAgain() throws Exception {
+    connect();
+    for (int i = 0; i < 3; i++) {
+      server.command("SCRIPT", "FLUSH");
+      long before = requests();
+      assertRecovers();
+      assertTrue(requests() - before <= 20, requests() - before + " requests");
+    }
+  }
+
+  // Misconfigured: nothing was executed, and a person has to mend it.
+
+  @Test
+  void missingPassword() throws Exception {
+    server.close();
+    server = RedisServer.start("--requirepass", "geheim");
+    connect();
+    assertRefused(Vote.MISCONFIGURED, "NOAUTH");
+    assertNothingIsLeft();
+  }
+
+  @Test
+  void wrongPassword() throws Exception {
+    connect("redis://app:geheim@127.0.0.1:" + server.port());
+    assertRefused(Vote.MISCONFIGURED, "WRONGPASS");
+    server.command("ACL", "SETUSER", "app", "on", ">geheim", "~*", "&*", "+@all");
+    assertRecovers();
+  }
+
+  @Test
+  void missingPermission() throws Exception {
+    server.command("ACL", "SETUSER", "app", "on", ">geheim", "~*", "&*", "+@all", "-set");
+    connect("redis://app:geheim@127.0.0.1:" + server.port());
+    Await.until("the audit fails", () -> client.nodes().get(0).state() == State.MISCONFIGURED);
+    assertRefused(Vote.MISCONFIGURED, "can't run this command");
+    server.command("ACL", "SETUSER", "app", "+set");
+    assertRecovers();
+  }
+
+  @Test
+  void permissionThatIsMissingForOneNameConcernsThatNameOnly() throws Exception {
+    server.command("ACL", "SETUSER", "app", "on", ">geheim", "~redlock:*", "~mine", "&*", "+@all");
+    connect("redis://app:geheim@127.0.0.1:" + server.port());
+    assertRefused(Vote.MISCONFIGURED, "permission");
+    assertEquals(State.UP, client.nodes().get(0).state());
+    assertTrue(client.tryAcquire("mine", TTL).lease().isPresent());
+    assertNothingIsLeft();
+  }
+
+  @Test
+  void failureToSave() throws Exception {
+    connect();
+    String folder = (String) ((List<?>) server.command("CONFIG", "GET", "dir")).get(1);
+    Path inTheWay = Files.createDirectory(Path.of(folder, "dump.rdb"));
+    server.command("CONFIG", "SET", "save", "3600 1");
+    server.command("BGSAVE");
+    Await.until(
+        "the save fails",
+        () -> ("" + server.command("INFO", "persistence")).contains("bgsave_status:err"));
+    assertRefused(Vote.MISCONFIGURED, "MISCONF");
+    assertEquals(State.MISCONFIGURED, client.nodes().get(0).state());
+    Files.delete(inTheWay);
+    server.command("SAVE");
+    assertRecovers();
+  }
+
+  @Test
+  void tooFewReplicas() throws Exception {
+    connect();
+    server.command("CONFIG", "SET", "min-replicas-to-write", "1");
+    assertRefused(Vote.MISCONFIGURED, "NOREPLICAS");
+    server.command("CONFIG", "SET", "min-replicas-to-write", "0");
+    assertRecovers();
+  }
+
+  @Test
+  void replica() throws Exception {
+    connect();
+    server.command("REPLICAOF", "127.0.0.1", "1");
+    assertRefused(Vote.MISCONFIGURED, "replica");
+    server.command("REPLICAOF", "NO", "ONE");
+    assertRecovers();
+  }
+
+  @Test
+  void clusterMode() {
+    server.close();
+    server = RedisServer.start("--cluster-enabled", "yes");
+    connect();
+    assertRefused(Vote.MISCONFIGURED, "cluster");
+    assertNothingIsLeft();
+  }
+
+  @Test
+  void protectedMode() throws Exception {
+    String address = ownAddress();
+    server.close();
+    server = RedisServer.start("--bind", "127.0.0.1", address, "--protected-mode", "yes");
+    connect("redis://" + address + ":" + server.port());
+    assertRefusedAtTheDoor(Vote.MISCONFIGURED, "protected mode");
+    server.command("CONFIG", "SET", "protected-mode", "no");
+    assertRecovers();
+  }
+
+  /** An address of this machine that a server does not take for loopback. */
+  private static String ownAddress() throws IOException {
+    Optional<InetAddress> own =
+        NetworkInterface.networkInterfaces()
+            .flatMap(NetworkInterface::inetAddresses)
+            .filter(each -> each instanceof Inet4Address && !each.isLoopbackAddress())
+            .findFirst();
+    Assumptions.assumeTrue(own.isPresent(), "this machine has no address but loopback");
+    return own.get().getHostAddress();
+  }
+
+  @Test
+  void keyOfAnotherApplication() throws Exception {
+    connect();
+    server.command("HSET", RESOURCE, "field", "value");
+    assertRefused(Vote.MISCONFIGURED, "a key of another application has this name");
+    assertEquals(State.UP, client.nodes().get(0).state(), "one name is no fault of the node");
+    assertEquals(1L, server.command("DEL", RESOURCE));
+    assertRecovers();
+  }
+
+  // Unable.
+
+  @Test
+  void outOfMemory() throws Exception {
+    connect();
+    Lease extended = client.acquire("extended", TTL, Duration.ZERO);
+    Lease released = client.acquire("released", TTL, Duration.ZERO);
+    server.command("CONFIG", "SET", "maxmemory", "1");
+    assertRefused(Vote.UNABLE, "out of memory");
+    assertEquals(State.UP, client.nodes().get(0).state());
+    assertTrue(client.nodes().get(0).lastError().contains("out of memory"));
+    assertInstanceOf(ExtendResult.Extended.class, extended.extend(TTL));
+    assertEquals(ReleaseResult.RELEASED, released.release());
+    assertEquals(List.of(), server.keys("released"));
+    server.command("CONFIG", "SET", "maxmemory", "0");
+    assertRecovers();
+  }
+}

@@ -1,0 +1,134 @@
+package io.redlock.waiting;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.Lease;
+import io.redlock.LeaseRequest;
+import io.redlock.Redlock;
+import io.redlock.lease.Masters;
+import io.redlock.testkit.RequiresRedis;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/**
+ * Several clients with several threads each want one resource in turn, while a minority of the
+ * masters is stopped, killed and started again: no two hold it at once, tokens rise, and nobody
+ * goes short.
+ */
+@RequiresRedis
+class ContentionTest {
+
+  @RegisterExtension static final Masters masters = new Masters();
+
+  private static final int CLIENTS = 4;
+  private static final int THREADS = 3;
+  private static final Duration TTL = Duration.ofSeconds(5);
+  private static final LeaseRequest FAIR =
+      LeaseRequest.of("contended", TTL).waitUpTo(Duration.ofSeconds(60)).fairly();
+
+  @Test
+  void fairContendersTakeTurnsWhileMastersComeAndGo() throws Exception {
+    contend(Duration.ofSeconds(5));
+  }
+
+  @Test
+  @Tag("long")
+  void fairContendersTakeTurnsForAMinuteWhileMastersComeAndGo() throws Exception {
+    contend(Duration.ofSeconds(60));
+  }
+
+  private static void contend(Duration span) throws Exception {
+    long seed = Long.getLong("redlock.seed", System.nanoTime());
+    System.out.println("contention: -Dredlock.seed=" + seed);
+    AtomicInteger inside = new AtomicInteger();
+    AtomicLong highest = new AtomicLong();
+    AtomicLong longestWaitNanos = new AtomicLong();
+    AtomicReference<Throwable> failure = new AtomicReference<>();
+    int[] turns = new int[CLIENTS];
+    List<Redlock> clients = new ArrayList<>();
+    for (int i = 0; i < CLIENTS; i++) {
+      clients.add(masters.connect());
+    }
+    List<Thread> threads = new ArrayList<>();
+    long endNanos = System.nanoTime() + span.toNanos();
+    for (int i = 0; i < CLIENTS * THREADS; i++) {
+      int client = i % CLIENTS;
+      Thread thread =
+          new Thread(
+              () -> {
+                try {
+                  while (System.nanoTime() < endNanos) {
+                    long asked = System.nanoTime();
+                    Lease lease = clients.get(client).acquire(FAIR);
+                    longestWaitNanos.accumulateAndGet(System.nanoTime() - asked, Math::max);
+                    if (lease.isValid()) {
+                      assertEquals(1, inside.incrementAndGet(), "two hold it");
+                      long before = highest.getAndSet(lease.fencingToken());
+                      assertTrue(before < lease.fencingToken(), "a token that does not rise");
+                      synchronized (turns) {
+                        turns[client]++;
+                      }
+                      inside.decrementAndGet();
+                    }
+                    lease.close();
+                  }
+                } catch (Throwable e) {
+                  failure.compareAndSet(null, e);
+                }
+              });
+      threads.add(thread);
+      thread.start();
+    }
+    disturb(new Random(seed), endNanos);
+    for (Thread thread : threads) {
+      thread.join();
+    }
+    if (failure.get() != null) {
+      throw new AssertionError("-Dredlock.seed=" + seed, failure.get());
+    }
+    report(turns, longestWaitNanos.get());
+  }
+
+  /** One master at a time: of five, four are always there. */
+  private static void disturb(Random random, long endNanos) throws InterruptedException {
+    while (System.nanoTime() < endNanos) {
+      int node = random.nextInt(Masters.NODES);
+      Thread.sleep(200 + random.nextInt(300));
+      if (random.nextBoolean()) {
+        masters.pause(node);
+        Thread.sleep(100 + random.nextInt(500));
+        masters.resume(node);
+      } else {
+        masters.kill(node);
+        Thread.sleep(100 + random.nextInt(500));
+        masters.get(node).restart();
+        Thread.sleep(TTL.toMillis() / 5);
+      }
+    }
+  }
+
+  private static void report(int[] turns, long longestWaitNanos) {
+    int most = 0;
+    int least = Integer.MAX_VALUE;
+    int all = 0;
+    for (int each : turns) {
+      most = Math.max(most, each);
+      least = Math.min(least, each);
+      all += each;
+    }
+    System.out.printf(
+        "contention under faults: %d turns, %d to %d per client, longest wait %d ms%n",
+        all, least, most, longestWaitNanos / 1_000_000);
+    assertTrue(all > 4 * CLIENTS, all + " turns in all");
+    assertTrue(least > 0 && most <= 1.5 * least + THREADS, least + " to " + most + " per client");
+  }
+}

@@ -1,0 +1,341 @@
+package io.redlock.waiting;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.AcquireResult;
+import io.redlock.Lease;
+import io.redlock.LeaseRequest;
+import io.redlock.Redlock;
+import io.redlock.ReleaseResult;
+import io.redlock.lease.Masters;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.RedisServer;
+import io.redlock.testkit.RequiresRedis;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Waiters that are killed, stopped, cancelled and interrupted while they queue. */
+@RequiresRedis
+class WaitersTest {
+
+  @RegisterExtension static final Masters masters = new Masters();
+
+  private static final AtomicInteger RESOURCES = new AtomicInteger();
+
+  private final String resource = "waiters-" + RESOURCES.incrementAndGet();
+
+  private LeaseRequest request(boolean fair) {
+    LeaseRequest request =
+        LeaseRequest.of(resource, Duration.ofSeconds(20)).waitUpTo(Duration.ofSeconds(30));
+    return fair ? request.fairly() : request;
+  }
+
+  private LeaseRequest fairly() {
+    return request(true);
+  }
+
+  /** How many wait in the queue of the resource, by every master that is alive. */
+  private void awaitQueue(int waiters) {
+    for (int node = 0; node < Masters.NODES; node++) {
+      RedisServer server = masters.get(node);
+      if (server.isAlive()) {
+        Await.until(
+            waiters + " in the queue",
+            () ->
+                ((Long) server.command("ZCARD", "redlock:queue:" + resource)).intValue()
+                    == waiters);
+      }
+    }
+  }
+
+  @Test
+  void killedHeadOfTheQueueIsPassedOverAndTheOrderOfTheOthersIsKept() throws Exception {
+    Lease held = masters.connect().acquire(request(false));
+    try (Waiter killed = new Waiter("fair")) {
+      awaitQueue(1);
+      CompletableFuture<AcquireResult> second = masters.connect().acquireAsync(fairly());
+      awaitQueue(2);
+      CompletableFuture<AcquireResult> third = masters.connect().acquireAsync(fairly());
+      awaitQueue(3);
+      killed.process.destroyForcibly();
+      assertTrue(killed.process.waitFor(10, TimeUnit.SECONDS));
+      held.release();
+      Lease next = Await.value("the second is served", second).lease().orElseThrow();
+      assertFalse(third.isDone());
+      next.release();
+      Await.value("the third is served", third).lease().orElseThrow().release();
+    }
+    awaitQueue(0);
+  }
+
+  @Test
+  void stoppedHeadOfTheQueueIsPassedOverAndGetsItsTurnWhenItIsBack() throws Exception {
+    Redlock alice = masters.connect();
+    Lease held = alice.acquire(request(false));
+    try (Waiter stopped = new Waiter("fair")) {
+      awaitQueue(1);
+      CompletableFuture<AcquireResult> second = masters.connect().acquireAsync(fairly());
+      awaitQueue(2);
+      stopped.signal("-STOP");
+      held.release();
+      Lease next = Await.value("the second is served", second).lease().orElseThrow();
+      stopped.signal("-CONT");
+      next.release();
+      assertTrue(stopped.heldToken() > next.fencingToken());
+      assertInstanceOf(
+          AcquireResult.Contended.class, alice.tryAcquire(resource, Duration.ofSeconds(20)));
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"fair", "backoff"})
+  void holderThatIsKilledBlocksItsWaitersForItsTtlAtMost(String mode) throws Exception {
+    try (Waiter holder = new Waiter(mode)) {
+      holder.heldToken();
+      IntStream.range(0, Masters.NODES)
+          .forEach(node -> masters.get(node).command("PEXPIRE", resource, "1500")); // of its 20 s
+      CompletableFuture<AcquireResult> waiting =
+          masters.connect().acquireAsync(request(mode.equals("fair")));
+      holder.process.destroyForcibly();
+      Await.value("the waiter is served", waiting).lease().orElseThrow().release();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void interruptedAndCancelledWaitersLeaveNothingBehind(boolean fair) throws Exception {
+    Lease held = masters.connect().acquire(request(false));
+    Redlock bob = masters.connect();
+    List<Thread> threads = new ArrayList<>();
+    AtomicInteger interrupted = new AtomicInteger();
+    List<CompletableFuture<AcquireResult>> futures = new ArrayList<>();
+    for (int i = 0; i < 10; i++) {
+      Thread thread =
+          new Thread(
+              () ->
+                  assertThrows(
+                      InterruptedException.class,
+                      () -> {
+                        try {
+                          bob.acquire(request(fair));
+                        } catch (InterruptedException e) {
+                          interrupted.incrementAndGet();
+                          throw e;
+                        }
+                      }));
+      thread.start();
+      threads.add(thread);
+      futures.add(bob.acquireAsync(request(fair)));
+    }
+    if (fair) {
+      awaitQueue(1); // ten threads and ten futures of one process
+    }
+    futures.forEach(future -> future.cancel(false));
+    threads.forEach(Thread::interrupt);
+    for (Thread thread : threads) {
+      thread.join(20_000);
+    }
+    assertEquals(10, interrupted.get());
+    awaitQueue(0);
+    assertEquals(ReleaseResult.RELEASED, held.release());
+    masters.awaitHolders(0, resource);
+    bob.acquire(request(fair)).release();
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void thousandWaitersOfOneProcessSendNoMoreThanOne(boolean fair) throws Exception {
+    Lease held = masters.connect().acquire(request(false));
+    Redlock bob = masters.connect();
+    List<CompletableFuture<AcquireResult>> waiting = new ArrayList<>();
+    waiting.add(bob.acquireAsync(request(fair)));
+    Thread.sleep(500); // the first attempts follow each other quickly
+    long byOne = scriptsDuring(Duration.ofSeconds(1));
+    for (int i = 1; i < 1_000; i++) {
+      waiting.add(bob.acquireAsync(request(fair)));
+    }
+    long byThousand = scriptsDuring(Duration.ofSeconds(1));
+    assertTrue(byOne > 0, "nobody asked");
+    assertTrue(byThousand <= 2 * byOne + 20, byThousand + " calls, " + byOne + " by one");
+    held.release();
+    for (CompletableFuture<AcquireResult> waiter : waiting) {
+      Await.value("a waiter is served", waiter).lease().orElseThrow().close();
+    }
+    masters.awaitHolders(0, resource);
+  }
+
+  /** How many scripts the first master executes in that time, other than audits. */
+  private static long scriptsDuring(Duration span) throws InterruptedException {
+    long before = scripts();
+    Thread.sleep(span.toMillis());
+    return scripts() - before;
+  }
+
+  private static long scripts() {
+    String stats = String.valueOf(masters.get(0).command("INFO", "commandstats"));
+    return stats
+        .lines()
+        .filter(line -> line.startsWith("cmdstat_evalsha:"))
+        .mapToLong(line -> Long.parseLong(line.replaceAll("cmdstat_evalsha:calls=(\\d+),.*", "$1")))
+        .sum();
+  }
+
+  @Test
+  void subscriptionComesWithTheFirstFairWaiterAndIsBackAfterTheMaster() throws Exception {
+    Redlock alice = masters.connect();
+    Redlock bob = masters.connect();
+    alice.acquire(fairly()).release();
+    assertEquals(0, subscribers(0), "nobody had to wait");
+    handOver(alice, bob);
+    for (int node = 0; node < Masters.NODES; node++) {
+      int each = node;
+      Await.until("bob listens to node " + node, () -> subscribers(each) == 1);
+    }
+    masters.kill(0);
+    masters.get(0).restart();
+    masters.awaitUp(alice);
+    masters.awaitUp(bob);
+    handOver(alice, bob);
+    Await.until("bob listens again", () -> subscribers(0) == 1);
+  }
+
+  private void handOver(Redlock from, Redlock to) throws InterruptedException, ExecutionException {
+    Lease held = from.acquire(fairly());
+    CompletableFuture<AcquireResult> waiting = to.acquireAsync(fairly());
+    awaitQueue(2);
+    held.release();
+    Await.value("it is handed over", waiting).lease().orElseThrow().release();
+    awaitQueue(0);
+  }
+
+  private static long subscribers(int node) {
+    return ((List<?>) masters.get(node).command("PUBSUB", "CHANNELS", "redlock:wake:*")).size();
+  }
+
+  @Test
+  void queueRunsOutByItselfWhenAllWhoWaitedAreDead() throws Exception {
+    Lease held = masters.connect().acquire(request(false));
+    try (Waiter waiter = new Waiter("fair")) {
+      awaitQueue(1);
+      waiter.process.destroyForcibly();
+    }
+    held.release();
+    for (int node = 0; node < Masters.NODES; node++) {
+      RedisServer server = masters.get(node);
+      Await.until(
+          "nothing is left of the queue",
+          () ->
+              server.keys("redlock:queue:" + resource).isEmpty()
+                  && server.keys("redlock:ends:" + resource).isEmpty());
+    }
+  }
+
+  @Test
+  void overlappingSetsOfResourcesNeitherDeadlockNorOverlap() throws Exception {
+    int turns = 15;
+    int[] inside = new int[4];
+    List<CompletableFuture<Void>> contenders = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      Redlock client = masters.connect();
+      int first = i;
+      int second = (i + 1) % 4;
+      LeaseRequest both =
+          LeaseRequest.ofAll(
+                  List.of(resource + "/" + second, resource + "/" + first), Duration.ofSeconds(20))
+              .waitUpTo(Duration.ofSeconds(30));
+      contenders.add(
+          CompletableFuture.runAsync(
+              () -> {
+                for (int turn = 0; turn < turns; turn++) {
+                  try (Lease lease = client.acquire(both)) {
+                    enter(inside, first, second);
+                    assertTrue(lease.isValid());
+                    leave(inside, first, second);
+                  } catch (InterruptedException e) {
+                    throw new AssertionError(e);
+                  }
+                }
+              },
+              task -> new Thread(task).start()));
+    }
+    for (CompletableFuture<Void> contender : contenders) {
+      Await.value("it has had its turns", contender);
+    }
+    for (int i = 0; i < 4; i++) {
+      masters.awaitHolders(0, resource + "/" + i);
+    }
+  }
+
+  private static synchronized void enter(int[] inside, int... which) {
+    for (int each : which) {
+      assertEquals(1, ++inside[each], "two hold one resource");
+    }
+  }
+
+  private static synchronized void leave(int[] inside, int... which) {
+    for (int each : which) {
+      inside[each]--;
+    }
+  }
+
+  @Test
+  void tooManyResourcesAtOnceAreRefusedBeforeAnythingIsSent() {
+    List<String> many = IntStream.range(0, 17).mapToObj(i -> resource + "/" + i).toList();
+    IllegalArgumentException refused =
+        assertThrows(
+            IllegalArgumentException.class,
+            () -> masters.connect().acquire(LeaseRequest.ofAll(many, Duration.ofSeconds(20))));
+    assertTrue(refused.getMessage().contains("17"), refused::getMessage);
+  }
+
+  /** A waiter in a process of its own. */
+  private final class Waiter implements AutoCloseable {
+    final Process process;
+    private final BufferedReader lines;
+
+    Waiter(String mode) throws IOException {
+      List<String> command = new ArrayList<>();
+      command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+      command.addAll(List.of("-Xmx64m", "-cp", System.getProperty("java.class.path")));
+      command.add(WaitingClient.class.getName());
+      command.addAll(List.of(mode, resource));
+      command.addAll(List.of(masters.addresses()));
+      process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+      lines = process.inputReader(StandardCharsets.UTF_8);
+    }
+
+    long heldToken() throws IOException {
+      String line = lines.readLine();
+      assertTrue(line != null && line.startsWith("held "), () -> "it said " + line);
+      return Long.parseLong(line.substring(5));
+    }
+
+    void signal(String signal) throws IOException, InterruptedException {
+      Process kill = new ProcessBuilder("kill", signal, Long.toString(process.pid())).start();
+      assertEquals(0, kill.waitFor());
+    }
+
+    @Override
+    public void close() {
+      process.destroyForcibly();
+    }
+  }
+}
