@@ -3,6 +3,7 @@ package io.redlock.demo;
 import io.redlock.Lease;
 import io.redlock.Redlock;
 import io.redlock.testkit.RedisServer;
+import java.nio.file.Path;
 import org.opentest4j.TestAbortedException;
 
 /**
@@ -23,8 +24,8 @@ public final class Demo {
   static int run(Stage stage) {
     try (Masters masters = Masters.start()) {
       introduce(stage, masters);
-      try (Redlock alice = masters.connect();
-          Redlock bob = masters.connect()) {
+      try (Redlock alice = masters.connect("alice");
+          Redlock bob = masters.connect("bob")) {
         Lease lease = AcquireScenes.aLease(stage, masters, alice);
         AcquireScenes.aSecondClient(stage, lease, bob);
         FailureScenes.twoDieDuringAnAcquire(stage, masters);
@@ -33,6 +34,9 @@ public final class Demo {
         HangingHolderScene.play(stage, alice, bob);
       }
       stage.finish();
+      Path picture = masters.recording().draw("What the masters and the clients of the demo did.");
+      stage.say("All of it as a picture, to be opened in a browser: " + picture);
+      stage.blank();
       return 0;
     } catch (Stage.NotSo e) {
       stage.fail("what it was to show is not so");

@@ -11,6 +11,7 @@ import io.redlock.Redlock;
 import io.redlock.ReleaseResult;
 import io.redlock.Votes;
 import io.redlock.Votes.Vote;
+import io.redlock.jedis.JedisRedlock;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.GateProxy;
 import java.time.Duration;
@@ -31,15 +32,7 @@ final class FailureScenes {
     try (GateProxy c = GateProxy.to(masters.get(2));
         GateProxy d = GateProxy.to(masters.get(3));
         GateProxy e = GateProxy.to(masters.get(4));
-        Redlock carol =
-            Masters.settings()
-                .node(addresses[0])
-                .node(addresses[1])
-                .node(c.address())
-                .node(d.address())
-                .node(e.address())
-                .nodeTimeout(TTL.dividedBy(3)) // far longer than the killing takes
-                .build()) {
+        Redlock carol = carol(masters, addresses, c, d, e)) {
       c.requests().hold(RESOURCE);
       d.requests().hold(RESOURCE);
       e.replies().hold(RESOURCE);
@@ -55,8 +48,8 @@ final class FailureScenes {
       stage.check(
           !masters.holds(2, RESOURCE) && !masters.holds(3, RESOURCE),
           "c and d have not got the request yet.");
-      masters.get(3).kill();
-      masters.get(4).kill();
+      masters.kill(3);
+      masters.kill(4);
       e.cut();
       Await.until("carol has lost d and e", () -> Masters.notUp(carol) == 2);
       stage.check(
@@ -78,9 +71,24 @@ final class FailureScenes {
     }
   }
 
+  private static Redlock carol(
+      Masters masters, String[] addresses, GateProxy c, GateProxy d, GateProxy e) {
+    JedisRedlock.Builder settings =
+        Masters.settings()
+            .node(addresses[0])
+            .node(addresses[1])
+            .nodeTimeout(TTL.dividedBy(3)); // far longer than the killing takes
+    GateProxy[] gates = {c, d, e};
+    for (int i = 0; i < gates.length; i++) {
+      masters.recording().know(Masters.name(2 + i), "127.0.0.1:" + gates[i].port());
+      settings.node(gates[i].address());
+    }
+    return masters.recording().client("carol", settings);
+  }
+
   static void aThirdDies(Stage stage, Masters masters, Redlock alice) throws InterruptedException {
     stage.scene("A third master dies");
-    masters.get(2).kill();
+    masters.kill(2);
     Await.until("alice has lost three", () -> Masters.notUp(alice) == 3);
     stage.say("kill -9 for c: two are left. Alice asks them.");
     stage.blank();
@@ -110,7 +118,7 @@ final class FailureScenes {
       throws InterruptedException {
     stage.scene("The dead come back without their data");
     for (int node = 2; node < Masters.COUNT; node++) {
-      masters.get(node).restart();
+      masters.restart(node);
     }
     Await.until("alice has found them", () -> Masters.abstaining(alice) == 3);
     stage.say("c, d and e are started again, empty. Alice asks all five.");

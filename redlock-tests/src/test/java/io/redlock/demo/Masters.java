@@ -22,9 +22,14 @@ final class Masters implements AutoCloseable {
   static final Duration MAX_TTL = Duration.ofSeconds(5);
 
   private final RedisServers servers;
+  private final Recording recording = new Recording();
 
   private Masters(RedisServers servers) {
     this.servers = servers;
+    for (int node = 0; node < COUNT; node++) {
+      recording.know(name(node), servers.get(node).address());
+      recording.node(name(node), "up");
+    }
   }
 
   static Masters start() {
@@ -33,6 +38,22 @@ final class Masters implements AutoCloseable {
 
   RedisServer get(int node) {
     return servers.get(node);
+  }
+
+  /** What happens from the first call on. */
+  Recording recording() {
+    return recording;
+  }
+
+  void kill(int node) {
+    get(node).kill();
+    recording.node(name(node), "down");
+  }
+
+  /** Starts a dead master again, empty. */
+  void restart(int node) {
+    get(node).restart();
+    recording.node(name(node), "up");
   }
 
   static String name(int node) {
@@ -52,11 +73,10 @@ final class Masters implements AutoCloseable {
   }
 
   /** A client of all five. It waits for a master longer than usual: this machine may be busy. */
-  Redlock connect() {
-    return settings()
-        .node(String.join(",", addresses()))
-        .nodeTimeout(Duration.ofSeconds(1))
-        .build();
+  Redlock connect(String name) {
+    JedisRedlock.Builder settings =
+        settings().node(String.join(",", addresses())).nodeTimeout(Duration.ofSeconds(1));
+    return recording.client(name, settings);
   }
 
   /** Short leases and equal clocks: a master that lost its data soon votes again. */

@@ -1,0 +1,271 @@
+package io.redlock.chaos;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.chaos.client.Variant;
+import io.redlock.chaos.history.Finding;
+import io.redlock.chaos.history.History;
+import io.redlock.chaos.history.Verdict;
+import io.redlock.chaos.picture.Picture;
+import io.redlock.simulation.Invariant;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.GateProxy;
+import io.redlock.testkit.RequiresRedis;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Clients that break a rule, in processes of their own against real masters: the checker has to see
+ * it. The same scene with sound clients has to be without a finding.
+ */
+@RequiresRedis
+@Tag("chaos")
+class BrokenClientsTest {
+
+  /** Generous, so that no scene is a matter of how fast the machine is. */
+  private static final Terms TERMS =
+      Terms.of(3, 3)
+          .maxTtl(Duration.ofSeconds(4))
+          .nodeTimeout(Duration.ofMillis(1_400))
+          .skew(Duration.ofSeconds(10));
+
+  /** Two replies are late: the quorum is there long after the round began. */
+  @Test
+  void variant01CountsValidityFromTheEndOfTheRound() {
+    caught(
+        Variant.STAMPS_AT_THE_END,
+        Set.of(Invariant.I2),
+        deployment -> {
+          deployment.link(0, 0).replies().hold("r0");
+          deployment.link(0, 1).replies().hold("r0");
+          deployment.client(0).order("0 acquire r0 4000 0");
+          deployment.link(0, 0).replies().awaitHeld("r0");
+          deployment.link(0, 1).replies().awaitHeld("r0");
+          letPass(300);
+          deployment.link(0, 0).replies().open();
+          deployment.link(0, 1).replies().open();
+          assertEquals("true", deployment.client(0).outcome("0 acquire"));
+          deployment.client(0).ask("0 release");
+        });
+  }
+
+  /** An attempt fails, its release runs on a node, and the next one locks it for the same owner. */
+  @Test
+  void variant05UsesAnOwnerIdAgain() {
+    caught(
+        Variant.REUSES_OWNER_IDS,
+        Set.of(Invariant.I5),
+        deployment -> {
+          for (int round = 0; round < 2; round++) {
+            assertEquals("true", deployment.client(0).ask("0 acquire r0 4000 0"));
+            for (int node = 0; node < 3; node++) {
+              awaitLocked(deployment, node);
+            }
+            deployment.client(0).ask("0 release");
+            awaitUnlocked(deployment);
+          }
+        });
+  }
+
+  /** A grant is executed, its reply is lost with the connection: the key has to go all the same. */
+  @Test
+  void variant06ReleasesOnlyWhereItWasToldYes() {
+    caught(
+        Variant.RELEASES_WHERE_GRANTED,
+        Set.of(Invariant.I5),
+        deployment -> {
+          GateProxy link = deployment.link(0, 2);
+          link.replies().hold("r0");
+          assertEquals("true", deployment.client(0).ask("0 acquire r0 4000 0"));
+          link.replies().awaitHeld("r0");
+          link.cut();
+          deployment.client(0).ask("0 release");
+        });
+  }
+
+  /** A grant is held back until after its release, which went on the next connection. */
+  @Test
+  void variant07LeavesNoTombstone() {
+    caught(
+        Variant.LEAVES_NO_TOMBSTONE,
+        Set.of(Invariant.I5),
+        deployment -> {
+          GateProxy link = deployment.link(0, 2);
+          link.requests().hold("r0");
+          assertEquals("true", deployment.client(0).ask("0 acquire r0 4000 0"));
+          link.requests().awaitHeld("r0");
+          link.cut();
+          deployment.client(0).ask("0 release");
+          Await.until("the release has run", () -> answers(link, "NOT_HELD") > 0);
+          link.requests().open();
+          Await.until("the late grant has run", () -> answers(link, "") > 1);
+        });
+  }
+
+  /** An extend is held back until another holder has come and gone. */
+  @Test
+  void variant08ExtendsAKeyThatIsMissing() {
+    caught(
+        Variant.EXTENDS_WHAT_IS_MISSING,
+        Set.of(Invariant.I8),
+        deployment -> {
+          GateProxy link = deployment.link(0, 2);
+          assertEquals("true", deployment.client(0).ask("0 acquire r0 3000 0"));
+          awaitLocked(deployment, 2);
+          for (int node = 0; node < 3; node++) {
+            deployment.link(0, node).requests().hold("r0");
+          }
+          deployment.client(0).order("0 extend");
+          link.requests().awaitHeld("r0");
+          awaitUnlocked(deployment);
+          assertEquals("true", deployment.client(1).ask("0 acquire r0 4000 0"));
+          awaitLocked(deployment, 2);
+          deployment.client(1).ask("0 release");
+          awaitUnlocked(deployment);
+          link.requests().open();
+          Await.until("the late extend has run", () -> answers(link, "") > 1);
+          for (int node = 0; node < 2; node++) {
+            deployment.link(0, node).requests().open();
+          }
+          deployment.client(0).outcome("0 extend");
+          deployment.client(0).ask("0 release");
+        });
+  }
+
+  /** Two of the three masters that a holder rests on lose their data. */
+  @Test
+  void variant13LetsANodeVoteThatHasLostItsData() {
+    caught(
+        Variant.KNOWS_NO_ABSTENTION,
+        Set.of(Invariant.I1, Invariant.I6),
+        deployment -> {
+          assertEquals("true", deployment.client(0).ask("0 acquire r0 4000 0"));
+          // What it does not hear of, it goes on to believe: the first holder is cut off.
+          for (int node = 0; node < 3; node++) {
+            deployment.link(0, node).requests().hold();
+            deployment.link(0, node).replies().hold();
+          }
+          for (int node : new int[] {0, 1}) {
+            deployment.nodes.get(node).kill();
+            deployment.nodes.get(node).restartEmpty();
+          }
+          deployment.client(1).ask("0 acquire r0 4000 1500");
+          deployment.client(0).ask("0 look");
+          for (int node = 0; node < 3; node++) {
+            deployment.link(0, node).cut();
+            deployment.link(0, node).requests().open();
+          }
+          deployment.client(0).ask("0 release");
+        });
+  }
+
+  /** A holder is stopped until its lease has gone to another, and then gives back what it had. */
+  @Test
+  void variant15ReleasesWhoeverHoldsTheLock() {
+    caught(
+        Variant.RELEASES_ANYBODY,
+        Set.of(Invariant.I1),
+        deployment -> {
+          assertEquals("true", deployment.client(0).ask("0 acquire r0 3000 0"));
+          deployment.clients.get(0).pause();
+          awaitUnlocked(deployment);
+          assertEquals("true", deployment.client(1).ask("0 acquire r0 4000 0"));
+          for (int node = 0; node < 3; node++) {
+            awaitLocked(deployment, node);
+          }
+          deployment.clients.get(0).resume();
+          deployment.client(0).ask("0 release");
+          letPass(300); // the release of a lost lease runs in the background
+          boolean taken = deployment.client(2).ask("0 acquire r0 4000 0").equals("true");
+          deployment.client(1).ask("0 look");
+          deployment.client(1).ask("0 release");
+          if (taken) {
+            deployment.client(2).ask("0 release");
+          }
+        });
+  }
+
+  /**
+   * The holder is stopped between reading and writing, and its lease goes to another: only the copy
+   * that checks tokens keeps what the other one wrote.
+   */
+  @Test
+  void storeThatChecksNoTokensLosesAnUpdate() {
+    Verdict verdict =
+        play(
+            "unfenced",
+            Variant.NONE,
+            deployment -> {
+              assertEquals("true", deployment.client(0).ask("0 acquire r0 3000 0"));
+              deployment.client(0).order("0 update 2000");
+              letPass(150); // it has read and is thinking
+              deployment.clients.get(0).pause();
+              assertEquals("true", deployment.client(1).ask("0 acquire r0 3000 4000"));
+              assertEquals("true", deployment.client(1).ask("0 update 1"));
+              deployment.clients.get(0).resume();
+              assertEquals("false", deployment.client(0).outcome("0 update"));
+              deployment.client(1).ask("0 release");
+              deployment.client(0).ask("0 release");
+            });
+    assertEquals(List.of(), verdict.findings());
+    assertEquals(1, verdict.unfencedLosses());
+  }
+
+  private static void caught(Variant variant, Set<Invariant> expected, Consumer<Deployment> scene) {
+    String name = variant.name().toLowerCase(java.util.Locale.ROOT).replace('_', '-');
+    Verdict sound = play("sound-" + name, Variant.NONE, scene);
+    assertEquals(List.of(), sound.findings(), "the same scene with sound clients");
+    Verdict verdict = play(name, variant, scene);
+    Set<Invariant> found =
+        verdict.findings().stream()
+            .map(Finding::invariant)
+            .collect(Collectors.toCollection(TreeSet::new));
+    System.out.println("chaos: broken client " + name + ": caught by " + found);
+    assertTrue(found.containsAll(expected), () -> expected + " expected, but " + verdict);
+  }
+
+  private static Verdict play(String name, Variant variant, Consumer<Deployment> scene) {
+    Path folder = ChaosRun.FOLDER.resolve("scene-" + name);
+    try (Deployment deployment = new Deployment(TERMS.broken(variant), folder, true)) {
+      scene.accept(deployment);
+      deployment.stopClients();
+      deployment.awaitFree(Duration.ofSeconds(1));
+      History history = deployment.history();
+      Verdict verdict = Verdict.of(history);
+      String facts =
+          verdict.operations() + " operations, " + verdict.findings().size() + " findings";
+      Picture.draw(
+          history, verdict.findings(), "Scene: " + name, facts, folder.resolve("run.html"));
+      return verdict;
+    }
+  }
+
+  private static long answers(GateProxy link, String verdict) {
+    return link.replies().passed("r0").stream().filter(reply -> reply.contains(verdict)).count();
+  }
+
+  private static void awaitLocked(Deployment deployment, int node) {
+    Await.until("n" + node + " is locked", () -> !deployment.owner(node, "r0").isEmpty());
+  }
+
+  private static void awaitUnlocked(Deployment deployment) {
+    for (int each = 0; each < 3; each++) {
+      int node = each;
+      Await.until("n" + node + " is free", () -> deployment.owner(node, "r0").isEmpty());
+    }
+  }
+
+  /** Lets time go by for a process whose progress cannot be seen from outside. */
+  private static void letPass(long millis) {
+    long untilNanos = System.nanoTime() + millis * 1_000_000;
+    Await.until("time goes by", () -> System.nanoTime() - untilNanos > 0);
+  }
+}

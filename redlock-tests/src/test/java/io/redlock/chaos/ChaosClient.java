@@ -1,0 +1,118 @@
+package io.redlock.chaos;
+
+import io.redlock.chaos.client.ClientSettings;
+import io.redlock.chaos.history.Event;
+import io.redlock.chaos.history.Journal;
+import io.redlock.testkit.GateProxy;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A client machine: its ways to the masters, which stay, and the process that lives on it at the
+ * moment. Belongs to one thread.
+ */
+final class ChaosClient implements AutoCloseable {
+
+  final String name;
+  final List<GateProxy> links = new ArrayList<>();
+  private final Terms terms;
+  private final int storePort;
+  private final Path folder;
+  private final Journal journal;
+  private final List<Path> journals = new ArrayList<>();
+  private @Nullable ClientProcess process;
+  private boolean paused;
+
+  ChaosClient(
+      String name,
+      List<ChaosNode> nodes,
+      Terms terms,
+      int storePort,
+      Path folder,
+      Journal journal) {
+    this.name = name;
+    this.terms = terms;
+    this.storePort = storePort;
+    this.folder = folder;
+    this.journal = journal;
+    for (ChaosNode node : nodes) {
+      links.add(GateProxy.to(node.server, new Tap(node.name, terms.variant(), journal)));
+    }
+  }
+
+  /** Starts a process without waiting for it. */
+  ClientProcess start() {
+    String life = name + "." + journals.size();
+    Path lifeFolder = folder.resolve(life);
+    Path lifeJournal = folder.resolve(life + ".tsv");
+    try {
+      Files.createDirectories(lifeFolder);
+      Files.createFile(lifeJournal);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    journals.add(lifeJournal);
+    for (int node = 0; node < links.size(); node++) {
+      String way = "127.0.0.1:" + links.get(node).port();
+      journal.write(Event.now(life, "way", "node", "n" + node, "address", way));
+    }
+    ClientProcess started =
+        new ClientProcess(
+            new ClientSettings(
+                life,
+                lifeJournal,
+                storePort,
+                terms.variant(),
+                terms.nodeTimeout(),
+                terms.maxTtl(),
+                terms.skew(),
+                links.stream().map(GateProxy::address).toList()),
+            lifeFolder);
+    process = started;
+    return started;
+  }
+
+  /** The process that lives now, or lived last. */
+  ClientProcess process() {
+    return Objects.requireNonNull(process, "not started");
+  }
+
+  boolean isRunning() {
+    return process().isAlive() && !paused;
+  }
+
+  void pause() {
+    paused = true;
+    journal.write(Event.now("harness", "pause", "target", process().name()));
+    process().pause();
+  }
+
+  void resume() {
+    process().resume();
+    journal.write(Event.now("harness", "resume", "target", process().name()));
+    paused = false;
+  }
+
+  void kill() {
+    process().kill();
+    journal.write(Event.now(process().name(), "killed"));
+  }
+
+  List<Path> journals() {
+    return journals;
+  }
+
+  @Override
+  public void close() {
+    if (process != null) {
+      process.close();
+    }
+    links.forEach(GateProxy::close);
+  }
+}

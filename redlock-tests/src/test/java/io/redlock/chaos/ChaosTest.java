@@ -1,0 +1,75 @@
+package io.redlock.chaos;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.redlock.chaos.history.History;
+import io.redlock.chaos.history.Verdict;
+import io.redlock.testkit.RequiresRedis;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+
+/**
+ * The default schedules, a few side by side: {@code -Dchaos.schedule=NAME} runs one of them alone,
+ * {@code -Dchaos.seed=N} with the seed of a run that was seen before.
+ */
+@RequiresRedis
+@Tag("chaos")
+class ChaosTest {
+
+  /** Most of the time everybody waits for somebody. */
+  private static final int SIDE_BY_SIDE = 3;
+
+  private static final ExecutorService RUNS = Executors.newFixedThreadPool(SIDE_BY_SIDE);
+
+  @AfterAll
+  static void stop() {
+    RUNS.shutdownNow();
+  }
+
+  @TestFactory
+  Stream<DynamicTest> noInvariantIsViolated() {
+    String only = System.getProperty("chaos.schedule", "");
+    long seed = Long.getLong("chaos.seed", System.currentTimeMillis() % 1_000_000);
+    List<DynamicTest> tests = new ArrayList<>();
+    for (Schedule schedule : Schedules.all()) {
+      if (only.isEmpty() || only.equals(schedule.name())) {
+        Future<ChaosRun.Report> run = RUNS.submit(() -> ChaosRun.of(schedule, seed));
+        tests.add(DynamicTest.dynamicTest(schedule.name(), () -> assertGood(report(run))));
+      }
+    }
+    return tests.stream();
+  }
+
+  /** What the checker says of a run that is over: {@code -Dchaos.history=PATH}. */
+  @Test
+  @EnabledIfSystemProperty(named = "chaos.history", matches = ".+")
+  void historyOnFileIsJudgedAgain() {
+    History history = History.read(List.of(Path.of(System.getProperty("chaos.history"))));
+    assertEquals(List.of(), Verdict.of(history).findings());
+  }
+
+  private static ChaosRun.Report report(Future<ChaosRun.Report> run) throws Throwable {
+    try {
+      return run.get();
+    } catch (ExecutionException e) {
+      throw e.getCause();
+    }
+  }
+
+  private static void assertGood(ChaosRun.Report report) {
+    System.out.println(report.summary());
+    assertEquals(List.of(), report.verdict().findings(), report::failure);
+  }
+}

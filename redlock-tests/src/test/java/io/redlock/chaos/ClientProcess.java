@@ -1,0 +1,211 @@
+package io.redlock.chaos;
+
+import io.redlock.chaos.client.ClientMain;
+import io.redlock.chaos.client.ClientSettings;
+import io.redlock.testkit.Await;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.io.Writer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.concurrent.TimeUnit;
+
+/** A {@link ClientMain} in a JVM of its own: takes orders, can be stopped, continued and killed. */
+final class ClientProcess implements AutoCloseable {
+
+  private static final Set<ClientProcess> ALIVE = ConcurrentHashMap.newKeySet();
+
+  static {
+    Runtime.getRuntime()
+        .addShutdownHook(new Thread(() -> ALIVE.forEach(ClientProcess::kill), "client-reaper"));
+  }
+
+  /** What the callers have said, by caller and order, until somebody has taken note of it. */
+  private final Map<String, Deque<String>> said = new ConcurrentHashMap<>();
+
+  private final ClientSettings settings;
+  private final Process process;
+  private final Writer orders;
+  private final Path errors;
+
+  ClientProcess(ClientSettings settings, Path folder) {
+    this.settings = settings;
+    errors = folder.resolve("errors.txt");
+    settings.variant().writeScripts(folder);
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(List.of("-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"));
+    command.add("-Dorg.slf4j.simpleLogger.defaultLogLevel=off");
+    command.add("-cp");
+    command.add(
+        folder + System.getProperty("path.separator") + System.getProperty("java.class.path"));
+    command.add(ClientMain.class.getName());
+    command.addAll(settings.arguments());
+    try {
+      process =
+          new ProcessBuilder(command)
+              .redirectError(ProcessBuilder.Redirect.appendTo(errors.toFile()))
+              .start();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    ALIVE.add(this);
+    orders = process.outputWriter(StandardCharsets.UTF_8);
+    Thread listener = new Thread(this::listen, "client-" + settings.name());
+    listener.setDaemon(true);
+    listener.start();
+  }
+
+  String name() {
+    return settings.name();
+  }
+
+  long pid() {
+    return process.pid();
+  }
+
+  boolean isAlive() {
+    return process.isAlive();
+  }
+
+  /** Waits until the client is connected, and makes sure that its clock is this process's clock. */
+  void awaitReady() {
+    heard("ready");
+    long beforeNanos = System.nanoTime();
+    order("clock");
+    String[] clock = heard("clock").split(" ");
+    long afterNanos = System.nanoTime();
+    long theirNanos = Long.parseLong(clock[1]);
+    if (theirNanos < beforeNanos || theirNanos > afterNanos) {
+      throw new IllegalStateException(
+          "processes of this machine do not share a monotonic clock: histories cannot be merged");
+    }
+  }
+
+  /** Sends an order; it is carried out in the background. */
+  void order(String order) {
+    try {
+      synchronized (orders) {
+        orders.write(order + "\n");
+        orders.flush();
+      }
+    } catch (IOException e) {
+      if (isAlive()) {
+        throw new UncheckedIOException(e);
+      }
+    }
+  }
+
+  /** Sends an order and waits for its outcome, for example {@code true}. */
+  String ask(String order) {
+    order(order);
+    return outcome(order);
+  }
+
+  /** Waits for the outcome of an order that was sent. */
+  String outcome(String order) {
+    String[] words = order.split(" ");
+    String prefix = words[0] + " " + words[1];
+    return heard(prefix).substring(prefix.length() + 1);
+  }
+
+  /** Whether an outcome of the order has arrived. */
+  boolean hasOutcome(String order) {
+    String[] words = order.split(" ");
+    return !saidOf(words[0] + " " + words[1]).isEmpty();
+  }
+
+  private String heard(String prefix) {
+    Deque<String> lines = saidOf(prefix);
+    Await.until(
+        name() + " says " + prefix,
+        Duration.ofSeconds(60),
+        () -> {
+          if (!isAlive() && lines.isEmpty()) {
+            throw new IllegalStateException(name() + " is gone: see " + errors);
+          }
+          return !lines.isEmpty();
+        });
+    return lines.remove();
+  }
+
+  private Deque<String> saidOf(String prefix) {
+    return said.computeIfAbsent(prefix, p -> new ConcurrentLinkedDeque<>());
+  }
+
+  private void listen() {
+    try (BufferedReader lines = process.inputReader(StandardCharsets.UTF_8)) {
+      for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+        String[] words = line.split(" ");
+        boolean ofCaller = Character.isDigit(words[0].charAt(0));
+        saidOf(ofCaller ? words[0] + " " + words[1] : words[0]).add(line);
+      }
+    } catch (IOException e) {
+      // Killed: it says nothing more.
+    }
+  }
+
+  /** SIGSTOP. */
+  void pause() {
+    signal("-STOP");
+  }
+
+  /** SIGCONT. */
+  void resume() {
+    signal("-CONT");
+  }
+
+  private void signal(String name) {
+    try {
+      Process kill = new ProcessBuilder("kill", name, Long.toString(pid())).start();
+      if (kill.waitFor() != 0) {
+        throw new IllegalStateException("kill " + name + " " + pid() + " failed");
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** SIGKILL; returns when the process is gone. */
+  void kill() {
+    process.destroyForcibly();
+    awaitEnd();
+  }
+
+  /** Lets it finish what it does and end by itself. */
+  void stop() {
+    try {
+      orders.close();
+    } catch (IOException e) {
+      // It is gone already.
+    }
+    awaitEnd();
+  }
+
+  private void awaitEnd() {
+    try {
+      if (!process.waitFor(60, TimeUnit.SECONDS)) {
+        throw new IllegalStateException(name() + " does not end");
+      }
+      ALIVE.remove(this);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  @Override
+  public void close() {
+    kill();
+  }
+}

@@ -1,0 +1,114 @@
+package io.redlock.chaos;
+
+import io.redlock.chaos.history.Event;
+import io.redlock.chaos.history.Journal;
+import io.redlock.testkit.RedisServer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.LockSupport;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.RedisProtocol;
+import redis.clients.jedis.exceptions.JedisException;
+import redis.clients.jedis.util.SafeEncoder;
+
+/**
+ * Looks at the keys of one master all the time, on a connection of its own and past all proxies,
+ * and writes down what has changed.
+ */
+final class NodeWatch implements AutoCloseable {
+
+  private static final long INTERVAL_NANOS = 30_000_000;
+
+  private static final String SCRIPT =
+      "local seen = {} for _, name in ipairs(KEYS) do"
+          + " seen[#seen + 1] = redis.call('GET', name) or ''"
+          + " seen[#seen + 1] = redis.call('GET', 'redlock:fence:' .. name) or '0'"
+          + " end return seen";
+
+  private final String node;
+  private final RedisServer server;
+  private final List<String> resources;
+  private final Journal journal;
+  private final Thread thread;
+  private volatile boolean closed;
+
+  NodeWatch(ChaosNode node, List<String> resources, Journal journal) {
+    this.node = node.name;
+    this.server = node.server;
+    this.resources = resources;
+    this.journal = journal;
+    thread = new Thread(this::run, "watch-" + node.name);
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  private void run() {
+    while (!closed) {
+      try (Connection connection = connect()) {
+        watch(connection);
+      } catch (JedisException e) {
+        // Dead, stopped or full: look again later.
+      }
+      LockSupport.parkNanos(INTERVAL_NANOS);
+    }
+  }
+
+  private void watch(Connection connection) {
+    List<?> before = List.of();
+    while (!closed) {
+      long fromNanos = System.nanoTime();
+      List<?> seen = look(connection);
+      long atNanos = System.nanoTime();
+      for (int i = 0; i < resources.size(); i++) {
+        List<?> pair = seen.subList(2 * i, 2 * i + 2);
+        if (before.isEmpty() || !before.subList(2 * i, 2 * i + 2).equals(pair)) {
+          journal.write(
+              Event.at(
+                  atNanos,
+                  node,
+                  "seen",
+                  "resource",
+                  resources.get(i),
+                  "owner",
+                  pair.get(0),
+                  "counter",
+                  pair.get(1),
+                  "from",
+                  fromNanos));
+        }
+      }
+      before = seen;
+      LockSupport.parkNanos(INTERVAL_NANOS);
+    }
+  }
+
+  private List<?> look(Connection connection) {
+    List<String> words = new ArrayList<>(List.of(SCRIPT, Integer.toString(resources.size())));
+    words.addAll(resources);
+    CommandArguments command = new CommandArguments(() -> "EVAL".getBytes());
+    words.forEach(command::add);
+    return (List<?>) SafeEncoder.encodeObject(connection.executeCommand(command));
+  }
+
+  private Connection connect() {
+    return new Connection(
+        new HostAndPort(server.host(), server.port()),
+        DefaultJedisClientConfig.builder()
+            .protocol(RedisProtocol.RESP2)
+            .timeoutMillis(500)
+            .build());
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    try {
+      thread.join(2_000);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,60 @@
+package io.redlock.chaos;
+
+import java.time.Duration;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * A kind of run: who takes part, how long it goes, what may go wrong and how often.
+ *
+ * @param gapMillis the time between two faults on average
+ * @param minority whether faults of nodes strike at most a minority at a time
+ */
+record Schedule(
+    String name,
+    Terms terms,
+    int callers,
+    Duration length,
+    Set<Fault> faults,
+    int gapMillis,
+    boolean minority) {
+
+  private static final Duration SHORT = Duration.ofMillis(4_500);
+
+  static Schedule of(String name, int nodes, int clients, Fault... faults) {
+    Terms terms = Terms.of(nodes, clients);
+    EnumSet<Fault> kinds = EnumSet.noneOf(Fault.class);
+    kinds.addAll(List.of(faults));
+    return new Schedule(
+        name,
+        kinds.contains(Fault.NODE_CLOCK) ? terms.withClocks() : terms,
+        2,
+        SHORT,
+        kinds,
+        400,
+        true);
+  }
+
+  Schedule everyMillis(int millis) {
+    return new Schedule(name, terms, callers, length, faults, millis, minority);
+  }
+
+  /** Faults may strike any number of nodes at a time. */
+  Schedule anyNumber() {
+    return new Schedule(name, terms, callers, length, faults, gapMillis, false);
+  }
+
+  Schedule callers(int each) {
+    return new Schedule(name, terms, each, length, faults, gapMillis, minority);
+  }
+
+  Schedule lasting(Duration time) {
+    return new Schedule(name, terms, callers, time, faults, gapMillis, minority);
+  }
+
+  /** Whether nothing happens that leases assume not to happen. */
+  boolean keepsTime() {
+    return !faults.contains(Fault.NODE_CLOCK);
+  }
+}

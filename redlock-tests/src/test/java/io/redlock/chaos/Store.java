@@ -1,0 +1,117 @@
+package io.redlock.chaos;
+
+import io.redlock.chaos.history.Event;
+import io.redlock.chaos.history.Journal;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * What the locks protect: a number per resource, in two copies. One copy checks fencing tokens, the
+ * other takes every write. Knows nothing of leases.
+ */
+final class Store implements AutoCloseable {
+
+  private static final class Cell {
+    long highestToken;
+    long fenced;
+    long unfenced;
+  }
+
+  private final Map<String, Cell> cells = new HashMap<>(); // guarded by this
+  private final Journal journal;
+  private final ServerSocket listener;
+
+  Store(Journal journal) {
+    this.journal = journal;
+    try {
+      listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    daemon(this::accept);
+  }
+
+  int port() {
+    return listener.getLocalPort();
+  }
+
+  private void accept() {
+    while (!listener.isClosed()) {
+      try {
+        Socket client = listener.accept();
+        client.setTcpNoDelay(true);
+        daemon(() -> serve(client));
+      } catch (IOException e) {
+        // Closed, or the client was gone before it was served.
+      }
+    }
+  }
+
+  private void serve(Socket client) {
+    try (client;
+        BufferedReader requests =
+            new BufferedReader(
+                new InputStreamReader(client.getInputStream(), StandardCharsets.US_ASCII))) {
+      for (String line = requests.readLine(); line != null; line = requests.readLine()) {
+        String answer = answer(line.split(" ")) + "\n";
+        client.getOutputStream().write(answer.getBytes(StandardCharsets.US_ASCII));
+      }
+    } catch (IOException e) {
+      // The client was killed.
+    }
+  }
+
+  private synchronized String answer(String[] request) {
+    Cell cell = cells.computeIfAbsent(request[1], resource -> new Cell());
+    long token = Long.parseLong(request[2]);
+    if (request[0].equals("read")) {
+      cell.highestToken = Math.max(cell.highestToken, token);
+      journal.write(Event.now("store", "read", "resource", request[1], "token", token));
+      return cell.fenced + " " + cell.unfenced;
+    }
+    String outcome = token >= cell.highestToken ? "accepted" : "refused";
+    if (outcome.equals("accepted")) {
+      cell.highestToken = token;
+      cell.fenced = Long.parseLong(request[3]) + 1;
+    }
+    cell.unfenced = Long.parseLong(request[4]) + 1;
+    journal.write(
+        Event.now(
+            "store",
+            "write",
+            "resource",
+            request[1],
+            "token",
+            token,
+            "value",
+            request[3],
+            "unfenced",
+            request[4],
+            "fenced",
+            outcome));
+    return outcome;
+  }
+
+  private static void daemon(Runnable task) {
+    Thread thread = new Thread(task, "store");
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  @Override
+  public void close() {
+    try {
+      listener.close();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

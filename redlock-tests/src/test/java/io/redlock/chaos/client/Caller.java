@@ -1,0 +1,199 @@
+package io.redlock.chaos.client;
+
+import io.redlock.AcquireResult;
+import io.redlock.ExtendResult;
+import io.redlock.Lease;
+import io.redlock.LeaseEnd;
+import io.redlock.LeaseRequest;
+import io.redlock.Redlock;
+import io.redlock.ReleaseResult;
+import io.redlock.chaos.history.Event;
+import io.redlock.chaos.history.Journal;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One thread's calls, one after the other, each written down before it begins and after it has
+ * returned. Holds at most one lease at a time. Belongs to one thread.
+ */
+final class Caller implements AutoCloseable {
+
+  private final String name;
+  private final ClientSettings settings;
+  private final Redlock redlock;
+  private final Journal journal;
+  private final StoreClient store;
+  private final AtomicInteger untold;
+
+  private @Nullable Lease lease;
+  private Duration ttl = Duration.ZERO;
+  private long acquiredNanos;
+
+  /**
+   * @param untold counts the leases of whose end nobody has been told yet
+   */
+  Caller(
+      String name,
+      ClientSettings settings,
+      Redlock redlock,
+      Journal journal,
+      AtomicInteger untold) {
+    this.untold = untold;
+    this.name = name;
+    this.settings = settings;
+    this.redlock = redlock;
+    this.journal = journal;
+    this.store = new StoreClient(settings.storePort());
+  }
+
+  /**
+   * Asks for a lease.
+   *
+   * @param must whether not to get it is a fault
+   */
+  boolean acquire(LeaseRequest request, boolean must) throws InterruptedException {
+    String resources = String.join(",", request.resources());
+    Event call =
+        Event.now(
+            name,
+            "acquire",
+            "resources",
+            resources,
+            "ttl",
+            request.ttl().toMillis(),
+            "within",
+            request.maxWait().plus(settings.nodeTimeout()).toMillis());
+    if (must) {
+      call.details().put("must", "true");
+    }
+    journal.write(call);
+    AcquireResult result = redlock.tryAcquire(request);
+    if (result.lease().isEmpty()) {
+      String what = result.getClass().getSimpleName();
+      journal.write(Event.now(name, "refused", "result", what, "why", result));
+      return false;
+    }
+    Lease got = result.lease().orElseThrow();
+    acquiredNanos = System.nanoTime();
+    ttl = request.ttl();
+    lease = got;
+    look(got, "held", "resources", resources);
+    untold.incrementAndGet();
+    got.ended().thenAccept(end -> ended(got, end, request.renewFor().isPresent()));
+    return true;
+  }
+
+  private void ended(Lease over, LeaseEnd end, boolean renewed) {
+    journal.write(
+        Event.now(
+            name,
+            "ended",
+            "resources",
+            String.join(",", over.resources()),
+            "token",
+            over.fencingToken(),
+            "cause",
+            end.cause(),
+            "renewed",
+            renewed ? 1 : 0,
+            "detail",
+            end.detail()));
+    untold.decrementAndGet();
+  }
+
+  /** Asks the lease what it has left; says whether that is something. */
+  boolean look() {
+    return look(held(), "look");
+  }
+
+  private boolean look(Lease asked, String kind, Object... details) {
+    long fromNanos = System.nanoTime();
+    long leftNanos = leftNanos(asked);
+    Event event =
+        Event.now(name, kind, "token", asked.fencingToken(), "from", fromNanos, "left", leftNanos);
+    for (int i = 0; i < details.length; i += 2) {
+      event.details().put(details[i].toString(), details[i + 1].toString());
+    }
+    journal.write(event);
+    return leftNanos > 0;
+  }
+
+  private long leftNanos(Lease asked) {
+    if (settings.variant() == Variant.STAMPS_AT_THE_END) {
+      long drift = ttl.toNanos() / 100 + 2_000_000;
+      return Math.max(0, ttl.toNanos() - drift - (System.nanoTime() - acquiredNanos));
+    }
+    return asked.remaining().toNanos();
+  }
+
+  boolean extend() throws InterruptedException {
+    Lease held = held();
+    journal.write(
+        Event.now(
+            name,
+            "extend",
+            "token",
+            held.fencingToken(),
+            "within",
+            settings.nodeTimeout().toMillis()));
+    ExtendResult result = held.extend(ttl);
+    if (result instanceof ExtendResult.Extended) {
+      acquiredNanos = System.nanoTime();
+      look(held, "extended");
+      return true;
+    }
+    String what = result.getClass().getSimpleName();
+    journal.write(Event.now(name, "not-extended", "token", held.fencingToken(), "result", what));
+    return false;
+  }
+
+  /** Reads what the lease protects, takes its time, and writes one more: careless of the lease. */
+  boolean update(Duration thinking) {
+    Lease held = held();
+    boolean all = true;
+    for (String resource : held.resources()) {
+      StoreClient.Read read = store.read(resource, held.fencingToken());
+      LockSupport.parkNanos(thinking.toNanos());
+      boolean accepted = store.write(resource, held.fencingToken(), read);
+      if (accepted) {
+        journal.write(
+            Event.now(name, "confirmed", "resource", resource, "token", held.fencingToken()));
+      }
+      all &= accepted;
+    }
+    return all;
+  }
+
+  ReleaseResult release() throws InterruptedException {
+    Lease held = held();
+    journal.write(
+        Event.now(
+            name,
+            "release",
+            "token",
+            held.fencingToken(),
+            "within",
+            settings.nodeTimeout().toMillis()));
+    ReleaseResult result = held.release();
+    journal.write(Event.now(name, "released", "token", held.fencingToken(), "result", result));
+    lease = null;
+    return result;
+  }
+
+  /** Lets the lease run out. */
+  void forget() {
+    lease = null;
+  }
+
+  private Lease held() {
+    return Objects.requireNonNull(lease, "no lease is held");
+  }
+
+  @Override
+  public void close() {
+    store.close();
+  }
+}

@@ -1,0 +1,180 @@
+package io.redlock.chaos.client;
+
+import io.redlock.LeaseRequest;
+import io.redlock.Redlock;
+import io.redlock.RedlockListener;
+import io.redlock.chaos.history.Event;
+import io.redlock.chaos.history.Journal;
+import io.redlock.spi.NodeStatus;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
+
+/**
+ * The client process. A line of its input is a caller's number and what the caller does next; when
+ * that is done a line of its output says so. Ends at the end of its input.
+ *
+ * <pre>
+ * 0 acquire r0 2000 500    → 0 acquire true      ttl and wait in ms
+ * 0 update 100             → 0 update true       ms between reading and writing
+ * 0 look | extend | release | forget
+ * 0 must r0 2000 9000      → an acquire that has to succeed
+ * 0 work 4711 5000 2 800   → seed, for how many ms, resources, ttl in ms
+ * clock                    → the process's monotonic clock
+ * </pre>
+ */
+public final class ClientMain {
+
+  private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+  private final ClientSettings settings;
+  private final Journal journal;
+  private final Redlock redlock;
+  private final AtomicInteger untold = new AtomicInteger();
+  private final Map<String, Caller> callers = new TreeMap<>();
+  private final Map<String, ExecutorService> threads = new TreeMap<>();
+
+  private ClientMain(ClientSettings settings, Journal journal) {
+    this.settings = settings;
+    this.journal = journal;
+    this.redlock =
+        settings.build(
+            new RedlockListener() {
+              @Override
+              public void onNodeState(NodeStatus status) {
+                node(status);
+              }
+            });
+  }
+
+  public static void main(String[] args) throws Exception {
+    ClientSettings settings = ClientSettings.of(args);
+    try (Journal journal = new Journal(settings.journal())) {
+      Heartbeat.start(settings.name(), journal);
+      Set<Thread> before = Thread.getAllStackTraces().keySet();
+      journal.write(Event.now(settings.name(), "started", "pid", ProcessHandle.current().pid()));
+      new ClientMain(settings, journal).run();
+      awaitOrGiveUp(() -> threadsSince(before) == 0);
+      journal.write(Event.now(settings.name(), "stopped", "threads", threadsSince(before)));
+    }
+  }
+
+  private void node(NodeStatus status) {
+    journal.write(
+        Event.now(
+            settings.name(),
+            "node",
+            "name",
+            status.name(),
+            "state",
+            status.state(),
+            "why",
+            status.reason()));
+  }
+
+  private void run() throws IOException, InterruptedException {
+    redlock.nodes().forEach(this::node);
+    say("ready");
+    BufferedReader orders =
+        new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    for (String line = orders.readLine(); line != null; line = orders.readLine()) {
+      List<String> words = List.of(line.split(" "));
+      if (words.get(0).equals("clock")) {
+        say("clock " + System.nanoTime());
+      } else {
+        callerThread(words.get(0)).execute(() -> obey(words));
+      }
+    }
+    for (ExecutorService thread : threads.values()) {
+      thread.shutdown();
+      thread.awaitTermination(1, TimeUnit.MINUTES);
+    }
+    callers.values().forEach(Caller::close);
+    redlock.close();
+    awaitOrGiveUp(() -> untold.get() == 0);
+  }
+
+  private ExecutorService callerThread(String number) {
+    return threads.computeIfAbsent(number, n -> Executors.newSingleThreadExecutor());
+  }
+
+  private void obey(List<String> words) {
+    String number = words.get(0);
+    try {
+      Caller caller;
+      synchronized (callers) {
+        caller =
+            callers.computeIfAbsent(
+                number,
+                n -> new Caller(settings.name() + "/" + n, settings, redlock, journal, untold));
+      }
+      Object outcome = outcome(caller, words);
+      say(number + " " + words.get(1) + " " + outcome);
+    } catch (Exception e) {
+      e.printStackTrace();
+      say(number + " " + words.get(1) + " failed: " + e);
+    }
+  }
+
+  private static Object outcome(Caller caller, List<String> words) throws InterruptedException {
+    return switch (words.get(1)) {
+      case "acquire", "must" -> {
+        List<String> resources = List.of(words.get(2).split(","));
+        LeaseRequest request =
+            LeaseRequest.ofAll(resources, millis(words.get(3))).waitUpTo(millis(words.get(4)));
+        yield caller.acquire(request, words.get(1).equals("must"));
+      }
+      case "update" -> caller.update(millis(words.get(2)));
+      case "look" -> caller.look();
+      case "extend" -> caller.extend();
+      case "release" -> caller.release();
+      case "forget" -> {
+        caller.forget();
+        yield true;
+      }
+      case "work" -> {
+        long seed = Long.parseLong(words.get(2));
+        int resources = Integer.parseInt(words.get(4));
+        new Workload(caller, seed, resources, Long.parseLong(words.get(5)))
+            .runFor(millis(words.get(3)));
+        yield true;
+      }
+      default -> throw new IllegalArgumentException("no such order: " + words);
+    };
+  }
+
+  private static Duration millis(String text) {
+    return Duration.ofMillis(Long.parseLong(text));
+  }
+
+  /** Threads that were started since, except those of the platform. */
+  private static long threadsSince(Set<Thread> before) {
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter(thread -> !before.contains(thread))
+        .filter(thread -> !thread.getName().startsWith("ForkJoinPool.commonPool"))
+        .count();
+  }
+
+  /** Waits until something has ended that should; if it does not, the history will tell. */
+  private static void awaitOrGiveUp(BooleanSupplier ended) throws InterruptedException {
+    long startNanos = System.nanoTime();
+    while (!ended.getAsBoolean() && System.nanoTime() - startNanos < PATIENCE_NANOS) {
+      Thread.sleep(5);
+    }
+  }
+
+  private static synchronized void say(String line) {
+    System.out.println(line);
+  }
+}

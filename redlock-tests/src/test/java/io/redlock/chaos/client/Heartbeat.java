@@ -1,0 +1,37 @@
+package io.redlock.chaos.client;
+
+import io.redlock.chaos.history.Event;
+import io.redlock.chaos.history.Journal;
+
+/**
+ * Writes down when this process got no processor: a thread that only sleeps overslept. On a busy
+ * machine that happens to anybody, and a call that was late for it is not to blame.
+ */
+final class Heartbeat {
+
+  private static final long SLEEP_MILLIS = 20;
+  private static final long OVERSLEPT_NANOS = 100_000_000;
+
+  private Heartbeat() {}
+
+  static void start(String process, Journal journal) {
+    Thread thread = new Thread(() -> beat(process, journal), "heartbeat");
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  private static void beat(String process, Journal journal) {
+    try {
+      while (true) {
+        long fromNanos = System.nanoTime();
+        Thread.sleep(SLEEP_MILLIS);
+        long toNanos = System.nanoTime();
+        if (toNanos - fromNanos > OVERSLEPT_NANOS) {
+          journal.write(Event.at(toNanos, process, "stalled", "from", fromNanos));
+        }
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

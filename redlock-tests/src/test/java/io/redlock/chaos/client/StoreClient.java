@@ -1,0 +1,64 @@
+package io.redlock.chaos.client;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+
+/** One caller's connection to what the locks protect. Not thread-safe. */
+final class StoreClient implements AutoCloseable {
+
+  /** Both copies as they were read, to write one more. */
+  record Read(long fenced, long unfenced) {}
+
+  private final Socket socket;
+  private final BufferedReader answers;
+
+  StoreClient(int port) {
+    try {
+      socket = new Socket(InetAddress.getLoopbackAddress(), port);
+      socket.setTcpNoDelay(true);
+      answers =
+          new BufferedReader(
+              new InputStreamReader(socket.getInputStream(), StandardCharsets.US_ASCII));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  Read read(String resource, long token) {
+    String[] values = ask("read " + resource + " " + token).split(" ");
+    return new Read(Long.parseLong(values[0]), Long.parseLong(values[1]));
+  }
+
+  /** Writes both copies; says whether the one that checks tokens took it. */
+  boolean write(String resource, long token, Read read) {
+    String request = "write " + resource + " " + token + " " + read.fenced + " " + read.unfenced;
+    return ask(request).equals("accepted");
+  }
+
+  private String ask(String request) {
+    try {
+      socket.getOutputStream().write((request + "\n").getBytes(StandardCharsets.US_ASCII));
+      String answer = answers.readLine();
+      if (answer == null) {
+        throw new IOException("the store is gone");
+      }
+      return answer;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @Override
+  public void close() {
+    try {
+      socket.close();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

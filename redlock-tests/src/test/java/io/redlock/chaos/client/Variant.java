@@ -1,0 +1,89 @@
+package io.redlock.chaos.client;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** Ways to break a client. Some replace a line in one of the library's scripts. */
+public enum Variant {
+  /** As it should be. */
+  NONE,
+  /** 01: counts validity from when the quorum was there. */
+  STAMPS_AT_THE_END,
+  /** 05: signs every attempt with the same owner id. */
+  REUSES_OWNER_IDS,
+  /** 06: releases only where it was told yes. */
+  RELEASES_WHERE_GRANTED,
+  /** 07: its releases leave no tombstone. */
+  LEAVES_NO_TOMBSTONE("release", "if token > tonumber(fence or '0') then", "if false then"),
+  /** 08: its extends set a key that is missing, whoever was there in between. */
+  EXTENDS_WHAT_IS_MISSING("extend", "if token <= tonumber(fence) then", "if false then"),
+  /** 13: lets a node vote that has just lost its data. */
+  KNOWS_NO_ABSTENTION,
+  /** 15: its releases delete whoever's key is there. */
+  RELEASES_ANYBODY("release", "if redis.call('GET', KEYS[i]) == owner then", "if true then");
+
+  private static final String SCRIPTS = "io/redlock/jedis/scripts/";
+
+  private final String script;
+  private final String line;
+  private final String brokenLine;
+
+  Variant() {
+    this("", "", "");
+  }
+
+  Variant(String script, String line, String brokenLine) {
+    this.script = script;
+    this.line = line;
+    this.brokenLine = brokenLine;
+  }
+
+  public boolean guarded() {
+    return this != KNOWS_NO_ABSTENTION;
+  }
+
+  /** The script that is broken, for example {@code release}; empty if none is. */
+  public String script() {
+    return script;
+  }
+
+  /** What the broken script says. */
+  public String brokenScript() {
+    String text = read(SCRIPTS + script + ".lua");
+    if (!text.contains(line)) {
+      throw new IllegalStateException(this + " has nothing to break in " + script + ".lua");
+    }
+    return text.replace(line, brokenLine);
+  }
+
+  /** Writes what has to stand before the library on the class path of a client. */
+  public void writeScripts(Path folder) {
+    if (script.isEmpty()) {
+      return;
+    }
+    try {
+      Path file = folder.resolve(SCRIPTS + script + ".lua");
+      Files.createDirectories(file.getParent());
+      Files.writeString(file, brokenScript());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** What a script of the library says. */
+  public static String libraryScript(String script) {
+    return read(SCRIPTS + script + ".lua");
+  }
+
+  private static String read(String resource) {
+    try (InputStream in = Variant.class.getClassLoader().getResourceAsStream(resource)) {
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

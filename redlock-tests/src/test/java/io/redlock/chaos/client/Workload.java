@@ -1,0 +1,81 @@
+package io.redlock.chaos.client;
+
+import io.redlock.LeaseRequest;
+import java.time.Duration;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/** What a caller does all day, drawn from a seed: asks, works, looks, extends, gives back. */
+final class Workload {
+
+  private final Caller caller;
+  private final SplittableRandom random;
+  private final int resources;
+  private final long ttlMillis;
+
+  Workload(Caller caller, long seed, int resources, long ttlMillis) {
+    this.caller = caller;
+    this.random = new SplittableRandom(seed);
+    this.resources = resources;
+    this.ttlMillis = ttlMillis;
+  }
+
+  void runFor(Duration span) throws InterruptedException {
+    long startNanos = System.nanoTime();
+    while (System.nanoTime() - startNanos < span.toNanos()) {
+      once();
+      rest(20);
+    }
+  }
+
+  private void once() throws InterruptedException {
+    LeaseRequest request = request();
+    if (!caller.acquire(request, false)) {
+      return;
+    }
+    int steps = random.nextInt(4);
+    for (int i = 0; i < steps; i++) {
+      if (percent(60)) {
+        caller.update(Duration.ofMillis(random.nextLong(1 + ttlMillis / 20)));
+      } else if (percent(50)) {
+        caller.extend();
+      } else {
+        rest(ttlMillis / 8);
+      }
+      caller.look();
+    }
+    if (request.renewFor().isEmpty() && percent(6)) {
+      caller.forget();
+    } else {
+      caller.release();
+    }
+  }
+
+  private LeaseRequest request() {
+    Duration ttl = Duration.ofMillis(percent(50) ? ttlMillis : ttlMillis / 2);
+    boolean several = resources > 1 && percent(10);
+    LeaseRequest request =
+        several ? LeaseRequest.ofAll(List.of("r0", "r1"), ttl) : LeaseRequest.of(name(), ttl);
+    if (percent(70)) {
+      request = request.waitUpTo(Duration.ofMillis(random.nextLong(2 * ttlMillis)));
+    }
+    if (percent(15)) {
+      request = request.renewFor(Duration.ofHours(1));
+    }
+    return !several && percent(20) ? request.fairly() : request;
+  }
+
+  private String name() {
+    return "r" + random.nextInt(resources);
+  }
+
+  private boolean percent(int share) {
+    return random.nextInt(100) < share;
+  }
+
+  private void rest(long maxMillis) {
+    LockSupport.parkNanos(TimeUnit.MICROSECONDS.toNanos(random.nextLong(1 + 1_000 * maxMillis)));
+  }
+}

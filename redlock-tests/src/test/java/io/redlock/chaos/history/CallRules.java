@@ -1,0 +1,64 @@
+package io.redlock.chaos.history;
+
+import io.redlock.simulation.Invariant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Every call returns in its time, the last ones succeed, and nothing remains: I7, I12. */
+final class CallRules {
+
+  /** What a busy machine may add to any call. */
+  private static final long GRACE_NANOS = 5_000 * Settings.MILLI;
+
+  private final History history;
+  private final List<Finding> findings = new ArrayList<>();
+  private final Map<String, Event> open = new HashMap<>();
+
+  private CallRules(History history) {
+    this.history = history;
+  }
+
+  static List<Finding> check(History history) {
+    CallRules rules = new CallRules(history);
+    for (Event event : history.events()) {
+      switch (event.kind()) {
+        case "acquire", "extend", "release" -> rules.open.put(event.actor(), event);
+        case "held", "refused", "extended", "not-extended", "released" -> rules.returned(event);
+        case "stopped" -> rules.stopped(event);
+        default -> {}
+      }
+    }
+    return rules.findings;
+  }
+
+  private void returned(Event event) {
+    Event call = open.remove(event.actor());
+    if (call == null) {
+      throw new IllegalArgumentException("returned without having been called: " + event);
+    }
+    long took = event.atNanos() - call.atNanos();
+    long still = history.stoodStillNanos(event.process(), call.atNanos(), event.atNanos());
+    if (took > call.number("within") * Settings.MILLI + GRACE_NANOS + still) {
+      found(event, call.kind() + " took " + took / Settings.MILLI + " ms: " + call);
+    }
+    if (event.is("refused") && call.details().containsKey("must")) {
+      found(event, "no lease though all faults are over: " + event.text("why"));
+    }
+  }
+
+  private void stopped(Event event) {
+    open.values().stream()
+        .filter(call -> call.process().equals(event.process()))
+        .forEach(call -> found(event, "did not return: " + call));
+    if (event.number("threads") > 0) {
+      String what = event.process() + ": " + event.text("threads") + " threads are left";
+      findings.add(new Finding(Invariant.I12, event.atNanos(), what));
+    }
+  }
+
+  private void found(Event event, String what) {
+    findings.add(new Finding(Invariant.I7, event.atNanos(), what));
+  }
+}

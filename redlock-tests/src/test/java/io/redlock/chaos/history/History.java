@@ -1,0 +1,82 @@
+package io.redlock.chaos.history;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** Everything that is known of one run, in the order of time. */
+public record History(List<Event> events) {
+
+  public History {
+    List<Event> sorted = new ArrayList<>(events);
+    sorted.sort(Comparator.comparingLong(Event::atNanos));
+    events = List.copyOf(sorted);
+  }
+
+  /** Merges what several processes have written. A last line that was cut short is left out. */
+  public static History read(List<Path> files) {
+    List<Event> events = new ArrayList<>();
+    for (Path file : files) {
+      try {
+        String text = Files.readString(file, StandardCharsets.UTF_8);
+        String whole = text.substring(0, text.lastIndexOf('\n') + 1);
+        whole.lines().map(Event::parse).forEach(events::add);
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
+    return new History(events);
+  }
+
+  /** Writes everything to one file, to be read and checked again. */
+  public void save(Path file) {
+    try {
+      Files.write(file, events.stream().map(Event::toString).toList());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  public Stream<Event> of(String... kinds) {
+    List<String> wanted = Arrays.asList(kinds);
+    return events.stream().filter(event -> wanted.contains(event.kind()));
+  }
+
+  /** The one event of that kind. */
+  public Event one(String kind) {
+    return of(kind)
+        .findFirst()
+        .orElseThrow(() -> new IllegalArgumentException("no " + kind + " in the history"));
+  }
+
+  /** For how long the process stood still between two moments: stopped, or without a processor. */
+  long stoodStillNanos(String process, long fromNanos, long toNanos) {
+    long still = 0;
+    long since = Long.MIN_VALUE;
+    for (Event event : of("pause", "resume", "stalled").toList()) {
+      if (event.is("stalled")) {
+        boolean its = event.actor().equals(process);
+        still += its ? common(event.number("from"), event.atNanos(), fromNanos, toNanos) : 0;
+      } else if (event.text("target").equals(process)) {
+        if (event.is("pause")) {
+          since = event.atNanos();
+        } else if (since != Long.MIN_VALUE) {
+          still += common(since, event.atNanos(), fromNanos, toNanos);
+          since = Long.MIN_VALUE;
+        }
+      }
+    }
+    return since == Long.MIN_VALUE ? still : still + common(since, toNanos, fromNanos, toNanos);
+  }
+
+  private static long common(long from, long to, long otherFrom, long otherTo) {
+    return Math.max(0, Math.min(to, otherTo) - Math.max(from, otherFrom));
+  }
+}

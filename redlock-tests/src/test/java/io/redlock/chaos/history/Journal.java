@@ -1,0 +1,46 @@
+package io.redlock.chaos.history;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+
+/**
+ * A file to which one process writes what happens to it, a line an event. What was written stays
+ * when the process is killed. Thread-safe.
+ */
+public final class Journal implements AutoCloseable {
+
+  private final OutputStream out; // guarded by this; not buffered
+
+  public Journal(Path file) {
+    try {
+      out = Files.newOutputStream(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  public void write(Event event) {
+    byte[] line = (event + "\n").getBytes(StandardCharsets.UTF_8);
+    try {
+      synchronized (this) {
+        out.write(line);
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @Override
+  public synchronized void close() {
+    try {
+      out.close();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

@@ -1,0 +1,145 @@
+package io.redlock.chaos.history;
+
+import io.redlock.simulation.Invariant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/** What nodes have executed and what was seen on them: I5, I8. */
+final class NodeRules {
+
+  private record Place(String node, int life, String resource) {}
+
+  private final History history;
+  private final Settings settings;
+  private final List<Exchange> exchanges;
+  private final List<Finding> findings = new ArrayList<>();
+
+  private NodeRules(History history, List<Exchange> exchanges) {
+    this.history = history;
+    this.settings = Settings.of(history);
+    this.exchanges = exchanges;
+  }
+
+  static List<Finding> check(History history, List<Exchange> exchanges) {
+    NodeRules rules = new NodeRules(history, exchanges);
+    rules.order();
+    rules.counters();
+    rules.leftOver();
+    if (rules.settings.guarded()) {
+      rules.abstention();
+    }
+    return rules.findings;
+  }
+
+  /** Of two requests at one node, the later one locks only with a higher token. */
+  private void order() {
+    Map<Place, List<Exchange>> places = new HashMap<>();
+    for (Exchange exchange : exchanges) {
+      boolean buries = exchange.releases() && isBuried(exchange);
+      if (exchange.life() >= 0 && (exchange.locks() || buries)) {
+        for (String resource : exchange.resources()) {
+          Place place = new Place(exchange.node(), exchange.life(), resource);
+          places.computeIfAbsent(place, p -> new ArrayList<>()).add(exchange);
+        }
+      }
+    }
+    places.values().forEach(this::orderAtOnePlace);
+  }
+
+  /** A token from the future is not buried: it would lock everybody out until then. */
+  private boolean isBuried(Exchange release) {
+    return settings.isCredible(release.token(), release.forwardedNanos());
+  }
+
+  private void orderAtOnePlace(List<Exchange> answered) {
+    List<Exchange> forwarded = new ArrayList<>(answered);
+    forwarded.sort(Comparator.comparingLong(Exchange::forwardedNanos));
+    answered.sort(Comparator.comparingLong(Exchange::answeredNanos));
+    int done = 0;
+    Exchange highest = null; // of what was certainly executed before the next one
+    Map<String, Exchange> released = new HashMap<>(); // by owner, likewise
+    for (Exchange next : forwarded) {
+      while (done < answered.size() && answered.get(done).before(next)) {
+        Exchange earlier = answered.get(done++);
+        boolean higher = highest == null || earlier.token() >= highest.token();
+        highest = higher ? earlier : highest;
+        if (earlier.releases()) {
+          released.put(earlier.owner(), earlier);
+        }
+      }
+      if (!next.locks()) {
+        continue;
+      }
+      if (released.containsKey(next.owner())) {
+        found(Invariant.I5, next, released.get(next.owner()));
+      } else if (highest != null
+          && (next.token() < highest.token()
+              || next.token() == highest.token() && !next.owner().equals(highest.owner()))) {
+        found(Invariant.I8, next, highest);
+      }
+    }
+  }
+
+  private void found(Invariant invariant, Exchange later, Exchange earlier) {
+    String what = later + ", executed after " + earlier;
+    findings.add(new Finding(invariant, later.answeredNanos(), what));
+  }
+
+  /** Counters that were looked at directly do not fall while the data is the same. */
+  private void counters() {
+    NodeLives lives = new NodeLives(history);
+    Map<Place, Long> last = new HashMap<>();
+    for (Event seen : history.of("seen").toList()) {
+      int life = lives.at(seen.actor(), seen.number("from"), seen.atNanos());
+      if (life < 0) {
+        continue;
+      }
+      long counter = seen.number("counter");
+      Long before = last.put(new Place(seen.actor(), life, seen.text("resource")), counter);
+      if (before != null && counter < before) {
+        String what = seen.actor() + ": the counter fell from " + before + " to " + counter;
+        findings.add(new Finding(Invariant.I8, seen.atNanos(), what));
+      }
+    }
+  }
+
+  /** What lost its data does not vote for as long as a lease from before can last. */
+  private void abstention() {
+    NodeLives lives = new NodeLives(history);
+    Set<String> stepped = new HashSet<>();
+    history.of("clock").forEach(event -> stepped.add(event.actor()));
+    Map<String, List<Exchange>> locking = new TreeMap<>();
+    for (Exchange exchange : exchanges) {
+      if (exchange.locks() && !stepped.contains(exchange.node())) {
+        locking.computeIfAbsent(exchange.node(), node -> new ArrayList<>()).add(exchange);
+      }
+    }
+    locking.forEach(
+        (node, votes) -> {
+          for (NodeLives.Loss loss : lives.of(node)) {
+            for (Exchange vote : votes) {
+              if (vote.forwardedNanos() > loss.toNanos()
+                  && vote.answeredNanos() < loss.fromNanos() + settings.abstentionNanos()) {
+                String what = vote + ", though it had lost its data";
+                findings.add(new Finding(Invariant.I8, vote.answeredNanos(), what));
+              }
+            }
+          }
+        });
+  }
+
+  /** Keys that were still there when everybody had ended and been given time to clean up. */
+  private void leftOver() {
+    for (Event left : history.of("left").toList()) {
+      String what =
+          left.actor() + " still holds " + left.text("resource") + " for " + left.text("owner");
+      findings.add(new Finding(Invariant.I5, left.atNanos(), what));
+    }
+  }
+}

@@ -1,0 +1,83 @@
+package io.redlock.chaos.history;
+
+import io.redlock.simulation.Invariant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** What holders were told, against what nodes have executed: I2, I9. */
+final class QuorumRules {
+
+  private record Round(String owner, long token) {}
+
+  private final Settings settings;
+  private final Map<Long, List<Exchange>> byToken = new HashMap<>();
+  private final List<Finding> findings = new ArrayList<>();
+
+  private QuorumRules(History history, List<Exchange> exchanges) {
+    settings = Settings.of(history);
+    for (Exchange exchange : exchanges) {
+      byToken.computeIfAbsent(exchange.token(), token -> new ArrayList<>()).add(exchange);
+    }
+  }
+
+  static List<Finding> check(History history, Leases leases, List<Exchange> exchanges) {
+    QuorumRules rules = new QuorumRules(history, exchanges);
+    leases.all.forEach(rules::check);
+    return rules.findings;
+  }
+
+  private void check(Hold hold) {
+    String owner = "";
+    int most = 0;
+    Map<Round, Set<String>> granted = new HashMap<>();
+    for (Exchange exchange : byToken.getOrDefault(hold.token, List.of())) {
+      if (exchange.verdict().equals("GRANT")
+          && exchange.resources().equals(hold.resources)
+          && exchange.answeredNanos() <= hold.heldNanos) {
+        Round round = new Round(exchange.owner(), exchange.token());
+        Set<String> nodes = granted.computeIfAbsent(round, r -> new HashSet<>());
+        nodes.add(exchange.node());
+        if (nodes.size() > most) {
+          most = nodes.size();
+          owner = exchange.owner();
+        }
+      }
+    }
+    if (most < settings.quorum()) {
+      String what = hold + " rests on " + most + " of " + settings.nodes() + " nodes";
+      findings.add(new Finding(Invariant.I9, hold.heldNanos, what));
+      return;
+    }
+    deadlines(hold, owner);
+  }
+
+  /** A request begins before it arrives anywhere: so much is certain of when a round began. */
+  private void deadlines(Hold hold, String owner) {
+    long first = Long.MAX_VALUE;
+    List<Long> extends_ = new ArrayList<>();
+    for (Exchange exchange : byToken.get(hold.token)) {
+      if (exchange.owner().equals(owner) && exchange.operation().equals("grant")) {
+        first = Math.min(first, exchange.arrivedNanos());
+      } else if (exchange.owner().equals(owner) && exchange.operation().equals("extend")) {
+        extends_.add(exchange.arrivedNanos());
+      }
+    }
+    for (Hold.Look look : hold.looks) {
+      long began = first;
+      for (long arrived : extends_) {
+        began = arrived <= look.atNanos() ? Math.max(began, arrived) : began;
+      }
+      long good = began + Settings.goodNanos(hold.ttlMillis);
+      if (look.good() && look.untilNanos() > good) {
+        long over = (look.untilNanos() - good) / 1_000;
+        String what = hold + " claims to be good " + over + " us longer than its round allows";
+        findings.add(new Finding(Invariant.I2, look.atNanos(), what));
+        return;
+      }
+    }
+  }
+}

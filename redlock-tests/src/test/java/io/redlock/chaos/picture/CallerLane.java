@@ -1,0 +1,101 @@
+package io.redlock.chaos.picture;
+
+import io.redlock.chaos.history.Event;
+import org.jspecify.annotations.Nullable;
+
+/** The row of one caller: what it waits for, what it holds, until when it may. */
+final class CallerLane {
+
+  final Lane lane;
+  final String process;
+  private @Nullable Event waiting;
+  private @Nullable Event held;
+  private long goodUntilNanos;
+  private long overNanos;
+
+  CallerLane(String actor, String process) {
+    String shown = actor.endsWith("/") ? process : actor;
+    String client = process.contains(".") ? process.substring(0, process.indexOf('.')) : "clients";
+    this.lane = new Lane(shown, client);
+    this.process = process;
+  }
+
+  void take(Event event) {
+    switch (event.kind()) {
+      case "acquire" -> {
+        finishLease(event.atNanos());
+        waiting = event;
+      }
+      case "refused" -> {
+        waited(event, "did not get it: " + event.text("why"));
+        lane.moment(Kind.NO, event.atNanos(), event.text("why"));
+      }
+      case "held" -> {
+        waited(event, "got it");
+        held = event;
+        overNanos = 0;
+        good(event);
+      }
+      case "look", "extended" -> good(event);
+      case "release" -> finishLease(event.atNanos());
+      case "ended" -> over(event);
+      default -> {}
+    }
+  }
+
+  private void waited(Event event, String outcome) {
+    Event since = waiting;
+    if (since != null) {
+      String text = "waited for " + since.text("resources") + ", " + outcome;
+      lane.add(Kind.WAITING, since.atNanos(), event.atNanos(), text);
+      waiting = null;
+    }
+  }
+
+  private void good(Event look) {
+    goodUntilNanos = look.number("from") + look.number("left");
+  }
+
+  private void over(Event event) {
+    Event since = held;
+    if (since == null || since.number("token") != event.number("token")) {
+      return;
+    }
+    if (!event.text("cause").equals("RELEASED")) {
+      overNanos = event.atNanos();
+      String text = "token " + event.text("token") + " lost: " + event.text("detail");
+      lane.moment(Kind.LOST, event.atNanos(), text);
+    }
+  }
+
+  private void finishLease(long atNanos) {
+    Event since = held;
+    if (since == null) {
+      return;
+    }
+    String token = since.text("token");
+    String text = since.text("resources") + " with token " + token;
+    long heldUntil = overNanos > 0 ? Math.min(overNanos, atNanos) : atNanos;
+    long windowEnd = Math.max(goodUntilNanos, since.atNanos());
+    lane.add(Kind.WINDOW, since.atNanos(), windowEnd, text + " was good until here");
+    String mark = token.substring(Math.max(0, token.length() - 6));
+    lane.add(Kind.HELD, new Lane.Part(since.atNanos(), heldUntil, "held " + text, mark));
+    if (heldUntil < atNanos) {
+      lane.add(Kind.OVER, heldUntil, atNanos, text + " was over, its holder went on");
+    }
+    held = null;
+  }
+
+  void processEnded(Event event) {
+    finishLease(event.atNanos());
+    if (event.is("killed")) {
+      waited(event, "was killed");
+      lane.begin(Kind.DEAD, event.atNanos(), "killed by SIGKILL");
+    }
+  }
+
+  Lane finish(long endNanos) {
+    finishLease(endNanos);
+    return lane;
+  }
+}

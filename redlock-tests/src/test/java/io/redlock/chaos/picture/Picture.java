@@ -1,0 +1,142 @@
+package io.redlock.chaos.picture;
+
+import io.redlock.chaos.history.Finding;
+import io.redlock.chaos.history.History;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/** One self-contained page that shows a history: open it in a browser. */
+public final class Picture {
+
+  private final long startNanos;
+  private final StringBuilder json = new StringBuilder();
+
+  private Picture(long startNanos) {
+    this.startNanos = startNanos;
+  }
+
+  /**
+   * Draws a history.
+   *
+   * @param facts one line on what it is
+   */
+  public static void draw(
+      History history, List<Finding> findings, String title, String facts, Path file) {
+    long startNanos = beginning(history);
+    Picture picture = new Picture(startNanos);
+    picture.write(history, findings, facts);
+    String page =
+        template()
+            .replace("@TITLE@", escapeHtml(title))
+            .replace("@DATA@", picture.json.toString().replace("<", "\\u003c"));
+    try {
+      Files.writeString(file, page);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** A little before the first call: what it took to start everybody is of no interest. */
+  private static long beginning(History history) {
+    return history
+        .of("acquire")
+        .findFirst()
+        .map(call -> call.atNanos() - 100_000_000)
+        .orElse(history.events().get(0).atNanos());
+  }
+
+  private void write(History history, List<Finding> findings, String facts) {
+    long endNanos = history.events().get(history.events().size() - 1).atNanos();
+    json.append("{\"facts\":").append(quote(facts));
+    json.append(",\"endUs\":").append(micros(endNanos));
+    json.append(",\"kinds\":").append(joined(List.of(Kind.values()), Picture::kind));
+    json.append(",\"lanes\":").append(joined(Lanes.of(history), this::lane));
+    json.append(",\"violations\":").append(joined(findings, this::violation)).append('}');
+  }
+
+  private static String kind(Kind kind) {
+    return "{\"name\":"
+        + quote(kind.id())
+        + ",\"meaning\":"
+        + quote(kind.meaning)
+        + ",\"shape\":"
+        + quote(kind.shape)
+        + ",\"colour\":"
+        + quote(kind.colour)
+        + "}";
+  }
+
+  private String lane(Lane lane) {
+    List<Map.Entry<Kind, List<Lane.Part>>> kinds = new ArrayList<>(lane.parts.entrySet());
+    String parts =
+        kinds.stream()
+            .map(entry -> quote(entry.getKey().id()) + ":" + joined(entry.getValue(), this::part))
+            .collect(Collectors.joining(",", "{", "}"));
+    return "{\"name\":"
+        + quote(lane.name)
+        + ",\"group\":"
+        + quote(lane.group)
+        + ",\"parts\":"
+        + parts
+        + "}";
+  }
+
+  private String part(Lane.Part part) {
+    String mark = part.mark().isEmpty() ? "" : "," + quote(part.mark());
+    return "["
+        + micros(part.fromNanos())
+        + ","
+        + micros(part.toNanos())
+        + ","
+        + quote(part.text())
+        + mark
+        + "]";
+  }
+
+  private String violation(Finding finding) {
+    String text = finding.invariant() + " (" + finding.invariant().meaning + "): " + finding.what();
+    return "[" + micros(finding.atNanos()) + "," + quote(text) + "]";
+  }
+
+  private long micros(long atNanos) {
+    return Math.max(0, (atNanos - startNanos) / 1_000);
+  }
+
+  private static <T> String joined(List<T> items, java.util.function.Function<T, String> text) {
+    return items.stream().map(text).collect(Collectors.joining(",", "[", "]"));
+  }
+
+  private static String quote(String text) {
+    StringBuilder quoted = new StringBuilder("\"");
+    for (char c : text.toCharArray()) {
+      if (c == '"' || c == '\\') {
+        quoted.append('\\').append(c);
+      } else if (c < ' ') {
+        quoted.append(' ');
+      } else {
+        quoted.append(c);
+      }
+    }
+    return quoted.append('"').toString();
+  }
+
+  private static String escapeHtml(String text) {
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;");
+  }
+
+  private static String template() {
+    try (InputStream in = Picture.class.getResourceAsStream("picture.html")) {
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}
