@@ -1,0 +1,147 @@
+package io.redlock.bench;
+
+import com.sun.management.OperatingSystemMXBean;
+import io.redlock.AcquireResult;
+import io.redlock.ExtendResult;
+import io.redlock.Lease;
+import io.redlock.LeaseEnd;
+import io.redlock.LeaseRequest;
+import io.redlock.Redlock;
+import io.redlock.RedlockListener;
+import io.redlock.jedis.JedisRedlock;
+import io.redlock.testkit.RedisServers;
+import java.lang.management.ManagementFactory;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
+
+/**
+ * What it costs to keep many leases renewed: heap and threads per lease, processor time and
+ * renewals per second, with five masters. The heap is what is live after garbage collections: after
+ * the first thousand leases, which fill caches and grow buffers, are released again, and after all
+ * leases are held. It contains everything there is of a lease, the caller's request and its name
+ * included.
+ */
+final class RenewedLeases {
+
+  private static final int LEASES = 10_000;
+  private static final Duration TTL = Duration.ofSeconds(30);
+  private static final long SECONDS = Long.getLong("bench.renewalSeconds", 25);
+  private static final int WARM_UP = 1_000;
+  private static final int BATCH = 500;
+  private static final Duration MAX_WAIT = Duration.ofSeconds(10);
+  private static final Duration MAX_HOLD = Duration.ofHours(1);
+
+  private final LongAdder renewed = new LongAdder();
+  private final LongAdder notRenewed = new LongAdder();
+  private final LongAdder lost = new LongAdder();
+
+  private final Report report;
+
+  RenewedLeases(Report report) {
+    this.report = report;
+  }
+
+  void run() throws Exception {
+    try (RedisServers servers = RedisServers.start(5);
+        Redlock redlock =
+            JedisRedlock.builder()
+                .node(String.join(",", servers.addresses()))
+                .nodeTimeout(Uncontended.PATIENT)
+                .listener(new Counter())
+                .build()) {
+      List<Lease> leases = new ArrayList<>(LEASES);
+      acquire(redlock, leases, "warm-up-", WARM_UP);
+      for (Lease lease : leases) {
+        lease.release();
+      }
+      leases.clear();
+      int threadsIdle = threads();
+      long heapIdle = liveHeap();
+      acquire(redlock, leases, "resource-", LEASES);
+      long bytes = (liveHeap() - heapIdle) / LEASES;
+      int threads = threads() - threadsIdle;
+      measureRenewals();
+      long valid = leases.stream().filter(Lease::isValid).count();
+      report.target(
+          "10,000 renewed leases",
+          "at most 1,024 bytes of heap each",
+          bytes + " bytes",
+          bytes <= 1_024);
+      report.target(
+          "10,000 renewed leases", "no thread each", "+" + threads + " threads", threads < 10);
+      if (valid != LEASES || lost.sum() != 0) {
+        throw new IllegalStateException(valid + " of " + LEASES + " leases are valid");
+      }
+      leases.forEach(Lease::close);
+    }
+  }
+
+  private void measureRenewals() throws InterruptedException {
+    OperatingSystemMXBean system = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
+    renewed.reset();
+    notRenewed.reset();
+    long cpuStart = system.getProcessCpuTime();
+    long start = System.nanoTime();
+    TimeUnit.SECONDS.sleep(SECONDS);
+    double took = (System.nanoTime() - start) / 1e9;
+    double cpu = (system.getProcessCpuTime() - cpuStart) / 1e9;
+    report.table(
+        "Renewed leases",
+        "10,000 leases with a ttl of 30 s, renewed every 10 s, watched for " + SECONDS + " s.",
+        List.of("renewals/s", "came to nothing", "client CPU per renewal (us)", "of one core"),
+        List.of(
+            List.of(
+                Report.number(renewed.sum() / took),
+                Long.toString(notRenewed.sum()),
+                Report.number(1e6 * cpu / Math.max(1, renewed.sum())),
+                Report.number(100 * cpu / took) + " %")));
+  }
+
+  private static void acquire(Redlock redlock, List<Lease> leases, String prefix, int count)
+      throws Exception {
+    for (int from = 0; from < count; from += BATCH) {
+      List<CompletableFuture<AcquireResult>> batch = new ArrayList<>();
+      for (int i = from; i < Math.min(count, from + BATCH); i++) {
+        batch.add(
+            redlock.acquireAsync(
+                LeaseRequest.of(prefix + i, TTL).waitUpTo(MAX_WAIT).renewFor(MAX_HOLD)));
+      }
+      for (CompletableFuture<AcquireResult> each : batch) {
+        AcquireResult result = each.get(30, TimeUnit.SECONDS);
+        leases.add(result.lease().orElseThrow(() -> new IllegalStateException("" + result)));
+      }
+    }
+  }
+
+  private static int threads() {
+    return ManagementFactory.getThreadMXBean().getThreadCount();
+  }
+
+  private static long liveHeap() throws InterruptedException {
+    long least = Long.MAX_VALUE;
+    for (int i = 0; i < 5; i++) {
+      System.gc();
+      Thread.sleep(200);
+      least = Math.min(least, ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed());
+    }
+    return least;
+  }
+
+  private final class Counter implements RedlockListener {
+    @Override
+    public void onExtend(Lease lease, ExtendResult result, Duration took) {
+      (result instanceof ExtendResult.Extended ? renewed : notRenewed).increment();
+    }
+
+    @Override
+    public void onEnd(Lease lease, LeaseEnd end, Duration held) {
+      if (end.lost()) {
+        lost.increment();
+      }
+    }
+  }
+}

@@ -1,0 +1,67 @@
+package io.redlock.bench;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+
+/** The targets and the tables, printed as they come and written as a page at the end. */
+final class Report {
+
+  private static final List<String> TARGET_HEAD = List.of("workload", "target", "measured", "met");
+
+  private final List<List<String>> targets = new ArrayList<>();
+  private final StringBuilder sections = new StringBuilder();
+
+  /** A target that was measured. */
+  void target(String workload, String target, Object measured, boolean met) {
+    add(List.of(workload, target, measured.toString(), met ? "met" : "**not met**"));
+  }
+
+  /** A target that could not be measured, and why. */
+  void notMeasured(String workload, String target, String why) {
+    add(List.of(workload, target, why, "not measured"));
+  }
+
+  private void add(List<String> row) {
+    targets.add(row);
+    System.out.println(String.join(" | ", row));
+  }
+
+  void table(String title, String text, List<String> head, List<List<String>> rows) {
+    String table = "\n## " + title + "\n\n" + text + "\n\n" + markdown(head, rows);
+    System.out.println(table);
+    sections.append(table);
+  }
+
+  void image(String file, String description) {
+    sections.append("\n![").append(description).append("](").append(file).append(")\n");
+  }
+
+  void print() {
+    System.out.println("\n" + markdown(TARGET_HEAD, targets));
+  }
+
+  void write(Path page, String introduction) throws IOException {
+    Files.writeString(
+        page, introduction + "\n## Targets\n\n" + markdown(TARGET_HEAD, targets) + sections);
+  }
+
+  private static String markdown(List<String> head, List<List<String>> rows) {
+    StringBuilder table = new StringBuilder();
+    line(table, head);
+    line(table, head.stream().map(cell -> "---").toList());
+    rows.forEach(row -> line(table, row));
+    return table.toString();
+  }
+
+  private static void line(StringBuilder table, List<String> cells) {
+    table.append("| ").append(String.join(" | ", cells)).append(" |\n");
+  }
+
+  static String number(double value) {
+    return String.format(Locale.ROOT, value < 10 ? "%,.1f" : "%,.0f", value);
+  }
+}

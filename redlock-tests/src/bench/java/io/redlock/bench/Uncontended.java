@@ -1,0 +1,168 @@
+package io.redlock.bench;
+
+import io.redlock.bench.ClosedLoop.Run;
+import io.redlock.testkit.RedisServer;
+import io.redlock.testkit.RedisServers;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.ToDoubleFunction;
+import java.util.stream.StreamSupport;
+
+/** Callers that do not get into each other's way, on five masters: this library and its peers. */
+final class Uncontended {
+
+  static final Duration PATIENT = Duration.ofSeconds(1);
+
+  private static final Rounds WARM_UP = Rounds.ofMillis(1, 2_000, 6_000);
+  private static final Rounds ROUNDS = Rounds.ofMillis(5, 1_200, 1_000);
+  private static final List<Integer> CALLERS = List.of(1, 8, 64);
+  private static final List<Double> PERCENTILES = List.of(50.0, 90.0, 99.0, 99.9);
+  private static final List<String> HEAD =
+      List.of(
+          "",
+          "cycles/s",
+          "p50 (us)",
+          "p99 (us)",
+          "p50 / floor A",
+          "client CPU (us)",
+          "servers CPU (us)",
+          "allocated (B)",
+          "switches",
+          "client calls",
+          "server calls");
+
+  private final Report report;
+  private final Map<Integer, Map<String, List<Run>>> results = new LinkedHashMap<>();
+
+  Uncontended(Report report) {
+    this.report = report;
+  }
+
+  void run(Path docs) throws Exception {
+    try (RedisServers servers = RedisServers.start(5)) {
+      measure(servers, 8, WARM_UP);
+      for (int callers : CALLERS) {
+        Map<String, List<Run>> runs = measure(servers, callers, ROUNDS);
+        results.put(callers, runs);
+        table(callers, runs);
+      }
+      requireNoKey(servers);
+    }
+    judge();
+    plot(docs);
+  }
+
+  private static Map<String, List<Run>> measure(RedisServers servers, int callers, Rounds rounds)
+      throws Exception {
+    String[] addresses = servers.addresses();
+    List<Peer> peers = new ArrayList<>();
+    try {
+      peers.add(new RedlockPeer(PATIENT, addresses));
+      peers.add(new RedissonPeer(addresses));
+      peers.add(new PoolsPeer(callers, addresses));
+      peers.add(FloorPeer.perCaller(callers, addresses));
+      peers.add(FloorPeer.batched(callers, addresses));
+      Map<String, ClosedLoop> loops = new LinkedHashMap<>();
+      for (Peer peer : peers) {
+        loops.put(peer.name(), new ClosedLoop(peer.cycles(callers), Thread::new, pids(servers)));
+      }
+      return rounds.run(loops);
+    } finally {
+      peers.forEach(Peer::close);
+    }
+  }
+
+  /** Whoever locks without leaving anything behind is compared with those who do the same. */
+  private static void requireNoKey(RedisServers servers) {
+    for (RedisServer server : servers) {
+      List<String> left = server.keys("bench/*");
+      if (!left.isEmpty()) {
+        throw new IllegalStateException("locks are left behind: " + left);
+      }
+    }
+  }
+
+  static List<Long> pids(RedisServers servers) {
+    return StreamSupport.stream(servers.spliterator(), false).map(RedisServer::pid).toList();
+  }
+
+  private void table(int callers, Map<String, List<Run>> runs) {
+    List<List<String>> rows = new ArrayList<>();
+    runs.forEach((name, of) -> rows.add(row(name, of, runs.get("floor A"))));
+    report.table(
+        callers + (callers == 1 ? " caller" : " callers"),
+        "Per cycle, medians of the rounds. A caller of floor B stands for all: its time is that of"
+            + " a whole batch.",
+        HEAD,
+        rows);
+  }
+
+  private static List<String> row(String name, List<Run> runs, List<Run> floor) {
+    List<String> cells = new ArrayList<>();
+    cells.add(name);
+    cells.add(Report.number(Ratio.median(runs, Run::perSecond)));
+    cells.add(Report.number(Ratio.median(runs, Run::p50)));
+    cells.add(Report.number(Ratio.median(runs, Run::p99)));
+    cells.add(Ratio.of(runs, floor, Run::p50).toString());
+    cells.add(perCycle(runs, counters -> counters.clientNanos() / 1_000));
+    cells.add(perCycle(runs, counters -> counters.serverNanos() / 1_000));
+    cells.add(perCycle(runs, Counters::allocatedBytes));
+    cells.add(perCycle(runs, Counters::switches));
+    cells.add(perCycle(runs, Counters::clientCalls));
+    cells.add(perCycle(runs, Counters::serverCalls));
+    return cells;
+  }
+
+  private static String perCycle(List<Run> runs, ToDoubleFunction<Counters> counter) {
+    return Report.number(
+        Ratio.median(runs, run -> counter.applyAsDouble(run.used()) / Math.max(1, run.cycles())));
+  }
+
+  private void judge() {
+    Ratio one = ratio(1, "floor A", Run::p50);
+    report.target("1 caller", "p50 at most 1.5 x floor A", one, one.median() <= 1.5);
+    Ratio eight = ratio(8, RedissonPeer.NAME, Run::perSecond);
+    report.target("8 callers", "at least 15 x Redisson's cycles/s", eight, eight.median() >= 15);
+    Ratio many = ratio(64, RedissonPeer.NAME, Run::perSecond);
+    report.target("64 callers", "at least 25 x Redisson's cycles/s", many, many.median() >= 25);
+    Ratio floor = ratio(64, "floor B", Run::perSecond);
+    report.target("64 callers", "at least 0.5 x floor B's cycles/s", floor, floor.median() >= 0.5);
+  }
+
+  private Ratio ratio(int callers, String under, ToDoubleFunction<Run> figure) {
+    Map<String, List<Run>> runs = results.get(callers);
+    return Ratio.of(runs.get(RedlockPeer.NAME), runs.get(under), figure);
+  }
+
+  private void plot(Path docs) throws Exception {
+    Plot throughput = new Plot("Cycles per second, by callers", "cycles/s");
+    Plot latency = new Plot("Time of a cycle with 8 callers, by percentile", "us");
+    for (String name : results.get(1).keySet()) {
+      throughput.line(
+          name,
+          CALLERS.stream().map(n -> n + (n == 1 ? " caller" : " callers")).toList(),
+          CALLERS.stream()
+              .map(n -> Ratio.median(results.get(n).get(name), Run::perSecond))
+              .toList());
+      if (!name.equals("floor B")) {
+        latency.line(
+            name,
+            PERCENTILES.stream().map(p -> "p" + p.toString().replace(".0", "")).toList(),
+            PERCENTILES.stream()
+                .map(
+                    p ->
+                        Ratio.median(
+                            results.get(8).get(name), run -> run.micros().getValueAtPercentile(p)))
+                .toList());
+      }
+    }
+    throughput.write(docs.resolve("throughput.svg"));
+    latency.write(docs.resolve("latency.svg"));
+    report.image("throughput.svg", "Throughput against callers");
+    report.image("latency.svg", "Latency percentiles");
+  }
+}

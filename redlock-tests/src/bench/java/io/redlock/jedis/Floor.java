@@ -1,0 +1,110 @@
+package io.redlock.jedis;
+
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.Protocol;
+
+/**
+ * The least that one thread can do with this library's own scripts: it writes a batch of requests
+ * to every master, one after the other, and then reads all answers. No lanes, no quorum that is
+ * complete before the slowest answer, no deadlines.
+ */
+public final class Floor implements AutoCloseable {
+
+  private static final long TTL_MILLIS = 20_000;
+  private static final AtomicLong RESOURCES = new AtomicLong();
+
+  private final List<Connection> connections;
+  private final List<Argument> births = new ArrayList<>();
+  private final List<List<String>> resources = new ArrayList<>();
+  private final RequestEncoder encoder;
+  private long token;
+
+  /**
+   * @param batch how many resources are locked at a time
+   */
+  public Floor(int batch, String... addresses) {
+    encoder =
+        new RequestEncoder(
+            LaneSettings.derive(
+                Duration.ofSeconds(1),
+                null,
+                Duration.ofSeconds(30),
+                Duration.ofSeconds(2),
+                null,
+                new ArrayList<>()));
+    connections = Stream.of(addresses).map(Floor::connect).toList();
+    for (Connection connection : connections) {
+      connection.sendCommand(Protocol.Command.GET, BirthMark.KEY);
+      births.add(Argument.of(connection.getBulkReply()));
+    }
+    for (int i = 0; i < batch; i++) {
+      resources.add(List.of("floor/" + RESOURCES.incrementAndGet()));
+    }
+  }
+
+  private static Connection connect(String address) {
+    URI uri = URI.create(address);
+    HostAndPort master = new HostAndPort(uri.getHost(), uri.getPort());
+    Connection connection = new Connection(master, DefaultJedisClientConfig.builder().build());
+    for (Script script : List.of(Script.GRANT, Script.RELEASE)) {
+      connection.sendCommand(
+          new CommandArguments(Protocol.Command.SCRIPT).add("LOAD").add(script.text));
+      connection.getBulkReply();
+    }
+    return connection;
+  }
+
+  /**
+   * Locks and unlocks every resource of the batch once.
+   *
+   * @return how many those are
+   */
+  public int run() {
+    List<Invocation> grants = new ArrayList<>();
+    List<Invocation> releases = new ArrayList<>();
+    token = Math.max(token, System.currentTimeMillis() * 1_000);
+    for (List<String> names : resources) {
+      String owner = UUID.randomUUID().toString();
+      token++;
+      grants.add(encoder.encode(new NodeRequest.Grant(names, owner, token, TTL_MILLIS)));
+      releases.add(encoder.encode(new NodeRequest.Release(names, owner, token)));
+    }
+    ask(grants, NodeReply.GRANTED);
+    ask(releases, NodeReply.RELEASED);
+    return resources.size();
+  }
+
+  private void ask(List<Invocation> batch, NodeReply expected) {
+    for (int node = 0; node < connections.size(); node++) {
+      for (Invocation each : batch) {
+        connections.get(node).sendCommand(each.bySha(births.get(node)));
+      }
+      connections.get(node).getMany(0); // flushes
+    }
+    for (Connection connection : connections) {
+      for (Invocation each : batch) {
+        NodeReply reply = ReplyMapper.reply(connection.getUnflushedObject(), each);
+        if (reply != expected) {
+          throw new IllegalStateException("expected " + expected + ", got " + reply);
+        }
+      }
+    }
+  }
+
+  @Override
+  public void close() {
+    connections.forEach(Connection::close);
+  }
+}
