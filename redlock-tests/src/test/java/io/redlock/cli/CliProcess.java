@@ -1,0 +1,90 @@
+package io.redlock.cli;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+/** The command line in a process of its own. */
+final class CliProcess implements AutoCloseable {
+
+  private static final int PATIENCE_SECONDS = 60;
+
+  private final Process process;
+  private final CompletableFuture<String> output;
+
+  private CliProcess(Process process) {
+    this.process = process;
+    output = CompletableFuture.supplyAsync(this::readOutput);
+  }
+
+  /** Starts it with these masters in its environment. */
+  static CliProcess start(String nodes, String... arguments) {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(List.of("-Xmx64m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
+    command.addAll(List.of("-cp", System.getProperty("java.class.path"), "io.redlock.jedis.Cli"));
+    command.addAll(List.of(arguments));
+    ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+    builder.environment().put("REDLOCK_NODES", nodes);
+    builder.environment().put("REDLOCK_NODE_TIMEOUT", "900ms"); // the machine may be busy
+    builder.environment().put("REDLOCK_RESTART_GUARD", "false");
+    try {
+      return new CliProcess(builder.start());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private String readOutput() {
+    try {
+      return new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** What the command reads comes to its end. */
+  void closeInput() throws IOException {
+    process.getOutputStream().close();
+  }
+
+  /** For example {@code TERM}. */
+  void signal(String name) throws IOException, InterruptedException {
+    new ProcessBuilder("kill", "-" + name, Long.toString(process.pid())).start().waitFor();
+  }
+
+  /** Whether a command of that name runs in it. */
+  boolean hasCommand(String name) {
+    return process
+        .descendants()
+        .anyMatch(child -> child.info().command().orElse("").endsWith("/" + name));
+  }
+
+  boolean isAlive() {
+    return process.isAlive();
+  }
+
+  /** Waits for its end. */
+  int exitCode() throws InterruptedException {
+    assertTrue(process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS), "it ends");
+    return process.exitValue();
+  }
+
+  /** Waits for its end; what it and its command printed. */
+  String output() {
+    return output.join();
+  }
+
+  @Override
+  public void close() {
+    process.descendants().forEach(ProcessHandle::destroyForcibly);
+    process.destroyForcibly();
+  }
+}

@@ -1,0 +1,204 @@
+package io.redlock.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
+
+import io.redlock.Lease;
+import io.redlock.Redlock;
+import io.redlock.lease.Masters;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.RequiresRedis;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+
+/** {@code exec} on five real masters, with real commands and signals. */
+@RequiresRedis
+class ExecTest {
+
+  private static final Duration TTL = Duration.ofSeconds(2);
+  private static final int INT = 2;
+
+  @RegisterExtension static final Masters MASTERS = new Masters();
+
+  @TempDir Path folder;
+  private Path file;
+  private final List<CliProcess> started = new ArrayList<>();
+
+  @BeforeEach
+  void nameFile() {
+    file = folder.resolve("told");
+  }
+
+  @AfterEach
+  void endWhatIsLeft() {
+    started.forEach(CliProcess::close);
+  }
+
+  @Test
+  void commandRunsUnderTheLeaseAndItsExitCodeIsPassedOn() throws Exception {
+    Files.writeString(file, "not an argument");
+    CliProcess exec =
+        exec(
+            "job",
+            "sh",
+            "-c",
+            "echo $REDLOCK_RESOURCE $REDLOCK_FENCING_TOKEN $*; cat; exit 7",
+            "sh",
+            "@" + file,
+            "--",
+            "${x}");
+    MASTERS.awaitHolders(5, "job");
+    String owner = MASTERS.owner(0, "job");
+    long token = MASTERS.fence(0, "job");
+    exec.closeInput();
+    assertEquals(7, exec.exitCode(), exec::output);
+    assertEquals("job " + token + " @" + file + " -- ${x}", exec.output().strip());
+    assertFalse(owner.isEmpty());
+    assertEquals(List.of(), MASTERS.locks());
+  }
+
+  @Test
+  void deathOfTwoMastersOfFiveIsSurvived() throws Exception {
+    CliProcess exec = exec("job", "sh", "-c", "cat; exit 5");
+    MASTERS.awaitHolders(5, "job");
+    MASTERS.kill(1, 3);
+    long killedNanos = System.nanoTime();
+    Await.until(
+        "the lease is renewed beyond its first ttl",
+        () -> System.nanoTime() - killedNanos > TTL.toNanos() && MASTERS.pttl(0, "job") > 0);
+    assertEquals(3, MASTERS.holders("job"));
+    assertTrue(exec.isAlive());
+    exec.closeInput();
+    assertEquals(5, exec.exitCode(), exec::output);
+    assertEquals(List.of(), MASTERS.locks());
+  }
+
+  @Test
+  void deathOfThreeMastersEndsACommandThatIgnoresTermBeforeTheDeadline() throws Exception {
+    CliProcess exec =
+        exec(
+            "job",
+            "sh",
+            "-c",
+            "trap 'echo TERM >> $0' TERM; while :; do date +%s%3N >> $0; sleep 0.01; done",
+            file.toString());
+    MASTERS.awaitHolders(5, "job");
+    Await.until("the command runs", () -> !told().isEmpty());
+    long killedMillis = System.currentTimeMillis();
+    MASTERS.kill(0, 2, 4);
+    assertEquals(122, exec.exitCode(), exec::output);
+    List<String> told = told();
+    long lastMillis = Long.parseLong(told.get(told.size() - 1));
+    assertTrue(lastMillis < killedMillis + TTL.toMillis(), () -> told + ", " + killedMillis);
+    assertTrue(told.contains("TERM"), told::toString);
+    assertTrue(exec.output().contains("the lease on job is lost"), exec::output);
+  }
+
+  @Test
+  void termEndsTheCommandAndFreesTheLock() throws Exception {
+    CliProcess exec =
+        exec(
+            "job",
+            "sh",
+            "-c",
+            "trap 'exit 9' TERM; echo up > $0; while :; do sleep 0.05; done",
+            file.toString());
+    Await.until("the command runs", () -> !told().isEmpty());
+    assertEquals(5, MASTERS.holders("job"));
+    exec.signal("TERM");
+    assertEquals(9, exec.exitCode(), exec::output);
+    assertEquals(List.of(), MASTERS.locks());
+  }
+
+  @Test
+  void commandThatDiesOfTheSignalIsReportedAsAShellDoes() throws Exception {
+    assumeFalse(isIgnored(INT), "INT is ignored here, as in what a shell starts in the background");
+    CliProcess exec = exec("job", "sleep", "60");
+    MASTERS.awaitHolders(5, "job");
+    Await.until("the command runs", () -> exec.hasCommand("sleep"));
+    exec.signal("INT");
+    assertEquals(143, exec.exitCode(), exec::output);
+    assertEquals(List.of(), MASTERS.locks());
+  }
+
+  @Test
+  void signalEndsTheWaitAndNothingStaysLocked() throws Exception {
+    try (Redlock other = MASTERS.connect();
+        Lease held = other.acquire("job", Duration.ofSeconds(20), Duration.ZERO)) {
+      CliProcess refused = exec("job", "false");
+      assertEquals(120, refused.exitCode(), refused::output);
+      assertTrue(refused.output().contains("redlock: not acquired: job: 0 of 5"), refused::output);
+      long connections = connections(0);
+      CliProcess waiting = exec(List.of("--wait=1m"), "job", "false");
+      Await.until("it has begun", () -> connections(0) > connections);
+      waiting.signal("TERM");
+      assertEquals(143, waiting.exitCode(), waiting::output);
+      assertTrue(held.isValid());
+    }
+    Await.until("nothing stays locked", () -> MASTERS.locks().isEmpty());
+  }
+
+  @Test
+  void tooFewMastersAndCommandsThatDoNotExistHaveTheirOwnExitCodes() throws Exception {
+    CliProcess missing = exec("job", "/no/such/command");
+    assertEquals(127, missing.exitCode(), missing::output);
+    Await.until("nothing stays locked", () -> MASTERS.locks().isEmpty());
+    MASTERS.kill(0, 1, 2);
+    CliProcess unavailable = exec("job", "echo", "ran");
+    assertEquals(121, unavailable.exitCode(), unavailable::output);
+    assertFalse(unavailable.output().contains("ran\n"), unavailable::output);
+    CliProcess unsound =
+        exec(List.of("--nodes=redis://app:geheim@x", "--grace=1x"), "job", "echo", "ran");
+    assertEquals(123, unsound.exitCode(), unsound::output);
+    assertTrue(unsound.output().contains("'1x' is no duration"), unsound::output);
+    assertFalse(unsound.output().contains("geheim"), unsound::output);
+  }
+
+  /** What is ignored is inherited, and a JVM leaves it so. */
+  private static boolean isIgnored(int signal) throws IOException {
+    return Files.readAllLines(Path.of("/proc/self/status")).stream()
+        .filter(line -> line.startsWith("SigIgn:"))
+        .map(line -> Long.parseUnsignedLong(line.substring(7).strip(), 16))
+        .anyMatch(ignored -> (ignored >>> signal - 1 & 1) == 1);
+  }
+
+  private CliProcess exec(String resource, String... command) {
+    return exec(List.of(), resource, command);
+  }
+
+  private CliProcess exec(List<String> options, String resource, String... command) {
+    List<String> arguments = new ArrayList<>(List.of("exec", "--ttl=" + TTL.toSeconds() + "s"));
+    arguments.addAll(options);
+    arguments.addAll(List.of("--resource", resource, "--"));
+    arguments.addAll(List.of(command));
+    CliProcess process =
+        CliProcess.start(String.join(" ", MASTERS.addresses()), arguments.toArray(String[]::new));
+    started.add(process);
+    return process;
+  }
+
+  /** What the command has written to its file so far. */
+  private List<String> told() {
+    try {
+      return Files.exists(file) ? Files.readAllLines(file) : List.of();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static long connections(int node) {
+    return MASTERS.get(node).command("CLIENT", "LIST").toString().lines().count();
+  }
+}

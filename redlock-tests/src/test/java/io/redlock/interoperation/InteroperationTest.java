@@ -1,0 +1,99 @@
+package io.redlock.interoperation;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.AcquireResult.Contended;
+import io.redlock.ExtendResult.Extended;
+import io.redlock.Lease;
+import io.redlock.Redlock;
+import io.redlock.ReleaseResult;
+import io.redlock.jedis.JedisRedlock;
+import io.redlock.testkit.RedisServer;
+import io.redlock.testkit.RedisServers;
+import io.redlock.testkit.RequiresRedis;
+import java.time.Duration;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIf;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Clients in JavaScript and this library keep each other out of a resource they share. */
+@RequiresRedis
+@EnabledIf(value = "io.redlock.interoperation.NodePeer#isThere", disabledReason = NodePeer.ADVICE)
+@ParameterizedClass
+@ValueSource(strings = {"redlock", "@sesamecare-oss/redlock"})
+class InteroperationTest {
+
+  private static final Duration TTL = Duration.ofSeconds(10);
+
+  private final String packageName;
+  private RedisServers masters;
+  private Redlock redlock;
+  private NodePeer peer;
+
+  InteroperationTest(String packageName) {
+    this.packageName = packageName;
+  }
+
+  @BeforeEach
+  void start() {
+    masters = RedisServers.start(3);
+    redlock =
+        JedisRedlock.builder()
+            .node(String.join(",", masters.addresses()))
+            .nodeTimeout(Duration.ofSeconds(2))
+            .build();
+    peer = NodePeer.start(packageName, masters);
+  }
+
+  @AfterEach
+  void stop() {
+    peer.close();
+    redlock.close();
+    masters.close();
+  }
+
+  @Test
+  void leaseKeepsThePeerOutUntilItIsReleased() throws InterruptedException {
+    Lease lease = redlock.acquire("shared", TTL, Duration.ZERO);
+    assertTrue(peer.tell("acquire shared 10000").startsWith("refused: "));
+    assertInstanceOf(Extended.class, lease.extend(TTL));
+    assertTrue(peer.tell("acquire shared 10000").startsWith("refused: "));
+    assertEquals(ReleaseResult.RELEASED, lease.release());
+    assertEquals("done", peer.tell("acquire shared 10000"));
+  }
+
+  @Test
+  void lockOfThePeerKeepsALeaseOutUntilItIsReleased() throws InterruptedException {
+    assertEquals("done", peer.tell("acquire shared 10000"));
+    assertInstanceOf(Contended.class, redlock.tryAcquire("shared", TTL));
+    assertEquals("done", peer.tell("extend 15000"));
+    assertInstanceOf(Contended.class, redlock.tryAcquire("shared", TTL));
+    assertEquals("done", peer.tell("release"));
+    assertTrue(redlock.acquire("shared", TTL, TTL).isValid());
+  }
+
+  @Test
+  void countersThatBothIncreaseUnderTheLockLoseNothing() throws InterruptedException {
+    RedisServer counter = masters.get(0);
+    counter.command("SET", "count", "0");
+    peer.begin("count shared 50");
+    int own = 0;
+    while (!peer.hasAnswered()) {
+      try (Lease lease = redlock.acquire("shared", TTL, Duration.ofSeconds(30))) {
+        long seen = Long.parseLong(String.valueOf(counter.command("GET", "count")));
+        counter.command("SET", "count", Long.toString(seen + 1));
+        assertTrue(lease.isValid());
+      }
+      own++;
+      LockSupport.parkNanos(2_000_000); // the peer tries again after 10 ms at the earliest
+    }
+    assertEquals("done", peer.end());
+    assertEquals(Integer.toString(50 + own), counter.command("GET", "count"));
+  }
+}

@@ -1,0 +1,162 @@
+package io.redlock.recipes;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.AcquireResult;
+import io.redlock.Lease;
+import io.redlock.LeaseRequest;
+import io.redlock.Redlock;
+import io.redlock.jedis.JedisRedlock;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.RedisServer;
+import io.redlock.testkit.RedisServers;
+import io.redlock.testkit.RequiresRedis;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.Lock;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What other locks become, and what happens while both are in use. */
+@RequiresRedis
+class MigrationTest {
+
+  private static final Duration TTL = Duration.ofSeconds(10);
+
+  private static RedisServers servers;
+
+  private Redlock redlock;
+  private final List<String> done = new ArrayList<>();
+
+  @BeforeAll
+  static void startTheOneServerThatTheOldLockUses() {
+    servers = RedisServers.start(1);
+  }
+
+  @AfterAll
+  static void stopServer() {
+    servers.close();
+  }
+
+  @BeforeEach
+  void connect() {
+    redlock = connect(settings());
+  }
+
+  @AfterEach
+  void disconnect() {
+    redlock.close();
+  }
+
+  private static JedisRedlock.Builder settings() {
+    return JedisRedlock.builder().node(servers.get(0).address()).nodeTimeout(Duration.ofSeconds(2));
+  }
+
+  private static Redlock connect(JedisRedlock.Builder settings) {
+    return settings.build();
+  }
+
+  @Test
+  void lockOfTheStandardLibraryStaysOne() {
+    // readme:start migrated-lock
+    Lock lock =
+        redlock.asLock(
+            LeaseRequest.of("orders/42", Duration.ofSeconds(30)).renewFor(Duration.ofMinutes(10)));
+    lock.lock();
+    try {
+      ship(42);
+    } finally {
+      lock.unlock();
+    }
+    // readme:end
+    assertEquals(List.of("shipped 42"), done);
+  }
+
+  @Test
+  void jobThatIsRunningElsewhereIsSkipped() throws InterruptedException {
+    Lease elsewhere = redlock.acquire("jobs/report", TTL, Duration.ZERO);
+    runJob(redlock);
+    assertEquals(List.of(), done);
+    elsewhere.release();
+    runJob(redlock);
+    assertEquals(List.of("reported"), done);
+  }
+
+  private void runJob(Redlock redlock) throws InterruptedException {
+    // readme:start migrated-job
+    LeaseRequest request =
+        LeaseRequest.of("jobs/report", Duration.ofSeconds(30)).renewFor(Duration.ofMinutes(10));
+    AcquireResult result = redlock.tryAcquire(request);
+    if (result instanceof AcquireResult.Acquired acquired) {
+      try (Lease lease = acquired.held()) {
+        report(lease.fencingToken());
+      }
+    } else if (result instanceof AcquireResult.Unavailable) {
+      warn("the report was skipped: " + result.votes());
+    }
+    // readme:end
+  }
+
+  @Test
+  void handWrittenLockKeepsALeaseOutAndNothingTouchesIt() throws InterruptedException {
+    RedisServer server = servers.get(0);
+    assertEquals("OK", server.command("SET", "orders/7", "me", "NX", "PX", "10000"));
+    assertInstanceOf(AcquireResult.Contended.class, redlock.tryAcquire("orders/7", TTL));
+    assertEquals("me", server.command("GET", "orders/7"));
+    server.command("DEL", "orders/7");
+    assertTrue(redlock.tryAcquire("orders/7", TTL).lease().isPresent());
+  }
+
+  @Test
+  void leaseKeepsAHandWrittenLockOutUntilItIsReleased() throws InterruptedException {
+    RedisServer server = servers.get(0);
+    Lease lease = redlock.acquire("orders/8", TTL, Duration.ZERO);
+    assertNull(server.command("SET", "orders/8", "me", "NX", "PX", "10000"));
+    lease.release();
+    assertEquals("OK", server.command("SET", "orders/8", "me", "NX", "PX", "10000"));
+  }
+
+  @Test
+  void prefixLetsALeaseUseTheKeyOfTheOldLock() throws InterruptedException {
+    RedisServer server = servers.get(0);
+    server.command("SET", "job-lock:default:report", "ADDED:2026-01-01@host", "NX", "PX", "10000");
+    JedisRedlock.Builder settings = settings().keyPrefix("job-lock:default:");
+    try (Redlock prefixed = connect(settings)) {
+      assertInstanceOf(AcquireResult.Contended.class, prefixed.tryAcquire("report", TTL));
+      server.command("DEL", "job-lock:default:report");
+      Await.until("the old one is gone", () -> server.keys("job-lock:*").isEmpty());
+      prefixed.acquire("report", TTL, Duration.ZERO);
+      assertEquals(List.of("job-lock:default:report"), server.keys("job-lock:*"));
+    }
+  }
+
+  @Test
+  void lockThatIsAHashIsReportedAsForeign() throws InterruptedException {
+    RedisServer server = servers.get(0);
+    server.command("HSET", "orders/9", "a13acce4:1", "1"); // what Redisson stores
+    AcquireResult result = redlock.tryAcquire("orders/9", TTL);
+    assertInstanceOf(AcquireResult.Unavailable.class, result);
+    assertTrue(result.votes().toString().contains("a key of another application"));
+    assertEquals("1", server.command("HGET", "orders/9", "a13acce4:1"));
+  }
+
+  private void ship(int order) {
+    done.add("shipped " + order);
+  }
+
+  private void report(long token) {
+    assertTrue(token > 0);
+    done.add("reported");
+  }
+
+  private static void warn(String message) {
+    throw new AssertionError(message);
+  }
+}

@@ -1,0 +1,100 @@
+package io.redlock.recipes;
+
+// readme:start opentelemetry
+import io.opentelemetry.api.common.AttributeKey;
+import io.opentelemetry.api.common.Attributes;
+import io.opentelemetry.api.metrics.DoubleHistogram;
+import io.opentelemetry.api.metrics.LongCounter;
+import io.opentelemetry.api.metrics.LongUpDownCounter;
+import io.opentelemetry.api.metrics.Meter;
+import io.redlock.AcquireResult;
+import io.redlock.ExtendResult;
+import io.redlock.Lease;
+import io.redlock.LeaseEnd;
+import io.redlock.LeaseRequest;
+import io.redlock.Redlock;
+import io.redlock.RedlockListener;
+import io.redlock.spi.NodeStatus;
+import io.redlock.spi.NodeStatus.State;
+import java.time.Duration;
+import java.util.Locale;
+
+/** The same as instruments of OpenTelemetry. */
+final class OpenTelemetryListener implements RedlockListener {
+
+  private static final AttributeKey<String> OUTCOME = AttributeKey.stringKey("outcome");
+  private static final AttributeKey<String> CAUSE = AttributeKey.stringKey("cause");
+  private static final AttributeKey<String> NODE = AttributeKey.stringKey("node");
+  private static final AttributeKey<String> STATE = AttributeKey.stringKey("state");
+
+  private final Meter meter;
+  private final DoubleHistogram acquire;
+  private final DoubleHistogram extend;
+  private final DoubleHistogram lease;
+  private final LongUpDownCounter leases;
+  private final LongCounter changes;
+  private final LongCounter pastLost;
+
+  OpenTelemetryListener(Meter meter) {
+    this.meter = meter;
+    acquire = meter.histogramBuilder("redlock.acquire").setUnit("s").build();
+    extend = meter.histogramBuilder("redlock.extend").setUnit("s").build();
+    lease = meter.histogramBuilder("redlock.lease").setUnit("s").build();
+    leases = meter.upDownCounterBuilder("redlock.leases").build();
+    changes = meter.counterBuilder("redlock.node.changes").build();
+    pastLost = meter.counterBuilder("redlock.node.past.lost").build();
+  }
+
+  /** One gauge per node: 1 while it votes. Close what it returns before the lock service. */
+  AutoCloseable watch(Redlock redlock) {
+    return meter
+        .gaugeBuilder("redlock.node.votes")
+        .ofLongs()
+        .buildWithCallback(
+            gauge -> {
+              for (NodeStatus node : redlock.nodes()) {
+                gauge.record(node.state() == State.UP ? 1 : 0, Attributes.of(NODE, node.name()));
+              }
+            });
+  }
+
+  @Override
+  public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
+    acquire.record(seconds(took), Attributes.of(OUTCOME, word(result.getClass())));
+    if (result instanceof AcquireResult.Acquired) {
+      leases.add(1);
+    }
+  }
+
+  @Override
+  public void onExtend(Lease lease, ExtendResult result, Duration took) {
+    extend.record(seconds(took), Attributes.of(OUTCOME, word(result.getClass())));
+  }
+
+  @Override
+  public void onEnd(Lease ended, LeaseEnd end, Duration held) {
+    String cause = end.cause().name().toLowerCase(Locale.ROOT);
+    lease.record(seconds(held), Attributes.of(CAUSE, cause));
+    leases.add(-1);
+  }
+
+  @Override
+  public void onNodeState(NodeStatus status) {
+    String state = status.state().name().toLowerCase(Locale.ROOT);
+    changes.add(1, Attributes.of(NODE, status.name(), STATE, state));
+  }
+
+  @Override
+  public void onPastLost(String node, String reason) {
+    pastLost.add(1, Attributes.of(NODE, node));
+  }
+
+  private static double seconds(Duration duration) {
+    return duration.toNanos() / 1e9;
+  }
+
+  private static String word(Class<?> result) {
+    return result.getSimpleName().toLowerCase(Locale.ROOT);
+  }
+}
+// readme:end
