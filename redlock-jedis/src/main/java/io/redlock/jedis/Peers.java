@@ -3,7 +3,6 @@ package io.redlock.jedis;
 import io.redlock.jedis.TrustRules.Surroundings;
 import io.redlock.spi.Ticker;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
@@ -23,7 +22,17 @@ final class Peers {
   private boolean quorum; // guarded by this; stays true
 
   /** What a connected node said last. The offset is that of its clock to the monotonic one. */
-  private record Heard(String name, String runId, long offsetMicros, long wallAheadMicros) {}
+  private record Heard(
+      String name, String runId, long offsetMicros, long uncertaintyMicros, long wallAheadMicros) {
+
+    /** Whether the two clocks certainly lie no further apart than that. */
+    boolean isWithin(long micros, Heard other) {
+      return Math.abs(offsetMicros - other.offsetMicros)
+              + uncertaintyMicros
+              + other.uncertaintyMicros
+          <= micros;
+    }
+  }
 
   Peers(int nodes, long skewMicros) {
     this.skewMicros = skewMicros;
@@ -49,17 +58,23 @@ final class Peers {
       abstentionMillis = Math.max(abstentionMillis, mark.abstentionMillis());
     }
     String twin = twin(node, audit.runId());
-    heard[node] =
-        twin.isEmpty()
-            ? new Heard(name, audit.runId(), audit.nodeMicros() - middleMicros, wallAheadMicros)
-            : null;
-    long[] offsets = offsets(wallAheadMicros);
-    boolean byMedian = offsets.length >= needed();
-    long offsetMicros = byMedian ? offsets[(offsets.length - 1) / 2] : wallAheadMicros;
+    long uncertaintyMicros = (afterNanos - beforeNanos) / 2_000;
+    Heard self =
+        new Heard(
+            name,
+            audit.runId(),
+            audit.nodeMicros() - middleMicros,
+            uncertaintyMicros,
+            wallAheadMicros);
+    heard[node] = twin.isEmpty() ? self : null;
+    List<Heard> fresh = fresh(wallAheadMicros);
+    long agreeing = fresh.stream().filter(each -> self.isWithin(skewMicros, each)).count();
+    boolean byMedian = fresh.size() >= needed();
     return new Surroundings(
-        middleMicros + offsetMicros,
+        middleMicros + (byMedian ? medianOffsetMicros(fresh) : wallAheadMicros),
         byMedian,
-        (afterNanos - beforeNanos) / 2_000,
+        agreeing >= needed(),
+        uncertaintyMicros,
         abstentionMillis,
         twin);
   }
@@ -76,15 +91,22 @@ final class Peers {
   }
 
   /**
-   * The clocks in order. What was heard before this machine slept, or before its own clock was set,
-   * no longer says what time it is on a node, and does not count.
+   * What was heard before this machine slept, or before its own clock was set, no longer says what
+   * time it is on a node, and does not count.
    */
-  private long[] offsets(long wallAheadMicros) {
-    return Arrays.stream(heard)
-        .filter(each -> each != null && isFresh(each, wallAheadMicros))
-        .mapToLong(Heard::offsetMicros)
-        .sorted()
-        .toArray();
+  private List<Heard> fresh(long wallAheadMicros) {
+    List<Heard> fresh = new ArrayList<>();
+    for (Heard each : heard) {
+      if (each != null && isFresh(each, wallAheadMicros)) {
+        fresh.add(each);
+      }
+    }
+    return fresh;
+  }
+
+  private static long medianOffsetMicros(List<Heard> fresh) {
+    long[] offsets = fresh.stream().mapToLong(Heard::offsetMicros).sorted().toArray();
+    return offsets[(offsets.length - 1) / 2];
   }
 
   private boolean isFresh(Heard each, long wallAheadMicros) {

@@ -31,6 +31,9 @@ record TrustRules(int nodes, boolean guarded, long abstentionMillis, long skewMi
    * @param clockMicros the time at the audit by the median of the audited nodes, or by this
    *     machine's clock where fewer than a quorum have been audited
    * @param byMedian which of the two
+   * @param byQuorum whether a quorum of nodes, this one among them, tells the node's time to within
+   *     the skew. A median says less: of two nodes that have been asked one may be wrong, and be
+   *     the median
    * @param uncertaintyMicros by how much the node's clock may have been misread
    * @param abstentionMillis the longest abstention that any node's mark asks for
    * @param sameServerAs another node that is the same process; empty if there is none
@@ -38,6 +41,7 @@ record TrustRules(int nodes, boolean guarded, long abstentionMillis, long skewMi
   record Surroundings(
       long clockMicros,
       boolean byMedian,
+      boolean byQuorum,
       long uncertaintyMicros,
       long abstentionMillis,
       String sameServerAs) {}
@@ -133,12 +137,12 @@ record TrustRules(int nodes, boolean guarded, long abstentionMillis, long skewMi
     if (!guarded) {
       return Verdict.votes("", renewal);
     }
-    if (distanceMicros(audit, around) + around.uncertaintyMicros() > skewMicros) {
+    if (!around.byQuorum()) {
       // The age of the mark would be wrong by as much as the clock is.
       return Verdict.abstains(
           -1,
           "its data is new, and whether its clock is right cannot be told before a quorum of nodes"
-              + " has been asked",
+              + " tells the same time",
           null);
     }
     return Verdict.abstains(mark.abstentionMillis(), newData(mark.abstentionMillis()), renewal);

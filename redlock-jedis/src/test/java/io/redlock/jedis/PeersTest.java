@@ -50,6 +50,28 @@ class PeersTest {
   }
 
   @Test
+  void wrongClockIsNotThatOfAQuorumThoughItBeTheMedian() {
+    hear(0, "a", NOW);
+    Surroundings wrong = hear(1, "b", NOW - HOUR);
+    assertTrue(wrong.byMedian());
+    assertEquals(NOW - HOUR, wrong.clockMicros());
+    assertFalse(wrong.byQuorum());
+    assertFalse(hear(0, "a", NOW).byQuorum());
+    assertTrue(hear(2, "c", NOW).byQuorum());
+    assertFalse(hear(1, "b", NOW - HOUR).byQuorum());
+  }
+
+  @Test
+  void clocksAreThoseOfAQuorumUpToTheSkewWhateverWasMisread() {
+    hear(0, "a", NOW);
+    assertTrue(hear(1, "b", NOW + SKEW_MICROS).byQuorum());
+    assertFalse(hear(1, "b", NOW + SKEW_MICROS + 1).byQuorum());
+    long before = monotonicMicros * 1_000;
+    NodeAudit audit = audit("b", NOW + SKEW_MICROS, "");
+    assertFalse(peers.hear(1, "node-1", audit, before - 1_000, before + 1_000, ticker).byQuorum());
+  }
+
+  @Test
   void clocksRunOnBetweenAudits() {
     hear(0, "a", NOW);
     hear(1, "b", NOW + 5);

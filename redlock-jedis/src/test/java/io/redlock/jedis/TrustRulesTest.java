@@ -81,7 +81,7 @@ class TrustRulesTest {
 
   @Test
   void markThatAsksForMoreThanThisClientNeedsIsHeededWhenItIsRenewed() {
-    Surroundings longer = new Surroundings(NOW_MILLIS * 1_000, true, 0, 2 * Q, "");
+    Surroundings longer = new Surroundings(NOW_MILLIS * 1_000, true, true, 0, 2 * Q, "");
     Verdict verdict = rules.judge(audit(""), longer);
     assertEquals(2 * Q, verdict.remainingMillis());
     assertEquals(2 * Q, renewal(verdict).mark().abstentionMillis());
@@ -107,7 +107,7 @@ class TrustRulesTest {
 
   @Test
   void longestAbstentionOfAnyNodeCounts() {
-    Surroundings longer = new Surroundings(NOW_MILLIS * 1_000, true, 0, 3 * Q, "");
+    Surroundings longer = new Surroundings(NOW_MILLIS * 1_000, true, true, 0, 3 * Q, "");
     Verdict young = rules.judge(audit(seen(NOW_MILLIS - 2 * Q)), longer);
     assertEquals(Stand.ABSTAINS, young.stand());
     assertEquals(Q, young.remainingMillis());
@@ -126,7 +126,7 @@ class TrustRulesTest {
 
   @Test
   void misreadClockMakesANodeAbstainForLonger() {
-    Surroundings slow = new Surroundings(NOW_MILLIS * 1_000, true, 5_000, 0, "");
+    Surroundings slow = new Surroundings(NOW_MILLIS * 1_000, true, true, 5_000, 0, "");
     assertEquals(10, rules.judge(audit(seen(NOW_MILLIS - Q)), slow).remainingMillis());
   }
 
@@ -139,15 +139,13 @@ class TrustRulesTest {
   // Whose clock a mark may be made under.
 
   @Test
-  void markIsNotMadeUnderAClockThatMayBeWrong() {
-    Surroundings own = new Surroundings(NOW_MILLIS * 1_000 + SKEW_MICROS + 1, false, 0, 0, "");
-    Verdict verdict = rules.judge(audit(""), own);
-    assertEquals(Stand.ABSTAINS, verdict.stand());
-    assertNull(verdict.renewal());
-    Surroundings vague = new Surroundings(NOW_MILLIS * 1_000 + SKEW_MICROS, true, 1, 0, "");
-    assertNull(rules.judge(audit(""), vague).renewal());
-    Surroundings right = new Surroundings(NOW_MILLIS * 1_000 + SKEW_MICROS, false, 0, 0, "");
-    assertNotNull(rules.judge(audit(""), right).renewal());
+  void markIsMadeOnlyUnderATimeThatAQuorumTells() {
+    for (boolean byMedian : new boolean[] {false, true}) {
+      Surroundings alone = new Surroundings(now(), byMedian, false, 0, 0, "");
+      Verdict verdict = rules.judge(audit(""), alone);
+      assertEquals(Stand.ABSTAINS, verdict.stand());
+      assertNull(verdict.renewal());
+    }
   }
 
   @Test
@@ -167,7 +165,7 @@ class TrustRulesTest {
 
   @Test
   void clockIsNotRefusedByOneOtherOpinion() {
-    Surroundings own = new Surroundings(0, false, 0, 0, "");
+    Surroundings own = new Surroundings(0, false, false, 0, 0, "");
     assertEquals(Stand.VOTES, rules.judge(audit(seen(NOW_MILLIS - Q)), own).stand());
   }
 
@@ -227,7 +225,7 @@ class TrustRulesTest {
 
   @Test
   void sameServerTwiceIsRefused() {
-    Surroundings twin = new Surroundings(now(), true, 0, 0, "node-a");
+    Surroundings twin = new Surroundings(now(), true, true, 0, 0, "node-a");
     Verdict verdict = rules.judge(audit(seen(NOW_MILLIS - Q)), twin);
     assertEquals(Stand.REFUSED, verdict.stand());
     assertTrue(verdict.reason().contains("same server as node node-a"), verdict.reason());
@@ -288,6 +286,6 @@ class TrustRulesTest {
 
   /** A median clock that is so far ahead of the node's. */
   private static Surroundings median(long aheadMicros) {
-    return new Surroundings(now() + aheadMicros, true, 0, 0, "");
+    return new Surroundings(now() + aheadMicros, true, true, 0, 0, "");
   }
 }

@@ -172,7 +172,10 @@ class AuditTest {
     List<String> ofNodes =
         run.lines().stream()
             .filter(line -> line.contains(" node "))
-            .map(line -> line.replaceFirst(".* node \\S+ ", "").replaceFirst("; it votes.*", ""))
+            .map(
+                line ->
+                    line.replaceFirst(".* node \\S+ ", "")
+                        .replaceFirst("(its data is new).*", "$1"))
             .sorted()
             .toList();
     assertEquals(

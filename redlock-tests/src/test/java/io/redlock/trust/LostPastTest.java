@@ -12,12 +12,15 @@ import io.redlock.Lease;
 import io.redlock.Redlock;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.ClockShim;
+import io.redlock.testkit.GateProxy;
 import io.redlock.testkit.RedisServer;
 import java.time.Duration;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -223,6 +226,36 @@ class LostPastTest {
       clock.set(Duration.ZERO);
       assertNobodyGetsItWhileItIsHeld(lease, ttl, oldRival, newRival);
     }
+  }
+
+  @Test
+  void oneOtherOpinionIsNotEnoughToCallAClockRight() throws Exception {
+    ClockShim clock = ClockShim.create();
+    try (Scene scene = Scene.open(true, clock)) {
+      Duration ttl = Duration.ofSeconds(6);
+      scene.adopt();
+      Lease lease = scene.leaseOfAnIsolatedHolder(ttl);
+      wrongAtFirst(scene, clock);
+      GateProxy third = scene.gateToThird();
+      third.requests().hold();
+      Redlock rival = scene.rival(ttl, third);
+      Await.until(
+          "two clocks differ", () -> rival.nodes().get(0).reason().contains("ahead of the median"));
+      long audits = audits(scene.fragile());
+      Await.until("it is audited again", () -> audits(scene.fragile()) > audits);
+      clock.set(Duration.ZERO);
+      third.requests().open();
+      assertTrue(lease.isValid(), "it took too long to show anything");
+      assertNobodyGetsItWhileItIsHeld(lease, ttl, rival);
+    }
+  }
+
+  /** Each audit asks for the time once, and nothing else does while nobody is granted anything. */
+  private static long audits(RedisServer server) {
+    Matcher calls =
+        Pattern.compile("cmdstat_time:calls=(\\d+)")
+            .matcher(String.valueOf(server.command("INFO", "commandstats")));
+    return calls.find() ? Long.parseLong(calls.group(1)) : 0;
   }
 
   @Test

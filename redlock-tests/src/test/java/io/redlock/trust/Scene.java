@@ -131,7 +131,27 @@ final class Scene implements AutoCloseable {
     return connect(maxTtl, servers.get(0).address(), address.address(), servers.get(2).address());
   }
 
+  /** A client that reaches the first master and the fragile one, and the third later. */
+  Redlock rival(Duration maxTtl, GateProxy third) {
+    return build(maxTtl, servers.get(0).address(), address.address(), third.address());
+  }
+
+  /** A way to the third master that can be closed. */
+  GateProxy gateToThird() {
+    GateProxy gate = GateProxy.to(servers.get(2));
+    gates.add(gate);
+    return gate;
+  }
+
   private Redlock connect(Duration maxTtl, String... addresses) {
+    Redlock client = build(maxTtl, addresses);
+    for (int node : new int[] {0, 2}) {
+      Await.until("node " + node + " votes", () -> client.nodes().get(node).state() == State.UP);
+    }
+    return client;
+  }
+
+  private Redlock build(Duration maxTtl, String... addresses) {
     Redlock client =
         JedisRedlock.builder()
             .node(String.join(",", addresses))
@@ -141,9 +161,6 @@ final class Scene implements AutoCloseable {
             .restartGuard(guarded)
             .build();
     clients.add(client);
-    for (int node : new int[] {0, 2}) {
-      Await.until("node " + node + " votes", () -> client.nodes().get(node).state() == State.UP);
-    }
     return client;
   }
 
