@@ -273,6 +273,14 @@ class VerdictTest {
   }
 
   @Test
+  void callThatTakesTooLongIsGoodIfItsProcessGotNoProcessor() {
+    acquire(0, "c0/0");
+    at(9_000, "c0/0", "refused", "result", "Contended", "why", "taken");
+    at(8_500, "c0", "stalled", "from", BEGIN + 200 * MILLI);
+    finds();
+  }
+
+  @Test
   void refusalWhenAllFaultsAreOverViolatesI7() {
     String[] must = {"resources", "r0", "ttl", "1000", "within", "100", "must", "true"};
     at(0, "c0/0", "acquire", (Object[]) must);
@@ -323,6 +331,31 @@ class VerdictTest {
     events.removeIf(event -> event.is("ended"));
     at(900, "c0", "stopped", "threads", 0);
     finds(Invariant.I11);
+  }
+
+  @Test
+  void leasesOfOneProcessWithTheSameTokenOnDifferentResourcesAreTwo() {
+    lease(0, "c0/0", "a", 7);
+    leaseOnAnotherResource(20, "c0/1", "b", 7);
+    at(900, "c0", "stopped", "threads", 0);
+    finds();
+  }
+
+  @Test
+  void oneOfTwoLeasesWithTheSameTokenThatNeverEndsViolatesI11() {
+    lease(0, "c0/0", "a", 7);
+    leaseOnAnotherResource(20, "c0/1", "b", 7);
+    events.removeIf(event -> event.is("ended") && event.text("resources").equals("r1"));
+    at(900, "c0", "stopped", "threads", 0);
+    finds(Invariant.I11);
+  }
+
+  private void leaseOnAnotherResource(long millis, String actor, String owner, long token) {
+    int first = events.size();
+    lease(millis, actor, owner, token);
+    events.subList(first, events.size()).stream()
+        .filter(event -> event.details().containsKey("resources"))
+        .forEach(event -> event.details().put("resources", "r1"));
   }
 
   @Test
