@@ -76,11 +76,6 @@ record BirthMark(
     return VERSION + " " + runId + " " + replId + " ";
   }
 
-  /** The time of the first sight; empty if that is yet to come. */
-  String firstSeen() {
-    return firstSeenMillis == NOW ? "" : Long.toString(firstSeenMillis);
-  }
-
   /** What stands after the time of the first sight. */
   String tail() {
     return (isAdopted ? " adopted " : " seen ")
@@ -93,6 +88,6 @@ record BirthMark(
   /** As the node stores it. */
   @Override
   public String toString() {
-    return head() + firstSeen() + tail();
+    return head() + firstSeenMillis + tail();
   }
 }

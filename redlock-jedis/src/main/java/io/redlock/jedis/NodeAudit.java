@@ -43,8 +43,22 @@ record NodeAudit(
    *
    * @param seen what stood there when that was decided
    * @param mark what shall stand there
+   * @param aheadMillis added to the time of the first sight if that is when the mark is written,
+   *     because the node's clock may be wrong by so much more than the skew
    */
-  record Renewal(String seen, BirthMark mark) {}
+  record Renewal(String seen, BirthMark mark, long aheadMillis) {
+
+    Renewal(String seen, BirthMark mark) {
+      this(seen, mark, 0);
+    }
+
+    /** The time of the first sight as the script takes it. */
+    String firstSeen() {
+      return mark.firstSeenMillis() == BirthMark.NOW
+          ? "+" + aheadMillis
+          : Long.toString(mark.firstSeenMillis());
+    }
+  }
 
   boolean isMaster() {
     return role.equals("master");
@@ -68,7 +82,7 @@ record NodeAudit(
             echo,
             Argument.of(renewal.seen()),
             Argument.of(renewal.mark().head()),
-            Argument.of(renewal.mark().firstSeen()),
+            Argument.of(renewal.firstSeen()),
             Argument.of(renewal.mark().tail())));
   }
 

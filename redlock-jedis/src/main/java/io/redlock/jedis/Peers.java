@@ -4,6 +4,7 @@ import io.redlock.jedis.TrustRules.Surroundings;
 import io.redlock.spi.Ticker;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
@@ -25,12 +26,13 @@ final class Peers {
   private record Heard(
       String name, String runId, long offsetMicros, long uncertaintyMicros, long wallAheadMicros) {
 
-    /** Whether the two clocks certainly lie no further apart than that. */
-    boolean isWithin(long micros, Heard other) {
-      return Math.abs(offsetMicros - other.offsetMicros)
-              + uncertaintyMicros
-              + other.uncertaintyMicros
-          <= micros;
+    long distanceMicros(Heard other) {
+      return Math.abs(offsetMicros - other.offsetMicros);
+    }
+
+    /** By how much the distance may have been misread. */
+    long misreadMicros(Heard other) {
+      return this == other ? 0 : uncertaintyMicros + other.uncertaintyMicros;
     }
   }
 
@@ -68,12 +70,11 @@ final class Peers {
             wallAheadMicros);
     heard[node] = twin.isEmpty() ? self : null;
     List<Heard> fresh = fresh(wallAheadMicros);
-    long agreeing = fresh.stream().filter(each -> self.isWithin(skewMicros, each)).count();
     boolean byMedian = fresh.size() >= needed();
     return new Surroundings(
         middleMicros + (byMedian ? medianOffsetMicros(fresh) : wallAheadMicros),
         byMedian,
-        agreeing >= needed(),
+        beyondSkewMicros(self, fresh),
         uncertaintyMicros,
         abstentionMillis,
         twin);
@@ -102,6 +103,22 @@ final class Peers {
       }
     }
     return fresh;
+  }
+
+  /**
+   * By how much the clock may lie further than the skew from those of a quorum, itself among them;
+   * empty if there is no quorum that tells this time, as far as can be seen.
+   */
+  private OptionalLong beyondSkewMicros(Heard self, List<Heard> fresh) {
+    long[] beyond =
+        fresh.stream()
+            .filter(each -> self.distanceMicros(each) <= skewMicros + self.misreadMicros(each))
+            .mapToLong(each -> self.distanceMicros(each) + self.misreadMicros(each) - skewMicros)
+            .sorted()
+            .toArray();
+    return beyond.length < needed()
+        ? OptionalLong.empty()
+        : OptionalLong.of(Math.max(0, beyond[needed() - 1]));
   }
 
   private static long medianOffsetMicros(List<Heard> fresh) {

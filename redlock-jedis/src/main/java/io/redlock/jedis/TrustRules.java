@@ -2,6 +2,7 @@ package io.redlock.jedis;
 
 import io.redlock.jedis.NodeAudit.Renewal;
 import java.time.Duration;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,9 +32,9 @@ record TrustRules(int nodes, boolean guarded, long abstentionMillis, long skewMi
    * @param clockMicros the time at the audit by the median of the audited nodes, or by this
    *     machine's clock where fewer than a quorum have been audited
    * @param byMedian which of the two
-   * @param byQuorum whether a quorum of nodes, this one among them, tells the node's time to within
-   *     the skew. A median says less: of two nodes that have been asked one may be wrong, and be
-   *     the median
+   * @param beyondSkewMicros by how much the node's clock may lie further than the skew from those
+   *     of a quorum, its own among them; empty if no quorum tells the same time. A median says
+   *     less: of two nodes that have been asked one may be wrong, and be the median
    * @param uncertaintyMicros by how much the node's clock may have been misread
    * @param abstentionMillis the longest abstention that any node's mark asks for
    * @param sameServerAs another node that is the same process; empty if there is none
@@ -41,7 +42,7 @@ record TrustRules(int nodes, boolean guarded, long abstentionMillis, long skewMi
   record Surroundings(
       long clockMicros,
       boolean byMedian,
-      boolean byQuorum,
+      OptionalLong beyondSkewMicros,
       long uncertaintyMicros,
       long abstentionMillis,
       String sameServerAs) {}
@@ -52,8 +53,8 @@ record TrustRules(int nodes, boolean guarded, long abstentionMillis, long skewMi
     Duration ttl = LaneSettings.within(Duration.ofMillis(1), maxTtl, LaneSettings.LONGEST);
     long ttlMillis = ttl.plusNanos(999_999).toMillis();
     long driftMillis = (long) Math.ceil(ttlMillis * Math.max(0, Math.min(driftFactor, 0.5))) + 2;
-    long skewMillis = (skewMicros + 999) / 1_000;
-    return new TrustRules(nodes, guarded, ttlMillis + driftMillis + 2 * skewMillis, skewMicros);
+    long abstentionMillis = ttlMillis + driftMillis + 2 * ceilMillis(skewMicros);
+    return new TrustRules(nodes, guarded, abstentionMillis, skewMicros);
   }
 
   Verdict judge(NodeAudit audit, Surroundings around) {
@@ -71,7 +72,9 @@ record TrustRules(int nodes, boolean guarded, long abstentionMillis, long skewMi
               + " holds what this version does not understand: use one version of the library, or"
               + " delete the key");
     }
-    boolean fromTheFuture = mark.firstSeenMillis() > audit.nodeMillis();
+    // A mark may be ahead a little because the clock was misread, and the clock set back a little.
+    boolean fromTheFuture =
+        mark.firstSeenMillis() - audit.nodeMillis() > ceilMillis(skewMicros) + misread(around);
     return !mark.isOf(audit) || fromTheFuture ? renew(audit, around) : judge(audit, mark, around);
   }
 
@@ -133,11 +136,11 @@ record TrustRules(int nodes, boolean guarded, long abstentionMillis, long skewMi
             needed(around.abstentionMillis()),
             nodes,
             guarded);
-    Renewal renewal = new Renewal(audit.birth(), mark);
     if (!guarded) {
-      return Verdict.votes("", renewal);
+      return Verdict.votes("", new Renewal(audit.birth(), mark));
     }
-    if (!around.byQuorum()) {
+    OptionalLong beyondMicros = around.beyondSkewMicros();
+    if (beyondMicros.isEmpty()) {
       // The age of the mark would be wrong by as much as the clock is.
       return Verdict.abstains(
           -1,
@@ -145,7 +148,11 @@ record TrustRules(int nodes, boolean guarded, long abstentionMillis, long skewMi
               + " tells the same time",
           null);
     }
-    return Verdict.abstains(mark.abstentionMillis(), newData(mark.abstentionMillis()), renewal);
+    long aheadMillis = ceilMillis(beyondMicros.getAsLong());
+    return Verdict.abstains(
+        mark.abstentionMillis(),
+        newData(mark.abstentionMillis()),
+        new Renewal(audit.birth(), mark, aheadMillis));
   }
 
   private Verdict judge(NodeAudit audit, BirthMark mark, Surroundings around) {
@@ -188,7 +195,11 @@ record TrustRules(int nodes, boolean guarded, long abstentionMillis, long skewMi
 
   /** The clock may be off by so much more than the skew without having been refused for it. */
   private static long misread(Surroundings around) {
-    return (2 * around.uncertaintyMicros() + 999) / 1_000;
+    return ceilMillis(2 * around.uncertaintyMicros());
+  }
+
+  private static long ceilMillis(long micros) {
+    return (micros + 999) / 1_000;
   }
 
   private static String newData(long leftMillis) {

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.jedis.TrustRules.Surroundings;
 import io.redlock.spi.Ticker;
+import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -55,20 +56,28 @@ class PeersTest {
     Surroundings wrong = hear(1, "b", NOW - HOUR);
     assertTrue(wrong.byMedian());
     assertEquals(NOW - HOUR, wrong.clockMicros());
-    assertFalse(wrong.byQuorum());
-    assertFalse(hear(0, "a", NOW).byQuorum());
-    assertTrue(hear(2, "c", NOW).byQuorum());
-    assertFalse(hear(1, "b", NOW - HOUR).byQuorum());
+    assertTrue(wrong.beyondSkewMicros().isEmpty());
+    assertTrue(hear(0, "a", NOW).beyondSkewMicros().isEmpty());
+    assertEquals(OptionalLong.of(0), hear(2, "c", NOW).beyondSkewMicros());
+    assertTrue(hear(1, "b", NOW - HOUR).beyondSkewMicros().isEmpty());
   }
 
   @Test
-  void clocksAreThoseOfAQuorumUpToTheSkewWhateverWasMisread() {
+  void whatWasMisreadMayBeBeyondTheSkew() {
     hear(0, "a", NOW);
-    assertTrue(hear(1, "b", NOW + SKEW_MICROS).byQuorum());
-    assertFalse(hear(1, "b", NOW + SKEW_MICROS + 1).byQuorum());
-    long before = monotonicMicros * 1_000;
-    NodeAudit audit = audit("b", NOW + SKEW_MICROS, "");
-    assertFalse(peers.hear(1, "node-1", audit, before - 1_000, before + 1_000, ticker).byQuorum());
+    assertEquals(OptionalLong.of(0), hear(1, "b", NOW + SKEW_MICROS).beyondSkewMicros());
+    assertTrue(hear(1, "b", NOW + SKEW_MICROS + 1).beyondSkewMicros().isEmpty());
+    assertEquals(OptionalLong.of(9), misread("b", NOW + SKEW_MICROS, 9).beyondSkewMicros());
+    assertEquals(OptionalLong.of(18), misread("b", NOW + SKEW_MICROS + 9, 9).beyondSkewMicros());
+    assertTrue(misread("b", NOW + SKEW_MICROS + 10, 9).beyondSkewMicros().isEmpty());
+    assertEquals(OptionalLong.of(0), hear(2, "c", NOW + 1).beyondSkewMicros());
+  }
+
+  private Surroundings misread(String runId, long nodeMicros, long uncertaintyMicros) {
+    long middle = monotonicMicros * 1_000;
+    long half = uncertaintyMicros * 1_000;
+    return peers.hear(
+        1, "node-1", audit(runId, nodeMicros, ""), middle - half, middle + half, ticker);
   }
 
   @Test

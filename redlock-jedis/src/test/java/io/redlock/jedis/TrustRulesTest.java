@@ -9,6 +9,7 @@ import io.redlock.jedis.NodeAudit.Renewal;
 import io.redlock.jedis.TrustRules.Surroundings;
 import io.redlock.jedis.Verdict.Stand;
 import java.time.Duration;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
 class TrustRulesTest {
@@ -18,6 +19,8 @@ class TrustRulesTest {
   private static final long NOW_MILLIS = 1_700_000_000_000L;
   private static final long SKEW_MICROS = 2_000_000;
   private static final long Q = 34_302;
+
+  private static final OptionalLong SAME_TIME = OptionalLong.of(0);
 
   private final TrustRules rules = new TrustRules(3, true, Q, SKEW_MICROS);
   private final TrustRules unguarded = new TrustRules(3, false, Q, SKEW_MICROS);
@@ -43,7 +46,7 @@ class TrustRulesTest {
     assertEquals("", renewal.seen());
     assertEquals(new BirthMark(RUN, REPL, BirthMark.NOW, false, Q, 3, true), renewal.mark());
     assertEquals("1 aaaa bbbb ", renewal.mark().head());
-    assertEquals("", renewal.mark().firstSeen());
+    assertEquals("+0", renewal.firstSeen());
     assertEquals(" seen 34302 3 guarded", renewal.mark().tail());
   }
 
@@ -57,12 +60,6 @@ class TrustRulesTest {
   void markOfAnotherReplicationHistoryIsRenewed() {
     assertMarkedAnew(new BirthMark(RUN, "cccc", NOW_MILLIS - 10 * Q, false, Q, 3, true));
     assertMarkedAnew(new BirthMark(RUN, "cccc", NOW_MILLIS - 10 * Q, true, Q, 3, true));
-  }
-
-  @Test
-  void markFromTheFutureIsRenewed() {
-    assertMarkedAnew(new BirthMark(RUN, REPL, NOW_MILLIS + 1, false, Q, 3, true));
-    assertMarkedAnew(new BirthMark(RUN, REPL, NOW_MILLIS + 1, true, Q, 3, true));
   }
 
   @Test
@@ -81,7 +78,7 @@ class TrustRulesTest {
 
   @Test
   void markThatAsksForMoreThanThisClientNeedsIsHeededWhenItIsRenewed() {
-    Surroundings longer = new Surroundings(NOW_MILLIS * 1_000, true, true, 0, 2 * Q, "");
+    Surroundings longer = new Surroundings(NOW_MILLIS * 1_000, true, SAME_TIME, 0, 2 * Q, "");
     Verdict verdict = rules.judge(audit(""), longer);
     assertEquals(2 * Q, verdict.remainingMillis());
     assertEquals(2 * Q, renewal(verdict).mark().abstentionMillis());
@@ -107,7 +104,7 @@ class TrustRulesTest {
 
   @Test
   void longestAbstentionOfAnyNodeCounts() {
-    Surroundings longer = new Surroundings(NOW_MILLIS * 1_000, true, true, 0, 3 * Q, "");
+    Surroundings longer = new Surroundings(NOW_MILLIS * 1_000, true, SAME_TIME, 0, 3 * Q, "");
     Verdict young = rules.judge(audit(seen(NOW_MILLIS - 2 * Q)), longer);
     assertEquals(Stand.ABSTAINS, young.stand());
     assertEquals(Q, young.remainingMillis());
@@ -126,7 +123,7 @@ class TrustRulesTest {
 
   @Test
   void misreadClockMakesANodeAbstainForLonger() {
-    Surroundings slow = new Surroundings(NOW_MILLIS * 1_000, true, true, 5_000, 0, "");
+    Surroundings slow = new Surroundings(NOW_MILLIS * 1_000, true, SAME_TIME, 5_000, 0, "");
     assertEquals(10, rules.judge(audit(seen(NOW_MILLIS - Q)), slow).remainingMillis());
   }
 
@@ -141,11 +138,26 @@ class TrustRulesTest {
   @Test
   void markIsMadeOnlyUnderATimeThatAQuorumTells() {
     for (boolean byMedian : new boolean[] {false, true}) {
-      Surroundings alone = new Surroundings(now(), byMedian, false, 0, 0, "");
+      Surroundings alone = new Surroundings(now(), byMedian, OptionalLong.empty(), 0, 0, "");
       Verdict verdict = rules.judge(audit(""), alone);
       assertEquals(Stand.ABSTAINS, verdict.stand());
       assertNull(verdict.renewal());
     }
+  }
+
+  @Test
+  void whatMayBeBeyondTheSkewIsAddedToTheTimeOfTheMark() {
+    Surroundings vague = new Surroundings(now(), true, OptionalLong.of(1_001), 0, 0, "");
+    assertEquals("+2", renewal(rules.judge(audit(""), vague)).firstSeen());
+  }
+
+  @Test
+  void markOfALaterTimeIsKeptUpToTheSkewAndMakesTheNodeAbstainForLonger() {
+    BirthMark ahead = seen(NOW_MILLIS + SKEW_MICROS / 1_000);
+    Verdict verdict = rules.judge(audit(ahead), median(0));
+    assertEquals(Q + SKEW_MICROS / 1_000, verdict.remainingMillis());
+    assertNull(verdict.renewal());
+    assertMarkedAnew(seen(NOW_MILLIS + SKEW_MICROS / 1_000 + 1));
   }
 
   @Test
@@ -165,7 +177,7 @@ class TrustRulesTest {
 
   @Test
   void clockIsNotRefusedByOneOtherOpinion() {
-    Surroundings own = new Surroundings(0, false, false, 0, 0, "");
+    Surroundings own = new Surroundings(0, false, OptionalLong.empty(), 0, 0, "");
     assertEquals(Stand.VOTES, rules.judge(audit(seen(NOW_MILLIS - Q)), own).stand());
   }
 
@@ -225,7 +237,7 @@ class TrustRulesTest {
 
   @Test
   void sameServerTwiceIsRefused() {
-    Surroundings twin = new Surroundings(now(), true, true, 0, 0, "node-a");
+    Surroundings twin = new Surroundings(now(), true, SAME_TIME, 0, 0, "node-a");
     Verdict verdict = rules.judge(audit(seen(NOW_MILLIS - Q)), twin);
     assertEquals(Stand.REFUSED, verdict.stand());
     assertTrue(verdict.reason().contains("same server as node node-a"), verdict.reason());
@@ -286,6 +298,6 @@ class TrustRulesTest {
 
   /** A median clock that is so far ahead of the node's. */
   private static Surroundings median(long aheadMicros) {
-    return new Surroundings(now() + aheadMicros, true, true, 0, 0, "");
+    return new Surroundings(now() + aheadMicros, true, SAME_TIME, 0, 0, "");
   }
 }

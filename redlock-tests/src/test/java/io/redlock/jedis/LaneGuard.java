@@ -45,9 +45,11 @@ public final class LaneGuard {
       if (renewal == null || !renewal.seen().equals(stored)) {
         return stored;
       }
-      String firstSeen = renewal.mark().firstSeen();
+      String firstSeen = renewal.firstSeen();
       return renewal.mark().head()
-          + (firstSeen.isEmpty() ? String.valueOf(nowMillis) : firstSeen)
+          + (firstSeen.startsWith("+")
+              ? String.valueOf(nowMillis + Long.parseLong(firstSeen))
+              : firstSeen)
           + renewal.mark().tail();
     }
   }

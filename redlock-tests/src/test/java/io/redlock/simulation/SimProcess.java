@@ -63,6 +63,7 @@ final class SimProcess implements Ticker {
   private @Nullable Strand blocked; // whose code waits for answers before it goes on
   private int awaiting; // stacks that stand still because their own code waits
   private long stoodStillNanos;
+  private long thawedNanos; // when it last went on
 
   SimProcess(
       String name,
@@ -154,6 +155,7 @@ final class SimProcess implements Ticker {
 
   private void thaw() {
     frozen = false;
+    thawedNanos = world.nowNanos();
     // Not on a stack that may hold locks.
     world.after(0, () -> new ArrayList<>(strands).forEach(Strand::work));
   }
@@ -183,7 +185,10 @@ final class SimProcess implements Ticker {
       faults.count(Fault.THREAD_PAUSE);
       world.trace.note(world.nowNanos(), 2, () -> this + ": a thread stands still, " + nanos);
       letPass(nanos);
+      long thenNanos = world.nowNanos();
       world.runWhile(() -> frozen && !dead, Long.MAX_VALUE);
+      // Other stacks may have stood still on top of this one when the process went on.
+      stoodStillNanos += world.nowNanos() - Math.max(thenNanos, thawedNanos);
     }
   }
 

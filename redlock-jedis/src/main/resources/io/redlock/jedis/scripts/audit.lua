@@ -2,7 +2,7 @@
 -- it is told to, and if the mark is still what the writer has seen.
 -- KEYS: the birth mark.
 -- ARGV: a number that the answer repeats; to write the mark, besides: the mark as it was seen
--- ('' = none), the new one up to its first-seen, first-seen in ms ('' = now), and what follows it.
+-- ('' = none), the new one up to its first-seen, first-seen in ms (+N = in N ms), what follows it.
 -- Says: {number, version, run_id, role, mode, master_replid, connected replicas, maxmemory, policy,
 -- now (us), birth mark}
 local time = redis.call('TIME')
@@ -10,8 +10,8 @@ local birth = redis.call('GET', KEYS[1]) or ''
 
 if #ARGV > 1 and birth == ARGV[2] then
   local seen = ARGV[4]
-  if seen == '' then
-    seen = time[1] .. string.format('%03d', math.floor(time[2] / 1000))
+  if string.sub(seen, 1, 1) == '+' then
+    seen = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(seen))
   end
   birth = ARGV[3] .. seen .. ARGV[5]
   redis.call('SET', KEYS[1], birth)
