@@ -2,17 +2,18 @@
 -- KEYS: lock and fence of each name in turn; then the birth mark.
 -- ARGV: owner, T, ttl (ms), retention (ms), skew (us), birth ('' = no guard).
 -- Says: GRANT T | TAKEN T pttl c | STALE T c | CLOCK T now | ABSTAIN T
--- Tokens stay strings: Lua would print them as 1.7e+15. They are compared as numbers.
-local owner, T, ttl, retention, skew = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
-local birth = ARGV[6]
+-- Tokens stay strings: Lua would print them as 1.7e+15. They are compared as numbers; adding 0 is
+-- the cheap way to make them so.
 local call = redis.call
+local owner, T, ttl, retention = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local birth = ARGV[6]
 local last = #KEYS - 1
 
 if birth ~= '' and call('GET', KEYS[#KEYS]) ~= birth then
   return 'ABSTAIN ' .. T
 end
 
-local token = tonumber(T)
+local token, skew = T + 0, ARGV[5] + 0
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 if token > now + skew or token >= 2 ^ 53 or token < now - ttl * 1000 - skew then
@@ -20,12 +21,11 @@ if token > now + skew or token >= 2 ^ 53 or token < now - ttl * 1000 - skew then
 end
 
 local highest, highestCounter = '0', 0
-local held, stale = false, false
-local pttl
+local held, stale, pttl
 for i = 1, last, 2 do
   local holder = call('GET', KEYS[i])
-  local fence = call('GET', KEYS[i + 1]) or '0'
-  local counter = tonumber(fence)
+  local fence = call('GET', KEYS[i + 1])
+  local counter = fence and fence + 0 or 0
   if counter > highestCounter then
     highest, highestCounter = fence, counter
   end
@@ -55,7 +55,7 @@ for i = 1, last, 2 do
   end
   if highestCounter > 0 then
     local left = call('PTTL', KEYS[i + 1])
-    if left > tonumber(retention) then
+    if left > retention + 0 then
       keeps = left
     end
   end

@@ -7,30 +7,32 @@
 -- KEYS: lock, fence, queue and ends of each name in turn.
 -- ARGV: owner, T, retention (ms), skew (us), '1' if nothing follows, waiter ('' = none).
 -- Says: RELEASED T | NOT_HELD T | CLOCK T now
-local owner, T, retention, skew = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local token = tonumber(T)
+local call = redis.call
+local owner, T = ARGV[1], ARGV[2]
 
 local held = {}
-local bury = {}
+local bury
 for i = 1, #KEYS, 4 do
-  if redis.call('GET', KEYS[i]) == owner then
+  if call('GET', KEYS[i]) == owner then
     held[#held + 1] = KEYS[i]
   end
-  local fence = redis.call('GET', KEYS[i + 1])
-  if token > tonumber(fence or '0') then
+  local fence = call('GET', KEYS[i + 1])
+  if fence ~= T and T + 0 > (fence or 0) + 0 then
+    bury = bury or {}
     bury[#bury + 1] = KEYS[i + 1]
   end
 end
 
 if held[1] then
-  redis.call('DEL', unpack(held))
+  call('DEL', unpack(held))
 end
 local answer = (held[1] and 'RELEASED ' or 'NOT_HELD ') .. T
-if bury[1] then
-  local time = redis.call('TIME')
+if bury then
+  local token, retention, skew = T + 0, ARGV[3], ARGV[4]
+  local time = call('TIME')
   if token < 2 ^ 53 and token <= time[1] * 1000000 + time[2] + skew then
     for _, fence in ipairs(bury) do
-      redis.call('SET', fence, T, 'PX', math.max(retention, redis.call('PTTL', fence)))
+      call('SET', fence, T, 'PX', math.max(retention, call('PTTL', fence)))
     end
   elseif not held[1] then
     answer = 'CLOCK ' .. T .. ' ' .. time[1] .. string.format('%06d', time[2])
