@@ -72,7 +72,7 @@ final class ChaosClient implements AutoCloseable {
                 terms.nodeTimeout(),
                 terms.maxTtl(),
                 terms.skew(),
-                links.stream().map(GateProxy::address).toList()),
+                links.stream().map(link -> ChaosNode.address(link.port())).toList()),
             lifeFolder);
     process = started;
     return started;
@@ -113,6 +113,9 @@ final class ChaosClient implements AutoCloseable {
     if (process != null) {
       process.close();
     }
-    links.forEach(GateProxy::close);
+    for (GateProxy link : links) {
+      PacketLoss.end(link.port());
+      link.close();
+    }
   }
 }

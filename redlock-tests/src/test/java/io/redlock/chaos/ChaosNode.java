@@ -2,13 +2,46 @@ package io.redlock.chaos;
 
 import io.redlock.chaos.history.Event;
 import io.redlock.chaos.history.Journal;
+import io.redlock.testkit.Await;
 import io.redlock.testkit.ClockShim;
 import io.redlock.testkit.RedisServer;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.Connection;
 
 /** One master and what can be done to it, written down. Belongs to one thread. */
 final class ChaosNode implements AutoCloseable {
+
+  private static final String USER = "locker";
+  private static final String PASSWORD = "secret";
+
+  /** What the clients' user may lose: to write, to delete, to run scripts, to ask, to touch. */
+  private static final List<List<String>> RIGHTS =
+      List.of(
+          List.of("-set"),
+          List.of("-del"),
+          List.of("-eval", "-evalsha"),
+          List.of("-info"),
+          List.of("resetkeys", "~r*"));
+
+  /** Large enough that a server that loads it looks after its clients now and then. */
+  private static final String FILL =
+      "for i = 1, 10 do redis.call('SET', 'filler:' .. i, string.rep('x', 2200000)) end";
+
+  private static final String EMPTY = "for i = 1, 10 do redis.call('DEL', 'filler:' .. i) end";
+
+  /** Runs for so many milliseconds. */
+  private static final String RUN =
+      "local function now() local t = redis.call('TIME') return t[1] * 1000 + t[2] / 1000 end"
+          + " local till = now() + ARGV[1] while now() < till do end";
 
   final String name;
   final RedisServer server;
@@ -16,12 +49,20 @@ final class ChaosNode implements AutoCloseable {
   private final @Nullable ClockShim clock;
   private boolean paused;
   private int dumpFile; // changes with each life that begins empty
+  private @Nullable Connection control; // while nobody else is let in
+  private @Nullable CompletableFuture<Object> script; // while one keeps the server busy
 
   ChaosNode(String name, boolean withClock, Journal journal) {
     this.name = name;
     this.journal = journal;
     clock = withClock ? ClockShim.create() : null;
-    server = clock == null ? RedisServer.start() : RedisServer.start(clock);
+    String[] config = {"--user", USER, "on", ">" + PASSWORD, "~*", "&*", "+@all"};
+    server = clock == null ? RedisServer.start(config) : RedisServer.start(clock, config);
+  }
+
+  /** Where clients connect, by a port that leads to a master: they have a user of their own. */
+  static String address(int port) {
+    return "redis://" + USER + ":" + PASSWORD + "@127.0.0.1:" + port;
   }
 
   /** Whether it takes commands. */
@@ -53,8 +94,10 @@ final class ChaosNode implements AutoCloseable {
     restart();
   }
 
-  private void restart() {
-    server.restart("--dbfilename", dumpName());
+  private void restart(String... config) {
+    List<String> all = new ArrayList<>(List.of("--dbfilename", dumpName()));
+    all.addAll(List.of(config));
+    server.restart(all.toArray(String[]::new));
     note("up");
   }
 
@@ -101,6 +144,120 @@ final class ChaosNode implements AutoCloseable {
     command("SCRIPT", "FLUSH");
   }
 
+  /** It would evict if it needed to; it does not need to. */
+  void evict() {
+    command("CONFIG", "SET", "maxmemory", "1gb");
+    command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
+    note("unfit");
+  }
+
+  void evictNoMore() {
+    note("fit");
+    command("CONFIG", "SET", "maxmemory-policy", "noeviction");
+    command("CONFIG", "SET", "maxmemory", "0");
+  }
+
+  /** A folder in the place of the dump lets no dump be saved. */
+  void failToSave() {
+    Path dump = server.folder().resolve(dumpName());
+    try {
+      if (Files.exists(dump)) {
+        Files.move(dump, aside(dump));
+      }
+      Files.createDirectory(dump);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    command("CONFIG", "SET", "save", "3600 1000000");
+    command("BGSAVE");
+    awaitInfo("persistence", "rdb_last_bgsave_status:err");
+  }
+
+  void saveAgain() {
+    command("CONFIG", "SET", "save", "");
+    Path dump = server.folder().resolve(dumpName());
+    try {
+      Files.delete(dump);
+      if (Files.exists(aside(dump))) {
+        Files.move(aside(dump), dump);
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static Path aside(Path dump) {
+    return dump.resolveSibling(dump.getFileName() + ".aside");
+  }
+
+  void takeRight(int which) {
+    setUser(RIGHTS.get(which % RIGHTS.size()));
+  }
+
+  void giveRightsBack() {
+    setUser(List.of("resetkeys", "~*", "+@all"));
+  }
+
+  void changePassword() {
+    setUser(List.of("resetpass", ">another"));
+    command("CLIENT", "KILL", "USER", USER);
+  }
+
+  void changePasswordBack() {
+    setUser(List.of("resetpass", ">" + PASSWORD));
+  }
+
+  private void setUser(List<String> rules) {
+    List<String> command = new ArrayList<>(List.of("ACL", "SETUSER", USER));
+    command.addAll(rules);
+    command(command.toArray(String[]::new));
+  }
+
+  void keepBusy(long millis) {
+    command("CONFIG", "SET", "lua-time-limit", "20");
+    script =
+        CompletableFuture.supplyAsync(
+            () -> server.command("EVAL", RUN, "0", Long.toString(millis)));
+  }
+
+  void awaitIdle() {
+    Await.value(name + " has run its script", Objects.requireNonNull(script, "not busy"));
+  }
+
+  void letNobodyIn() {
+    Connection first = server.connect();
+    control = first;
+    command(first, "CONFIG", "SET", "maxclients", "1");
+    command(first, "CLIENT", "KILL", "USER", USER);
+  }
+
+  void letEverybodyIn() {
+    try (Connection last = Objects.requireNonNull(control, "everybody is let in")) {
+      command(last, "CONFIG", "SET", "maxclients", "10000");
+    }
+    control = null;
+  }
+
+  /** SIGKILL, and back with the data of just before, which is slow to load. */
+  void restartLoading() {
+    command("CONFIG", "SET", "rdbcompression", "no");
+    command("EVAL", FILL, "0");
+    command("SAVE");
+    kill();
+    restart("--key-load-delay", "60000");
+  }
+
+  void awaitLoaded() {
+    awaitInfo("persistence", "\nloading:0");
+    command("EVAL", EMPTY, "0");
+  }
+
+  private void awaitInfo(String section, String text) {
+    Await.until(
+        name + " says " + text,
+        () -> String.valueOf(server.command("INFO", section)).contains(text));
+  }
+
   void setClock(Duration ahead) {
     if (clock == null) {
       throw new IllegalStateException(name + "'s clock cannot be set");
@@ -111,11 +268,17 @@ final class ChaosNode implements AutoCloseable {
 
   /** Only to the process that was started here: another may have come to listen on its port. */
   private void command(String... command) {
-    String info = String.valueOf(server.command("INFO", "server"));
+    try (Connection connection = server.connect()) {
+      command(connection, command);
+    }
+  }
+
+  private void command(Connection connection, String... command) {
+    String info = String.valueOf(RedisServer.command(connection, "INFO", "server"));
     if (!info.contains("process_id:" + server.pid() + "\r\n")) {
       throw new IllegalStateException("not the server that was started: " + server);
     }
-    server.command(command);
+    RedisServer.command(connection, command);
   }
 
   private void note(String kind) {
@@ -126,6 +289,9 @@ final class ChaosNode implements AutoCloseable {
   public void close() {
     if (paused) {
       server.resume();
+    }
+    if (control != null) {
+      control.close();
     }
     server.close();
     if (clock != null) {

@@ -119,7 +119,10 @@ final class ChaosRun {
     }
   }
 
-  /** Now that all faults are over: each client gets each resource, everybody ends, all is free. */
+  /**
+   * Now that all faults are over: each client gets each resource and finds every master up,
+   * everybody ends, all is free.
+   */
   private void finish(Deployment deployment) {
     for (ChaosClient client : deployment.clients) {
       for (int caller = 0; caller < schedule.callers(); caller++) {
@@ -136,6 +139,7 @@ final class ChaosRun {
           client.process().ask("0 release");
         }
       }
+      client.process().awaitMasters(patience);
     }
     deployment.stopClients();
     deployment.awaitFree(schedule.terms().maxTtl().plusMillis(500));

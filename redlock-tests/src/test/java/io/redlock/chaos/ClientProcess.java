@@ -91,6 +91,14 @@ final class ClientProcess implements AutoCloseable {
     }
   }
 
+  /**
+   * Waits until the client finds all masters up, for so long at most; it writes down how it was.
+   */
+  void awaitMasters(long patienceMillis) {
+    order("masters " + patienceMillis);
+    heard("masters");
+  }
+
   /** Sends an order; it is carried out in the background. */
   void order(String order) {
     try {

@@ -38,7 +38,8 @@ final class Deployment implements AutoCloseable {
   /**
    * Starts everything and waits until it is up.
    *
-   * @param keepsTime whether nothing will be done that leases assume not to happen
+   * @param keepsTime whether nothing will be done that leases assume not to happen; only where
+   *     something will be can the masters' clocks be set
    */
   Deployment(Terms terms, Path folder, boolean keepsTime) {
     this.terms = terms;
@@ -56,7 +57,7 @@ final class Deployment implements AutoCloseable {
             .event());
     nodes =
         IntStream.range(0, terms.nodes())
-            .mapToObj(node -> new ChaosNode("n" + node, terms.clocks(), journal))
+            .mapToObj(node -> new ChaosNode("n" + node, !keepsTime, journal))
             .toList();
     store = new Store(journal);
     try {
@@ -133,12 +134,22 @@ final class Deployment implements AutoCloseable {
     return held;
   }
 
+  /** What has been written so far. */
+  History soFar() {
+    return History.read(parts());
+  }
+
+  private List<Path> parts() {
+    List<Path> parts = new ArrayList<>(List.of(folder.resolve("harness.tsv")));
+    clients.forEach(client -> parts.addAll(client.journals()));
+    return parts;
+  }
+
   /** Everything that was written, in one file; the parts are deleted. */
   History history() {
     watches.forEach(NodeWatch::close);
     journal.write(Event.now("harness", "end"));
-    List<Path> parts = new ArrayList<>(List.of(folder.resolve("harness.tsv")));
-    clients.forEach(client -> parts.addAll(client.journals()));
+    List<Path> parts = parts();
     History history = History.read(parts);
     history.save(folder.resolve("history.tsv"));
     parts.forEach(Deployment::delete);

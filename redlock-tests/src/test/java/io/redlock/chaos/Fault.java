@@ -1,5 +1,8 @@
 package io.redlock.chaos;
 
+import io.redlock.testkit.ClockShim;
+import io.redlock.testkit.RedisServer;
+
 /** What the nemesis can do, to whom, and for how long. */
 enum Fault {
   /** SIGKILL; comes back empty. */
@@ -16,6 +19,20 @@ enum Fault {
   NODE_DEMOTION(Target.NODE, 100, 800, true),
   /** SCRIPT FLUSH. */
   NODE_SCRIPT_FLUSH(Target.NODE, 0, 0, false),
+  /** Its policy is to evict, though it has no need to yet: clients have to refuse it (N5). */
+  NODE_EVICTION(Target.NODE, 2_500, 4_000, false),
+  /** Its background save fails: it takes no writes (MISCONF). */
+  NODE_FAILED_SAVE(Target.NODE, 200, 1_500, false),
+  /** The clients' user loses a right, and regains it (NOPERM). */
+  NODE_RIGHT_LOST(Target.NODE, 200, 1_500, false),
+  /** The clients' user has another password for a while, and connects anew (WRONGPASS). */
+  NODE_PASSWORD(Target.NODE, 200, 1_500, false),
+  /** It runs a script, and tells everybody else so (BUSY). */
+  NODE_BUSY(Target.NODE, 200, 900, false),
+  /** The clients' connections break, and no others are let in (maxclients). */
+  NODE_CROWDED(Target.NODE, 200, 1_500, false),
+  /** SIGKILL; comes back with its data, which it takes half a second to load (LOADING). */
+  NODE_LOADING(Target.NODE, 700, 1_500, true),
   /** Its clock is wrong by up to three seconds for a while. */
   NODE_CLOCK(Target.NODE, 300, 1_500, false),
   /** SIGSTOP, then SIGCONT: what it does next it does too late. */
@@ -35,7 +52,11 @@ enum Fault {
   /** A request is delivered twice. */
   LINK_DUPLICATES(Target.LINK, 0, 0, false),
   /** Everything takes up to 80 ms longer, each way. */
-  LINK_SLOW(Target.LINK, 300, 2_000, false);
+  LINK_SLOW(Target.LINK, 300, 2_000, false),
+  /** 10 kB a second get through, each way. */
+  LINK_NARROW(Target.LINK, 500, 3_000, false),
+  /** One packet in a hundred to three in ten is lost, each way, below TCP. */
+  LINK_LOSES_PACKETS(Target.LINK, 300, 2_500, false);
 
   /** Whom a fault strikes. */
   enum Target {
@@ -56,5 +77,16 @@ enum Fault {
     this.leastMillis = leastMillis;
     this.mostMillis = mostMillis;
     this.silencesAfterwards = silencesAfterwards;
+  }
+
+  /** Why it cannot be had here; empty if it can. */
+  String obstacle() {
+    return switch (this) {
+      case NODE_CLOCK -> ClockShim.obstacle();
+      case NODE_OLD_DUMP, NODE_LOADING, NODE_FAILED_SAVE ->
+          RedisServer.isInContainer() ? "files of a container are out of reach" : "";
+      case LINK_LOSES_PACKETS -> PacketLoss.obstacle();
+      default -> "";
+    };
   }
 }

@@ -101,6 +101,13 @@ final class Nemesis {
       case NODE_OOM -> node.fillMemory();
       case NODE_DEMOTION -> node.demote();
       case NODE_SCRIPT_FLUSH -> node.forgetScripts();
+      case NODE_EVICTION -> node.evict();
+      case NODE_FAILED_SAVE -> node.failToSave();
+      case NODE_RIGHT_LOST -> node.takeRight(strike.amount());
+      case NODE_PASSWORD -> node.changePassword();
+      case NODE_BUSY -> node.keepBusy(strike.endMillis() - strike.beginMillis());
+      case NODE_CROWDED -> node.letNobodyIn();
+      case NODE_LOADING -> node.restartLoading();
       case NODE_CLOCK -> node.setClock(Duration.ofMillis((strike.amount() - 50) * 60L));
       default -> throw new IllegalStateException("not of a node: " + strike);
     }
@@ -123,8 +130,15 @@ final class Nemesis {
       case LINK_HOLDS_REPLIES -> link.replies().hold();
       case LINK_DUPLICATES -> link.requests().duplicate("EVALSHA");
       case LINK_SLOW -> delay(link, Duration.ofMillis(1 + strike.amount() * 8 / 10));
+      case LINK_NARROW -> limit(link, 10_000);
+      case LINK_LOSES_PACKETS -> PacketLoss.begin(link.port(), 1 + strike.amount() * 3 / 10);
       default -> throw new IllegalStateException("not of a link: " + strike);
     }
+  }
+
+  private static void limit(GateProxy link, long bytesPerSecond) {
+    link.requests().limit(bytesPerSecond);
+    link.replies().limit(bytesPerSecond);
   }
 
   private static void delay(GateProxy link, Duration delay) {
@@ -148,6 +162,13 @@ final class Nemesis {
       case NODE_PAUSE -> node.resume();
       case NODE_OOM -> node.emptyMemory();
       case NODE_DEMOTION -> node.promote();
+      case NODE_EVICTION -> node.evictNoMore();
+      case NODE_FAILED_SAVE -> node.saveAgain();
+      case NODE_RIGHT_LOST -> node.giveRightsBack();
+      case NODE_PASSWORD -> node.changePasswordBack();
+      case NODE_BUSY -> node.awaitIdle();
+      case NODE_CROWDED -> node.letEverybodyIn();
+      case NODE_LOADING -> node.awaitLoaded();
       case NODE_CLOCK -> node.setClock(Duration.ZERO);
       default -> throw new IllegalStateException("has no end: " + strike);
     }
@@ -178,6 +199,8 @@ final class Nemesis {
       }
       case LINK_HOLDS_REPLIES -> link.replies().open();
       case LINK_SLOW -> delay(link, Duration.ZERO);
+      case LINK_NARROW -> limit(link, 0);
+      case LINK_LOSES_PACKETS -> PacketLoss.end(link.port());
       default -> throw new IllegalStateException("has no end: " + strike);
     }
   }

@@ -6,13 +6,11 @@ import io.redlock.testkit.RedisServer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
-import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.RedisProtocol;
 import redis.clients.jedis.exceptions.JedisException;
-import redis.clients.jedis.util.SafeEncoder;
 
 /**
  * Looks at the keys of one master all the time, on a connection of its own and past all proxies,
@@ -86,11 +84,10 @@ final class NodeWatch implements AutoCloseable {
   }
 
   private List<?> look(Connection connection) {
-    List<String> words = new ArrayList<>(List.of(SCRIPT, Integer.toString(resources.size())));
+    List<String> words =
+        new ArrayList<>(List.of("EVAL", SCRIPT, Integer.toString(resources.size())));
     words.addAll(resources);
-    CommandArguments command = new CommandArguments(() -> "EVAL".getBytes());
-    words.forEach(command::add);
-    return (List<?>) SafeEncoder.encodeObject(connection.executeCommand(command));
+    return (List<?>) RedisServer.command(connection, words.toArray(String[]::new));
   }
 
   private Connection connect() {

@@ -23,17 +23,9 @@ record Schedule(
   private static final Duration SHORT = Duration.ofMillis(4_500);
 
   static Schedule of(String name, int nodes, int clients, Fault... faults) {
-    Terms terms = Terms.of(nodes, clients);
     EnumSet<Fault> kinds = EnumSet.noneOf(Fault.class);
     kinds.addAll(List.of(faults));
-    return new Schedule(
-        name,
-        kinds.contains(Fault.NODE_CLOCK) ? terms.withClocks() : terms,
-        2,
-        SHORT,
-        kinds,
-        400,
-        true);
+    return new Schedule(name, Terms.of(nodes, clients), 2, SHORT, kinds, 400, true);
   }
 
   Schedule everyMillis(int millis) {
@@ -51,6 +43,22 @@ record Schedule(
 
   Schedule lasting(Duration time) {
     return new Schedule(name, terms, callers, time, faults, gapMillis, minority);
+  }
+
+  /** Why it cannot be run here as it is; empty if it can. */
+  String obstacle() {
+    return faults.stream()
+        .map(Fault::obstacle)
+        .filter(obstacle -> !obstacle.isEmpty())
+        .findFirst()
+        .orElse("");
+  }
+
+  /** The same without what cannot be had here. */
+  Schedule asFarAsPossible() {
+    Set<Fault> possible = EnumSet.copyOf(faults);
+    possible.removeIf(fault -> !fault.obstacle().isEmpty());
+    return new Schedule(name, terms, callers, length, possible, gapMillis, minority);
   }
 
   /** Whether nothing happens that leases assume not to happen. */

@@ -6,16 +6,25 @@ import static io.redlock.chaos.Fault.LINK_CUT;
 import static io.redlock.chaos.Fault.LINK_DUPLICATES;
 import static io.redlock.chaos.Fault.LINK_HOLDS_REPLIES;
 import static io.redlock.chaos.Fault.LINK_HOLDS_REQUESTS;
+import static io.redlock.chaos.Fault.LINK_LOSES_PACKETS;
 import static io.redlock.chaos.Fault.LINK_LOSES_REPLIES;
 import static io.redlock.chaos.Fault.LINK_LOSES_REQUESTS;
+import static io.redlock.chaos.Fault.LINK_NARROW;
 import static io.redlock.chaos.Fault.LINK_SLOW;
+import static io.redlock.chaos.Fault.NODE_BUSY;
 import static io.redlock.chaos.Fault.NODE_CLOCK;
+import static io.redlock.chaos.Fault.NODE_CROWDED;
 import static io.redlock.chaos.Fault.NODE_DEMOTION;
+import static io.redlock.chaos.Fault.NODE_EVICTION;
+import static io.redlock.chaos.Fault.NODE_FAILED_SAVE;
 import static io.redlock.chaos.Fault.NODE_FLUSH;
 import static io.redlock.chaos.Fault.NODE_KILL;
+import static io.redlock.chaos.Fault.NODE_LOADING;
 import static io.redlock.chaos.Fault.NODE_OLD_DUMP;
 import static io.redlock.chaos.Fault.NODE_OOM;
+import static io.redlock.chaos.Fault.NODE_PASSWORD;
 import static io.redlock.chaos.Fault.NODE_PAUSE;
+import static io.redlock.chaos.Fault.NODE_RIGHT_LOST;
 import static io.redlock.chaos.Fault.NODE_SCRIPT_FLUSH;
 
 import java.time.Duration;
@@ -39,12 +48,22 @@ final class Schedules {
         Schedule.of("nodes-stopped", 5, 3, NODE_PAUSE),
         Schedule.of("flushed-and-demoted", 5, 2, NODE_FLUSH, NODE_DEMOTION),
         Schedule.of("out-of-memory", 3, 3, NODE_OOM, NODE_SCRIPT_FLUSH),
+        Schedule.of("evicting", 3, 3, NODE_EVICTION)
+            .anyNumber()
+            .everyMillis(500)
+            .lasting(Duration.ofSeconds(8)),
+        Schedule.of("failed-saves", 3, 3, NODE_FAILED_SAVE).everyMillis(300),
+        Schedule.of("denied", 3, 3, NODE_RIGHT_LOST, NODE_PASSWORD).anyNumber().everyMillis(300),
+        Schedule.of("busy-and-crowded", 3, 3, NODE_BUSY, NODE_CROWDED).everyMillis(200),
+        Schedule.of("loading", 5, 2, NODE_LOADING),
         Schedule.of("clients-stopped", 3, 3, CLIENT_PAUSE).everyMillis(250),
         Schedule.of("clients-killed", 3, 3, CLIENT_KILL),
         Schedule.of("connections-cut", 3, 3, LINK_CUT).everyMillis(40),
         Schedule.of("one-way-loss", 3, 3, LINK_LOSES_REPLIES, LINK_LOSES_REQUESTS).everyMillis(200),
         Schedule.of("held-back", 3, 3, LINK_HOLDS_REQUESTS, LINK_HOLDS_REPLIES).everyMillis(200),
         Schedule.of("slow-and-twice", 5, 2, LINK_SLOW, LINK_DUPLICATES).everyMillis(100),
+        Schedule.of("narrow", 3, 3, LINK_NARROW).everyMillis(150),
+        Schedule.of("packets-lost", 3, 3, LINK_LOSES_PACKETS).everyMillis(150),
         Schedule.of("clocks-set", 3, 3, NODE_CLOCK, CLIENT_PAUSE).anyNumber(),
         Schedule.of("cut-and-restarted", 7, 2, NODE_KILL, LINK_CUT, CLIENT_PAUSE).everyMillis(200));
   }

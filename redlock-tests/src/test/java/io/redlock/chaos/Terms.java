@@ -3,19 +3,9 @@ package io.redlock.chaos;
 import io.redlock.chaos.client.Variant;
 import java.time.Duration;
 
-/**
- * What a deployment is set to.
- *
- * @param clocks whether the masters' clocks can be set
- */
+/** What a deployment is set to. */
 record Terms(
-    int nodes,
-    int clients,
-    Duration nodeTimeout,
-    Duration maxTtl,
-    Duration skew,
-    boolean clocks,
-    Variant variant) {
+    int nodes, int clients, Duration nodeTimeout, Duration maxTtl, Duration skew, Variant variant) {
 
   static Terms of(int nodes, int clients) {
     return new Terms(
@@ -24,27 +14,22 @@ record Terms(
         Duration.ofMillis(100),
         Duration.ofSeconds(1),
         Duration.ofMillis(250),
-        false,
         Variant.NONE);
   }
 
   Terms maxTtl(Duration longest) {
-    return new Terms(nodes, clients, nodeTimeout, longest, skew, clocks, variant);
+    return new Terms(nodes, clients, nodeTimeout, longest, skew, variant);
   }
 
   Terms nodeTimeout(Duration timeout) {
-    return new Terms(nodes, clients, timeout, maxTtl, skew, clocks, variant);
+    return new Terms(nodes, clients, timeout, maxTtl, skew, variant);
   }
 
   Terms skew(Duration most) {
-    return new Terms(nodes, clients, nodeTimeout, maxTtl, most, clocks, variant);
-  }
-
-  Terms withClocks() {
-    return new Terms(nodes, clients, nodeTimeout, maxTtl, skew, true, variant);
+    return new Terms(nodes, clients, nodeTimeout, maxTtl, most, variant);
   }
 
   Terms broken(Variant how) {
-    return new Terms(nodes, clients, nodeTimeout, maxTtl, skew, clocks, how);
+    return new Terms(nodes, clients, nodeTimeout, maxTtl, skew, how);
   }
 }

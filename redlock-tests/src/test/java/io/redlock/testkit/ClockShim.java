@@ -37,10 +37,20 @@ public final class ClockShim implements AutoCloseable {
     }
   }
 
+  /** Why no clock can be set here; empty if clocks can. */
+  public static String obstacle() {
+    if (ContainerProcess.isChosen()) {
+      return "clocks cannot be set in a container";
+    }
+    return Compiled.LIBRARY == null
+        ? "no C compiler (cc) that makes a library to preload: clocks cannot be set"
+        : "";
+  }
+
   /** A clock that is right until it is set. */
   public static ClockShim create() {
-    if (Compiled.LIBRARY == null) {
-      Assumptions.abort("no C compiler (cc) that makes a library to preload: clocks cannot be set");
+    if (!obstacle().isEmpty()) {
+      Assumptions.abort(obstacle());
     }
     try {
       return new ClockShim(Files.createTempFile("redlock-clock-", "")); // zeros: right

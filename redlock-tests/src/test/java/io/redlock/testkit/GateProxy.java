@@ -24,7 +24,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Stands between clients and one server and passes on whole requests and replies, unless told to
- * hold them, lose them, delay them or send them twice. What is held stays in order.
+ * hold them, lose them, delay them, let few through or send them twice. What is held stays in
+ * order.
  *
  * <p>A test names frames by a text in the request, for example the lock's name: a reply counts as
  * carrying the text of the request that it answers.
@@ -150,6 +151,8 @@ public final class GateProxy implements AutoCloseable {
     private @Nullable String holdText;
     private @Nullable String duplicateText;
     private long delayNanos;
+    private long nanosPerByte;
+    private long freeNanos; // until then the way is taken by what passes already
 
     private Gate(String what) {
       this.what = what;
@@ -209,6 +212,15 @@ public final class GateProxy implements AutoCloseable {
       act(() -> delayNanos = delay.toNanos());
     }
 
+    /** Lets no more than so many bytes a second through, from now on; 0 for any number. */
+    public void limit(long bytesPerSecond) {
+      act(
+          () -> {
+            nanosPerByte = bytesPerSecond == 0 ? 0 : 1_000_000_000 / bytesPerSecond;
+            freeNanos = System.nanoTime();
+          });
+    }
+
     /** Sends the next frame that carries the text twice. */
     public void duplicate(String text) {
       act(() -> duplicateText = text);
@@ -255,8 +267,8 @@ public final class GateProxy implements AutoCloseable {
     private void write(Frame frame) {
       Way way = frame.way;
       long nowNanos = System.nanoTime();
-      long dueNanos = nowNanos + delayNanos;
-      if (way.inFlight == 0 && delayNanos == 0) {
+      long dueNanos = throughNanos(frame, nowNanos) + delayNanos;
+      if (way.inFlight == 0 && dueNanos == nowNanos) {
         way.write(frame);
         return;
       }
@@ -273,6 +285,16 @@ public final class GateProxy implements AutoCloseable {
           },
           dueNanos - nowNanos,
           TimeUnit.NANOSECONDS);
+    }
+
+    /** When all of the frame has passed a way that lets so many bytes a second through. */
+    private long throughNanos(Frame frame, long nowNanos) {
+      if (nanosPerByte == 0) {
+        return nowNanos;
+      }
+      long startNanos = freeNanos - nowNanos > 0 ? freeNanos : nowNanos;
+      freeNanos = startNanos + frame.bytes.length * nanosPerByte;
+      return freeNanos;
     }
   }
 

@@ -73,6 +73,17 @@ class GateProxyTest {
   }
 
   @Test
+  void narrowGateLetsSoManyBytesThroughInASecond() {
+    gate.requests().limit(10_000);
+    long startNanos = System.nanoTime();
+    assertEquals("OK", command("SET", "key", "x".repeat(2_000)));
+    assertTrue(System.nanoTime() - startNanos > TimeUnit.MILLISECONDS.toNanos(200));
+    CompletableFuture<Object> blocked = commandLater("SET", "key", "x".repeat(600_000));
+    gate.requests().limit(0);
+    assertFalse(blocked.isDone());
+  }
+
+  @Test
   void heldReplyMeansExecutedAndUnanswered() {
     gate.replies().hold("key");
     assertEquals("PONG", command("PING"));

@@ -96,6 +96,16 @@ public final class RedisServer implements AutoCloseable {
     throw new UncheckedIOException("no server after " + START_ATTEMPTS + " attempts", last);
   }
 
+  /** Whether servers run in containers: then their files are out of reach. */
+  public static boolean isInContainer() {
+    return ContainerProcess.isChosen();
+  }
+
+  /** Where it keeps its files, if it does not run in a container. */
+  public Path folder() {
+    return folder;
+  }
+
   public String host() {
     return HOST;
   }
@@ -151,13 +161,18 @@ public final class RedisServer implements AutoCloseable {
    */
   public Object command(String... command) {
     try (Connection connection = connect()) {
-      CommandArguments arguments =
-          new CommandArguments(() -> command[0].getBytes(StandardCharsets.UTF_8));
-      for (int i = 1; i < command.length; i++) {
-        arguments.add(command[i]);
-      }
-      return SafeEncoder.encodeObject(connection.executeCommand(arguments));
+      return command(connection, command);
     }
+  }
+
+  /** The same on a connection that was made before, while others may no longer be let in. */
+  public static Object command(Connection connection, String... command) {
+    CommandArguments arguments =
+        new CommandArguments(() -> command[0].getBytes(StandardCharsets.UTF_8));
+    for (int i = 1; i < command.length; i++) {
+      arguments.add(command[i]);
+    }
+    return SafeEncoder.encodeObject(connection.executeCommand(arguments));
   }
 
   /** The keys that are on the server now, sorted. */
@@ -192,7 +207,7 @@ public final class RedisServer implements AutoCloseable {
     List<String> allConfig = new ArrayList<>(config);
     allConfig.addAll(additionalConfig);
     if (ContainerProcess.isChosen()) {
-      return ContainerProcess.launch(port, environment, allConfig);
+      return ContainerProcess.launch(port, allConfig);
     }
     List<String> command = new ArrayList<>();
     command.add(RedisExecutable.path().toString());
@@ -227,7 +242,8 @@ public final class RedisServer implements AutoCloseable {
     }
   }
 
-  private Connection connect() {
+  /** A connection of one's own, with the credentials of the configuration. */
+  public Connection connect() {
     int password = config.indexOf("--requirepass");
     DefaultJedisClientConfig.Builder client =
         DefaultJedisClientConfig.builder().protocol(RedisProtocol.RESP2);

@@ -20,6 +20,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Collectors;
 
 /**
  * The client process. A line of its input is a caller's number and what the caller does next; when
@@ -32,11 +33,13 @@ import java.util.function.BooleanSupplier;
  * 0 must r0 2000 9000      → an acquire that has to succeed
  * 0 work 4711 5000 2 800   → seed, for how many ms, resources, ttl in ms
  * clock                    → the process's monotonic clock
+ * nodes                    writes down what the client thinks of each node
+ * masters 9000             → waits for all masters to be up, for so many ms at most
  * </pre>
  */
 public final class ClientMain {
 
-  private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(5);
+  private static final long PATIENCE_MILLIS = 5_000;
 
   private final ClientSettings settings;
   private final Journal journal;
@@ -65,7 +68,7 @@ public final class ClientMain {
       Set<Thread> before = Thread.getAllStackTraces().keySet();
       journal.write(Event.now(settings.name(), "started", "pid", ProcessHandle.current().pid()));
       new ClientMain(settings, journal).run();
-      awaitOrGiveUp(() -> threadsSince(before) == 0);
+      awaitOrGiveUp(PATIENCE_MILLIS, () -> threadsSince(before) == 0);
       journal.write(Event.now(settings.name(), "stopped", "threads", threadsSince(before)));
     }
   }
@@ -92,6 +95,10 @@ public final class ClientMain {
       List<String> words = List.of(line.split(" "));
       if (words.get(0).equals("clock")) {
         say("clock " + System.nanoTime());
+      } else if (words.get(0).equals("nodes")) {
+        redlock.nodes().forEach(this::node);
+      } else if (words.get(0).equals("masters")) {
+        masters(Long.parseLong(words.get(1)));
       } else {
         callerThread(words.get(0)).execute(() -> obey(words));
       }
@@ -102,7 +109,21 @@ public final class ClientMain {
     }
     callers.values().forEach(Caller::close);
     redlock.close();
-    awaitOrGiveUp(() -> untold.get() == 0);
+    awaitOrGiveUp(PATIENCE_MILLIS, () -> untold.get() == 0);
+  }
+
+  private void masters(long patienceMillis) throws InterruptedException {
+    awaitOrGiveUp(patienceMillis, () -> notUp().isEmpty());
+    String missing = notUp();
+    journal.write(Event.now(settings.name(), "masters", "missing", missing));
+    say("masters " + missing.isEmpty());
+  }
+
+  private String notUp() {
+    return redlock.nodes().stream()
+        .filter(node -> node.state() != NodeStatus.State.UP)
+        .map(NodeStatus::toString)
+        .collect(Collectors.joining("; "));
   }
 
   private ExecutorService callerThread(String number) {
@@ -167,9 +188,11 @@ public final class ClientMain {
   }
 
   /** Waits until something has ended that should; if it does not, the history will tell. */
-  private static void awaitOrGiveUp(BooleanSupplier ended) throws InterruptedException {
+  private static void awaitOrGiveUp(long patienceMillis, BooleanSupplier ended)
+      throws InterruptedException {
+    long patienceNanos = TimeUnit.MILLISECONDS.toNanos(patienceMillis);
     long startNanos = System.nanoTime();
-    while (!ended.getAsBoolean() && System.nanoTime() - startNanos < PATIENCE_NANOS) {
+    while (!ended.getAsBoolean() && System.nanoTime() - startNanos < patienceNanos) {
       Thread.sleep(5);
     }
   }

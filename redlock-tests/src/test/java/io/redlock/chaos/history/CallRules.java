@@ -27,6 +27,7 @@ final class CallRules {
         case "acquire", "extend", "release" -> rules.open.put(event.actor(), event);
         case "held", "refused", "extended", "not-extended", "released" -> rules.returned(event);
         case "stopped" -> rules.stopped(event);
+        case "masters" -> rules.masters(event);
         default -> {}
       }
     }
@@ -45,6 +46,13 @@ final class CallRules {
     }
     if (event.is("refused") && call.details().containsKey("must")) {
       found(event, "no lease though all faults are over: " + event.text("why"));
+    }
+  }
+
+  /** When all faults are over, every client is on terms with every master again. */
+  private void masters(Event event) {
+    if (!event.text("missing").isEmpty()) {
+      found(event, event.actor() + " does without masters: " + event.text("missing"));
     }
   }
 

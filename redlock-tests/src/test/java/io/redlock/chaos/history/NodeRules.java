@@ -15,6 +15,11 @@ final class NodeRules {
 
   private record Place(String node, int life, String resource) {}
 
+  private record Span(long fromNanos, long toNanos) {}
+
+  /** Clients ask a node once a second what it is; the rest is for a busy machine. */
+  private static final long FOUND_OUT_NANOS = 2_000 * Settings.MILLI;
+
   private final History history;
   private final Settings settings;
   private final List<Exchange> exchanges;
@@ -30,6 +35,7 @@ final class NodeRules {
     NodeRules rules = new NodeRules(history, exchanges);
     rules.order();
     rules.counters();
+    rules.unfit();
     rules.leftOver();
     if (rules.settings.guarded()) {
       rules.abstention();
@@ -132,6 +138,53 @@ final class NodeRules {
             }
           }
         });
+  }
+
+  /** What is not fit to hold locks does not vote for longer than it takes to be found out. */
+  private void unfit() {
+    Map<String, Long> since = new HashMap<>();
+    List<Event> events = history.of("unfit", "fit").toList();
+    List<Span> disturbed = disturbed();
+    for (Exchange vote : exchanges) {
+      Event last = null;
+      for (Event event : events) {
+        if (event.actor().equals(vote.node()) && event.atNanos() < vote.answeredNanos()) {
+          last = event;
+        }
+      }
+      if (last != null
+          && last.is("unfit")
+          && vote.locks()
+          && vote.arrivedNanos() > last.atNanos() + FOUND_OUT_NANOS
+          && disturbed.stream()
+              .noneMatch(
+                  span ->
+                      span.fromNanos < vote.arrivedNanos()
+                          && span.toNanos > vote.arrivedNanos() - FOUND_OUT_NANOS)) {
+        String what = vote + ", though it is not fit to";
+        findings.add(new Finding(Invariant.I8, vote.answeredNanos(), what));
+      }
+    }
+  }
+
+  /** When clients may have been kept from asking. */
+  private List<Span> disturbed() {
+    List<Span> spans = new ArrayList<>();
+    Map<String, Long> began = new HashMap<>();
+    for (Event event : history.of("fault", "healed", "stalled").toList()) {
+      if (event.is("stalled")) {
+        spans.add(new Span(event.number("from"), event.atNanos()));
+      } else if (event.text("target").startsWith("c")) {
+        String which = event.text("fault") + event.text("target");
+        if (event.is("fault")) {
+          began.put(which, event.atNanos());
+        } else {
+          spans.add(new Span(began.remove(which), event.atNanos()));
+        }
+      }
+    }
+    began.values().forEach(from -> spans.add(new Span(from, Long.MAX_VALUE)));
+    return spans;
   }
 
   /** Keys that were still there when everybody had ended and been given time to clean up. */

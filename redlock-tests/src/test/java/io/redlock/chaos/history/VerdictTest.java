@@ -311,6 +311,33 @@ class VerdictTest {
   }
 
   @Test
+  void voteOfANodeThatIsNotFitViolatesI8IfNothingKeptClientsFromFindingOut() {
+    at(0, "n0", "unfit");
+    exchange(900, "n0", "grant", "a", 1, "GRANT");
+    finds();
+    exchange(3_000, "n0", "grant", "b", 2, "GRANT");
+    finds(Invariant.I8);
+    at(1_500, "nemesis", "fault", "fault", "LINK_LOSES_REPLIES", "target", "c0-n0");
+    finds();
+  }
+
+  @Test
+  void voteOfANodeThatIsFitAgainIsGood() {
+    at(0, "n0", "unfit");
+    at(2_900, "n0", "fit");
+    exchange(3_000, "n0", "grant", "b", 2, "GRANT");
+    finds();
+  }
+
+  @Test
+  void masterThatAClientDoesWithoutWhenAllFaultsAreOverViolatesI7() {
+    at(0, "c0", "masters", "missing", "");
+    finds();
+    at(1, "c1", "masters", "missing", "127.0.0.1:15000 DOWN");
+    finds(Invariant.I7);
+  }
+
+  @Test
   void leaseOnAMinorityViolatesI9() {
     acquire(0, "c0/0");
     granted(5, "a", 1, 1);

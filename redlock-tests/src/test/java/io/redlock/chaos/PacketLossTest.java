@@ -1,0 +1,92 @@
+package io.redlock.chaos;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.testkit.Await;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+@Tag("chaos")
+class PacketLossTest {
+
+  @BeforeEach
+  void isPossible() {
+    Assumptions.assumeTrue(PacketLoss.obstacle().isEmpty(), PacketLoss::obstacle);
+  }
+
+  @Test
+  void packetsOfTheChosenPortAreLostAndNoOthers() throws IOException {
+    try (ServerSocket chosen = listener();
+        ServerSocket other = listener()) {
+      PacketLoss.begin(chosen.getLocalPort(), 100);
+      assertThrows(SocketTimeoutException.class, () -> connect(chosen));
+      connect(other);
+      PacketLoss.end(chosen.getLocalPort());
+      connect(chosen);
+    }
+  }
+
+  @Test
+  void nothingRemainsOfAKilledProcess() throws Exception {
+    Process process =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-cp",
+                System.getProperty("java.class.path"),
+                Loser.class.getName())
+            .redirectError(ProcessBuilder.Redirect.INHERIT)
+            .start();
+    try (BufferedReader lines = process.inputReader()) {
+      assertEquals("losing", lines.readLine());
+      assertTrue(rules().contains(PacketLoss.CHAIN_PREFIX + process.pid()));
+    } finally {
+      process.destroyForcibly();
+    }
+    assertTrue(process.waitFor(10, TimeUnit.SECONDS));
+    Await.until(
+        "the chain of the killed process is removed",
+        () -> !rules().contains(PacketLoss.CHAIN_PREFIX + process.pid()));
+  }
+
+  /** Waits to be killed. */
+  static final class Loser {
+    public static void main(String[] args) throws IOException {
+      PacketLoss.begin(1, 100);
+      System.out.println("losing");
+      System.in.read();
+    }
+  }
+
+  private static String rules() {
+    try {
+      Process list = new ProcessBuilder("iptables", "-w", "-S").start();
+      return new String(list.getInputStream().readAllBytes());
+    } catch (IOException e) {
+      throw new java.io.UncheckedIOException(e);
+    }
+  }
+
+  private static ServerSocket listener() throws IOException {
+    return new ServerSocket(0, 5, InetAddress.getLoopbackAddress());
+  }
+
+  private static void connect(ServerSocket to) throws IOException {
+    try (Socket socket = new Socket()) {
+      socket.connect(
+          new InetSocketAddress(InetAddress.getLoopbackAddress(), to.getLocalPort()), 500);
+    }
+  }
+}

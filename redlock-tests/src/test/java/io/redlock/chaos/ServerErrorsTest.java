@@ -1,0 +1,85 @@
+package io.redlock.chaos;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.chaos.Plan.Strike;
+import io.redlock.chaos.history.Event;
+import io.redlock.chaos.history.Verdict;
+import io.redlock.testkit.RequiresRedis;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * One master of three has something the matter with it while a client works: the client is told
+ * what, has leases all the same, and is on terms with the master as soon as that is mended.
+ */
+@RequiresRedis
+@Tag("chaos")
+class ServerErrorsTest {
+
+  private static final int LONGEST_MILLIS = 2_800;
+
+  private static Deployment deployment;
+
+  @BeforeAll
+  static void start() {
+    deployment = new Deployment(Terms.of(3, 1), ChaosRun.FOLDER.resolve("server-errors"), true);
+  }
+
+  @AfterAll
+  static void nothingWasViolated() {
+    try (Deployment ending = deployment) {
+      ending.stopClients();
+      assertEquals(List.of(), Verdict.of(ending.history()).findings());
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "NODE_OOM, OOM",
+    "NODE_SCRIPT_FLUSH, NOSCRIPT",
+    "NODE_DEMOTION, READONLY",
+    "NODE_EVICTION, its maxmemory-policy allkeys-lru may evict locks",
+    "NODE_FAILED_SAVE, MISCONF",
+    "NODE_RIGHT_LOST, The user executing the script can't run this command",
+    "NODE_PASSWORD, WRONGPASS",
+    "NODE_BUSY, BUSY",
+    "NODE_CROWDED, max number of clients reached",
+    "NODE_LOADING, LOADING",
+  })
+  void clientIsToldAndGetsOverIt(Fault fault, String sign) {
+    Assumptions.assumeTrue(fault.obstacle().isEmpty(), fault::obstacle);
+    long beganNanos = System.nanoTime();
+    long lastsMillis = Math.min(fault.mostMillis, LONGEST_MILLIS);
+    ClientProcess client = deployment.client(0);
+    client.order("0 work 4711 " + (lastsMillis + 500) + " 2 1000");
+    Plan plan = new Plan(List.of(new Strike(fault, 0, 0, 0, 200, 200 + lastsMillis)));
+    CompletableFuture<Void> struck =
+        CompletableFuture.runAsync(() -> new Nemesis(deployment, revived -> {}).execute(plan));
+    while (!struck.isDone()) {
+      client.order("nodes");
+      LockSupport.parkNanos(50_000_000);
+    }
+    struck.join();
+    client.outcome("0 work");
+    client.awaitMasters(9_000);
+    List<Event> events =
+        deployment.soFar().events().stream().filter(event -> event.atNanos() > beganNanos).toList();
+    assertTrue(events.stream().anyMatch(event -> tells(event, sign)), () -> "nobody tells " + sign);
+    assertTrue(events.stream().filter(event -> event.is("held")).count() > 3, events::toString);
+  }
+
+  /** What the struck master answers, or what the client says of it. */
+  private static boolean tells(Event event, String sign) {
+    return event.is("exchange") && event.actor().equals("n0") && event.text("verdict").equals(sign)
+        || event.is("node") && event.text("why").contains(sign);
+  }
+}
