@@ -17,7 +17,8 @@ import java.util.Map;
  * </pre>
  *
  * <p>{@code -Dbench.only=contention} runs, and prints, one part and writes nothing but its plots;
- * {@code -Dbench.scale=0.1} takes a tenth of the time, and is good for nothing but trying it out.
+ * {@code -Dbench.scale=0.1} takes a tenth of the time, and is good for nothing but trying it out;
+ * {@code -Dbench.leases.minutes=5} watches renewed leases for so long.
  */
 public final class Benchmarks {
 
@@ -35,11 +36,11 @@ public final class Benchmarks {
     Report report = new Report();
     Map<String, Part> parts = new LinkedHashMap<>();
     parts.put("uncontended", () -> new Uncontended(report).run(docs));
+    parts.put("callers", () -> new Callers(report).run(docs));
     parts.put("failed-nodes", new FailedNodes(report)::run);
     parts.put("growth", new Growth(report)::run);
     parts.put("contention", new Contention(report)::run);
     parts.put("waiting", new Waiting(report)::run);
-    parts.put("virtual-threads", new VirtualThreads(report)::run);
     parts.put("renewed-leases", new RenewedLeases(report)::run);
     String only = System.getProperty("bench.only", "");
     for (Map.Entry<String, Part> part : parts.entrySet()) {
@@ -84,8 +85,9 @@ public final class Benchmarks {
         a master's data; this library does, with its default settings, apart from a node timeout \
         of a second, because the machine may be busy. Client CPU is that of Java threads, without \
         the compiler's and the collector's. Switches are voluntary context switches of the \
-        client's threads; calls are `read` and `write` as `/proc/*/io` counts them: waiting (`futex`, \
-        `poll`) is not in it.
+        client's threads: a `futex`, `poll` or `epoll_wait` that sleeps is one. Calls are `read` and \
+        `write` as `/proc/*/io` counts them; calls that wait are not in it, for counting those slows \
+        down what is counted (`strace -c -f`).
         """,
         LocalDate.now(),
         processor(),

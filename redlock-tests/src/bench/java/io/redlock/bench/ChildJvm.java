@@ -8,8 +8,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** Another JVM with the same class path, which reads lines and answers each with one. */
+/**
+ * Another JVM with the same class path and settings, which reads lines and answers each with one.
+ */
 final class ChildJvm implements AutoCloseable {
+
+  private static final List<String> INHERITED =
+      List.of("bench.scale", "org.slf4j.simpleLogger.defaultLogLevel");
 
   private final Process process;
   private final PrintStream input;
@@ -19,6 +24,9 @@ final class ChildJvm implements AutoCloseable {
     List<String> command = new ArrayList<>();
     command.add(javaHome + "/bin/java");
     command.add("-Xmx1g");
+    for (String property : INHERITED) {
+      command.add("-D" + property + "=" + System.getProperty(property));
+    }
     command.add("-cp");
     command.add(System.getProperty("java.class.path"));
     command.add(program.getName());

@@ -56,7 +56,7 @@ final class Plot {
     this.unit = unit;
   }
 
-  /** Adds a line; all have the same places. */
+  /** Adds a line, which may end before the first one does; all have the same places. */
   void line(String name, List<String> places, List<Double> values) {
     lines.add(new Line(name, places, values));
   }
@@ -106,12 +106,13 @@ final class Plot {
   }
 
   private void drawLines(StringBuilder svg, double bottom, double top) {
+    int places = lines.get(0).places.size();
     double labelY = Double.NEGATIVE_INFINITY;
     for (Line line : lines.stream().sorted(Comparator.comparing(Line::last).reversed()).toList()) {
       String colour = COLOURS.get(lines.indexOf(line) % COLOURS.size());
       StringBuilder points = new StringBuilder();
       for (int i = 0; i < line.values.size(); i++) {
-        double x = x(i, line.values.size());
+        double x = x(i, places);
         double y = y(Math.log10(line.values.get(i)), bottom, top);
         points.append(String.format(Locale.ROOT, "%.1f,%.1f ", x, y));
         add(svg, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\"/>", x, y, colour);

@@ -14,6 +14,7 @@ import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
@@ -23,13 +24,15 @@ import java.util.concurrent.atomic.LongAdder;
  * renewals per second, with five masters. The heap is what is live after garbage collections: after
  * the first thousand leases, which fill caches and grow buffers, are released again, and after all
  * leases are held. It contains everything there is of a lease, the caller's request and its name
- * included.
+ * included. Watched for half a minute, or as {@code -Dbench.leases.minutes} says.
  */
 final class RenewedLeases {
 
   private static final int LEASES = 10_000;
   private static final Duration TTL = Duration.ofSeconds(30);
-  private static final long SECONDS = Long.getLong("bench.renewalSeconds", 25);
+  private static final Duration WATCHED =
+      Duration.ofSeconds(
+          Math.round(60 * Double.parseDouble(System.getProperty("bench.leases.minutes", "0.5"))));
   private static final int WARM_UP = 1_000;
   private static final int BATCH = 500;
   private static final Duration MAX_WAIT = Duration.ofSeconds(10);
@@ -62,9 +65,12 @@ final class RenewedLeases {
       int threadsIdle = threads();
       long heapIdle = liveHeap();
       acquire(redlock, leases, "resource-", LEASES);
-      long bytes = (liveHeap() - heapIdle) / LEASES;
-      int threads = threads() - threadsIdle;
-      measureRenewals();
+      long bytesAtFirst = (liveHeap() - heapIdle) / LEASES;
+      List<String> renewals = measureRenewals();
+      int threads = ManagementFactory.getThreadMXBean().getPeakThreadCount() - threadsIdle;
+      long bytesAtLast = (liveHeap() - heapIdle) / LEASES;
+      show(bytesAtFirst, bytesAtLast, threads, renewals);
+      long bytes = Math.max(bytesAtFirst, bytesAtLast);
       long valid = leases.stream().filter(Lease::isValid).count();
       report.target(
           "10,000 renewed leases",
@@ -80,25 +86,46 @@ final class RenewedLeases {
     }
   }
 
-  private void measureRenewals() throws InterruptedException {
+  private List<String> measureRenewals() throws InterruptedException {
     OperatingSystemMXBean system = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
+    ManagementFactory.getThreadMXBean().resetPeakThreadCount();
     renewed.reset();
     notRenewed.reset();
     long cpuStart = system.getProcessCpuTime();
     long start = System.nanoTime();
-    TimeUnit.SECONDS.sleep(SECONDS);
+    TimeUnit.MILLISECONDS.sleep(WATCHED.toMillis());
     double took = (System.nanoTime() - start) / 1e9;
     double cpu = (system.getProcessCpuTime() - cpuStart) / 1e9;
+    return List.of(
+        Report.number(renewed.sum() / took),
+        Long.toString(notRenewed.sum()),
+        Report.number(1e6 * cpu / Math.max(1, renewed.sum())),
+        Report.number(100 * cpu / took) + " %");
+  }
+
+  private void show(long bytesAtFirst, long bytesAtLast, int threads, List<String> renewals) {
+    List<String> row = new ArrayList<>(renewals);
+    row.add(Long.toString(bytesAtFirst));
+    row.add(Long.toString(bytesAtLast));
+    row.add("+" + threads);
     report.table(
         "Renewed leases",
-        "10,000 leases with a ttl of 30 s, renewed every 10 s, watched for " + SECONDS + " s.",
-        List.of("renewals/s", "came to nothing", "client CPU per renewal (us)", "of one core"),
+        String.format(
+            Locale.ROOT,
+            "10,000 leases with a ttl of 30 s, renewed every 10 s, watched for %d s"
+                + " (`-Dbench.leases.minutes=5` watches them for five minutes). Heap is what is live"
+                + " after a collection, before and after they are watched; threads are the most at"
+                + " any time, beyond those of the service when it holds nothing.",
+            WATCHED.toSeconds()),
         List.of(
-            List.of(
-                Report.number(renewed.sum() / took),
-                Long.toString(notRenewed.sum()),
-                Report.number(1e6 * cpu / Math.max(1, renewed.sum())),
-                Report.number(100 * cpu / took) + " %")));
+            "renewals/s",
+            "came to nothing",
+            "client CPU per renewal (us)",
+            "of one core",
+            "heap per lease at first (B)",
+            "at last (B)",
+            "threads"),
+        List.of(row));
   }
 
   private static void acquire(Redlock redlock, List<Lease> leases, String prefix, int count)

@@ -139,15 +139,8 @@ final class Uncontended {
   }
 
   private void plot(Path docs) throws Exception {
-    Plot throughput = new Plot("Cycles per second, by callers", "cycles/s");
     Plot latency = new Plot("Time of a cycle with 8 callers, by percentile", "us");
     for (String name : results.get(1).keySet()) {
-      throughput.line(
-          name,
-          CALLERS.stream().map(n -> n + (n == 1 ? " caller" : " callers")).toList(),
-          CALLERS.stream()
-              .map(n -> Ratio.median(results.get(n).get(name), Run::perSecond))
-              .toList());
       if (!name.equals("floor B")) {
         latency.line(
             name,
@@ -160,9 +153,7 @@ final class Uncontended {
                 .toList());
       }
     }
-    throughput.write(docs.resolve("throughput.svg"));
     latency.write(docs.resolve("latency.svg"));
-    report.image("throughput.svg", "Throughput against callers");
     report.image("latency.svg", "Latency percentiles");
   }
 }
