@@ -317,7 +317,8 @@ final class AcquireLoop {
 
   /**
    * Who is behind others in the queue is woken: it only keeps its tickets alive. Who was granted a
-   * part asks again soon, for the others that were as well have tickets by now.
+   * part asks again soon, for the others that were as well have tickets by now, and before those
+   * that came with the grants have run out.
    */
   private long askedNanos(Attempt.Outcome outcome) {
     if (place == null || !outcome.keepsPlace()) {
@@ -326,10 +327,13 @@ final class AcquireLoop {
     if (wokenBy != 0) {
       return WAKE_PATIENCE_NANOS;
     }
-    long mostNanos = QueuePlace.refreshNanos();
-    return outcome.isBehindOthers()
-        ? mostNanos
-        : Math.min(mostNanos, Settings.saturatedNanos(strategyDelay(outcome.cause())));
+    if (outcome.isBehindOthers()) {
+      return QueuePlace.refreshNanos(QueuePlace.LIFE_NANOS);
+    }
+    long ticketNanos = Math.min(QueuePlace.LIFE_NANOS, Settings.saturatedNanos(request.ttl()));
+    return Math.min(
+        QueuePlace.refreshNanos(ticketNanos),
+        Settings.saturatedNanos(strategyDelay(outcome.cause())));
   }
 
   private Duration strategyDelay(RetryStrategy.Cause cause) {

@@ -143,9 +143,12 @@ final class Claim {
       targets = footprint.releaseSet(targets);
       nothingFollows = last;
     }
-    Ticket ticket = nothingFollows && place != null ? place.takeBack() : null;
+    Ticket ticket = null;
+    if (place != null) {
+      ticket = nothingFollows ? place.takeBack() : place.ticket();
+    }
     due.start(targets, token, longestTtlMillis, nothingFollows, ticket);
-    if (ticket != null) {
+    if (nothingFollows && ticket != null) {
       QueuePlace.withdraw(cluster, names, ticket, targets);
     }
     synchronized (this) {

@@ -13,6 +13,9 @@ final class QueuePlace {
 
   private static final long LIFE_MILLIS = 3_000;
 
+  /** How long nodes keep a ticket; one that they granted no longer than its key. */
+  static final long LIFE_NANOS = LIFE_MILLIS * 1_000_000;
+
   private final String client;
   private final long number;
   private final long lifeMillis;
@@ -32,9 +35,9 @@ final class QueuePlace {
     return number;
   }
 
-  /** How long tickets can be left alone before they are asked for again. */
-  static long refreshNanos() {
-    return LIFE_MILLIS * 1_000_000 / 3;
+  /** How long tickets that live so long can be left alone before they are asked for again. */
+  static long refreshNanos(long lifeNanos) {
+    return lifeNanos / 3;
   }
 
   /** The ticket for an attempt that proposes this token. */
@@ -58,13 +61,16 @@ final class QueuePlace {
     return stands;
   }
 
-  /** The ticket to take back; null if there is none with any node. */
+  /** The ticket that nodes may have; null if there is none with any node. */
+  synchronized @Nullable Ticket ticket() {
+    return stands ? new Ticket(client, number, micros, lifeMillis) : null;
+  }
+
+  /** The same, to be taken back. */
   synchronized @Nullable Ticket takeBack() {
-    if (!stands) {
-      return null;
-    }
+    Ticket ticket = ticket();
     stands = false;
-    return new Ticket(client, number, micros, lifeMillis);
+    return ticket;
   }
 
   /** Gives the place up on all nodes. What gets lost on the way runs out by itself. */

@@ -75,21 +75,20 @@ public sealed interface NodeRequest {
 
   /**
    * Delete what this owner holds and bury its token, so that a grant or extend of the same owner
-   * that is executed later is refused.
+   * that is executed later is refused. Whoever is first in the queue of a name that has become free
+   * is woken, unless it is the caller, who goes on by himself.
    *
    * @param names the lock keys
    * @param owner whose keys to delete
    * @param token the highest token this owner has used
-   * @param last whether nothing follows: then the ticket is taken back, and whoever is first in the
-   *     queue of a name that has become free is woken. Not so after a failed attempt whose caller
-   *     goes on: it would wake itself
+   * @param last whether nothing follows: then the ticket is taken back
    * @param ticket the caller's ticket; null if it has none
    */
   record Release(
       List<String> names, String owner, long token, boolean last, @Nullable Ticket ticket)
       implements NodeRequest {
 
-    /** The release of a failed attempt. */
+    /** The release of a failed attempt whose caller has no ticket. */
     public Release(List<String> names, String owner, long token) {
       this(names, owner, token, false, null);
     }

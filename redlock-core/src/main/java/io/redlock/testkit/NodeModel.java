@@ -99,6 +99,13 @@ public class NodeModel {
       return queued(List.copyOf(places));
     }
 
+    /** The holder's ticket counts no longer than its key. */
+    private Cell withTicketUpToItsLock(@Nullable Ticket ticket, long nowMillis) {
+      return ticket != null && nowMillis + ticket.lifeMillis() > lockUntilMillis
+          ? joined(ticket, lockUntilMillis)
+          : this;
+    }
+
     private Cell left(Ticket ticket) {
       List<Place> others =
           queue.stream().filter(place -> !place.waiter.equals(ticket.waiter())).toList();
@@ -242,7 +249,11 @@ public class NodeModel {
       return new Outcome(cells, NodeReply.of(Kind.OUT_OF_MEMORY, ""));
     }
     return new Outcome(
-        map(queued, cell -> lock(cell, request.owner(), token, request.ttlMillis(), nowMicros)),
+        map(
+            queued,
+            cell ->
+                lock(cell, request.owner(), token, request.ttlMillis(), nowMicros)
+                    .withTicketUpToItsLock(ticket, nowMillis)),
         NodeReply.GRANTED);
   }
 
@@ -288,15 +299,23 @@ public class NodeModel {
         isAhead(request.token(), nowMicros) && any(cells, cell -> cell.fence() < request.token());
     NodeReply reply =
         held ? NodeReply.RELEASED : unburied ? NodeReply.of(Kind.CLOCK, "") : NodeReply.NOT_HELD;
-    return request.last()
-        ? left(cells, buried, request.ticket(), reply)
-        : new Outcome(buried, reply);
+    Ticket ticket = request.ticket();
+    return ticket != null && request.last()
+        ? left(cells, buried, ticket, reply)
+        : new Outcome(buried, reply, woken(cells, buried, ticket));
   }
 
-  /** Takes the ticket back, and wakes who is first where that or a release changed something. */
-  protected Outcome left(
-      List<Cell> before, List<Cell> released, @Nullable Ticket ticket, NodeReply reply) {
-    List<Cell> after = ticket == null ? released : map(released, cell -> cell.left(ticket));
+  /** Takes the ticket back. */
+  private Outcome left(List<Cell> before, List<Cell> released, Ticket ticket, NodeReply reply) {
+    List<Cell> after = map(released, cell -> cell.left(ticket));
+    return new Outcome(after, reply, woken(before, after, ticket));
+  }
+
+  /**
+   * Who is first in the queue of a free name where a release or a withdrawal changed something, and
+   * is not the one who asked for that: he goes on by himself.
+   */
+  protected List<String> woken(List<Cell> before, List<Cell> after, @Nullable Ticket ticket) {
     List<String> woken = new ArrayList<>();
     for (int i = 0; i < after.size(); i++) {
       Cell cell = after.get(i);
@@ -304,10 +323,13 @@ public class NodeModel {
           !cell.owner().equals(before.get(i).owner())
               || cell.queue().size() < before.get(i).queue().size();
       if (changed && cell.isFree() && !cell.queue().isEmpty()) {
-        woken.add(cell.queue().get(0).waiter());
+        String first = cell.queue().get(0).waiter();
+        if (ticket == null || !first.equals(ticket.waiter())) {
+          woken.add(first);
+        }
       }
     }
-    return new Outcome(after, reply, woken);
+    return woken;
   }
 
   /** Whether nobody is before this waiter in the queue of a free name. */

@@ -31,6 +31,7 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The ACL rule that operators are told to use, as it is written there, and each part of it. */
 @RequiresRedis
@@ -49,9 +50,8 @@ class LeastPrivilegeTest {
           "+zadd",
           "+zrem",
           "+zrange",
-          "+hset",
-          "+hget",
-          "+hdel",
+          "+zrangebyscore",
+          "+zscore",
           "+publish",
           "+subscribe",
           "+unsubscribe",
@@ -190,6 +190,24 @@ class LeastPrivilegeTest {
     dispensable.addAll(FOR_QUEUES);
     try (RedisServer server = serverWithout(dispensable)) {
       assertEquals(List.of(), complaints(address(server)));
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"+zadd", "+zrangebyscore", "+zrange", "+pexpire", "+pttl"})
+  void fairRequestWithOneCommandLessIsRefusedAndNothingOfAQueueStaysForEver(String command)
+      throws Exception {
+    try (RedisServer server = serverWithout(List.of(command))) {
+      assertTrue(builder(address(server)).adopt().isComplete());
+      try (Redlock redlock = builder(address(server)).build()) {
+        LeaseRequest fair = LeaseRequest.of("a", TTL).waitUpTo(Duration.ofMillis(1)).fairly();
+        String refusal = redlock.tryAcquire(fair).toString();
+        assertTrue(DENIED.matcher(refusal).find(), refusal);
+      }
+      for (String key : server.keys("redlock:*")) {
+        boolean expires = (Long) server.command("PTTL", key) >= 0;
+        assertTrue(expires || key.equals(BirthMark.KEY), key);
+      }
     }
   }
 

@@ -301,17 +301,18 @@ final class ModelComparison {
   /** Who waits on the server, without those whose tickets have run out. */
   private static List<String> queue(Connection connection, String name, long nowMillis) {
     connection.sendCommand(arguments("ZRANGE", RequestEncoder.QUEUE_PREFIX + name, "0", "-1"));
-    connection.sendCommand(arguments("HGETALL", RequestEncoder.ENDS_PREFIX + name));
+    connection.sendCommand(
+        arguments("ZRANGE", RequestEncoder.ENDS_PREFIX + name, "0", "-1", "WITHSCORES"));
     List<Object> both = connection.getMany(2);
-    Map<String, String> ends = new TreeMap<>();
+    Map<String, Long> ends = new TreeMap<>();
     List<?> fields = (List<?>) both.get(1);
     for (int i = 0; i < fields.size(); i += 2) {
-      ends.put(text(fields.get(i)), text(fields.get(i + 1)));
+      ends.put(text(fields.get(i)), Long.parseLong(text(fields.get(i + 1))));
     }
     return ((List<?>) both.get(0))
         .stream()
             .map(ModelComparison::text)
-            .filter(waiter -> Long.parseLong(ends.get(waiter)) >= nowMillis)
+            .filter(waiter -> ends.get(waiter) >= nowMillis)
             .toList();
   }
 

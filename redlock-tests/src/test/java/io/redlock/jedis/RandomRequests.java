@@ -109,11 +109,11 @@ final class RandomRequests {
     if (kind < 75) {
       return new NodeRequest.Extend(names, owner, token, ttlMillis, sentMicros(ttlMillis));
     }
-    if (!queues || percent(50)) {
+    if (!queues || percent(30)) {
       return new NodeRequest.Release(names, owner, token);
     }
     return percent(70)
-        ? new NodeRequest.Release(names, owner, token, true, percent(70) ? ticket() : null)
+        ? new NodeRequest.Release(names, owner, token, percent(60), percent(70) ? ticket() : null)
         : new NodeRequest.Withdraw(names.subList(0, 1), ticket());
   }
 

@@ -13,24 +13,24 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 
 /** Five masters in memory and clients of them, all in virtual time and on the test's thread. */
-final class VirtualCluster {
+public final class VirtualCluster {
 
-  final FakeTicker ticker = new FakeTicker();
-  final FakeScheduler scheduler = new FakeScheduler(ticker);
-  final List<InMemoryServer> servers =
+  public final FakeTicker ticker = new FakeTicker();
+  public final FakeScheduler scheduler = new FakeScheduler(ticker);
+  public final List<InMemoryServer> servers =
       Stream.generate(() -> new InMemoryServer(ticker)).limit(5).toList();
 
   private final AtomicLong owners = new AtomicLong();
 
   /** Connections of one more client. */
-  List<InMemoryNode> nodes() {
+  public List<InMemoryNode> nodes() {
     return servers.stream()
         .map(server -> new InMemoryNode("node" + servers.indexOf(server), server))
         .toList();
   }
 
   /** A client over these connections; callbacks run on the thread that completes. */
-  RedlockBuilder client(List<InMemoryNode> nodes) {
+  public RedlockBuilder client(List<InMemoryNode> nodes) {
     return client(nodes, scheduler);
   }
 
@@ -44,12 +44,12 @@ final class VirtualCluster {
   }
 
   /** One more client. */
-  Redlock client() {
+  public Redlock client() {
     return client(nodes()).build();
   }
 
   /** On how many masters the resource is locked. */
-  long locked(String resource) {
+  public long locked(String resource) {
     return servers.stream().filter(server -> server.owner(resource).isPresent()).count();
   }
 }

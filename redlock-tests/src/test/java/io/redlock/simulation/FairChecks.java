@@ -62,6 +62,9 @@ final class FairChecks {
     if (ticket == null || ticket.lifeMillis() == 0) {
       return;
     }
+    if (request instanceof NodeRequest.Release release && !release.last()) {
+      return;
+    }
     if (!(request instanceof NodeRequest.Grant)) {
       waiters.remove(ticket.waiter()); // it gives its place up
       return;
@@ -88,9 +91,10 @@ final class FairChecks {
 
   /** A node has executed a request on a name. */
   void executed(int node, NodeRequest request, List<Cell> after) {
-    Ticket ticket = ticket(request);
-    Waiter waiter = ticket == null ? null : waiters.get(ticket.waiter());
-    if (waiter == null || waiter.queuedNanos >= 0) {
+    Waiter waiter = byOwner.get(request.owner());
+    if (waiter == null
+        || waiter != waiters.get(waiter.ticket.waiter()) // it has given that place up meanwhile
+        || waiter.queuedNanos >= 0) {
       return;
     }
     int ahead = 0;

@@ -55,6 +55,26 @@ public abstract class LockNodeContract {
   private Ticket first;
   private Ticket second;
   private final Queue<NodeStatus> states = new ConcurrentLinkedQueue<>();
+  private final Queue<Long> wakes = new ConcurrentLinkedQueue<>();
+  private final CompletableFuture<Void> listening = new CompletableFuture<>();
+
+  private final class Observed implements LockNode.Observer {
+
+    @Override
+    public void onStateChange(NodeStatus status) {
+      states.add(status);
+    }
+
+    @Override
+    public void onWake(long waiter) {
+      wakes.add(waiter);
+    }
+
+    @Override
+    public void onListening() {
+      listening.complete(null);
+    }
+  }
 
   /** A node that votes as soon as it is up, over a server where the names are new. */
   protected abstract NodeUnderTest open();
@@ -63,7 +83,7 @@ public abstract class LockNodeContract {
   final void start() {
     subject = open();
     node = subject.node();
-    node.start(subject.ticker(), subject.scheduler(), states::add);
+    node.start(subject.ticker(), subject.scheduler(), new Observed());
     Await.until("node is up", () -> node.status().state() == State.UP);
     token = subject.nowMicros();
     first = new Ticket("client-1", 1, token, LIFE);
@@ -609,6 +629,55 @@ public abstract class LockNodeContract {
     assertEquals(NodeReply.GRANTED, fairGrant("owner-d", token + 3, second));
     ask(new Withdraw(List.of(name), first));
     assertEquals(List.of(second.waiter()), subject.queue(name));
+  }
+
+  @Test
+  void ticketThatHasRunOutIsForgottenThoughOthersAreBeforeIt() {
+    grant(A, token, TTL);
+    fairGrant(B, token + 1, first);
+    fairGrant("owner-c", token + 2, new Ticket("client-2", 2, token + 2, 40));
+    subject.pass(Duration.ofMillis(60));
+    fairGrant("owner-d", token + 3, second);
+    assertEquals(List.of(first.waiter(), second.waiter()), subject.queue(name));
+  }
+
+  @Test
+  void ticketOfAHolderCountsNoLongerThanItsKey() {
+    ask(new Grant(List.of(name), A, token, 40, first));
+    fairGrant(B, token + 1, second);
+    subject.pass(Duration.ofMillis(60));
+    assertEquals(NodeReply.GRANTED, fairGrant("owner-c", token + 2, second));
+    assertEquals(List.of(second.waiter()), subject.queue(name));
+  }
+
+  @Test
+  void releaseWakesTheFirstInTheQueue() {
+    grant(A, token, TTL);
+    listenForFirst(token + 1);
+    fairGrant("owner-c", token + 2, second);
+    release(A, token);
+    Await.until("it is woken", () -> List.copyOf(wakes).equals(List.of(first.number())));
+  }
+
+  @Test
+  void releaseOfAFailedAttemptWakesTheFirstInTheQueueUnlessThatIsItsCaller() {
+    Ticket later = new Ticket(first.client(), 2, token + 1, LIFE);
+    fairGrant(A, token, later);
+    listenForFirst(token + 1);
+    ask(new Release(List.of(name), A, token, false, later));
+    Await.until("the first is woken", () -> List.copyOf(wakes).equals(List.of(first.number())));
+    fairGrant(B, token + 2, first);
+    ask(new Release(List.of(name), B, token + 2, false, first));
+    ask(new Withdraw(List.of(name), first));
+    Await.until(
+        "the next is woken, and nobody was before",
+        () -> List.copyOf(wakes).equals(List.of(first.number(), later.number())));
+  }
+
+  /** Queues the first ticket, while somebody holds the name. */
+  private void listenForFirst(long at) {
+    assertEquals(Kind.TAKEN, fairGrant(B, at, first).kind());
+    Await.value("wake-ups get through", listening);
   }
 
   // Order, answers, life.

@@ -1,2 +1,5 @@
-/** Waiters on real masters: fair and not, for one resource and several, gone, stopped and dead. */
+/**
+ * Waiters, fair and not, for one resource and several, gone, stopped and dead: on real masters, and
+ * in virtual time.
+ */
 package io.redlock.waiting;

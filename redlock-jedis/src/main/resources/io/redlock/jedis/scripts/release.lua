@@ -1,11 +1,12 @@
 -- Deletes what one owner holds and buries its token, so that a grant or a join of this owner that
 -- is executed later is refused. The counter is never lowered and never deleted.
--- Where nothing follows, the owner's ticket is taken back as well, and whoever is first in the
--- queue of a name that has become free is woken.
+-- Where nothing follows, the caller's ticket is taken back as well. Whoever is first in the queue of
+-- a name that has become free is woken, unless it is the caller, who goes on by itself.
 -- A token ahead of the node's clock is not buried, lest it shut the name off for as long; a grant
 -- that comes later might be in time. So this is no acknowledgement, unless there was a key.
 -- KEYS: lock, fence, queue and ends of each name in turn.
--- ARGV: owner, T, retention (ms), skew (us), '1' if nothing follows, waiter ('' = none).
+-- ARGV: owner, T, retention (ms), skew (us), '1' if nothing follows, the caller as a
+-- waiter ('' = it is none).
 -- Says: RELEASED T | NOT_HELD T | CLOCK T now
 local call = redis.call
 local owner, T = ARGV[1], ARGV[2]
@@ -39,28 +40,33 @@ if bury then
   end
 end
 
+local waiter, nothingFollows = ARGV[6], ARGV[5] == '1'
+
+local function forget(waiter, queue, ends)
+  redis.call('ZREM', ends, waiter)
+  return redis.call('ZREM', queue, waiter)
+end
+
 local function leave(lock, queue, ends)
-  local left = redis.call('ZREM', queue, ARGV[6])
-  redis.call('HDEL', ends, ARGV[6])
-  if (left == 0 and not held[1]) or redis.call('EXISTS', lock) == 1 then
+  local left = nothingFollows and waiter ~= '' and forget(waiter, queue, ends) == 1
+  if not (left or held[1]) or redis.call('EXISTS', lock) == 1 then
     return
   end
   local time = redis.call('TIME')
   local nowMillis = time[1] * 1000 + math.floor(time[2] / 1000)
-  local first = redis.call('ZRANGE', queue, 0, 0)[1]
-  while first and tonumber(redis.call('HGET', ends, first) or 0) < nowMillis do
-    redis.call('ZREM', queue, first) -- this ticket has run out
-    redis.call('HDEL', ends, first)
-    first = redis.call('ZRANGE', queue, 0, 0)[1]
+  local over = redis.call('ZRANGEBYSCORE', ends, '-inf', string.format('(%.0f', nowMillis))
+  for _, waiter in ipairs(over) do -- their tickets have run out
+    forget(waiter, queue, ends)
   end
-  if first then
+  local first = redis.call('ZRANGE', queue, 0, 0)[1]
+  if first and first ~= waiter then
     local client, number = string.match(first, '^(.*):(%d+)$')
     redis.call('PUBLISH', 'redlock:wake:' .. client, number)
   end
 end
 
 -- Last, and contained: nothing that goes wrong with a queue may stand in the way of a release.
-if ARGV[5] == '1' then
+if held[1] or nothingFollows then
   for i = 1, #KEYS, 4 do
     if redis.pcall('EXISTS', KEYS[i + 2]) == 1 then
       pcall(leave, KEYS[i], KEYS[i + 2], KEYS[i + 3])
