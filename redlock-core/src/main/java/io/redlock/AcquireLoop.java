@@ -278,21 +278,31 @@ final class AcquireLoop {
       finish(outcome.lease, outcome.result());
       return;
     }
-    long leftNanos = leftNanos();
-    long delayNanos;
+    boolean relearned;
+    boolean asksAtOnce;
+    boolean woken;
+    int failed;
     synchronized (this) {
-      running = null;
       lastOutcome = outcome;
-      failures++;
-      boolean relearned = outcome.decision == Decision.CLOCK_REFUSED && !clockLearned;
+      failed = ++failures;
+      relearned = outcome.decision == Decision.CLOCK_REFUSED && !clockLearned;
       clockLearned |= relearned;
       if (relearned && place != null) {
         place.restart();
       }
-      delayNanos = relearned || mayAskAgain || isWokenByQuorum() ? 0 : pauseNanos(outcome);
-      if (relearned && leftNanos <= 0) {
-        leftNanos = 1; // the nodes have just told their time: worth one more attempt
-      }
+      woken = wokenBy != 0;
+      asksAtOnce = relearned || mayAskAgain || isWokenByQuorum();
+    }
+    // The strategy is a user's, so no monitor is held; this attempt still counts as running.
+    long pauseNanos = asksAtOnce ? 0 : pauseNanos(outcome, failed, woken);
+    long leftNanos = leftNanos();
+    if (relearned && leftNanos <= 0) {
+      leftNanos = 1; // the nodes have just told their time: worth one more attempt
+    }
+    long delayNanos;
+    synchronized (this) {
+      running = null;
+      delayNanos = mayAskAgain || isWokenByQuorum() ? 0 : pauseNanos;
     }
     if (leftNanos <= 0) {
       finish(null, outcome.result());
@@ -304,8 +314,8 @@ final class AcquireLoop {
   }
 
   /** At least a nanosecond; no longer than the holder's key lives, which the next attempt finds. */
-  private long pauseNanos(Attempt.Outcome outcome) {
-    long askedNanos = askedNanos(outcome);
+  private long pauseNanos(Attempt.Outcome outcome, int failed, boolean woken) {
+    long askedNanos = askedNanos(outcome, failed, woken);
     long heldForMillis = outcome.takenRemainingMillis();
     if (heldForMillis >= 0) {
       // A key with 0 ms left is still there, until the node's clock has moved on.
@@ -320,11 +330,11 @@ final class AcquireLoop {
    * part asks again soon, for the others that were as well have tickets by now, and before those
    * that came with the grants have run out.
    */
-  private long askedNanos(Attempt.Outcome outcome) {
+  private long askedNanos(Attempt.Outcome outcome, int failed, boolean woken) {
     if (place == null || !outcome.keepsPlace()) {
-      return Settings.saturatedNanos(strategyDelay(outcome.cause()));
+      return Settings.saturatedNanos(strategyDelay(failed, outcome.cause()));
     }
-    if (wokenBy != 0) {
+    if (woken) {
       return WAKE_PATIENCE_NANOS;
     }
     if (outcome.isBehindOthers()) {
@@ -333,15 +343,15 @@ final class AcquireLoop {
     long ticketNanos = Math.min(QueuePlace.LIFE_NANOS, Settings.saturatedNanos(request.ttl()));
     return Math.min(
         QueuePlace.refreshNanos(ticketNanos),
-        Settings.saturatedNanos(strategyDelay(outcome.cause())));
+        Settings.saturatedNanos(strategyDelay(failed, outcome.cause())));
   }
 
-  private Duration strategyDelay(RetryStrategy.Cause cause) {
+  private Duration strategyDelay(int failed, RetryStrategy.Cause cause) {
     try {
-      return cluster.retryStrategy.delay(failures, cause, cluster.random);
+      return cluster.retryStrategy.delay(failed, cause, cluster.random);
     } catch (RuntimeException e) { // a user's strategy: the call must not hang for it
       Cluster.LOG.warn("The retry strategy failed; the default one decides", e);
-      return RetryStrategy.jitteredBackoff().delay(failures, cause, cluster.random);
+      return RetryStrategy.jitteredBackoff().delay(failed, cause, cluster.random);
     }
   }
 

@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -146,6 +147,29 @@ class AcquireLoopTest {
     asked.script(grants(NodeReply.unreachable("down")));
     asked.time.passMillis(10);
     assertEquals(List.of("1 CONTENDED", "2 UNAVAILABLE"), told);
+  }
+
+  @Test
+  void callCanBeCancelledByAnotherThreadWhileItsStrategyThinks() {
+    List<CompletableFuture<AcquireResult>> calls = new ArrayList<>();
+    List<Boolean> cancelled = new ArrayList<>();
+    Bed asked =
+        new Bed(
+            3,
+            (failures, cause, random) -> {
+              CompletableFuture<AcquireResult> call = calls.get(0);
+              cancelled.add(
+                  CompletableFuture.supplyAsync(() -> call.cancel(false))
+                      .orTimeout(10, TimeUnit.SECONDS)
+                      .join());
+              return Duration.ofMillis(10);
+            });
+    calls.add(asked.redlock.acquireAsync(PATIENT));
+    asked.answerGrants(NodeReply.taken(-1, 5), 0, 1, 2);
+    assertEquals(List.of(true), cancelled);
+    asked.script(grants(NodeReply.taken(-1, 5)));
+    asked.time.passMillis(1_000);
+    assertEquals(1, asked.node(0).asked(Grant.class).size());
   }
 
   @Test
