@@ -179,6 +179,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
         .snapshot()
         .forEach(lease -> lease.abandon(new LeaseEnd(Cause.CLOSED, "its Redlock was closed")));
     cluster.nodes.forEach(LockNode::close);
+    cluster.timeouts.close(); // what a node still owes an answer to
     cluster.scheduler.close();
   }
 

@@ -3,6 +3,7 @@ package io.redlock;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import java.util.ArrayDeque;
+import java.util.List;
 
 /**
  * The node timeouts of all rounds. They are all equally long, so a queue keeps them in order and
@@ -28,6 +29,7 @@ final class Timeouts {
 
   private final ArrayDeque<Entry> entries = new ArrayDeque<>(); // guarded by this
   private boolean scheduled; // guarded by this
+  private boolean closed; // guarded by this
 
   Timeouts(Scheduler scheduler, Ticker ticker, long timeoutNanos) {
     this.scheduler = scheduler;
@@ -35,16 +37,46 @@ final class Timeouts {
     this.timeoutNanos = timeoutNanos;
   }
 
-  /** Calls {@link Waiting#onTimeout} a node timeout after the start, unless it is decided then. */
+  /**
+   * Calls {@link Waiting#onTimeout} a node timeout after the start, unless it is decided then; at
+   * once if this is closed.
+   */
   void add(Waiting waiting, long startNanos) {
+    boolean tooLate;
     synchronized (this) {
-      entries.add(new Entry(waiting, startNanos + timeoutNanos));
-      if (scheduled) {
-        return;
+      tooLate = closed;
+      if (!tooLate) {
+        entries.add(new Entry(waiting, startNanos + timeoutNanos));
+        if (scheduled) {
+          return;
+        }
+        scheduled = true;
       }
-      scheduled = true;
     }
-    scheduler.schedule(this::tick, timeoutNanos);
+    if (tooLate) {
+      strike(waiting);
+    } else {
+      scheduler.schedule(this::tick, timeoutNanos);
+    }
+  }
+
+  /** Nobody waits any longer: the scheduler is about to end, and may have taken a tick with it. */
+  void close() {
+    List<Entry> open;
+    synchronized (this) {
+      closed = true;
+      open = List.copyOf(entries);
+      entries.clear();
+    }
+    for (Entry each : open) {
+      if (!each.waiting.isDecided()) {
+        try {
+          each.waiting.onTimeout();
+        } catch (RuntimeException e) {
+          Cluster.LOG.error("A timeout failed; this is a defect of the lock library", e);
+        }
+      }
+    }
   }
 
   private void tick() {

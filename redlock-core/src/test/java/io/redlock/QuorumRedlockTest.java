@@ -77,6 +77,22 @@ class QuorumRedlockTest {
   }
 
   @Test
+  void closingSettlesWhatNodesStillOweAnAnswerTo() {
+    HeldLease released = bed.lease();
+    HeldLease extended = bed.lease(LeaseRequest.of("orders/43", Bed.TTL));
+    bed.script(request -> null);
+    bed.nodes.forEach(ScriptedNode::owesAnswersWhenClosed);
+    CompletableFuture<ReleaseResult> release = released.releaseAsync();
+    CompletableFuture<ExtendResult> extension = extended.extendAsync(Bed.TTL);
+    assertFalse(release.isDone() || extension.isDone());
+    bed.redlock.close();
+    assertEquals(ReleaseResult.UNCONFIRMED, Bed.now(release));
+    assertTrue(extension.isDone());
+    assertEquals(ReleaseResult.UNCONFIRMED, Bed.now(extended.releaseAsync()));
+    assertEquals(0, bed.time.tasks());
+  }
+
+  @Test
   void closingDuringAnExtensionReleasesNothing() {
     HeldLease lease = bed.lease();
     bed.script(request -> null);

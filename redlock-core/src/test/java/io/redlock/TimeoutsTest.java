@@ -104,6 +104,24 @@ class TimeoutsTest {
   }
 
   @Test
+  void closingStrikesWhatStillWaitsAndThenWhateverComes() {
+    add("decided").decided = true;
+    add("defect").then =
+        () -> {
+          throw new IllegalStateException("a defect");
+        };
+    add("open");
+    time.passMillis(10);
+    timeouts.close();
+    assertEquals(List.of("defect at 10", "open at 10"), struck);
+    add("late");
+    assertEquals(List.of("defect at 10", "open at 10", "late at 10"), struck);
+    time.passMillis(500);
+    assertEquals(3, struck.size());
+    assertEquals(0, time.tasks());
+  }
+
+  @Test
   void oneThatFailsDoesNotStopTheOthers() {
     add("first").then =
         () -> {

@@ -40,7 +40,8 @@ public final class FakeScheduler implements Scheduler {
     if (closed) {
       return () -> {};
     }
-    long dueNanos = ticker.monotonicNanos() + Math.max(0, delayNanos);
+    long nowNanos = ticker.monotonicNanos();
+    long dueNanos = nowNanos + Math.min(Math.max(0, delayNanos), Long.MAX_VALUE - nowNanos);
     Task entry = new Task(task, dueNanos, scheduled++);
     tasks.add(entry);
     return () -> cancel(entry);

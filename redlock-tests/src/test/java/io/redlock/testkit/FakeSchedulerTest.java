@@ -17,6 +17,14 @@ class FakeSchedulerTest {
   private final List<String> ran = new ArrayList<>();
 
   @Test
+  void taskInAnEndlessTimeIsTheLast() {
+    scheduler.schedule(() -> ran.add("endless"), Long.MAX_VALUE);
+    scheduler.schedule(() -> ran.add("soon"), 1);
+    scheduler.runNext();
+    assertEquals(List.of("soon"), ran);
+  }
+
+  @Test
   void tasksRunInOrderOfTimeAndThenOfScheduling() {
     scheduler.schedule(() -> ran.add("late"), 20);
     scheduler.schedule(() -> ran.add("first of two"), 10);
