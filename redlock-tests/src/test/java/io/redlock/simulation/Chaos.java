@@ -270,7 +270,7 @@ final class Chaos {
     long byNanos =
         random.spread(Plan.MILLI, 3 * plan.maxTtlNanos()) * (random.percent(50) ? 1 : -1);
     note(Fault.NODE_CLOCK_STEP, server + " by " + byNanos / Plan.MILLI + " ms");
-    server.clock.step(byNanos);
+    server.stepClock(byNanos);
     world.at(
         plan.calmFromNanos(),
         () -> {

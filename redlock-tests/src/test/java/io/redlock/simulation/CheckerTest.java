@@ -1,8 +1,10 @@
 package io.redlock.simulation;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.LeaseEnd;
 import io.redlock.spi.NodeReply;
@@ -182,6 +184,22 @@ class CheckerTest {
     pass(1);
     hold(b, 9, acquire(b, 9));
     expect(Invariant.I3);
+  }
+
+  @Test
+  void tokenBelowThatOfAnEarlierLeaseIsFineOnlyWhereDataWasLostAndAQuorumOfClocksWasSet() {
+    Claimed first = acquire(a, 10);
+    end(hold(a, 10, first), first);
+    pass(1);
+    checker.nodes.lostData(0);
+    checker.nodes.steppedClock(0);
+    assertTrue(checker.nodes.keepsTokensInOrder());
+    checker.nodes.steppedClock(0);
+    checker.nodes.steppedClock(1);
+    assertFalse(checker.nodes.keepsTokensInOrder());
+    pass(TTL_MILLIS);
+    hold(b, 9, acquire(b, 9));
+    expectNothing();
   }
 
   @Test

@@ -5,6 +5,7 @@ import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
 import io.redlock.testkit.NodeModel.Cell;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -20,6 +21,7 @@ final class NodeChecks {
   private final Plan plan;
   private final List<Set<String>> released = new ArrayList<>();
   private final long[] lostDataNanos;
+  private final Set<Integer> steppedClocks = new HashSet<>();
   private final Map<Grant, Set<String>> grants = new HashMap<>();
 
   NodeChecks(World world, Plan plan) {
@@ -36,6 +38,20 @@ final class NodeChecks {
   void lostData(int node) {
     released.get(node).clear();
     lostDataNanos[node] = world.nowNanos();
+  }
+
+  /** A node's clock was set, by more than leases allow for. */
+  void steppedClock(int node) {
+    steppedClocks.add(node);
+  }
+
+  /**
+   * Whether tokens are in order whatever happens: they are by the counters, and where counters were
+   * lost by the clocks, of which a quorum has at least one right one unless so many were set.
+   */
+  boolean keepsTokensInOrder() {
+    boolean lost = Arrays.stream(lostDataNanos).anyMatch(nanos -> nanos >= 0);
+    return !lost || steppedClocks.size() < plan.quorum();
   }
 
   /** Whether a node has had other data for less than so long. */

@@ -316,6 +316,12 @@ final class SimServer {
     checker.nodes.lostData(index);
   }
 
+  /** Its clock is set. */
+  void stepClock(long nanos) {
+    clock.step(nanos);
+    checker.nodes.steppedClock(index);
+  }
+
   /** A lock key is gone, as under an eviction policy. */
   void evict(String name) {
     Cell cell = cells.getOrDefault(name, Cell.EMPTY);
