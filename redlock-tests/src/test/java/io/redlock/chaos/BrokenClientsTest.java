@@ -1,6 +1,7 @@
 package io.redlock.chaos;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.chaos.client.Variant;
@@ -219,15 +220,44 @@ class BrokenClientsTest {
     assertEquals(1, verdict.unfencedLosses());
   }
 
+  /**
+   * Two masters evict a lock before any client can have found out that they may: sound clients hold
+   * it twice, with tokens in order.
+   */
+  @Test
+  void evictedLockIsHeldTwiceAndTheCheckerSeesIt() {
+    Verdict verdict =
+        play(
+            "evicted",
+            Variant.NONE,
+            deployment -> {
+              assertEquals("true", deployment.client(0).ask("0 acquire r0 4000 0"));
+              for (int node : new int[] {0, 1}) {
+                awaitLocked(deployment, node);
+                deployment.nodes.get(node).evictLocks();
+              }
+              assertEquals("true", deployment.client(1).ask("0 acquire r0 4000 2000"));
+              deployment.client(0).ask("0 look");
+              deployment.client(0).ask("0 release");
+              deployment.client(1).ask("0 release");
+            });
+    Set<Invariant> found = invariants(verdict);
+    assertTrue(found.containsAll(Set.of(Invariant.I1, Invariant.I6)), verdict::toString);
+    assertFalse(found.contains(Invariant.I3), verdict::toString);
+  }
+
+  private static Set<Invariant> invariants(Verdict verdict) {
+    return verdict.findings().stream()
+        .map(Finding::invariant)
+        .collect(Collectors.toCollection(TreeSet::new));
+  }
+
   private static void caught(Variant variant, Set<Invariant> expected, Consumer<Deployment> scene) {
     String name = variant.name().toLowerCase(java.util.Locale.ROOT).replace('_', '-');
     Verdict sound = play("sound-" + name, Variant.NONE, scene);
     assertEquals(List.of(), sound.findings(), "the same scene with sound clients");
     Verdict verdict = play(name, variant, scene);
-    Set<Invariant> found =
-        verdict.findings().stream()
-            .map(Finding::invariant)
-            .collect(Collectors.toCollection(TreeSet::new));
+    Set<Invariant> found = invariants(verdict);
     System.out.println("chaos: broken client " + name + ": caught by " + found);
     assertTrue(found.containsAll(expected), () -> expected + " expected, but " + verdict);
   }

@@ -32,11 +32,13 @@ final class ChaosNode implements AutoCloseable {
           List.of("-info"),
           List.of("resetkeys", "~r*"));
 
-  /** Large enough that a server that loads it looks after its clients now and then. */
-  private static final String FILL =
-      "for i = 1, 10 do redis.call('SET', 'filler:' .. i, string.rep('x', 2200000)) end";
+  /** How often a server that loads looks after its clients; Redis 6.2 has no such setting. */
+  private static final String LOOK_UP = "loading-process-events-interval-bytes";
 
-  private static final String EMPTY = "for i = 1, 10 do redis.call('DEL', 'filler:' .. i) end";
+  private static final String FILL =
+      "for i = 1, ARGV[1] do redis.call('SET', 'filler:' .. i, string.rep('x', ARGV[2])) end";
+
+  private static final String EMPTY = "for i = 1, 40 do redis.call('DEL', 'filler:' .. i) end";
 
   /** Runs for so many milliseconds. */
   private static final String RUN =
@@ -157,6 +159,16 @@ final class ChaosNode implements AutoCloseable {
     command("CONFIG", "SET", "maxmemory", "0");
   }
 
+  /** Evicts, once, everything that has a time to live. */
+  void evictLocks() {
+    command("CONFIG", "SET", "maxmemory-policy", "volatile-lru");
+    command("CONFIG", "SET", "maxmemory", "1");
+    Await.until(
+        name + " has evicted",
+        () -> String.valueOf(server.command("INFO", "keyspace")).contains("expires=0"));
+    evictNoMore();
+  }
+
   /** A folder in the place of the dump lets no dump be saved. */
   void failToSave() {
     Path dump = server.folder().resolve(dumpName());
@@ -240,11 +252,16 @@ final class ChaosNode implements AutoCloseable {
 
   /** SIGKILL, and back with the data of just before, which is slow to load. */
   void restartLoading() {
+    boolean adjustable = !((List<?>) server.command("CONFIG", "GET", LOOK_UP)).isEmpty();
     command("CONFIG", "SET", "rdbcompression", "no");
-    command("EVAL", FILL, "0");
+    command("EVAL", FILL, "0", adjustable ? "40" : "10", adjustable ? "4000" : "2200000");
     command("SAVE");
     kill();
-    restart("--key-load-delay", "60000");
+    if (adjustable) {
+      restart("--key-load-delay", "40000", "--" + LOOK_UP, "1024");
+    } else {
+      restart("--key-load-delay", "160000");
+    }
   }
 
   void awaitLoaded() {

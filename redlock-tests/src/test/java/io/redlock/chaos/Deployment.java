@@ -57,6 +57,7 @@ final class Deployment implements AutoCloseable {
             .event());
     nodes =
         IntStream.range(0, terms.nodes())
+            .parallel()
             .mapToObj(node -> new ChaosNode("n" + node, !keepsTime, journal))
             .toList();
     store = new Store(journal);
@@ -165,7 +166,7 @@ final class Deployment implements AutoCloseable {
   public void close() {
     watches.forEach(NodeWatch::close);
     clients.forEach(ChaosClient::close);
-    nodes.forEach(ChaosNode::close);
+    nodes.parallelStream().forEach(ChaosNode::close);
     store.close();
     journal.close();
   }

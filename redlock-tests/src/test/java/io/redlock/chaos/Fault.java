@@ -31,8 +31,8 @@ enum Fault {
   NODE_BUSY(Target.NODE, 200, 900, false),
   /** The clients' connections break, and no others are let in (maxclients). */
   NODE_CROWDED(Target.NODE, 200, 1_500, false),
-  /** SIGKILL; comes back with its data, which it takes half a second to load (LOADING). */
-  NODE_LOADING(Target.NODE, 700, 1_500, true),
+  /** SIGKILL; comes back with its data, which it takes 1.6 s to load (LOADING). */
+  NODE_LOADING(Target.NODE, 1_800, 2_800, true),
   /** Its clock is wrong by up to three seconds for a while. */
   NODE_CLOCK(Target.NODE, 300, 1_500, false),
   /** SIGSTOP, then SIGCONT: what it does next it does too late. */

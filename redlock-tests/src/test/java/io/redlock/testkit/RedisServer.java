@@ -246,7 +246,9 @@ public final class RedisServer implements AutoCloseable {
   public Connection connect() {
     int password = config.indexOf("--requirepass");
     DefaultJedisClientConfig.Builder client =
-        DefaultJedisClientConfig.builder().protocol(RedisProtocol.RESP2);
+        DefaultJedisClientConfig.builder()
+            .protocol(RedisProtocol.RESP2)
+            .timeoutMillis(Math.toIntExact(PATIENCE.toMillis())); // a busy disk is slow to save
     if (password >= 0) {
       client.password(config.get(password + 1));
     }
