@@ -11,6 +11,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** I13 and I14: who waits fairly is served in order, and does not wait too long. */
@@ -27,6 +28,7 @@ final class FairChecks {
   private final Plan plan;
   private final Map<String, Waiter> waiters = new HashMap<>();
   private final Map<String, Waiter> byOwner = new HashMap<>();
+  private final Map<String, Long> freeNanos = new HashMap<>(); // since when, by name
   private long longestHoldNanos;
   private long served;
   private long queued;
@@ -66,7 +68,10 @@ final class FairChecks {
       return;
     }
     if (!(request instanceof NodeRequest.Grant)) {
-      waiters.remove(ticket.waiter()); // it gives its place up
+      Waiter gone = waiters.remove(ticket.waiter()); // it gives its place up
+      if (gone != null) {
+        checkWait(gone, () -> ticket + " gives up");
+      }
       return;
     }
     Waiter waiter =
@@ -131,7 +136,8 @@ final class FairChecks {
         }
       }
     }
-    checkWait(winner, hold);
+    checkWait(winner, () -> hold + " comes");
+    checkIdleness(winner, hold);
   }
 
   private List<Waiter> sorted() {
@@ -141,7 +147,7 @@ final class FairChecks {
   }
 
   /** Each of those before it had a turn at most, and its ticket ran out if it did not take it. */
-  private void checkWait(Waiter winner, Hold hold) {
+  private void checkWait(Waiter winner, Supplier<String> what) {
     boolean itsOwnFault = winner.process.stoodStillNanos() != winner.stoodStillNanos;
     if (winner.queuedNanos < 0 || itsOwnFault || !plan.holdsUpOnlyClients()) {
       return;
@@ -152,8 +158,8 @@ final class FairChecks {
       world.violated(
           Invariant.I14,
           () ->
-              hold
-                  + " comes after "
+              what.get()
+                  + " after "
                   + waitedNanos / Plan.MILLI
                   + " ms behind "
                   + winner.ahead
@@ -163,9 +169,28 @@ final class FairChecks {
     }
   }
 
-  /** A lease has ended. */
+  /** Without faults, nobody waits for what nobody holds. */
+  private void checkIdleness(Waiter winner, Hold hold) {
+    long sinceNanos = Math.max(winner.queuedNanos, freeNanos.getOrDefault(winner.name, 0L));
+    long idleNanos = world.nowNanos() - sinceNanos;
+    if (plan.faults.isEmpty() && winner.queuedNanos >= 0 && idleNanos > mostIdleNanos()) {
+      world.violated(
+          Invariant.I14,
+          () ->
+              hold + " comes " + idleNanos / Plan.MILLI + " ms after " + winner.name + " was free");
+    }
+  }
+
+  /** A few attempts that fail, and the pauses between them. */
+  private long mostIdleNanos() {
+    return 4 * plan.nodeTimeoutNanos + 300 * Plan.MILLI;
+  }
+
+  /** A lease has ended; if it was lost its holder still has time to stop. */
   void ended(Hold hold) {
     longestHoldNanos = Math.max(longestHoldNanos, hold.endedNanos - hold.doneNanos);
+    long keptNanos = hold.lost ? plan.lossMargin.toNanos() + plan.driftNanos(plan.maxTtlMillis) : 0;
+    hold.names.forEach(name -> freeNanos.put(name, hold.endedNanos + keptNanos));
   }
 
   /** How many were served in their turn. */

@@ -5,11 +5,15 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.simulation.Simulation.Result;
+import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.testkit.NodeModel;
 import io.redlock.testkit.NodeModel.Cell;
+import io.redlock.testkit.NodeModel.Place;
+import java.util.List;
 import java.util.function.BiFunction;
 import java.util.function.LongFunction;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -47,6 +51,72 @@ class FairSimulationTest {
                 }));
   }
 
+  @Test
+  void nodeThatWakesNobodyIsNoticed() {
+    assertEquals(
+        Invariant.I14,
+        firstViolation(
+            seed -> crowd(seed).only(),
+            (skewMicros, retentionMillis) ->
+                new NodeModel(skewMicros, retentionMillis) {
+                  @Override
+                  protected List<String> woken(
+                      List<Cell> before, List<Cell> after, @Nullable Ticket ticket) {
+                    return List.of();
+                  }
+                }));
+  }
+
+  @Test
+  void nodeThatWakesNobodyAfterAFailedAttemptIsNoticed() {
+    assertEquals(
+        Invariant.I14,
+        firstViolation(
+            seed -> crowd(seed).only(),
+            (skewMicros, retentionMillis) ->
+                new NodeModel(skewMicros, retentionMillis) {
+                  @Override
+                  protected Outcome release(
+                      List<Cell> cells,
+                      NodeRequest.Release request,
+                      Standing standing,
+                      long nowMicros) {
+                    Outcome outcome = super.release(cells, request, standing, nowMicros);
+                    return request.last() ? outcome : new Outcome(outcome.cells(), outcome.reply());
+                  }
+                }));
+  }
+
+  @Test
+  void nodeThatKeepsTheTicketsOfTheDeadIsNoticed() {
+    assertEquals(
+        Invariant.I14,
+        firstViolation(
+            FairSimulationTest::patientCrowd,
+            (skewMicros, retentionMillis) ->
+                new NodeModel(skewMicros, retentionMillis) {
+                  @Override
+                  protected Outcome grant(
+                      List<Cell> cells,
+                      NodeRequest.Grant request,
+                      Standing standing,
+                      long nowMicros) {
+                    Outcome outcome = super.grant(cells, request, standing, nowMicros);
+                    return new Outcome(
+                        outcome.cells().stream().map(FairSimulationTest::endless).toList(),
+                        outcome.reply());
+                  }
+                }));
+  }
+
+  /** The same cell with tickets that do not run out. */
+  private static Cell endless(Cell cell) {
+    return cell.queued(
+        cell.queue().stream()
+            .map(place -> new Place(place.waiter(), place.micros(), Long.MAX_VALUE))
+            .toList());
+  }
+
   private static Invariant firstViolation(
       LongFunction<Plan> plans, BiFunction<Long, Long, NodeModel> model) {
     for (long seed = 1; seed <= 200; seed++) {
@@ -73,6 +143,17 @@ class FairSimulationTest {
     plan.resources = 1;
     plan.clients = Math.max(plan.clients, 3);
     plan.fairPercent = 100;
+    return plan;
+  }
+
+  /** Some die, and the others wait for longer than that should take. */
+  private static Plan patientCrowd(long seed) {
+    Plan plan = crowd(seed).only(Fault.CLIENT_CRASH).unchecked(Invariant.I7, Invariant.I12);
+    plan.maxTtlMillis = 300;
+    plan.nodeTimeoutNanos = 10 * Plan.MILLI;
+    plan.maxWaitNanos = 60_000 * Plan.MILLI;
+    plan.chaosNanos = 90_000 * Plan.MILLI;
+    plan.clients = 3;
     return plan;
   }
 

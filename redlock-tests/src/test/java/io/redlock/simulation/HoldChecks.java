@@ -239,8 +239,8 @@ final class HoldChecks {
   void ended(Hold hold, LeaseEnd how) {
     world.trace.note(world.nowNanos(), hold.token, () -> hold + " ends: " + how);
     hold.endedNanos = world.nowNanos();
-    fair.ended(hold);
     hold.lost = how.lost();
+    fair.ended(hold);
     if (++hold.ends > 1) {
       world.violated(Invariant.I11, () -> hold + " ends for the second time: " + how);
     }

@@ -60,6 +60,7 @@ final class Plan {
   long networkFaultGapNanos;
 
   int fairPercent; // of the requests for one resource
+  long maxWaitNanos; // of a caller that waits
 
   private Plan(long seed) {
     this.seed = seed;
@@ -96,6 +97,7 @@ final class Plan {
     hopNanos = random.spread(20_000, Math.max(20_000, nodeTimeoutNanos / 8));
     jitterNanos = random.percent(20) ? 0 : random.spread(1_000, nodeTimeoutNanos / 2);
     chaosNanos = Math.min(crowded ? 4_000 : 30_000, Math.max(4_000, 12L * maxTtlMillis)) * MILLI;
+    maxWaitNanos = 3 * maxTtlNanos();
     thinkNanos = random.spread(MILLI, maxTtlNanos() / (crowded ? 1 : 4));
     adopted = random.percent(90);
     patientLanes = random.percent(50);

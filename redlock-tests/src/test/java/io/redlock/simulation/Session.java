@@ -82,8 +82,7 @@ final class Session {
     }
     LeaseRequest request = LeaseRequest.ofAll(names, someTtl());
     if (random.percent(60)) {
-      request =
-          request.waitUpTo(Duration.ofNanos(random.spread(Plan.MILLI, 3 * plan.maxTtlNanos())));
+      request = request.waitUpTo(Duration.ofNanos(random.spread(Plan.MILLI, plan.maxWaitNanos)));
     }
     if (random.percent(25)) {
       request =
