@@ -156,11 +156,11 @@ final class ReplyMapper {
           NodeReply.of(NodeReply.Kind.OUT_OF_MEMORY, "out of memory; raise the server's maxmemory");
       case "LOADING", "MASTERDOWN", "BUSY", "NOSCRIPT", "TRYAGAIN", "UNBLOCKED" ->
           NodeReply.unreachable(message);
-      case "READONLY" -> NodeReply.misconfigured(message + " Address the master, not a replica.");
+      case "READONLY" -> NodeReply.misconfigured(message + ": address the master, not a replica");
       case "NOAUTH", "WRONGPASS", "NOPERM", "DENIED", "MISCONF", "NOREPLICAS" ->
           NodeReply.misconfigured(message);
       case "MOVED", "ASK", "CLUSTERDOWN", "CROSSSLOT" ->
-          NodeReply.misconfigured(message + " Use independent masters, not a cluster.");
+          NodeReply.misconfigured(message + ": use independent masters, not a cluster");
       case "WRONGTYPE" -> NodeReply.misconfigured(FOREIGN_KEY + message);
       default -> plainError(message);
     };
@@ -208,7 +208,16 @@ final class ReplyMapper {
       }
       open.addAll(List.of(next.getSuppressed()));
     }
-    return NodeReply.unreachable("no connection: " + plain(failure));
+    return NodeReply.unreachable("no connection: " + plain(innermost(failure)));
+  }
+
+  /** What is around it says only who noticed. */
+  private static Throwable innermost(Throwable failure) {
+    Throwable inner = failure;
+    for (int depth = 0; inner.getCause() != null && depth < 20; depth++) {
+      inner = inner.getCause();
+    }
+    return inner;
   }
 
   private static @Nullable NodeReply knownConnectFailure(Throwable failure) {

@@ -121,6 +121,14 @@ class ReplyMapperTest {
   }
 
   @Test
+  void whatToDoAboutAnErrorFollowsIt() {
+    String message = "READONLY You can't write against a read only replica.";
+    assertEquals(
+        "READONLY You can't write against a read only replica: address the master, not a replica",
+        ReplyMapper.error(new JedisDataException(message)).detail());
+  }
+
+  @Test
   void nameOfTheScriptIsNotShown() {
     String message =
         "MISCONF Errors writing to disk. script: e0e1f9fabfc9d4800c877a703b823ac0578ff8db,"
@@ -148,6 +156,11 @@ class ReplyMapperTest {
         "the connection pool gave none: exhausted",
         new JedisException("x", new NoSuchElementException("exhausted")));
     assertFailure("no connection: whatever", new JedisException("whatever"));
+    assertFailure(
+        "no connection: Unexpected end of stream",
+        new JedisException(
+            "Could not return the broken resource to the pool",
+            new JedisConnectionException("Unexpected end of stream.")));
   }
 
   @Test
