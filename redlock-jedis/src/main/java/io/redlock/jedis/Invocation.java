@@ -1,12 +1,13 @@
 package io.redlock.jedis;
 
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Protocol;
 
 /**
  * One call of a script with its arguments, encoded. The same instance goes to every node; only the
- * birth mark differs from node to node and is added last.
+ * birth mark differs from node to node and is added last. Thread-safe.
  */
 final class Invocation {
 
@@ -19,6 +20,9 @@ final class Invocation {
   final int bytes;
 
   private final List<Argument> arguments;
+
+  /** The command for every node alike; null where each has its own birth mark to compare. */
+  private final @Nullable CommandArguments common;
 
   /**
    * @param echo the argument that every reply repeats
@@ -33,22 +37,29 @@ final class Invocation {
       size += argument.getRaw().length + 8;
     }
     this.bytes = size;
+    this.common = script.guarded() ? null : bySha();
   }
 
   /** The command that names the script by its digest. */
   CommandArguments bySha(Argument birth) {
-    return complete(new CommandArguments(Protocol.Command.EVALSHA).add(script.sha), birth);
+    return common == null ? bySha().add(birth) : common;
+  }
+
+  private CommandArguments bySha() {
+    return complete(new CommandArguments(Protocol.Command.EVALSHA).add(script.sha));
   }
 
   /** The command that carries the script itself. */
   CommandArguments byText(Argument birth) {
-    return complete(new CommandArguments(Protocol.Command.EVAL).add(script.text), birth);
+    CommandArguments command =
+        complete(new CommandArguments(Protocol.Command.EVAL).add(script.text));
+    return script.guarded() ? command.add(birth) : command;
   }
 
-  private CommandArguments complete(CommandArguments command, Argument birth) {
+  private CommandArguments complete(CommandArguments command) {
     for (int i = 0; i < arguments.size(); i++) {
       command.add(arguments.get(i));
     }
-    return script.guarded() ? command.add(birth) : command;
+    return command;
   }
 }
