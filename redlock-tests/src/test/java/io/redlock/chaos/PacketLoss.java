@@ -56,7 +56,7 @@ final class PacketLoss {
     }
   }
 
-  /** Fails with the first word of a machine that does not let us, before a rule is in force. */
+  /** Makes the chain; says what stood in the way, if anything did. */
   private static String install() {
     String why = "packets can be lost by root with iptables only: ";
     try {
