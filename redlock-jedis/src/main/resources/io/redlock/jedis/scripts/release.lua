@@ -40,37 +40,47 @@ if bury then
   end
 end
 
-local waiter, nothingFollows = ARGV[6], ARGV[5] == '1'
+-- Contained from here on: nothing that goes wrong with a queue may stand in the way of a release.
+local nothingFollows = ARGV[5] == '1'
+local queued
+if held[1] or nothingFollows then
+  for i = 1, #KEYS, 4 do
+    if redis.pcall('EXISTS', KEYS[i + 2]) == 1 then
+      queued = queued or {}
+      queued[#queued + 1] = i
+    end
+  end
+end
+if not queued then
+  return answer
+end
+
+local waiter = ARGV[6]
 
 local function forget(waiter, queue, ends)
-  redis.call('ZREM', ends, waiter)
-  return redis.call('ZREM', queue, waiter)
+  call('ZREM', ends, waiter)
+  return call('ZREM', queue, waiter)
 end
 
 local function leave(lock, queue, ends)
   local left = nothingFollows and waiter ~= '' and forget(waiter, queue, ends) == 1
-  if not (left or held[1]) or redis.call('EXISTS', lock) == 1 then
+  if not (left or held[1]) or call('EXISTS', lock) == 1 then
     return
   end
-  local time = redis.call('TIME')
+  local time = call('TIME')
   local nowMillis = time[1] * 1000 + math.floor(time[2] / 1000)
-  local over = redis.call('ZRANGEBYSCORE', ends, '-inf', string.format('(%.0f', nowMillis))
+  local over = call('ZRANGEBYSCORE', ends, '-inf', string.format('(%.0f', nowMillis))
   for _, waiter in ipairs(over) do -- their tickets have run out
     forget(waiter, queue, ends)
   end
-  local first = redis.call('ZRANGE', queue, 0, 0)[1]
+  local first = call('ZRANGE', queue, 0, 0)[1]
   if first and first ~= waiter then
     local client, number = string.match(first, '^(.*):(%d+)$')
-    redis.call('PUBLISH', 'redlock:wake:' .. client, number)
+    call('PUBLISH', 'redlock:wake:' .. client, number)
   end
 end
 
--- Last, and contained: nothing that goes wrong with a queue may stand in the way of a release.
-if held[1] or nothingFollows then
-  for i = 1, #KEYS, 4 do
-    if redis.pcall('EXISTS', KEYS[i + 2]) == 1 then
-      pcall(leave, KEYS[i], KEYS[i + 2], KEYS[i + 3])
-    end
-  end
+for _, i in ipairs(queued) do
+  pcall(leave, KEYS[i], KEYS[i + 2], KEYS[i + 3])
 end
 return answer
