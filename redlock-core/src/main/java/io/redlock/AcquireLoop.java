@@ -1,6 +1,7 @@
 package io.redlock;
 
-import io.redlock.AcquireRound.Decision;
+import io.redlock.protocol.AcquireRound.Decision;
+import io.redlock.protocol.Ballot;
 import io.redlock.spi.Scheduler.Cancellable;
 import java.time.Duration;
 import java.util.List;

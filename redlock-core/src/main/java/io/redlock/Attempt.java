@@ -1,6 +1,8 @@
 package io.redlock;
 
-import io.redlock.AcquireRound.Decision;
+import io.redlock.protocol.AcquireRound;
+import io.redlock.protocol.AcquireRound.Decision;
+import io.redlock.protocol.Terms;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import java.util.List;

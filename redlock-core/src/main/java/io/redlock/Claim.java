@@ -1,5 +1,6 @@
 package io.redlock;
 
+import io.redlock.protocol.Footprint;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest.Ticket;
 import java.util.List;

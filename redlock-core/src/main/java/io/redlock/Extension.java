@@ -1,7 +1,10 @@
 package io.redlock;
 
-import io.redlock.ExtendRound.Decision;
 import io.redlock.LeaseEnd.Cause;
+import io.redlock.protocol.Ballot;
+import io.redlock.protocol.ExtendRound;
+import io.redlock.protocol.ExtendRound.Decision;
+import io.redlock.protocol.Terms;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import java.time.Duration;

@@ -1,6 +1,8 @@
 package io.redlock;
 
 import io.redlock.LeaseEnd.Cause;
+import io.redlock.protocol.AcquireRound;
+import io.redlock.protocol.Deadline;
 import io.redlock.spi.Scheduler.Cancellable;
 import java.time.Duration;
 import java.util.Optional;

@@ -1,5 +1,6 @@
 package io.redlock;
 
+import io.redlock.protocol.Ballot;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.Ticker;
 import java.util.Arrays;

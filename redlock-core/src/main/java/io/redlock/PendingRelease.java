@@ -1,5 +1,6 @@
 package io.redlock;
 
+import io.redlock.protocol.ReleaseRound;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.NodeReply;
@@ -99,7 +100,7 @@ final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Waiting {
     synchronized (this) {
       round = round.answered(node, reply);
       if (round.isSettled()) {
-        settled = round.result();
+        settled = result(round);
       }
       if (round.isComplete()) {
         if (giveUp != null) {
@@ -127,13 +128,21 @@ final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Waiting {
     ReleaseResult atLast;
     synchronized (this) {
       round = round.timedOut();
-      atLast = round.result();
+      atLast = result(round);
       if (!round.isComplete()) {
         long delayNanos = giveUpNanos - cluster.ticker.monotonicNanos();
         giveUp = cluster.scheduler.schedule(this::giveUp, delayNanos);
       }
     }
     result.complete(atLast);
+  }
+
+  private static ReleaseResult result(ReleaseRound round) {
+    return switch (round.known()) {
+      case RELEASED -> ReleaseResult.RELEASED;
+      case NOT_HELD -> ReleaseResult.NOT_HELD;
+      case UNCONFIRMED -> ReleaseResult.UNCONFIRMED;
+    };
   }
 
   private void giveUp() {

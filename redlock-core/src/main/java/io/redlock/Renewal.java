@@ -1,5 +1,6 @@
 package io.redlock;
 
+import io.redlock.protocol.Deadline;
 import io.redlock.spi.Scheduler.Cancellable;
 import org.jspecify.annotations.Nullable;
 

@@ -1,5 +1,6 @@
 package io.redlock;
 
+import io.redlock.protocol.Terms;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -129,6 +129,28 @@ class ArchitectureTest {
   }
 
   @Test
+  void protocolKnowsNothingButWhatANodeAnswers() throws IOException {
+    Path protocol = SOURCES.resolve(Path.of("io", "redlock", "protocol"));
+    Pattern imported = Pattern.compile("(?m)^import (?:static )?([\\w.]+);");
+    List<String> found = new ArrayList<>();
+    int rounds = 0;
+    for (Path file : sources()) {
+      if (file.startsWith(protocol)) {
+        rounds += file.toString().endsWith("Round.java") ? 1 : 0;
+        imported
+            .matcher(Files.readString(file))
+            .results()
+            .map(result -> result.group(1))
+            .filter(name -> !name.startsWith("io.redlock.spi.NodeReply"))
+            .filter(name -> !name.equals("org.jspecify.annotations.NullMarked"))
+            .forEach(name -> found.add(file + ": " + name));
+      }
+    }
+    assertEquals(List.of(), found);
+    assertEquals(3, rounds);
+  }
+
+  @Test
   void defaultsWouldBeCaughtElsewhere() throws IOException {
     List<String> found =
         faults(Files.readString(SOURCES.resolve(Path.of("io", "redlock", "Defaults.java"))));

@@ -4,8 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.AcquireRound.Decision;
 import io.redlock.Votes.Vote;
+import io.redlock.protocol.AcquireRound;
+import io.redlock.protocol.AcquireRound.Decision;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Grant;

@@ -1,5 +1,10 @@
 package io.redlock;
 
+import io.redlock.protocol.AcquireRound;
+import io.redlock.protocol.Ballot;
+import io.redlock.protocol.Deadline;
+import io.redlock.protocol.ExtendRound;
+import io.redlock.protocol.Footprint;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 

@@ -2,6 +2,12 @@ package io.redlock;
 
 import io.redlock.ClientModel.Client;
 import io.redlock.ClientModel.Phase;
+import io.redlock.protocol.AcquireRound;
+import io.redlock.protocol.Ballot;
+import io.redlock.protocol.Deadline;
+import io.redlock.protocol.ExtendRound;
+import io.redlock.protocol.Footprint;
+import io.redlock.protocol.ReleaseRound;
 import io.redlock.spi.NodeReply.Kind;
 
 /**

@@ -1,5 +1,11 @@
 package io.redlock;
 
+import io.redlock.protocol.AcquireRound;
+import io.redlock.protocol.Deadline;
+import io.redlock.protocol.ExtendRound;
+import io.redlock.protocol.Footprint;
+import io.redlock.protocol.ReleaseRound;
+import io.redlock.protocol.Terms;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;

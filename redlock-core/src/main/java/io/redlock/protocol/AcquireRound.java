@@ -1,4 +1,4 @@
-package io.redlock;
+package io.redlock.protocol;
 
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
@@ -29,7 +29,7 @@ import io.redlock.spi.NodeReply.Kind;
  * @param highestSeen the highest counter reported so far in the attempt
  * @param ballot the answers so far
  */
-record AcquireRound(
+public record AcquireRound(
     Terms terms,
     int number,
     long token,
@@ -39,10 +39,10 @@ record AcquireRound(
     long highestSeen,
     Ballot ballot) {
 
-  static final int MAX_ROUNDS = 3;
+  public static final int MAX_ROUNDS = 3;
 
   /** What to do next. */
-  enum Decision {
+  public enum Decision {
     /** A quorum is possible, or the reason of the failure is not settled: wait. */
     WAIT,
     /** A quorum granted in time. */
@@ -59,14 +59,14 @@ record AcquireRound(
     TOO_SLOW
   }
 
-  static AcquireRound first(
+  public static AcquireRound first(
       Terms terms, long token, long tokenLimit, long startNanos, long startWallMicros) {
     return new AcquireRound(
         terms, 1, token, tokenLimit, startNanos, startWallMicros, 0, Ballot.empty(terms.nodes()));
   }
 
   /** After a node's answer to this round's grant. */
-  AcquireRound answered(int node, NodeReply reply) {
+  public AcquireRound answered(int node, NodeReply reply) {
     Kind kind = reply.kind();
     long seen = highestSeen;
     if (kind == Kind.STALE || kind == Kind.TAKEN) {
@@ -80,7 +80,7 @@ record AcquireRound(
   }
 
   /** After the attempt's time: who has not answered is unknown, and no other round will follow. */
-  AcquireRound timedOut() {
+  public AcquireRound timedOut() {
     return with(MAX_ROUNDS, highestSeen, ballot.closed());
   }
 
@@ -89,7 +89,7 @@ record AcquireRound(
         terms, round, token, tokenLimit, startNanos, startWallMicros, seen, answers);
   }
 
-  Decision decide(long nowNanos, long nowWallMicros) {
+  public Decision decide(long nowNanos, long nowWallMicros) {
     int yes = ballot.count(Ballot.GRANTED);
     if (yes >= ballot.quorum()) {
       long left = deadline().remainingNanos(nowNanos, nowWallMicros);
@@ -116,22 +116,22 @@ record AcquireRound(
   }
 
   /** Whether a quorum of nodes was found at work, whatever it said. */
-  boolean reachedQuorum() {
+  public boolean reachedQuorum() {
     return ballot.count(Ballot.GRANTED | Ballot.TAKEN) >= ballot.quorum();
   }
 
   /** Whether any node granted. */
-  boolean wasGrantedAnywhere() {
+  public boolean wasGrantedAnywhere() {
     return ballot.count(Ballot.GRANTED) > 0;
   }
 
   /** Until when this round's quorum holds. */
-  Deadline deadline() {
+  public Deadline deadline() {
     return terms.deadline(startNanos, startWallMicros);
   }
 
   /** The round in which the same owner proposes a token above every counter seen. */
-  AcquireRound next(long nowNanos, long nowWallMicros) {
+  public AcquireRound next(long nowNanos, long nowWallMicros) {
     return new AcquireRound(
         terms,
         number + 1,

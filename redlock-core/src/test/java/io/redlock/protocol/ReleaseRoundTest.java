@@ -1,9 +1,10 @@
-package io.redlock;
+package io.redlock.protocol;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.protocol.ReleaseRound.Known;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import java.util.ArrayList;
@@ -27,7 +28,7 @@ class ReleaseRoundTest {
   }
 
   /** What a node's answers, in order, are worth: "not held" only from a node told just once. */
-  private static ReleaseResult expected(List<List<Kind>> histories) {
+  private static Known expected(List<List<Kind>> histories) {
     int deleted = 0;
     int notHeld = 0;
     for (List<Kind> history : histories) {
@@ -35,10 +36,10 @@ class ReleaseRoundTest {
       notHeld += history.equals(List.of(Kind.NOT_HELD)) ? 1 : 0;
     }
     if (2 * deleted > histories.size()) {
-      return ReleaseResult.RELEASED;
+      return Known.RELEASED;
     }
     boolean noneCould = 2 * (histories.size() - notHeld) <= histories.size();
-    return noneCould ? ReleaseResult.NOT_HELD : ReleaseResult.UNCONFIRMED;
+    return noneCould ? Known.NOT_HELD : Known.UNCONFIRMED;
   }
 
   private void explore(ReleaseRound round, List<List<Kind>> histories, int targets) {
@@ -65,14 +66,14 @@ class ReleaseRoundTest {
         }
       }
     }
-    ReleaseResult expected = expected(histories);
-    assertEquals(expected, round.result(), histories::toString);
+    Known expected = expected(histories);
+    assertEquals(expected, round.known(), histories::toString);
     assertEquals(complete == histories.size(), round.isComplete(), histories::toString);
     assertEquals(
-        expected != ReleaseResult.UNCONFIRMED || heard == histories.size(),
+        expected != Known.UNCONFIRMED || heard == histories.size(),
         round.isSettled(),
         histories::toString);
-    assertEquals(expected, round.timedOut().result(), "the timeout adds no knowledge");
+    assertEquals(expected, round.timedOut().known(), "the timeout adds no knowledge");
   }
 
   @ParameterizedTest
@@ -95,10 +96,10 @@ class ReleaseRoundTest {
     int all = (1 << nodes) - 1;
     ReleaseRound round = ReleaseRound.begin(nodes, all);
     for (int node = 0; node < nodes; node++) {
-      assertEquals(2 * node > nodes, round.result() == ReleaseResult.RELEASED);
+      assertEquals(2 * node > nodes, round.known() == Known.RELEASED);
       round = round.answered(node, NodeReply.RELEASED);
     }
-    assertEquals(ReleaseResult.RELEASED, round.result());
+    assertEquals(Known.RELEASED, round.known());
     assertTrue(round.isComplete());
   }
 
@@ -107,7 +108,7 @@ class ReleaseRoundTest {
     ReleaseRound round = ReleaseRound.begin(5, 0);
     assertTrue(round.isComplete());
     assertTrue(round.isSettled());
-    assertEquals(ReleaseResult.NOT_HELD, round.result());
+    assertEquals(Known.NOT_HELD, round.known());
   }
 
   @Test
@@ -116,7 +117,7 @@ class ReleaseRoundTest {
         ReleaseRound.begin(1, 1)
             .answered(0, NodeReply.unknown("connection lost"))
             .answered(0, NodeReply.NOT_HELD);
-    assertEquals(ReleaseResult.UNCONFIRMED, round.result());
+    assertEquals(Known.UNCONFIRMED, round.known());
     assertTrue(round.isComplete());
   }
 
@@ -126,7 +127,7 @@ class ReleaseRoundTest {
         ReleaseRound.begin(1, 1).answered(0, NodeReply.of(Kind.OUT_OF_MEMORY, "no tombstone"));
     assertTrue(round.owes(0));
     assertFalse(round.isComplete());
-    assertEquals(ReleaseResult.UNCONFIRMED, round.result());
+    assertEquals(Known.UNCONFIRMED, round.known());
   }
 
   @Test
@@ -134,6 +135,6 @@ class ReleaseRoundTest {
     ReleaseRound round = ReleaseRound.begin(3, 0b111).timedOut();
     assertTrue(round.owes(1));
     assertFalse(round.answered(1, NodeReply.RELEASED).owes(1));
-    assertEquals(ReleaseResult.UNCONFIRMED, round.result());
+    assertEquals(Known.UNCONFIRMED, round.known());
   }
 }

@@ -1,4 +1,4 @@
-package io.redlock;
+package io.redlock.protocol;
 
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
@@ -13,9 +13,19 @@ import io.redlock.spi.NodeReply.Kind;
  *     answer that was lost, and proves nothing
  * @param ballot what counts towards the result
  */
-record ReleaseRound(int targets, int acknowledged, int repeated, Ballot ballot) {
+public record ReleaseRound(int targets, int acknowledged, int repeated, Ballot ballot) {
 
-  static ReleaseRound begin(int nodes, int targets) {
+  /** What is known of a release. */
+  public enum Known {
+    /** A quorum held it and holds it no more. */
+    RELEASED,
+    /** No quorum can have held it. */
+    NOT_HELD,
+    /** Neither is certain. */
+    UNCONFIRMED
+  }
+
+  public static ReleaseRound begin(int nodes, int targets) {
     Ballot ballot = Ballot.empty(nodes);
     for (int node = 0; node < nodes; node++) {
       if ((targets & 1 << node) == 0) {
@@ -26,7 +36,7 @@ record ReleaseRound(int targets, int acknowledged, int repeated, Ballot ballot) 
   }
 
   /** After a node's answer. */
-  ReleaseRound answered(int node, NodeReply reply) {
+  public ReleaseRound answered(int node, NodeReply reply) {
     int bit = 1 << node;
     return switch (reply.kind()) {
       case RELEASED ->
@@ -40,34 +50,34 @@ record ReleaseRound(int targets, int acknowledged, int repeated, Ballot ballot) 
   }
 
   /** After the wait for the result is over; telling goes on. */
-  ReleaseRound timedOut() {
+  public ReleaseRound timedOut() {
     return new ReleaseRound(targets, acknowledged, repeated, ballot.closed());
   }
 
   /** Whether the node must be told, or told again. */
-  boolean owes(int node) {
+  public boolean owes(int node) {
     return (targets & ~acknowledged & 1 << node) != 0;
   }
 
   /** Whether every node has done what it was told. */
-  boolean isComplete() {
+  public boolean isComplete() {
     return acknowledged == targets;
   }
 
   /** Whether the result is settled, or every node has answered and some will be told again. */
-  boolean isSettled() {
+  public boolean isSettled() {
     return ballot.count(Ballot.RELEASED) >= ballot.quorum()
         || ballot.excludesQuorum(ballot.count(Ballot.NOT_HELD))
         || (targets & ~(acknowledged | repeated)) == 0;
   }
 
   /** What is known of the release. */
-  ReleaseResult result() {
+  public Known known() {
     if (ballot.count(Ballot.RELEASED) >= ballot.quorum()) {
-      return ReleaseResult.RELEASED;
+      return Known.RELEASED;
     }
     return ballot.excludesQuorum(ballot.count(Ballot.NOT_HELD))
-        ? ReleaseResult.NOT_HELD
-        : ReleaseResult.UNCONFIRMED;
+        ? Known.NOT_HELD
+        : Known.UNCONFIRMED;
   }
 }

@@ -1,4 +1,4 @@
-package io.redlock;
+package io.redlock.protocol;
 
 /**
  * A point in time on both clocks, whichever comes first. A suspended machine stops the monotonic
@@ -8,15 +8,15 @@ package io.redlock;
  * @param nanos on the monotonic clock
  * @param wallMicros on the wall clock
  */
-record Deadline(long nanos, long wallMicros) {
+public record Deadline(long nanos, long wallMicros) {
 
   /** This long after the given instant. */
-  static Deadline after(long nanos, long wallMicros, long delayNanos) {
+  public static Deadline after(long nanos, long wallMicros, long delayNanos) {
     return new Deadline(nanos + delayNanos, wallMicros + Math.floorDiv(delayNanos, 1_000L));
   }
 
   /** Nanoseconds left at the given instant, zero or less when it has passed. */
-  long remainingNanos(long nowNanos, long nowWallMicros) {
+  public long remainingNanos(long nowNanos, long nowWallMicros) {
     long byMonotonic = nanos - nowNanos;
     long byWall = wallMicros - nowWallMicros;
     if (byWall > Long.MAX_VALUE / 1_000) {
@@ -32,7 +32,7 @@ record Deadline(long nanos, long wallMicros) {
    * The later of two deadlines: an extension never shortens. One of the two as it is: with each
    * clock's later half, a wall clock that was set back would hide a suspended machine ever after.
    */
-  Deadline max(Deadline other) {
+  public Deadline max(Deadline other) {
     return nanos - other.nanos >= 0 ? this : other;
   }
 }

@@ -1,4 +1,4 @@
-package io.redlock;
+package io.redlock.protocol;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 

@@ -1,12 +1,13 @@
-package io.redlock;
+package io.redlock.protocol;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.AcquireRound.Decision;
+import io.redlock.protocol.AcquireRound.Decision;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
+import io.redlock.testkit.FakeTicker;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -25,7 +26,7 @@ class AcquireRoundTest {
   private static final long TOKEN = 1_000_000;
   private static final long LIMIT = TOKEN + 2_000_000;
   private static final long START = -77;
-  private static final long WALL = FakeTime.START_WALL_MICROS;
+  private static final long WALL = FakeTicker.START_WALL_MICROS;
 
   private static AcquireRound round(int nodes) {
     Terms terms = new Terms(nodes, TTL_MILLIS, DRIFT_NANOS, MIN_VALIDITY_NANOS);

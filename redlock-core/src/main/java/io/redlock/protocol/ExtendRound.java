@@ -1,4 +1,4 @@
-package io.redlock;
+package io.redlock.protocol;
 
 import io.redlock.spi.NodeReply;
 
@@ -19,10 +19,10 @@ import io.redlock.spi.NodeReply;
  * @param startWallMicros wall time before the first send
  * @param ballot the answers so far
  */
-record ExtendRound(Terms terms, long startNanos, long startWallMicros, Ballot ballot) {
+public record ExtendRound(Terms terms, long startNanos, long startWallMicros, Ballot ballot) {
 
   /** What to do next. */
-  enum Decision {
+  public enum Decision {
     /** Nothing is settled yet. */
     WAIT,
     /** A quorum holds the lease until {@link #deadline}. */
@@ -33,17 +33,17 @@ record ExtendRound(Terms terms, long startNanos, long startWallMicros, Ballot ba
     UNKNOWN
   }
 
-  static ExtendRound begin(Terms terms, long startNanos, long startWallMicros) {
+  public static ExtendRound begin(Terms terms, long startNanos, long startWallMicros) {
     return new ExtendRound(terms, startNanos, startWallMicros, Ballot.empty(terms.nodes()));
   }
 
   /** After a node's answer. */
-  ExtendRound answered(int node, NodeReply reply) {
+  public ExtendRound answered(int node, NodeReply reply) {
     return new ExtendRound(terms, startNanos, startWallMicros, ballot.with(node, reply.kind()));
   }
 
   /** After the node timeout: who has not answered is unknown. */
-  ExtendRound timedOut() {
+  public ExtendRound timedOut() {
     return new ExtendRound(terms, startNanos, startWallMicros, ballot.closed());
   }
 
@@ -52,7 +52,7 @@ record ExtendRound(Terms terms, long startNanos, long startWallMicros, Ballot ba
    *
    * @param current the lease's present deadline
    */
-  Decision decide(Deadline current, long nowNanos, long nowWallMicros) {
+  public Decision decide(Deadline current, long nowNanos, long nowWallMicros) {
     if (current.remainingNanos(nowNanos, nowWallMicros) <= 0) {
       return Decision.LOST;
     }
@@ -71,7 +71,7 @@ record ExtendRound(Terms terms, long startNanos, long startWallMicros, Ballot ba
   }
 
   /** Until when this round's quorum holds. */
-  Deadline deadline() {
+  public Deadline deadline() {
     return terms.deadline(startNanos, startWallMicros);
   }
 }

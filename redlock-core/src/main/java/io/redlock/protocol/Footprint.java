@@ -1,4 +1,4 @@
-package io.redlock;
+package io.redlock.protocol;
 
 import io.redlock.spi.NodeReply.Kind;
 
@@ -10,11 +10,11 @@ import io.redlock.spi.NodeReply.Kind;
  * @param yes nodes that said yes to any operation of this owner, as bits
  * @param unknown nodes where any operation of this owner has an unknown fate, as bits
  */
-record Footprint(int yes, int unknown) {
+public record Footprint(int yes, int unknown) {
 
-  static final Footprint NONE = new Footprint(0, 0);
+  public static final Footprint NONE = new Footprint(0, 0);
 
-  Footprint with(int node, Kind kind) {
+  public Footprint with(int node, Kind kind) {
     int bit = 1 << node;
     return switch (kind) {
       case GRANTED, EXTENDED, JOINED -> new Footprint(yes | bit, unknown);
@@ -24,7 +24,7 @@ record Footprint(int yes, int unknown) {
   }
 
   /** The nodes to release on, given those that still owe an answer. */
-  int releaseSet(int unanswered) {
+  public int releaseSet(int unanswered) {
     return yes | unknown | unanswered;
   }
 }

@@ -1,4 +1,4 @@
-package io.redlock;
+package io.redlock.protocol;
 
 import io.redlock.spi.NodeReply.Kind;
 
@@ -9,24 +9,24 @@ import io.redlock.spi.NodeReply.Kind;
  * @param nodes how many nodes vote
  * @param packed node i's answer in bits 4i to 4i+3
  */
-record Ballot(int nodes, long packed) {
+public record Ballot(int nodes, long packed) {
 
-  static final int MAX_NODES = 15;
+  public static final int MAX_NODES = 15;
 
   /** Sets of kinds, one bit per ordinal + 1; bit zero is "no answer yet". */
-  static final int PENDING = 1;
+  public static final int PENDING = 1;
 
-  static final int GRANTED = bit(Kind.GRANTED);
-  static final int HELD = bit(Kind.EXTENDED) | bit(Kind.JOINED);
-  static final int STALE = bit(Kind.STALE);
-  static final int TAKEN = bit(Kind.TAKEN) | bit(Kind.WAIT) | STALE;
-  static final int CLOCK = bit(Kind.CLOCK);
-  static final int NOT_HELD = bit(Kind.NOT_HELD);
-  static final int RELEASED = bit(Kind.RELEASED);
+  public static final int GRANTED = bit(Kind.GRANTED);
+  public static final int HELD = bit(Kind.EXTENDED) | bit(Kind.JOINED);
+  public static final int STALE = bit(Kind.STALE);
+  public static final int TAKEN = bit(Kind.TAKEN) | bit(Kind.WAIT) | STALE;
+  public static final int CLOCK = bit(Kind.CLOCK);
+  public static final int NOT_HELD = bit(Kind.NOT_HELD);
+  public static final int RELEASED = bit(Kind.RELEASED);
 
   private static final Kind[] KINDS = Kind.values();
 
-  static Ballot empty(int nodes) {
+  public static Ballot empty(int nodes) {
     return new Ballot(nodes, 0);
   }
 
@@ -34,20 +34,20 @@ record Ballot(int nodes, long packed) {
     return 1 << kind.ordinal() + 1;
   }
 
-  static int quorum(int nodes) {
+  public static int quorum(int nodes) {
     return nodes / 2 + 1;
   }
 
-  int quorum() {
+  public int quorum() {
     return quorum(nodes);
   }
 
-  boolean isPending(int node) {
+  public boolean isPending(int node) {
     return code(node) == 0;
   }
 
   /** The node's answer; only for a node that is not pending. */
-  Kind kind(int node) {
+  public Kind kind(int node) {
     return KINDS[code(node) - 1];
   }
 
@@ -56,14 +56,14 @@ record Ballot(int nodes, long packed) {
   }
 
   /** With this answer, unless the node has answered already: each node counts once. */
-  Ballot with(int node, Kind kind) {
+  public Ballot with(int node, Kind kind) {
     return isPending(node)
         ? new Ballot(nodes, packed | (long) (kind.ordinal() + 1) << 4 * node)
         : this;
   }
 
   /** With every node that has not answered classed as unknown. */
-  Ballot closed() {
+  public Ballot closed() {
     Ballot closed = this;
     for (int node = 0; node < nodes; node++) {
       closed = closed.with(node, Kind.UNKNOWN);
@@ -72,7 +72,7 @@ record Ballot(int nodes, long packed) {
   }
 
   /** How many nodes gave an answer of the set. */
-  int count(int kinds) {
+  public int count(int kinds) {
     int count = 0;
     for (int node = 0; node < nodes; node++) {
       count += kinds >>> code(node) & 1;
@@ -81,7 +81,7 @@ record Ballot(int nodes, long packed) {
   }
 
   /** Whether this many nodes leave too few others for a quorum. */
-  boolean excludesQuorum(int count) {
+  public boolean excludesQuorum(int count) {
     return nodes - count < quorum();
   }
 }
