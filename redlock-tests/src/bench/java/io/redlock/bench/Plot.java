@@ -56,9 +56,12 @@ final class Plot {
     this.unit = unit;
   }
 
-  /** Adds a line, which may end before the first one does; all have the same places. */
+  /**
+   * Adds a line, which may end before the first one does; all have the same places. What is less
+   * than one is drawn at one: there is no nought on a logarithmic scale.
+   */
   void line(String name, List<String> places, List<Double> values) {
-    lines.add(new Line(name, places, values));
+    lines.add(new Line(name, places, values.stream().map(value -> Math.max(1, value)).toList()));
   }
 
   void write(Path file) throws IOException {
