@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -40,6 +41,18 @@ abstract class BrokenLane implements LockNode {
   static Pending answer(NodeReply reply, int slot, ReplyHandler handler) {
     handler.onReply(slot, reply);
     return NOT_PENDING;
+  }
+
+  /** Hands the request over, and looks at each reply before its handler does. */
+  final Pending send(
+      NodeRequest request, int slot, ReplyHandler handler, Consumer<NodeReply> looking) {
+    return lane.send(
+        request,
+        slot,
+        (node, reply) -> {
+          looking.accept(reply);
+          handler.onReply(node, reply);
+        });
   }
 
   @Override
@@ -122,15 +135,11 @@ abstract class BrokenLane implements LockNode {
             : lane.send(request, slot, handler);
       }
       unanswered.merge(owner, 1, Integer::sum);
-      return lane.send(
+      return send(
           request,
           slot,
-          (node, reply) -> {
-            if (reply.kind() != Kind.UNKNOWN) {
-              unanswered.merge(owner, -1, Integer::sum);
-            }
-            handler.onReply(node, reply);
-          });
+          handler,
+          reply -> unanswered.merge(owner, reply.kind() == Kind.UNKNOWN ? 0 : -1, Integer::sum));
     }
   }
 
@@ -147,14 +156,14 @@ abstract class BrokenLane implements LockNode {
       if (request instanceof Release && extendedOnly.contains(request.owner())) {
         return answer(NodeReply.NOT_HELD, slot, handler);
       }
-      return lane.send(
+      return send(
           request,
           slot,
-          (node, reply) -> {
+          handler,
+          reply -> {
             if (request instanceof Grant && reply.kind() != Kind.GRANTED) {
               extendedOnly.add(request.owner());
             }
-            handler.onReply(node, reply);
           });
     }
   }
@@ -172,14 +181,14 @@ abstract class BrokenLane implements LockNode {
       if (request instanceof Grant && granted.contains(request.owner())) {
         return answer(NodeReply.GRANTED, slot, handler);
       }
-      return lane.send(
+      return send(
           request,
           slot,
-          (node, reply) -> {
+          handler,
+          reply -> {
             if (reply.kind() == Kind.GRANTED) {
               granted.add(request.owner());
             }
-            handler.onReply(node, reply);
           });
     }
   }
@@ -248,14 +257,7 @@ abstract class BrokenLane implements LockNode {
     @Override
     public Pending send(NodeRequest request, int slot, ReplyHandler handler) {
       boolean[] answered = {false};
-      Pending pending =
-          lane.send(
-              request,
-              slot,
-              (node, reply) -> {
-                answered[0] = true;
-                handler.onReply(node, reply);
-              });
+      Pending pending = send(request, slot, handler, reply -> answered[0] = true);
       process.await(() -> answered[0], nodeTimeoutNanos);
       return pending;
     }

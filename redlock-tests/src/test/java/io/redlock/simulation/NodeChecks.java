@@ -51,7 +51,12 @@ final class NodeChecks {
    */
   boolean keepsTokensInOrder() {
     boolean lost = Arrays.stream(lostDataNanos).anyMatch(nanos -> nanos >= 0);
-    return !lost || steppedClocks.size() < plan.quorum();
+    return !lost || !quorumOfClocksWasSet();
+  }
+
+  /** Whether a quorum may have told a wrong time, and left counters that lie ahead for as long. */
+  boolean quorumOfClocksWasSet() {
+    return steppedClocks.size() >= plan.quorum();
   }
 
   /** Whether a node has had other data for less than so long. */
