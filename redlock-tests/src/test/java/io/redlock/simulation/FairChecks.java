@@ -20,6 +20,12 @@ final class FairChecks {
   /** For how long nodes keep a ticket. */
   static final long TICKET_NANOS = 3_000 * Plan.MILLI;
 
+  /**
+   * When connections are made, releases go first: a ticket that was given up may be left by a grant
+   * that comes later, and runs out by itself.
+   */
+  private static final long ORPHANS_UNTIL_NANOS = TICKET_NANOS + 500 * Plan.MILLI;
+
   private static final Comparator<Waiter> ORDER =
       Comparator.<Waiter>comparingLong(waiter -> waiter.ticket.micros())
           .thenComparing(waiter -> waiter.ticket.waiter());
@@ -28,6 +34,7 @@ final class FairChecks {
   private final Plan plan;
   private final Map<String, Waiter> waiters = new HashMap<>();
   private final Map<String, Waiter> byOwner = new HashMap<>();
+  private final Map<String, Hold> holders = new HashMap<>(); // the last, by name
   private final Map<String, Long> freeNanos = new HashMap<>(); // since when, by name
   private long longestHoldNanos;
   private long served;
@@ -119,6 +126,7 @@ final class FairChecks {
 
   /** Somebody got a lease. */
   void acquired(String owner, Hold hold) {
+    hold.names.forEach(name -> holders.put(name, hold));
     Waiter winner = byOwner.get(owner);
     if (winner == null) {
       return;
@@ -152,7 +160,7 @@ final class FairChecks {
     if (winner.queuedNanos < 0 || itsOwnFault || !plan.holdsUpOnlyClients()) {
       return;
     }
-    long turnNanos = longestHoldNanos + plan.maxTtlNanos() + TICKET_NANOS;
+    long turnNanos = longestHoldNanos(winner.name) + plan.maxTtlNanos() + TICKET_NANOS;
     long waitedNanos = world.nowNanos() - winner.queuedNanos;
     if (waitedNanos > (winner.ahead + 1) * turnNanos) {
       world.violated(
@@ -169,9 +177,18 @@ final class FairChecks {
     }
   }
 
+  private long longestHoldNanos(String name) {
+    Hold holder = holders.get(name);
+    boolean goesOn = holder != null && holder.ends == 0 && !holder.process.isDead();
+    return goesOn
+        ? Math.max(longestHoldNanos, world.nowNanos() - holder.doneNanos)
+        : longestHoldNanos;
+  }
+
   /** Without faults, nobody waits for what nobody holds. */
   private void checkIdleness(Waiter winner, Hold hold) {
     long sinceNanos = Math.max(winner.queuedNanos, freeNanos.getOrDefault(winner.name, 0L));
+    sinceNanos = Math.max(sinceNanos, ORPHANS_UNTIL_NANOS);
     long idleNanos = world.nowNanos() - sinceNanos;
     if (plan.faults.isEmpty() && winner.queuedNanos >= 0 && idleNanos > mostIdleNanos()) {
       world.violated(

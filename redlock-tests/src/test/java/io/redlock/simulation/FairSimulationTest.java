@@ -68,26 +68,6 @@ class FairSimulationTest {
   }
 
   @Test
-  void nodeThatWakesNobodyAfterAFailedAttemptIsNoticed() {
-    assertEquals(
-        Invariant.I14,
-        firstViolation(
-            seed -> crowd(seed).only(),
-            (skewMicros, retentionMillis) ->
-                new NodeModel(skewMicros, retentionMillis) {
-                  @Override
-                  protected Outcome release(
-                      List<Cell> cells,
-                      NodeRequest.Release request,
-                      Standing standing,
-                      long nowMicros) {
-                    Outcome outcome = super.release(cells, request, standing, nowMicros);
-                    return request.last() ? outcome : new Outcome(outcome.cells(), outcome.reply());
-                  }
-                }));
-  }
-
-  @Test
   void nodeThatKeepsTheTicketsOfTheDeadIsNoticed() {
     assertEquals(
         Invariant.I14,
