@@ -7,6 +7,7 @@ import io.redlock.protocol.ExtendRound;
 import io.redlock.protocol.Footprint;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeRequest.Ticket;
 
 /** Clients that break one rule each, all of them seen in the wild or tempting. */
 public final class BrokenClients {
@@ -197,6 +198,30 @@ public final class BrokenClients {
     @Override
     protected ExtendRound.Decision decide(ExtendRound round, Deadline current, Clocks now) {
       return super.decide(round, new Deadline(FAR_NANOS, Long.MAX_VALUE), now);
+    }
+  }
+
+  /** Comes last again with each attempt. */
+  public static class DrawsTicketsAnew extends ClientModel {
+    public DrawsTicketsAnew(int nodes, long driftNanos, int maxRounds) {
+      super(nodes, driftNanos, maxRounds);
+    }
+
+    @Override
+    protected Ticket ticket(int waiter, long micros, long token) {
+      return super.ticket(waiter, 0, token);
+    }
+  }
+
+  /** Takes its ticket back where it releases, and nowhere else. */
+  public static class LeavesTicketsBehind extends ClientModel {
+    public LeavesTicketsBehind(int nodes, long driftNanos, int maxRounds) {
+      super(nodes, driftNanos, maxRounds);
+    }
+
+    @Override
+    public int withdrawsFrom(int released) {
+      return 0;
     }
   }
 }

@@ -9,6 +9,7 @@ import io.redlock.protocol.Terms;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeRequest.Ticket;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -26,6 +27,9 @@ public class ClientModel {
 
   /** Marks a release; acquire rounds count from 1, extends follow them. */
   public static final int RELEASE_TAG = 15;
+
+  /** Marks the withdrawal of a ticket, which nobody waits for. */
+  public static final int WITHDRAW_TAG = 14;
 
   private static final int EXTEND_TAG = AcquireRound.MAX_ROUNDS;
   private static final int COUNT_BITS = 4;
@@ -147,9 +151,19 @@ public class ClientModel {
    * @param send what it sends, if anything
    * @param targets the nodes it sends that to, as bits
    * @param tag what the answers will be told by
+   * @param goesOn whether a fair waiter keeps its place in the queues although this has ended
    */
   public record Turn(
-      Client client, Outcome outcome, @Nullable NodeRequest send, int targets, int tag) {
+      Client client,
+      Outcome outcome,
+      @Nullable NodeRequest send,
+      int targets,
+      int tag,
+      boolean goesOn) {
+
+    Turn(Client client, Outcome outcome, @Nullable NodeRequest send, int targets, int tag) {
+      this(client, outcome, send, targets, tag, false);
+    }
 
     static Turn of(Client client, Outcome outcome) {
       return new Turn(client, outcome, null, 0, 0);
@@ -245,14 +259,15 @@ public class ClientModel {
   }
 
   private Turn acquiring(Client client, AcquireRound round, Clocks now) {
-    return switch (decide(round, now)) {
+    AcquireRound.Decision decision = decide(round, now);
+    return switch (decision) {
       case WAIT -> Turn.of(client.acquiring(round), Outcome.NOTHING);
       case HELD -> held(client.holding(round.token(), heldUntil(round, now)), round);
       case PROPOSE_HIGHER ->
           round.number() < maxRounds
               ? propose(client, round.next(now.nanos, now.wallMicros))
-              : end(client);
-      default -> end(client);
+              : end(client, keepsPlace(round, decision));
+      default -> end(client, keepsPlace(round, decision));
     };
   }
 
@@ -281,6 +296,10 @@ public class ClientModel {
 
   /** Gives up the attempt, or ends the lease: released or lost makes no difference to nodes. */
   public final Turn end(Client client) {
+    return end(client, false);
+  }
+
+  private Turn end(Client client, boolean goesOn) {
     int unanswered = 0;
     for (int node = 0; node < nodes; node++) {
       unanswered |= client.isUnanswered(node) ? 1 << node : 0;
@@ -288,11 +307,37 @@ public class ClientModel {
     int targets = releaseSet(client.footprint, unanswered);
     long token = client.acquire == null ? client.token : client.acquire.token();
     Client ended = client.ended(ReleaseRound.begin(nodes, targets), token);
-    return new Turn(ended, Outcome.ENDED, release(token), targets, RELEASE_TAG);
+    return new Turn(ended, Outcome.ENDED, release(token), targets, RELEASE_TAG, goesOn);
   }
 
   private static NodeRequest release(long token) {
     return new NodeRequest.Release(NAMES, "", token);
+  }
+
+  /** With the ticket of a waiter that came at the given time, or comes with this request. */
+  public final NodeRequest asking(NodeRequest grant, int waiter, long micros) {
+    NodeRequest.Grant unfair = (NodeRequest.Grant) grant;
+    return new NodeRequest.Grant(
+        NAMES, "", unfair.token(), unfair.ttlMillis(), ticket(waiter, micros, unfair.token()));
+  }
+
+  /** The last release of a waiter that came at the given time. */
+  public final NodeRequest leaving(NodeRequest release, int waiter, long micros) {
+    return new NodeRequest.Release(NAMES, "", release.token(), true, place(waiter, micros));
+  }
+
+  /** Where such a waiter has nothing to release. */
+  public final NodeRequest withdrawing(int waiter, long micros) {
+    return new NodeRequest.Withdraw(NAMES, place(waiter, micros));
+  }
+
+  /** The name by which nodes know such a waiter. */
+  public static String waiterName(int waiter) {
+    return place(waiter, 1).waiter();
+  }
+
+  private static Ticket place(int waiter, long micros) {
+    return new QueuePlace(String.valueOf(waiter), 1, true).ticket(micros);
   }
 
   private int allNodes() {
@@ -300,6 +345,21 @@ public class ClientModel {
   }
 
   // The rules that a test can break.
+
+  /** The ticket of a waiter that came at the given time, 0 for just now. */
+  protected Ticket ticket(int waiter, long micros, long token) {
+    return place(waiter, micros == 0 ? token : micros);
+  }
+
+  /** Whether a waiter goes on waiting where it is after an attempt that failed. */
+  protected boolean keepsPlace(AcquireRound round, AcquireRound.Decision decision) {
+    return decision != AcquireRound.Decision.TOO_SLOW && round.reachedQuorum();
+  }
+
+  /** The nodes that a waiter which leaves tells to take its ticket back, if not by a release. */
+  public int withdrawsFrom(int released) {
+    return allNodes() & ~released;
+  }
 
   protected Terms terms(long ttlMillis) {
     return new Terms(nodes, ttlMillis, driftNanos, 0);

@@ -7,6 +7,7 @@ import io.redlock.testkit.NodeModel.Cell;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.UnaryOperator;
 
 /**
  * The values that states are made of, each with its number, and the packing of a state into 128
@@ -17,28 +18,103 @@ final class Catalog {
   /**
    * What a node is.
    *
+   * @param cells what it stores, by name
    * @param birth how often it has lost its data
    * @param bornMillis when, by its clock, it was first seen since; {@link #UNBORN} or {@link #OLD}
    * @param gained whether its clock has run fast
-   * @param holder which owner its key is of; {@link #NOBODY} if there is none
+   * @param holders which owner each key is of plus 1, four bits each; 0 where there is no key
    */
-  record Node(Cell cell, int birth, long bornMillis, boolean gained, int holder) {
+  record Node(List<Cell> cells, int birth, long bornMillis, boolean gained, int holders) {
     static final long UNBORN = -1;
     static final long OLD = -2;
-    static final int NOBODY = -1;
-    static final Node NEW = of(Cell.EMPTY, 0, OLD, false);
 
-    static Node of(Cell cell, int birth, long bornMillis, boolean gained) {
-      int holder = cell.isFree() ? NOBODY : OWNERS.indexOf(cell.owner());
-      return new Node(cell, birth, bornMillis, gained, holder);
+    private static final int HOLDER_BITS = 4;
+    private static final int HOLDER = (1 << HOLDER_BITS) - 1;
+    private static final int STRANGER = HOLDER - 1;
+    private static final int NOBODY = -1;
+
+    static Node of(List<Cell> cells, int birth, long bornMillis, boolean gained) {
+      int holders = 0;
+      for (int name = 0; name < cells.size(); name++) {
+        String owner = cells.get(name).owner();
+        int number = owner.equals(STRANGERS) ? STRANGER : OWNERS.indexOf(owner);
+        holders |= (number + 1) << HOLDER_BITS * name;
+      }
+      return new Node(cells, birth, bornMillis, gained, holders);
     }
 
-    Node with(Cell stored) {
+    Node with(List<Cell> stored) {
       return of(stored, birth, bornMillis, gained);
     }
 
+    Node each(UnaryOperator<Cell> change) {
+      return with(cells.stream().map(change).toList());
+    }
+
+    /** Whether it has no key. */
     boolean isFree() {
-      return holder == NOBODY;
+      return holders == 0;
+    }
+
+    /** Whether the name's key is this owner's. */
+    boolean isHeld(int name, int owner) {
+      return holder(name) == owner;
+    }
+
+    /** Whether the keys of all these names are this owner's. */
+    boolean holdsAll(int[] names, int owner) {
+      for (int name : names) {
+        if (!isHeld(name, owner)) {
+          return false;
+        }
+      }
+      return true;
+    }
+
+    /** Whether any key is this owner's. */
+    boolean holdsAny(int owner) {
+      for (int name = 0; name < cells.size(); name++) {
+        if (isHeld(name, owner)) {
+          return true;
+        }
+      }
+      return false;
+    }
+
+    /** Whether the name has a key, and none before it is of the same owner. */
+    boolean isFirstOfItsOwner(int name) {
+      int holder = holder(name);
+      for (int before = 0; before < name; before++) {
+        if (holder(before) == holder) {
+          return false;
+        }
+      }
+      return holder != NOBODY;
+    }
+
+    private int holder(int name) {
+      return (holders >>> HOLDER_BITS * name & HOLDER) - 1;
+    }
+
+    /** Whether any key is somebody's who does not take part. */
+    boolean isHeldByStrangers() {
+      return holdsAny(STRANGER);
+    }
+  }
+
+  /**
+   * A fair waiter's place in the queues, as it knows it.
+   *
+   * @param micros its ticket; 0 if it has none
+   * @param stands whether tickets may be with nodes
+   * @param behind the waiters it may not pass, as bits: when the round under way began they were in
+   *     the queues of a quorum with lower tickets, and they wait still
+   */
+  record Place(long micros, boolean stands, int behind) {
+    static final Place NONE = new Place(0, false, 0);
+
+    Place behind(int waiters) {
+      return behind == waiters ? this : new Place(micros, stands, waiters);
     }
   }
 
@@ -52,6 +128,7 @@ final class Catalog {
    * @param overtaken whether somebody else has acquired since
    * @param offeredNanos until when the round under way could entitle it to hold, by a true clock
    * @param entitledNanos until when it is entitled to hold
+   * @param place its place in the queues; {@link Place#NONE} if it does not ask fairly
    */
   record Header(
       Client client,
@@ -61,8 +138,14 @@ final class Catalog {
       long held,
       boolean overtaken,
       long offeredNanos,
-      long entitledNanos) {
-    static final Header NEW = new Header(Client.IDLE, 0, 0, 0, 0, false, 0, 0);
+      long entitledNanos,
+      Place place) {
+    static final Header NEW = new Header(Client.IDLE, 0, 0, 0, 0, false, 0, 0, Place.NONE);
+
+    Header with(Place other) {
+      return new Header(
+          client, lag, setBack, floor, held, overtaken, offeredNanos, entitledNanos, other);
+    }
   }
 
   /**
@@ -78,11 +161,17 @@ final class Catalog {
 
   static final List<String> OWNERS = List.of("A", "B", "C", "D");
 
+  /** Signs a key that none of the owners has set. */
+  static final String STRANGERS = "X";
+
+  /** Signs a request that is not really sent. */
+  static final String TRIAL = "?";
+
   private static final int NODE_BITS = 14;
   private static final int HIGH_BITS = 21;
   private static final int NOW_BITS = 5;
+  private static final int COUNTS = 6;
   private static final int COUNT_BITS = 2;
-  private static final int GLOBAL_BITS = NOW_BITS + 6 * COUNT_BITS;
 
   final Interner<Node> nodes = new Interner<>("node states", NODE_BITS);
   final Interner<Header> headers;
@@ -94,6 +183,7 @@ final class Catalog {
   private int columnCount;
 
   private final int attempts;
+  private final int nowBits;
   private final int headerBits;
   private final int linkBits;
   private final int columnLowBits;
@@ -105,20 +195,17 @@ final class Catalog {
   private long low;
   private long high;
 
-  /**
-   * @param attempts how many owners there are
-   * @param alike whether one can stand for the other
-   */
-  Catalog(int attempts, boolean alike) {
-    this.attempts = attempts;
-    addOrders(new int[attempts], 0, alike);
-    int free = Long.SIZE - GLOBAL_BITS;
+  Catalog(Scope scope) {
+    this.attempts = scope.attempts;
+    addOrders(new int[attempts], 0, scope.ownersAreAlike());
+    nowBits = scope.isTimed() ? NOW_BITS : 0;
+    int free = Long.SIZE - nowBits - COUNTS * COUNT_BITS;
     headerBits = attempts <= 2 ? 18 : free / attempts - 1;
     columnLowBits = (free - attempts * headerBits) / Scope.NODES;
     linkBits = (Long.SIZE - 1 - NODE_BITS) / attempts;
     headers = new Interner<>("clients", headerBits);
     links = new Interner<>("links", linkBits);
-    nodes.of(Node.NEW);
+    nodes.of(scope.firstNode());
     headers.of(Header.NEW);
     links.of(Link.NONE);
     messages.of(new Message(0, new NodeRequest.Release(List.of(), "", 0), 0));
@@ -187,7 +274,7 @@ final class Catalog {
 
   private long packLow(World world, int[] order) {
     long packed = world.now;
-    int at = NOW_BITS;
+    int at = nowBits;
     packed |= (long) world.cuts << at;
     packed |= (long) world.copies << (at += COUNT_BITS);
     packed |= (long) world.withdrawals << (at += COUNT_BITS);
@@ -227,15 +314,18 @@ final class Catalog {
   private int renamed(int node, int[] order, int[] names) {
     if (names[node] == 0) {
       Node old = nodes.get(node);
-      Cell cell = old.cell();
-      for (int i = 0; i < attempts && !old.isFree(); i++) {
-        if (order[i] == old.holder()) {
-          cell = cell.locked(OWNERS.get(i), cell.lockUntilMillis());
-        }
-      }
-      names[node] = nodes.of(old.with(cell)) + 1;
+      names[node] = nodes.of(old.each(cell -> renamed(cell, order))) + 1;
     }
     return names[node] - 1;
+  }
+
+  private static Cell renamed(Cell cell, int[] order) {
+    for (int i = 0; i < order.length; i++) {
+      if (cell.owner().equals(OWNERS.get(order[i]))) {
+        return cell.locked(OWNERS.get(i), cell.lockUntilMillis());
+      }
+    }
+    return cell;
   }
 
   private int column(World world, int node, int[] order, int[] names) {
@@ -260,8 +350,8 @@ final class Catalog {
 
   /** Takes a state apart. */
   void unpack(long packedLow, long packedHigh, World world) {
-    world.now = (int) (packedLow & mask(NOW_BITS));
-    int at = NOW_BITS;
+    world.now = (int) (packedLow & mask(nowBits));
+    int at = nowBits;
     world.cuts = count(packedLow, at);
     world.copies = count(packedLow, at += COUNT_BITS);
     world.withdrawals = count(packedLow, at += COUNT_BITS);

@@ -11,12 +11,16 @@ import io.redlock.explorer.Catalog.Answer;
 import io.redlock.explorer.Catalog.Header;
 import io.redlock.explorer.Catalog.Message;
 import io.redlock.explorer.Catalog.Node;
+import io.redlock.explorer.Catalog.Place;
 import io.redlock.spi.NodeRequest;
+import io.redlock.testkit.NodeModel;
+import org.jspecify.annotations.Nullable;
 
 /** What happens at a client, what it sends, and what is noted of it to check it by. */
 final class ClientSteps {
 
   private static final int QUORUM = Scope.NODES / 2 + 1;
+  private static final long MICROS_BETWEEN_STARTS = 2;
 
   private final Scope scope;
   private final Catalog catalog;
@@ -89,20 +93,99 @@ final class ClientSteps {
                   header.held(),
                   header.overtaken(),
                   header.offeredNanos(),
-                  0));
+                  0,
+                  header.place()));
     }
   }
 
   // Events. Each changes the world in place.
 
   void start(World world, int attempt, int ticks, int aheadMicros) {
+    if (scope.isRepeated(attempt)) {
+      takeOverPlace(world, attempt);
+    }
     Header header = header(world, attempt);
     long micros = scope.micros(world.now) + aheadMicros;
+    if (scope.isFair()) {
+      micros += MICROS_BETWEEN_STARTS * begun(world);
+    }
     take(
         world,
         attempt,
         model.start(
             scope.ttlMillis(ticks), micros, micros + scope.skewMicros, clocks(world, header)));
+  }
+
+  private int begun(World world) {
+    int begun = 0;
+    for (int attempt = 0; attempt < scope.attempts; attempt++) {
+      begun += phase(world, attempt) == Phase.IDLE ? 0 : 1;
+    }
+    return begun;
+  }
+
+  private void takeOverPlace(World world, int attempt) {
+    Header before = header(world, attempt - 1);
+    Place place = before.place();
+    Header header = header(world, attempt).with(new Place(place.micros(), false, 0));
+    world.headers[attempt] = catalog.headers.of(header);
+    if (place.stands()) {
+      world.headers[attempt - 1] = catalog.headers.of(before.with(Place.NONE));
+    }
+  }
+
+  /** Whether the waiter whose attempt this was may try again. */
+  boolean mayTryAgain(World world, int attempt) {
+    Header header = header(world, attempt);
+    return header.client().phase() == Phase.ENDED
+        && header.held() == 0
+        && header.place().micros() != 0;
+  }
+
+  /** The last attempt of the fair waiter with the lowest ticket of those that go on waiting. */
+  int firstInLine(World world) {
+    int first = -1;
+    for (int attempt = 0; attempt < scope.attempts; attempt++) {
+      Place place = header(world, attempt).place();
+      boolean comesBack =
+          attempt + 1 < scope.attempts
+              && scope.isRepeated(attempt + 1)
+              && phase(world, attempt + 1) == Phase.IDLE
+              && mayTryAgain(world, attempt);
+      if ((place.stands() || comesBack)
+          && (first < 0 || place.micros() < header(world, first).place().micros())) {
+        first = attempt;
+      }
+    }
+    return first;
+  }
+
+  /** What the attempt's caller would ask next, above every token so far. */
+  int trial(World world, int attempt, int now) {
+    NodeRequest grant =
+        new NodeRequest.Grant(
+            ClientModel.NAMES, "", scope.micros(now) + scope.skewMicros, scope.ttlMillis(1));
+    Place place = header(world, attempt).place();
+    NodeRequest asked =
+        scope.isFair() ? model.asking(grant, scope.waiter(attempt), place.micros()) : grant;
+    return catalog.messages.of(new Message(1, asked, 0));
+  }
+
+  /** A fair waiter waits no longer, during an attempt or after one. */
+  void giveUp(World world, int attempt) {
+    Header header = header(world, attempt);
+    if (header.client().phase() == Phase.ACQUIRING) {
+      take(world, attempt, model.end(client(world, attempt, header)));
+      return;
+    }
+    withdraw(world, attempt, model.withdrawsFrom(0));
+    die(world, attempt);
+  }
+
+  /** A fair waiter is heard of no more. */
+  void die(World world, int attempt) {
+    world.headers[attempt] = catalog.headers.of(header(world, attempt).with(Place.NONE));
+    isPassedByNobody(world, scope.waiter(attempt));
   }
 
   void extend(World world, int attempt, int ticks) {
@@ -154,7 +237,8 @@ final class ClientSteps {
                 old.held(),
                 old.overtaken(),
                 old.offeredNanos(),
-                old.entitledNanos()));
+                old.entitledNanos(),
+                old.place()));
   }
 
   // What comes of an event.
@@ -164,6 +248,8 @@ final class ClientSteps {
     Client client = ClientColumns.forgotten(turn.client());
     Outcome outcome = turn.outcome();
     checkTurn(world, attempt, old, client, outcome);
+    NodeRequest send = scope.isFair() ? fair(attempt, old, turn) : turn.send();
+    Place place = placed(world, attempt, old, turn, send);
     for (int node = 0; node < Scope.NODES; node++) {
       Link link = link(world, node, attempt).column(ClientColumns.column(client, node));
       if (outcome != Outcome.NOTHING) {
@@ -172,14 +258,119 @@ final class ClientSteps {
       if (client.phase() == Phase.ENDED) {
         link = link.replies(releasesOnly(link.replies()));
       }
-      if ((turn.targets() >>> node & 1) != 0 && turn.send() != null) {
-        link = link.lane(Link.appended(link.lane(), message(world, turn, node)));
+      if ((turn.targets() >>> node & 1) != 0 && send != null) {
+        link = link.lane(Link.appended(link.lane(), message(world, turn.tag(), send, node)));
       }
       world.links[node][attempt] = catalog.links.of(link);
     }
-    world.headers[attempt] = catalog.headers.of(next(world, old, client, turn));
+    if (outcome == Outcome.ENDED && scope.isFair() && !place.stands()) {
+      withdraw(world, attempt, model.withdrawsFrom(turn.targets()));
+    }
+    world.headers[attempt] =
+        catalog.headers.of(next(world, attempt, old, client, turn).with(place));
     if (outcome == Outcome.HELD) {
       overtakeOthers(world, attempt);
+    }
+    boolean waitsNoLonger = outcome == Outcome.HELD || outcome == Outcome.ENDED && !place.stands();
+    if (scope.isFair() && waitsNoLonger) {
+      isPassedByNobody(world, scope.waiter(attempt));
+    }
+  }
+
+  /** The same with the waiter's ticket, where it belongs there. */
+  private @Nullable NodeRequest fair(int attempt, Header old, Turn turn) {
+    NodeRequest send = turn.send();
+    Place place = old.place();
+    if (send instanceof NodeRequest.Grant) {
+      return model.asking(send, scope.waiter(attempt), place.micros());
+    }
+    boolean leaves = turn.outcome() == Outcome.ENDED ? !turn.goesOn() : !place.stands();
+    return send instanceof NodeRequest.Release && leaves && place.micros() != 0
+        ? model.leaving(send, scope.waiter(attempt), place.micros())
+        : send;
+  }
+
+  private Place placed(
+      World world, int attempt, Header old, Turn turn, @Nullable NodeRequest send) {
+    Place place = old.place();
+    if (!scope.isFair()) {
+      return place;
+    }
+    if (send instanceof NodeRequest.Grant grant && grant.ticket() != null) {
+      long micros = grant.ticket().micros();
+      return new Place(micros, true, notToBePassed(world, attempt, micros));
+    }
+    return switch (turn.outcome()) {
+      case HELD -> place.behind(0);
+      case ENDED -> new Place(place.micros(), turn.goesOn(), 0);
+      default -> place;
+    };
+  }
+
+  /** Those who wait with a lower ticket that a quorum of nodes has. */
+  private int notToBePassed(World world, int attempt, long micros) {
+    int waiters = 0;
+    for (int other = 0; other < scope.attempts; other++) {
+      Header header = header(world, other);
+      boolean waits = header.place().stands() && header.client().phase() != Phase.HOLDING;
+      int waiter = scope.waiter(other);
+      if (waits
+          && waiter != scope.waiter(attempt)
+          && header.place().micros() < micros
+          && queuedAt(world, waiter) >= QUORUM) {
+        waiters |= 1 << waiter;
+      }
+    }
+    return waiters;
+  }
+
+  /** How many nodes have a waiter's ticket, and not its word on the way that it takes it back. */
+  private int queuedAt(World world, int waiter) {
+    String name = ClientModel.waiterName(waiter);
+    int queued = 0;
+    for (int node = 0; node < Scope.NODES; node++) {
+      for (NodeModel.Place place : catalog.nodes.get(world.nodes[node]).cells().get(0).queue()) {
+        queued += place.waiter().equals(name) && !takesBack(world, node, waiter) ? 1 : 0;
+      }
+    }
+    return queued;
+  }
+
+  private boolean takesBack(World world, int node, int waiter) {
+    for (int attempt = 0; attempt < scope.attempts; attempt++) {
+      long lane = scope.waiter(attempt) == waiter ? link(world, node, attempt).lane() : 0;
+      for (int i = 0; i < Link.size(lane); i++) {
+        NodeRequest request = catalog.messages.get(Link.item(lane, i)).request();
+        if (request instanceof NodeRequest.Withdraw
+            || request instanceof NodeRequest.Release release && release.last()) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  /** It waits no longer. */
+  private void isPassedByNobody(World world, int waiter) {
+    for (int attempt = 0; attempt < scope.attempts; attempt++) {
+      Header header = header(world, attempt);
+      Place place = header.place().behind(header.place().behind() & ~(1 << waiter));
+      if (place != header.place()) {
+        world.headers[attempt] = catalog.headers.of(header.with(place));
+      }
+    }
+  }
+
+  private void withdraw(World world, int attempt, int targets) {
+    int waiter = scope.waiter(attempt);
+    NodeRequest withdrawal = model.withdrawing(waiter, header(world, attempt).place().micros());
+    for (int node = 0; node < Scope.NODES; node++) {
+      if ((targets >>> node & 1) != 0) {
+        Link link = link(world, node, attempt);
+        int message = message(world, ClientModel.WITHDRAW_TAG, withdrawal, node);
+        world.links[node][attempt] =
+            catalog.links.of(link.lane(Link.appended(link.lane(), message)));
+      }
     }
   }
 
@@ -194,7 +385,11 @@ final class ClientSteps {
         Invariants.leaseRestsOnQuorum(owner, granted, QUORUM);
       }
       if (scope.checks(Invariant.I3)) {
-        Invariants.tokenIsNewAndHighest(owner, client.token(), old.floor(), heldTokens(world));
+        Invariants.tokenIsNewAndHighest(
+            owner, client.token(), old.floor(), heldTokens(world, attempt));
+      }
+      if (scope.checks(Invariant.I13)) {
+        Invariants.nobodyIsPassed(owner, old.place().behind());
       }
       if (scope.checks(Invariant.I2)) {
         Invariants.leaseIsGoodAtFirst(owner, client.isValid(clocks(world, old)));
@@ -214,14 +409,17 @@ final class ClientSteps {
     }
   }
 
-  private Header next(World world, Header old, Client client, Turn turn) {
+  private Header next(World world, int attempt, Header old, Client client, Turn turn) {
     Client kept = ClientColumns.header(client, Scope.NODES);
     long offered = old.offeredNanos();
     long floor = old.floor();
     return switch (turn.outcome()) {
       case PROPOSED ->
-          header(old, kept, acquires(client) ? highestHeld(world) : 0, offered(world, turn));
-      case HELD -> new Header(kept, old.lag(), old.setBack(), 0, client.token(), false, 0, offered);
+          header(
+              old, kept, acquires(client) ? highestHeld(world, attempt) : 0, offered(world, turn));
+      case HELD ->
+          new Header(
+              kept, old.lag(), old.setBack(), 0, client.token(), false, 0, offered, old.place());
       case EXTENDED ->
           new Header(
               kept,
@@ -231,8 +429,9 @@ final class ClientSteps {
               old.held(),
               false,
               0,
-              Math.max(old.entitledNanos(), offered));
-      case ENDED -> new Header(kept, 0, 0, 0, old.held(), false, 0, 0);
+              Math.max(old.entitledNanos(), offered),
+              old.place());
+      case ENDED -> new Header(kept, 0, 0, 0, old.held(), false, 0, 0, old.place());
       case NOTHING -> header(old, kept, floor, ClientColumns.isUndecided(client) ? offered : 0);
     };
   }
@@ -246,7 +445,8 @@ final class ClientSteps {
         old.held(),
         old.overtaken(),
         offeredNanos,
-        old.entitledNanos());
+        old.entitledNanos(),
+        old.place());
   }
 
   private static boolean acquires(Client client) {
@@ -264,18 +464,19 @@ final class ClientSteps {
     return scope.nanos(world.now) + ttlMillis * 1_000_000 - scope.driftMicros * 1_000;
   }
 
-  private long[] heldTokens(World world) {
+  /** The tokens of all leases on a name that the attempt is for. */
+  private long[] heldTokens(World world, int attempt) {
     long[] tokens = new long[scope.attempts];
-    for (int attempt = 0; attempt < tokens.length; attempt++) {
-      tokens[attempt] = header(world, attempt).held();
+    for (int other = 0; other < tokens.length; other++) {
+      tokens[other] = scope.meet(attempt, other) ? header(world, other).held() : 0;
     }
     return tokens;
   }
 
-  private long highestHeld(World world) {
+  private long highestHeld(World world, int attempt) {
     long highest = 0;
-    for (int attempt = 0; attempt < scope.attempts; attempt++) {
-      highest = Math.max(highest, header(world, attempt).held());
+    for (long token : heldTokens(world, attempt)) {
+      highest = Math.max(highest, token);
     }
     return highest;
   }
@@ -283,7 +484,10 @@ final class ClientSteps {
   private void overtakeOthers(World world, int winner) {
     for (int attempt = 0; attempt < scope.attempts; attempt++) {
       Header other = header(world, attempt);
-      if (attempt != winner && other.client().phase() == Phase.HOLDING && !other.overtaken()) {
+      if (attempt != winner
+          && scope.meet(attempt, winner)
+          && other.client().phase() == Phase.HOLDING
+          && !other.overtaken()) {
         world.headers[attempt] =
             catalog.headers.of(
                 new Header(
@@ -294,16 +498,17 @@ final class ClientSteps {
                     other.held(),
                     true,
                     other.offeredNanos(),
-                    other.entitledNanos()));
+                    other.entitledNanos(),
+                    other.place()));
       }
     }
   }
 
-  private int message(World world, Turn turn, int node) {
+  private int message(World world, int tag, NodeRequest request, int node) {
     Node asked = catalog.nodes.get(world.nodes[node]);
-    boolean isRelease = turn.tag() == ClientModel.RELEASE_TAG;
-    int birth = isRelease || asked.bornMillis() == Node.UNBORN ? -1 : asked.birth();
-    return catalog.messages.of(new Message(turn.tag(), turn.send(), birth));
+    boolean votes = request instanceof NodeRequest.Grant || request instanceof NodeRequest.Extend;
+    int birth = !votes || asked.bornMillis() == Node.UNBORN ? -1 : asked.birth();
+    return catalog.messages.of(new Message(tag, request, birth));
   }
 
   /** An owner that has ended waits for nothing but answers to its release. */

@@ -55,7 +55,7 @@ final class Explorer {
 
   private Explorer(Scope scope) {
     this.scope = scope;
-    catalog = new Catalog(scope.attempts, scope.ownersAreAlike());
+    catalog = new Catalog(scope);
     successors = new Successors(scope, catalog);
     world = new World(scope.attempts);
   }

@@ -21,6 +21,9 @@ class ExplorerTest {
 
   private static final int TO_THE_END = 20_000_000;
   private static final int DEFAULT_BOUND = 2_000_000;
+  private static final int[] AB = {0, 1};
+  private static final int[] BC = {1, 2};
+  private static final int[] CA = {0, 2};
   private static final List<Result> RESULTS = new ArrayList<>();
 
   private static Result explore(Scope scope, int mostStates) {
@@ -65,6 +68,14 @@ class ExplorerTest {
         .copies(1);
   }
 
+  private static Scope crowd(String name, int... attemptsOfEach) {
+    return Scope.of(name).fair(attemptsOfEach).nothingIsLate();
+  }
+
+  private static Scope sets(String name, int[]... names) {
+    return Scope.of(name).sets(names).aheadMicros(0, 1);
+  }
+
   /** On this JDK as on the one on which the file was written. */
   @Test
   void theSameScopeHasTheSameStates() throws IOException {
@@ -82,7 +93,9 @@ class ExplorerTest {
                 .horizon(2)
                 .extensions(1)
                 .losses(1, 1)
-                .cuts(1));
+                .cuts(1),
+            Scope.of("2 fair waiters").fair(1, 1),
+            Scope.of("2 attempts at overlapping sets").sets(AB, BC));
     List<String> found = new ArrayList<>();
     for (Scope scope : small) {
       Result result = explore(scope, TO_THE_END);
@@ -123,6 +136,38 @@ class ExplorerTest {
   }
 
   @Test
+  @Tag("search")
+  void threeFairWaiters() {
+    exhaust(crowd("3 fair waiters", 1, 1, 1));
+  }
+
+  @Test
+  @Tag("search")
+  void fairWaiterThatTriesAgain() {
+    exhaust(crowd("2 fair waiters, one tries twice, held at first", 2, 1).heldAtFirst());
+  }
+
+  @Test
+  @Tag("search")
+  void fairWaitersThatDieAndMessagesThatAreLostOrCopied() {
+    exhaust(crowd("2 fair waiters that may die, a cut", 1, 1).waitersDie().cuts(1));
+    exhaust(crowd("2 fair waiters that may die, a copied request", 1, 1).waitersDie().copies(1));
+  }
+
+  @Test
+  @Tag("search")
+  void fairLeases() {
+    exhaust(crowd("2 fair leases, tickets of a tick", 1, 1).ticketTicks(1).horizon(3));
+  }
+
+  @Test
+  @Tag("search")
+  void overlappingSets() {
+    exhaust(sets("2 overlapping sets, 2 rounds", AB, BC).rounds(2));
+    exhaust(sets("2 overlapping sets, a cut", AB, BC).aheadMicros(0).cuts(1));
+  }
+
+  @Test
   @Tag("long")
   void lossOfDataFurther() {
     explore(losing(), TO_THE_END);
@@ -132,5 +177,21 @@ class ExplorerTest {
   @Tag("long")
   void differentTtlsAndRepeatedGrantsFurther() {
     explore(differing(), TO_THE_END);
+  }
+
+  @Test
+  @Tag("long")
+  void fairWaitersFurther() {
+    exhaust(Scope.of("2 fair waiters, held at first").fair(1, 1).heldAtFirst());
+    exhaust(crowd("2 fair waiters, both try twice, held at first", 2, 2).heldAtFirst());
+    exhaust(Scope.of("2 fair leases that may lose patience").fair(1, 1).ticketTicks(1).horizon(2));
+    exhaust(crowd("3 fair waiters, held at first", 1, 1, 1).heldAtFirst());
+    exhaust(Scope.of("2 fair waiters that may lose patience, a cut").fair(1, 1).cuts(1));
+  }
+
+  @Test
+  @Tag("long")
+  void overlappingSetsFurther() {
+    explore(sets("3 overlapping sets", AB, BC, CA).aheadMicros(0), TO_THE_END);
   }
 }

@@ -211,6 +211,53 @@ class ExplorerVariantsTest {
             Invariant.I11,
             timed("23 an extend counts after the deadline")
                 .clients(BrokenClients.ExtendsWhatIsOver::new)
-                .extensions(1)));
+                .extensions(1)),
+        variant(
+            Invariant.I13,
+            Scope.of("24a a node grants past its queue")
+                .fair(1, 1)
+                .heldAtFirst()
+                .nothingIsLate()
+                .nodes(BrokenNodes.PassingTheQueueBy::new)),
+        variant(
+            Invariant.I13,
+            Scope.of("24b a waiter draws a new ticket for each attempt")
+                .fair(2, 1)
+                .heldAtFirst()
+                .nothingIsLate()
+                .clients(BrokenClients.DrawsTicketsAnew::new)),
+        variant(
+            Invariant.I14,
+            Scope.of("24c a ticket never runs out")
+                .fair(1, 1)
+                .heldAtFirst()
+                .nothingIsLate()
+                .waitersDie()
+                .nodes(BrokenNodes.KeepingTickets::new)),
+        variant(
+            Invariant.I14,
+            Scope.of("24d a waiter that leaves takes back no ticket")
+                .fair(1, 1)
+                .heldAtFirst()
+                .clients(BrokenClients.LeavesTicketsBehind::new)),
+        variant(
+            Invariant.I15,
+            sets("25a a node locks the part of a set that is free")
+                .nodes(BrokenNodes.GrantingParts::new)),
+        variant(
+            Invariant.I3,
+            sets("25b only the first name's counter counts")
+                .nodes(BrokenNodes.CountingTheFirstName::new)
+                .without(Invariant.I8)),
+        variant(
+            Invariant.I14,
+            sets("25c a release skips nodes that did not answer, and their keys stay")
+                .clients(BrokenClients.ReleasesWhereGranted::new)
+                .without(Invariant.I5)));
+  }
+
+  /** Two clients that want one name in common, and another each. */
+  private static Scope sets(String name) {
+    return Scope.of(name).sets(new int[] {0, 1}, new int[] {1, 2}).aheadMicros(0, 1);
   }
 }

@@ -11,7 +11,10 @@ enum Invariant {
   I7("a round has all answers and does not decide", false),
   I8("a node forgot a token, shortened an owner's key, or voted while it abstains", false),
   I9("a lease rests on less than a quorum of grants of its round", false),
-  I11("a lease that was over is good again", true);
+  I11("a lease that was over is good again", true),
+  I13("a fair waiter has gone before another that was queued first", false),
+  I14("nothing stands in the way, and whoever is next is not granted", false),
+  I15("a node holds a part of a set of names for an owner", false);
 
   final String broken;
   final boolean needsTime;

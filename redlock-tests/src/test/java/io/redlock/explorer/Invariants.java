@@ -83,6 +83,19 @@ final class Invariants {
     check(wasGood, Invariant.I11, owner);
   }
 
+  /** The waiters it may not pass, as bits. */
+  static void nobodyIsPassed(String owner, int passed) {
+    check(passed == 0, Invariant.I13, owner + " passes " + Integer.bitCount(passed));
+  }
+
+  static void firstInLineIsGranted(String waiter, int grants, int quorum) {
+    check(grants >= quorum, Invariant.I14, waiter + " would have " + grants + " grants");
+  }
+
+  static void setIsHeldAsWhole(String owner, boolean holdsAny, boolean holdsAll) {
+    check(holdsAll || !holdsAny, Invariant.I15, owner);
+  }
+
   private static void check(boolean holds, Invariant invariant, String detail) {
     if (!holds) {
       throw new Violated(invariant, detail);

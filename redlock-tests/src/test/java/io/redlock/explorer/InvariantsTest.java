@@ -115,6 +115,25 @@ class InvariantsTest {
   }
 
   @Test
+  void nobodyIsPassedWhoWasQueuedFirst() {
+    good(() -> Invariants.nobodyIsPassed("A", 0));
+    bad(Invariant.I13, () -> Invariants.nobodyIsPassed("A", 1));
+  }
+
+  @Test
+  void firstInLineGetsQuorum() {
+    good(() -> Invariants.firstInLineIsGranted("A", 2, 2));
+    bad(Invariant.I14, () -> Invariants.firstInLineIsGranted("A", 1, 2));
+  }
+
+  @Test
+  void setIsHeldAsWholeOrNotAtAll() {
+    good(() -> Invariants.setIsHeldAsWhole("A", false, false));
+    good(() -> Invariants.setIsHeldAsWhole("A", true, true));
+    bad(Invariant.I15, () -> Invariants.setIsHeldAsWhole("A", true, false));
+  }
+
+  @Test
   void leaseThatWasOverIsNotExtended() {
     good(() -> Invariants.lostLeaseStaysLost("A", true));
     bad(Invariant.I11, () -> Invariants.lostLeaseStaysLost("A", false));

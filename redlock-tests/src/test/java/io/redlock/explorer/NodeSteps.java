@@ -9,10 +9,14 @@ import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
+import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.testkit.NodeModel;
 import io.redlock.testkit.NodeModel.Cell;
 import io.redlock.testkit.NodeModel.Outcome;
+import io.redlock.testkit.NodeModel.Place;
 import io.redlock.testkit.NodeModel.Standing;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /** What happens at a node. Every step is computed once and looked up from then on. */
@@ -26,6 +30,7 @@ final class NodeSteps {
   private final NodeModel model;
   private final LongMap executions = new LongMap();
   private final LongMap agings = new LongMap();
+  private final LongMap trials = new LongMap();
 
   NodeSteps(Scope scope, Catalog catalog) {
     this.scope = scope;
@@ -42,8 +47,8 @@ final class NodeSteps {
             | (2L * attempt + (isShort ? 1 : 0)) << 3 * NUMBER_BITS;
     long known = executions.get(key);
     if (known == LongMap.NONE) {
-      String owner = scope.ownerName(attempt);
-      known = executed(owner, catalog.messages.get(message), catalog.nodes.get(node), now, isShort);
+      known =
+          executed(attempt, catalog.messages.get(message), catalog.nodes.get(node), now, isShort);
       executions.put(key, known);
     }
     return known;
@@ -57,35 +62,69 @@ final class NodeSteps {
     return (int) execution;
   }
 
-  private long executed(String owner, Message message, Node node, int now, boolean isShort) {
+  private long executed(int attempt, Message message, Node node, int now, boolean isShort) {
     Standing standing = standing(message, node, now, isShort, scope.quarantineTicks);
     long micros = scope.nodeMicros(now, node.gained());
-    Outcome outcome =
-        model.execute(List.of(node.cell()), signed(message.request(), owner), standing, micros);
+    String owner = scope.ownerName(attempt);
+    int[] names = scope.set(attempt);
+    List<Cell> asked = Arrays.stream(names).mapToObj(node.cells()::get).toList();
+    Outcome outcome = model.execute(asked, signed(message.request(), owner), standing, micros);
     NodeReply reply = outcome.reply();
-    Cell after = normal(outcome.cells().get(0));
-    Cell before = node.cell();
-    if (scope.checks(Invariant.I8)) {
-      boolean mayVote =
-          standing(message, node, now, isShort, scope.neededQuarantineTicks) == Standing.VOTING;
-      Invariants.votesOnlyIfAllowed(reply.kind(), mayVote);
-      Invariants.grantIsCounted(reply.kind(), message.request().token(), after.fence());
-      Invariants.counterNeverFalls(before.fence(), after.fence());
-      Invariants.ownerNeverShortens(before, after, owner);
+    List<Cell> cells = new ArrayList<>(node.cells());
+    for (int i = 0; i < names.length; i++) {
+      Cell before = asked.get(i);
+      Cell after = normal(outcome.cells().get(i));
+      cells.set(names[i], after);
+      if (scope.checks(Invariant.I8)) {
+        boolean mayVote =
+            standing(message, node, now, isShort, scope.neededQuarantineTicks) == Standing.VOTING;
+        Invariants.votesOnlyIfAllowed(reply.kind(), mayVote);
+        Invariants.grantIsCounted(reply.kind(), message.request().token(), after.fence());
+        Invariants.counterNeverFalls(before.fence(), after.fence());
+        Invariants.ownerNeverShortens(before, after, owner);
+      }
     }
-    return (long) catalog.nodes.of(node.with(after)) << Integer.SIZE
+    return (long) catalog.nodes.of(node.with(List.copyOf(cells))) << Integer.SIZE
         | catalog.answers.of(new Answer(message.tag(), normal(message, reply)));
   }
 
-  private static NodeRequest signed(NodeRequest request, String owner) {
+  private NodeRequest signed(NodeRequest request, String owner) {
     if (request instanceof Grant grant) {
-      return new Grant(grant.names(), owner, grant.token(), grant.ttlMillis());
+      Ticket ticket = grant.ticket();
+      return new Grant(
+          grant.names(),
+          owner,
+          grant.token(),
+          grant.ttlMillis(),
+          ticket == null ? null : lasting(ticket));
     }
     if (request instanceof Extend extend) {
       return new Extend(
           extend.names(), owner, extend.token(), extend.ttlMillis(), extend.sentMicros());
     }
-    return new Release(request.names(), owner, request.token());
+    return request instanceof Release release
+        ? new Release(release.names(), owner, release.token(), release.last(), release.ticket())
+        : request;
+  }
+
+  private Ticket lasting(Ticket ticket) {
+    long lifeMillis = scope.ticketMillis(ticket.lifeMillis());
+    return new Ticket(ticket.client(), ticket.number(), ticket.micros(), lifeMillis);
+  }
+
+  /** Whether the node would grant this at that time. */
+  boolean wouldGrant(int message, int number, int now) {
+    long key = message | (long) number << NUMBER_BITS | (long) now << 2 * NUMBER_BITS;
+    long known = trials.get(key);
+    if (known == LongMap.NONE) {
+      Node node = catalog.nodes.get(number);
+      NodeRequest request = signed(catalog.messages.get(message).request(), Catalog.TRIAL);
+      long micros = scope.nodeMicros(now, node.gained());
+      Outcome outcome = model.execute(node.cells(), request, Standing.VOTING, micros);
+      known = outcome.reply().kind() == Kind.GRANTED ? 1 : 0;
+      trials.put(key, known);
+    }
+    return known == 1;
   }
 
   private Standing standing(
@@ -109,7 +148,7 @@ final class NodeSteps {
   private Cell normal(Cell cell) {
     return scope.countersExpire() || cell.fence() == 0
         ? cell
-        : new Cell(cell.owner(), cell.lockUntilMillis(), cell.fence(), FAR_MILLIS);
+        : cell.counting(cell.fence(), FAR_MILLIS);
   }
 
   /** What the client makes nothing of is left out: states that differ in it only are the same. */
@@ -131,7 +170,8 @@ final class NodeSteps {
     long known = agings.get(key);
     if (known == LongMap.NONE) {
       Node node = catalog.nodes.get(number);
-      Cell left = node.cell().at(millis(node, now));
+      long nowMillis = millis(node, now);
+      List<Cell> left = node.cells().stream().map(cell -> cell.at(nowMillis)).toList();
       int ticks = Math.max(scope.quarantineTicks, scope.neededQuarantineTicks);
       long born = isOf(node, now, ticks) ? Node.OLD : node.bornMillis();
       known = catalog.nodes.of(Node.of(left, node.birth(), born, node.gained()));
@@ -140,33 +180,43 @@ final class NodeSteps {
     return (int) known;
   }
 
-  /** The lock key runs out. */
-  int expired(int number) {
+  /** The keys that the owner of this one has run out, and the tickets that live no longer. */
+  int expired(int number, int name) {
     Node node = catalog.nodes.get(number);
-    return catalog.nodes.of(node.with(node.cell().locked("", 0)));
+    String owner = node.cells().get(name).owner();
+    return catalog.nodes.of(
+        node.each(cell -> cell.owner().equals(owner) ? cell.at(cell.lockUntilMillis() + 1) : cell));
+  }
+
+  /** A ticket runs out. */
+  int lapsed(int number, int place) {
+    Node node = catalog.nodes.get(number);
+    List<Place> left = new ArrayList<>(node.cells().get(0).queue());
+    left.remove(place);
+    return catalog.nodes.of(node.each(cell -> cell.queued(List.copyOf(left))));
   }
 
   /** The node's clock runs fast for a while. */
   int gained(int number, int now) {
     Node node = catalog.nodes.get(number);
-    Node fast = Node.of(node.cell(), node.birth(), node.bornMillis(), true);
+    Node fast = Node.of(node.cells(), node.birth(), node.bornMillis(), true);
     return aged(catalog.nodes.of(fast), now);
   }
 
   /** The node loses all it knows. */
   int emptied(int number) {
     Node node = catalog.nodes.get(number);
-    Node empty =
+    Node empty = node.each(cell -> Cell.EMPTY);
+    return catalog.nodes.of(
         scope.lossIsNoticed
-            ? Node.of(Cell.EMPTY, node.birth() + 1, Node.UNBORN, node.gained())
-            : node.with(Cell.EMPTY);
-    return catalog.nodes.of(empty);
+            ? Node.of(empty.cells(), node.birth() + 1, Node.UNBORN, node.gained())
+            : empty);
   }
 
   /** Somebody audits the node and finds no birth: it gets one. */
   int born(int number, int now) {
     Node node = catalog.nodes.get(number);
-    Node born = Node.of(node.cell(), node.birth(), millis(node, now), node.gained());
+    Node born = Node.of(node.cells(), node.birth(), millis(node, now), node.gained());
     return aged(catalog.nodes.of(born), now);
   }
 

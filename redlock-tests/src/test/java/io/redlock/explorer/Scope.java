@@ -1,9 +1,14 @@
 package io.redlock.explorer;
 
 import io.redlock.ClientModel;
+import io.redlock.explorer.Catalog.Node;
 import io.redlock.testkit.NodeModel;
+import io.redlock.testkit.NodeModel.Cell;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.EnumSet;
 import java.util.Set;
+import java.util.stream.IntStream;
 
 /**
  * How much may happen in one search. Every setter returns the scope.
@@ -15,8 +20,12 @@ final class Scope {
 
   static final int NODES = 3;
 
+  /** Longer than a ticket or a key of any scope is kept. */
+  static final int TICKS_UNTIL_ALL_HAS_RUN_OUT = 400;
+
   private static final long TICK_MILLIS = 10;
   private static final long FOREVER_MILLIS = 1L << 40;
+  private static final int[] ONE_NAME = {0};
 
   final String name;
   int attempts = 2;
@@ -44,6 +53,15 @@ final class Scope {
   boolean orderedLanes = true;
   boolean everyDelay;
 
+  boolean waitersDie;
+
+  boolean nothingIsLate;
+
+  private int ticketTicks;
+  private int[] waiters = {};
+  private int[][] sets = {};
+  private int names = 1;
+  private boolean heldAtFirst;
   private boolean reusesOwner;
   private NodeRules nodeRules = NodeModel::new;
   private ClientRules clientRules = ClientModel::new;
@@ -73,6 +91,46 @@ final class Scope {
       throw new IllegalArgumentException(count + " attempts: at most " + Catalog.OWNERS.size());
     }
     attempts = count;
+    return this;
+  }
+
+  /** Fair waiters, each of which tries so often at most. */
+  Scope fair(int... attemptsOfEach) {
+    waiters =
+        IntStream.range(0, attemptsOfEach.length)
+            .flatMap(waiter -> IntStream.generate(() -> waiter).limit(attemptsOfEach[waiter]))
+            .toArray();
+    return attempts(waiters.length);
+  }
+
+  /** One attempt for each of these sets of names, which are numbered from 0. */
+  Scope sets(int[]... ofNames) {
+    sets = ofNames;
+    names = 1 + Arrays.stream(sets).flatMapToInt(Arrays::stream).max().orElseThrow();
+    return attempts(ofNames.length);
+  }
+
+  /** Somebody who does not take part holds the name on all nodes at first. */
+  Scope heldAtFirst() {
+    heldAtFirst = true;
+    return this;
+  }
+
+  /** Fair waiters may die between their attempts, and any ticket may run out at any moment. */
+  Scope waitersDie() {
+    waitersDie = true;
+    return this;
+  }
+
+  /** Rounds get all their answers, nobody gives up meanwhile, and no lease's keys run out. */
+  Scope nothingIsLate() {
+    nothingIsLate = true;
+    return this;
+  }
+
+  /** For how long nodes keep a ticket, instead of as long as they are asked to. */
+  Scope ticketTicks(int ticks) {
+    ticketTicks = ticks;
     return this;
   }
 
@@ -234,12 +292,93 @@ final class Scope {
   }
 
   boolean checks(Invariant invariant) {
-    return !unchecked.contains(invariant) && (isTimed() || !invariant.needsTime);
+    return !unchecked.contains(invariant)
+        && (isTimed() || !invariant.needsTime)
+        && switch (invariant) {
+          case I13 -> isFair() && isFaultless();
+          case I14 -> isFair() || names > 1;
+          case I15 -> names > 1;
+          default -> true;
+        };
+  }
+
+  /** Whether a ticket is lost only when its waiter takes it back. */
+  private boolean isFaultless() {
+    return nothingIsLate && isLossless() && !waitersDie && !isTimed();
+  }
+
+  /** Whether requests get to their nodes, once and in order. */
+  boolean isLossless() {
+    return cuts == 0 && copies == 0 && withdrawals == 0 && losses == 0 && orderedLanes;
+  }
+
+  boolean isFair() {
+    return waiters.length > 0;
+  }
+
+  /** Which fair waiter tries. */
+  int waiter(int attempt) {
+    return waiters[attempt];
+  }
+
+  /** Whether the same waiter made the attempt before. */
+  boolean isRepeated(int attempt) {
+    return isFair() && attempt > 0 && waiters[attempt] == waiters[attempt - 1];
+  }
+
+  /** How many names there are. */
+  int names() {
+    return names;
+  }
+
+  /** The names that an attempt is for. */
+  int[] set(int attempt) {
+    return sets.length == 0 ? ONE_NAME : sets[attempt];
+  }
+
+  /** Whether two attempts are for a name in common. */
+  boolean meet(int attempt, int other) {
+    for (int name : set(attempt)) {
+      for (int its : set(other)) {
+        if (name == its) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  /** For how long a ticket is kept that asks for so long. */
+  long ticketMillis(long askedMillis) {
+    return ticketTicks == 0 ? askedMillis : ttlMillis(ticketTicks);
+  }
+
+  /** What each node is at the beginning. */
+  Node firstNode() {
+    Cell first =
+        heldAtFirst ? Cell.EMPTY.locked(Catalog.STRANGERS, endOfFirstMillis()) : Cell.EMPTY;
+    return Node.of(Collections.nCopies(names(), first), 0, Node.OLD, false);
+  }
+
+  private long endOfFirstMillis() {
+    return Math.floorDiv(startMicros, 1_000L) + ttlMillis(1);
   }
 
   /** Whether one owner can stand for another. */
   boolean ownersAreAlike() {
-    return !reusesOwner;
+    return !reusesOwner && !isFair() && sets.length == 0;
+  }
+
+  /** Whether it makes no difference which of two owners that have not begun does so first. */
+  boolean areAlike(int attempt, int other) {
+    if (isFair()) {
+      return attemptsOf(waiters[attempt]) == attemptsOf(waiters[other]);
+    }
+    return sets.length == 0 || Arrays.equals(sets[attempt], sets[other]);
+  }
+
+  private long attemptsOf(int waiter) {
+    return Arrays.stream(waiters).filter(other -> other == waiter).count();
   }
 
   /** Which owner id an attempt goes by. */

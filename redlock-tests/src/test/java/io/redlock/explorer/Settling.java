@@ -6,6 +6,7 @@ import io.redlock.ClientModel.Phase;
 import io.redlock.explorer.Catalog.Answer;
 import io.redlock.explorer.Catalog.Node;
 import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeRequest;
 import io.redlock.testkit.NodeModel;
 
 /**
@@ -17,12 +18,15 @@ import io.redlock.testkit.NodeModel;
  *   <li>A yes that leaves its round undecided, or comes after its round, is heard at once. Unheard
  *       it would count as unanswered, which puts the node into the release set just as well; the
  *       round lacks a quorum with or without it, so a timeout ends it either way; and a reply that
- *       is lost is a request that was cut off and executed as a stray.
+ *       is lost is a request that was cut off and executed as a stray. Not so for a fair waiter
+ *       whose round may time out: whether it keeps its place depends on how many nodes it has
+ *       heard.
  *   <li>So is what comes after its round from a node that is in the release set already.
  *   <li>So is the acknowledgement of a release; unheard, it would only have the release repeated.
  *   <li>A request whose token is not above the counter, while its owner does not hold the key, will
  *       never do anything again, because the counter never falls: a stray is dropped, and what an
- *       owner that has ended has sent is executed.
+ *       owner that has ended has sent is executed. Not so where it carries a ticket: it can still
+ *       add to the queue or take from it.
  *   <li>Nothing is remembered of an owner that has ended at a node to which nothing of it is on its
  *       way.
  *   <li>It does not matter for how long a lease has been over.
@@ -110,8 +114,22 @@ final class Settling {
 
   private boolean isDead(int message, World world, int attempt, int node) {
     Node state = catalog.nodes.get(world.nodes[node]);
-    return state.holder() != scope.owner(attempt)
-        && catalog.messages.get(message).request().token() <= state.cell().fence();
+    NodeRequest request = catalog.messages.get(message).request();
+    if (touchesTheQueue(request) || state.holdsAny(scope.owner(attempt))) {
+      return false;
+    }
+    for (int name : scope.set(attempt)) {
+      if (request.token() > state.cells().get(name).fence()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static boolean touchesTheQueue(NodeRequest request) {
+    return request instanceof NodeRequest.Withdraw
+        || request instanceof NodeRequest.Grant grant && grant.ticket() != null
+        || request instanceof NodeRequest.Release release && release.last();
   }
 
   private boolean makesNoDifference(World world, int attempt, int node, Link link, Answer answer) {
@@ -123,7 +141,8 @@ final class Settling {
     if (clients.isLate(world, attempt, answer.tag())) {
       return isYes || ClientColumns.isInReleaseSet(link.column());
     }
-    return isYes && clients.leavesUndecided(world, attempt, node, answer);
+    boolean endsAnyway = !scope.isFair() || scope.nothingIsLate && scope.isLossless();
+    return isYes && endsAnyway && clients.leavesUndecided(world, attempt, node, answer);
   }
 
   private void forget(World world, int attempt, int node) {

@@ -31,7 +31,11 @@ class SettlingTest {
         () -> Scope.of("1 attempt, 3 rounds").attempts(1).rounds(3).cuts(2).copies(1),
         () -> timed("1 lease, 1 extend").extensions(1).cuts(2),
         () -> timed("1 lease, 1 loss").extensions(1).losses(1, 1).cuts(1),
-        () -> timed("2 leases").attempts(2));
+        () -> timed("2 leases").attempts(2),
+        () -> Scope.of("2 overlapping sets").sets(new int[] {0, 1}, new int[] {1, 2}),
+        () -> Scope.of("2 fair waiters").fair(1, 1),
+        () -> Scope.of("2 fair waiters, nothing is late").fair(1, 1).heldAtFirst().nothingIsLate(),
+        () -> Scope.of("1 fair waiter, a cut").fair(2).waitersDie().cuts(1).nothingIsLate());
   }
 
   private static Scope timed(String name) {
@@ -63,14 +67,13 @@ class SettlingTest {
       String[] owners = new String[scope.attempts];
       for (int attempt = 0; attempt < owners.length; attempt++) {
         Header header = catalog.headers.get(world.headers[attempt]);
-        owners[attempt] = header.client().phase() + " T=" + header.held();
+        owners[attempt] = header.client().phase() + " T=" + header.held() + " " + header.place();
       }
       for (int node = 0; node < nodes.length; node++) {
         Node state = catalog.nodes.get(world.nodes[node]);
-        nodes[node] =
-            state.toString().replaceFirst("owner=\\w?", "").replaceFirst("holder=\\d", "");
+        nodes[node] = state.toString().replaceAll("owner=\\w?|holders=\\d+", "");
         for (int attempt = 0; attempt < owners.length; attempt++) {
-          boolean holds = state.holder() == attempt;
+          boolean holds = state.holdsAny(attempt);
           nodes[node] += holds ? " of " + owners[attempt] : "";
         }
       }

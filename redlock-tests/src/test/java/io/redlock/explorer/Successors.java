@@ -131,8 +131,13 @@ final class Successors {
   private void node(int node) {
     Node state = nodes.get(world.nodes[node]);
     if (!scope.isTimed() && !state.isFree()) {
-      begin(Kind.EXPIRE, 0, node, 0).nodes[node] = nodes.expired(world.nodes[node]);
-      done();
+      expire(node, state);
+    }
+    if (scope.waitersDie) {
+      for (int place = 0; place < state.cells().get(0).queue().size(); place++) {
+        begin(Kind.LAPSE, 0, node, place).nodes[node] = nodes.lapsed(world.nodes[node], place);
+        done();
+      }
     }
     if (scope.gainMicros > 0 && !state.gained()) {
       begin(Kind.GAIN, 0, node, 0).nodes[node] = nodes.gained(world.nodes[node], world.now);
@@ -149,13 +154,31 @@ final class Successors {
     }
   }
 
+  /** An owner's keys were set together and run out together. */
+  private void expire(int node, Node state) {
+    for (int name = 0; name < state.cells().size(); name++) {
+      boolean mayRunOut = !scope.nothingIsLate || state.isHeldByStrangers();
+      if (mayRunOut && state.isFirstOfItsOwner(name)) {
+        begin(Kind.EXPIRE, 0, node, name).nodes[node] = nodes.expired(world.nodes[node], name);
+        done();
+      }
+    }
+  }
+
   // Clients on their own.
 
   private void client(int attempt) {
     Header header = clients.header(world, attempt);
     switch (header.client().phase()) {
       case IDLE -> start(attempt);
-      case ACQUIRING -> timeout(attempt);
+      case ACQUIRING -> {
+        if (!scope.nothingIsLate) {
+          timeout(attempt);
+          if (scope.isFair()) {
+            giveUp(attempt);
+          }
+        }
+      }
       case HOLDING -> {
         begin(Kind.END, attempt, 0, 0);
         clients.end(next, attempt);
@@ -167,8 +190,23 @@ final class Successors {
           extend(attempt);
         }
       }
-      case ENDED -> {}
+      case ENDED -> {
+        if (header.place().stands()) {
+          giveUp(attempt);
+        }
+        if (header.place().stands() && scope.waitersDie) {
+          begin(Kind.DIE, attempt, 0, 0);
+          clients.die(next, attempt);
+          done();
+        }
+      }
     }
+  }
+
+  private void giveUp(int attempt) {
+    begin(Kind.GIVE_UP, attempt, 0, 0);
+    clients.giveUp(next, attempt);
+    done();
   }
 
   /** Of those that have not begun the first is as good as any; a retry follows its forerunner. */
@@ -176,9 +214,17 @@ final class Successors {
     for (int other = 0; other < attempt; other++) {
       Phase phase = clients.phase(world, other);
       boolean isRetry = scope.owner(attempt) == scope.owner(other);
-      if (phase == Phase.IDLE || isRetry && phase != Phase.ENDED) {
+      boolean isNext =
+          phase == Phase.IDLE
+              && !scope.isRepeated(attempt)
+              && !scope.isRepeated(other)
+              && scope.areAlike(attempt, other);
+      if (isNext || isRetry && phase != Phase.ENDED) {
         return;
       }
+    }
+    if (scope.isRepeated(attempt) && !clients.mayTryAgain(world, attempt - 1)) {
+      return;
     }
     for (int ttl = 0; ttl < scope.grantTicks.length; ttl++) {
       for (int ahead = 0; ahead < scope.aheadMicros.length; ahead++) {
@@ -208,7 +254,11 @@ final class Successors {
   private void network(int attempt, int node) {
     Link link = catalog.links.get(world.links[node][attempt]);
     int waiting = Link.size(link.lane());
+    boolean isBehind = isBehindItsOwn(attempt, node);
     for (int i = 0; i < (scope.orderedLanes ? Math.min(waiting, 1) : waiting); i++) {
+      if (isBehind) {
+        break;
+      }
       execute(Kind.EXECUTE, attempt, node, i);
       if (world.copies < scope.copies) {
         execute(Kind.COPY, attempt, node, i);
@@ -220,7 +270,7 @@ final class Successors {
     if (waiting > 0 && world.withdrawals < scope.withdrawals) {
       withdraw(attempt, node, waiting - 1);
     }
-    if (world.cuts < scope.cuts && (waiting > 0 || link.replies() != 0)) {
+    if (world.cuts < scope.cuts && !isBehind && (waiting > 0 || link.replies() != 0)) {
       cut(attempt, node);
     }
     for (int i = 0; i < Link.size(link.strays()); i++) {
@@ -235,6 +285,16 @@ final class Successors {
       clients.answered(next, attempt, node, answer);
       done();
     }
+  }
+
+  /** A waiter's requests to a node go one way: what it sent in earlier attempts comes first. */
+  private boolean isBehindItsOwn(int attempt, int node) {
+    for (int at = attempt; scope.isRepeated(at); at--) {
+      if (catalog.links.get(world.links[node][at - 1]).lane() != 0) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private void execute(Kind kind, int attempt, int node, int index) {
@@ -307,6 +367,14 @@ final class Successors {
   /** What is on its way becomes unknown at once; the next connection is there at once, too. */
   private void cut(int attempt, int node) {
     begin(Kind.CUT, attempt, node, 0).cuts++;
+    cutOff(attempt, node);
+    for (int at = attempt + 1; at < scope.attempts && scope.isRepeated(at); at++) {
+      cutOff(at, node);
+    }
+    done();
+  }
+
+  private void cutOff(int attempt, int node) {
     Link link = catalog.links.get(world.links[node][attempt]);
     long strays = link.strays();
     for (int i = 0; i < Link.size(link.lane()); i++) {
@@ -320,7 +388,6 @@ final class Successors {
     for (int i = 0; i < Link.size(link.lane()); i++) {
       lose(attempt, node, catalog.messages.get(Link.item(link.lane(), i)).tag());
     }
-    done();
   }
 
   private void lose(int attempt, int node, int tag) {
@@ -335,30 +402,48 @@ final class Successors {
     for (int node = 0; node < Scope.NODES; node++) {
       Node state = nodes.get(next.nodes[node]);
       if (!state.isFree()) {
-        checkKey(node, state.holder());
+        checkKeys(node, state);
       }
+    }
+    if (scope.checks(Invariant.I14)) {
+      checkProgress();
     }
     if (!scope.isTimed()) {
       return;
     }
-    int good = 0;
     for (int attempt = 0; attempt < scope.attempts; attempt++) {
-      if (clients.phase(next, attempt) == Phase.HOLDING && clients.isValid(next, attempt)) {
-        good++;
+      if (isGood(attempt)) {
         checkLease(attempt);
       }
     }
-    if (scope.checks(Invariant.I1)) {
-      Invariants.leasesDoNotOverlap(good);
+    for (int attempt = 0; attempt < scope.attempts && scope.checks(Invariant.I1); attempt++) {
+      if (isGood(attempt)) {
+        Invariants.leasesDoNotOverlap(goodOnes(attempt));
+      }
     }
   }
 
-  private void checkKey(int node, int holder) {
-    if (!scope.checks(Invariant.I5)) {
-      return;
+  /** How many good leases there are on the names that the attempt is for. */
+  private int goodOnes(int attempt) {
+    int good = 0;
+    for (int other = 0; other < scope.attempts; other++) {
+      good += scope.meet(attempt, other) && isGood(other) ? 1 : 0;
     }
+    return good;
+  }
+
+  private boolean isGood(int attempt) {
+    return clients.phase(next, attempt) == Phase.HOLDING && clients.isValid(next, attempt);
+  }
+
+  private void checkKeys(int node, Node state) {
     for (int attempt = 0; attempt < scope.attempts; attempt++) {
-      if (scope.owner(attempt) == holder) {
+      boolean holds = state.holdsAny(scope.owner(attempt));
+      if (holds && scope.checks(Invariant.I15)) {
+        boolean holdsAll = state.holdsAll(scope.set(attempt), scope.owner(attempt));
+        Invariants.setIsHeldAsWhole(scope.ownerName(attempt), holds, holdsAll);
+      }
+      if (holds && scope.checks(Invariant.I5)) {
         Link link = catalog.links.get(next.links[node][attempt]);
         Invariants.releasedOwnerIsNotStored(scope.ownerName(attempt), link.isBuried(), true);
         boolean isQuiet =
@@ -381,10 +466,54 @@ final class Successors {
     if (scope.checks(Invariant.I1_BACKED)) {
       int backing = 0;
       for (int node = 0; node < Scope.NODES; node++) {
-        boolean holds = nodes.get(next.nodes[node]).holder() == scope.owner(attempt);
+        Node state = nodes.get(next.nodes[node]);
+        boolean holds = state.holdsAll(scope.set(attempt), scope.owner(attempt));
         backing += holds || !nodes.votes(next.nodes[node], next.now) ? 1 : 0;
       }
       Invariants.leaseIsBacked(owner, backing, QUORUM);
     }
+  }
+
+  /**
+   * Nothing is on its way and nobody holds or acquires: whoever comes next is granted, as soon as
+   * what the faults have left has run out.
+   */
+  private void checkProgress() {
+    if (!isQuiet()) {
+      return;
+    }
+    int first = scope.isFair() ? clients.firstInLine(next) : 0;
+    if (first < 0) {
+      return;
+    }
+    boolean isAtOnce = scope.isLossless() && !scope.waitersDie;
+    int now = next.now + (isAtOnce ? 0 : Scope.TICKS_UNTIL_ALL_HAS_RUN_OUT);
+    int message = clients.trial(next, first, now);
+    int grants = 0;
+    for (int number : next.nodes) {
+      grants += nodes.wouldGrant(message, number, now) ? 1 : 0;
+    }
+    Invariants.firstInLineIsGranted(scope.ownerName(first), grants, QUORUM);
+  }
+
+  private boolean isQuiet() {
+    for (int attempt = 0; attempt < scope.attempts; attempt++) {
+      Phase phase = clients.phase(next, attempt);
+      if (phase == Phase.ACQUIRING || phase == Phase.HOLDING) {
+        return false;
+      }
+    }
+    for (int node = 0; node < Scope.NODES; node++) {
+      if (nodes.get(next.nodes[node]).isHeldByStrangers()) {
+        return false;
+      }
+      for (int attempt = 0; attempt < scope.attempts; attempt++) {
+        Link link = catalog.links.get(next.links[node][attempt]);
+        if (link.lane() != 0 || link.replies() != 0) {
+          return false;
+        }
+      }
+    }
+    return true;
   }
 }

@@ -8,8 +8,12 @@ import io.redlock.explorer.Catalog.Node;
 import io.redlock.explorer.Invariant.Violated;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeRequest.Ticket;
+import io.redlock.testkit.NodeModel.Cell;
+import io.redlock.testkit.NodeModel.Place;
 import java.util.Deque;
 import java.util.Locale;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The way to a bad state, for people: one event a line, and after it what each node stores. The
@@ -92,12 +96,15 @@ final class Trace {
       case SET_BACK -> owner + "'s wall clock is set back";
       case GAIN -> node + "'s clock gains";
       case EXPIRE -> node + "'s key runs out";
+      case LAPSE -> node + "'s ticket no. " + (choice + 1) + " runs out";
       case LOSE -> node + " loses its data";
       case AUDIT -> node + " is audited and gets a birth";
       case START -> owner + " begins" + state(after, attempt);
       case TIMEOUT -> owner + " waits no longer" + state(after, attempt);
       case EXTEND -> owner + " extends by " + scope.ttlMillis(scope.extendTicks[choice]) + " ms";
       case END -> owner + " ends its lease";
+      case GIVE_UP -> owner + " gives up";
+      case DIE -> owner + " dies";
       case EXECUTE -> node + executes(owner, link.lane(), choice) + answer();
       case COPY ->
           node
@@ -125,11 +132,18 @@ final class Trace {
     Message message = catalog.messages.get(Link.item(list, index));
     NodeRequest request = message.request();
     if (request instanceof NodeRequest.Grant grant) {
-      return "grant T=" + request.token() + " ttl=" + grant.ttlMillis();
+      return "grant T=" + request.token() + " ttl=" + grant.ttlMillis() + ticket(grant.ticket());
     }
-    return request instanceof NodeRequest.Extend extend
-        ? "extend T=" + request.token() + " ttl=" + extend.ttlMillis()
-        : "release T=" + request.token();
+    if (request instanceof NodeRequest.Extend extend) {
+      return "extend T=" + request.token() + " ttl=" + extend.ttlMillis();
+    }
+    return request instanceof NodeRequest.Release release
+        ? "release T=" + request.token() + ticket(release.ticket())
+        : "withdrawal" + ticket(((NodeRequest.Withdraw) request).ticket());
+  }
+
+  private static String ticket(@Nullable Ticket ticket) {
+    return ticket == null ? "" : " ticket=" + ticket.micros();
   }
 
   private String answer() {
@@ -168,12 +182,16 @@ final class Trace {
 
   private String describe(Node node) {
     StringBuilder says = new StringBuilder();
-    boolean isFree = node.cell().isFree();
-    says.append(isFree ? "-" : node.cell().owner());
-    if (!isFree && scope.isTimed()) {
-      says.append(" until ").append(node.cell().lockUntilMillis() - scope.startMicros / 1_000);
+    for (Cell cell : node.cells()) {
+      says.append(says.isEmpty() ? "" : "; ").append(cell.isFree() ? "-" : cell.owner());
+      if (!cell.isFree() && scope.isTimed()) {
+        says.append(" until ").append(cell.lockUntilMillis() - scope.startMicros / 1_000);
+      }
+      says.append(", c=").append(cell.fence());
+      for (Place place : cell.queue()) {
+        says.append(", ticket ").append(place.micros());
+      }
     }
-    says.append(", c=").append(node.cell().fence());
     if (node.bornMillis() != Node.OLD) {
       says.append(node.bornMillis() == Node.UNBORN ? ", unborn" : ", abstains");
     }

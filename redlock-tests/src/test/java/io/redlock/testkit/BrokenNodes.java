@@ -1,5 +1,6 @@
 package io.redlock.testkit;
 
+import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import java.util.ArrayList;
 import java.util.List;
@@ -11,7 +12,7 @@ public final class BrokenNodes {
 
   /** The same cell with another counter. */
   private static NodeModel.Cell counting(NodeModel.Cell cell, long fence) {
-    return new NodeModel.Cell(cell.owner(), cell.lockUntilMillis(), fence, cell.fenceUntilMillis());
+    return cell.counting(fence, cell.fenceUntilMillis());
   }
 
   private static long millis(long micros) {
@@ -164,6 +165,83 @@ public final class BrokenNodes {
     protected Outcome extend(
         List<Cell> cells, NodeRequest.Extend request, Standing standing, long nowMicros) {
       return super.extend(cells, request, Standing.VOTING, nowMicros);
+    }
+  }
+
+  /** A free name is granted to whoever asks, whoever was first. */
+  public static final class PassingTheQueueBy extends NodeModel {
+    public PassingTheQueueBy(long skewMicros, long retentionMillis) {
+      super(skewMicros, retentionMillis);
+    }
+
+    @Override
+    protected boolean isFirst(Cell cell, NodeRequest.Ticket ticket) {
+      return true;
+    }
+  }
+
+  /** Tickets are kept until they are taken back. */
+  public static final class KeepingTickets extends NodeModel {
+    private static final long FAR_MILLIS = 1L << 40;
+
+    public KeepingTickets(long skewMicros, long retentionMillis) {
+      super(skewMicros, retentionMillis);
+    }
+
+    @Override
+    protected Outcome grant(
+        List<Cell> cells, NodeRequest.Grant request, Standing standing, long nowMicros) {
+      NodeRequest.Ticket asked = request.ticket();
+      if (asked == null) {
+        return super.grant(cells, request, standing, nowMicros);
+      }
+      NodeRequest.Ticket kept =
+          new NodeRequest.Ticket(asked.client(), asked.number(), asked.micros(), FAR_MILLIS);
+      NodeRequest.Grant keeping =
+          new NodeRequest.Grant(
+              request.names(), request.owner(), request.token(), request.ttlMillis(), kept);
+      return super.grant(cells, keeping, standing, nowMicros);
+    }
+  }
+
+  /** Of several names those are locked that can be, one after the other. */
+  public static final class GrantingParts extends NodeModel {
+    public GrantingParts(long skewMicros, long retentionMillis) {
+      super(skewMicros, retentionMillis);
+    }
+
+    @Override
+    protected Outcome grant(
+        List<Cell> cells, NodeRequest.Grant request, Standing standing, long nowMicros) {
+      List<Cell> left = new ArrayList<>(cells);
+      for (int i = 0; i < left.size(); i++) {
+        Outcome one = super.grant(List.of(left.get(i)), request, standing, nowMicros);
+        left.set(i, one.cells().get(0));
+        if (one.reply().kind() != NodeReply.Kind.GRANTED) {
+          return new Outcome(left, one.reply());
+        }
+      }
+      return new Outcome(left, NodeReply.GRANTED);
+    }
+  }
+
+  /** Of several names only the first one's counter is looked at. */
+  public static final class CountingTheFirstName extends NodeModel {
+    public CountingTheFirstName(long skewMicros, long retentionMillis) {
+      super(skewMicros, retentionMillis);
+    }
+
+    @Override
+    protected Outcome grant(
+        List<Cell> cells, NodeRequest.Grant request, Standing standing, long nowMicros) {
+      List<Cell> uncounted = new ArrayList<>(cells);
+      for (int i = 1; i < uncounted.size(); i++) {
+        uncounted.set(i, counting(cells.get(i), 0));
+      }
+      Outcome outcome = super.grant(uncounted, request, standing, nowMicros);
+      return outcome.reply().kind() == NodeReply.Kind.GRANTED
+          ? outcome
+          : new Outcome(cells, outcome.reply());
     }
   }
 }
