@@ -299,7 +299,9 @@ final class HeldLease implements Lease {
 
   /** Releases the lease, unless it is found to be lost, wherever it may be held. */
   CompletableFuture<ReleaseResult> releasing() {
-    checkDeadline(); // after a pause the first call tells a lost lease from a released one
+    if (!isValid()) {
+      checkDeadline(); // after a pause the first call tells a lost lease from a released one
+    }
     return end(new LeaseEnd(Cause.RELEASED, "by its holder")).result();
   }
 
