@@ -39,6 +39,7 @@ public record AcquireRound(
     long highestSeen,
     Ballot ballot) {
 
+  /** How often one attempt may ask all nodes. */
   public static final int MAX_ROUNDS = 3;
 
   /** What to do next. */
@@ -59,6 +60,7 @@ public record AcquireRound(
     TOO_SLOW
   }
 
+  /** The first round of an attempt, before anything is sent. */
   public static AcquireRound first(
       Terms terms, long token, long tokenLimit, long startNanos, long startWallMicros) {
     return new AcquireRound(
@@ -89,6 +91,7 @@ public record AcquireRound(
         terms, round, token, tokenLimit, startNanos, startWallMicros, seen, answers);
   }
 
+  /** What to do now; decided by the answers, and by the time if they are a quorum. */
   public Decision decide(long nowNanos, long nowWallMicros) {
     int yes = ballot.count(Ballot.GRANTED);
     if (yes >= ballot.quorum()) {

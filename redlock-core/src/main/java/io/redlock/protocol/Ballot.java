@@ -11,21 +11,38 @@ import io.redlock.spi.NodeReply.Kind;
  */
 public record Ballot(int nodes, long packed) {
 
+  /** How many nodes fit. */
   public static final int MAX_NODES = 15;
 
-  /** Sets of kinds, one bit per ordinal + 1; bit zero is "no answer yet". */
+  // Sets of kinds, one bit per ordinal + 1; bit zero is "no answer yet".
+
+  /** No answer yet. */
   public static final int PENDING = 1;
 
+  /** A yes to an acquire. */
   public static final int GRANTED = bit(Kind.GRANTED);
+
+  /** A yes to an extend. */
   public static final int HELD = bit(Kind.EXTENDED) | bit(Kind.JOINED);
+
+  /** The counter is not below the token. */
   public static final int STALE = bit(Kind.STALE);
+
+  /** Others are ahead: they hold it, wait for it, or had a higher token. */
   public static final int TAKEN = bit(Kind.TAKEN) | bit(Kind.WAIT) | STALE;
+
+  /** The token lies too far from the node's time. */
   public static final int CLOCK = bit(Kind.CLOCK);
+
+  /** The owner does not hold it. */
   public static final int NOT_HELD = bit(Kind.NOT_HELD);
+
+  /** The owner held it, and no more. */
   public static final int RELEASED = bit(Kind.RELEASED);
 
   private static final Kind[] KINDS = Kind.values();
 
+  /** Nobody has answered. */
   public static Ballot empty(int nodes) {
     return new Ballot(nodes, 0);
   }
@@ -34,14 +51,17 @@ public record Ballot(int nodes, long packed) {
     return 1 << kind.ordinal() + 1;
   }
 
+  /** More than half of so many nodes. */
   public static int quorum(int nodes) {
     return nodes / 2 + 1;
   }
 
+  /** More than half of these nodes. */
   public int quorum() {
     return quorum(nodes);
   }
 
+  /** Whether the node has not answered. */
   public boolean isPending(int node) {
     return code(node) == 0;
   }

@@ -33,6 +33,7 @@ public record ExtendRound(Terms terms, long startNanos, long startWallMicros, Ba
     UNKNOWN
   }
 
+  /** A round of which nothing was sent yet. */
   public static ExtendRound begin(Terms terms, long startNanos, long startWallMicros) {
     return new ExtendRound(terms, startNanos, startWallMicros, Ballot.empty(terms.nodes()));
   }

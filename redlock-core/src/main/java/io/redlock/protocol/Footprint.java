@@ -12,8 +12,10 @@ import io.redlock.spi.NodeReply.Kind;
  */
 public record Footprint(int yes, int unknown) {
 
+  /** Nothing was left anywhere. */
   public static final Footprint NONE = new Footprint(0, 0);
 
+  /** After a node's answer to any operation of the owner. */
   public Footprint with(int node, Kind kind) {
     int bit = 1 << node;
     return switch (kind) {

@@ -25,6 +25,7 @@ public record ReleaseRound(int targets, int acknowledged, int repeated, Ballot b
     UNCONFIRMED
   }
 
+  /** A release of which nothing was sent yet; the targets are the nodes to tell, as bits. */
   public static ReleaseRound begin(int nodes, int targets) {
     Ballot ballot = Ballot.empty(nodes);
     for (int node = 0; node < nodes; node++) {
