@@ -18,13 +18,14 @@ public enum Variant {
   /** 06: releases only where it was told yes. */
   RELEASES_WHERE_GRANTED,
   /** 07: its releases leave no tombstone. */
-  LEAVES_NO_TOMBSTONE("release", "if token > tonumber(fence or '0') then", "if false then"),
+  LEAVES_NO_TOMBSTONE(
+      "release", "if fence ~= T and T + 0 > (fence or 0) + 0 then", "if false then"),
   /** 08: its extends set a key that is missing, whoever was there in between. */
-  EXTENDS_WHAT_IS_MISSING("extend", "if token <= tonumber(fence) then", "if false then"),
+  EXTENDS_WHAT_IS_MISSING("extend", "if T + 0 <= (fence or 0) + 0 then", "if false then"),
   /** 13: lets a node vote that has just lost its data. */
   KNOWS_NO_ABSTENTION,
   /** 15: its releases delete whoever's key is there. */
-  RELEASES_ANYBODY("release", "if redis.call('GET', KEYS[i]) == owner then", "if true then");
+  RELEASES_ANYBODY("release", "if call('GET', KEYS[i]) == owner then", "if true then");
 
   private static final String SCRIPTS = "io/redlock/jedis/scripts/";
 
