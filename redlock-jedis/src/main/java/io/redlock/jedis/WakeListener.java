@@ -118,7 +118,7 @@ final class WakeListener {
     }
     try {
       if (needed) {
-        current.ping();
+        current.probe();
       } else {
         current.end();
       }
@@ -167,9 +167,10 @@ final class WakeListener {
       mayConnect(false); // from now on this thread runs waiters, who write to lanes
       pooledSoTimeoutMillis = connection.getSoTimeout();
       connection.setHandlingPool(null);
-      fresh = new Subscription(connection);
+      String channel = CHANNEL_PREFIX + channelOf;
+      fresh = new Subscription(connection, channel);
       subscription = fresh;
-      fresh.proceed(connection, CHANNEL_PREFIX + channelOf);
+      fresh.proceed(connection, channel);
       connection.setSoTimeout(pooledSoTimeoutMillis);
       whole = true;
     } catch (JedisDataException e) {
@@ -216,11 +217,24 @@ final class WakeListener {
 
   private final class Subscription extends JedisPubSub {
     private final Connection connection;
+    private final String channel;
     private boolean began;
     private boolean ending; // guarded by the write lock
 
-    Subscription(Connection connection) {
+    Subscription(Connection connection, String channel) {
       this.connection = connection;
+      this.channel = channel;
+    }
+
+    /**
+     * Asks for an answer by subscribing once more, which changes nothing. Jedis has a ping, but its
+     * reader may meet the answer before it knows of the question, and gives the connection up.
+     * Under the write lock.
+     */
+    void probe() {
+      if (!ending) {
+        subscribe(channel);
+      }
     }
 
     /**
@@ -236,9 +250,12 @@ final class WakeListener {
 
     @Override
     public void onSubscribe(String channel, int channels) {
+      if (began) {
+        return; // the answer to a probe
+      }
       began = true;
       warned = false;
-      // Jedis waits without end; pings are answered, so nothing at all means that it is broken.
+      // Jedis waits without end; probes are answered, so nothing at all means that it is broken.
       connection.setSoTimeout(settings.soTimeoutMillis());
       LOG.debug("node {}: wake-ups get through", node);
       observer.onListening();

@@ -109,6 +109,22 @@ class WakeListenerTest {
   }
 
   @Test
+  void connectionStandsHoweverOftenItIsProbed() {
+    FakeTicker ticker = new FakeTicker();
+    FakeScheduler scheduler = new FakeScheduler(ticker);
+    try (Bed bed = new Bed(ticker, scheduler)) {
+      bed.listener.need();
+      bed.awaitHeard("listening");
+      for (int second = 0; second < 1_000; second++) {
+        scheduler.runFor(Duration.ofSeconds(1));
+        bed.listener.need();
+      }
+      assertEquals(1, bed.publish("1"));
+      bed.awaitHeard("listening", "wake 1");
+    }
+  }
+
+  @Test
   void subscriptionThatIsEndedTwiceLeavesNothingInItsConnection() {
     try (Scheduler scheduler = RealTime.scheduler();
         Bed bed = new Bed(RealTime.ticker(), scheduler)) {
