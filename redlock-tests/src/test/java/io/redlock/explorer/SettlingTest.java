@@ -33,7 +33,7 @@ class SettlingTest {
         () -> timed("1 lease, 1 loss").extensions(1).losses(1, 1).cuts(1),
         () -> timed("2 leases").attempts(2),
         () -> Scope.of("2 overlapping sets").sets(new int[] {0, 1}, new int[] {1, 2}),
-        () -> Scope.of("2 fair waiters").fair(1, 1),
+        () -> Scope.of("2 fair waiters").fair(1, 1).aheadMicros(0),
         () -> Scope.of("2 fair waiters, nothing is late").fair(1, 1).heldAtFirst().nothingIsLate(),
         () -> Scope.of("1 fair waiter, a cut").fair(2).waitersDie().cuts(1).nothingIsLate());
   }
