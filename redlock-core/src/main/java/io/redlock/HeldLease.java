@@ -139,7 +139,8 @@ final class HeldLease implements Lease {
 
   /**
    * A node that granted this lease has lost its past: finds out whether a quorum still holds it,
-   * and lets the node join again, without lengthening the lease by more than rounding.
+   * and lets the node join again, without lengthening the lease by more than the drift allowance
+   * and a millisecond.
    */
   void reaffirm(int node) {
     if (!claim.wasGrantedBy(node) || hasEnded()) {

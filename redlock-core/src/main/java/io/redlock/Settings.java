@@ -51,7 +51,10 @@ record Settings(
     return lossMarginNanos >= 0 ? lossMarginNanos : ttlMillis * 1_000_000 / 10;
   }
 
-  /** The ttl with which a lease is good for that long, rounded up; at most maxTtl. */
+  /**
+   * A ttl with which a lease is good for that long, and by no more than the drift allowance and a
+   * millisecond longer; at most maxTtl.
+   */
   long ttlMillisFor(long validNanos) {
     long driftNanos = Terms.driftNanos(validNanos / 1_000_000, 2 * driftPartsPerMillion);
     return Math.min(maxTtlMillis, Math.max(1, (validNanos + driftNanos) / 1_000_000 + 1));

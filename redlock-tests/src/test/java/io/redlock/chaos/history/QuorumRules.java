@@ -55,6 +55,14 @@ final class QuorumRules {
     deadlines(hold, owner);
   }
 
+  /**
+   * The library itself extends a lease when a node has lost its past, by what it has left: of a ttl
+   * that it rounds up, by no more than the allowance for drift and a millisecond.
+   */
+  private static long rounded(Hold hold) {
+    return hold.ttlMillis * Settings.MILLI / 100 + Settings.MILLI;
+  }
+
   /** A request begins before it arrives anywhere: so much is certain of when a round began. */
   private void deadlines(Hold hold, String owner) {
     long first = Long.MAX_VALUE;
@@ -71,7 +79,7 @@ final class QuorumRules {
       for (long arrived : extends_) {
         began = arrived <= look.atNanos() ? Math.max(began, arrived) : began;
       }
-      long good = began + Settings.goodNanos(hold.ttlMillis);
+      long good = began + Settings.goodNanos(hold.ttlMillis) + (began == first ? 0 : rounded(hold));
       if (look.good() && look.untilNanos() > good) {
         long over = (look.untilNanos() - good) / 1_000;
         String what = hold + " claims to be good " + over + " us longer than its round allows";

@@ -153,6 +153,29 @@ class VerdictTest {
   }
 
   @Test
+  void extensionMayRoundItsTtlUp() {
+    extendedAndGoodFor(985);
+    finds();
+  }
+
+  @Test
+  void extensionThatIsGoodForLongerThanRoundedViolatesI2() {
+    extendedAndGoodFor(995);
+    finds(Invariant.I2);
+  }
+
+  private void extendedAndGoodFor(long leftMillis) {
+    acquire(0, "c0/0");
+    granted(5, "a", 1, 3);
+    told(10, "c0/0", "held", 1, 970);
+    for (int node = 0; node < 3; node++) {
+      exchange(300, "n" + node, "extend", "a", 1, "EXTENDED");
+    }
+    told(310, "c0/0", "look", 1, leftMillis);
+    ended(1_290, "c0/0", 1, "EXPIRED");
+  }
+
+  @Test
   void lowerTokenAfterAHigherOneViolatesI3() {
     lease(0, "c0/0", "a", 2);
     events.removeIf(event -> event.is("exchange") && event.text("op").equals("release"));
