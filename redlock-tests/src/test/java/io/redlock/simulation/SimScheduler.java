@@ -1,6 +1,7 @@
 package io.redlock.simulation;
 
 import io.redlock.spi.Scheduler;
+import java.util.concurrent.Future;
 
 /** The one scheduler thread of a client, on its monotonic clock. */
 final class SimScheduler implements Scheduler {
@@ -18,6 +19,15 @@ final class SimScheduler implements Scheduler {
   /** Tasks that have neither run nor been cancelled. */
   int pending() {
     return pending;
+  }
+
+  /** A call may be decided by a timer, and then go on with requests for which nobody waits. */
+  @Override
+  public void await(Future<?> future) {
+    process.world.runWhile(() -> !future.isDone(), Long.MAX_VALUE);
+    if (!future.isDone()) {
+      process.world.throwIfOver();
+    }
   }
 
   private final class Timer implements Cancellable {
