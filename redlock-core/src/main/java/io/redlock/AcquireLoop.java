@@ -281,7 +281,6 @@ final class AcquireLoop {
     }
     boolean relearned;
     boolean asksAtOnce;
-    boolean woken;
     int failed;
     synchronized (this) {
       lastOutcome = outcome;
@@ -291,11 +290,10 @@ final class AcquireLoop {
       if (relearned && place != null) {
         place.restart();
       }
-      woken = wokenBy != 0;
       asksAtOnce = relearned || mayAskAgain || isWokenByQuorum();
     }
     // The strategy is a user's, so no monitor is held; this attempt still counts as running.
-    long pauseNanos = asksAtOnce ? 0 : pauseNanos(outcome, failed, woken);
+    long pauseNanos = asksAtOnce ? 0 : pauseNanos(outcome, failed);
     long leftNanos = leftNanos();
     if (relearned && leftNanos <= 0) {
       leftNanos = 1; // the nodes have just told their time: worth one more attempt
@@ -303,7 +301,9 @@ final class AcquireLoop {
     long delayNanos;
     synchronized (this) {
       running = null;
-      delayNanos = mayAskAgain || isWokenByQuorum() ? 0 : pauseNanos;
+      boolean isHinted = wokenBy != 0 && outcome.keepsPlace();
+      long plannedNanos = isHinted ? Math.min(pauseNanos, WAKE_PATIENCE_NANOS) : pauseNanos;
+      delayNanos = mayAskAgain || isWokenByQuorum() ? 0 : plannedNanos;
     }
     if (leftNanos <= 0) {
       finish(null, outcome.result());
@@ -315,8 +315,8 @@ final class AcquireLoop {
   }
 
   /** At least a nanosecond; no longer than the holder's key lives, which the next attempt finds. */
-  private long pauseNanos(Attempt.Outcome outcome, int failed, boolean woken) {
-    long askedNanos = askedNanos(outcome, failed, woken);
+  private long pauseNanos(Attempt.Outcome outcome, int failed) {
+    long askedNanos = askedNanos(outcome, failed);
     long heldForMillis = outcome.takenRemainingMillis();
     if (heldForMillis >= 0) {
       // A key with 0 ms left is still there, until the node's clock has moved on.
@@ -327,16 +327,13 @@ final class AcquireLoop {
   }
 
   /**
-   * Who is behind others in the queue is woken: it only keeps its tickets alive. Who was granted a
-   * part asks again soon, for the others that were as well have tickets by now, and before those
-   * that came with the grants have run out.
+   * Who is behind others in the queue will be woken: it only keeps its tickets alive. Who was
+   * granted a part asks again soon, for the others that were as well have tickets by now, and
+   * before those that came with the grants have run out.
    */
-  private long askedNanos(Attempt.Outcome outcome, int failed, boolean woken) {
+  private long askedNanos(Attempt.Outcome outcome, int failed) {
     if (place == null || !outcome.keepsPlace()) {
       return Settings.saturatedNanos(strategyDelay(failed, outcome.cause()));
-    }
-    if (woken) {
-      return WAKE_PATIENCE_NANOS;
     }
     if (outcome.isBehindOthers()) {
       return QueuePlace.refreshNanos(QueuePlace.LIFE_NANOS);
@@ -373,18 +370,23 @@ final class AcquireLoop {
   }
 
   private void finish(@Nullable HeldLease lease, AcquireResult result) {
-    if (future.complete(result)) {
+    if (lease == null) {
+      synchronized (this) {
+        endLocked();
+      }
+      withdraw(); // before its caller hears of it, who may close the service at once
+    }
+    boolean wanted = future.complete(result);
+    if (wanted || lease != null) { // the end of an unwanted lease is told, so its beginning is too
       FlightEvents.acquired(event, request, result);
       long tookNanos = cluster.ticker.monotonicNanos() - startNanos;
       cluster.tell(listener -> listener.onAcquire(request, result, Duration.ofNanos(tookNanos)));
-    } else if (lease != null) {
+    }
+    if (!wanted && lease != null) {
       lease.close();
     }
     synchronized (this) {
-      endLocked(); // not before: who ends the call meanwhile has to find its attempt
-    }
-    if (lease == null) {
-      withdraw();
+      endLocked(); // not before: who ends the call meanwhile has to find the attempt that held
     }
     leave();
   }

@@ -10,7 +10,9 @@ import java.time.Duration;
 public interface RedlockListener {
 
   /**
-   * A call for a lease has ended, with or without one.
+   * A call for a lease has ended, with or without one. A call that was given up (cancelled,
+   * interrupted, ended by {@code close}) is told of only if a lease had been granted meanwhile:
+   * each lease is told of at its beginning and at its end.
    *
    * @param request what was asked for
    * @param result how it went

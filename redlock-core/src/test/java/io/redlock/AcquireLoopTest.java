@@ -150,6 +150,17 @@ class AcquireLoopTest {
   }
 
   @Test
+  void placeInTheQueueIsGivenUpBeforeTheCallerHearsThatTheWaitIsOver() {
+    bed.script(grants(NodeReply.taken(60_000, 5)));
+    List<Integer> givenUp = new ArrayList<>();
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT.fairly());
+    call.thenRun(() -> givenUp.add(bed.asked(NodeRequest.Withdraw.class)));
+    bed.time.passMillis(2_000);
+    assertInstanceOf(AcquireResult.Contended.class, Bed.now(call));
+    assertEquals(List.of(3), givenUp);
+  }
+
+  @Test
   void callCanBeCancelledByAnotherThreadWhileItsStrategyThinks() {
     List<CompletableFuture<AcquireResult>> calls = new ArrayList<>();
     List<Boolean> cancelled = new ArrayList<>();

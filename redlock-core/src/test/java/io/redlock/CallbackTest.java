@@ -5,12 +5,15 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeStatus;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.RejectedExecutionException;
@@ -135,6 +138,19 @@ class CallbackTest {
     bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
     bed.assertNothingIsLeft("cancelled before the news");
     assertTrue(call.isCancelled());
+    assertEquals(List.of("Acquired", "RELEASED"), bed.events);
+  }
+
+  @Test
+  void leaseThatIsGrantedWhileItsCallIsGivenUpIsToldOfFromBeginningToEnd() {
+    Bed bed = new Bed(3);
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(Bed.REQUEST);
+    bed.node(0).answer(NodeRequest.Grant.class, NodeReply.GRANTED);
+    bed.time.duringNextSchedule(() -> call.cancel(false)); // it is granted, and gets its timer
+    bed.node(1).answer(NodeRequest.Grant.class, NodeReply.GRANTED);
+    assertTrue(call.isCancelled());
+    assertEquals(Set.of("Acquired", "RELEASED"), Set.copyOf(bed.events));
+    assertEquals(2, bed.events.size());
   }
 
   @Test

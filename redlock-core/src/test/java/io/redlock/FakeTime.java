@@ -19,6 +19,7 @@ final class FakeTime implements Ticker, Scheduler {
   private long sequence;
   private boolean closed;
   private Duration nextHoldUp = Duration.ZERO;
+  private Runnable duringNextSchedule = () -> {};
   private final TreeSet<Task> tasks =
       new TreeSet<>(Comparator.comparingLong(Task::dueNanos).thenComparingLong(Task::sequence));
 
@@ -41,6 +42,9 @@ final class FakeTime implements Ticker, Scheduler {
     }
     pause(nextHoldUp);
     nextHoldUp = Duration.ZERO;
+    Runnable meanwhile = duringNextSchedule;
+    duringNextSchedule = () -> {};
+    meanwhile.run();
     Task task = new Task(body, nanos + Math.max(0, delayNanos), sequence++);
     tasks.add(task);
     return () -> tasks.remove(task);
@@ -50,6 +54,11 @@ final class FakeTime implements Ticker, Scheduler {
   public void close() {
     closed = true;
     tasks.clear();
+  }
+
+  /** What another thread does while the next task is being scheduled. */
+  void duringNextSchedule(Runnable meanwhile) {
+    duringNextSchedule = meanwhile;
   }
 
   int tasks() {
