@@ -13,7 +13,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import jdk.jfr.EventType;
 import jdk.jfr.Recording;
+import jdk.jfr.SettingDescriptor;
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
 import org.junit.jupiter.api.Test;
@@ -71,6 +73,18 @@ class FlightEventsTest {
     return events.stream()
         .filter(event -> event.getEventType().getName().equals("redlock." + name))
         .toList();
+  }
+
+  @Test
+  void nodesAreRecordedOnlyWhenTheyAreSlow() {
+    EventType type = EventType.getEventType(FlightEvents.NodeCall.class);
+    String threshold =
+        type.getSettingDescriptors().stream()
+            .filter(setting -> setting.getName().equals("threshold"))
+            .map(SettingDescriptor::getDefaultValue)
+            .findFirst()
+            .orElse("none");
+    assertEquals("10 ms", threshold);
   }
 
   @Test

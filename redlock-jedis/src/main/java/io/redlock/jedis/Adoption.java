@@ -2,10 +2,15 @@ package io.redlock.jedis;
 
 import io.redlock.jedis.AdoptReport.Node;
 import io.redlock.jedis.AdoptReport.Outcome;
-import io.redlock.jedis.NodeAudit.Renewal;
-import io.redlock.jedis.Probe.Answer;
-import io.redlock.jedis.Survey.Audited;
-import io.redlock.jedis.Verdict.Stand;
+import io.redlock.jedis.deployment.Probe;
+import io.redlock.jedis.deployment.Probe.Answer;
+import io.redlock.jedis.deployment.Survey.Audited;
+import io.redlock.jedis.scripts.AuditCall;
+import io.redlock.jedis.trust.BirthMark;
+import io.redlock.jedis.trust.NodeAudit;
+import io.redlock.jedis.trust.NodeAudit.Renewal;
+import io.redlock.jedis.trust.Verdict;
+import io.redlock.jedis.trust.Verdict.Stand;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,7 +33,7 @@ final class Adoption {
   private static final String SCAN_COUNT = "1000";
 
   private final Probe probe;
-  private final long skewMicros;
+  private final List<Audited> audits;
   private final String keyPrefix;
 
   /**
@@ -50,14 +55,13 @@ final class Adoption {
     }
   }
 
-  Adoption(Probe probe, long skewMicros, String keyPrefix) {
+  Adoption(Probe probe, List<Audited> audits, String keyPrefix) {
     this.probe = probe;
-    this.skewMicros = skewMicros;
+    this.audits = audits;
     this.keyPrefix = keyPrefix;
   }
 
   AdoptReport run() {
-    List<Audited> audits = new Survey(probe, skewMicros).audit();
     List<Answer<String>> lockKeys = probe.ask(this::anyLockKey);
     List<Plan> plans = new ArrayList<>();
     for (int i = 0; i < audits.size(); i++) {
@@ -147,7 +151,7 @@ final class Adoption {
     if (renewal == null) {
       return plan.otherwise;
     }
-    NodeAudit after = NodeAudit.over(connection, NodeAudit.invocation(1, renewal));
+    NodeAudit after = AuditCall.over(connection, AuditCall.invocation(1, renewal));
     BirthMark mark = BirthMark.parse(after.birth());
     boolean done = mark != null && mark.isOf(after) && mark.isAdopted();
     return done ? Outcome.ADOPTED : Outcome.LEFT_ALONE;

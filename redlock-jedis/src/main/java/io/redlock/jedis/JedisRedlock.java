@@ -4,16 +4,13 @@ import io.redlock.Redlock;
 import io.redlock.RedlockBuilder;
 import io.redlock.RedlockListener;
 import io.redlock.RetryStrategy;
+import io.redlock.jedis.deployment.Deployment;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.Executor;
-import java.util.function.BiFunction;
 import java.util.function.Consumer;
-import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.util.Pool;
@@ -94,24 +91,7 @@ public final class JedisRedlock {
    */
   public static final class Builder {
 
-    private static final int FIRST_CONTACT_NODE_TIMEOUTS = 10;
-    private static final Pattern SEPARATOR = Pattern.compile("\\s*,\\s*|\\s+");
-
-    private final List<Master> masters = new ArrayList<>();
-    private final List<Consumer<RedlockBuilder>> passedOn = new ArrayList<>();
-    private final List<String> misread = new ArrayList<>();
-    private Duration nodeTimeout = Duration.ofMillis(50);
-    private Duration maxTtl = Duration.ofSeconds(30);
-    private double driftFactor = 0.01;
-    private Duration clockSkew = Duration.ofSeconds(2);
-    private boolean restartGuard = true;
-    private String keyPrefix = "";
-    private @Nullable Duration laneTimeout;
-    private @Nullable Duration fenceRetention;
-    private @Nullable JedisClientConfig clientConfig;
-
-    /** A master as it was configured: by its address, or by a name and a pool. */
-    private record Master(String text, @Nullable Pool<Connection> pool) {}
+    private final Deployment deployment = new Deployment();
 
     private Builder() {}
 
@@ -122,9 +102,7 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder node(String address) {
-      for (String each : SEPARATOR.split(address.strip(), -1)) {
-        masters.add(new Master(each, null));
-      }
+      deployment.node(address);
       return this;
     }
 
@@ -138,7 +116,7 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder node(String name, Pool<Connection> pool) {
-      masters.add(new Master(name, Objects.requireNonNull(pool, "pool")));
+      deployment.node(name, pool);
       return this;
     }
 
@@ -154,7 +132,7 @@ public final class JedisRedlock {
      * @return this; what cannot be understood is reported by {@link #build()}, with everything else
      */
     public Builder configure(Map<?, ?> settings) {
-      misread.addAll(Configuration.apply(settings, this));
+      deployment.configure(settings);
       return this;
     }
 
@@ -166,7 +144,7 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder clientConfig(JedisClientConfig clientConfig) {
-      this.clientConfig = Objects.requireNonNull(clientConfig, "clientConfig");
+      deployment.clientConfig(clientConfig);
       return this;
     }
 
@@ -178,7 +156,7 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder nodeTimeout(Duration nodeTimeout) {
-      this.nodeTimeout = Objects.requireNonNull(nodeTimeout, "nodeTimeout");
+      deployment.nodeTimeout(nodeTimeout);
       return this;
     }
 
@@ -190,7 +168,7 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder laneTimeout(Duration laneTimeout) {
-      this.laneTimeout = Objects.requireNonNull(laneTimeout, "laneTimeout");
+      deployment.laneTimeout(laneTimeout);
       return this;
     }
 
@@ -201,7 +179,7 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder maxTtl(Duration maxTtl) {
-      this.maxTtl = Objects.requireNonNull(maxTtl, "maxTtl");
+      deployment.maxTtl(maxTtl);
       return this;
     }
 
@@ -212,7 +190,7 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder driftFactor(double driftFactor) {
-      this.driftFactor = driftFactor;
+      deployment.driftFactor(driftFactor);
       return this;
     }
 
@@ -223,7 +201,7 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder clockSkew(Duration clockSkew) {
-      this.clockSkew = Objects.requireNonNull(clockSkew, "clockSkew");
+      deployment.clockSkew(clockSkew);
       return this;
     }
 
@@ -244,7 +222,7 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder restartGuard(boolean restartGuard) {
-      this.restartGuard = restartGuard;
+      deployment.restartGuard(restartGuard);
       return this;
     }
 
@@ -259,7 +237,7 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder fenceRetention(Duration fenceRetention) {
-      this.fenceRetention = Objects.requireNonNull(fenceRetention, "fenceRetention");
+      deployment.fenceRetention(fenceRetention);
       return this;
     }
 
@@ -271,7 +249,7 @@ public final class JedisRedlock {
      */
     public Builder lossMargin(Duration lossMargin) {
       Objects.requireNonNull(lossMargin, "lossMargin");
-      passedOn.add(builder -> builder.lossMargin(lossMargin));
+      deployment.core(builder -> builder.lossMargin(lossMargin));
       return this;
     }
 
@@ -283,7 +261,7 @@ public final class JedisRedlock {
      */
     public Builder minValidity(Duration minValidity) {
       Objects.requireNonNull(minValidity, "minValidity");
-      passedOn.add(builder -> builder.minValidity(minValidity));
+      deployment.core(builder -> builder.minValidity(minValidity));
       return this;
     }
 
@@ -295,7 +273,7 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder keyPrefix(String keyPrefix) {
-      this.keyPrefix = Objects.requireNonNull(keyPrefix, "keyPrefix");
+      deployment.keyPrefix(keyPrefix);
       return this;
     }
 
@@ -307,7 +285,7 @@ public final class JedisRedlock {
      */
     public Builder retryStrategy(RetryStrategy retryStrategy) {
       Objects.requireNonNull(retryStrategy, "retryStrategy");
-      passedOn.add(builder -> builder.retryStrategy(retryStrategy));
+      deployment.core(builder -> builder.retryStrategy(retryStrategy));
       return this;
     }
 
@@ -319,7 +297,7 @@ public final class JedisRedlock {
      */
     public Builder listener(RedlockListener listener) {
       Objects.requireNonNull(listener, "listener");
-      passedOn.add(builder -> builder.listener(listener));
+      deployment.core(builder -> builder.listener(listener));
       return this;
     }
 
@@ -331,13 +309,13 @@ public final class JedisRedlock {
      */
     public Builder callbackExecutor(Executor callbackExecutor) {
       Objects.requireNonNull(callbackExecutor, "callbackExecutor");
-      passedOn.add(builder -> builder.callbackExecutor(callbackExecutor));
+      deployment.core(builder -> builder.callbackExecutor(callbackExecutor));
       return this;
     }
 
     /** What no user needs but tests do: clocks, the scheduler, the nodes. */
     Builder core(Consumer<RedlockBuilder> setting) {
-      passedOn.add(setting);
+      deployment.core(setting);
       return this;
     }
 
@@ -351,11 +329,7 @@ public final class JedisRedlock {
      *     its fix, without passwords
      */
     public Redlock build() {
-      Checked checked = check("cannot connect", List.of());
-      Redlock redlock = checked.builder.build();
-      long nodeTimeoutNanos = checked.settings.nodeTimeoutNanos();
-      awaitFirstAttempts(checked.lanes, nodeTimeoutNanos * FIRST_CONTACT_NODE_TIMEOUTS);
-      return redlock;
+      return deployment.build();
     }
 
     /**
@@ -369,103 +343,13 @@ public final class JedisRedlock {
      */
     public AdoptReport adopt() {
       List<String> faults =
-          restartGuard
+          deployment.isGuarded()
               ? List.of()
               : List.of("restartGuard is false: without the guard there is nothing to adopt");
-      return probing(
-          check("cannot adopt", faults),
-          (probe, settings) -> new Adoption(probe, settings.skewMicros(), keyPrefix).run());
-    }
-
-    /** What each master says of itself; nothing is written. */
-    List<Survey.Audited> survey() {
-      return probing(
-          check("cannot ask", List.of()),
-          (probe, settings) -> new Survey(probe, settings.skewMicros()).audit());
-    }
-
-    private static <T> T probing(Checked checked, BiFunction<Probe, LaneSettings, T> question) {
-      try {
-        Probe probe = new Probe(checked.probed, checked.settings.laneTimeout());
-        return question.apply(probe, checked.settings);
-      } finally {
-        checked.lanes.forEach(NodeLane::close);
-      }
-    }
-
-    /** A sound configuration, put together and not yet started. */
-    private record Checked(
-        LaneSettings settings,
-        List<Probe.Master> probed,
-        List<NodeLane> lanes,
-        RedlockBuilder builder) {}
-
-    private Checked check(String what, List<String> knownFaults) {
-      List<String> faults = new ArrayList<>(knownFaults);
-      faults.addAll(misread);
-      LaneSettings settings =
-          LaneSettings.derive(nodeTimeout, laneTimeout, maxTtl, clockSkew, fenceRetention, faults);
-      List<Probe.Master> probed = masters(settings, faults);
-      List<NodeLane> lanes = lanes(probed, settings);
-      RedlockBuilder builder =
-          Redlock.builder(lanes)
-              .nodeTimeout(nodeTimeout)
-              .maxTtl(maxTtl)
-              .driftFactor(driftFactor)
-              .clockSkew(clockSkew)
-              .keyPrefix(keyPrefix);
-      passedOn.forEach(setting -> setting.accept(builder));
-      faults.addAll(builder.problems());
-      if (!faults.isEmpty()) {
-        lanes.forEach(NodeLane::close);
-        throw new IllegalArgumentException(what + ": " + String.join("; ", faults));
-      }
-      return new Checked(settings, probed, lanes, builder);
-    }
-
-    private List<Probe.Master> masters(LaneSettings settings, List<String> faults) {
-      List<Probe.Master> all = new ArrayList<>();
-      for (Master master : masters) {
-        int position = all.size() + 1;
-        if (master.pool != null) {
-          if (master.text.isBlank()) {
-            faults.add("the name of node " + position + " is blank: give it one");
-          }
-          all.add(new Probe.Master(master.text, master.pool, false));
-        } else {
-          NodeAddress parsed = NodeAddress.parse(master.text, position, faults);
-          NodeAddress address = parsed == null ? NodeAddress.standIn(position) : parsed;
-          Pool<Connection> pool = NodePools.open(address, clientConfig, settings.laneTimeout());
-          all.add(new Probe.Master(address.name(), pool, true));
-        }
-      }
-      return all;
-    }
-
-    private List<NodeLane> lanes(List<Probe.Master> all, LaneSettings settings) {
-      RequestEncoder encoder = new RequestEncoder(settings);
-      TrustRules rules =
-          TrustRules.of(all.size(), restartGuard, maxTtl, driftFactor, settings.skewMicros());
-      Peers peers = new Peers(all.size(), settings.skewMicros());
-      List<NodeLane> lanes = new ArrayList<>();
-      for (Probe.Master master : all) {
-        NodeTrust trust = new NodeTrust(master.name(), lanes.size(), peers, rules, driftFactor);
-        lanes.add(
-            new NodeLane(
-                master.name(), master.pool(), master.ownsPool(), encoder, settings, trust));
-      }
-      return lanes;
-    }
-
-    private static void awaitFirstAttempts(List<NodeLane> lanes, long nanos) {
-      long start = System.nanoTime();
-      try {
-        for (NodeLane lane : lanes) {
-          lane.awaitFirstAttempt(nanos - (System.nanoTime() - start));
-        }
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-      }
+      return deployment.ask(
+          "cannot adopt",
+          faults,
+          (probe, audits) -> new Adoption(probe, audits, deployment.keyPrefix()).run());
     }
   }
 }

@@ -3,6 +3,7 @@ package io.redlock.chaos;
 import io.redlock.chaos.client.ClientMain;
 import io.redlock.chaos.client.ClientSettings;
 import io.redlock.testkit.Await;
+import io.redlock.testkit.Signal;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -164,25 +165,12 @@ final class ClientProcess implements AutoCloseable {
 
   /** SIGSTOP. */
   void pause() {
-    signal("-STOP");
+    Signal.STOP.to(process);
   }
 
   /** SIGCONT. */
   void resume() {
-    signal("-CONT");
-  }
-
-  private void signal(String name) {
-    try {
-      Process kill = new ProcessBuilder("kill", name, Long.toString(pid())).start();
-      if (kill.waitFor() != 0) {
-        throw new IllegalStateException("kill " + name + " " + pid() + " failed");
-      }
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
+    Signal.CONT.to(process);
   }
 
   /** SIGKILL; returns when the process is gone. */

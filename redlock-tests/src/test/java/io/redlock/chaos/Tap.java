@@ -56,6 +56,9 @@ final class Tap implements Consumer<GateProxy.Exchange> {
         resources.add(key);
       }
     }
+    if (resources.isEmpty()) {
+      return; // a lane tries whether the node still denies something
+    }
     journal.write(
         Event.at(
             exchange.answeredNanos(),

@@ -2,12 +2,14 @@ package io.redlock.cli;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.testkit.Signal;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
@@ -24,17 +26,16 @@ final class CliProcess implements AutoCloseable {
     output = CompletableFuture.supplyAsync(this::readOutput);
   }
 
-  /** Starts it with these masters in its environment. */
-  static CliProcess start(String nodes, String... arguments) {
+  /** Starts it with these settings in its environment. */
+  static CliProcess start(Map<String, String> settings, String... arguments) {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(List.of("-Xmx64m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
-    command.addAll(List.of("-cp", System.getProperty("java.class.path"), "io.redlock.jedis.Cli"));
+    command.addAll(
+        List.of("-cp", System.getProperty("java.class.path"), "io.redlock.jedis.cli.Cli"));
     command.addAll(List.of(arguments));
     ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
-    builder.environment().put("REDLOCK_NODES", nodes);
-    builder.environment().put("REDLOCK_NODE_TIMEOUT", "900ms"); // the machine may be busy
-    builder.environment().put("REDLOCK_RESTART_GUARD", "false");
+    builder.environment().putAll(settings);
     try {
       return new CliProcess(builder.start());
     } catch (IOException e) {
@@ -55,9 +56,8 @@ final class CliProcess implements AutoCloseable {
     process.getOutputStream().close();
   }
 
-  /** For example {@code TERM}. */
-  void signal(String name) throws IOException, InterruptedException {
-    new ProcessBuilder("kill", "-" + name, Long.toString(process.pid())).start().waitFor();
+  void send(Signal signal) {
+    signal.to(process);
   }
 
   /** Whether a command of that name runs in it. */

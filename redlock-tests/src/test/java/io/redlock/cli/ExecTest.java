@@ -10,6 +10,7 @@ import io.redlock.Redlock;
 import io.redlock.lease.Masters;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.RequiresRedis;
+import io.redlock.testkit.Signal;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -17,6 +18,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -117,7 +119,7 @@ class ExecTest {
             file.toString());
     Await.until("the command runs", () -> !told().isEmpty());
     assertEquals(5, MASTERS.holders("job"));
-    exec.signal("TERM");
+    exec.send(Signal.TERM);
     assertEquals(9, exec.exitCode(), exec::output);
     assertEquals(List.of(), MASTERS.locks());
   }
@@ -128,7 +130,7 @@ class ExecTest {
     CliProcess exec = exec("job", "sleep", "60");
     MASTERS.awaitHolders(5, "job");
     Await.until("the command runs", () -> exec.hasCommand("sleep"));
-    exec.signal("INT");
+    exec.send(Signal.INT);
     assertEquals(143, exec.exitCode(), exec::output);
     assertEquals(List.of(), MASTERS.locks());
   }
@@ -143,7 +145,7 @@ class ExecTest {
       long connections = connections(0);
       CliProcess waiting = exec(List.of("--wait=1m"), "job", "false");
       Await.until("it has begun", () -> connections(0) > connections);
-      waiting.signal("TERM");
+      waiting.send(Signal.TERM);
       assertEquals(143, waiting.exitCode(), waiting::output);
       assertTrue(held.isValid());
     }
@@ -183,8 +185,15 @@ class ExecTest {
     arguments.addAll(options);
     arguments.addAll(List.of("--resource", resource, "--"));
     arguments.addAll(List.of(command));
-    CliProcess process =
-        CliProcess.start(String.join(" ", MASTERS.addresses()), arguments.toArray(String[]::new));
+    Map<String, String> settings =
+        Map.of(
+            "REDLOCK_NODES",
+            String.join(" ", MASTERS.addresses()),
+            "REDLOCK_NODE_TIMEOUT",
+            "900ms", // the machine may be busy
+            "REDLOCK_RESTART_GUARD",
+            "false");
+    CliProcess process = CliProcess.start(settings, arguments.toArray(String[]::new));
     started.add(process);
     return process;
   }

@@ -105,7 +105,7 @@ final class ClientSteps {
       takeOverPlace(world, attempt);
     }
     Header header = header(world, attempt);
-    long micros = scope.micros(world.now) + aheadMicros;
+    long micros = scope.proposedMicros(world.now) + aheadMicros;
     if (scope.isFair()) {
       micros += MICROS_BETWEEN_STARTS * begun(world);
     }

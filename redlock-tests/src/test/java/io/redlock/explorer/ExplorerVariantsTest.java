@@ -168,6 +168,9 @@ class ExplorerVariantsTest {
         variant(Invariant.I1, lossy("13a a node votes as soon as it is back").abstainingOnlyFor(0)),
         variant(Invariant.I1, lossy("13b a node abstains a little too short").abstainingOnlyFor(1)),
         variant(
+            Invariant.I3,
+            timed("13d tokens are counted, and not told by a clock").countedTokens().losses(1, 2)),
+        variant(
             Invariant.I1_BACKED,
             internals("15c a release deletes whatever is there")
                 .nodes(BrokenNodes.ReleasingAnybody::new)),

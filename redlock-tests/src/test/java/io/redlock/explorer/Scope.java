@@ -63,6 +63,7 @@ final class Scope {
   private int names = 1;
   private boolean heldAtFirst;
   private boolean reusesOwner;
+  private boolean countsTokens;
   private NodeRules nodeRules = NodeModel::new;
   private ClientRules clientRules = ClientModel::new;
   private final Set<Invariant> unchecked = EnumSet.noneOf(Invariant.class);
@@ -180,6 +181,17 @@ final class Scope {
   Scope startMicros(long micros) {
     startMicros = micros;
     return this;
+  }
+
+  /** Clients count tokens up from what nodes tell them, and look at no clock for it. */
+  Scope countedTokens() {
+    countsTokens = true;
+    return this;
+  }
+
+  /** What a client's first proposal is drawn from. */
+  long proposedMicros(int now) {
+    return micros(countsTokens ? 0 : now);
   }
 
   /** For how long counters are kept, where it matters. */

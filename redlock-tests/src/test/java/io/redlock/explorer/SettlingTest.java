@@ -13,6 +13,7 @@ import java.util.TreeSet;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -33,7 +34,6 @@ class SettlingTest {
         () -> timed("1 lease, 1 loss").extensions(1).losses(1, 1).cuts(1),
         () -> timed("2 leases").attempts(2),
         () -> Scope.of("2 overlapping sets").sets(new int[] {0, 1}, new int[] {1, 2}),
-        () -> Scope.of("2 fair waiters").fair(1, 1).aheadMicros(0),
         () -> Scope.of("2 fair waiters, nothing is late").fair(1, 1).heldAtFirst().nothingIsLate(),
         () -> Scope.of("1 fair waiter, a cut").fair(2).waitersDie().cuts(1).nothingIsLate());
   }
@@ -53,6 +53,12 @@ class SettlingTest {
     assertTrue(fast.states() < slow.states(), fast + "\n" + slow);
     assertEquals(Set.of(), without(every, settled), "never seen when settled");
     assertEquals(Set.of(), without(settled, every), "only seen when settled");
+  }
+
+  @Test
+  @Tag("long")
+  void whatCanBeSeenOfTwoFairWaitersIsTheSame() {
+    whatCanBeSeenIsTheSame(() -> Scope.of("2 fair waiters").fair(1, 1).aheadMicros(0));
   }
 
   private static Set<String> without(Set<String> all, Set<String> some) {

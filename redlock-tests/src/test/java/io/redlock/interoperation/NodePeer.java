@@ -10,7 +10,6 @@ import java.io.OutputStreamWriter;
 import java.io.UncheckedIOException;
 import java.net.URISyntaxException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,8 +19,10 @@ import java.util.concurrent.TimeUnit;
 final class NodePeer implements AutoCloseable {
 
   static final String ADVICE =
-      "no packages from npm: see CONTRIBUTING.md, give them with"
+      "no packages from npm: run .ci/interoperation, or give them with"
           + " -Dredlock.interoperation.npm=FOLDER";
+
+  private static final String FOLDER = System.getProperty("redlock.interoperation.npm");
 
   private final Process process;
   private final BufferedWriter commands;
@@ -36,14 +37,9 @@ final class NodePeer implements AutoCloseable {
         new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
   }
 
-  /** Whether the packages are there; asked before the tests run. */
-  static boolean isThere() {
-    return Files.isDirectory(modules().resolve("ioredis"));
-  }
-
-  private static Path modules() {
-    String folder = System.getProperty("redlock.interoperation.npm", "nowhere");
-    return Path.of(folder, "node_modules").toAbsolutePath();
+  /** Whether packages are given; where they are and do not work, the tests fail. */
+  static boolean isGiven() {
+    return FOLDER != null;
   }
 
   static NodePeer start(String packageName, RedisServers masters) {
@@ -57,7 +53,9 @@ final class NodePeer implements AutoCloseable {
         command.add(Integer.toString(master.port()));
       }
       ProcessBuilder builder = new ProcessBuilder(command);
-      builder.environment().put("NODE_PATH", modules().toString());
+      builder
+          .environment()
+          .put("NODE_PATH", Path.of(FOLDER, "node_modules").toAbsolutePath().toString());
       return new NodePeer(builder.redirectError(ProcessBuilder.Redirect.INHERIT).start());
     } catch (IOException e) {
       throw new UncheckedIOException(e);

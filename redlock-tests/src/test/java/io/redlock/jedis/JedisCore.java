@@ -1,10 +1,6 @@
 package io.redlock.jedis;
 
 import io.redlock.RedlockBuilder;
-import io.redlock.spi.LockNode;
-import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.function.Consumer;
 
 /** What tests of whole lock services need to know of this package. */
@@ -16,41 +12,5 @@ public final class JedisCore {
   public static JedisRedlock.Builder with(
       JedisRedlock.Builder builder, Consumer<RedlockBuilder> setting) {
     return builder.core(setting);
-  }
-
-  /** The lanes that a lock service with such settings would have, for tests that stand between. */
-  public static List<LockNode> lanes(
-      List<String> addresses, Duration nodeTimeout, Duration maxTtl, Duration skew) {
-    List<String> faults = new ArrayList<>();
-    LaneSettings settings = LaneSettings.derive(nodeTimeout, null, maxTtl, skew, null, faults);
-    long skewMicros = settings.skewMicros();
-    int nodes = addresses.size();
-    RequestEncoder encoder = new RequestEncoder(settings);
-    TrustRules rules = TrustRules.of(nodes, true, maxTtl, 0.01, skewMicros);
-    Peers peers = new Peers(nodes, skewMicros);
-    List<LockNode> lanes = new ArrayList<>();
-    for (String each : addresses) {
-      NodeAddress address = NodeAddress.parse(each, lanes.size() + 1, faults);
-      if (address == null || !faults.isEmpty()) {
-        throw new IllegalArgumentException(faults.toString());
-      }
-      NodeTrust trust = new NodeTrust(address.name(), lanes.size(), peers, rules, 0.01);
-      lanes.add(
-          new NodeLane(
-              address.name(),
-              NodePools.open(address, null, settings.laneTimeout()),
-              true,
-              encoder,
-              settings,
-              trust));
-    }
-    return lanes;
-  }
-
-  /** Whether nothing waits to be sent to this master, or for its answer. */
-  public static boolean isIdle(LockNode node) {
-    NodeLane lane = (NodeLane) node;
-    LaneConnection connection = lane.connection();
-    return !lane.hasQueued() && (connection == null || connection.unanswered() == 0);
   }
 }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.jedis.lane.LaneFixture;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest.Extend;

@@ -9,6 +9,7 @@ import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisCore;
+import io.redlock.jedis.lane.Lanes;
 import io.redlock.spi.LockNode;
 import io.redlock.testkit.Await;
 import java.time.Duration;
@@ -66,7 +67,7 @@ class AbandonedAcquiresTest {
     Await.until("no key is left", Duration.ofSeconds(5), () -> masters.locks().isEmpty());
     long cleanMillis = (System.nanoTime() - endNanos) / 1_000_000;
     Await.until("no timer is left", Duration.ofSeconds(5), () -> scheduler.pending() == 5);
-    Await.until("nothing is queued", () -> lanes.stream().allMatch(JedisCore::isIdle));
+    Await.until("nothing is queued", () -> lanes.stream().allMatch(Lanes::isIdle));
     assertEquals(threads, Threads.ofLockServices().size());
     System.out.printf(
         "abandoned acquires: %d in %d ms, %s; the last key was gone after %d ms%n",

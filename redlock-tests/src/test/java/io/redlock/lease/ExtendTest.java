@@ -66,6 +66,7 @@ class ExtendTest {
     masters.kill(4);
     Redlock redlock = masters.connect();
     Lease lease = redlock.acquire("touched", TTL, Duration.ZERO);
+    masters.awaitHolders(4, "touched");
     masters.get(4).restart();
     Redlock contender = masters.connect();
     assertInstanceOf(AcquireResult.Contended.class, contender.tryAcquire("touched", TTL));

@@ -76,6 +76,10 @@ class LossTest {
                 stillValid.addAndGet(lease.isValid() ? 1 : 0);
               });
     }
+    for (int node : ALL) { // a lease does not wait for slower nodes
+      Await.until(
+          "node " + node + " holds all", () -> masters.get(node).keys("hung-*").size() == count);
+    }
     long[] keyEndsNanos = keyEndsNanos(count);
     AtomicBoolean stop = new AtomicBoolean();
     Thread load = new Thread(() -> flood(redlock, stop));

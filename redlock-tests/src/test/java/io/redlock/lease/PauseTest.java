@@ -17,6 +17,7 @@ import io.redlock.jedis.JedisCore;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import io.redlock.testkit.Await;
+import io.redlock.testkit.Signal;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.Writer;
@@ -41,13 +42,13 @@ class PauseTest {
     try (ClientProcess client = new ClientProcess(ttl)) {
       List<Long> stale = client.heldTokens();
       stale.forEach(token -> assertTrue(resource.write(token)));
-      client.signal("-STOP");
+      Signal.STOP.to(client.process);
       client.ask();
-      client.signal("-CONT"); // after a moment: it holds what it held, and no node looks dead
+      Signal.CONT.to(client.process); // after a moment: it holds its leases, no node looks dead
       assertEquals("valid left ensured Extended valid", client.answer());
       assertEquals("ended", client.answer().strip());
 
-      client.signal("-STOP");
+      Signal.STOP.to(client.process);
       client.ask();
       Redlock other = masters.connect();
       List<Lease> taken = new ArrayList<>();
@@ -59,7 +60,7 @@ class PauseTest {
         assertTrue(taken.get(i).fencingToken() > stale.get(i));
         assertTrue(resource.write(taken.get(i).fencingToken()));
       }
-      client.signal("-CONT");
+      Signal.CONT.to(client.process);
       assertEquals("invalid over LeaseLostException Lost invalid", client.answer());
       assertEquals("ended EXPIRED EXPIRED EXPIRED EXPIRED EXPIRED", client.answer());
       stale.forEach(token -> assertFalse(resource.write(token), "a stale write"));
@@ -212,11 +213,6 @@ class PauseTest {
         throw new AssertionError("the client is gone");
       }
       return line;
-    }
-
-    void signal(String name) throws Exception {
-      String pid = Long.toString(process.pid());
-      assertEquals(0, new ProcessBuilder("kill", name, pid).start().waitFor());
     }
 
     @Override

@@ -25,6 +25,8 @@ class MarkdownTest {
   private static final Pattern LINK = Pattern.compile("\\[[^\\]]*]\\(([^)\\s]+)\\)");
   private static final Pattern HEADING = Pattern.compile("(?m)^#+ +(.+)$");
   private static final Pattern FENCED = Pattern.compile("(?ms)^```(\\w*)\\n(.*?)^```$");
+  private static final Pattern OUR_CALL =
+      Pattern.compile("\\b(JedisRedlock|LeaseRequest|InMemoryMasters|redlock)\\.\\w+\\(");
   private static final Pattern CITED_TEST = Pattern.compile("`(\\w+(?:Test|Contract))\\.(\\w+)`");
   private static final Pattern REGION =
       Pattern.compile("(?ms)^( *)// readme:start (\\S+)\\n(.*?\\n)\\n*^ *// readme:end$");
@@ -69,9 +71,12 @@ class MarkdownTest {
     Set<String> unused = new TreeSet<>(regions.keySet());
     List<String> strange = new ArrayList<>();
     for (Path page : Repository.files(ROOT, ".md")) {
-      Matcher block = FENCED.matcher(Files.readString(page));
+      String text = Files.readString(page);
+      Matcher block = FENCED.matcher(text);
+      int fences = 0;
       while (block.find()) {
-        if (block.group(1).equals("java")) {
+        fences += 2;
+        if (block.group(1).equals("java") || OUR_CALL.matcher(block.group(2)).find()) {
           String name = regions.get(block.group(2));
           if (name == null) {
             strange.add(ROOT.relativize(page) + ":\n" + block.group(2));
@@ -80,6 +85,7 @@ class MarkdownTest {
           }
         }
       }
+      assertEquals(fences, text.split("```", -1).length - 1, () -> "fences seen in " + page);
     }
     assertEquals(List.of(), strange, "samples that are no region of any test");
     assertEquals(Set.of(), unused, "regions that no page shows");

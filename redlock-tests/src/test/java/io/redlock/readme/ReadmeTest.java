@@ -97,7 +97,7 @@ class ReadmeTest {
       // readme:end
       assertEquals(2, shipped);
       assertEquals(List.of("shipped 7", "shipped 8"), orders.log);
-      assertEquals(0, held("orders/all"));
+      Await.until("the lease is released", () -> held("orders/all") == 0);
     }
   }
 

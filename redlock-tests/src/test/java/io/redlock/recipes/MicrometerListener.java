@@ -1,8 +1,10 @@
 package io.redlock.recipes;
 
 // readme:start micrometer
+import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
 import io.redlock.AcquireResult;
 import io.redlock.ExtendResult;
 import io.redlock.Lease;
@@ -15,6 +17,7 @@ import io.redlock.spi.NodeStatus.State;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 
 /** Meters of a lock service. Add a resource tag only if there are few resources. */
 final class MicrometerListener implements RedlockListener {
@@ -25,22 +28,28 @@ final class MicrometerListener implements RedlockListener {
   MicrometerListener(MeterRegistry meters) {
     this.meters = meters;
     held = meters.gauge("redlock.leases", new AtomicLong());
+    // From zero on: where a series begins with its first loss, Prometheus sees no increase.
+    Stream.of(AcquireResult.class.getPermittedSubclasses()).forEach(this::acquire);
+    Stream.of(ExtendResult.class.getPermittedSubclasses()).forEach(this::extend);
+    Stream.of(LeaseEnd.Cause.values()).forEach(this::lease);
   }
 
   /** One gauge per node: 1 while it votes. */
   void watch(Redlock redlock) {
     for (int i = 0; i < redlock.nodes().size(); i++) {
       int node = i;
+      String name = redlock.nodes().get(node).name();
       Gauge.builder(
               "redlock.node.votes", redlock, it -> it.nodes().get(node).state() == State.UP ? 1 : 0)
-          .tag("node", redlock.nodes().get(node).name())
+          .tag("node", name)
           .register(meters);
+      pastLost(name);
     }
   }
 
   @Override
   public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
-    meters.timer("redlock.acquire", "outcome", word(result.getClass())).record(took);
+    acquire(result.getClass()).record(took);
     if (result instanceof AcquireResult.Acquired) {
       held.incrementAndGet();
     }
@@ -48,29 +57,44 @@ final class MicrometerListener implements RedlockListener {
 
   @Override
   public void onExtend(Lease lease, ExtendResult result, Duration took) {
-    meters.timer("redlock.extend", "outcome", word(result.getClass())).record(took);
+    extend(result.getClass()).record(took);
   }
 
   @Override
   public void onEnd(Lease lease, LeaseEnd end, Duration heldFor) {
-    String cause = end.cause().name().toLowerCase(Locale.ROOT);
-    meters.timer("redlock.lease", "cause", cause).record(heldFor);
+    lease(end.cause()).record(heldFor);
     held.decrementAndGet();
   }
 
   @Override
   public void onNodeState(NodeStatus status) {
-    String state = status.state().name().toLowerCase(Locale.ROOT);
+    String state = word(status.state().name());
     meters.counter("redlock.node.changes", "node", status.name(), "state", state).increment();
   }
 
   @Override
   public void onPastLost(String node, String reason) {
-    meters.counter("redlock.node.past.lost", "node", node).increment();
+    pastLost(node).increment();
   }
 
-  private static String word(Class<?> result) {
-    return result.getSimpleName().toLowerCase(Locale.ROOT);
+  private Timer acquire(Class<?> result) {
+    return meters.timer("redlock.acquire", "outcome", word(result.getSimpleName()));
+  }
+
+  private Timer extend(Class<?> result) {
+    return meters.timer("redlock.extend", "outcome", word(result.getSimpleName()));
+  }
+
+  private Timer lease(LeaseEnd.Cause cause) {
+    return meters.timer("redlock.lease", "cause", word(cause.name()));
+  }
+
+  private Counter pastLost(String node) {
+    return meters.counter("redlock.node.past.lost", "node", node);
+  }
+
+  private static String word(String name) {
+    return name.toLowerCase(Locale.ROOT);
   }
 }
 // readme:end

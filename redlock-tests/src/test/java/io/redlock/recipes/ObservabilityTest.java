@@ -3,24 +3,32 @@ package io.redlock.recipes;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.opentelemetry.sdk.metrics.SdkMeterProvider;
 import io.opentelemetry.sdk.metrics.data.MetricData;
+import io.opentelemetry.sdk.metrics.data.PointData;
 import io.opentelemetry.sdk.testing.exporter.InMemoryMetricReader;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
+import io.redlock.jedis.JedisRedlock;
 import io.redlock.readme.Repository;
 import io.redlock.testing.InMemoryMasters;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
@@ -64,7 +72,41 @@ class ObservabilityTest {
     assertEquals(
         1, meters.counter("redlock.node.changes", "node", "master-2", "state", "down").count());
     assertEquals(1, meters.counter("redlock.node.past.lost", "node", "master-1").count());
-    assertEquals(promised(), names(meters));
+    assertEquals(promised(), tags(meters));
+  }
+
+  @Test
+  void whatHasNotHappenedYetCountsAsZero() throws Exception {
+    PrometheusMeterRegistry meters = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+    String masters = "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3"; // nobody is there
+    MeterRegistry registry = meters;
+    // readme:start wire-micrometer
+    MicrometerListener listener = new MicrometerListener(registry);
+    Redlock redlock = JedisRedlock.builder().node(masters).listener(listener).build();
+    listener.watch(redlock);
+    // readme:end
+    try (redlock) {
+      String scrape = meters.scrape();
+      List<String> series = new ArrayList<>();
+      for (int node = 1; node <= 3; node++) {
+        series.add("node_votes{node=\"127.0.0.1:" + node + "\"} 0");
+        series.add("node_past_lost_total{node=\"127.0.0.1:" + node + "\"} 0");
+      }
+      Pattern.compile("(?m)^\\| `redlock\\.(\\w+)` \\| timer \\| `(\\w+)`: ([\\w, ]+) \\|")
+          .matcher(page())
+          .results()
+          .forEach(
+              timer -> {
+                for (String value : timer.group(3).split(", ")) {
+                  String tag = timer.group(2) + "=\"" + value + "\"";
+                  series.add(timer.group(1) + "_seconds_count{" + tag + "} 0");
+                }
+              });
+      assertEquals(3 * 2 + 4 + 3 + 5, series.size());
+      for (String one : series) {
+        assertTrue(scrape.contains("\nredlock_" + one), () -> one + " in\n" + scrape);
+      }
+    }
   }
 
   @Test
@@ -74,11 +116,16 @@ class ObservabilityTest {
         SdkMeterProvider.builder().registerMetricReader(reader).build()) {
       OpenTelemetryListener listener = new OpenTelemetryListener(provider.get("io.redlock"));
       live(listener, listener::watch);
-      Set<String> names =
-          reader.collectAllMetrics().stream()
-              .map(MetricData::getName)
-              .collect(Collectors.toCollection(TreeSet::new));
-      assertEquals(promised(), names);
+      Map<String, Set<String>> tags = new TreeMap<>();
+      for (MetricData metric : reader.collectAllMetrics()) {
+        for (PointData point : metric.getData().getPoints()) {
+          point
+              .getAttributes()
+              .forEach((key, value) -> tags(tags, metric.getName()).add(key.getKey()));
+        }
+        tags(tags, metric.getName());
+      }
+      assertEquals(promised(), tags);
     }
   }
 
@@ -107,19 +154,36 @@ class ObservabilityTest {
     return meters;
   }
 
-  private static Set<String> names(MeterRegistry meters) {
-    return meters.getMeters().stream()
-        .map(meter -> meter.getId().getName())
-        .collect(Collectors.toCollection(TreeSet::new));
+  private static Map<String, Set<String>> tags(MeterRegistry meters) {
+    Map<String, Set<String>> tags = new TreeMap<>();
+    for (Meter meter : meters.getMeters()) {
+      Set<String> own = tags(tags, meter.getId().getName());
+      meter.getId().getTags().forEach(tag -> own.add(tag.getKey()));
+    }
+    return tags;
   }
 
-  /** The first column of the page's table of meters. */
-  private static Set<String> promised() throws IOException {
-    return Pattern.compile("(?m)^\\| `(redlock\\.[\\w.]+)` \\|")
-        .matcher(Repository.read("docs/observability.md"))
+  private static Set<String> tags(Map<String, Set<String>> all, String meter) {
+    return all.computeIfAbsent(meter, name -> new TreeSet<>());
+  }
+
+  /** The meters of the page's table, each with its tags. */
+  private static Map<String, Set<String>> promised() throws IOException {
+    Map<String, Set<String>> tags = new TreeMap<>();
+    Pattern.compile("(?m)^\\| `(redlock\\.[a-z.]+)` \\| \\w+ \\| ([^|]*)\\|")
+        .matcher(page())
         .results()
-        .map(match -> match.group(1))
-        .filter(name -> Character.isLowerCase(name.charAt("redlock.".length())))
-        .collect(Collectors.toCollection(TreeSet::new));
+        .forEach(
+            meter -> {
+              Set<String> own = tags(tags, meter.group(1));
+              Matcher tag = Pattern.compile("`(\\w+)`").matcher(meter.group(2));
+              tag.results().forEach(found -> own.add(found.group(1)));
+            });
+    assertTrue(tags.size() > 5, tags::toString);
+    return tags;
+  }
+
+  private static String page() throws IOException {
+    return Repository.read("docs/observability.md");
   }
 }

@@ -15,6 +15,7 @@ final class Campaign {
 
   private static final Path TRACES = Path.of("target", "simulation");
   private static final int LINES_SHOWN = 60;
+  private static final int SEEDS_PER_REPORT = 10_000;
 
   private final FaultCount faults = new FaultCount();
   private final long startCpuNanos = cpuNanos();
@@ -29,13 +30,30 @@ final class Campaign {
     return ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
   }
 
-  /** Runs so many seeds from the first; fails at the first violation with all that helps. */
+  /**
+   * Runs so many seeds from the first; fails at the first violation with all that helps. The thread
+   * bears the seed's name, so that a dump of a run that stands still tells it.
+   */
   void run(long firstSeed, long count) {
+    Thread runner = Thread.currentThread();
+    String usualName = runner.getName();
+    try {
+      runEach(firstSeed, count, runner);
+    } finally {
+      runner.setName(usualName);
+    }
+  }
+
+  private void runEach(long firstSeed, long count, Thread runner) {
     for (long seed = firstSeed; seed < firstSeed + count; seed++) {
+      runner.setName("simulation of seed " + seed);
       Result result = Simulation.run(Plan.of(seed), new Parts(), false);
       add(result);
       if (result.violation() != null) {
         throw new AssertionError(report(Plan.of(seed)));
+      }
+      if (seeds % SEEDS_PER_REPORT == 0 && seeds < count) {
+        System.out.println(summary());
       }
     }
   }

@@ -47,10 +47,9 @@ final class FairChecks {
     final Ticket ticket;
     final long stoodStillNanos;
     final Set<Integer> nodes = new HashSet<>();
-    long askedNanos; // when its last attempt began
+    long askedNanos; // when its last attempt began its first round
     long queuedNanos = -1; // since when a quorum of nodes has had its ticket
     int ahead;
-    @Nullable NodeRequest last;
 
     Waiter(SimProcess process, String name, Ticket ticket) {
       this.process = process;
@@ -84,10 +83,8 @@ final class FairChecks {
     Waiter waiter =
         waiters.computeIfAbsent(
             ticket.waiter(), number -> new Waiter(process, request.names().get(0), ticket));
-    if (request != waiter.last) {
-      waiter.last = request;
+    if (byOwner.put(request.owner(), waiter) == null) {
       waiter.askedNanos = world.nowNanos();
-      byOwner.put(request.owner(), waiter);
     }
   }
 

@@ -26,6 +26,13 @@ class FairSimulationTest {
     run("in order", 100, seed -> crowd(seed).only());
   }
 
+  /** Nodes have its lower ticket between two rounds of the attempt that wins. */
+  @Test
+  void whoComesWhileAnAttemptIsUnderWayIsNotPassedByIt() {
+    Plan plan = crowd(2424).only();
+    assertNull(Simulation.run(plan, new Parts(), false).violation(), plan::toString);
+  }
+
   @Test
   void noWaiterIsHeldUpForLongByOthersThatStandStillLeaveOrDie() {
     run("patient", 100, seed -> crowd(seed).only(Plan.FAULTS_OF_CLIENTS));

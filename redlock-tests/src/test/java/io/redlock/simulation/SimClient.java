@@ -2,7 +2,7 @@ package io.redlock.simulation;
 
 import io.redlock.Redlock;
 import io.redlock.RedlockBuilder;
-import io.redlock.jedis.LaneGuard;
+import io.redlock.jedis.trust.LaneGuard;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,8 +1,8 @@
 package io.redlock.simulation;
 
-import io.redlock.jedis.LaneGuard;
-import io.redlock.jedis.LaneGuard.Identity;
-import io.redlock.jedis.LaneGuard.Question;
+import io.redlock.jedis.trust.LaneGuard;
+import io.redlock.jedis.trust.LaneGuard.Identity;
+import io.redlock.jedis.trust.LaneGuard.Question;
 import io.redlock.simulation.SimConnection.Flight;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;

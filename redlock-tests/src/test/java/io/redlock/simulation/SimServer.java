@@ -1,7 +1,7 @@
 package io.redlock.simulation;
 
-import io.redlock.jedis.LaneGuard;
-import io.redlock.jedis.LaneGuard.Identity;
+import io.redlock.jedis.trust.LaneGuard;
+import io.redlock.jedis.trust.LaneGuard.Identity;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.testkit.NodeModel;

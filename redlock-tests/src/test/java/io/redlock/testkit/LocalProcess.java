@@ -58,16 +58,12 @@ final class LocalProcess implements ServerProcess {
 
   @Override
   public void pause() {
-    signal("-STOP");
-    Path stat = Path.of("/proc", Long.toString(pid()), "stat");
-    if (Files.exists(stat)) {
-      Await.until("process " + pid() + " stops", () -> readState(stat) == 'T');
-    }
+    Signal.STOP.to(process);
   }
 
   @Override
   public void resume() {
-    signal("-CONT");
+    Signal.CONT.to(process);
   }
 
   @Override
@@ -82,27 +78,5 @@ final class LocalProcess implements ServerProcess {
   @Override
   public void close() {
     kill();
-  }
-
-  private void signal(String name) {
-    try {
-      Process kill = new ProcessBuilder("kill", name, Long.toString(pid())).start();
-      if (kill.waitFor() != 0) {
-        throw new IllegalStateException("kill " + name + " " + pid() + " failed");
-      }
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
-  }
-
-  private static char readState(Path stat) {
-    try {
-      String line = Files.readString(stat);
-      return line.charAt(line.lastIndexOf(')') + 2);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
   }
 }

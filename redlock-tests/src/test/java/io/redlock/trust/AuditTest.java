@@ -21,12 +21,17 @@ import io.redlock.testkit.GateProxy;
 import io.redlock.testkit.JavaProgram;
 import io.redlock.testkit.RedisServer;
 import io.redlock.testkit.RedisServers;
+import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import jdk.jfr.Recording;
+import jdk.jfr.consumer.RecordingFile;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assertions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** What a client finds out about its masters, and what it makes of it. */
 @Tag("servers")
@@ -101,6 +106,16 @@ class AuditTest {
     }
   }
 
+  @Test
+  void anotherNameOfTheSameHostIsNoOtherServer() {
+    servers = RedisServers.startBrandNew(2);
+    String alias = "redis://localhost:" + servers.get(0).port();
+    connect(unguarded(), servers.get(0).address(), alias, servers.get(1).address());
+    Await.until("one of the two is refused", () -> states(State.MISCONFIGURED) == 1);
+    Await.until("the others vote", () -> states(State.UP) == 2);
+    assertRefused(status(0).state() == State.MISCONFIGURED ? 0 : 1, "it is the same server as");
+  }
+
   private long states(State state) {
     return client.nodes().stream().filter(node -> node.state() == state).count();
   }
@@ -118,7 +133,7 @@ class AuditTest {
     evicting.command("CONFIG", "SET", "maxmemory-policy", "noeviction");
     await(1, State.UP);
     lease.extend(TTL);
-    assertEquals(List.of("a"), evicting.keys("a"));
+    Await.until("it has joined", () -> evicting.keys("a").size() == 1);
     evicting.command("CONFIG", "SET", "maxmemory-policy", "volatile-ttl");
     assertRefused(1, "volatile-ttl");
     lease.release();
@@ -202,6 +217,59 @@ class AuditTest {
     }
   }
 
+  @Test
+  void changesOfStateAreLoggedOnce() throws Exception {
+    JavaProgram.Run run = JavaProgram.run(ComesAndGoes.class.getName(), "warn", "");
+    assertEquals(0, run.exitCode(), run::toString);
+    List<String> ofTheNode =
+        run.lines().stream()
+            .filter(line -> line.contains(" node "))
+            .map(line -> line.replaceFirst(".* node \\S+ ", ""))
+            .map(line -> line.replaceFirst("(DOWN|SILENT): .*", "$1"))
+            .toList();
+    assertEquals(
+        List.of(
+            "is DOWN",
+            "can no longer be relied upon for what it granted before: it was restarted, or another"
+                + " server has taken its place",
+            "is UP again, was DOWN",
+            "is SILENT",
+            "is UP again, was SILENT"),
+        ofTheNode,
+        run::toString);
+  }
+
+  /** Its master is killed, started again, stopped and resumed. */
+  static final class ComesAndGoes {
+
+    private ComesAndGoes() {}
+
+    public static void main(String[] args) throws InterruptedException {
+      try (RedisServer server = RedisServer.start();
+          Redlock redlock =
+              unguarded().node(server.address()).nodeTimeout(Duration.ofSeconds(1)).build()) {
+        awaitAndAsk(redlock, State.UP);
+        server.kill();
+        awaitAndAsk(redlock, State.DOWN);
+        server.restart();
+        awaitAndAsk(redlock, State.UP);
+        server.pause();
+        awaitAndAsk(redlock, State.SILENT);
+        server.resume();
+        awaitAndAsk(redlock, State.UP);
+      }
+    }
+
+    /** What happens again and again in one state shall not be logged again and again. */
+    private static void awaitAndAsk(Redlock redlock, State state) throws InterruptedException {
+      Await.until(
+          state + ", not " + redlock.nodes(), () -> redlock.nodes().get(0).state() == state);
+      for (int i = 0; i < 5; i++) {
+        redlock.tryAcquire("a", TTL);
+      }
+    }
+  }
+
   // Lost pasts.
 
   @Test
@@ -231,10 +299,14 @@ class AuditTest {
   }
 
   @Test
-  void stepsOfTwoClocksAreToldOnceAndEndTheLeaseThatRestsOnThem() throws Exception {
-    try (ClockShim clock = ClockShim.create();
+  void stepsOfTwoClocksAreToldOnceAndEndTheLeaseThatRestsOnThem(@TempDir Path folder)
+      throws Exception {
+    try (Recording recording = new Recording();
+        ClockShim clock = ClockShim.create();
         RedisServer first = RedisServer.start(clock);
         RedisServer second = RedisServer.start(clock)) {
+      recording.enable("redlock.NodePastLost");
+      recording.start();
       servers = RedisServers.startBrandNew(1);
       connect(
           unguarded().clockSkew(Duration.ofMinutes(1)),
@@ -260,6 +332,47 @@ class AuditTest {
       }
       Thread.sleep(2_500); // two more audits
       assertEquals(4, told.losses().size(), told.losses()::toString);
+      assertEquals(
+          told.losses().stream().sorted().toList(), losses(recording, folder.resolve("steps.jfr")));
+    }
+  }
+
+  /** What the Flight Recorder was told, as {@link Told} writes it, sorted. */
+  private static List<String> losses(Recording recording, Path file) throws IOException {
+    recording.dump(file);
+    return RecordingFile.readAllEvents(file).stream()
+        .filter(event -> event.getEventType().getName().equals("redlock.NodePastLost"))
+        .map(event -> event.getString("node") + ": " + event.getString("reason"))
+        .sorted()
+        .toList();
+  }
+
+  @Test
+  void leaseThatRestsOnAClockThatStepsIsExtendedAtOnce() throws Exception {
+    try (ClockShim clock = ClockShim.create();
+        RedisServer stepping = RedisServer.start(clock)) {
+      servers = RedisServers.startBrandNew(2);
+      try (GateProxy gate = GateProxy.to(servers.get(0))) {
+        connect(
+            unguarded().clockSkew(Duration.ofMinutes(1)),
+            gate.address(),
+            servers.get(1).address(),
+            stepping.address());
+        for (int node = 0; node < 3; node++) {
+          await(node, State.UP);
+        }
+        Lease lease = client.acquire("stepped", TTL, Duration.ZERO);
+        Await.until("it holds the key", () -> stepping.keys("stepped").size() == 1);
+        Await.until(
+            "the grant has passed", () -> gate.requests().passed("\r\nstepped\r\n").size() == 1);
+        clock.set(TTL.plusSeconds(5));
+        assertEquals(List.of(), stepping.keys("stepped"), "its key has run out");
+        Await.until(
+            "the others are asked whether they hold it",
+            () -> gate.requests().passed("\r\nstepped\r\n").size() == 2);
+        assertEquals(1, told.losses().size(), told.losses()::toString);
+        assertTrue(lease.isValid());
+      }
     }
   }
 

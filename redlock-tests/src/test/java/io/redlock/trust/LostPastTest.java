@@ -211,6 +211,16 @@ class LostPastTest {
   }
 
   @Test
+  void withoutTheGuardNoTtlCounts() throws Exception {
+    try (Scene scene = Scene.open(false)) {
+      Lease lease = scene.leaseOfAnIsolatedHolder(Duration.ofSeconds(20));
+      scene.fragile().restart();
+      Duration shorter = Duration.ofMillis(900);
+      assertSomebodyGetsItToo(lease, scene.rival(shorter), shorter);
+    }
+  }
+
+  @Test
   void ageIsNotCountedFromAClockThatWasWrong() throws Exception {
     ClockShim clock = ClockShim.create();
     try (Scene scene = Scene.open(true, clock)) {

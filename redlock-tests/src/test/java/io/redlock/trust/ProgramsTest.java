@@ -75,6 +75,20 @@ class ProgramsTest {
   }
 
   @Test
+  void doctorFindsEvictingMastersAndServersListedTwice() throws Exception {
+    RedisServer evicting = servers.get(0);
+    evicting.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
+    evicting.command("CONFIG", "SET", "maxmemory", "100mb");
+    String alias = "localhost:" + servers.get(1).port();
+    Run run = run("Doctor", "", evicting.address(), servers.get(1).address(), alias);
+    assertEquals(1, run.exitCode, run::toString);
+    run.assertLine(evicting, ".* refused .* may evict locks: set maxmemory-policy noeviction");
+    List<String> twice = run.lines.stream().filter(line -> line.contains("same server")).toList();
+    assertEquals(1, twice.size(), run::toString);
+    assertTrue(run.lines.contains("3 nodes, 2 needed: 0 vote, 1 abstain, 2 cannot be used"));
+  }
+
+  @Test
   void doctorSaysWhatAnEvenNumberIsWorth() throws Exception {
     Run run = run("Doctor", "", servers.get(0).address(), servers.get(1).address());
     assertEquals(0, run.exitCode, run::toString);
@@ -114,7 +128,8 @@ class ProgramsTest {
 
   private static Run run(String program, String input, String... arguments)
       throws IOException, InterruptedException {
-    JavaProgram.Run run = JavaProgram.run("io.redlock.jedis." + program, "off", input, arguments);
+    JavaProgram.Run run =
+        JavaProgram.run("io.redlock.jedis.cli." + program, "off", input, arguments);
     return new Run(run.exitCode(), run.lines());
   }
 }

@@ -1,12 +1,14 @@
 package io.redlock.waiting;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
+import io.redlock.RetryStrategy;
 import io.redlock.lease.VirtualCluster;
 import io.redlock.testkit.InMemoryNode;
 import java.time.Duration;
@@ -27,9 +29,14 @@ class VirtualTimeWaitersTest {
   /** A client that has waited before, so that wake-ups reach it, and its connections. */
   private final class Client {
     final List<InMemoryNode> nodes = cluster.nodes();
-    final Redlock redlock = cluster.client(nodes).build();
+    final Redlock redlock;
 
     Client() throws InterruptedException {
+      this(RetryStrategy.jitteredBackoff());
+    }
+
+    Client(RetryStrategy strategy) throws InterruptedException {
+      redlock = cluster.client(nodes).retryStrategy(strategy).build();
       try (Lease other = cluster.client().acquire("other", TTL, Duration.ZERO)) {
         CompletableFuture<AcquireResult> waiting =
             redlock.acquireAsync(LeaseRequest.of("other", TTL).waitUpTo(TTL).fairly());
@@ -43,6 +50,11 @@ class VirtualTimeWaitersTest {
       CompletableFuture<AcquireResult> lease = redlock.acquireAsync(FAIR);
       cluster.scheduler.runFor(Duration.ofMillis(1)); // so that the next has a later ticket
       return lease;
+    }
+
+    void releases(Lease lease) {
+      nodes.forEach(InMemoryNode::holdRequests);
+      assertFalse(lease.releaseAsync().isDone());
     }
 
     void reaches(int... which) {
@@ -77,5 +89,28 @@ class VirtualTimeWaitersTest {
       lease.join().lease().orElseThrow().release();
     }
     assertEquals(0, cluster.locked("r"));
+  }
+
+  @Test
+  void wakeUpThatArrivesWhileTheRetryStrategyThinksIsHeard() throws Exception {
+    Client holder = new Client();
+    CompletableFuture<AcquireResult> held = holder.asks();
+    holder.reaches(0, 1, 2);
+    Lease lease = held.join().lease().orElseThrow();
+    List<Integer> failures = new ArrayList<>();
+    Client waiter =
+        new Client(
+            (failed, cause, random) -> {
+              failures.add(failed);
+              holder.releases(lease);
+              holder.reaches(0, 1); // no quorum: the other wake-ups get lost
+              return Duration.ofSeconds(10);
+            });
+    CompletableFuture<AcquireResult> waiting = waiter.asks();
+    waiter.reaches(4, 3, 2, 1, 0);
+    assertEquals(List.of(1), failures);
+    cluster.scheduler.runFor(Duration.ofMillis(20));
+    assertTrue(waiting.isDone(), "it sleeps although it was woken");
+    waiting.join().lease().orElseThrow().release();
   }
 }

@@ -15,6 +15,7 @@ import io.redlock.lease.Masters;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.RedisServer;
 import io.redlock.testkit.RequiresRedis;
+import io.redlock.testkit.Signal;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -27,6 +28,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -66,6 +68,7 @@ class WaitersTest {
     }
   }
 
+  @Tag("servers")
   @Test
   void killedHeadOfTheQueueIsPassedOverAndTheOrderOfTheOthersIsKept() throws Exception {
     Lease held = masters.connect().acquire(request(false));
@@ -86,6 +89,7 @@ class WaitersTest {
     awaitQueue(0);
   }
 
+  @Tag("servers")
   @Test
   void stoppedHeadOfTheQueueIsPassedOverAndGetsItsTurnWhenItIsBack() throws Exception {
     Redlock alice = masters.connect();
@@ -94,10 +98,10 @@ class WaitersTest {
       awaitQueue(1);
       CompletableFuture<AcquireResult> second = masters.connect().acquireAsync(fairly());
       awaitQueue(2);
-      stopped.signal("-STOP");
+      Signal.STOP.to(stopped.process);
       held.release();
       Lease next = Await.value("the second is served", second).lease().orElseThrow();
-      stopped.signal("-CONT");
+      Signal.CONT.to(stopped.process);
       next.release();
       assertTrue(stopped.heldToken() > next.fencingToken());
       assertInstanceOf(
@@ -105,6 +109,7 @@ class WaitersTest {
     }
   }
 
+  @Tag("servers")
   @ParameterizedTest
   @ValueSource(strings = {"fair", "backoff"})
   void holderThatIsKilledBlocksItsWaitersForItsTtlAtMost(String mode) throws Exception {
@@ -230,6 +235,7 @@ class WaitersTest {
     return ((List<?>) masters.get(node).command("PUBSUB", "CHANNELS", "redlock:wake:*")).size();
   }
 
+  @Tag("servers")
   @Test
   void queueRunsOutByItselfWhenAllWhoWaitedAreDead() throws Exception {
     Lease held = masters.connect().acquire(request(false));
@@ -326,11 +332,6 @@ class WaitersTest {
       String line = lines.readLine();
       assertTrue(line != null && line.startsWith("held "), () -> "it said " + line);
       return Long.parseLong(line.substring(5));
-    }
-
-    void signal(String signal) throws IOException, InterruptedException {
-      Process kill = new ProcessBuilder("kill", signal, Long.toString(process.pid())).start();
-      assertEquals(0, kill.waitFor());
     }
 
     @Override

@@ -5,6 +5,7 @@ import io.redlock.RedlockBuilder;
 import io.redlock.RedlockListener;
 import io.redlock.jedis.JedisCore;
 import io.redlock.jedis.JedisRedlock;
+import io.redlock.jedis.lane.Lanes;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -56,7 +57,7 @@ public record ClientSettings(
     if (variant == Variant.RELEASES_WHERE_GRANTED) {
       RedlockBuilder core =
           Redlock.builder(
-              JedisCore.lanes(addresses, nodeTimeout, maxTtl, skew).stream()
+              Lanes.of(addresses, nodeTimeout, maxTtl, skew).stream()
                   .map(ReleasesWhereGranted::new)
                   .toList());
       return core.nodeTimeout(nodeTimeout)

@@ -1,0 +1,115 @@
+package io.redlock.jedis.cli;
+
+import io.redlock.Lease;
+import io.redlock.LeaseEnd;
+import java.time.Duration;
+import java.util.LinkedHashSet;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** A process that must not run for longer than its lease lasts. */
+final class LeasedProcess {
+
+  private static final long LONGEST_LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  private final Process process;
+  private final Lease lease;
+  private final CompletableFuture<LeaseEnd> leaseEnd;
+
+  /** When the lease is lost unless it is renewed: by each clock, as the other may stand still. */
+  private long lossNanos = System.nanoTime();
+
+  private long lossMillis = System.currentTimeMillis();
+
+  LeasedProcess(Process process, Lease lease) {
+    this.process = process;
+    this.lease = lease;
+    this.leaseEnd = lease.ended().toCompletableFuture();
+    noteLoss();
+  }
+
+  /**
+   * Waits for the end of the process, or of the lease: then it ends the process and its
+   * descendants, with TERM now and KILL for what is left after the grace, and returns when it is
+   * gone.
+   *
+   * @return whether the lease ended first
+   */
+  boolean outlivesLease(Duration grace) throws InterruptedException {
+    CompletableFuture<Object> either = CompletableFuture.anyOf(process.onExit(), leaseEnd);
+    while (lease.isValid() && !either.isDone()) {
+      noteLoss();
+      isDone(either, Math.min(lease.remaining().toNanos(), LONGEST_LOOK_NANOS));
+    }
+    if (lease.isValid()) {
+      return false;
+    }
+    end(grace);
+    return true;
+  }
+
+  int exitCode() {
+    return process.exitValue();
+  }
+
+  /** Asks the process and its descendants to end. */
+  void terminate() {
+    family().forEach(ProcessHandle::destroy);
+  }
+
+  private void end(Duration grace) throws InterruptedException {
+    long killNanos = Math.min(System.nanoTime(), lossNanos) + grace.toNanos();
+    long killMillis = Math.min(System.currentTimeMillis(), lossMillis) + grace.toMillis();
+    Set<ProcessHandle> family = family();
+    family.forEach(ProcessHandle::destroy);
+    for (ProcessHandle member : Set.copyOf(family)) {
+      long leftNanos =
+          Math.min(
+              killNanos - System.nanoTime(),
+              TimeUnit.MILLISECONDS.toNanos(killMillis - System.currentTimeMillis()));
+      isDone(member.onExit(), leftNanos);
+    }
+    family.addAll(family()); // what was started meanwhile
+    family.forEach(ProcessHandle::destroyForcibly);
+    while (!isDone(process.onExit(), LONGEST_LOOK_NANOS)) {
+      process.destroyForcibly();
+    }
+    // Not for ever: one whose parent does not reap it, such as this program where it is the first
+    // process of a container, is dead and never seen to exit.
+    long startNanos = System.nanoTime();
+    for (ProcessHandle member : family) {
+      isDone(member.onExit(), LONGEST_LOOK_NANOS - (System.nanoTime() - startNanos));
+    }
+  }
+
+  /** The process and its descendants, those of a parent that has ended excepted. */
+  private Set<ProcessHandle> family() {
+    Set<ProcessHandle> family = new LinkedHashSet<>();
+    family.add(process.toHandle());
+    process.descendants().forEach(family::add);
+    return family;
+  }
+
+  private void noteLoss() {
+    long leftNanos = lease.remaining().toNanos();
+    if (leftNanos > 0) {
+      lossNanos = System.nanoTime() + leftNanos;
+      lossMillis = System.currentTimeMillis() + TimeUnit.NANOSECONDS.toMillis(leftNanos);
+    }
+  }
+
+  private static boolean isDone(CompletableFuture<?> future, long waitNanos)
+      throws InterruptedException {
+    try {
+      future.get(Math.max(0, waitNanos), TimeUnit.NANOSECONDS);
+    } catch (TimeoutException e) {
+      return false;
+    } catch (ExecutionException e) {
+      throw new IllegalStateException("neither future fails", e);
+    }
+    return true;
+  }
+}

@@ -1,0 +1,185 @@
+package io.redlock.jedis.connection;
+
+import java.net.InetAddress;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.net.URLDecoder;
+import java.net.UnknownHostException;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Locale;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.util.JedisURIHelper;
+
+/**
+ * Where a master is, and who logs in there: {@code redis[s]://[user[:password]@]host:port}, or just
+ * {@code host:port}. Hosts are in lower case and IPv6 literals in one spelling, so that equal
+ * addresses have equal names.
+ */
+public final class NodeAddress {
+
+  private static final Pattern SCHEME = Pattern.compile("^[A-Za-z][A-Za-z0-9+.-]*://");
+  private static final Pattern HOST_AND_PORT =
+      Pattern.compile("(?:\\[(?<ipv6>[0-9A-Fa-f:.]+)]|(?<host>[A-Za-z0-9._-]+)):(?<port>\\d{1,5})");
+
+  private static final String HOST = "(?:\\[[0-9A-Fa-f:.]+]|[A-Za-z0-9._-]+)";
+
+  /**
+   * What holds no secret: one host with a scheme or a port. A word alone may be half a password.
+   */
+  private static final Pattern HARMLESS =
+      Pattern.compile("[A-Za-z]+://" + HOST + "(?::\\d*)?/?|" + HOST + ":\\d*/?");
+
+  private static final String FORM = "write redis[s]://[user[:password]@]host:port";
+
+  private final HostAndPort hostAndPort;
+  private final boolean tls;
+  private final @Nullable String user;
+  private final @Nullable String password;
+
+  private NodeAddress(
+      HostAndPort hostAndPort, boolean tls, @Nullable String user, @Nullable String password) {
+    this.hostAndPort = hostAndPort;
+    this.tls = tls;
+    this.user = user;
+    this.password = password;
+  }
+
+  /**
+   * Reads one address.
+   *
+   * @param position which of the addresses it is, from 1, for the message
+   * @param problems where to say what is wrong with it and what to write instead
+   * @return null if there is a problem
+   */
+  public static @Nullable NodeAddress parse(String address, int position, List<String> problems) {
+    if (address.isBlank()) {
+      problems.add("address " + position + " is blank: " + FORM);
+      return null;
+    }
+    String text = address.strip();
+    try {
+      return parse(SCHEME.matcher(text).find() ? text : "redis://" + text);
+    } catch (Unusable e) {
+      problems.add("address " + position + harmless(text) + " " + e.getMessage());
+      return null;
+    }
+  }
+
+  /** Takes the place of an address that does not parse, so that the other checks can go on. */
+  public static NodeAddress standIn(int position) {
+    return new NodeAddress(new HostAndPort("address-" + position, 1), false, null, null);
+  }
+
+  private static NodeAddress parse(String text) throws Unusable {
+    URI uri;
+    try {
+      uri = new URI(text);
+    } catch (URISyntaxException e) { // its message repeats the password
+      throw new Unusable(
+          "does not parse: " + FORM + ", with special characters in user and password as %xx");
+    }
+    if (!JedisURIHelper.isRedisScheme(uri) && !JedisURIHelper.isRedisSSLScheme(uri)) {
+      throw new Unusable("has an unknown scheme: use redis:// or, for TLS, rediss://");
+    }
+    String authority = uri.getRawAuthority() == null ? "" : uri.getRawAuthority();
+    String path = uri.getRawPath() == null ? "" : uri.getRawPath();
+    if (!(path.isEmpty() || path.equals("/")) || uri.getRawQuery() != null) {
+      throw new Unusable("goes on after the port: end it there, locks use database 0");
+    }
+    if (uri.getRawFragment() != null) {
+      throw new Unusable("contains a #: write it as %23");
+    }
+    int at = authority.lastIndexOf('@');
+    HostAndPort hostAndPort = hostAndPort(authority.substring(at + 1));
+    boolean tls = JedisURIHelper.isRedisSSLScheme(uri);
+    if (at < 0) {
+      return new NodeAddress(hostAndPort, tls, null, null);
+    }
+    String[] login = authority.substring(0, at).split(":", 2);
+    String user = login[0].isEmpty() ? null : decode(login[0]);
+    return new NodeAddress(hostAndPort, tls, user, login.length == 2 ? decode(login[1]) : "");
+  }
+
+  private static HostAndPort hostAndPort(String text) throws Unusable {
+    Matcher matcher = HOST_AND_PORT.matcher(text);
+    if (!matcher.matches()) {
+      String fix =
+          text.chars().filter(c -> c == ':').count() > 1
+              ? "an IPv6 address goes into brackets, [::1]:6379"
+              : "add host and port, for example 10.0.0.1:6379";
+      throw new Unusable("does not end in host:port: " + fix);
+    }
+    int port = Integer.parseInt(matcher.group("port"));
+    if (port < 1 || port > 65_535) {
+      throw new Unusable("has no possible port: use 1 to 65535");
+    }
+    String ipv6 = matcher.group("ipv6");
+    return new HostAndPort(
+        ipv6 == null ? matcher.group("host").toLowerCase(Locale.ROOT) : canonical(ipv6), port);
+  }
+
+  private static String canonical(String ipv6) throws Unusable {
+    try {
+      return InetAddress.getByName("[" + ipv6 + "]").getHostAddress(); // a literal: asks no DNS
+    } catch (UnknownHostException e) {
+      throw new Unusable("has no IPv6 address in its brackets");
+    }
+  }
+
+  private static String decode(String text) {
+    return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
+  }
+
+  /** As much of an address as can be shown. */
+  private static String harmless(String text) {
+    if (HARMLESS.matcher(text).matches()) {
+      return " (" + text + ")";
+    }
+    String host = text.substring(text.lastIndexOf('@') + 1);
+    return host.length() < text.length() && HARMLESS.matcher(host).matches()
+        ? " (…@" + host + ")"
+        : "";
+  }
+
+  /** The node's name: host and port, never the login. */
+  public String name() {
+    String host = hostAndPort.getHost();
+    return (host.indexOf(':') < 0 ? host : "[" + host + "]") + ":" + hostAndPort.getPort();
+  }
+
+  HostAndPort hostAndPort() {
+    return hostAndPort;
+  }
+
+  boolean tls() {
+    return tls;
+  }
+
+  /** Null for the server's default user. */
+  @Nullable String user() {
+    return user;
+  }
+
+  /** Null if the address has no login; empty for a user without a password. */
+  @Nullable String password() {
+    return password;
+  }
+
+  /** The name. */
+  @Override
+  public String toString() {
+    return name();
+  }
+
+  private static final class Unusable extends Exception {
+    private static final long serialVersionUID = 1;
+
+    Unusable(String problem) {
+      super(problem);
+    }
+  }
+}

@@ -1,0 +1,134 @@
+package io.redlock.jedis.connection;
+
+import java.io.IOException;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.time.Duration;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLSocket;
+import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.ClientSetInfoConfig;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.ConnectionFactory;
+import redis.clients.jedis.ConnectionPool;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.DefaultJedisSocketFactory;
+import redis.clients.jedis.DefaultRedisCredentials;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.HostAndPortMapper;
+import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.JedisSocketFactory;
+import redis.clients.jedis.SslOptions;
+import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.util.IOUtils;
+
+/** Makes the connection pools of lanes. */
+public final class NodePools {
+
+  /** A lane's connection, and one for whoever listens. */
+  private static final int CONNECTIONS = 2;
+
+  private static final String NO_HANDSHAKE =
+      "the server did not answer the handshake; is this its port for TLS?";
+
+  private NodePools() {}
+
+  /**
+   * A pool of connections to one master; connects nothing yet.
+   *
+   * @param base what the address does not say: TLS, credentials, timeouts; null for the defaults
+   * @param patience how long to wait for a connection where the base does not say
+   */
+  public static ConnectionPool open(
+      NodeAddress address, @Nullable JedisClientConfig base, Duration patience) {
+    GenericObjectPoolConfig<Connection> pool = new GenericObjectPoolConfig<>();
+    pool.setMaxTotal(CONNECTIONS);
+    pool.setMaxIdle(CONNECTIONS); // less would close and open connections all the time
+    pool.setMaxWait(patience);
+    pool.setJmxEnabled(false);
+    JedisClientConfig config = config(address, base, patience);
+    if (config.getAuthXManager() != null) {
+      // Only this one lets the pool renew the tokens of connections that it has lent.
+      return new ConnectionPool(address.hostAndPort(), config, pool);
+    }
+    JedisSocketFactory sockets = new DefaultJedisSocketFactory(address.hostAndPort(), config);
+    return new ConnectionPool(new ConnectionFactory(new SecuredAtOnce(sockets), config), pool);
+  }
+
+  private static JedisClientConfig config(
+      NodeAddress address, @Nullable JedisClientConfig base, Duration patience) {
+    DefaultJedisClientConfig.Builder config = DefaultJedisClientConfig.builder();
+    HostAndPortMapper mapper = null;
+    if (base == null) {
+      config.timeoutMillis(Math.toIntExact(patience.toMillis()));
+      config.clientSetInfoConfig(ClientSetInfoConfig.withLibNameSuffix("redlock"));
+    } else {
+      config.from(base);
+      mapper = base.getHostAndPortMapper();
+    }
+    if (base == null || base.getBlockingSocketTimeoutMillis() == 0) {
+      // Where Jedis would wait without end: for the answer to a subscription.
+      config.blockingSocketTimeoutMillis(Math.toIntExact(patience.toMillis()));
+    }
+    if (address.tls()) {
+      addTls(config, base);
+    }
+    if (address.password() != null) {
+      config.credentials(new DefaultRedisCredentials(address.user(), address.password()));
+    }
+    return config.hostAndPortMapper(new OnConnectingThreadsOnly(mapper)).build();
+  }
+
+  /** Verifies the host, as Jedis's older switch alone does not, unless the base says how to. */
+  @SuppressWarnings("deprecation") // the older switch: the base may rely on it
+  private static void addTls(
+      DefaultJedisClientConfig.Builder config, @Nullable JedisClientConfig base) {
+    if (base != null && base.getSslSocketFactory() != null) {
+      config.ssl(true);
+    } else if (base == null || (!base.isSsl() && base.getSslOptions() == null)) {
+      config.sslOptions(SslOptions.builder().build());
+    }
+  }
+
+  /**
+   * Jedis leaves the TLS handshake to the first write and, if that one fails, to the attempt to
+   * write the same once more before it gives up: against a server that does not speak TLS, and
+   * waits for more, that took two timeouts, and ended in one that did not mention TLS.
+   */
+  private record SecuredAtOnce(JedisSocketFactory next) implements JedisSocketFactory {
+
+    @Override
+    public Socket createSocket() {
+      Socket socket = next.createSocket();
+      if (socket instanceof SSLSocket secured) {
+        try {
+          secured.startHandshake();
+        } catch (IOException e) {
+          IOUtils.closeQuietly(socket);
+          throw new JedisConnectionException(
+              e instanceof SocketTimeoutException ? new SSLException(NO_HANDSHAKE, e) : e);
+        }
+      }
+      return socket;
+    }
+  }
+
+  /**
+   * Jedis reconnects without a word when it finds a connection closed while it writes. A lane must
+   * not: what was in flight would be forgotten, the audit left out, and a caller's thread could
+   * hang in DNS. So nobody but a {@link ConnectingThread} is told where the server is.
+   */
+  private record OnConnectingThreadsOnly(@Nullable HostAndPortMapper next)
+      implements HostAndPortMapper {
+
+    @Override
+    public HostAndPort getHostAndPort(HostAndPort address) {
+      if (!ConnectingThread.currentMayConnect()) {
+        throw new JedisConnectionException("the connection was closed");
+      }
+      HostAndPort mapped = next == null ? null : next.getHostAndPort(address);
+      return mapped == null ? address : mapped;
+    }
+  }
+}

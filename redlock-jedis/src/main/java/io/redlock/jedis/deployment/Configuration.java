@@ -1,0 +1,146 @@
+package io.redlock.jedis.deployment;
+
+import java.time.Duration;
+import java.time.format.DateTimeParseException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.BiConsumer;
+import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Settings as text, from properties ({@code redlock.max-ttl}) or the environment ({@code
+ * REDLOCK_MAX_TTL}). Names are compared without regard to case, hyphens and underscores.
+ */
+public final class Configuration {
+
+  private static final String PROPERTY = "redlock.";
+  private static final String VARIABLE = "REDLOCK_";
+
+  private static final Pattern AMOUNT = Pattern.compile("(\\d{1,12})\\s*(ms|s|m|h|d)");
+
+  /** How each setting is written as a property, and what it does. */
+  private static final Map<String, BiConsumer<Deployment, String>> SETTINGS = new LinkedHashMap<>();
+
+  static {
+    SETTINGS.put("nodes", Deployment::node);
+    add("node-timeout", Configuration::duration, Deployment::nodeTimeout);
+    add("lane-timeout", Configuration::duration, Deployment::laneTimeout);
+    add("max-ttl", Configuration::duration, Deployment::maxTtl);
+    add("drift-factor", Configuration::number, Deployment::driftFactor);
+    add("clock-skew", Configuration::duration, Deployment::clockSkew);
+    add("restart-guard", Configuration::truth, Deployment::restartGuard);
+    add("fence-retention", Configuration::duration, Deployment::fenceRetention);
+    add(
+        "loss-margin",
+        Configuration::duration,
+        (deployment, margin) -> deployment.core(core -> core.lossMargin(margin)));
+    add(
+        "min-validity",
+        Configuration::duration,
+        (deployment, least) -> deployment.core(core -> core.minValidity(least)));
+    SETTINGS.put("key-prefix", Deployment::keyPrefix);
+  }
+
+  private Configuration() {}
+
+  private static <T> void add(
+      String name, Function<String, T> parser, BiConsumer<Deployment, T> setter) {
+    SETTINGS.put(name, (deployment, text) -> setter.accept(deployment, parser.apply(text.strip())));
+  }
+
+  /**
+   * Sets what the settings say.
+   *
+   * @return what is wrong with them, each with its fix, in the order of the table
+   */
+  static List<String> apply(Map<?, ?> settings, Deployment deployment) {
+    Map<String, String> named = new TreeMap<>();
+    settings.forEach((name, value) -> named.put(String.valueOf(name), String.valueOf(value)));
+    List<String> faults = new ArrayList<>();
+    Map<String, String> given = new HashMap<>();
+    named.keySet().forEach(name -> recognize(name, given, faults));
+    SETTINGS.forEach(
+        (setting, action) -> {
+          String name = given.get(setting);
+          if (name != null) {
+            try {
+              action.accept(deployment, named.get(name));
+            } catch (IllegalArgumentException e) {
+              faults.add(name + ": " + e.getMessage());
+            }
+          }
+        });
+    return faults;
+  }
+
+  /** Unknown variables belong to somebody else; an unknown property is a mistake. */
+  private static void recognize(String name, Map<String, String> given, List<String> faults) {
+    boolean property = name.startsWith(PROPERTY);
+    if (!property && !name.startsWith(VARIABLE)) {
+      return;
+    }
+    String bare = bare(name.substring(PROPERTY.length()));
+    for (String setting : SETTINGS.keySet()) {
+      if (bare(setting).equals(bare)) {
+        String before = given.put(setting, name);
+        if (before != null) {
+          faults.add(before + " and " + name + " are the same setting: leave one out");
+        }
+        return;
+      }
+    }
+    if (property) {
+      faults.add(name + " is unknown: use one of " + String.join(", ", SETTINGS.keySet()));
+    }
+  }
+
+  private static String bare(String name) {
+    return name.replaceAll("[-_]", "").toLowerCase(Locale.ROOT);
+  }
+
+  /** For example {@code 500ms}, {@code 30s}, {@code 5m}, {@code 2h}, {@code 1d}, {@code PT30S}. */
+  public static Duration duration(String text) {
+    Matcher amount = AMOUNT.matcher(text);
+    if (amount.matches()) {
+      long number = Long.parseLong(amount.group(1));
+      return switch (amount.group(2)) {
+        case "ms" -> Duration.ofMillis(number);
+        case "s" -> Duration.ofSeconds(number);
+        case "m" -> Duration.ofMinutes(number);
+        case "h" -> Duration.ofHours(number);
+        default -> Duration.ofDays(number);
+      };
+    }
+    try {
+      return Duration.parse(text);
+    } catch (DateTimeParseException e) {
+      throw new IllegalArgumentException(
+          "'" + text + "' is no duration: write 500ms, 30s, 5m, 2h or ISO 8601 as in PT30S", e);
+    }
+  }
+
+  private static double number(String text) {
+    try {
+      return Double.parseDouble(text);
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException("'" + text + "' is no number: write one such as 0.01", e);
+    }
+  }
+
+  private static boolean truth(String text) {
+    return switch (text.toLowerCase(Locale.ROOT)) {
+      case "true" -> true;
+      case "false" -> false;
+      default ->
+          throw new IllegalArgumentException(
+              "'" + text + "' is neither true nor false: write one of them");
+    };
+  }
+}

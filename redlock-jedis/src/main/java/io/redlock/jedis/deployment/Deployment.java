@@ -1,0 +1,247 @@
+package io.redlock.jedis.deployment;
+
+import io.redlock.Redlock;
+import io.redlock.RedlockBuilder;
+import io.redlock.jedis.connection.NodeAddress;
+import io.redlock.jedis.connection.NodePools;
+import io.redlock.jedis.deployment.Survey.Audited;
+import io.redlock.jedis.lane.LaneSettings;
+import io.redlock.jedis.lane.NodeLane;
+import io.redlock.jedis.scripts.RequestEncoder;
+import io.redlock.jedis.trust.NodeTrust;
+import io.redlock.jedis.trust.Peers;
+import io.redlock.jedis.trust.TrustRules;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.BiFunction;
+import java.util.function.Consumer;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.util.Pool;
+
+/**
+ * The masters of a deployment and the settings of one client, which are checked when it is built or
+ * asked. Not thread-safe; good for one of the two.
+ */
+public final class Deployment {
+
+  private static final int FIRST_CONTACT_NODE_TIMEOUTS = 10;
+  private static final Pattern SEPARATOR = Pattern.compile("\\s*,\\s*|\\s+");
+
+  private final List<Master> masters = new ArrayList<>();
+  private final List<Consumer<RedlockBuilder>> passedOn = new ArrayList<>();
+  private final List<String> misread = new ArrayList<>();
+  private Duration nodeTimeout = Duration.ofMillis(50);
+  private Duration maxTtl = Duration.ofSeconds(30);
+  private double driftFactor = 0.01;
+  private Duration clockSkew = Duration.ofSeconds(2);
+  private boolean restartGuard = true;
+  private String keyPrefix = "";
+  private @Nullable Duration laneTimeout;
+  private @Nullable Duration fenceRetention;
+  private @Nullable JedisClientConfig clientConfig;
+
+  /** A master as it was configured: by its address, or by a name and a pool. */
+  private record Master(String text, @Nullable Pool<Connection> pool) {}
+
+  /** Adds a master by its address, or several separated by commas or white space. */
+  public void node(String address) {
+    for (String each : SEPARATOR.split(address.strip(), -1)) {
+      masters.add(new Master(each, null));
+    }
+  }
+
+  /** Adds a master that is reached through a pool of the user's. */
+  public void node(String name, Pool<Connection> pool) {
+    masters.add(new Master(name, Objects.requireNonNull(pool, "pool")));
+  }
+
+  /** Takes settings as text; what cannot be understood is reported with everything else. */
+  public void configure(Map<?, ?> settings) {
+    misread.addAll(Configuration.apply(settings, this));
+  }
+
+  /** What the addresses do not say. */
+  public void clientConfig(JedisClientConfig clientConfig) {
+    this.clientConfig = Objects.requireNonNull(clientConfig, "clientConfig");
+  }
+
+  /** After so much silence a node counts as silent. */
+  public void nodeTimeout(Duration nodeTimeout) {
+    this.nodeTimeout = Objects.requireNonNull(nodeTimeout, "nodeTimeout");
+  }
+
+  /** After so much silence a connection is abandoned. */
+  public void laneTimeout(Duration laneTimeout) {
+    this.laneTimeout = Objects.requireNonNull(laneTimeout, "laneTimeout");
+  }
+
+  /** The upper bound of any ttl. */
+  public void maxTtl(Duration maxTtl) {
+    this.maxTtl = Objects.requireNonNull(maxTtl, "maxTtl");
+  }
+
+  /** By how much a node's clock may outrun this machine's. */
+  public void driftFactor(double driftFactor) {
+    this.driftFactor = driftFactor;
+  }
+
+  /** How far the clocks of two nodes may lie apart. */
+  public void clockSkew(Duration clockSkew) {
+    this.clockSkew = Objects.requireNonNull(clockSkew, "clockSkew");
+  }
+
+  /** Whether nodes that lost their data abstain. */
+  public void restartGuard(boolean restartGuard) {
+    this.restartGuard = restartGuard;
+  }
+
+  /** Whether nodes that lost their data abstain. */
+  public boolean isGuarded() {
+    return restartGuard;
+  }
+
+  /** How long a node keeps a counter after its last write. */
+  public void fenceRetention(Duration fenceRetention) {
+    this.fenceRetention = Objects.requireNonNull(fenceRetention, "fenceRetention");
+  }
+
+  /** What stands before every resource in its key. */
+  public void keyPrefix(String keyPrefix) {
+    this.keyPrefix = Objects.requireNonNull(keyPrefix, "keyPrefix");
+  }
+
+  /** What stands before every resource in its key. */
+  public String keyPrefix() {
+    return keyPrefix;
+  }
+
+  /** What only the core has to know. */
+  public void core(Consumer<RedlockBuilder> setting) {
+    passedOn.add(setting);
+  }
+
+  /**
+   * Connects, and waits a while for the first connections.
+   *
+   * @throws IllegalArgumentException if the configuration is not sound; lists every fault
+   */
+  public Redlock build() {
+    Checked checked = check("cannot connect", List.of());
+    Redlock redlock = checked.builder.build();
+    long nodeTimeoutNanos = checked.settings.nodeTimeoutNanos();
+    awaitFirstAttempts(checked.lanes, nodeTimeoutNanos * FIRST_CONTACT_NODE_TIMEOUTS);
+    return redlock;
+  }
+
+  /**
+   * What each master says of itself; nothing is written.
+   *
+   * @throws IllegalArgumentException if the configuration is not sound; lists every fault
+   */
+  public List<Audited> survey() {
+    return ask("cannot ask", List.of(), (probe, audits) -> audits);
+  }
+
+  /**
+   * Audits the masters without a lock service, and does with them what is to be done then.
+   *
+   * @param what what cannot be done if the configuration is not sound
+   * @param knownFaults what is wrong besides
+   * @throws IllegalArgumentException if the configuration is not sound; lists every fault
+   */
+  public <T> T ask(
+      String what, List<String> knownFaults, BiFunction<Probe, List<Audited>, T> question) {
+    Checked checked = check(what, knownFaults);
+    try {
+      Probe probe = new Probe(checked.probed, checked.settings.laneTimeout());
+      return question.apply(probe, new Survey(probe, checked.settings.skewMicros()).audit());
+    } finally {
+      checked.lanes.forEach(NodeLane::close);
+    }
+  }
+
+  /** A sound configuration, put together and not yet started. */
+  private record Checked(
+      LaneSettings settings,
+      List<Probe.Master> probed,
+      List<NodeLane> lanes,
+      RedlockBuilder builder) {}
+
+  private Checked check(String what, List<String> knownFaults) {
+    List<String> faults = new ArrayList<>(knownFaults);
+    faults.addAll(misread);
+    LaneSettings settings =
+        LaneSettings.derive(nodeTimeout, laneTimeout, maxTtl, clockSkew, fenceRetention, faults);
+    List<Probe.Master> probed = masters(settings, faults);
+    List<NodeLane> lanes = lanes(probed, settings);
+    RedlockBuilder builder =
+        Redlock.builder(lanes)
+            .nodeTimeout(nodeTimeout)
+            .maxTtl(maxTtl)
+            .driftFactor(driftFactor)
+            .clockSkew(clockSkew)
+            .keyPrefix(keyPrefix);
+    passedOn.forEach(setting -> setting.accept(builder));
+    faults.addAll(builder.problems());
+    if (!faults.isEmpty()) {
+      lanes.forEach(NodeLane::close);
+      throw new IllegalArgumentException(what + ": " + String.join("; ", faults));
+    }
+    return new Checked(settings, probed, lanes, builder);
+  }
+
+  private List<Probe.Master> masters(LaneSettings settings, List<String> faults) {
+    List<Probe.Master> all = new ArrayList<>();
+    for (Master master : masters) {
+      int position = all.size() + 1;
+      if (master.pool != null) {
+        if (master.text.isBlank()) {
+          faults.add("the name of node " + position + " is blank: give it one");
+        }
+        all.add(new Probe.Master(master.text, master.pool, false));
+      } else {
+        NodeAddress parsed = NodeAddress.parse(master.text, position, faults);
+        NodeAddress address = parsed == null ? NodeAddress.standIn(position) : parsed;
+        Pool<Connection> pool = NodePools.open(address, clientConfig, settings.laneTimeout());
+        all.add(new Probe.Master(address.name(), pool, true));
+      }
+    }
+    return all;
+  }
+
+  private List<NodeLane> lanes(List<Probe.Master> all, LaneSettings settings) {
+    RequestEncoder encoder = new RequestEncoder(settings.retentionMillis(), settings.skewMicros());
+    TrustRules rules =
+        TrustRules.of(
+            all.size(),
+            restartGuard,
+            LaneSettings.bounded(maxTtl),
+            driftFactor,
+            settings.skewMicros());
+    Peers peers = new Peers(all.size(), settings.skewMicros());
+    List<NodeLane> lanes = new ArrayList<>();
+    for (Probe.Master master : all) {
+      NodeTrust trust = new NodeTrust(master.name(), lanes.size(), peers, rules, driftFactor);
+      lanes.add(
+          new NodeLane(master.name(), master.pool(), master.ownsPool(), encoder, settings, trust));
+    }
+    return lanes;
+  }
+
+  private static void awaitFirstAttempts(List<NodeLane> lanes, long nanos) {
+    long start = System.nanoTime();
+    try {
+      for (NodeLane lane : lanes) {
+        lane.awaitFirstAttempt(nanos - (System.nanoTime() - start));
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

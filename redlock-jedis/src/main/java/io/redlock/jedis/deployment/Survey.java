@@ -1,0 +1,97 @@
+package io.redlock.jedis.deployment;
+
+import io.redlock.jedis.deployment.Probe.Answer;
+import io.redlock.jedis.scripts.AuditCall;
+import io.redlock.jedis.trust.BirthMark;
+import io.redlock.jedis.trust.NodeAudit;
+import io.redlock.jedis.trust.Peers;
+import io.redlock.jedis.trust.TrustRules;
+import io.redlock.jedis.trust.TrustRules.Surroundings;
+import io.redlock.jedis.trust.Verdict;
+import io.redlock.spi.Ticker;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.Connection;
+
+/** Audits masters without a lock service and without writing anything. */
+public final class Survey {
+
+  private static final Ticker CLOCKS = Ticker.system();
+
+  private final Probe probe;
+  private final long skewMicros;
+
+  /**
+   * What came of one audit.
+   *
+   * @param name of the node
+   * @param audit null if there is no answer
+   * @param around what is known besides; null if there is no answer
+   * @param verdict what a client would make of it; null if there is no answer
+   * @param failure why there is none; empty if there is
+   */
+  public record Audited(
+      String name,
+      @Nullable NodeAudit audit,
+      @Nullable Surroundings around,
+      @Nullable Verdict verdict,
+      String failure) {}
+
+  private record Timed(NodeAudit audit, long beforeNanos, long afterNanos) {}
+
+  Survey(Probe probe, long skewMicros) {
+    this.probe = probe;
+    this.skewMicros = skewMicros;
+  }
+
+  /** In the order of the masters. */
+  List<Audited> audit() {
+    List<Answer<Timed>> answers = probe.ask((index, connection) -> audit(connection));
+    Peers peers = new Peers(answers.size(), skewMicros);
+    surroundings(peers, answers); // so that the first ones are judged by what the last ones say
+    List<@Nullable Surroundings> around = surroundings(peers, answers);
+    List<Audited> audits = new ArrayList<>();
+    for (int i = 0; i < answers.size(); i++) {
+      audits.add(judge(probe.masters().get(i).name(), answers.get(i), around.get(i)));
+    }
+    return audits;
+  }
+
+  private static Timed audit(Connection connection) {
+    AuditCall.over(
+        connection, AuditCall.invocation(0, null)); // the second one is timed without delay
+    long beforeNanos = CLOCKS.monotonicNanos();
+    NodeAudit audit = AuditCall.over(connection, AuditCall.invocation(1, null));
+    return new Timed(audit, beforeNanos, CLOCKS.monotonicNanos());
+  }
+
+  private List<@Nullable Surroundings> surroundings(Peers peers, List<Answer<Timed>> answers) {
+    List<@Nullable Surroundings> all = new ArrayList<>();
+    for (int i = 0; i < answers.size(); i++) {
+      Timed timed = answers.get(i).value();
+      all.add(
+          timed == null
+              ? null
+              : peers.hear(
+                  i,
+                  probe.masters().get(i).name(),
+                  timed.audit,
+                  timed.beforeNanos,
+                  timed.afterNanos,
+                  CLOCKS));
+    }
+    return all;
+  }
+
+  private Audited judge(String name, Answer<Timed> answer, @Nullable Surroundings around) {
+    Timed timed = answer.value();
+    if (timed == null || around == null) {
+      return new Audited(name, null, null, null, answer.failureText());
+    }
+    BirthMark mark = BirthMark.parse(timed.audit.birth());
+    boolean guarded = mark == null || mark.guarded();
+    TrustRules rules = new TrustRules(probe.masters().size(), guarded, 0, skewMicros);
+    return new Audited(name, timed.audit, around, rules.judge(timed.audit, around), "");
+  }
+}

@@ -1,0 +1,86 @@
+package io.redlock.jedis.scripts;
+
+import io.redlock.jedis.trust.BirthMark;
+import io.redlock.jedis.trust.NodeAudit;
+import io.redlock.jedis.trust.NodeAudit.Renewal;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.exceptions.JedisException;
+
+/** How a node is asked what it is, and how its answer is read. */
+public final class AuditCall {
+
+  private static final int FIELDS = 11;
+  private static final Argument BIRTH_KEY = Argument.of(BirthMark.KEY);
+  private static final Argument ONE_KEY = Argument.of(1);
+
+  private AuditCall() {}
+
+  /**
+   * An invocation whose reply can be told from that of any other.
+   *
+   * @param renewal the mark to write first; null if there is none to be written
+   */
+  public static Invocation invocation(long number, @Nullable Renewal renewal) {
+    Argument echo = Argument.of(number);
+    List<Argument> arguments = new ArrayList<>(List.of(ONE_KEY, BIRTH_KEY, echo));
+    if (renewal != null) {
+      arguments.add(Argument.of(renewal.seen()));
+      arguments.add(Argument.of(renewal.mark().head()));
+      arguments.add(Argument.of(renewal.firstSeen()));
+      arguments.add(Argument.of(renewal.mark().tail()));
+    }
+    return new Invocation(Script.AUDIT, echo, arguments);
+  }
+
+  /**
+   * Asks over a connection that carries nothing else.
+   *
+   * @throws JedisException the connection failed, the server answered with an error, or not to this
+   */
+  public static NodeAudit over(Connection connection, Invocation invocation) {
+    connection.sendCommand(invocation.byText(Argument.EMPTY));
+    Object reply = connection.getOne();
+    NodeAudit audit = parse(reply, invocation);
+    if (audit == null) {
+      throw new JedisException("the audit was answered by something else");
+    }
+    return audit;
+  }
+
+  /** The audit in a reply; null if the reply is none, or answers another invocation. */
+  public static @Nullable NodeAudit parse(@Nullable Object reply, Invocation invocation) {
+    if (!(reply instanceof List<?> list) || list.size() != FIELDS) {
+      return null;
+    }
+    List<String> fields = new ArrayList<>(FIELDS);
+    for (Object each : list) {
+      if (!(each instanceof byte[] bytes)) {
+        return null;
+      }
+      fields.add(new String(bytes, StandardCharsets.UTF_8));
+    }
+    if (!fields.get(0).equals(new String(invocation.echo, StandardCharsets.UTF_8))) {
+      return null;
+    }
+    return new NodeAudit(
+        fields.get(1),
+        fields.get(2),
+        fields.get(3),
+        fields.get(4),
+        fields.get(5),
+        (int) number(fields.get(6)),
+        number(fields.get(7)),
+        fields.get(8),
+        number(fields.get(9)),
+        fields.get(10));
+  }
+
+  /** What some servers leave out counts as zero. */
+  private static long number(String text) {
+    return text.isEmpty() ? 0 : Long.parseLong(text);
+  }
+}

@@ -1,0 +1,66 @@
+package io.redlock.jedis.scripts;
+
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.Protocol;
+
+/**
+ * One call of a script with its arguments, encoded. The same instance goes to every node; only the
+ * birth mark differs from node to node and is added last. Thread-safe.
+ */
+public final class Invocation {
+
+  /** What is called. */
+  public final Script script;
+
+  /** What every reply to this invocation repeats. */
+  final byte[] echo;
+
+  /** About how many bytes the command occupies in a socket's buffer. */
+  public final int bytes;
+
+  private final List<Argument> arguments;
+
+  /** The command for every node alike; null where each has its own birth mark to compare. */
+  private final @Nullable CommandArguments common;
+
+  /**
+   * @param echo the argument that every reply repeats
+   * @param arguments what follows the digest: number of keys, keys, other arguments
+   */
+  Invocation(Script script, Argument echo, List<Argument> arguments) {
+    this.script = script;
+    this.echo = echo.getRaw();
+    this.arguments = arguments;
+    int size = 96;
+    for (Argument argument : arguments) {
+      size += argument.getRaw().length + 8;
+    }
+    this.bytes = size;
+    this.common = script.guarded() ? null : bySha();
+  }
+
+  /** The command that names the script by its digest. */
+  public CommandArguments bySha(Argument birth) {
+    return common == null ? bySha().add(birth) : common;
+  }
+
+  private CommandArguments bySha() {
+    return complete(new CommandArguments(Protocol.Command.EVALSHA).add(script.sha));
+  }
+
+  /** The command that carries the script itself. */
+  public CommandArguments byText(Argument birth) {
+    CommandArguments command =
+        complete(new CommandArguments(Protocol.Command.EVAL).add(script.text));
+    return script.guarded() ? command.add(birth) : command;
+  }
+
+  private CommandArguments complete(CommandArguments command) {
+    for (int i = 0; i < arguments.size(); i++) {
+      command.add(arguments.get(i));
+    }
+    return command;
+  }
+}

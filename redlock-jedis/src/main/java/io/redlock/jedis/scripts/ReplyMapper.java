@@ -1,0 +1,285 @@
+package io.redlock.jedis.scripts;
+
+import io.redlock.spi.NodeReply;
+import java.net.ConnectException;
+import java.net.NoRouteToHostException;
+import java.net.SocketTimeoutException;
+import java.net.UnknownHostException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import java.util.NoSuchElementException;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import javax.net.ssl.SSLException;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.exceptions.JedisDataException;
+
+/**
+ * Says what a reply, an error reply or a failure means for the quorum: whether the request was
+ * executed, and whether it pays to ask again.
+ */
+public final class ReplyMapper {
+
+  /** Where Redis before 7 hides the error of a command that a script called. */
+  private static final Pattern WRAPPED =
+      Pattern.compile("^ERR Error running script .*?(?:@user_script: ?\\d+: )+-?");
+
+  /** What the server repeats of a command it does not know may be a password. */
+  private static final Pattern REPEATED_ARGUMENTS =
+      Pattern.compile(",? with args beginning with.*", Pattern.DOTALL);
+
+  /** Where Redis from 7 on says which script called the command that failed. */
+  private static final Pattern SCRIPT_SUFFIX = Pattern.compile(" script: [0-9a-f]{40}, on .*$");
+
+  private static final NodeReply CLOCK =
+      NodeReply.of(NodeReply.Kind.CLOCK, "the token does not fit the node's clock");
+
+  private static final String FOREIGN_KEY = "a key of another application has this name: ";
+
+  /** What Redis 6.2 to 8 say when a user's key patterns do not include a name. */
+  private static final Pattern DENIED_KEY =
+      Pattern.compile("^(?:NOPERM|ERR The user executing the script).* (?:one of the keys|a key)");
+
+  private static final int LONGEST_DETAIL = 200;
+
+  private ReplyMapper() {}
+
+  /**
+   * What a script's reply means.
+   *
+   * @return null if this cannot be the reply to that invocation: the stream is out of step
+   */
+  public static @Nullable NodeReply reply(@Nullable Object reply, Invocation invocation) {
+    if (!(reply instanceof byte[] text)) {
+      return null;
+    }
+    try {
+      return switch (invocation.script) {
+        case GRANT, FAIR_GRANT -> grant(text, invocation.echo);
+        case EXTEND -> extend(text, invocation.echo);
+        case RELEASE -> release(text, invocation.echo);
+        case AUDIT -> null;
+      };
+    } catch (NumberFormatException e) {
+      return null;
+    }
+  }
+
+  private static @Nullable NodeReply grant(byte[] text, byte[] token) {
+    if (says("GRANT", text, token, true)) {
+      return NodeReply.GRANTED;
+    }
+    if (says("TAKEN", text, token, false)) {
+      String[] words = words(text);
+      return words.length == 4
+          ? NodeReply.taken(Long.parseLong(words[2]), Long.parseLong(words[3]))
+          : null;
+    }
+    if (says("STALE", text, token, false)) {
+      String[] words = words(text);
+      return words.length == 3 ? NodeReply.stale(Long.parseLong(words[2])) : null;
+    }
+    if (says("WAIT", text, token, false)) {
+      String[] words = words(text);
+      return words.length == 3 ? NodeReply.waiting(Long.parseLong(words[2])) : null;
+    }
+    if (isClock(text, token)) {
+      return CLOCK;
+    }
+    if (says("ABSTAIN", text, token, true)) {
+      return NodeReply.abstain(-1, "its data is not what it was; it is being audited");
+    }
+    return null;
+  }
+
+  private static @Nullable NodeReply extend(byte[] text, byte[] token) {
+    if (says("EXTENDED", text, token, true)) {
+      return NodeReply.EXTENDED;
+    }
+    if (says("JOINED", text, token, true)) {
+      return NodeReply.JOINED;
+    }
+    return says("NOT_HELD", text, token, true) ? NodeReply.NOT_HELD : null;
+  }
+
+  private static @Nullable NodeReply release(byte[] text, byte[] token) {
+    if (says("RELEASED", text, token, true)) {
+      return NodeReply.RELEASED;
+    }
+    if (isClock(text, token)) {
+      return CLOCK;
+    }
+    return says("NOT_HELD", text, token, true) ? NodeReply.NOT_HELD : null;
+  }
+
+  private static boolean isClock(byte[] text, byte[] token) {
+    return says("CLOCK", text, token, false) && nodeMicros(text) > 0;
+  }
+
+  /** The node's clock in a CLOCK reply, in microseconds since the epoch; −1 if it is not there. */
+  public static long nodeMicros(byte[] clockReply) {
+    String[] words = words(clockReply);
+    return words.length == 3 ? Long.parseLong(words[2]) : -1;
+  }
+
+  /** Whether the text is this word, a blank, the token, and then nothing or a blank. */
+  private static boolean says(String word, byte[] text, byte[] token, boolean nothingElse) {
+    int end = word.length() + 1 + token.length;
+    if (text.length < end || (nothingElse ? text.length > end : text.length == end)) {
+      return false;
+    }
+    for (int i = 0; i < word.length(); i++) {
+      if (text[i] != word.charAt(i)) {
+        return false;
+      }
+    }
+    for (int i = 0; i < token.length; i++) {
+      if (text[word.length() + 1 + i] != token[i]) {
+        return false;
+      }
+    }
+    return text[word.length()] == ' ' && (nothingElse || text[end] == ' ');
+  }
+
+  private static String[] words(byte[] text) {
+    return new String(text, StandardCharsets.US_ASCII).split(" ");
+  }
+
+  /** What an error reply to a script means. */
+  public static NodeReply error(JedisDataException error) {
+    String message = unwrap(error);
+    String code = firstWord(message);
+    return switch (code) {
+      case "OOM" ->
+          NodeReply.of(NodeReply.Kind.OUT_OF_MEMORY, "out of memory; raise the server's maxmemory");
+      case "LOADING", "MASTERDOWN", "BUSY", "NOSCRIPT", "TRYAGAIN", "UNBLOCKED" ->
+          NodeReply.unreachable(message);
+      case "READONLY" -> NodeReply.misconfigured(message + ": address the master, not a replica");
+      case "NOAUTH", "WRONGPASS", "NOPERM", "DENIED", "MISCONF", "NOREPLICAS" ->
+          NodeReply.misconfigured(message);
+      case "MOVED", "ASK", "CLUSTERDOWN", "CROSSSLOT" ->
+          NodeReply.misconfigured(message + ": use independent masters, not a cluster");
+      case "WRONGTYPE" -> NodeReply.misconfigured(FOREIGN_KEY + message);
+      default -> plainError(message);
+    };
+  }
+
+  /** Whether a misconfiguration concerns one name only, and not the node. */
+  public static boolean concernsOneName(NodeReply reply) {
+    String detail = reply.detail();
+    return detail.startsWith(FOREIGN_KEY) || DENIED_KEY.matcher(detail).find();
+  }
+
+  /** The errors that carry no code of their own. */
+  private static NodeReply plainError(String message) {
+    if (message.startsWith("ERR max number of clients reached")) {
+      return NodeReply.unreachable(message);
+    }
+    if (message.startsWith("ERR The user executing the script can't")
+        || message.startsWith("The user executing the script can't")
+        || message.startsWith("ERR unknown command")
+        || message.startsWith("ERR unknown subcommand")
+        || message.startsWith("ERR Unknown Redis command called from script")
+        || message.startsWith("ERR invalid password")
+        || message.startsWith("ERR Client sent AUTH")
+        || message.startsWith("ERR AUTH")) {
+      return NodeReply.misconfigured(message);
+    }
+    return NodeReply.unknown(message.isEmpty() ? "an error without a message" : message);
+  }
+
+  /**
+   * What it means that no connection could be had, or that one that was had does not serve: never
+   * that a request was executed.
+   */
+  public static NodeReply connectFailure(Throwable failure) {
+    Deque<Throwable> open = new ArrayDeque<>();
+    open.add(failure);
+    for (int seen = 0; !open.isEmpty() && seen < 20; seen++) {
+      Throwable next = open.poll();
+      NodeReply known = knownConnectFailure(next);
+      if (known != null) {
+        return known;
+      }
+      if (next.getCause() != null) {
+        open.add(next.getCause());
+      }
+      open.addAll(List.of(next.getSuppressed()));
+    }
+    return NodeReply.unreachable("no connection: " + plain(innermost(failure)));
+  }
+
+  /** What is around it says only who noticed. */
+  private static Throwable innermost(Throwable failure) {
+    Throwable inner = failure;
+    for (int depth = 0; inner.getCause() != null && depth < 20; depth++) {
+      inner = inner.getCause();
+    }
+    return inner;
+  }
+
+  private static @Nullable NodeReply knownConnectFailure(Throwable failure) {
+    if (failure instanceof JedisDataException error) {
+      NodeReply reply = error(error);
+      return reply.kind() == NodeReply.Kind.UNKNOWN ? NodeReply.unreachable(reply.detail()) : reply;
+    }
+    if (failure instanceof UnknownHostException) {
+      return NodeReply.unreachable("unknown host");
+    }
+    if (failure instanceof SSLException) {
+      return NodeReply.unreachable("TLS failed: " + plain(failure));
+    }
+    if (failure instanceof NoRouteToHostException) {
+      return NodeReply.unreachable("no route to host");
+    }
+    if (failure instanceof ConnectException) {
+      String message = String.valueOf(failure.getMessage());
+      return NodeReply.unreachable(
+          message.contains("refused") ? "refused connection" : plain(failure));
+    }
+    if (failure instanceof SocketTimeoutException) {
+      return NodeReply.unreachable("no connection in time");
+    }
+    if (failure instanceof NoSuchElementException) {
+      return NodeReply.unreachable("the connection pool gave none: " + plain(failure));
+    }
+    return null;
+  }
+
+  /** What became of a connection, in a few words. */
+  public static String lost(Throwable failure) {
+    for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+      if (cause instanceof SocketTimeoutException) {
+        return "no answer for too long";
+      }
+    }
+    return "connection lost: " + plain(failure);
+  }
+
+  private static String unwrap(JedisDataException error) {
+    String message = String.valueOf(error.getMessage());
+    Matcher wrapped = WRAPPED.matcher(message);
+    String inner = wrapped.find() ? message.substring(wrapped.end()) : message;
+    return clean(SCRIPT_SUFFIX.matcher(inner).replaceFirst(""));
+  }
+
+  private static String plain(Throwable failure) {
+    String message = failure.getMessage();
+    return message == null ? failure.getClass().getSimpleName() : clean(message);
+  }
+
+  private static String clean(String message) {
+    String line = REPEATED_ARGUMENTS.matcher(message).replaceFirst("").strip();
+    if (line.endsWith(".")) {
+      line = line.substring(0, line.length() - 1); // it becomes a part of a sentence
+    }
+    return line.length() <= LONGEST_DETAIL ? line : line.substring(0, LONGEST_DETAIL) + "…";
+  }
+
+  private static String firstWord(String message) {
+    int blank = message.indexOf(' ');
+    return blank < 0 ? message : message.substring(0, blank);
+  }
+}

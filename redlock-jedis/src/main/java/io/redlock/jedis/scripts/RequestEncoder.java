@@ -1,0 +1,136 @@
+package io.redlock.jedis.scripts;
+
+import io.redlock.jedis.trust.BirthMark;
+import io.redlock.spi.NodeRequest;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Turns requests into script calls, once for all the lanes of a lock service. Thread-safe. */
+public final class RequestEncoder {
+
+  static final String FENCE_PREFIX = "redlock:fence:";
+  static final String QUEUE_PREFIX = "redlock:queue:";
+  static final String ENDS_PREFIX = "redlock:ends:";
+
+  private static final Argument YES = Argument.of("1");
+
+  private static final Argument BIRTH = Argument.of(BirthMark.KEY);
+
+  private final Argument retentionMillis;
+  private final Argument skewMicros;
+
+  /** The last result: a fan-out hands the same request to one lane after the other. Racy. */
+  private volatile @Nullable Encoded last;
+
+  private record Encoded(NodeRequest request, Invocation invocation) {}
+
+  /**
+   * @param retentionMillis how long a node keeps a counter after its last write
+   * @param skewMicros how far the clocks of two nodes may lie apart
+   */
+  public RequestEncoder(long retentionMillis, long skewMicros) {
+    this.retentionMillis = Argument.of(retentionMillis);
+    this.skewMicros = Argument.of(skewMicros);
+  }
+
+  /** The call of a script that makes this request. */
+  public Invocation encode(NodeRequest request) {
+    Encoded known = last;
+    if (known != null && known.request == request) {
+      return known.invocation;
+    }
+    Invocation invocation = invocation(request);
+    last = new Encoded(request, invocation);
+    return invocation;
+  }
+
+  private Invocation invocation(NodeRequest request) {
+    Argument token = Argument.of(request.token());
+    List<Argument> arguments = new ArrayList<>(4 * request.names().size() + 10);
+    if (request instanceof NodeRequest.Grant grant) {
+      return grant.ticket() == null
+          ? grant(grant, token, arguments)
+          : fairGrant(grant, grant.ticket(), token, arguments);
+    }
+    if (request instanceof NodeRequest.Extend extend) {
+      addKeys(arguments, request);
+      addOwnerAndToken(arguments, request, token);
+      addTerms(arguments, extend.ttlMillis());
+      arguments.add(Argument.of(extend.sentMicros()));
+      return new Invocation(Script.EXTEND, token, arguments);
+    }
+    if (request instanceof NodeRequest.Release release) {
+      return release(request, token, release.last(), release.ticket(), arguments);
+    }
+    return release(request, token, true, ((NodeRequest.Withdraw) request).ticket(), arguments);
+  }
+
+  private Invocation grant(NodeRequest.Grant grant, Argument token, List<Argument> arguments) {
+    addKeys(arguments, grant);
+    addOwnerAndToken(arguments, grant, token);
+    addTerms(arguments, grant.ttlMillis());
+    return new Invocation(Script.GRANT, token, arguments);
+  }
+
+  private Invocation fairGrant(
+      NodeRequest.Grant grant,
+      NodeRequest.Ticket ticket,
+      Argument token,
+      List<Argument> arguments) {
+    arguments.add(Argument.of(5));
+    addNameKeys(arguments, grant.names().get(0));
+    arguments.add(BIRTH);
+    addOwnerAndToken(arguments, grant, token);
+    addTerms(arguments, grant.ttlMillis());
+    arguments.add(Argument.of(ticket.waiter()));
+    arguments.add(Argument.of(ticket.micros()));
+    arguments.add(Argument.of(ticket.lifeMillis()));
+    return new Invocation(Script.FAIR_GRANT, token, arguments);
+  }
+
+  private Invocation release(
+      NodeRequest request,
+      Argument token,
+      boolean last,
+      NodeRequest.@Nullable Ticket ticket,
+      List<Argument> arguments) {
+    arguments.add(Argument.of(4L * request.names().size()));
+    request.names().forEach(name -> addNameKeys(arguments, name));
+    addOwnerAndToken(arguments, request, token);
+    arguments.add(retentionMillis);
+    arguments.add(skewMicros);
+    arguments.add(last ? YES : Argument.EMPTY);
+    arguments.add(ticket == null ? Argument.EMPTY : Argument.of(ticket.waiter()));
+    return new Invocation(Script.RELEASE, token, arguments);
+  }
+
+  private static void addNameKeys(List<Argument> arguments, String name) {
+    arguments.add(Argument.of(name));
+    arguments.add(Argument.of(FENCE_PREFIX + name));
+    arguments.add(Argument.of(QUEUE_PREFIX + name));
+    arguments.add(Argument.of(ENDS_PREFIX + name));
+  }
+
+  private static void addKeys(List<Argument> arguments, NodeRequest request) {
+    List<String> names = request.names();
+    arguments.add(Argument.of(2L * names.size() + 1));
+    for (String name : names) {
+      arguments.add(Argument.of(name));
+      arguments.add(Argument.of(FENCE_PREFIX + name));
+    }
+    arguments.add(BIRTH);
+  }
+
+  private static void addOwnerAndToken(
+      List<Argument> arguments, NodeRequest request, Argument token) {
+    arguments.add(Argument.of(request.owner()));
+    arguments.add(token);
+  }
+
+  private void addTerms(List<Argument> arguments, long ttlMillis) {
+    arguments.add(Argument.of(ttlMillis));
+    arguments.add(retentionMillis);
+    arguments.add(skewMicros);
+  }
+}

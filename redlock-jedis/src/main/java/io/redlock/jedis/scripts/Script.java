@@ -1,0 +1,60 @@
+package io.redlock.jedis.scripts;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+import java.util.Locale;
+
+/** The scripts that a node executes, and the digests under which servers cache them. */
+public enum Script {
+  /** Locks names unless one is taken. */
+  GRANT,
+  /** The same for a waiter in a queue. */
+  FAIR_GRANT,
+  /** Lets a lease last longer. */
+  EXTEND,
+  /** Frees names, and keeps grants that come later from locking them. */
+  RELEASE,
+  /** Tells what the node is, and writes its birth mark if it is to. */
+  AUDIT;
+
+  /** What the script says. */
+  public final Argument text;
+
+  final Argument sha;
+
+  Script() {
+    String source = read(name().toLowerCase(Locale.ROOT) + ".lua");
+    text = Argument.of(source);
+    sha = Argument.of(sha1(source));
+  }
+
+  /** Whether the script takes the node's birth mark, as its last argument. */
+  boolean guarded() {
+    return this == GRANT || this == FAIR_GRANT || this == EXTEND;
+  }
+
+  private static String read(String resource) {
+    try (InputStream in = Script.class.getResourceAsStream(resource)) {
+      if (in == null) {
+        throw new IllegalStateException("missing in the jar: " + resource);
+      }
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static String sha1(String source) {
+    try {
+      byte[] bytes = source.getBytes(StandardCharsets.UTF_8);
+      return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-1").digest(bytes));
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every Java platform has SHA-1", e);
+    }
+  }
+}

@@ -1,0 +1,133 @@
+package io.redlock.jedis.trust;
+
+import io.redlock.jedis.trust.Verdict.Stand;
+import io.redlock.spi.LockNode;
+import io.redlock.spi.Ticker;
+import java.time.Duration;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What one lane makes of the audits of its node: judges each by the rules and by what its peers
+ * know, and notices when the node lost what it had granted before. Used by the lane's worker only,
+ * but for the waiting.
+ */
+public final class NodeTrust {
+
+  private static final Logger LOG = LoggerFactory.getLogger("io.redlock.jedis.NodeLane");
+
+  private final String node;
+  private final int index;
+  private final Peers peers;
+  private final TrustRules rules;
+  private final ClockWatch clock;
+
+  private @Nullable Past past;
+  private String warned = "";
+
+  /** Whose data it was when the node last had a mark of its own. */
+  private record Past(String runId, String replId, long firstSeenMillis) {}
+
+  /**
+   * @param index the node's place among its peers
+   * @param driftFactor by how much a node's clock may outrun this machine's
+   */
+  public NodeTrust(String node, int index, Peers peers, TrustRules rules, double driftFactor) {
+    this.node = node;
+    this.index = index;
+    this.peers = peers;
+    this.rules = rules;
+    this.clock = new ClockWatch(driftFactor);
+  }
+
+  /** Judges an audit that was asked for between two readings of the monotonic clock. */
+  public Verdict judge(
+      NodeAudit audit,
+      long beforeNanos,
+      long afterNanos,
+      Ticker ticker,
+      LockNode.Observer observer) {
+    Verdict verdict =
+        rules.judge(audit, peers.hear(index, node, audit, beforeNanos, afterNanos, ticker));
+    boolean quorum = peers.judged(index, verdict.stand() != Stand.REFUSED);
+    if (!quorum && verdict.stand() == Stand.VOTES) {
+      verdict = Verdict.abstains(-1, peers.tooFew(), verdict.renewal());
+    }
+    String step = step(audit, beforeNanos, afterNanos, ticker);
+    String loss = loss(audit);
+    loss = loss.isEmpty() ? step : loss;
+    if (!loss.isEmpty()) {
+      LOG.warn("node {} can no longer be relied upon for what it granted before: {}", node, loss);
+      observer.onPastLost(loss);
+    }
+    warn(audit);
+    return verdict;
+  }
+
+  /** How the node lost its data since the last audit; empty if it did not. */
+  private String loss(NodeAudit audit) {
+    Past before = past;
+    BirthMark mark = BirthMark.parse(audit.birth());
+    past =
+        mark != null && mark.isOf(audit)
+            ? new Past(audit.runId(), audit.replId(), mark.firstSeenMillis())
+            : null;
+    if (before == null || before.equals(past)) {
+      return "";
+    }
+    if (!before.runId.equals(audit.runId())) {
+      return "it was restarted, or another server has taken its place";
+    }
+    return before.replId.equals(audit.replId())
+        ? "its data, or its birth mark, was deleted"
+        : "its replication history is another: it was promoted or resynchronised, or got a replica";
+  }
+
+  private String step(NodeAudit audit, long beforeNanos, long afterNanos, Ticker ticker) {
+    long wallAheadMicros = ticker.wallMicros() - ticker.monotonicNanos() / 1_000;
+    return clock.stepMicros(audit.nodeMicros(), beforeNanos, afterNanos, wallAheadMicros).stream()
+        .mapToObj(micros -> "its clock stepped by " + Duration.ofMillis(micros / 1_000))
+        .findFirst()
+        .orElse("");
+  }
+
+  private void warn(NodeAudit audit) {
+    String warning = TrustRules.warning(audit);
+    if (warning != null && !warning.equals(warned)) {
+      LOG.warn("node {}: {}", node, warning);
+    }
+    warned = warning == null ? "" : warning;
+  }
+
+  /** The connection has ended. */
+  public void left() {
+    peers.left(index);
+  }
+
+  /** Whether there is or was a quorum of nodes. */
+  public boolean hasQuorum() {
+    return peers.hasQuorum();
+  }
+
+  /**
+   * Waits until there is a quorum of nodes; see {@link Peers#judged}.
+   *
+   * @param over ends the wait early; looked at after {@link #wake}
+   * @return whether there is one
+   */
+  public boolean awaitQuorum(long nanos, BooleanSupplier over) {
+    return peers.awaitQuorum(nanos, over);
+  }
+
+  /** Runs the action once there is a quorum of nodes, never if there is one already. */
+  public void whenQuorum(Runnable action) {
+    peers.whenQuorum(action);
+  }
+
+  /** Lets the worker look whether it still has to wait. Any thread. */
+  public void wake() {
+    peers.wake();
+  }
+}

@@ -1,0 +1,172 @@
+package io.redlock.jedis.deployment;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.Redlock;
+import io.redlock.jedis.JedisRedlock;
+import io.redlock.spi.NodeStatus;
+import java.lang.reflect.Method;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Properties;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class ConfigurationTest {
+
+  @ParameterizedTest
+  @CsvSource({
+    "0ms, PT0S",
+    "500ms, PT0.5S",
+    "30s, PT30S",
+    "30 s, PT30S",
+    "5m, PT5M",
+    "2h, PT2H",
+    "1d, PT24H",
+    "PT0.25S, PT0.25S"
+  })
+  void durationsAreWrittenAsPeopleDo(String text, Duration duration) {
+    assertEquals(duration, Configuration.duration(text));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "30", "s", "-1s", "1.5s", "1 week", "999999999999999d"})
+  void otherDurationsAreRefused(String text) {
+    assertThrows(IllegalArgumentException.class, () -> Configuration.duration(text));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "redlock.node-timeout",
+        "redlock.lane-timeout",
+        "redlock.max-ttl",
+        "redlock.clock-skew",
+        "redlock.fence-retention",
+        "redlock.loss-margin",
+        "redlock.min-validity"
+      })
+  void durationsBeyondAllBoundsAreReportedAndOverflowNothing(String setting) {
+    String faults =
+        faults(Map.of("redlock.nodes", "a:1,b:2,c:3", setting, "PT" + Long.MAX_VALUE + "S"));
+    assertTrue(faults.contains("PT2562047788015215H30M7S"), faults);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"a:1,b:2,c:3", "a:1 b:2 c:3", " a:1 ,\n b:2\tc:3 "})
+  void addressesAreSeparatedByCommasOrWhiteSpace(String nodes) {
+    String faults = faults(Map.of("redlock.nodes", nodes + ",a:1,?"));
+    assertTrue(faults.contains("node a:1 is configured twice"), faults);
+    assertTrue(faults.contains("address 5"), faults);
+  }
+
+  @Test
+  void everySettingArrives() {
+    Properties properties = new Properties();
+    properties.setProperty("redlock.nodes", "redis://127.0.0.1:1");
+    properties.setProperty("redlock.node-timeout", "11m");
+    properties.setProperty("redlock.lane-timeout", "12m");
+    properties.setProperty("redlock.max-ttl", "1ms");
+    properties.setProperty("redlock.drift-factor", "0.7");
+    properties.setProperty("redlock.clock-skew", "800d");
+    properties.setProperty("redlock.fence-retention", "803d");
+    properties.setProperty("redlock.loss-margin", "801d");
+    properties.setProperty("redlock.min-validity", "802d");
+    properties.setProperty("redlock.key-prefix", "redlock:mine");
+    properties.setProperty("redlock.restart-guard", "false");
+    properties.setProperty("other.max-ttl", "unread");
+    String faults = faults(properties);
+    for (String part :
+        List.of(
+            "maxTtl PT0.001S",
+            "laneTimeout PT12M",
+            "driftFactor 0.7",
+            "clockSkew PT19200H",
+            "fenceRetention PT19272H",
+            "lossMargin PT19224H",
+            "minValidity PT19248H",
+            "keyPrefix redlock:mine")) {
+      assertTrue(faults.contains(part), () -> part + " is missing in: " + faults);
+    }
+    assertFalse(faults.contains("unread"), faults);
+    JedisRedlock.Builder unguarded = JedisRedlock.builder().configure(properties);
+    assertTrue(
+        assertThrows(IllegalArgumentException.class, unguarded::adopt)
+            .getMessage()
+            .contains("restartGuard is false"));
+  }
+
+  @Test
+  void everyMethodThatTakesAValueHasItsSetting() {
+    String known = faults(Map.of("redlock.nodes", "h:1", "redlock.x", ""));
+    Set<Class<?>> values = Set.of(String.class, Duration.class, double.class, boolean.class);
+    for (Method method : JedisRedlock.Builder.class.getMethods()) {
+      if (method.getParameterCount() == 1
+          && method.getReturnType() == JedisRedlock.Builder.class
+          && values.contains(method.getParameterTypes()[0])
+          && !method.getName().equals("node")) {
+        String name = method.getName().replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT);
+        assertTrue(known.contains(name + ",") || known.endsWith(name), () -> name + ": " + known);
+      }
+    }
+  }
+
+  @Test
+  void nodeTimeoutArrives() {
+    String faults = faults(Map.of("redlock.nodes", "h:1", "redlock.node-timeout", "20s"));
+    assertTrue(faults.contains("nodeTimeout PT20S is not below half of ttl PT30S"), faults);
+  }
+
+  @Test
+  void environmentIsReadAndWhatOthersPutThereIsLeftAlone() {
+    Map<String, String> environment =
+        Map.of(
+            "PATH", "/bin",
+            "REDLOCK_NODES", "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3",
+            "REDLOCK_NODE_TIMEOUT", " 20ms ",
+            "REDLOCK_SERVICE_HOST", "10.0.0.1");
+    try (Redlock redlock = JedisRedlock.builder().configure(environment).build()) {
+      assertEquals(
+          List.of("127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"),
+          redlock.nodes().stream().map(NodeStatus::name).toList());
+    }
+  }
+
+  @Test
+  void everyFaultIsToldAtOnceWithItsFixAndWithoutPasswords() {
+    String faults =
+        faults(
+            Map.of(
+                "redlock.nodes", "redis://app:geheim@host",
+                "redlock.ndoes", "geheim",
+                "redlock.max-ttl", "soon",
+                "redlock.maxTtl", "30s",
+                "redlock.drift-factor", "much",
+                "redlock.restart-guard", "yes",
+                "redlock.clock-skew", "0s"));
+    for (String part :
+        List.of(
+            "address 1 does not end in host:port",
+            "redlock.ndoes is unknown: use one of nodes, node-timeout,",
+            "redlock.max-ttl and redlock.maxTtl are the same setting",
+            "redlock.drift-factor: 'much' is no number",
+            "redlock.restart-guard: 'yes' is neither true nor false",
+            "clockSkew PT0S")) {
+      assertTrue(faults.contains(part), () -> part + " is missing in: " + faults);
+    }
+    assertFalse(faults.contains("geheim"), faults);
+  }
+
+  private static String faults(Map<?, ?> settings) {
+    JedisRedlock.Builder builder = JedisRedlock.builder().configure(settings);
+    return assertThrows(IllegalArgumentException.class, builder::build).getMessage();
+  }
+}

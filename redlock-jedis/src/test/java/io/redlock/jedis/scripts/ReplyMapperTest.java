@@ -1,0 +1,201 @@
+package io.redlock.jedis.scripts;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReply.Kind;
+import java.net.ConnectException;
+import java.net.SocketTimeoutException;
+import java.net.UnknownHostException;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.NoSuchElementException;
+import javax.net.ssl.SSLHandshakeException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisException;
+
+class ReplyMapperTest {
+
+  @Test
+  void everyReplyOfAScriptHasItsMeaning() {
+    assertEquals(NodeReply.GRANTED, reply(Script.GRANT, "GRANT 42"));
+    assertEquals(NodeReply.taken(1500, 41), reply(Script.GRANT, "TAKEN 42 1500 41"));
+    assertEquals(NodeReply.taken(-1, 0), reply(Script.GRANT, "TAKEN 42 -1 0"));
+    assertEquals(NodeReply.stale(43), reply(Script.GRANT, "STALE 42 43"));
+    assertEquals(Kind.CLOCK, reply(Script.GRANT, "CLOCK 42 1700000000000000").kind());
+    assertEquals(Kind.ABSTAIN, reply(Script.GRANT, "ABSTAIN 42").kind());
+    assertEquals(NodeReply.EXTENDED, reply(Script.EXTEND, "EXTENDED 42"));
+    assertEquals(NodeReply.JOINED, reply(Script.EXTEND, "JOINED 42"));
+    assertEquals(NodeReply.NOT_HELD, reply(Script.EXTEND, "NOT_HELD 42"));
+    assertEquals(NodeReply.RELEASED, reply(Script.RELEASE, "RELEASED 42"));
+    assertEquals(NodeReply.NOT_HELD, reply(Script.RELEASE, "NOT_HELD 42"));
+  }
+
+  @Test
+  void clockReplyCarriesTheNodesTime() {
+    byte[] reply = bytes("CLOCK 42 1700000000000000");
+    assertEquals(1_700_000_000_000_000L, ReplyMapper.nodeMicros(reply));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "GRANT 41",
+        "GRANT 4",
+        "GRANT 421",
+        "GRANT",
+        "GRANT 42 1",
+        "GRANTED 42",
+        "RELEASED 42",
+        "EXTENDED 42",
+        "TAKEN 42",
+        "TAKEN 42 1",
+        "TAKEN 41 1 2",
+        "STALE 42",
+        "STALE 42 1 2",
+        "CLOCK 42",
+        "CLOCK 42 ",
+        "CLOCK 42 x",
+        "",
+        "OK",
+        "NOT_HELD 42"
+      })
+  void replyToSomethingElseIsOutOfStep(String text) {
+    assertNull(reply(Script.GRANT, text));
+  }
+
+  @Test
+  void replyThatIsNoTextIsOutOfStep() {
+    assertNull(ReplyMapper.reply(42L, invocation(Script.GRANT)));
+    assertNull(ReplyMapper.reply(List.of(), invocation(Script.GRANT)));
+    assertNull(ReplyMapper.reply(null, invocation(Script.GRANT)));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "OOM command not allowed when used memory > 'maxmemory'. | OUT_OF_MEMORY",
+        "LOADING Redis is loading the dataset in memory | UNREACHABLE",
+        "MASTERDOWN Link with MASTER is down | UNREACHABLE",
+        "BUSY Redis is busy running a script. | UNREACHABLE",
+        "NOSCRIPT No matching script. | UNREACHABLE",
+        "ERR max number of clients reached | UNREACHABLE",
+        "READONLY You can't write against a read only replica. | MISCONFIGURED",
+        "NOAUTH Authentication required. | MISCONFIGURED",
+        "WRONGPASS invalid username-password pair | MISCONFIGURED",
+        "NOPERM this user has no permissions to run the 'evalsha' command | MISCONFIGURED",
+        "DENIED Redis is running in protected mode | MISCONFIGURED",
+        "MISCONF Redis is configured to save RDB snapshots | MISCONFIGURED",
+        "NOREPLICAS Not enough good replicas to write. | MISCONFIGURED",
+        "MOVED 1 1.2.3.4:1 | MISCONFIGURED",
+        "ASK 1 1.2.3.4:1 | MISCONFIGURED",
+        "CLUSTERDOWN The cluster is down | MISCONFIGURED",
+        "CROSSSLOT Keys in request don't hash to the same slot | MISCONFIGURED",
+        "WRONGTYPE Operation against a key | MISCONFIGURED",
+        "ERR The user executing the script can't run this command or subcommand | MISCONFIGURED",
+        "ERR unknown command 'EVALSHA' | MISCONFIGURED",
+        "ERR something never heard of | UNKNOWN",
+        "something without a code | UNKNOWN",
+      })
+  void everyErrorHasItsClass(String message, Kind kind) {
+    NodeReply reply = ReplyMapper.error(new JedisDataException(message));
+    assertEquals(kind, reply.kind());
+    assertFalse(reply.detail().isBlank());
+  }
+
+  @Test
+  void errorInsideAScriptOfOldServersIsFound() {
+    String message =
+        "ERR Error running script (call to f_e0e1f9fabfc9d4800c877a703b823ac0578ff8db): "
+            + "@user_script:17: @user_script: 17: -OOM command not allowed";
+    assertEquals(Kind.OUT_OF_MEMORY, ReplyMapper.error(new JedisDataException(message)).kind());
+  }
+
+  @Test
+  void whatToDoAboutAnErrorFollowsIt() {
+    String message = "READONLY You can't write against a read only replica.";
+    assertEquals(
+        "READONLY You can't write against a read only replica: address the master, not a replica",
+        ReplyMapper.error(new JedisDataException(message)).detail());
+  }
+
+  @Test
+  void nameOfTheScriptIsNotShown() {
+    String message =
+        "MISCONF Errors writing to disk. script: e0e1f9fabfc9d4800c877a703b823ac0578ff8db,"
+            + " on @user_script:1.";
+    NodeReply reply = ReplyMapper.error(new JedisDataException(message));
+    assertEquals("MISCONF Errors writing to disk", reply.detail());
+  }
+
+  @Test
+  void argumentsThatTheServerRepeatsAreNotShown() {
+    String message =
+        "ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'app' 'geheim\n'";
+    NodeReply reply = ReplyMapper.connectFailure(new JedisDataException(message));
+    assertEquals("ERR unknown command 'HELLO'", reply.detail());
+  }
+
+  @Test
+  void failureToConnectIsNamedByItsCause() {
+    assertFailure("refused connection", withSuppressed(new ConnectException("Connection refused")));
+    assertFailure("unknown host", new JedisConnectionException(new UnknownHostException("h")));
+    assertFailure(
+        "TLS failed: no trust", new JedisException("x", new SSLHandshakeException("no trust")));
+    assertFailure("no connection in time", withSuppressed(new SocketTimeoutException("timeout")));
+    assertFailure(
+        "the connection pool gave none: exhausted",
+        new JedisException("x", new NoSuchElementException("exhausted")));
+    assertFailure("no connection: whatever", new JedisException("whatever"));
+    assertFailure(
+        "no connection: Unexpected end of stream",
+        new JedisException(
+            "Could not return the broken resource to the pool",
+            new JedisConnectionException("Unexpected end of stream.")));
+  }
+
+  @Test
+  void failureToLogInNeedsAPerson() {
+    JedisDataException refused = new JedisDataException("WRONGPASS invalid username-password pair");
+    NodeReply reply = ReplyMapper.connectFailure(new JedisException("pool", refused));
+    assertEquals(Kind.MISCONFIGURED, reply.kind());
+    assertTrue(reply.detail().startsWith("WRONGPASS"));
+  }
+
+  @Test
+  void errorWithoutAClassNeverMeansThatAConnectionExecutedSomething() {
+    NodeReply reply = ReplyMapper.connectFailure(new JedisDataException("ERR whatever"));
+    assertEquals(Kind.UNREACHABLE, reply.kind());
+  }
+
+  private static void assertFailure(String detail, Throwable failure) {
+    assertEquals(NodeReply.unreachable(detail), ReplyMapper.connectFailure(failure));
+  }
+
+  private static Throwable withSuppressed(Exception suppressed) {
+    JedisConnectionException failure = new JedisConnectionException("Failed to connect to h:1.");
+    failure.addSuppressed(suppressed);
+    return new JedisException("Could not get a resource from the pool", failure);
+  }
+
+  private static NodeReply reply(Script script, String text) {
+    return ReplyMapper.reply(bytes(text), invocation(script));
+  }
+
+  private static Invocation invocation(Script script) {
+    return new Invocation(script, Argument.of(42), List.of());
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.US_ASCII);
+  }
+}

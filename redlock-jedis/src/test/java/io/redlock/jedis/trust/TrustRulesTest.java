@@ -1,0 +1,303 @@
+package io.redlock.jedis.trust;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.jedis.trust.NodeAudit.Renewal;
+import io.redlock.jedis.trust.TrustRules.Surroundings;
+import io.redlock.jedis.trust.Verdict.Stand;
+import java.time.Duration;
+import java.util.OptionalLong;
+import org.junit.jupiter.api.Test;
+
+class TrustRulesTest {
+
+  private static final String RUN = "aaaa";
+  private static final String REPL = "bbbb";
+  private static final long NOW_MILLIS = 1_700_000_000_000L;
+  private static final long SKEW_MICROS = 2_000_000;
+  private static final long Q = 34_302;
+
+  private static final OptionalLong SAME_TIME = OptionalLong.of(0);
+
+  private final TrustRules rules = new TrustRules(3, true, Q, SKEW_MICROS);
+  private final TrustRules unguarded = new TrustRules(3, false, Q, SKEW_MICROS);
+
+  // What abstains, and for how long.
+
+  @Test
+  void abstentionIsTheLongestTtlWithItsDriftAndTwiceTheSkew() {
+    assertEquals(
+        30_000 + 300 + 2 + 2 * 2_000,
+        TrustRules.of(3, true, Duration.ofSeconds(30), 0.01, SKEW_MICROS).abstentionMillis());
+    assertEquals(
+        11 + 1 + 2 + 2 * 2,
+        TrustRules.of(3, true, Duration.ofNanos(10_000_001), 0.01, 1_001).abstentionMillis());
+  }
+
+  @Test
+  void nodeWithoutAMarkIsMarkedAndAbstains() {
+    Verdict verdict = rules.judge(audit(""), median(0));
+    assertEquals(Stand.ABSTAINS, verdict.stand());
+    assertEquals(Q, verdict.remainingMillis());
+    Renewal renewal = renewal(verdict);
+    assertEquals("", renewal.seen());
+    assertEquals(new BirthMark(RUN, REPL, BirthMark.NOW, false, Q, 3, true), renewal.mark());
+    assertEquals("1 aaaa bbbb ", renewal.mark().head());
+    assertEquals("+0", renewal.firstSeen());
+    assertEquals(" seen 34302 3 guarded", renewal.mark().tail());
+  }
+
+  @Test
+  void markOfAnotherProcessIsRenewed() {
+    assertMarkedAnew(new BirthMark("cccc", REPL, NOW_MILLIS - 10 * Q, false, Q, 3, true));
+    assertMarkedAnew(new BirthMark("cccc", REPL, NOW_MILLIS - 10 * Q, true, Q, 3, true));
+  }
+
+  @Test
+  void markOfAnotherReplicationHistoryIsRenewed() {
+    assertMarkedAnew(new BirthMark(RUN, "cccc", NOW_MILLIS - 10 * Q, false, Q, 3, true));
+    assertMarkedAnew(new BirthMark(RUN, "cccc", NOW_MILLIS - 10 * Q, true, Q, 3, true));
+  }
+
+  @Test
+  void markThatIsNotItsOwnIsNoReasonToRefuse() {
+    assertMarkedAnew(new BirthMark("cccc", REPL, NOW_MILLIS, false, Q, 5, false));
+  }
+
+  private void assertMarkedAnew(BirthMark old) {
+    Verdict verdict = rules.judge(audit(old), median(0));
+    assertEquals(Stand.ABSTAINS, verdict.stand());
+    assertEquals(Q, verdict.remainingMillis());
+    assertEquals(old.toString(), renewal(verdict).seen());
+    assertEquals(
+        new BirthMark(RUN, REPL, BirthMark.NOW, false, Q, 3, true), renewal(verdict).mark());
+  }
+
+  @Test
+  void markThatAsksForMoreThanThisClientNeedsIsHeededWhenItIsRenewed() {
+    Surroundings longer = new Surroundings(NOW_MILLIS * 1_000, true, SAME_TIME, 0, 2 * Q, "");
+    Verdict verdict = rules.judge(audit(""), longer);
+    assertEquals(2 * Q, verdict.remainingMillis());
+    assertEquals(2 * Q, renewal(verdict).mark().abstentionMillis());
+  }
+
+  @Test
+  void youngNodeAbstainsUntilItIsOldEnough() {
+    Verdict young = rules.judge(audit(seen(NOW_MILLIS - Q + 1)), median(0));
+    assertEquals(Stand.ABSTAINS, young.stand());
+    assertEquals(1, young.remainingMillis());
+    assertNull(young.renewal());
+    BirthMark old = seen(NOW_MILLIS - Q);
+    assertEquals(Verdict.votes(old.toString(), null), rules.judge(audit(old), median(0)));
+  }
+
+  @Test
+  void whileItAbstainsGrantsCarryWhatNoNodeHas() {
+    Verdict young = rules.judge(audit(seen(NOW_MILLIS)), median(0));
+    assertNull(BirthMark.parse(young.birth()));
+    assertTrue(!young.birth().isEmpty());
+    assertEquals(young.birth(), Verdict.refused("").birth());
+  }
+
+  @Test
+  void longestAbstentionOfAnyNodeCounts() {
+    Surroundings longer = new Surroundings(NOW_MILLIS * 1_000, true, SAME_TIME, 0, 3 * Q, "");
+    Verdict young = rules.judge(audit(seen(NOW_MILLIS - 2 * Q)), longer);
+    assertEquals(Stand.ABSTAINS, young.stand());
+    assertEquals(Q, young.remainingMillis());
+  }
+
+  @Test
+  void markOfAClientThatNeedsLessIsLengthenedFirst() {
+    BirthMark shorter = new BirthMark(RUN, REPL, NOW_MILLIS - 10 * Q, false, Q - 1, 3, true);
+    Verdict verdict = rules.judge(audit(shorter), median(0));
+    assertEquals(Stand.ABSTAINS, verdict.stand());
+    assertEquals(
+        new Renewal(
+            shorter.toString(), new BirthMark(RUN, REPL, NOW_MILLIS - 10 * Q, false, Q, 3, true)),
+        verdict.renewal());
+  }
+
+  @Test
+  void misreadClockMakesANodeAbstainForLonger() {
+    Surroundings slow = new Surroundings(NOW_MILLIS * 1_000, true, SAME_TIME, 5_000, 0, "");
+    assertEquals(10, rules.judge(audit(seen(NOW_MILLIS - Q)), slow).remainingMillis());
+  }
+
+  @Test
+  void adoptedNodeVotesAtOnce() {
+    BirthMark adopted = new BirthMark(RUN, REPL, NOW_MILLIS, true, Q, 3, true);
+    assertEquals(Verdict.votes(adopted.toString(), null), rules.judge(audit(adopted), median(0)));
+  }
+
+  // Whose clock a mark may be made under.
+
+  @Test
+  void markIsMadeOnlyUnderATimeThatAQuorumTells() {
+    for (boolean byMedian : new boolean[] {false, true}) {
+      Surroundings alone = new Surroundings(now(), byMedian, OptionalLong.empty(), 0, 0, "");
+      Verdict verdict = rules.judge(audit(""), alone);
+      assertEquals(Stand.ABSTAINS, verdict.stand());
+      assertNull(verdict.renewal());
+    }
+  }
+
+  @Test
+  void whatMayBeBeyondTheSkewIsAddedToTheTimeOfTheMark() {
+    Surroundings vague = new Surroundings(now(), true, OptionalLong.of(1_001), 0, 0, "");
+    assertEquals("+2", renewal(rules.judge(audit(""), vague)).firstSeen());
+  }
+
+  @Test
+  void markOfALaterTimeIsKeptUpToTheSkewAndMakesTheNodeAbstainForLonger() {
+    BirthMark ahead = seen(NOW_MILLIS + SKEW_MICROS / 1_000);
+    Verdict verdict = rules.judge(audit(ahead), median(0));
+    assertEquals(Q + SKEW_MICROS / 1_000, verdict.remainingMillis());
+    assertNull(verdict.renewal());
+    assertMarkedAnew(seen(NOW_MILLIS + SKEW_MICROS / 1_000 + 1));
+  }
+
+  @Test
+  void clockFarFromTheMedianIsRefusedWithBothValues() {
+    for (long sign : new long[] {1, -1}) {
+      Verdict verdict = rules.judge(audit(""), median(sign * (SKEW_MICROS + 1_000)));
+      assertEquals(Stand.REFUSED, verdict.stand());
+      assertTrue(verdict.reason().contains("node " + NOW_MILLIS), verdict.reason());
+      assertTrue(
+          verdict.reason().contains("median " + (NOW_MILLIS + sign * (SKEW_MICROS / 1_000 + 1))),
+          verdict.reason());
+      assertEquals(
+          Stand.VOTES,
+          rules.judge(audit(seen(NOW_MILLIS - Q)), median(sign * SKEW_MICROS)).stand());
+    }
+  }
+
+  @Test
+  void clockIsNotRefusedByOneOtherOpinion() {
+    Surroundings own = new Surroundings(0, false, OptionalLong.empty(), 0, 0, "");
+    assertEquals(Stand.VOTES, rules.judge(audit(seen(NOW_MILLIS - Q)), own).stand());
+  }
+
+  // What is refused.
+
+  @Test
+  void clientsOfOneNodeAgreeOnTheGuard() {
+    BirthMark mark = seen(NOW_MILLIS - Q);
+    Verdict verdict = unguarded.judge(audit(mark), median(0));
+    assertEquals(Stand.REFUSED, verdict.stand());
+    assertTrue(verdict.reason().contains("restartGuard(true)"), verdict.reason());
+    BirthMark without = new BirthMark(RUN, REPL, NOW_MILLIS - Q, false, Q, 3, false);
+    verdict = rules.judge(audit(without), median(0));
+    assertEquals(Stand.REFUSED, verdict.stand());
+    assertTrue(verdict.reason().contains("restartGuard(false)"), verdict.reason());
+    assertTrue(verdict.reason().contains("delete redlock:birth"), verdict.reason());
+  }
+
+  @Test
+  void clientsOfOneNodeAgreeOnTheNumberOfNodes() {
+    BirthMark five = new BirthMark(RUN, REPL, NOW_MILLIS - Q, false, Q, 5, true);
+    Verdict verdict = rules.judge(audit(five), median(0));
+    assertEquals(Stand.REFUSED, verdict.stand());
+    assertTrue(verdict.reason().contains("one of 5 nodes, this one as one of 3"), verdict.reason());
+  }
+
+  @Test
+  void markThatIsNotUnderstoodIsLeftAloneAndRefused() {
+    Verdict verdict = rules.judge(audit("2 of a later version"), median(0));
+    assertEquals(Stand.REFUSED, verdict.stand());
+    assertNull(verdict.renewal());
+  }
+
+  @Test
+  void replicaIsRefused() {
+    assertRefused(
+        new NodeAudit("7", RUN, "slave", "standalone", REPL, 0, 0, "noeviction", now(), ""),
+        "address its master");
+  }
+
+  @Test
+  void clusterIsRefused() {
+    assertRefused(
+        new NodeAudit("7", RUN, "master", "cluster", REPL, 0, 0, "noeviction", now(), ""),
+        "cluster mode");
+  }
+
+  @Test
+  void evictionIsRefusedWhereThereIsALimit() {
+    assertRefused(
+        new NodeAudit("7", RUN, "master", "standalone", REPL, 0, 1, "volatile-ttl", now(), ""),
+        "set maxmemory-policy noeviction");
+    NodeAudit unlimited =
+        new NodeAudit("7", RUN, "master", "standalone", REPL, 0, 0, "volatile-ttl", now(), "");
+    assertEquals(Stand.ABSTAINS, rules.judge(unlimited, median(0)).stand());
+  }
+
+  @Test
+  void sameServerTwiceIsRefused() {
+    Surroundings twin = new Surroundings(now(), true, SAME_TIME, 0, 0, "node-a");
+    Verdict verdict = rules.judge(audit(seen(NOW_MILLIS - Q)), twin);
+    assertEquals(Stand.REFUSED, verdict.stand());
+    assertTrue(verdict.reason().contains("same server as node node-a"), verdict.reason());
+  }
+
+  private void assertRefused(NodeAudit audit, String reason) {
+    for (TrustRules each : new TrustRules[] {rules, unguarded}) {
+      Verdict verdict = each.judge(audit, median(0));
+      assertEquals(Stand.REFUSED, verdict.stand());
+      assertTrue(verdict.reason().contains(reason), verdict.reason());
+      assertNull(verdict.renewal());
+    }
+  }
+
+  // Without the guard.
+
+  @Test
+  void withoutTheGuardEveryNodeVotesAndCarriesAMarkThatSaysSo() {
+    Verdict verdict = unguarded.judge(audit(""), median(0));
+    assertEquals(Stand.VOTES, verdict.stand());
+    assertEquals("", verdict.birth());
+    assertEquals(
+        new BirthMark(RUN, REPL, BirthMark.NOW, false, Q, 3, false), renewal(verdict).mark());
+    BirthMark marked = new BirthMark(RUN, REPL, NOW_MILLIS, false, Q, 3, false);
+    assertEquals(Verdict.votes("", null), unguarded.judge(audit(marked), median(0)));
+  }
+
+  @Test
+  void connectedReplicasAreWorthAWarning() {
+    assertNull(TrustRules.warning(audit("")));
+    NodeAudit audit =
+        new NodeAudit("7", RUN, "master", "standalone", REPL, 2, 0, "noeviction", now(), "");
+    assertTrue(String.valueOf(TrustRules.warning(audit)).contains("2 connected replicas"));
+  }
+
+  private static long now() {
+    return NOW_MILLIS * 1_000;
+  }
+
+  private static NodeAudit audit(String birth) {
+    return new NodeAudit("7", RUN, "master", "standalone", REPL, 0, 0, "noeviction", now(), birth);
+  }
+
+  private static NodeAudit audit(BirthMark mark) {
+    assertEquals(mark, BirthMark.parse(mark.toString()));
+    return audit(mark.toString());
+  }
+
+  private static BirthMark seen(long atMillis) {
+    return new BirthMark(RUN, REPL, atMillis, false, Q, 3, true);
+  }
+
+  private static Renewal renewal(Verdict verdict) {
+    Renewal renewal = verdict.renewal();
+    assertNotNull(renewal);
+    return renewal;
+  }
+
+  /** A median clock that is so far ahead of the node's. */
+  private static Surroundings median(long aheadMicros) {
+    return new Surroundings(now() + aheadMicros, true, SAME_TIME, 0, 0, "");
+  }
+}

@@ -1,0 +1,110 @@
+package io.redlock.jedis.lane;
+
+import io.redlock.RealTime;
+import io.redlock.jedis.connection.NodeAddress;
+import io.redlock.jedis.connection.NodePools;
+import io.redlock.jedis.scripts.RequestEncoder;
+import io.redlock.jedis.trust.NodeTrust;
+import io.redlock.jedis.trust.Peers;
+import io.redlock.jedis.trust.TrustRules;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeStatus;
+import io.redlock.spi.Scheduler;
+import io.redlock.spi.Ticker;
+import io.redlock.testkit.Await;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import redis.clients.jedis.ConnectionPool;
+import redis.clients.jedis.JedisClientConfig;
+
+/** One lane with the clocks and the scheduler it needs, without a restart guard. */
+public final class LaneFixture implements AutoCloseable {
+
+  final Ticker ticker = RealTime.ticker();
+  final Scheduler scheduler = RealTime.scheduler();
+  public final Queue<NodeStatus.State> states = new ConcurrentLinkedQueue<>();
+  final ConnectionPool pool;
+  public final NodeLane lane;
+
+  public LaneFixture(String address, Duration nodeTimeout) {
+    this(address, nodeTimeout, null, null);
+  }
+
+  public LaneFixture(
+      String address, Duration nodeTimeout, Duration laneTimeout, JedisClientConfig clientConfig) {
+    List<String> faults = new ArrayList<>();
+    LaneSettings settings =
+        LaneSettings.derive(
+            nodeTimeout, laneTimeout, Duration.ofSeconds(30), Duration.ofSeconds(2), null, faults);
+    NodeAddress parsed = NodeAddress.parse(address, 1, faults);
+    if (parsed == null || !faults.isEmpty()) {
+      throw new IllegalArgumentException(faults.toString());
+    }
+    pool = NodePools.open(parsed, clientConfig, settings.laneTimeout());
+    TrustRules rules = TrustRules.of(1, false, Duration.ofSeconds(30), 0.01, 2_000_000);
+    Peers alone = new Peers(1, 2_000_000);
+    NodeTrust trust = new NodeTrust(parsed.name(), 0, alone, rules, 0.01);
+    lane =
+        new NodeLane(
+            parsed.name(),
+            pool,
+            true,
+            new RequestEncoder(settings.retentionMillis(), settings.skewMicros()),
+            settings,
+            trust);
+  }
+
+  /** Starts the lane without waiting for anything. */
+  public LaneFixture start() {
+    lane.start(ticker, scheduler, status -> states.add(status.state()));
+    return this;
+  }
+
+  /** Starts the lane and waits until it is up. */
+  public LaneFixture up() {
+    start();
+    awaitState(NodeStatus.State.UP);
+    return this;
+  }
+
+  public void awaitState(NodeStatus.State state) {
+    try {
+      Await.until("the node is " + state, () -> lane.status().state() == state);
+    } catch (AssertionError e) {
+      throw new AssertionError(e.getMessage() + ", but " + lane.status(), e);
+    }
+  }
+
+  CompletableFuture<NodeReply> send(NodeRequest request) {
+    CompletableFuture<NodeReply> answer = new CompletableFuture<>();
+    lane.send(
+        request,
+        0,
+        (slot, reply) -> {
+          if (!answer.complete(reply)) {
+            throw new AssertionError("answered twice: " + request);
+          }
+        });
+    return answer;
+  }
+
+  public NodeReply ask(NodeRequest request) {
+    return Await.value(request + " is answered", send(request));
+  }
+
+  /** A token that fits the clock of a server on this machine. */
+  public long token() {
+    return ticker.wallMicros();
+  }
+
+  @Override
+  public void close() {
+    lane.close();
+    scheduler.close();
+  }
+}

@@ -1,0 +1,293 @@
+package io.redlock.jedis.lane;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.spi.LockNode.Pending;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeRequest.Grant;
+import io.redlock.spi.NodeRequest.Release;
+import io.redlock.spi.NodeStatus.State;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.GateProxy;
+import io.redlock.testkit.RedisServer;
+import io.redlock.testkit.RequiresRedis;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.exceptions.JedisException;
+
+/** How a lane sees its node fall silent, die and come back. */
+@RequiresRedis
+class LaneHealthTest {
+
+  private static final Duration NODE_TIMEOUT = Duration.ofMillis(100);
+  private static final long TTL = 20_000;
+
+  /** Between two probes of a node that is away. */
+  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(1);
+
+  private RedisServer server;
+
+  @BeforeEach
+  void startServer() {
+    server = RedisServer.start();
+  }
+
+  @AfterEach
+  void stopServer() {
+    server.close();
+  }
+
+  @Test
+  void silentNodeFailsFastAndRecoversWithTheConnectionItHad() {
+    try (LaneFixture fixture = new LaneFixture(server.address(), NODE_TIMEOUT).up()) {
+      long connections = connectionsReceived();
+      server.pause();
+      CompletableFuture<NodeReply> first = fixture.send(grant("first", fixture.token()));
+      fixture.awaitState(State.SILENT);
+      NodeReply refused = fixture.ask(grant("second", fixture.token()));
+      assertEquals(NodeReply.unreachable("silent for more than 100ms"), refused);
+      CompletableFuture<NodeReply> release = fixture.send(release("second", fixture.token()));
+      NodeReply unknown = NodeReply.unknown("silent for more than 100ms");
+      assertEquals(unknown, Await.value("what was in flight", first));
+      assertFalse(release.isDone());
+      server.resume();
+      assertEquals(NodeReply.NOT_HELD, Await.value("the release", release));
+      fixture.awaitState(State.UP);
+      assertEquals(NodeReply.GRANTED, fixture.ask(grant("third", fixture.token())));
+      assertEquals(List.of(State.UP, State.SILENT, State.UP), List.copyOf(fixture.states));
+      assertEquals(connections + 1, connectionsReceived(), "the question is the only new one");
+    }
+  }
+
+  @Test
+  void idleLaneFindsOutByItselfThatItsNodeIsSilent() {
+    try (LaneFixture fixture = new LaneFixture(server.address(), NODE_TIMEOUT).up()) {
+      server.pause();
+      fixture.awaitState(State.SILENT);
+      server.resume();
+      fixture.awaitState(State.UP);
+    }
+  }
+
+  @Test
+  void idleLaneFindsOutAtOnceThatItsNodeDied() {
+    try (LaneFixture fixture = new LaneFixture(server.address(), NODE_TIMEOUT).up()) {
+      server.kill();
+      fixture.awaitState(State.DOWN);
+      Await.until(
+          "the refusal is told", () -> fixture.lane.status().reason().equals("refused connection"));
+      NodeReply refused = fixture.ask(grant("name", fixture.token()));
+      assertEquals(NodeReply.unreachable("refused connection"), refused);
+      server.restart();
+      fixture.awaitState(State.UP);
+      assertEquals(NodeReply.GRANTED, fixture.ask(grant("name", fixture.token())));
+    }
+  }
+
+  @Tag("servers")
+  @Test
+  void nodeThatWasAwayForLongIsUpWithinOneProbeOfItsReturn() {
+    server.command("EVAL", "for i = 1, 5000 do redis.call('SET', 'key' .. i, i) end", "0");
+    server.command("SAVE");
+    AtomicInteger probes = new AtomicInteger();
+    JedisClientConfig counting =
+        DefaultJedisClientConfig.builder()
+            .hostAndPortMapper(
+                address -> {
+                  probes.incrementAndGet();
+                  return address;
+                })
+            .build();
+    try (LaneFixture fixture =
+        new LaneFixture(server.address(), NODE_TIMEOUT, null, counting).up()) {
+      server.kill();
+      fixture.awaitState(State.DOWN);
+      long downNanos = System.nanoTime();
+      Await.until("its pauses are the longest", () -> probes.get() > 10);
+      Duration since = fixture.lane.status().sinceAgo();
+      assertTrue(since.toNanos() > 0.9 * (System.nanoTime() - downNanos), "since it went down");
+      startLoadingSlowly();
+      Await.until("it has loaded", LONGEST_PAUSE.multipliedBy(10), this::serves);
+      Await.until(
+          "it is up, not " + fixture.lane.status(),
+          LONGEST_PAUSE.plusMillis(500),
+          () -> fixture.lane.status().state() == State.UP);
+    }
+  }
+
+  private void startLoadingSlowly() {
+    try {
+      server.restart("--key-load-delay", "200", "--loading-process-events-interval-bytes", "1024");
+    } catch (IllegalStateException e) {
+      Assumptions.abort("this server cannot be made to load slowly");
+    }
+    assertFalse(serves(), "it loads");
+  }
+
+  private boolean serves() {
+    try {
+      server.command("PING");
+      return true;
+    } catch (JedisException e) {
+      return false;
+    }
+  }
+
+  @Test
+  void silenceBeyondTheLaneTimeoutCostsTheConnection() {
+    Duration laneTimeout = Duration.ofMillis(400);
+    try (LaneFixture fixture =
+        new LaneFixture(server.address(), NODE_TIMEOUT, laneTimeout, null).up()) {
+      server.pause();
+      CompletableFuture<NodeReply> lost = fixture.send(release("lost", fixture.token()));
+      NodeReply unknown = Await.value("lost", lost);
+      assertEquals(NodeReply.unknown("no answer for too long"), unknown);
+      Await.until("node is down", () -> fixture.states.contains(State.DOWN));
+      server.resume();
+      fixture.awaitState(State.UP);
+    }
+  }
+
+  @Test
+  void idleConnectionOutlivesTheLaneTimeout() throws InterruptedException {
+    Duration laneTimeout = Duration.ofMillis(400);
+    try (LaneFixture fixture =
+        new LaneFixture(server.address(), NODE_TIMEOUT, laneTimeout, null).up()) {
+      TimeUnit.MILLISECONDS.sleep(4 * laneTimeout.toMillis());
+      assertEquals(List.of(State.UP), List.copyOf(fixture.states));
+      assertEquals(NodeReply.GRANTED, fixture.ask(grant("name", fixture.token())));
+    }
+  }
+
+  @Test
+  void nodeThatIsAwayAtTheStartIsFoundWhenItComes() {
+    server.kill();
+    try (LaneFixture fixture = new LaneFixture(server.address(), NODE_TIMEOUT).start()) {
+      Await.until("the refusal is told", () -> fixture.lane.status().state() == State.DOWN);
+      assertEquals(Kind.UNREACHABLE, fixture.ask(grant("name", fixture.token())).kind());
+      assertTrue(fixture.lane.clockOffsetMicros().isEmpty());
+      server.restart();
+      fixture.awaitState(State.UP);
+      assertTrue(fixture.lane.clockOffsetMicros().isPresent());
+    }
+  }
+
+  @Test
+  void requestGivenBeforeTheFirstConnectionWaitsForIt() {
+    try (LaneFixture fixture = new LaneFixture(server.address(), Duration.ofSeconds(5)).start()) {
+      assertEquals(NodeReply.GRANTED, fixture.ask(grant("early", fixture.token())));
+    }
+  }
+
+  @Test
+  void nodeThatTakesConnectionsAndSaysNothingIsNotWaitedFor() {
+    server.pause();
+    try (LaneFixture fixture = new LaneFixture(server.address(), NODE_TIMEOUT).start()) {
+      NodeReply refused = fixture.ask(grant("name", fixture.token()));
+      assertEquals(NodeReply.unreachable("not yet connected"), refused);
+      server.resume();
+      fixture.awaitState(State.UP);
+    }
+  }
+
+  @Test
+  void fullLaneRefusesAllButReleases() {
+    try (LaneFixture fixture = new LaneFixture(server.address(), Duration.ofSeconds(20)).up()) {
+      server.pause();
+      List<CompletableFuture<NodeReply>> replies = new ArrayList<>();
+      CompletableFuture<NodeReply> last;
+      long token = fixture.token();
+      do {
+        last = fixture.send(grant("full:" + replies.size(), token));
+        replies.add(last);
+        assertTrue(replies.size() < 100_000, "the lane is never full");
+      } while (!last.isDone());
+      NodeReply busy = Await.value("the refusal", last);
+      assertEquals(Kind.UNREACHABLE, busy.kind());
+      assertTrue(busy.detail().startsWith("lane busy"), busy.detail());
+      assertEquals(State.UP, fixture.lane.status().state());
+      assertEquals(LaneSettings.MAX_QUEUED, fixture.lane.status().queued());
+      CompletableFuture<NodeReply> release = fixture.send(release("full:0", token));
+      assertFalse(release.isDone());
+      server.resume();
+      assertEquals(NodeReply.RELEASED, Await.value("the release", release));
+      replies.remove(last);
+      for (CompletableFuture<NodeReply> reply : replies) {
+        assertEquals(NodeReply.GRANTED, Await.value("a grant", reply));
+      }
+    }
+  }
+
+  @Test
+  void requestsTakenBackMakeRoomInAFullLane() {
+    try (LaneFixture fixture = new LaneFixture(server.address(), Duration.ofSeconds(20)).up()) {
+      server.pause();
+      long token = fixture.token();
+      for (int round = 0; round < 3; round++) {
+        List<Pending> waiting = new ArrayList<>();
+        AtomicBoolean busy = new AtomicBoolean();
+        while (!busy.get()) {
+          waiting.add(fixture.lane.send(grant("room", token), 0, (slot, reply) -> busy.set(true)));
+          assertTrue(waiting.size() < 100_000, "the lane is never full");
+        }
+        assertTrue(waiting.stream().filter(Pending::withdraw).count() > 10_000);
+      }
+      server.resume();
+    }
+  }
+
+  @Test
+  void connectionsCutAllTheTimeCostRepliesAndNothingElse() {
+    try (GateProxy gate = GateProxy.to(server);
+        LaneFixture fixture = new LaneFixture(gate.address(), NODE_TIMEOUT).up()) {
+      int granted = 0;
+      for (int i = 0; i < 40; i++) {
+        if (i % 4 == 3) {
+          gate.cut();
+        }
+        NodeReply reply = fixture.ask(grant("cut:" + i, fixture.token()));
+        assertTrue(
+            List.of(Kind.GRANTED, Kind.UNKNOWN, Kind.UNREACHABLE).contains(reply.kind()),
+            reply.toString());
+        if (reply.kind() == Kind.GRANTED) {
+          granted++;
+        } else {
+          fixture.awaitState(State.UP);
+        }
+      }
+      assertTrue(granted >= 20, granted + " of 40 granted");
+      fixture.awaitState(State.UP);
+      assertTrue(fixture.pool.getNumActive() <= 1, "connections leak");
+    }
+  }
+
+  private long connectionsReceived() {
+    String stats = String.valueOf(server.command("INFO", "stats"));
+    String field = "total_connections_received:";
+    int from = stats.indexOf(field) + field.length();
+    return Long.parseLong(stats.substring(from, stats.indexOf('\r', from)));
+  }
+
+  private static Grant grant(String name, long token) {
+    return new Grant(List.of(name), "owner", token, TTL);
+  }
+
+  private static Release release(String name, long token) {
+    return new Release(List.of(name), "owner", token);
+  }
+}

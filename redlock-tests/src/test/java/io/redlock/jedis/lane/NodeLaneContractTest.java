@@ -1,0 +1,124 @@
+package io.redlock.jedis.lane;
+
+import io.redlock.spi.LockNode;
+import io.redlock.spi.Scheduler;
+import io.redlock.spi.Ticker;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.LockNodeContract;
+import io.redlock.testkit.NodeUnderTest;
+import io.redlock.testkit.RedisServer;
+import io.redlock.testkit.RequiresRedis;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+
+/** The lane and its scripts on a real server. */
+@RequiresRedis
+class NodeLaneContractTest extends LockNodeContract {
+
+  private static RedisServer server;
+
+  @BeforeAll
+  static void startServer() {
+    server = RedisServer.start();
+  }
+
+  @AfterAll
+  static void stopServer() {
+    server.close();
+  }
+
+  @Override
+  protected NodeUnderTest open() {
+    return new OnRedis();
+  }
+
+  private static final class OnRedis implements NodeUnderTest {
+    private final LaneFixture fixture = new LaneFixture(server.address(), Duration.ofSeconds(2));
+
+    @Override
+    public LockNode node() {
+      return fixture.lane;
+    }
+
+    @Override
+    public Ticker ticker() {
+      return fixture.ticker;
+    }
+
+    @Override
+    public Scheduler scheduler() {
+      return fixture.scheduler;
+    }
+
+    @Override
+    public long nowMicros() {
+      List<?> time = (List<?>) server.command("TIME");
+      return Long.parseLong((String) time.get(0)) * 1_000_000
+          + Long.parseLong((String) time.get(1));
+    }
+
+    @Override
+    public void pass(Duration span) {
+      long untilMicros = nowMicros() + span.toNanos() / 1_000;
+      Await.until("the server's clock goes on", () -> nowMicros() > untilMicros);
+    }
+
+    @Override
+    public void set(String name, String value, long ttlMillis) {
+      if (ttlMillis < 0) {
+        server.command("SET", name, value);
+      } else {
+        server.command("SET", name, value, "PX", Long.toString(ttlMillis));
+      }
+    }
+
+    @Override
+    public void setWrongType(String name) {
+      server.command("HSET", name, "field", "value");
+    }
+
+    @Override
+    public void setFence(String name, long fence, long ttlMillis) {
+      set(fenceKey(name), Long.toString(fence), ttlMillis);
+    }
+
+    @Override
+    public Optional<String> owner(String name) {
+      return Optional.ofNullable((String) server.command("GET", name));
+    }
+
+    @Override
+    public long remainingMillis(String name) {
+      return (Long) server.command("PTTL", name);
+    }
+
+    @Override
+    public long fence(String name) {
+      Object fence = server.command("GET", fenceKey(name));
+      return fence == null ? 0 : Long.parseLong((String) fence);
+    }
+
+    @Override
+    public long fenceRemainingMillis(String name) {
+      return remainingMillis(fenceKey(name));
+    }
+
+    @Override
+    public List<String> queue(String name) {
+      List<?> waiters = (List<?>) server.command("ZRANGE", "redlock:queue:" + name, "0", "-1");
+      return waiters.stream().map(String.class::cast).toList();
+    }
+
+    @Override
+    public void close() {
+      fixture.close();
+    }
+
+    private static String fenceKey(String name) {
+      return "redlock:fence:" + name;
+    }
+  }
+}

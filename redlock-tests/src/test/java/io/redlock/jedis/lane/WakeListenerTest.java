@@ -1,0 +1,146 @@
+package io.redlock.jedis.lane;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.RealTime;
+import io.redlock.jedis.connection.NodeAddress;
+import io.redlock.jedis.connection.NodePools;
+import io.redlock.spi.LockNode.Observer;
+import io.redlock.spi.NodeStatus;
+import io.redlock.spi.Scheduler;
+import io.redlock.spi.Ticker;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.FakeScheduler;
+import io.redlock.testkit.FakeTicker;
+import io.redlock.testkit.RedisServer;
+import io.redlock.testkit.RequiresRedis;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.ConnectionPool;
+
+/** When there is a connection for wake-ups, and what it is when its pool has it back. */
+@RequiresRedis
+class WakeListenerTest {
+
+  private static final Duration POOLED_TIMEOUT = Duration.ofSeconds(44);
+
+  /** A listener with a pool of its own, and what it hears. */
+  private static final class Bed implements AutoCloseable, Observer {
+    final RedisServer server = RedisServer.start();
+    final Queue<String> heard = new ConcurrentLinkedQueue<>();
+    final ConnectionPool pool;
+    final WakeListener listener;
+
+    Bed(Ticker ticker, Scheduler scheduler) {
+      List<String> faults = new ArrayList<>();
+      LaneSettings settings =
+          LaneSettings.derive(
+              Duration.ofMillis(500),
+              null,
+              Duration.ofSeconds(30),
+              Duration.ofSeconds(2),
+              null,
+              faults);
+      NodeAddress address = NodeAddress.parse(server.address(), 1, faults);
+      assertEquals(List.of(), faults);
+      pool = NodePools.open(address, null, POOLED_TIMEOUT);
+      listener = new WakeListener("n", pool, settings, ticker, scheduler, this);
+      listener.expect("client");
+    }
+
+    @Override
+    public void onStateChange(NodeStatus status) {}
+
+    @Override
+    public void onListening() {
+      heard.add("listening");
+    }
+
+    @Override
+    public void onWake(long waiter) {
+      heard.add("wake " + waiter);
+    }
+
+    void awaitHeard(String... all) {
+      Await.until(List.of(all) + " is heard", () -> List.copyOf(heard).equals(List.of(all)));
+    }
+
+    long publish(String waiter) {
+      return (Long) server.command("PUBLISH", WakeListener.CHANNEL_PREFIX + "client", waiter);
+    }
+
+    void awaitGivenBack() {
+      Await.until("the connection is given back", () -> pool.getNumIdle() == 1);
+    }
+
+    @Override
+    public void close() {
+      listener.close();
+      pool.close();
+      server.close();
+    }
+  }
+
+  @Test
+  void subscriptionIsThereUntilNobodyHasWaitedForTenSecondsAndComesBackAtNeed() {
+    FakeTicker ticker = new FakeTicker();
+    FakeScheduler scheduler = new FakeScheduler(ticker);
+    try (Bed bed = new Bed(ticker, scheduler)) {
+      assertEquals(0, bed.publish("1"), "nobody has waited");
+      bed.listener.need();
+      bed.awaitHeard("listening");
+      scheduler.runFor(Duration.ofSeconds(5));
+      bed.listener.need();
+      scheduler.runFor(Duration.ofMillis(9_999));
+      assertEquals(1, bed.publish("2"));
+      bed.awaitHeard("listening", "wake 2");
+      scheduler.runFor(Duration.ofMillis(1_001));
+      bed.awaitGivenBack();
+      assertEquals(0, bed.publish("3"));
+      bed.listener.need();
+      bed.awaitHeard("listening", "wake 2", "listening");
+      assertEquals(1, bed.publish("4"));
+      bed.awaitHeard("listening", "wake 2", "listening", "wake 4");
+    }
+  }
+
+  @Test
+  void connectionStandsHoweverOftenItIsProbed() {
+    FakeTicker ticker = new FakeTicker();
+    FakeScheduler scheduler = new FakeScheduler(ticker);
+    try (Bed bed = new Bed(ticker, scheduler)) {
+      bed.listener.need();
+      bed.awaitHeard("listening");
+      for (int second = 0; second < 1_000; second++) {
+        scheduler.runFor(Duration.ofSeconds(1));
+        bed.listener.need();
+      }
+      assertEquals(1, bed.publish("1"));
+      bed.awaitHeard("listening", "wake 1");
+    }
+  }
+
+  @Test
+  void subscriptionThatIsEndedTwiceLeavesNothingInItsConnection() {
+    try (Scheduler scheduler = RealTime.scheduler();
+        Bed bed = new Bed(RealTime.ticker(), scheduler)) {
+      bed.listener.need();
+      bed.awaitHeard("listening");
+      bed.server.pause();
+      bed.listener.close();
+      bed.listener.close(); // as when a beat, or a second one, finds that nobody waits
+      bed.server.resume();
+      bed.awaitGivenBack();
+      try (Connection connection = bed.pool.getResource()) {
+        assertEquals(POOLED_TIMEOUT.toMillis(), connection.getSoTimeout());
+        assertTrue(connection.ping());
+      }
+    }
+  }
+}

@@ -1,0 +1,319 @@
+package io.redlock.jedis.scripts;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.redlock.jedis.trust.BirthMark;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeRequest;
+import io.redlock.testkit.ClockShim;
+import io.redlock.testkit.FakeTicker;
+import io.redlock.testkit.InMemoryServer;
+import io.redlock.testkit.NodeModel;
+import io.redlock.testkit.NodeModel.Cell;
+import io.redlock.testkit.NodeModel.Outcome;
+import io.redlock.testkit.NodeModel.Place;
+import io.redlock.testkit.NodeModel.Standing;
+import io.redlock.testkit.RedisServer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.BiFunction;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.Protocol;
+import redis.clients.jedis.RedisProtocol;
+import redis.clients.jedis.exceptions.JedisDataException;
+
+/**
+ * The same random commands to a server in memory and, through the production encoder and reply
+ * mapper, to the scripts on a real server; answers and data are compared. The real server's clock
+ * stands still while it executes and is moved between: often to the very edge of a key's life.
+ */
+final class ModelComparison {
+
+  private static final long RETENTION_MILLIS = 600_000;
+  private static final long SKEW_MICROS = 2_000_000;
+  private static final String BIRTH = "the birth that is stored";
+
+  /** What the server can do besides voting. */
+  private enum Mode {
+    VOTING,
+    OUT_OF_MEMORY,
+    READ_ONLY
+  }
+
+  private record Sent(NodeRequest request, Invocation invocation, boolean knowsBirth) {}
+
+  private final long seed;
+  private final int commands;
+  private final RequestEncoder encoder = new RequestEncoder(RETENTION_MILLIS, SKEW_MICROS);
+  private final NodeModel rules;
+  private final FakeTicker ticker = new FakeTicker();
+  private final InMemoryServer model;
+  private final RandomRequests random;
+  private final Map<String, Integer> answers = new TreeMap<>();
+  private Mode mode = Mode.VOTING;
+  private int compared;
+
+  /**
+   * @param rules the model under test, given the skew in microseconds and the retention in
+   *     milliseconds
+   */
+  ModelComparison(long seed, int commands, BiFunction<Long, Long, NodeModel> rules) {
+    this.seed = seed;
+    this.commands = commands;
+    this.rules = rules.apply(SKEW_MICROS, RETENTION_MILLIS);
+    model = new InMemoryServer(this.rules, ticker);
+    random = new RandomRequests(seed, model, SKEW_MICROS);
+  }
+
+  /**
+   * How often each answer was given.
+   *
+   * @throws AssertionError the first difference
+   */
+  Map<String, Integer> run() {
+    try (ClockShim clock = ClockShim.create();
+        RedisServer server = RedisServer.start(clock);
+        Connection connection = connect(server)) {
+      for (Script script :
+          List.of(Script.GRANT, Script.FAIR_GRANT, Script.EXTEND, Script.RELEASE)) {
+        String text = new String(script.text.getRaw(), StandardCharsets.UTF_8);
+        command(connection, "SCRIPT", "LOAD", text);
+      }
+      command(connection, "SET", BirthMark.KEY, BIRTH);
+      while (compared < commands) {
+        ticker.advance(random.pause());
+        clock.stopAt(model.nowMicros());
+        if (random.percent(mode == Mode.VOTING ? 5 : 20)) {
+          change(connection);
+        }
+        if (mode == Mode.VOTING && random.percent(10)) {
+          interfere(connection);
+        }
+        compareAnswers(connection);
+        compareData(connection);
+      }
+    }
+    return answers;
+  }
+
+  private static Connection connect(RedisServer server) {
+    return new Connection(
+        new HostAndPort(server.host(), server.port()),
+        DefaultJedisClientConfig.builder().protocol(RedisProtocol.RESP2).build());
+  }
+
+  private static void command(Connection connection, String... words) {
+    connection.executeCommand(arguments(words));
+  }
+
+  private static CommandArguments arguments(String... words) {
+    CommandArguments arguments = new CommandArguments(Protocol.Command.valueOf(words[0]));
+    for (int i = 1; i < words.length; i++) {
+      arguments.add(words[i]);
+    }
+    return arguments;
+  }
+
+  /** The server becomes short of memory, or a replica, or is itself again. */
+  private void change(Connection connection) {
+    if (mode == Mode.OUT_OF_MEMORY) {
+      command(connection, "CONFIG", "SET", "maxmemory", "0");
+    } else if (mode == Mode.READ_ONLY) {
+      command(connection, "REPLICAOF", "NO", "ONE");
+    }
+    mode = mode == Mode.VOTING ? random.oneOf(Mode.OUT_OF_MEMORY, Mode.READ_ONLY) : Mode.VOTING;
+    if (mode == Mode.OUT_OF_MEMORY) {
+      command(connection, "CONFIG", "SET", "maxmemory", "1");
+    } else if (mode == Mode.READ_ONLY) {
+      command(connection, "REPLICAOF", "127.0.0.1", "1");
+    }
+  }
+
+  /** Somebody else writes a key. */
+  private void interfere(Connection connection) {
+    String name = random.name();
+    long ttlMillis = random.ttlMillis();
+    String value = random.percent(50) ? random.owner() : "somebody";
+    switch (random.nextInt(5)) {
+      case 0 -> {
+        command(connection, "SET", name, value, "PX", Long.toString(ttlMillis));
+        model.set(name, value, ttlMillis);
+      }
+      case 1 -> {
+        command(connection, "SET", name, value);
+        model.set(name, value, -1);
+      }
+      case 2 -> {
+        command(connection, "DEL", name);
+        command(connection, "HSET", name, "field", "value");
+        model.setWrongType(name);
+      }
+      case 3 -> {
+        long fence = random.token(List.of(name), value, ttlMillis);
+        String key = RequestEncoder.FENCE_PREFIX + name;
+        command(connection, "SET", key, Long.toString(fence), "PX", Long.toString(ttlMillis));
+        model.setFence(name, fence, ttlMillis);
+      }
+      default -> random.names().forEach(every -> delete(connection, every));
+    }
+  }
+
+  private void delete(Connection connection, String name) {
+    command(connection, "DEL", name);
+    model.set(name, "", 0);
+  }
+
+  private void compareAnswers(Connection connection) {
+    List<Sent> batch = new ArrayList<>();
+    for (int i = random.nextInt(40); i >= 0 && compared + batch.size() < commands; i--) {
+      // What a replica refuses to note of a waiter it does not tell: not a matter of the rules.
+      NodeRequest request = random.request(mode != Mode.READ_ONLY);
+      boolean knowsBirth = random.percent(80);
+      String birth = !knowsBirth ? "another" : random.percent(50) ? BIRTH : "";
+      Invocation invocation = encoder.encode(request);
+      connection.sendCommand(invocation.bySha(Argument.of(birth)));
+      batch.add(new Sent(request, invocation, knowsBirth));
+    }
+    List<Object> replies = connection.getMany(batch.size());
+    for (int i = 0; i < batch.size(); i++) {
+      Sent sent = batch.get(i);
+      NodeReply real = meaning(replies.get(i), sent.invocation);
+      List<Cell> before = sent.request.names().stream().map(model::cell).toList();
+      String expected = told(expected(sent, before));
+      compared++;
+      answers.merge(expected.split(" ")[0], 1, Integer::sum);
+      String told = told(real);
+      if (!expected.equals(told)) {
+        throw new AssertionError(
+            where()
+                + sent.request
+                + "\n  over "
+                + before
+                + "\n  model: "
+                + expected
+                + "\n  script: "
+                + told
+                + " "
+                + real);
+      }
+    }
+  }
+
+  private String where() {
+    return String.format(
+        Locale.ROOT,
+        "-Dfidelity.seed=%d, command %d, %s, at %d us%n  ",
+        seed,
+        compared,
+        mode,
+        model.nowMicros());
+  }
+
+  private static NodeReply meaning(Object reply, Invocation invocation) {
+    if (reply instanceof JedisDataException error) {
+      return ReplyMapper.error(error);
+    }
+    NodeReply meaning = ReplyMapper.reply(reply, invocation);
+    return meaning == null ? NodeReply.unknown("out of step: " + reply) : meaning;
+  }
+
+  /** What matters of an answer, in words. */
+  private static String told(NodeReply reply) {
+    if (reply.kind() == Kind.MISCONFIGURED) {
+      return reply.detail().startsWith("READONLY")
+          ? "READONLY"
+          : reply.detail().isEmpty() || ReplyMapper.concernsOneName(reply)
+              ? "WRONGTYPE"
+              : reply.toString();
+    }
+    return reply.kind() + " " + reply.fence() + " " + reply.remainingMillis();
+  }
+
+  private NodeReply expected(Sent sent, List<Cell> before) {
+    NodeRequest request = sent.request;
+    if (mode == Mode.READ_ONLY) {
+      // What writes nothing is answered as ever; the model need not know replicas for that.
+      Standing standing = sent.knowsBirth ? Standing.VOTING : Standing.ABSTAINING;
+      Outcome outcome = rules.execute(before, request, standing, model.nowMicros());
+      boolean writes = outcome.reply().kind() == Kind.GRANTED || !outcome.cells().equals(before);
+      return writes ? NodeReply.misconfigured("READONLY") : outcome.reply();
+    }
+    boolean abstains = !sent.knowsBirth && !(request instanceof NodeRequest.Release);
+    model.setStanding(
+        abstains
+            ? Standing.ABSTAINING
+            : mode == Mode.OUT_OF_MEMORY ? Standing.OUT_OF_MEMORY : Standing.VOTING);
+    return model.execute(request);
+  }
+
+  /** Owner and remaining life, token and remaining life of every name. */
+  private void compareData(Connection connection) {
+    for (String name : random.names()) {
+      for (String key : List.of(name, RequestEncoder.FENCE_PREFIX + name)) {
+        connection.sendCommand(arguments("GET", key));
+        connection.sendCommand(arguments("PTTL", key));
+      }
+    }
+    List<Object> data = connection.getMany(4 * random.names().size());
+    long nowMillis = Math.floorDiv(model.nowMicros(), 1_000L);
+    int at = 0;
+    for (String name : random.names()) {
+      Cell cell = model.cell(name);
+      boolean isFree = cell.isFree();
+      String expected =
+          (isFree ? null : cell.owner().startsWith("\0") ? "WRONGTYPE" : cell.owner())
+              + " "
+              + (isFree ? -2 : cell.remainingMillis(nowMillis))
+              + ", "
+              + (cell.fence() == 0 ? null : cell.fence())
+              + " "
+              + (cell.fence() == 0 ? -2 : cell.fenceUntilMillis() - nowMillis);
+      String real =
+          text(data.get(at++))
+              + " "
+              + data.get(at++)
+              + ", "
+              + text(data.get(at++))
+              + " "
+              + data.get(at++);
+      assertEquals(expected, real, () -> where() + name);
+      assertEquals(
+          cell.queue().stream().map(Place::waiter).toList(),
+          queue(connection, name, nowMillis),
+          () -> where() + "the queue of " + name);
+    }
+  }
+
+  /** Who waits on the server, without those whose tickets have run out. */
+  private static List<String> queue(Connection connection, String name, long nowMillis) {
+    connection.sendCommand(arguments("ZRANGE", RequestEncoder.QUEUE_PREFIX + name, "0", "-1"));
+    connection.sendCommand(
+        arguments("ZRANGE", RequestEncoder.ENDS_PREFIX + name, "0", "-1", "WITHSCORES"));
+    List<Object> both = connection.getMany(2);
+    Map<String, Long> ends = new TreeMap<>();
+    List<?> fields = (List<?>) both.get(1);
+    for (int i = 0; i < fields.size(); i += 2) {
+      ends.put(text(fields.get(i)), Long.parseLong(text(fields.get(i + 1))));
+    }
+    return ((List<?>) both.get(0))
+        .stream()
+            .map(ModelComparison::text)
+            .filter(waiter -> ends.get(waiter) >= nowMillis)
+            .toList();
+  }
+
+  private static String text(Object reply) {
+    if (reply instanceof JedisDataException error) {
+      return error.getMessage().split(" ")[0];
+    }
+    return reply == null ? null : new String((byte[]) reply, StandardCharsets.UTF_8);
+  }
+}

@@ -1,0 +1,79 @@
+package io.redlock.jedis.scripts;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.testkit.BrokenNodes;
+import io.redlock.testkit.NodeModel;
+import io.redlock.testkit.RequiresRedis;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.BiFunction;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * The model of a node, which explorer and simulator rest on, answers as the scripts do on a real
+ * server and stores the same: command by command, to the millisecond.
+ *
+ * <p>{@code -Dfidelity.seed=S -Dfidelity.commands=N} for other commands, or more.
+ */
+@RequiresRedis
+class ModelFidelityTest {
+
+  private static final long SEED = Long.getLong("fidelity.seed", 1);
+  private static final int COMMANDS = Integer.getInteger("fidelity.commands", 20_000);
+  private static final int LEAST_OF_EACH = COMMANDS / 200;
+
+  @Test
+  void modelAndScriptsAnswerAlikeAndStoreTheSame() {
+    long startNanos = System.nanoTime();
+    Map<String, Integer> answers = new ModelComparison(SEED, COMMANDS, NodeModel::new).run();
+    System.out.printf(
+        Locale.ROOT,
+        "fidelity: %,d commands to the model and to the scripts on a real server, no difference in"
+            + " answers and data, %.1f s, %s%n",
+        COMMANDS,
+        (System.nanoTime() - startNanos) / 1e9,
+        answers);
+    Set<String> all =
+        Set.of(
+            "GRANTED",
+            "EXTENDED",
+            "JOINED",
+            "RELEASED",
+            "TAKEN",
+            "WAIT",
+            "STALE",
+            "ABSTAIN",
+            "CLOCK",
+            "NOT_HELD",
+            "OUT_OF_MEMORY",
+            "READONLY",
+            "WRONGTYPE");
+    assertEquals(all, answers.keySet());
+    answers.forEach((answer, times) -> assertTrue(times >= LEAST_OF_EACH, answers::toString));
+  }
+
+  static Stream<BiFunction<Long, Long, NodeModel>> brokenModels() {
+    return Stream.of(
+        BrokenNodes.WithoutTombstones::new,
+        BrokenNodes.GrantingEqualTokens::new,
+        BrokenNodes.ForgettingHigherTokens::new,
+        BrokenNodes.ShorteningByExtends::new,
+        BrokenNodes.ShorteningByGrants::new);
+  }
+
+  /** The comparison itself would notice. */
+  @ParameterizedTest
+  @MethodSource("brokenModels")
+  void modelThatDiffersIsNoticed(BiFunction<Long, Long, NodeModel> broken) {
+    ModelComparison comparison = new ModelComparison(SEED, COMMANDS, broken);
+    AssertionError difference = assertThrows(AssertionError.class, comparison::run);
+    assertTrue(difference.getMessage().startsWith("-Dfidelity.seed="), difference::toString);
+  }
+}

@@ -1,0 +1,150 @@
+package io.redlock.jedis.scripts;
+
+import io.redlock.spi.NodeRequest;
+import io.redlock.testkit.InMemoryServer;
+import io.redlock.testkit.NodeModel.Cell;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+
+/**
+ * Requests that meet each other: few names, few owners, tokens and pauses that lie at the edges of
+ * what a server compares them with.
+ */
+final class RandomRequests {
+
+  private static final List<String> NAMES = List.of("a", "b", "c", "d", "ü/{e} 5");
+  private static final List<String> OWNERS = List.of("alice", "bob", "carol");
+  private static final long[] TTLS_MILLIS = {1, 2, 3, 10, 100, 1_000, 30_000};
+
+  private final SplittableRandom random;
+  private final InMemoryServer server;
+  private final long skewMicros;
+  private final Map<String, Long> lastTokens = new HashMap<>(); // by owner
+
+  RandomRequests(long seed, InMemoryServer server, long skewMicros) {
+    random = new SplittableRandom(seed);
+    this.server = server;
+    this.skewMicros = skewMicros;
+  }
+
+  List<String> names() {
+    return NAMES;
+  }
+
+  String name() {
+    return oneOf(NAMES.toArray(new String[0]));
+  }
+
+  String owner() {
+    return oneOf(OWNERS.toArray(new String[0]));
+  }
+
+  long ttlMillis() {
+    return TTLS_MILLIS[random.nextInt(TTLS_MILLIS.length)];
+  }
+
+  boolean percent(int share) {
+    return random.nextInt(100) < share;
+  }
+
+  int nextInt(int bound) {
+    return random.nextInt(bound);
+  }
+
+  @SafeVarargs
+  final <T> T oneOf(T... choices) {
+    return choices[random.nextInt(choices.length)];
+  }
+
+  private long oneLong(long... choices) {
+    return choices[random.nextInt(choices.length)];
+  }
+
+  /** How long until something happens again: none, some, or up to the end of some key's life. */
+  Duration pause() {
+    long nowMicros = server.nowMicros();
+    Cell cell = server.cell(name());
+    long untilMillis = percent(80) ? cell.lockUntilMillis() : cell.fenceUntilMillis();
+    long edgeMicros = untilMillis * 1_000 - nowMicros;
+    long micros =
+        switch (random.nextInt(10)) {
+          case 0, 1 -> 0;
+          case 2 -> 1;
+          case 3 -> random.nextLong(1_000);
+          case 4 -> random.nextLong(20_000);
+          case 5 -> random.nextLong(3_000_000);
+          default ->
+              untilMillis == Long.MAX_VALUE ? 0 : edgeMicros + oneLong(-1, 0, 1, 999, 1_000, 1_001);
+        };
+    return Duration.ofNanos(1_000 * Math.max(0, micros));
+  }
+
+  /**
+   * The next request.
+   *
+   * @param queues whether fair ones may be among them
+   */
+  NodeRequest request(boolean queues) {
+    String owner = owner();
+    List<String> names = new ArrayList<>(NAMES);
+    for (int left = percent(60) ? 1 : 2 + random.nextInt(2); names.size() > left; ) {
+      names.remove(random.nextInt(names.size()));
+    }
+    if (percent(50)) {
+      names.add(names.remove(0));
+    }
+    long ttlMillis = ttlMillis();
+    long token = token(names, owner, ttlMillis);
+    lastTokens.put(owner, token);
+    int kind = random.nextInt(100);
+    if (kind < 45) {
+      return queues && percent(60)
+          ? new NodeRequest.Grant(names.subList(0, 1), owner, token, ttlMillis, ticket())
+          : new NodeRequest.Grant(names, owner, token, ttlMillis);
+    }
+    if (kind < 75) {
+      return new NodeRequest.Extend(names, owner, token, ttlMillis, sentMicros(ttlMillis));
+    }
+    if (!queues || percent(30)) {
+      return new NodeRequest.Release(names, owner, token);
+    }
+    return percent(70)
+        ? new NodeRequest.Release(names, owner, token, percent(60), percent(70) ? ticket() : null)
+        : new NodeRequest.Withdraw(names.subList(0, 1), ticket());
+  }
+
+  /** Few waiters, who are early or late, for long or not at all. */
+  private NodeRequest.Ticket ticket() {
+    long number = 1 + random.nextInt(3);
+    long micros = percent(20) ? oneLong(9, 10) : server.nowMicros() - random.nextInt(3);
+    return new NodeRequest.Ticket(oneOf("x", "y"), number, micros, oneLong(0, 1, 5, 100, 3_000));
+  }
+
+  private long sentMicros(long ttlMillis) {
+    long nowMicros = server.nowMicros();
+    return percent(70) ? nowMicros : nowMicros + edgeMicros(ttlMillis);
+  }
+
+  /** As far from the server's clock as is just allowed, or just not. */
+  private long edgeMicros(long ttlMillis) {
+    long early = -skewMicros - ttlMillis * 1_000;
+    return oneLong(skewMicros, skewMicros + 1, early, early - 1);
+  }
+
+  long token(List<String> names, String owner, long ttlMillis) {
+    long nowMicros = server.nowMicros();
+    long fence = server.cell(names.get(random.nextInt(names.size()))).fence();
+    return switch (random.nextInt(12)) {
+      case 0, 1, 2 -> lastTokens.getOrDefault(owner, nowMicros);
+      case 3, 4 -> Math.max(1, fence + oneLong(-1, 0, 1));
+      case 5 -> nowMicros + edgeMicros(ttlMillis);
+      case 6 -> percent(10) ? (1L << 53) - oneLong(0, 1) : Math.max(fence + 1, nowMicros);
+      case 7 -> percent(10) ? 9 + random.nextInt(3) : nowMicros;
+      default -> nowMicros + random.nextInt(1_000);
+    };
+  }
+}

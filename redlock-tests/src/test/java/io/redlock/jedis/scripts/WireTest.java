@@ -1,0 +1,123 @@
+package io.redlock.jedis.scripts;
+
+import io.redlock.jedis.lane.LaneFixture;
+import io.redlock.jedis.lane.LaneSettings;
+import io.redlock.readme.Golden;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeRequest.Extend;
+import io.redlock.spi.NodeRequest.Grant;
+import io.redlock.spi.NodeRequest.Release;
+import io.redlock.spi.NodeRequest.Ticket;
+import io.redlock.spi.NodeRequest.Withdraw;
+import io.redlock.testkit.RedisServer;
+import io.redlock.testkit.RequiresRedis;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.args.Rawable;
+
+/**
+ * What goes over the wire and what stays on the masters is what docs/wire.txt says: clients of
+ * different versions meet there.
+ */
+@RequiresRedis
+class WireTest {
+
+  private static final List<String> ONE = List.of("p:r");
+  private static final List<String> TWO = List.of("p:r", "p:s");
+  private static final long TOKEN = 1_767_225_600_000_000L;
+
+  @Test
+  void wireIsTheOneWrittenDown() throws Exception {
+    StringBuilder text = new StringBuilder("Scripts\n");
+    for (Script script : Script.values()) {
+      text.append(script.name().toLowerCase(Locale.ROOT)).append(' ').append(text(script.sha));
+      text.append('\n');
+    }
+    text.append("\nRequests\n");
+    List<String> faults = new ArrayList<>();
+    LaneSettings settings =
+        LaneSettings.derive(
+            Duration.ofMillis(50),
+            null,
+            Duration.ofSeconds(30),
+            Duration.ofSeconds(2),
+            null,
+            faults);
+    RequestEncoder encoder = new RequestEncoder(settings.retentionMillis(), settings.skewMicros());
+    Ticket ticket = new Ticket("client", 7, TOKEN - 1, 4_000);
+    for (NodeRequest request :
+        List.of(
+            new Grant(ONE, "owner", TOKEN, 10_000),
+            new Grant(TWO, "owner", TOKEN, 10_000),
+            new Grant(ONE, "owner", TOKEN, 10_000, ticket),
+            new Extend(ONE, "owner", TOKEN, 10_000, TOKEN + 1),
+            new Release(ONE, "owner", TOKEN),
+            new Release(ONE, "owner", TOKEN, true, ticket),
+            new Withdraw(ONE, ticket))) {
+      text.append(command(encoder.encode(request))).append('\n');
+    }
+    text.append("\nKeys\n").append(keysAfterTwoFairGrants());
+    Golden.check("docs/wire.txt", text.toString());
+  }
+
+  private static String command(Invocation invocation) {
+    List<String> words = new ArrayList<>();
+    for (Rawable word : invocation.bySha(Argument.of("BIRTH"))) {
+      String text = text(word);
+      words.add(text.isEmpty() ? "''" : text);
+    }
+    words.set(1, invocation.script.name().toLowerCase(Locale.ROOT));
+    return String.join(" ", words);
+  }
+
+  private static String text(Rawable word) {
+    return new String(word.getRaw(), StandardCharsets.UTF_8);
+  }
+
+  /** One holds, one waits; times, tokens and ids are replaced by what they are. */
+  private static String keysAfterTwoFairGrants() {
+    try (RedisServer server = RedisServer.start();
+        LaneFixture lane = new LaneFixture(server.address(), Duration.ofSeconds(2)).up()) {
+      long token = lane.token();
+      String[] owners = {"owner-1", "owner-2"};
+      NodeReply.Kind[] replies = {NodeReply.Kind.GRANTED, NodeReply.Kind.TAKEN};
+      for (int i = 0; i < 2; i++) {
+        Ticket ticket = new Ticket("client", i, token + i, 4_000);
+        NodeReply reply = lane.ask(new Grant(ONE, owners[i], token + i, 10_000, ticket));
+        if (reply.kind() != replies[i]) {
+          throw new AssertionError(reply);
+        }
+      }
+      StringBuilder text = new StringBuilder();
+      for (String key : server.keys("*")) {
+        text.append(key).append(' ').append(value(server, key)).append(", ");
+        text.append((Long) server.command("PTTL", key) < 0 ? "never expires" : "expires");
+        text.append('\n');
+      }
+      return text.toString();
+    }
+  }
+
+  private static String value(RedisServer server, String key) {
+    String type = server.command("TYPE", key).toString();
+    Object value =
+        switch (type) {
+          case "string" -> server.command("GET", key);
+          case "zset" -> server.command("ZRANGE", key, "0", "-1", "WITHSCORES");
+          case "hash" -> server.command("HGETALL", key);
+          default -> throw new AssertionError(type);
+        };
+    String shown =
+        value
+            .toString()
+            .replaceAll("\\b[0-9a-f]{40}\\b", "ID")
+            .replaceAll("\\b\\d{16}\\b|\\b\\d\\.\\d+E15\\b", "MICROS")
+            .replaceAll("\\b\\d{13}\\b|\\b\\d\\.\\d+E12\\b", "MILLIS");
+    return type + " " + shown;
+  }
+}
