@@ -1,12 +1,15 @@
 package io.redlock.bench;
 
-import io.redlock.jedis.Floor;
+import io.redlock.jedis.scripts.Floor;
 import java.util.List;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /** The floors: a thread per caller that asks all masters itself, or one that does it in batches. */
 final class FloorPeer implements Peer {
+
+  static final String PER_CALLER = "floor A";
+  static final String BATCHED = "floor B";
 
   private final String name;
   private final List<Floor> floors;
@@ -16,16 +19,16 @@ final class FloorPeer implements Peer {
     this.floors = floors;
   }
 
-  /** Every caller has five connections of its own and asks for one resource at a time. */
+  /** Every caller has connections of its own and asks for one resource at a time. */
   static FloorPeer perCaller(int callers, String... addresses) {
     List<Floor> floors =
         IntStream.range(0, callers).mapToObj(caller -> new Floor(1, addresses)).toList();
-    return new FloorPeer("floor A", floors);
+    return new FloorPeer(PER_CALLER, floors);
   }
 
   /** One thread asks for the resources of all callers at a time. */
   static FloorPeer batched(int callers, String... addresses) {
-    return new FloorPeer("floor B", List.of(new Floor(callers, addresses)));
+    return new FloorPeer(BATCHED, List.of(new Floor(callers, addresses)));
   }
 
   @Override

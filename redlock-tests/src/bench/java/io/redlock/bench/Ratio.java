@@ -10,10 +10,14 @@ import java.util.stream.IntStream;
 record Ratio(double median, double least, double greatest) {
 
   static <T> Ratio of(List<T> over, List<T> under, ToDoubleFunction<T> figure) {
+    return of(over, figure, under, figure);
+  }
+
+  static <T> Ratio of(
+      List<T> over, ToDoubleFunction<T> mine, List<T> under, ToDoubleFunction<T> theirs) {
     return of(
         IntStream.range(0, over.size())
-            .mapToDouble(
-                i -> figure.applyAsDouble(over.get(i)) / figure.applyAsDouble(under.get(i)))
+            .mapToDouble(i -> mine.applyAsDouble(over.get(i)) / theirs.applyAsDouble(under.get(i)))
             .toArray());
   }
 

@@ -21,8 +21,17 @@ final class RedlockPeer implements Peer {
   private final Redlock redlock;
 
   RedlockPeer(Duration nodeTimeout, String... addresses) {
+    this(true, nodeTimeout, addresses);
+  }
+
+  /** With or without the restart guard. */
+  RedlockPeer(boolean guarded, Duration nodeTimeout, String... addresses) {
     this.redlock =
-        JedisRedlock.builder().node(String.join(",", addresses)).nodeTimeout(nodeTimeout).build();
+        JedisRedlock.builder()
+            .node(String.join(",", addresses))
+            .nodeTimeout(nodeTimeout)
+            .restartGuard(guarded)
+            .build();
   }
 
   @Override

@@ -53,6 +53,7 @@ final class Uncontended {
       requireNoKey(servers);
     }
     judge();
+    bounds();
     plot(docs);
   }
 
@@ -92,7 +93,7 @@ final class Uncontended {
 
   private void table(int callers, Map<String, List<Run>> runs) {
     List<List<String>> rows = new ArrayList<>();
-    runs.forEach((name, of) -> rows.add(row(name, of, runs.get("floor A"))));
+    runs.forEach((name, of) -> rows.add(row(name, of, runs.get(FloorPeer.PER_CALLER))));
     report.table(
         callers + (callers == 1 ? " caller" : " callers"),
         "Per cycle, medians of the rounds. A caller of floor B stands for all: its time is that of"
@@ -117,31 +118,64 @@ final class Uncontended {
     return cells;
   }
 
-  private static String perCycle(List<Run> runs, ToDoubleFunction<Counters> counter) {
+  static String perCycle(List<Run> runs, ToDoubleFunction<Counters> counter) {
     return Report.number(
         Ratio.median(runs, run -> counter.applyAsDouble(run.used()) / Math.max(1, run.cycles())));
   }
 
   private void judge() {
-    Ratio one = ratio(1, "floor A", Run::p50);
+    Ratio one = ratio(1, FloorPeer.PER_CALLER, Run::p50);
     report.target("1 caller", "p50 at most 1.5 x floor A", one, one.median() <= 1.5);
     Ratio eight = ratio(8, RedissonPeer.NAME, Run::perSecond);
     report.target("8 callers", "at least 15 x Redisson's cycles/s", eight, eight.median() >= 15);
     Ratio many = ratio(64, RedissonPeer.NAME, Run::perSecond);
     report.target("64 callers", "at least 25 x Redisson's cycles/s", many, many.median() >= 25);
-    Ratio floor = ratio(64, "floor B", Run::perSecond);
+    Ratio floor = ratio(64, FloorPeer.BATCHED, Run::perSecond);
     report.target("64 callers", "at least 0.5 x floor B's cycles/s", floor, floor.median() >= 0.5);
   }
 
+  /** How far anybody could get who runs these scripts here, by count of the masters' time. */
+  private void bounds() {
+    List<List<String>> rows = new ArrayList<>();
+    for (int callers : List.of(8, 64)) {
+      Map<String, List<Run>> runs = results.get(callers);
+      List<Run> redisson = runs.get(RedissonPeer.NAME);
+      rows.add(
+          List.of(
+              callers + " callers",
+              ratio(callers, RedissonPeer.NAME, Run::perSecond).toString(),
+              Ratio.of(runs.get(FloorPeer.BATCHED), redisson, Run::perSecond).toString(),
+              ratio(callers, RedissonPeer.NAME, Uncontended::mastersAllow, Run::perSecond)
+                  .toString()));
+    }
+    report.table(
+        "What bounds the ratio to Redisson",
+        "Cycles a second, over Redisson's. The masters and the clients share the processors. The"
+            + " last column is what would be left if clients cost nothing: all processors, divided"
+            + " by the masters' time per cycle of this library.",
+        List.of("", "this library", "floor B", "masters alone"),
+        rows);
+  }
+
+  private static double mastersAllow(Run run) {
+    double masterSeconds = run.used().serverNanos() / 1e9;
+    return run.cycles() * Runtime.getRuntime().availableProcessors() / masterSeconds;
+  }
+
   private Ratio ratio(int callers, String under, ToDoubleFunction<Run> figure) {
+    return ratio(callers, under, figure, figure);
+  }
+
+  private Ratio ratio(
+      int callers, String under, ToDoubleFunction<Run> mine, ToDoubleFunction<Run> theirs) {
     Map<String, List<Run>> runs = results.get(callers);
-    return Ratio.of(runs.get(RedlockPeer.NAME), runs.get(under), figure);
+    return Ratio.of(runs.get(RedlockPeer.NAME), mine, runs.get(under), theirs);
   }
 
   private void plot(Path docs) throws Exception {
     Plot latency = new Plot("Time of a cycle with 8 callers, by percentile", "us");
     for (String name : results.get(1).keySet()) {
-      if (!name.equals("floor B")) {
+      if (!name.equals(FloorPeer.BATCHED)) {
         latency.line(
             name,
             PERCENTILES.stream().map(p -> "p" + p.toString().replace(".0", "")).toList(),

@@ -1,9 +1,9 @@
-package io.redlock.jedis;
+package io.redlock.jedis.scripts;
 
+import io.redlock.jedis.trust.BirthMark;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import java.net.URI;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -23,27 +23,20 @@ import redis.clients.jedis.Protocol;
 public final class Floor implements AutoCloseable {
 
   private static final long TTL_MILLIS = 20_000;
+  private static final long RETENTION_MILLIS = 600_000;
+  private static final long SKEW_MICROS = 2_000_000;
   private static final AtomicLong RESOURCES = new AtomicLong();
 
   private final List<Connection> connections;
   private final List<Argument> births = new ArrayList<>();
   private final List<List<String>> resources = new ArrayList<>();
-  private final RequestEncoder encoder;
+  private final RequestEncoder encoder = new RequestEncoder(RETENTION_MILLIS, SKEW_MICROS);
   private long token;
 
   /**
    * @param batch how many resources are locked at a time
    */
   public Floor(int batch, String... addresses) {
-    encoder =
-        new RequestEncoder(
-            LaneSettings.derive(
-                Duration.ofSeconds(1),
-                null,
-                Duration.ofSeconds(30),
-                Duration.ofSeconds(2),
-                null,
-                new ArrayList<>()));
     connections = Stream.of(addresses).map(Floor::connect).toList();
     for (Connection connection : connections) {
       connection.sendCommand(Protocol.Command.GET, BirthMark.KEY);
