@@ -10,7 +10,8 @@ import java.util.OptionalLong;
  * ordered by happens-before, reach the server in that order for as long as the connection lives; a
  * release therefore never overtakes the grant of its own owner. A release that cannot be sent now
  * waits inside the node for the next connection and goes there ahead of everything but the node's
- * own handshake.
+ * own handshake. A withdrawal is sent to a node that has merely been slow, too; without a
+ * connection it may be refused, for a ticket runs out by itself.
  *
  * <p>Implementations are thread-safe. They start to work at {@link #start} and end at {@link
  * #close()}; a request outside that span is answered with {@link NodeReply.Kind#UNREACHABLE}.

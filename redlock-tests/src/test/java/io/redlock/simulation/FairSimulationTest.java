@@ -33,6 +33,13 @@ class FairSimulationTest {
     assertNull(Simulation.run(plan, new Parts(), false).violation(), plan::toString);
   }
 
+  /** A node counts as silent, just when a waiter gives up whose ticket it has. */
+  @Test
+  void ticketThatIsGivenUpWhileANodeIsSilentIsInNobodysWay() {
+    Plan plan = crowd(3574).only();
+    assertNull(Simulation.run(plan, new Parts(), false).violation(), plan::toString);
+  }
+
   @Test
   void noWaiterIsHeldUpForLongByOthersThatStandStillLeaveOrDie() {
     run("patient", 100, seed -> crowd(seed).only(Plan.FAULTS_OF_CLIENTS));

@@ -53,6 +53,14 @@ final class SimLane implements LockNode {
       return request instanceof NodeRequest.Release;
     }
 
+    boolean isWithdrawal() {
+      return request instanceof NodeRequest.Withdraw;
+    }
+
+    boolean takesBack() {
+      return isRelease() || isWithdrawal();
+    }
+
     void answer(NodeReply reply) {
       if (!over) {
         over = true;
@@ -195,7 +203,10 @@ final class SimLane implements LockNode {
     }
     if (isSilent()) {
       enter(State.SILENT, "silent");
-      return NodeReply.unreachable("silent");
+      return call.isWithdrawal() ? null : NodeReply.unreachable("silent");
+    }
+    if (call.isWithdrawal()) {
+      return null;
     }
     return call.request instanceof NodeRequest.Grant ? guard.toGrant() : guard.toExtend();
   }
@@ -269,8 +280,8 @@ final class SimLane implements LockNode {
     List<Call> waiting = new ArrayList<>(queue);
     queue.clear();
     if (releasesFirst) {
-      waiting.stream().filter(Call::isRelease).forEach(this::write);
-      waiting.removeIf(Call::isRelease);
+      waiting.stream().filter(Call::takesBack).forEach(this::write);
+      waiting.removeIf(Call::takesBack);
     }
     waiting.forEach(this::write);
   }
@@ -524,7 +535,7 @@ final class SimLane implements LockNode {
     List<Call> refused = new ArrayList<>();
     queue.removeIf(
         call -> {
-          boolean goes = closed || !call.isRelease();
+          boolean goes = closed || !call.takesBack();
           if (goes) {
             refused.add(call);
           }

@@ -63,8 +63,8 @@ final class LaneHealth {
   }
 
   /**
-   * @param refusal what everything but a release is told at once; null if it depends on the
-   *     standing
+   * @param refusal what everything but a release is told at once, and but a withdrawal if the node
+   *     is silent; null if it depends on the standing
    * @param denied the script that the node does not execute though its audit finds nothing wrong;
    *     null if there is none
    */
@@ -96,16 +96,22 @@ final class LaneHealth {
                 State.CONNECTING, ticker.monotonicNanos(), "", null, Standing.VOTES, null));
   }
 
-  /** What everything but a release is told at once, whatever the node would say to it. */
+  /** What grants and extends are told at once, whatever the node would say to them. */
   @Nullable NodeReply refusal() {
     return current().refusal;
   }
 
-  /** What this request is told at once; null if it is sent. */
+  /**
+   * What this request is told at once; null if it is sent, or waits to be. A withdrawal reaches a
+   * silent node as soon as that wakes up, and until then nobody has to wait for its answer.
+   */
   @Nullable NodeReply refusal(NodeRequest request) {
     Condition condition = current();
     if (request instanceof NodeRequest.Release) {
-      return null;
+      return condition.state == State.CLOSED ? condition.refusal : null;
+    }
+    if (request instanceof NodeRequest.Withdraw) {
+      return condition.state == State.SILENT ? null : condition.refusal;
     }
     if (condition.refusal != null) {
       return condition.refusal;

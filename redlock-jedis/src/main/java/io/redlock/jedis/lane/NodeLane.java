@@ -136,8 +136,8 @@ public final class NodeLane implements LockNode {
     writeUnlessBusy(nowNanos);
     running.watch.look();
     // The lane may have gone down, or been closed, between the first look and the queue.
-    NodeReply late = running.health.refusal();
-    if (late != null && (!release || closed)) {
+    NodeReply late = running.health.refusal(request);
+    if (late != null) {
       call.answerUnsent(late);
     }
     return call;

@@ -9,6 +9,8 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
+import io.redlock.spi.NodeRequest.Ticket;
+import io.redlock.spi.NodeRequest.Withdraw;
 import io.redlock.spi.NodeStatus.State;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.GateProxy;
@@ -71,6 +73,26 @@ class LaneHealthTest {
       assertEquals(NodeReply.GRANTED, fixture.ask(grant("third", fixture.token())));
       assertEquals(List.of(State.UP, State.SILENT, State.UP), List.copyOf(fixture.states));
       assertEquals(connections + 1, connectionsReceived(), "the question is the only new one");
+    }
+  }
+
+  /** Its ticket would be in the way of others until it runs out. */
+  @Test
+  void silentNodeHearsOfAWaiterThatGaveUpOnceItWakes() {
+    try (LaneFixture fixture = new LaneFixture(server.address(), NODE_TIMEOUT).up()) {
+      Ticket first = new Ticket("client", 1, fixture.token(), 60_000);
+      Ticket second = new Ticket("client", 2, fixture.token() + 1, 60_000);
+      assertEquals(NodeReply.GRANTED, fixture.ask(fairGrant("held", fixture.token(), first)));
+      assertEquals(Kind.TAKEN, fixture.ask(fairGrant("other", fixture.token(), second)).kind());
+      assertEquals(NodeReply.RELEASED, fixture.ask(release("held", "name", fixture.token())));
+      assertEquals(Kind.WAIT, fixture.ask(fairGrant("other", fixture.token(), second)).kind());
+      server.pause();
+      fixture.awaitState(State.SILENT);
+      CompletableFuture<NodeReply> withdrawn = fixture.send(new Withdraw(List.of("name"), first));
+      assertFalse(withdrawn.isDone());
+      server.resume();
+      assertEquals(NodeReply.NOT_HELD, Await.value("the withdrawal", withdrawn));
+      assertEquals(NodeReply.GRANTED, fixture.ask(fairGrant("other", fixture.token(), second)));
     }
   }
 
@@ -287,7 +309,15 @@ class LaneHealthTest {
     return new Grant(List.of(name), "owner", token, TTL);
   }
 
+  private static Grant fairGrant(String owner, long token, Ticket ticket) {
+    return new Grant(List.of("name"), owner, token, TTL, ticket);
+  }
+
   private static Release release(String name, long token) {
-    return new Release(List.of(name), "owner", token);
+    return release("owner", name, token);
+  }
+
+  private static Release release(String owner, String name, long token) {
+    return new Release(List.of(name), owner, token);
   }
 }
