@@ -152,6 +152,10 @@ class QuorumRedlockTest {
             });
     caller.start();
     assertTrue(asked.await(20, TimeUnit.SECONDS));
+    while (caller.getState() != Thread.State.WAITING) { // until then it uses the bed as well
+      assertTrue(caller.isAlive());
+      Thread.sleep(1);
+    }
     bed.redlock.close();
     caller.join(20_000);
     assertInstanceOf(IllegalStateException.class, thrown.get());
