@@ -38,12 +38,16 @@ class ObservabilityTest {
 
   private static final Duration TTL = Duration.ofSeconds(10);
 
+  /** Gauges hold what they measure weakly: one that is collected is no number any more. */
+  private final List<Object> measured = new ArrayList<>();
+
   /**
    * A lease that is released, one that is lost, a refusal, an extension, and two nodes that die.
    */
-  private static void live(RedlockListener listener, Consumer<Redlock> watch) throws Exception {
+  private void live(RedlockListener listener, Consumer<Redlock> watch) throws Exception {
     InMemoryMasters masters = InMemoryMasters.inVirtualTime(3);
     Redlock redlock = masters.connect(settings -> settings.listener(listener));
+    measured.addAll(List.of(redlock, listener));
     watch.accept(redlock);
     redlock.acquire("a", TTL, Duration.ZERO).release();
     Lease lost = redlock.acquire("b", TTL, Duration.ZERO);
@@ -147,7 +151,7 @@ class ObservabilityTest {
     }
   }
 
-  private static PrometheusMeterRegistry meters() throws Exception {
+  private PrometheusMeterRegistry meters() throws Exception {
     PrometheusMeterRegistry meters = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
     MicrometerListener listener = new MicrometerListener(meters);
     live(listener, listener::watch);
