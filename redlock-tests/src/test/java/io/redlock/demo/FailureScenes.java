@@ -77,7 +77,7 @@ final class FailureScenes {
         Masters.settings()
             .node(addresses[0])
             .node(addresses[1])
-            .nodeTimeout(TTL.dividedBy(3)); // far longer than the killing takes
+            .nodeTimeout(TTL.dividedBy(2).minusMillis(1)); // far longer than the killing takes
     GateProxy[] gates = {c, d, e};
     for (int i = 0; i < gates.length; i++) {
       masters.recording().know(Masters.name(2 + i), "127.0.0.1:" + gates[i].port());

@@ -27,9 +27,18 @@ class ReadmeTest {
   private static String[] masters;
 
   @BeforeAll
-  static void startServers() {
+  static void startServers() throws InterruptedException {
     servers = RedisServers.start(3);
     masters = servers.addresses();
+    warmUp();
+  }
+
+  /** What the samples do in 50 ms, all classes have been loaded for. */
+  private static void warmUp() throws InterruptedException {
+    try (Redlock redlock = patient(masters);
+        Lease lease = redlock.acquire("warm-up", Duration.ofSeconds(10), Duration.ofSeconds(10))) {
+      lease.ensureValid(Duration.ofMillis(1));
+    }
   }
 
   @AfterAll

@@ -17,7 +17,7 @@ record Holders(Lease stale, Lease present) {
   static Holders of(Masters masters) throws InterruptedException {
     Redlock slow = masters.connect();
     Redlock next = masters.connect();
-    Lease stale = slow.acquire("report", Duration.ofMillis(600), Duration.ZERO);
+    Lease stale = slow.acquire("report", Duration.ofMillis(600), Duration.ofSeconds(10));
     Lease present = next.acquire("report", Duration.ofSeconds(20), Duration.ofSeconds(10));
     assertTrue(stale.fencingToken() < present.fencingToken());
     return new Holders(stale, present);

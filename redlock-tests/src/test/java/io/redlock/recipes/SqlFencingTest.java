@@ -31,7 +31,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 @RequiresRedis
 class SqlFencingTest {
 
-  private static final String DATABASE = "jdbc:h2:mem:fencing";
+  private static final String DATABASE = "jdbc:h2:mem:fencing;LOCK_TIMEOUT=20000";
 
   @RegisterExtension static final Masters masters = new Masters();
 
