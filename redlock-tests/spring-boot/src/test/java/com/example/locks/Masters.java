@@ -52,8 +52,11 @@ final class Masters implements AutoCloseable {
   }
 
   /** Below the range from which outgoing connections take their ports. */
-  private static int freePort() throws IOException {
+  private int freePort() throws IOException {
     for (int port = 15_000 + (int) (Math.random() * 16_000); ; port++) {
+      if (addresses.contains("127.0.0.1:" + port)) {
+        continue; // its server may not listen yet
+      }
       try (ServerSocket probe = new ServerSocket(port, 1, InetAddress.getByName("127.0.0.1"))) {
         return probe.getLocalPort();
       } catch (IOException e) {
