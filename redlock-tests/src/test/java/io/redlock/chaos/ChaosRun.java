@@ -130,7 +130,7 @@ final class ChaosRun {
       }
     }
     Terms terms = schedule.terms();
-    long patience = 4 * terms.maxTtl().toMillis() + 2 * terms.skew().toMillis() + 6_000;
+    long patience = 4 * terms.maxTtl().toMillis() + 2 * terms.skew().toMillis() + 20_000;
     for (ChaosClient client : deployment.clients) {
       for (String resource : Deployment.RESOURCES) {
         String order =
@@ -142,6 +142,6 @@ final class ChaosRun {
       client.process().awaitMasters(patience);
     }
     deployment.stopClients();
-    deployment.awaitFree(schedule.terms().maxTtl().plusMillis(500));
+    deployment.awaitFree(terms.maxTtl().plusSeconds(5)); // a slow master may set a key late
   }
 }

@@ -92,6 +92,7 @@ final class Deployment implements AutoCloseable {
       client.start();
     }
     clients.forEach(client -> client.process().awaitReady());
+    clients.forEach(client -> client.process().awaitMasters(20_000));
   }
 
   ClientProcess client(int client) {
@@ -115,10 +116,18 @@ final class Deployment implements AutoCloseable {
 
   /** Waits until no lock key is left, for so long at most, and writes down those that are. */
   void awaitFree(Duration patience) {
+    if (!isFreeWithin(patience)) {
+      held().forEach(journal::write);
+    }
+  }
+
+  /** Waits until no lock key is left, for so long at most. */
+  boolean isFreeWithin(Duration patience) {
     try {
       Await.until("all is free", patience, () -> held().isEmpty());
+      return true;
     } catch (AssertionError e) {
-      held().forEach(journal::write);
+      return false;
     }
   }
 

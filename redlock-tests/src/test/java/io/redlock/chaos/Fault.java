@@ -20,7 +20,7 @@ enum Fault {
   /** SCRIPT FLUSH. */
   NODE_SCRIPT_FLUSH(Target.NODE, 0, 0, false),
   /** Its policy is to evict, though it has no need to yet: clients have to refuse it (N5). */
-  NODE_EVICTION(Target.NODE, 2_500, 4_000, false),
+  NODE_EVICTION(Target.NODE, 5_000, 7_000, false),
   /** Its background save fails: it takes no writes (MISCONF). */
   NODE_FAILED_SAVE(Target.NODE, 200, 1_500, false),
   /** The clients' user loses a right, and regains it (NOPERM). */

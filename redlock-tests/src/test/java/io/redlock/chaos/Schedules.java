@@ -51,7 +51,7 @@ final class Schedules {
         Schedule.of("evicting", 3, 3, NODE_EVICTION)
             .anyNumber()
             .everyMillis(500)
-            .lasting(Duration.ofSeconds(8)),
+            .lasting(Duration.ofSeconds(10)),
         Schedule.of("failed-saves", 3, 3, NODE_FAILED_SAVE).everyMillis(300),
         Schedule.of("denied", 3, 3, NODE_RIGHT_LOST, NODE_PASSWORD).anyNumber().everyMillis(300),
         Schedule.of("busy-and-crowded", 3, 3, NODE_BUSY, NODE_CROWDED).everyMillis(200),

@@ -19,7 +19,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
@@ -39,7 +39,8 @@ import java.util.stream.Collectors;
  */
 public final class ClientMain {
 
-  private static final long PATIENCE_MILLIS = 5_000;
+  /** Reached only where something does not end that should. */
+  private static final long PATIENCE_MILLIS = 20_000;
 
   private final ClientSettings settings;
   private final Journal journal;
@@ -68,8 +69,8 @@ public final class ClientMain {
       Set<Thread> before = Thread.getAllStackTraces().keySet();
       journal.write(Event.now(settings.name(), "started", "pid", ProcessHandle.current().pid()));
       new ClientMain(settings, journal).run();
-      awaitOrGiveUp(PATIENCE_MILLIS, () -> threadsSince(before) == 0);
-      journal.write(Event.now(settings.name(), "stopped", "threads", threadsSince(before)));
+      long left = awaitOrGiveUp(PATIENCE_MILLIS, () -> threadsSince(before), 0L);
+      journal.write(Event.now(settings.name(), "stopped", "threads", left));
     }
   }
 
@@ -109,12 +110,11 @@ public final class ClientMain {
     }
     callers.values().forEach(Caller::close);
     redlock.close();
-    awaitOrGiveUp(PATIENCE_MILLIS, () -> untold.get() == 0);
+    awaitOrGiveUp(PATIENCE_MILLIS, untold::get, 0);
   }
 
   private void masters(long patienceMillis) throws InterruptedException {
-    awaitOrGiveUp(patienceMillis, () -> notUp().isEmpty());
-    String missing = notUp();
+    String missing = awaitOrGiveUp(patienceMillis, this::notUp, "");
     journal.write(Event.now(settings.name(), "masters", "missing", missing));
     say("masters " + missing.isEmpty());
   }
@@ -187,14 +187,21 @@ public final class ClientMain {
         .count();
   }
 
-  /** Waits until something has ended that should; if it does not, the history will tell. */
-  private static void awaitOrGiveUp(long patienceMillis, BooleanSupplier ended)
+  /**
+   * Waits until something is as it should be; if it never is, the history will tell.
+   *
+   * @return how it was found last
+   */
+  private static <T> T awaitOrGiveUp(long patienceMillis, Supplier<T> look, T expected)
       throws InterruptedException {
     long patienceNanos = TimeUnit.MILLISECONDS.toNanos(patienceMillis);
     long startNanos = System.nanoTime();
-    while (!ended.getAsBoolean() && System.nanoTime() - startNanos < patienceNanos) {
+    T found = look.get();
+    while (!found.equals(expected) && System.nanoTime() - startNanos < patienceNanos) {
       Thread.sleep(5);
+      found = look.get();
     }
+    return found;
   }
 
   private static synchronized void say(String line) {

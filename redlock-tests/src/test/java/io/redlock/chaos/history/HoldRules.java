@@ -80,17 +80,22 @@ final class HoldRules {
     }
   }
 
-  /** Whoever extends a lease has held it all the time. */
+  /**
+   * Whoever extends a lease has held it all the time. In the order of the first looks: what was
+   * good when it was looked at may have run out before its holder could write that down.
+   */
   private void continuity(List<Hold> holds) {
-    for (int i = 0; i < holds.size(); i++) {
-      Hold hold = holds.get(i);
-      long until = hold.heldNanos;
+    List<Hold> byLook = new ArrayList<>(holds);
+    byLook.sort(Comparator.comparingLong(Hold::firstLookNanos));
+    for (int i = 0; i < byLook.size(); i++) {
+      Hold hold = byLook.get(i);
+      long until = hold.firstLookNanos();
       for (Hold.Look look : hold.looks) {
         until = look.good() ? Math.max(until, look.fromNanos()) : until;
       }
-      for (int j = i + 1; j < holds.size() && holds.get(j).heldNanos < until; j++) {
-        Hold other = holds.get(j);
-        if (isLater(other, hold)) {
+      for (int j = i + 1; j < byLook.size() && byLook.get(j).firstLookNanos() < until; j++) {
+        Hold other = byLook.get(j);
+        if (isLater(other, hold, until)) {
           found(Invariant.I6, until, hold + " was still good after " + other + " had begun");
         }
       }
@@ -98,8 +103,8 @@ final class HoldRules {
   }
 
   /** What its holder learnt of later may have been over by then, and older than the other. */
-  private static boolean isLater(Hold hold, Hold other) {
-    return hold.looks.get(0).good() || hold.askedNanos > other.heldNanos;
+  private static boolean isLater(Hold hold, Hold other, long until) {
+    return hold.looks.get(0).good() || hold.askedNanos > other.heldNanos && hold.heldNanos < until;
   }
 
   private void ends() {

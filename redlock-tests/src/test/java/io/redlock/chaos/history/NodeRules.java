@@ -17,8 +17,11 @@ final class NodeRules {
 
   private record Span(long fromNanos, long toNanos) {}
 
-  /** Clients ask a node once a second what it is; the rest is for a busy machine. */
-  private static final long FOUND_OUT_NANOS = 2_000 * Settings.MILLI;
+  /**
+   * Clients ask a node once a second what it is, unless it is silent just then; the rest is for a
+   * busy machine, on which nodes are silent now and then.
+   */
+  private static final long FOUND_OUT_NANOS = 4_000 * Settings.MILLI;
 
   private final History history;
   private final Settings settings;

@@ -253,6 +253,31 @@ class VerdictTest {
   }
 
   @Test
+  void leaseThatRanOutBeforeItsHolderWroteThatHeHadItIsGood() {
+    acquire(0, "c1/0");
+    granted(5, "b", 1, 3);
+    acquire(15, "c0/0");
+    granted(20, "a", 2, 3);
+    told(25, "c0/0", "held", 2, 970);
+    at(
+        120,
+        "c1/0",
+        "held",
+        "token",
+        1,
+        "from",
+        BEGIN + 10 * MILLI,
+        "left",
+        2 * MILLI,
+        "resources",
+        "r0");
+    ended(121, "c1/0", 1, "EXPIRED");
+    told(200, "c0/0", "look", 2, 795);
+    ended(1_000, "c0/0", 2, "EXPIRED");
+    finds();
+  }
+
+  @Test
   void leaseThatIsGoodAfterAnotherHasBegunViolatesI6() {
     acquire(0, "c0/0");
     granted(5, "a", 1, 3);
@@ -338,17 +363,17 @@ class VerdictTest {
     at(0, "n0", "unfit");
     exchange(900, "n0", "grant", "a", 1, "GRANT");
     finds();
-    exchange(3_000, "n0", "grant", "b", 2, "GRANT");
+    exchange(5_000, "n0", "grant", "b", 2, "GRANT");
     finds(Invariant.I8);
-    at(1_500, "nemesis", "fault", "fault", "LINK_LOSES_REPLIES", "target", "c0-n0");
+    at(3_500, "nemesis", "fault", "fault", "LINK_LOSES_REPLIES", "target", "c0-n0");
     finds();
   }
 
   @Test
   void voteOfANodeThatIsFitAgainIsGood() {
     at(0, "n0", "unfit");
-    at(2_900, "n0", "fit");
-    exchange(3_000, "n0", "grant", "b", 2, "GRANT");
+    at(4_900, "n0", "fit");
+    exchange(5_000, "n0", "grant", "b", 2, "GRANT");
     finds();
   }
 
