@@ -35,10 +35,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 @RequiresRedis
 class KilledNodesTest {
 
-  private static final Duration TTL = Duration.ofSeconds(20);
+  private static final Duration TTL = Duration.ofSeconds(30);
 
-  /** Long, so that it shows if anybody waits for it. */
-  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(2);
+  /** Long, so that it shows if anybody waits for it; a scene with a request in it must be over. */
+  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(10);
 
   private static final String RESOURCE = "resource-under-fire";
   private static final LeaseRequest REQUEST = LeaseRequest.of(RESOURCE, TTL);
@@ -195,10 +195,11 @@ class KilledNodesTest {
 
   @Test
   void leaseCannotBeExtendedWhenAMajorityDiesAfterTheFanOut() throws Exception {
-    Lease lease = client.acquire(REQUEST);
+    Redlock impatient = masters.connect(Duration.ofSeconds(2)); // its release waits in vain
+    Lease lease = impatient.acquire(REQUEST.waitUpTo(TTL));
     masters.kill(0, 1, 2);
     assertInstanceOf(ExtendResult.Unknown.class, lease.extend(TTL));
-    assertInstanceOf(Unavailable.class, client.tryAcquire("another", TTL));
+    assertInstanceOf(Unavailable.class, impatient.tryAcquire("another", TTL));
     assertEquals(ReleaseResult.UNCONFIRMED, lease.release());
     masters.awaitFree(RESOURCE);
     masters.awaitFree("another");

@@ -25,8 +25,8 @@ import org.junit.jupiter.api.Test;
 @RequiresRedis
 class LateGrantTest {
 
-  private static final Duration TTL = Duration.ofSeconds(20);
-  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(2);
+  private static final Duration TTL = Duration.ofSeconds(30);
+  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(10);
   private static final String RESOURCE = "late-resource";
   private static final int LATE = 4;
 

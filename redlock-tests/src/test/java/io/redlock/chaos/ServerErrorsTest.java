@@ -27,6 +27,9 @@ class ServerErrorsTest {
 
   private static final int LONGEST_MILLIS = 2_800;
 
+  /** On a busy machine a client may have no time to notice; the next strike lasts longer. */
+  private static final int MOST_STRIKES = 4;
+
   private static Deployment deployment;
 
   @BeforeAll
@@ -58,9 +61,23 @@ class ServerErrorsTest {
   void clientIsToldAndGetsOverIt(Fault fault, String sign) {
     Assumptions.assumeTrue(fault.obstacle().isEmpty(), fault::obstacle);
     long beganNanos = System.nanoTime();
-    long lastsMillis = Math.min(fault.mostMillis, LONGEST_MILLIS);
+    List<Event> events = List.of();
+    for (int strikes = 1; strikes <= MOST_STRIKES && !isGood(events, sign); strikes++) {
+      strike(fault, strikes * Math.min(fault.mostMillis, LONGEST_MILLIS), strikes * 500L);
+      events =
+          deployment.soFar().events().stream()
+              .filter(event -> event.atNanos() > beganNanos)
+              .toList();
+    }
+    List<Event> all = events;
+    assertTrue(isTold(all, sign), () -> "nobody tells " + sign);
+    assertTrue(isGood(all, sign), all::toString);
+  }
+
+  /** The client works from before until after. */
+  private static void strike(Fault fault, long lastsMillis, long afterwardsMillis) {
     ClientProcess client = deployment.client(0);
-    client.order("0 work 4711 " + (lastsMillis + 500) + " 2 1000");
+    client.order("0 work 4711 " + (lastsMillis + afterwardsMillis) + " 2 1000");
     Plan plan = new Plan(List.of(new Strike(fault, 0, 0, 0, 200, 200 + lastsMillis)));
     CompletableFuture<Void> struck =
         CompletableFuture.runAsync(() -> new Nemesis(deployment, revived -> {}).execute(plan));
@@ -70,11 +87,16 @@ class ServerErrorsTest {
     }
     struck.join();
     client.outcome("0 work");
-    client.awaitMasters(9_000); // though nobody asks for anything any more
-    List<Event> events =
-        deployment.soFar().events().stream().filter(event -> event.atNanos() > beganNanos).toList();
-    assertTrue(events.stream().anyMatch(event -> tells(event, sign)), () -> "nobody tells " + sign);
-    assertTrue(events.stream().filter(event -> event.is("held")).count() > 3, events::toString);
+    client.awaitMasters(20_000); // though nobody asks for anything any more
+  }
+
+  /** The client is told, and has leases all the same. */
+  private static boolean isGood(List<Event> events, String sign) {
+    return isTold(events, sign) && events.stream().filter(event -> event.is("held")).count() > 3;
+  }
+
+  private static boolean isTold(List<Event> events, String sign) {
+    return events.stream().anyMatch(event -> tells(event, sign));
   }
 
   /** What the struck master answers, or what the client says of it. */
