@@ -4,16 +4,12 @@ import static org.junit.jupiter.api.Assumptions.abort;
 
 import io.redlock.testkit.RedisServer;
 import java.io.IOException;
-import java.net.ServerSocket;
 
 /** A server with a second port, for TLS. */
 record TlsServer(RedisServer redis, int tlsPort) implements AutoCloseable {
 
   static TlsServer start(Certificate certificate) throws IOException {
-    int port;
-    try (ServerSocket probe = new ServerSocket(0)) {
-      port = probe.getLocalPort();
-    }
+    int port = RedisServer.freePort();
     String[] config = {
       "--tls-port",
       Integer.toString(port),

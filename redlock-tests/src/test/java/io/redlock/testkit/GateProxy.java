@@ -4,6 +4,7 @@ import java.io.BufferedInputStream;
 import java.io.Closeable;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.BindException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
@@ -66,13 +67,28 @@ public final class GateProxy implements AutoCloseable {
     this.observer = observer;
     this.serverHost = serverHost;
     this.serverPort = serverPort;
-    this.listener = new ServerSocket(port, 50, InetAddress.getLoopbackAddress());
+    this.listener = listen(port);
     this.owner =
         new ScheduledThreadPoolExecutor(
             1, task -> daemon(task, "gate-" + serverPort), new DiscardPolicy());
     owner.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
     this.acceptor = daemon(this::accept, "gate-accept-" + serverPort);
     acceptor.start();
+  }
+
+  /** On a port of its own, which nobody else is given while a test has the proxy closed. */
+  private static ServerSocket listen(int port) throws IOException {
+    int attempts = port == 0 ? 5 : 1;
+    while (true) {
+      try {
+        int chosen = port == 0 ? RedisServer.freePort() : port;
+        return new ServerSocket(chosen, 50, InetAddress.getLoopbackAddress());
+      } catch (BindException e) {
+        if (--attempts == 0) {
+          throw e;
+        }
+      }
+    }
   }
 
   /** A proxy in front of the server, all open, on a port of its own. */

@@ -79,6 +79,7 @@ class GateProxyTest {
     assertEquals("OK", command("SET", "key", "x".repeat(2_000)));
     assertTrue(System.nanoTime() - startNanos > TimeUnit.MILLISECONDS.toNanos(200));
     CompletableFuture<Object> blocked = commandLater("SET", "key", "x".repeat(600_000));
+    Await.until("it is on its way", () -> gate.requests().passed("key").size() == 2);
     gate.requests().limit(0);
     assertFalse(blocked.isDone());
   }

@@ -260,7 +260,7 @@ public final class RedisServer implements AutoCloseable {
    * outgoing connections: there, one could be taken while the server is down, and a client that
    * probes its dead server could even connect to itself.
    */
-  private static int freePort() throws IOException {
+  public static int freePort() throws IOException {
     for (int attempt = 0; attempt < 100; attempt++) {
       int port = ThreadLocalRandom.current().nextInt(15_000, 32_000);
       try (ServerSocket probe = new ServerSocket(port, 1, InetAddress.getByName(HOST))) {
