@@ -11,6 +11,7 @@ import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import jdk.jfr.EventType;
@@ -72,6 +73,7 @@ class FlightEventsTest {
   private static List<RecordedEvent> of(String name, List<RecordedEvent> events) {
     return events.stream()
         .filter(event -> event.getEventType().getName().equals("redlock." + name))
+        .sorted(Comparator.comparing(RecordedEvent::getStartTime))
         .toList();
   }
 

@@ -52,9 +52,9 @@ public abstract class RedlockContract {
   private static final Duration NODE_TIMEOUT = Duration.ofSeconds(1);
 
   /** For leases that shall run out while the test waits. */
-  private static final Duration BRIEF_TTL = Duration.ofSeconds(1);
+  private static final Duration BRIEF_TTL = Duration.ofSeconds(2);
 
-  private static final Duration BRIEF_TIMEOUT = Duration.ofMillis(100);
+  private static final Duration BRIEF_TIMEOUT = Duration.ofMillis(400);
   private static final Duration LONG_WAIT = Duration.ofSeconds(20);
 
   /** By how much a busy machine may exceed an upper bound. */
@@ -386,7 +386,7 @@ public abstract class RedlockContract {
     Await.value("the wait ends with an InterruptedException", waiting);
     held.release();
     Await.until("nothing stays locked", () -> deployment.holders(resource) == 0);
-    assertInstanceOf(Acquired.class, alice.tryAcquire(resource, TTL));
+    acquireSoon(alice);
   }
 
   @Test
@@ -407,7 +407,7 @@ public abstract class RedlockContract {
       }
     }
     Await.until("nothing stays locked", () -> deployment.holders(resource) == 0);
-    assertEquals(ReleaseResult.RELEASED, acquire(bob).release());
+    assertEquals(ReleaseResult.RELEASED, acquireSoon(bob).release());
   }
 
   @Test
@@ -418,7 +418,7 @@ public abstract class RedlockContract {
     assertTrue(waiting.cancel(false));
     held.release();
     Await.until("nothing stays locked", () -> deployment.holders(resource) == 0);
-    assertInstanceOf(Acquired.class, alice.tryAcquire(resource, TTL));
+    acquireSoon(alice);
   }
 
   // Release and end.
@@ -497,14 +497,16 @@ public abstract class RedlockContract {
     lease.release();
     assertThrows(IllegalStateException.class, () -> lease.extend(TTL));
     assertThrows(IllegalStateException.class, () -> lease.extendAsync(TTL));
-    assertEquals(0, deployment.holders(resource));
+    Await.until("nothing stays locked", () -> deployment.holders(resource) == 0);
   }
 
   @Test
   void extendHealsTheLeaseOnNodesThatNeverHadIt() throws Exception {
-    deployment.set(0, resource, "foreign", Duration.ofMillis(50));
+    deployment.set(0, resource, "foreign", TTL);
     Lease lease = acquire(alice);
-    Await.until("the foreign key runs out", () -> deployment.holders(resource) == 4);
+    Await.until("the other nodes hold the lease", () -> deployment.holders(resource) == NODES);
+    deployment.set(0, resource, "foreign", Duration.ofMillis(1));
+    Await.until("the foreign key runs out", () -> deployment.holders(resource) == NODES - 1);
     assertInstanceOf(ExtendResult.Extended.class, lease.extend(TTL));
     Await.until("all nodes hold the lease", () -> deployment.holders(resource) == NODES);
   }
@@ -733,6 +735,11 @@ public abstract class RedlockContract {
 
   private Lease acquire(Redlock client) throws InterruptedException {
     return client.acquire(resource, TTL, Duration.ZERO);
+  }
+
+  /** What others asked for and gave up may still be on its way to the nodes, and back. */
+  private Lease acquireSoon(Redlock client) throws InterruptedException {
+    return client.acquire(resource, TTL, TTL.dividedBy(2));
   }
 
   private LeaseRequest waiting() {
