@@ -1,6 +1,5 @@
 package io.redlock.lease;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
@@ -16,6 +15,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.concurrent.CancellationException;
@@ -26,6 +26,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.Lock;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -59,22 +60,22 @@ class AbandonedAcquiresTest {
                   lanes.addAll(CoreBuilder.nodes(core));
                 }));
     Await.until("nothing but one ping a node is to be done", () -> scheduler.pending() == 5);
-    int threads = Threads.ofLockServices().size();
+    Set<Thread> threads = Threads.ofLockServices();
 
     long startNanos = System.nanoTime();
     Map<String, Integer> outcomes = abandonAll(redlock, new SplittableRandom(seed));
     long endNanos = System.nanoTime();
-    Await.until("no key is left", Duration.ofSeconds(5), () -> masters.locks().isEmpty());
+    Await.until("no key is left", () -> masters.locks().isEmpty());
     long cleanMillis = (System.nanoTime() - endNanos) / 1_000_000;
-    Await.until("no timer is left", Duration.ofSeconds(5), () -> scheduler.pending() == 5);
+    Await.until("no timer is left", () -> scheduler.pending() == 5);
     Await.until("nothing is queued", () -> lanes.stream().allMatch(Lanes::isIdle));
-    assertEquals(threads, Threads.ofLockServices().size());
+    Await.until("no thread is left", () -> threads.containsAll(Threads.ofLockServices()));
     System.out.printf(
         "abandoned acquires: %d in %d ms, %s; the last key was gone after %d ms%n",
         CALLS, (endNanos - startNanos) / 1_000_000, outcomes, cleanMillis);
 
     for (String outcome : List.of("interrupted", "cancelled", "timed out", "acquired")) {
-      assertTrue(outcomes.getOrDefault(outcome, 0) > CALLS / 50, outcome + " in " + outcomes);
+      assertTrue(outcomes.getOrDefault(outcome, 0) > CALLS / 100, outcome + " in " + outcomes);
     }
     redlock.close();
     Await.until("its threads end", () -> Threads.count() <= threadsBefore);
@@ -92,7 +93,7 @@ class AbandonedAcquiresTest {
         all.add(callers.submit(() -> new Caller(redlock, own, saboteur).run()));
       }
       for (Future<Map<String, Integer>> each : all) {
-        each.get(60, TimeUnit.SECONDS).forEach((key, n) -> outcomes.merge(key, n, Integer::sum));
+        each.get(5, TimeUnit.MINUTES).forEach((key, n) -> outcomes.merge(key, n, Integer::sum));
       }
     } finally {
       callers.shutdownNow();
@@ -134,13 +135,19 @@ class AbandonedAcquiresTest {
       return outcomes;
     }
 
-    private long moment() {
-      return random.nextInt(10) == 0 ? 0 : random.nextLong(3_000);
+    /** Sometimes at once and sometimes never, however slow the machine. */
+    private void atSomeMoment(Runnable abandon) {
+      int chance = random.nextInt(10);
+      if (chance == 0) {
+        abandon.run();
+      } else if (chance > 1) {
+        saboteur.schedule(abandon, random.nextLong(3_000), TimeUnit.MICROSECONDS);
+      }
     }
 
     private String interruptedAcquire(LeaseRequest request) {
       try (Interrupt interrupt = new Interrupt()) {
-        saboteur.schedule(interrupt::strike, moment(), TimeUnit.MICROSECONDS);
+        atSomeMoment(interrupt::strike);
         AcquireResult result = redlock.tryAcquire(request);
         try (Lease lease = result.lease().orElse(null)) {
           if (lease == null) {
@@ -159,7 +166,7 @@ class AbandonedAcquiresTest {
     private String interruptedLock(LeaseRequest request) {
       Lock lock = redlock.asLock(request);
       try (Interrupt interrupt = new Interrupt()) {
-        saboteur.schedule(interrupt::strike, moment(), TimeUnit.MICROSECONDS);
+        atSomeMoment(interrupt::strike);
         if (!lock.tryLock(random.nextInt(30), TimeUnit.MILLISECONDS)) {
           return "refused";
         }
@@ -172,13 +179,15 @@ class AbandonedAcquiresTest {
 
     private String cancelled(LeaseRequest request) {
       CompletableFuture<AcquireResult> future = redlock.acquireAsync(request);
-      saboteur.schedule(() -> future.cancel(true), moment(), TimeUnit.MICROSECONDS);
+      atSomeMoment(() -> future.cancel(true));
       return outcome(future, "cancelled");
     }
 
     private String timedOut(LeaseRequest request) {
       CompletableFuture<AcquireResult> future = redlock.acquireAsync(request);
-      return outcome(future.orTimeout(moment(), TimeUnit.MICROSECONDS), "timed out");
+      // As orTimeout does.
+      atSomeMoment(() -> future.completeExceptionally(new TimeoutException()));
+      return outcome(future, "timed out");
     }
 
     private static String outcome(CompletableFuture<AcquireResult> future, String abandoned) {

@@ -24,7 +24,9 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 class LeasedBodyTest {
 
   private static final Duration TTL = Duration.ofSeconds(5);
-  private static final Duration SHORT = Duration.ofMillis(600);
+
+  /** For a lease that is to be lost. */
+  private static final Duration SHORT = Duration.ofMillis(2_100);
 
   @RegisterExtension static final Masters masters = new Masters();
 
@@ -43,7 +45,7 @@ class LeasedBodyTest {
             IOException.class,
             () ->
                 redlock.callLeased(
-                    LeaseRequest.of("body", SHORT),
+                    LeaseRequest.of("body", SHORT).waitUpTo(TTL),
                     lease -> {
                       awaitEnd(lease);
                       throw thrown;
@@ -80,7 +82,7 @@ class LeasedBodyTest {
             LeaseLostException.class,
             () ->
                 redlock.callLeased(
-                    LeaseRequest.of("late", SHORT),
+                    LeaseRequest.of("late", SHORT).waitUpTo(TTL),
                     lease -> {
                       awaitEnd(lease);
                       return "too late";
@@ -139,7 +141,7 @@ class LeasedBodyTest {
         assertThrows(
             IOException.class,
             () -> {
-              try (Lease lease = redlock.acquire("try", TTL, Duration.ZERO)) {
+              try (Lease lease = redlock.acquire("try", TTL, TTL)) {
                 assertTrue(lease.isValid());
                 masters.pause(0, 1, 2, 3, 4);
                 Thread.currentThread().interrupt();
@@ -155,7 +157,7 @@ class LeasedBodyTest {
 
   @Test
   void interruptedReleaseGoesOnInTheBackground() throws Exception {
-    Lease lease = redlock.acquire("release", TTL, Duration.ZERO);
+    Lease lease = redlock.acquire("release", TTL, TTL);
     masters.awaitHolders(5, "release");
     masters.pause(0, 1, 2);
     Thread.currentThread().interrupt();

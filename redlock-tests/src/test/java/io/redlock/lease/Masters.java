@@ -27,6 +27,9 @@ public final class Masters implements BeforeAllCallback, AfterEachCallback, Afte
 
   public static final int NODES = 5;
 
+  /** Longer than a busy machine keeps a healthy master waiting; ttls are at least twice as long. */
+  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(1);
+
   private final List<Redlock> clients = new CopyOnWriteArrayList<>();
   private final List<GateProxy> proxies = new ArrayList<>();
   private RedisServers servers;
@@ -70,7 +73,7 @@ public final class Masters implements BeforeAllCallback, AfterEachCallback, Afte
 
   private static JedisRedlock.Builder settings(String... addresses) {
     JedisRedlock.Builder builder =
-        JedisRedlock.builder().nodeTimeout(Duration.ofMillis(250)).restartGuard(false);
+        JedisRedlock.builder().nodeTimeout(NODE_TIMEOUT).restartGuard(false);
     for (String address : addresses) {
       builder.node(address);
     }

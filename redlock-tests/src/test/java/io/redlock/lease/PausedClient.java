@@ -6,6 +6,7 @@ import io.redlock.LeaseLostException;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
+import io.redlock.testkit.Await;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
@@ -16,8 +17,9 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
  * A holder in a process of its own, so that it can be stopped: takes five leases, the last of them
- * renewed. For each line it reads it asks each lease a different first question and prints what it
- * was told. Arguments: the ttl in milliseconds, then the masters' addresses.
+ * renewed. For each line it reads, the number of leases that are to end, it asks each lease a
+ * different first question and prints what it was told. Arguments: the ttl in milliseconds, then
+ * the masters' addresses.
  */
 final class PausedClient {
 
@@ -32,7 +34,7 @@ final class PausedClient {
   public static void main(String[] args) throws Exception {
     Duration ttl = Duration.ofMillis(Long.parseLong(args[0]));
     JedisRedlock.Builder settings =
-        JedisRedlock.builder().nodeTimeout(Duration.ofMillis(250)).restartGuard(false);
+        JedisRedlock.builder().nodeTimeout(Duration.ofSeconds(1)).restartGuard(false);
     for (String address : List.of(args).subList(1, args.length)) {
       settings.node(address);
     }
@@ -51,9 +53,11 @@ final class PausedClient {
         tokens.append(' ').append(lease.fencingToken());
       }
       System.out.println(tokens);
-      while (lines.readLine() != null) {
+      for (String line = lines.readLine(); line != null; line = lines.readLine()) {
         System.out.println(ask(leases, ttl));
-        Thread.sleep(200); // whoever is to be told of an end has been
+        int toEnd = Integer.parseInt(line);
+        Await.until("all ends are told", () -> ends.size() >= toEnd);
+        Thread.sleep(200); // for one end too many
         System.out.println("ended " + String.join(" ", ends));
       }
     }

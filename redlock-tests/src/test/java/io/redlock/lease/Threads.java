@@ -1,19 +1,18 @@
 package io.redlock.lease;
 
-import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /** The threads of lock services. */
 final class Threads {
 
   private Threads() {}
 
-  /** The names of all live threads of all lock services in this JVM, sorted. */
-  static List<String> ofLockServices() {
+  /** All live threads of all lock services in this JVM. */
+  static Set<Thread> ofLockServices() {
     return Thread.getAllStackTraces().keySet().stream()
-        .map(Thread::getName)
-        .filter(name -> name.startsWith("redlock-"))
-        .sorted()
-        .toList();
+        .filter(thread -> thread.getName().startsWith("redlock-"))
+        .collect(Collectors.toSet());
   }
 
   /** How many threads there are, but for those that the JDK keeps for later use. */

@@ -15,7 +15,7 @@ record Holders(Lease stale, Lease present) {
 
   /** Takes a moment: until the lease of the first has run out. */
   static Holders of(Masters masters) throws InterruptedException {
-    Redlock slow = masters.connect();
+    Redlock slow = masters.connect(settings -> settings.nodeTimeout(Duration.ofMillis(250)));
     Redlock next = masters.connect();
     Lease stale = slow.acquire("report", Duration.ofMillis(600), Duration.ofSeconds(10));
     Lease present = next.acquire("report", Duration.ofSeconds(20), Duration.ofSeconds(10));
