@@ -32,6 +32,10 @@ class ContentionTest {
   private static final int CLIENTS = 4;
   private static final int THREADS = 3;
   private static final Duration TTL = Duration.ofSeconds(5);
+
+  /** For so long a call may wait for a stopped master. */
+  private static final Duration NODE_TIMEOUT = Duration.ofMillis(250);
+
   private static final LeaseRequest FAIR =
       LeaseRequest.of("contended", TTL).waitUpTo(Duration.ofSeconds(60)).fairly();
 
@@ -56,7 +60,7 @@ class ContentionTest {
     int[] turns = new int[CLIENTS];
     List<Redlock> clients = new ArrayList<>();
     for (int i = 0; i < CLIENTS; i++) {
-      clients.add(masters.connect());
+      clients.add(masters.connect(settings -> settings.nodeTimeout(NODE_TIMEOUT)));
     }
     List<Thread> threads = new ArrayList<>();
     long endNanos = System.nanoTime() + span.toNanos();
