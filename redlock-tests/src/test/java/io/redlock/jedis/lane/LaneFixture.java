@@ -72,9 +72,17 @@ public final class LaneFixture implements AutoCloseable {
     return this;
   }
 
+  /**
+   * Waits for the state. A node is up a moment before its connection is in use; what is given to
+   * the lane in between goes out with the releases first, and not in the order given.
+   */
   public void awaitState(NodeStatus.State state) {
     try {
-      Await.until("the node is " + state, () -> lane.status().state() == state);
+      Await.until(
+          "the node is " + state,
+          () ->
+              lane.status().state() == state
+                  && (state != NodeStatus.State.UP || lane.connection() != null));
     } catch (AssertionError e) {
       throw new AssertionError(e.getMessage() + ", but " + lane.status(), e);
     }

@@ -36,7 +36,11 @@ import redis.clients.jedis.exceptions.JedisException;
 @RequiresRedis
 class LaneHealthTest {
 
-  private static final Duration NODE_TIMEOUT = Duration.ofMillis(100);
+  /** Long enough for a busy machine not to find the node silent. */
+  private static final Duration NODE_TIMEOUT = Duration.ofMillis(700);
+
+  private static final Duration LANE_TIMEOUT = NODE_TIMEOUT.multipliedBy(2);
+  private static final String SILENT = "silent for more than 700ms";
   private static final long TTL = 20_000;
 
   /** Between two probes of a node that is away. */
@@ -62,9 +66,9 @@ class LaneHealthTest {
       CompletableFuture<NodeReply> first = fixture.send(grant("first", fixture.token()));
       fixture.awaitState(State.SILENT);
       NodeReply refused = fixture.ask(grant("second", fixture.token()));
-      assertEquals(NodeReply.unreachable("silent for more than 100ms"), refused);
+      assertEquals(NodeReply.unreachable(SILENT), refused);
       CompletableFuture<NodeReply> release = fixture.send(release("second", fixture.token()));
-      NodeReply unknown = NodeReply.unknown("silent for more than 100ms");
+      NodeReply unknown = NodeReply.unknown(SILENT);
       assertEquals(unknown, Await.value("what was in flight", first));
       assertFalse(release.isDone());
       server.resume();
@@ -141,20 +145,21 @@ class LaneHealthTest {
       fixture.awaitState(State.DOWN);
       long downNanos = System.nanoTime();
       Await.until("its pauses are the longest", () -> probes.get() > 10);
+      long awayNanos = System.nanoTime() - downNanos;
       Duration since = fixture.lane.status().sinceAgo();
-      assertTrue(since.toNanos() > 0.9 * (System.nanoTime() - downNanos), "since it went down");
+      assertTrue(since.toNanos() >= awayNanos, "since it went down");
       startLoadingSlowly();
-      Await.until("it has loaded", LONGEST_PAUSE.multipliedBy(10), this::serves);
+      Await.until("it has loaded", this::serves);
       Await.until(
           "it is up, not " + fixture.lane.status(),
-          LONGEST_PAUSE.plusMillis(500),
+          LONGEST_PAUSE.multipliedBy(3), // of what is twice or more with each failure
           () -> fixture.lane.status().state() == State.UP);
     }
   }
 
   private void startLoadingSlowly() {
     try {
-      server.restart("--key-load-delay", "200", "--loading-process-events-interval-bytes", "1024");
+      server.restart("--key-load-delay", "500", "--loading-process-events-interval-bytes", "1024");
     } catch (IllegalStateException e) {
       Assumptions.abort("this server cannot be made to load slowly");
     }
@@ -172,9 +177,8 @@ class LaneHealthTest {
 
   @Test
   void silenceBeyondTheLaneTimeoutCostsTheConnection() {
-    Duration laneTimeout = Duration.ofMillis(400);
     try (LaneFixture fixture =
-        new LaneFixture(server.address(), NODE_TIMEOUT, laneTimeout, null).up()) {
+        new LaneFixture(server.address(), NODE_TIMEOUT, LANE_TIMEOUT, null).up()) {
       server.pause();
       CompletableFuture<NodeReply> lost = fixture.send(release("lost", fixture.token()));
       NodeReply unknown = Await.value("lost", lost);
@@ -187,10 +191,9 @@ class LaneHealthTest {
 
   @Test
   void idleConnectionOutlivesTheLaneTimeout() throws InterruptedException {
-    Duration laneTimeout = Duration.ofMillis(400);
     try (LaneFixture fixture =
-        new LaneFixture(server.address(), NODE_TIMEOUT, laneTimeout, null).up()) {
-      TimeUnit.MILLISECONDS.sleep(4 * laneTimeout.toMillis());
+        new LaneFixture(server.address(), NODE_TIMEOUT, LANE_TIMEOUT, null).up()) {
+      TimeUnit.MILLISECONDS.sleep(2 * LANE_TIMEOUT.toMillis());
       assertEquals(List.of(State.UP), List.copyOf(fixture.states));
       assertEquals(NodeReply.GRANTED, fixture.ask(grant("name", fixture.token())));
     }
@@ -243,7 +246,8 @@ class LaneHealthTest {
       assertEquals(Kind.UNREACHABLE, busy.kind());
       assertTrue(busy.detail().startsWith("lane busy"), busy.detail());
       assertEquals(State.UP, fixture.lane.status().state());
-      assertEquals(LaneSettings.MAX_QUEUED, fixture.lane.status().queued());
+      int queued = fixture.lane.status().queued() - LaneSettings.MAX_QUEUED;
+      assertTrue(queued == 0 || queued == 1, "full, but for a ping: " + queued);
       CompletableFuture<NodeReply> release = fixture.send(release("full:0", token));
       assertFalse(release.isDone());
       server.resume();

@@ -87,7 +87,7 @@ class WireTest {
       String[] owners = {"owner-1", "owner-2"};
       NodeReply.Kind[] replies = {NodeReply.Kind.GRANTED, NodeReply.Kind.TAKEN};
       for (int i = 0; i < 2; i++) {
-        Ticket ticket = new Ticket("client", i, token + i, 4_000);
+        Ticket ticket = new Ticket("client", i, token + i, 20_000);
         NodeReply reply = lane.ask(new Grant(ONE, owners[i], token + i, 10_000, ticket));
         if (reply.kind() != replies[i]) {
           throw new AssertionError(reply);
