@@ -54,8 +54,15 @@ class AdoptTest {
     }
   }
 
+  private Redlock connect() {
+    return JedisRedlock.builder()
+        .node(String.join(",", servers.addresses()))
+        .nodeTimeout(Duration.ofSeconds(2))
+        .build();
+  }
+
   private void assertGrantsAtOnce() throws InterruptedException {
-    try (Redlock redlock = JedisRedlock.connect(servers.addresses())) {
+    try (Redlock redlock = connect()) {
       assertInstanceOf(Acquired.class, redlock.tryAcquire("a", TTL));
     }
   }
@@ -71,7 +78,7 @@ class AdoptTest {
 
   @Test
   void mastersThatClientsHaveMetButNotUsedCanStillBeAdopted() throws Exception {
-    try (Redlock early = JedisRedlock.connect(servers.addresses())) {
+    try (Redlock early = connect()) {
       Await.until(
           "all abstain",
           () -> early.nodes().stream().allMatch(node -> node.state() == State.ABSTAINING));

@@ -128,7 +128,7 @@ class AuditTest {
     evicting.command("CONFIG", "SET", "maxmemory", "100mb");
     connect(unguarded(), servers.addresses());
     assertRefused(1, "set maxmemory-policy noeviction");
-    Lease lease = client.acquire("a", TTL, Duration.ZERO);
+    Lease lease = client.acquire("a", TTL, TTL);
     assertEquals(List.of(), evicting.keys("a"));
     evicting.command("CONFIG", "SET", "maxmemory-policy", "noeviction");
     await(1, State.UP);
@@ -276,11 +276,13 @@ class AuditTest {
   void lossOfDataIsToldOnce() throws Exception {
     servers = RedisServers.start(3);
     connect(JedisRedlock.builder(), servers.addresses());
-    Lease lease = client.acquire("a", TTL, Duration.ZERO);
+    Lease lease = client.acquire("a", TTL, TTL);
     servers.get(0).command("FLUSHALL");
     await(0, State.ABSTAINING);
+    awaitLosses(1);
     servers.get(1).restart();
     await(1, State.ABSTAINING);
+    awaitLosses(2);
     try (RedisServer empty = RedisServer.start()) {
       servers.get(2).command("REPLICAOF", empty.host(), Integer.toString(empty.port()));
       assertRefused(2, "it is a replica");
@@ -291,11 +293,15 @@ class AuditTest {
         List.of(
             status(0).name() + ": its data, or its birth mark, was deleted",
             status(1).name() + ": it was restarted, or another server has taken its place");
-    Await.until("all are told", () -> told.losses().size() >= 3);
+    awaitLosses(3);
     assertEquals(losses, told.losses().subList(0, 2));
     assertTrue(told.losses().get(2).contains("its replication history"), told.losses()::toString);
     Await.until("the lease has ended", () -> !lease.isValid());
     assertEquals(3, told.losses().size(), told.losses()::toString);
+  }
+
+  private void awaitLosses(int count) {
+    Await.until(count + " losses are told", () -> told.losses().size() >= count);
   }
 
   @Test
@@ -316,14 +322,14 @@ class AuditTest {
       for (int node = 0; node < 3; node++) {
         await(node, State.UP);
       }
-      Lease lease = client.acquire("a", TTL, Duration.ZERO);
+      Lease lease = client.acquire("a", TTL, TTL);
       Await.until("all hold it", () -> first.keys("a").size() + second.keys("a").size() == 2);
       clock.set(TTL.plusSeconds(5)); // the keys have run out
       LeaseEnd end = Await.value("the end", lease.ended().toCompletableFuture());
       assertEquals(LeaseEnd.Cause.REFUSED, end.cause());
-      Await.until("the steps of both are told", () -> told.losses().size() == 2);
+      awaitLosses(2);
       clock.set(Duration.ZERO);
-      Await.until("all steps are told", () -> told.losses().size() == 4);
+      awaitLosses(4);
       for (int node = 1; node <= 2; node++) {
         String name = status(node).name();
         List<String> steps = told.losses().stream().filter(loss -> loss.startsWith(name)).toList();
@@ -361,19 +367,23 @@ class AuditTest {
         for (int node = 0; node < 3; node++) {
           await(node, State.UP);
         }
-        Lease lease = client.acquire("stepped", TTL, Duration.ZERO);
+        Lease lease = client.acquire("stepped", TTL, TTL);
         Await.until("it holds the key", () -> stepping.keys("stepped").size() == 1);
-        Await.until(
-            "the grant has passed", () -> gate.requests().passed("\r\nstepped\r\n").size() == 1);
+        Await.until("the grant has passed", () -> asked(gate, "stepped") > 0);
+        long asked = asked(gate, "stepped");
         clock.set(TTL.plusSeconds(5));
         assertEquals(List.of(), stepping.keys("stepped"), "its key has run out");
         Await.until(
-            "the others are asked whether they hold it",
-            () -> gate.requests().passed("\r\nstepped\r\n").size() == 2);
+            "the others are asked whether they hold it", () -> asked(gate, "stepped") > asked);
+        awaitLosses(1);
         assertEquals(1, told.losses().size(), told.losses()::toString);
         assertTrue(lease.isValid());
       }
     }
+  }
+
+  private static long asked(GateProxy gate, String resource) {
+    return gate.requests().passed("\r\n" + resource + "\r\n").size();
   }
 
   // Abstention.
@@ -389,7 +399,7 @@ class AuditTest {
         Assertions.assertThrows(
             LockNotAcquiredException.class, () -> client.acquire("a", TTL, Duration.ZERO));
     String message = failure.getMessage();
-    assertTrue(message.matches(".*abstains 3[34]s more: its data is new.*"), message);
+    assertTrue(message.matches(".*abstains [23]\\ds more: its data is new.*"), message);
     assertTrue(message.contains("brand-new masters can be adopted"), message);
     for (RedisServer server : servers) {
       assertEquals(List.of(), server.keys("*a"));
@@ -416,7 +426,7 @@ class AuditTest {
   void masterThatAbstainsExtendsAndReleasesWhatItHolds() throws Exception {
     servers = RedisServers.start(3);
     connect(JedisRedlock.builder(), servers.addresses());
-    Lease lease = client.acquire("a", TTL, Duration.ZERO);
+    Lease lease = client.acquire("a", TTL, TTL);
     RedisServer forgetful = servers.get(1);
     Await.until("all hold it", () -> forgetful.keys("a").size() == 1);
     forgetful.command("DEL", "redlock:birth");
@@ -448,6 +458,9 @@ class AuditTest {
     servers.get(1).kill();
     await(1, State.DOWN);
     assertTrue(!status(1).lastError().isEmpty());
-    assertEquals(List.of(State.UP, State.DOWN), told.states(status(1).name()).subList(0, 2));
+    String dead = status(1).name();
+    Await.until("its end is told", () -> told.states(dead).contains(State.DOWN));
+    int end = told.states(dead).indexOf(State.DOWN);
+    assertEquals(List.of(State.UP, State.DOWN), told.states(dead).subList(end - 1, end + 1));
   }
 }

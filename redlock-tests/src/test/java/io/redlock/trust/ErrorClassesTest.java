@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.AcquireResult;
 import io.redlock.AcquireResult.Unavailable;
 import io.redlock.ExtendResult;
 import io.redlock.Lease;
@@ -14,6 +15,7 @@ import io.redlock.ReleaseResult;
 import io.redlock.Votes.NodeVote;
 import io.redlock.Votes.Vote;
 import io.redlock.jedis.JedisRedlock;
+import io.redlock.spi.NodeStatus;
 import io.redlock.spi.NodeStatus.State;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.RedisServer;
@@ -39,6 +41,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import redis.clients.jedis.Connection;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPortMapper;
 import redis.clients.jedis.exceptions.JedisException;
@@ -52,7 +55,7 @@ class ErrorClassesTest {
 
   private static final String RESOURCE = "resource";
   private static final Duration TTL = Duration.ofSeconds(10);
-  private static final Duration NODE_TIMEOUT = Duration.ofMillis(400);
+  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(1);
 
   /** For so long a call goes on trying. */
   private static final Duration WAIT = Duration.ofMillis(400);
@@ -94,7 +97,7 @@ class ErrorClassesTest {
     client =
         JedisRedlock.builder()
             .node(address)
-            .nodeTimeout(NODE_TIMEOUT.dividedBy(10))
+            .nodeTimeout(Duration.ofMillis(40))
             .clientConfig(
                 DefaultJedisClientConfig.builder()
                     .timeoutMillis((int) CONNECT_TIMEOUT.toMillis())
@@ -106,7 +109,12 @@ class ErrorClassesTest {
 
   /** It takes some time until it is known why there is no connection. */
   private void assertUnreachable(String words) {
-    Await.until("there is no connection", () -> client.nodes().get(0).state() == State.DOWN);
+    Await.until(
+        "there is no connection: " + words,
+        () -> {
+          NodeStatus node = client.nodes().get(0);
+          return node.state() == State.DOWN && node.reason().contains(words);
+        });
     connects.set(0);
     assertRefusedUncounted(Vote.UNREACHABLE, words);
     assertTrue(connects.get() <= MAX_REQUESTS, connects + " connections");
@@ -161,6 +169,11 @@ class ErrorClassesTest {
         + sum(info, "cmdstat_eval(?:sha)?:.*rejected_calls=(\\d+)");
   }
 
+  /** How many scripts it has seen. */
+  private long scripts() {
+    return sum("" + server.command("INFO", "commandstats"), "cmdstat_eval(?:sha)?:calls=(\\d+)");
+  }
+
   private static long sum(String text, String expression) {
     long sum = 0;
     for (Matcher matcher = Pattern.compile(expression).matcher(text); matcher.find(); ) {
@@ -200,7 +213,7 @@ class ErrorClassesTest {
     server.command("EVAL", "for i = 1, 5000 do redis.call('SET', 'key' .. i, i) end", "0");
     server.command("SAVE");
     try {
-      server.restart("--key-load-delay", "500", "--loading-process-events-interval-bytes", "1024");
+      server.restart("--key-load-delay", "2000", "--loading-process-events-interval-bytes", "1024");
     } catch (IllegalStateException e) {
       Assumptions.abort("this server cannot be made to load slowly");
     }
@@ -217,12 +230,18 @@ class ErrorClassesTest {
     server.command("CONFIG", "SET", "lua-time-limit", "5");
     CompletableFuture<Boolean> script =
         CompletableFuture.supplyAsync(() -> serves("EVAL", "while true do end", "0"));
-    Await.until("the server is busy", () -> !serves("PING"));
+    AtomicInteger own = new AtomicInteger(10); // or so, besides these
+    Await.until(
+        "the server is busy",
+        () -> {
+          own.incrementAndGet();
+          return !serves("PING");
+        });
     assertRefusedUncounted(Vote.UNREACHABLE, "BUSY");
     server.command("SCRIPT", "KILL");
     assertEquals(false, Await.value("the script ends", script));
-    assertTrue(
-        requests() <= MAX_REQUESTS + 30, requests() + " requests"); // some by the test itself
+    long requests = requests() - own.get();
+    assertTrue(requests <= MAX_REQUESTS, requests + " requests");
     assertRecovers();
   }
 
@@ -237,16 +256,16 @@ class ErrorClassesTest {
 
   @Test
   void tooManyClients() throws Exception {
-    server.command("CONFIG", "SET", "maxclients", "1");
-    try (Socket guest = new Socket(server.host(), server.port())) {
-      guest.getOutputStream().write("PING\r\n".getBytes());
-      assertEquals('+', guest.getInputStream().read());
+    try (Connection guest = server.connect()) {
+      RedisServer.command(guest, "CONFIG", "SET", "maxclients", "1");
+      Await.until("nobody else is there", () -> !serves("PING"));
       connect();
       assertRefusedAtTheDoor(Vote.UNREACHABLE, "max number of clients reached");
+      String stats = "" + RedisServer.command(guest, "INFO", "stats");
+      long rejected = sum(stats, "rejected_connections:(\\d+)");
+      assertTrue(rejected <= MAX_REQUESTS + 20, rejected + " connections");
+      RedisServer.command(guest, "CONFIG", "SET", "maxclients", "100");
     }
-    Await.until("the guest has left", () -> serves("CONFIG", "SET", "maxclients", "100"));
-    long connections = sum("" + server.command("INFO", "stats"), "connections_received:(\\d+)");
-    assertTrue(connections <= MAX_REQUESTS + 20, connections + " connections");
     assertRecovers();
   }
 
@@ -272,9 +291,8 @@ class ErrorClassesTest {
       try {
         connectCounting("redis://127.0.0.1:" + hole.getLocalPort());
         assertUnreachable("no connection in time");
-        long start = System.nanoTime();
-        assertInstanceOf(Unavailable.class, client.tryAcquire(RESOURCE, TTL));
-        assertTrue(System.nanoTime() - start < NODE_TIMEOUT.toNanos(), "known: fails at once");
+        AcquireResult known = client.tryAcquire(RESOURCE, TTL);
+        assertSays(Vote.UNREACHABLE, "no connection in time", known.votes().nodes().get(0));
       } finally {
         for (Socket each : fill) {
           each.close();
@@ -310,9 +328,10 @@ class ErrorClassesTest {
     connect();
     for (int i = 0; i < 3; i++) {
       server.command("SCRIPT", "FLUSH");
-      long before = requests();
+      long before = scripts();
       assertRecovers();
-      assertTrue(requests() - before <= 20, requests() - before + " requests");
+      long scripts = scripts() - before;
+      assertTrue(scripts <= 15, scripts + " scripts");
     }
   }
 
@@ -436,8 +455,8 @@ class ErrorClassesTest {
   @Test
   void outOfMemory() throws Exception {
     connect();
-    Lease extended = client.acquire("extended", TTL, Duration.ZERO);
-    Lease released = client.acquire("released", TTL, Duration.ZERO);
+    Lease extended = client.acquire("extended", TTL, TTL);
+    Lease released = client.acquire("released", TTL, TTL);
     server.command("CONFIG", "SET", "maxmemory", "1");
     assertRefused(Vote.UNABLE, "out of memory");
     assertEquals(State.UP, client.nodes().get(0).state());

@@ -136,7 +136,7 @@ class LostPastTest {
 
   private static void assertNobodyElseGetsIt(Fault fault) throws InterruptedException {
     try (Scene scene = Scene.open(true)) {
-      Duration ttl = Duration.ofSeconds(4);
+      Duration ttl = Duration.ofSeconds(12); // seven times three servers are slow
       RedisServer prepared = fault.prepare(scene);
       scene.adopt();
       Redlock oldRival = scene.rival(ttl);
@@ -201,7 +201,7 @@ class LostPastTest {
   @Test
   void longestTtlOfAnyClientCounts() throws Exception {
     try (Scene scene = Scene.open(true)) {
-      Duration ttl = Duration.ofMillis(2_500);
+      Duration ttl = Duration.ofSeconds(6);
       scene.adopt();
       Lease lease = scene.leaseOfAnIsolatedHolder(ttl);
       scene.fragile().restart();
@@ -224,7 +224,7 @@ class LostPastTest {
   void ageIsNotCountedFromAClockThatWasWrong() throws Exception {
     ClockShim clock = ClockShim.create();
     try (Scene scene = Scene.open(true, clock)) {
-      Duration ttl = Duration.ofMillis(2_500);
+      Duration ttl = Duration.ofSeconds(8);
       scene.adopt();
       Redlock oldRival = scene.rival(ttl);
       Lease lease = scene.leaseOfAnIsolatedHolder(ttl);
@@ -242,7 +242,7 @@ class LostPastTest {
   void oneOtherOpinionIsNotEnoughToCallAClockRight() throws Exception {
     ClockShim clock = ClockShim.create();
     try (Scene scene = Scene.open(true, clock)) {
-      Duration ttl = Duration.ofSeconds(6);
+      Duration ttl = Duration.ofSeconds(12);
       scene.adopt();
       Lease lease = scene.leaseOfAnIsolatedHolder(ttl);
       wrongAtFirst(scene, clock);
@@ -310,7 +310,7 @@ class LostPastTest {
   private static void assertSomebodyGetsItToo(Lease lease, Redlock rival, Duration ttl)
       throws InterruptedException {
     AcquireResult result = rival.tryAcquire(RESOURCE, ttl);
-    for (int i = 0; i < 100 && !(result instanceof Acquired); i++) {
+    while (lease.isValid() && !(result instanceof Acquired)) {
       Thread.sleep(50); // the rival may not have found the master again
       result = rival.tryAcquire(RESOURCE, ttl);
     }

@@ -120,8 +120,9 @@ final class Scene implements AutoCloseable {
   /** A lease on the first two masters, whose holder reaches none of them any more. */
   Lease leaseOfAnIsolatedHolder(Duration ttl) throws InterruptedException {
     Redlock holder = connect(ttl, gates.stream().map(GateProxy::address).toArray(String[]::new));
+    Await.until("the fragile node votes", () -> stateOfFragile(holder) == State.UP);
     gates.get(2).requests().hold();
-    Lease lease = holder.acquire(RESOURCE, ttl, Duration.ZERO);
+    Lease lease = holder.acquire(RESOURCE, ttl, ttl);
     gates.forEach(gate -> gate.requests().hold());
     return lease;
   }
