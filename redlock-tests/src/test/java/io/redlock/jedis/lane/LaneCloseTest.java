@@ -83,7 +83,7 @@ class LaneCloseTest {
     long start = System.nanoTime();
     fixture.close();
     Duration took = Duration.ofNanos(System.nanoTime() - start);
-    assertTrue(took.compareTo(NODE_TIMEOUT.multipliedBy(6)) < 0, "took " + took);
+    assertTrue(took.compareTo(laneTimeout.dividedBy(4)) < 0, "took " + took);
     assertEquals(Kind.UNKNOWN, Await.value("the grant", sent).kind());
     assertEquals(Kind.UNREACHABLE, fixture.ask(release("name", fixture.token())).kind());
     Await.until("the worker ends", () -> workers(fixture) == 0);
