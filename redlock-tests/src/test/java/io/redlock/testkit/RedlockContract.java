@@ -49,7 +49,7 @@ public abstract class RedlockContract {
 
   private static final Duration TTL = Duration.ofSeconds(20);
   private static final Duration LESS = TTL.dividedBy(4);
-  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(1);
+  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(2);
 
   /** For leases that shall run out while the test waits. */
   private static final Duration BRIEF_TTL = Duration.ofSeconds(2);
@@ -276,7 +276,7 @@ public abstract class RedlockContract {
       Await.value("a contender has had its turns", contender);
     }
     Duration took = Duration.ofNanos(System.nanoTime() - start);
-    assertTrue(took.compareTo(Duration.ofSeconds(turns / 2)) < 0, took::toString);
+    assertTrue(took.compareTo(Duration.ofSeconds(turns)) < 0, took::toString);
   }
 
   @Test

@@ -134,9 +134,12 @@ class LostPastTest {
     sideBySide(LostPastTest::assertNobodyElseGetsIt);
   }
 
-  private static void assertNobodyElseGetsIt(Fault fault) throws InterruptedException {
+  private static void assertNobodyElseGetsIt(Fault fault) throws Exception {
+    withTimeEnough(ttl -> assertNobodyElseGetsIt(fault, ttl));
+  }
+
+  private static void assertNobodyElseGetsIt(Fault fault, Duration ttl) throws Exception {
     try (Scene scene = Scene.open(true)) {
-      Duration ttl = Duration.ofSeconds(12); // seven times three servers are slow
       RedisServer prepared = fault.prepare(scene);
       scene.adopt();
       Redlock oldRival = scene.rival(ttl);
@@ -144,7 +147,6 @@ class LostPastTest {
       Lease lease = scene.leaseOfAnIsolatedHolder(ttl);
       fault.strike(scene, prepared);
       Redlock newRival = scene.rival(ttl);
-      assertTrue(lease.isValid(), "the fault took too long to show anything");
       assertNobodyGetsItWhileItIsHeld(lease, ttl, oldRival, newRival);
     }
   }
@@ -165,8 +167,30 @@ class LostPastTest {
     }
   }
 
+  /** Something for which a ttl is long enough, unless the machine is slow. */
+  private interface Scenario {
+    void with(Duration ttl) throws Exception;
+  }
+
+  /** The lease had ended before it could be shown that nobody else gets it. */
+  private static final class TooSlow extends RuntimeException {
+    private static final long serialVersionUID = 1;
+  }
+
+  private static void withTimeEnough(Scenario scenario) throws Exception {
+    for (int seconds = 5; seconds <= 80; seconds *= 2) {
+      try {
+        scenario.with(Duration.ofSeconds(seconds));
+        return;
+      } catch (TooSlow e) {
+        // once more, with a longer ttl
+      }
+    }
+    throw new AssertionError("it takes too long to show anything");
+  }
+
   private interface Run {
-    void with(Fault fault) throws InterruptedException;
+    void with(Fault fault) throws Exception;
   }
 
   /** Every fault on masters of its own, at the same time: most of it is waiting. */
@@ -200,8 +224,11 @@ class LostPastTest {
 
   @Test
   void longestTtlOfAnyClientCounts() throws Exception {
+    withTimeEnough(LostPastTest::assertLongestTtlCounts);
+  }
+
+  private static void assertLongestTtlCounts(Duration ttl) throws Exception {
     try (Scene scene = Scene.open(true)) {
-      Duration ttl = Duration.ofSeconds(6);
       scene.adopt();
       Lease lease = scene.leaseOfAnIsolatedHolder(ttl);
       scene.fragile().restart();
@@ -222,9 +249,12 @@ class LostPastTest {
 
   @Test
   void ageIsNotCountedFromAClockThatWasWrong() throws Exception {
+    withTimeEnough(LostPastTest::assertAgeIsNotCountedFromAWrongClock);
+  }
+
+  private static void assertAgeIsNotCountedFromAWrongClock(Duration ttl) throws Exception {
     ClockShim clock = ClockShim.create();
     try (Scene scene = Scene.open(true, clock)) {
-      Duration ttl = Duration.ofSeconds(8);
       scene.adopt();
       Redlock oldRival = scene.rival(ttl);
       Lease lease = scene.leaseOfAnIsolatedHolder(ttl);
@@ -240,9 +270,12 @@ class LostPastTest {
 
   @Test
   void oneOtherOpinionIsNotEnoughToCallAClockRight() throws Exception {
+    withTimeEnough(LostPastTest::assertOneOtherOpinionIsNotEnough);
+  }
+
+  private static void assertOneOtherOpinionIsNotEnough(Duration ttl) throws Exception {
     ClockShim clock = ClockShim.create();
     try (Scene scene = Scene.open(true, clock)) {
-      Duration ttl = Duration.ofSeconds(12);
       scene.adopt();
       Lease lease = scene.leaseOfAnIsolatedHolder(ttl);
       wrongAtFirst(scene, clock);
@@ -255,7 +288,6 @@ class LostPastTest {
       Await.until("it is audited again", () -> audits(scene.fragile()) > audits);
       clock.set(Duration.ZERO);
       third.requests().open();
-      assertTrue(lease.isValid(), "it took too long to show anything");
       assertNobodyGetsItWhileItIsHeld(lease, ttl, rival);
     }
   }
@@ -296,7 +328,9 @@ class LostPastTest {
         if (result instanceof Acquired acquired) {
           assertFalse(lease.isValid(), () -> "two holders after " + result);
           assertTrue(acquired.held().fencingToken() > lease.fencingToken());
-          assertTrue(attempts > 0, "the lease ended before anybody tried");
+          if (attempts == 0) {
+            throw new TooSlow();
+          }
           return;
         }
         if (lease.isValid()) {
