@@ -116,18 +116,10 @@ final class Deployment implements AutoCloseable {
 
   /** Waits until no lock key is left, for so long at most, and writes down those that are. */
   void awaitFree(Duration patience) {
-    if (!isFreeWithin(patience)) {
-      held().forEach(journal::write);
-    }
-  }
-
-  /** Waits until no lock key is left, for so long at most. */
-  boolean isFreeWithin(Duration patience) {
     try {
       Await.until("all is free", patience, () -> held().isEmpty());
-      return true;
     } catch (AssertionError e) {
-      return false;
+      held().forEach(journal::write);
     }
   }
 

@@ -36,6 +36,9 @@ class ExecTest {
   /** What is found free so soon after the end was released, and did not run out. */
   private static final Duration SOON = Duration.ofSeconds(10);
 
+  /** On a busy machine a program takes its time to start. */
+  private static final Duration START = Duration.ofMinutes(1);
+
   private static final int INT = 2;
 
   @RegisterExtension static final Masters MASTERS = new Masters();
@@ -67,7 +70,7 @@ class ExecTest {
             "@" + file,
             "--",
             "${x}");
-    MASTERS.awaitHolders(5, "job");
+    awaitFiveHolders();
     String owner = MASTERS.owner(0, "job");
     long token = MASTERS.fence(0, "job");
     exec.closeInput();
@@ -80,7 +83,7 @@ class ExecTest {
   @Test
   void deathOfTwoMastersOfFiveIsSurvived() throws Exception {
     CliProcess exec = exec(List.of("--ttl=" + SHORT), "job", "sh", "-c", "cat; exit 5");
-    MASTERS.awaitHolders(5, "job");
+    awaitFiveHolders();
     MASTERS.kill(1, 3);
     long killedNanos = System.nanoTime();
     Await.until(
@@ -103,8 +106,8 @@ class ExecTest {
             "-c",
             "trap 'echo TERM >> $0' TERM; while :; do date +%s%3N >> $0; sleep 0.01; done",
             file.toString());
-    MASTERS.awaitHolders(5, "job");
-    Await.until("the command runs", () -> !told().isEmpty());
+    awaitFiveHolders();
+    Await.until("the command runs", START, () -> !told().isEmpty());
     MASTERS.kill(0, 2, 4);
     long killedMillis = System.currentTimeMillis(); // nothing has been renewed since
     assertEquals(122, exec.exitCode(), exec::output);
@@ -129,8 +132,8 @@ class ExecTest {
             "-c",
             "trap 'exit 9' TERM; echo up > $0; while :; do sleep 0.05; done",
             file.toString());
-    Await.until("the command runs", () -> !told().isEmpty());
-    MASTERS.awaitHolders(5, "job");
+    Await.until("the command runs", START, () -> !told().isEmpty());
+    awaitFiveHolders();
     exec.send(Signal.TERM);
     assertEquals(9, exec.exitCode(), exec::output);
     awaitNoLocks();
@@ -140,8 +143,8 @@ class ExecTest {
   void commandThatDiesOfTheSignalIsReportedAsAShellDoes() throws Exception {
     assumeFalse(isIgnored(INT), "INT is ignored here, as in what a shell starts in the background");
     CliProcess exec = exec("job", "sleep", "60");
-    MASTERS.awaitHolders(5, "job");
-    Await.until("the command runs", () -> exec.hasCommand("sleep"));
+    awaitFiveHolders();
+    Await.until("the command runs", START, () -> exec.hasCommand("sleep"));
     exec.send(Signal.INT);
     assertEquals(143, exec.exitCode(), exec::output);
     awaitNoLocks();
@@ -155,13 +158,13 @@ class ExecTest {
             .renewFor(Duration.ofMinutes(5));
     try (Redlock other = MASTERS.connect();
         Lease held = other.acquire(all)) {
-      MASTERS.awaitHolders(5, "job");
+      awaitFiveHolders();
       CliProcess refused = exec("job", "false");
       assertEquals(120, refused.exitCode(), refused::output);
       assertTrue(refused.output().contains("redlock: not acquired: job: 0 of 5"), refused::output);
       List<String> others = clients(0);
       CliProcess waiting = exec(List.of("--wait=1m"), "job", "false");
-      Await.until("it has begun", () -> !others.containsAll(clients(0)));
+      Await.until("it has begun", START, () -> !others.containsAll(clients(0)));
       waiting.send(Signal.TERM);
       assertEquals(143, waiting.exitCode(), waiting::output);
       assertTrue(held.isValid());
@@ -222,6 +225,10 @@ class ExecTest {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
+  }
+
+  private static void awaitFiveHolders() {
+    Await.until("5 masters hold it", START, () -> MASTERS.holders("job") == 5);
   }
 
   /** A node outside the quorum may hear of a release a little later than the rest. */
