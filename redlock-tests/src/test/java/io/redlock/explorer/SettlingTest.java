@@ -32,7 +32,6 @@ class SettlingTest {
         () -> Scope.of("1 attempt, 3 rounds").attempts(1).rounds(3).cuts(2).copies(1),
         () -> timed("1 lease, 1 extend").extensions(1).cuts(2),
         () -> timed("1 lease, 1 loss").extensions(1).losses(1, 1).cuts(1),
-        () -> timed("2 leases").attempts(2),
         () -> Scope.of("2 overlapping sets").sets(new int[] {0, 1}, new int[] {1, 2}),
         () -> Scope.of("2 fair waiters, nothing is late").fair(1, 1).heldAtFirst().nothingIsLate(),
         () -> Scope.of("1 fair waiter, a cut").fair(2).waitersDie().cuts(1).nothingIsLate());
@@ -53,6 +52,12 @@ class SettlingTest {
     assertTrue(fast.states() < slow.states(), fast + "\n" + slow);
     assertEquals(Set.of(), without(every, settled), "never seen when settled");
     assertEquals(Set.of(), without(settled, every), "only seen when settled");
+  }
+
+  @Test
+  @Tag("long")
+  void whatCanBeSeenOfTwoLeasesIsTheSame() {
+    whatCanBeSeenIsTheSame(() -> timed("2 leases").attempts(2));
   }
 
   @Test
