@@ -39,6 +39,12 @@ public final class RedisServer implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
   private static final int START_ATTEMPTS = 5;
 
+  /** Each test process has its own, so that a server that is down finds its port free again. */
+  private static final int PORTS = 8_000;
+
+  private static final int FIRST_PORT =
+      15_000 + PORTS * (Integer.getInteger("redlock.tests.process", 1) - 1);
+
   private static final Set<RedisServer> ALIVE = ConcurrentHashMap.newKeySet();
 
   static {
@@ -262,13 +268,13 @@ public final class RedisServer implements AutoCloseable {
    */
   public static int freePort() throws IOException {
     for (int attempt = 0; attempt < 100; attempt++) {
-      int port = ThreadLocalRandom.current().nextInt(15_000, 32_000);
+      int port = FIRST_PORT + ThreadLocalRandom.current().nextInt(PORTS);
       try (ServerSocket probe = new ServerSocket(port, 1, InetAddress.getByName(HOST))) {
         return probe.getLocalPort();
       } catch (IOException e) {
         // taken: try another
       }
     }
-    throw new IOException("no free port between 15000 and 32000");
+    throw new IOException("no free port among " + PORTS + " from " + FIRST_PORT + " on");
   }
 }
