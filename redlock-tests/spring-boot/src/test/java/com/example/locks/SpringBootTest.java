@@ -96,6 +96,7 @@ class SpringBootTest {
     return new SpringApplicationBuilder(Application.class)
         .run(
             "--server.port=0",
+            "--server.tomcat.basedir=target/tomcat",
             "--spring.main.banner-mode=off",
             "--logging.level.root=error",
             "--logging.level.org.springframework.boot.SpringApplication=off",
