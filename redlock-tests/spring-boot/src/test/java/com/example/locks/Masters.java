@@ -1,6 +1,6 @@
 package com.example.locks;
 
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
+import static org.junit.jupiter.api.Assumptions.abort;
 
 import io.redlock.jedis.JedisRedlock;
 import java.io.IOException;
@@ -46,7 +46,7 @@ final class Masters implements AutoCloseable {
               .redirectOutput(ProcessBuilder.Redirect.DISCARD)
               .start());
     } catch (IOException e) {
-      assumeTrue(false, "no redis-server: give one with -Dredlock.redis.server=PATH");
+      abort("no redis-server: give one with -Dredlock.redis.server=PATH");
     }
     addresses.add("127.0.0.1:" + port);
   }
