@@ -229,7 +229,7 @@ public final class Deployment {
     for (Probe.Master master : all) {
       NodeTrust trust = new NodeTrust(master.name(), lanes.size(), peers, rules, driftFactor);
       lanes.add(
-          new NodeLane(master.name(), master.pool(), master.ownsPool(), encoder, settings, trust));
+          NodeLane.of(master.name(), master.pool(), master.ownsPool(), encoder, settings, trust));
     }
     return lanes;
   }

@@ -1,122 +1,140 @@
 package io.redlock.jedis.lane;
 
+import io.redlock.jedis.scripts.Argument;
 import io.redlock.jedis.scripts.Invocation;
 import io.redlock.jedis.scripts.Script;
 import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.LockNode.ReplyHandler;
 import io.redlock.spi.NodeReply;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.Protocol;
 
 /**
- * One request on its way through a lane. It is answered at most once, whoever is first to do so.
+ * One command on its way through a lane: a request of the lock service, or one of the lane's own.
+ * All fields are guarded by the lane, except where a comment says otherwise.
  */
 final class Call implements Pending {
 
-  /** What a lane returns for a request that was answered at once. */
-  static final Pending NOT_PENDING = () -> false;
-
   private static final Logger LOG = LoggerFactory.getLogger(NodeLane.LOGGER);
-  private static final int QUEUED = 0;
-  private static final int SENT = 1;
-  private static final int OVER = 2;
-  private static final VarHandle STATE;
 
-  static {
-    try {
-      STATE = MethodHandles.lookup().findVarHandle(Call.class, "state", int.class);
-    } catch (ReflectiveOperationException e) {
-      throw new ExceptionInInitializerError(e);
-    }
+  /** What a command is for. */
+  enum Purpose {
+    REQUEST,
+    AUDIT,
+    LOAD_SCRIPT
   }
 
-  final Invocation invocation;
+  /** Where a call stands. */
+  enum State {
+    QUEUED,
+    SENT,
+    OVER
+  }
 
-  /** Since when it has been queued or, once written to a connection, since when it was written. */
-  volatile long sinceNanos;
+  final Purpose purpose;
+  final Script script;
 
-  /** Whether it was sent again as text. Touched by the lane's worker only. */
+  /** The time at which the call was queued or, once it is sent, the time at which it was sent. */
+  long sinceNanos;
+
+  State state = State.QUEUED;
+
+  /** Whether the server gets the text of the script instead of its digest. */
   boolean byText;
 
+  private final @Nullable Invocation invocation; // null to load a script
   private final int slot;
-  private final @Nullable ReplyHandler handler;
+  private final @Nullable ReplyHandler handler; // null for the lane's own commands
+  private final Predicate<Call> withdrawal;
+  private @Nullable NodeReply answer;
 
-  private @Nullable AtomicInteger waiting; // set before the call is shared
-
-  @SuppressWarnings("unused") // through STATE
-  private volatile int state = QUEUED;
-
-  /**
-   * @param handler where the answer goes; null for the lane's own pings
-   */
-  Call(Invocation invocation, int slot, @Nullable ReplyHandler handler, long nowNanos) {
-    this.sinceNanos = nowNanos;
+  private Call(
+      Purpose purpose,
+      Script script,
+      @Nullable Invocation invocation,
+      int slot,
+      @Nullable ReplyHandler handler,
+      Predicate<Call> withdrawal) {
+    this.purpose = purpose;
+    this.script = script;
     this.invocation = invocation;
     this.slot = slot;
     this.handler = handler;
+    this.withdrawal = withdrawal;
   }
 
-  boolean isRelease() {
-    return invocation.script == Script.RELEASE;
+  /**
+   * A request of the lock service.
+   *
+   * @param withdrawal takes the call back, under the lane's lock
+   */
+  static Call request(
+      Invocation invocation, int slot, ReplyHandler handler, Predicate<Call> withdrawal) {
+    return new Call(Purpose.REQUEST, invocation.script, invocation, slot, handler, withdrawal);
   }
 
-  boolean isPing() {
-    return handler == null;
+  static Call audit(Invocation invocation) {
+    return new Call(Purpose.AUDIT, Script.AUDIT, invocation, 0, null, call -> false);
   }
 
-  boolean isQueued() {
-    return state == QUEUED;
-  }
-
-  /** Counts the call as waiting until it is sent, withdrawn or answered. Before it is queued. */
-  void countIn(AtomicInteger counter) {
-    waiting = counter;
-    counter.incrementAndGet();
-  }
-
-  private boolean leaveQueue(int next) {
-    boolean left = STATE.compareAndSet(this, QUEUED, next);
-    if (left && waiting != null) {
-      waiting.decrementAndGet();
-    }
-    return left;
-  }
-
-  /** Claims the call for sending; false if it was withdrawn or answered. */
-  boolean beginSending() {
-    return leaveQueue(SENT);
+  static Call loading(Script script) {
+    return new Call(Purpose.LOAD_SCRIPT, script, null, 0, null, call -> false);
   }
 
   @Override
   public boolean withdraw() {
-    return leaveQueue(OVER);
+    return withdrawal.test(this);
   }
 
-  /** Answers a call that has not been sent; does nothing if it has. */
-  void answerUnsent(NodeReply reply) {
-    if (leaveQueue(OVER)) {
-      answer(reply);
+  boolean isRelease() {
+    return script == Script.RELEASE && purpose == Purpose.REQUEST;
+  }
+
+  /** The script call that is made; there is none where a script is loaded. */
+  Invocation invocation() {
+    if (invocation == null) {
+      throw new IllegalStateException("no script is called");
     }
+    return invocation;
   }
 
-  /** Answers a call that has been sent; does nothing if it was answered before. */
-  void answerSent(NodeReply reply) {
-    if (STATE.compareAndSet(this, SENT, OVER)) {
-      answer(reply);
+  /** About how many bytes the command occupies in a socket's buffer. */
+  int bytes() {
+    int body = invocation == null ? 64 : invocation.bytes;
+    return byText || invocation == null ? body + script.text.getRaw().length : body;
+  }
+
+  /** The command as it is sent; the birth mark goes to scripts that compare it. Any thread. */
+  CommandArguments command(Argument birth) {
+    if (invocation == null) {
+      return new CommandArguments(Protocol.Command.SCRIPT).add("LOAD").add(script.text);
     }
+    return byText ? invocation.byText(birth) : invocation.bySha(birth);
   }
 
-  private void answer(NodeReply reply) {
-    if (handler == null) {
+  /** Decides the answer, unless there is one. True if it has to be {@link #deliver delivered}. */
+  boolean decide(NodeReply reply) {
+    if (state == State.OVER) {
+      return false;
+    }
+    state = State.OVER;
+    answer = reply;
+    return handler != null;
+  }
+
+  /** Gives the decided answer to whoever waits for it. By the thread that decided it, unlocked. */
+  void deliver() {
+    NodeReply reply = answer;
+    if (handler == null || reply == null) {
       return;
     }
     try {
       handler.onReply(slot, reply);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       LOG.error("a reply handler threw, which it must not; the reply was {}", reply, e);
     }
   }

@@ -8,38 +8,34 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeStatus;
 import io.redlock.spi.NodeStatus.State;
-import io.redlock.spi.Ticker;
 import java.time.Duration;
-import java.util.Objects;
-import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.IntSupplier;
-import java.util.function.UnaryOperator;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What a node is now, since when and why, and what a request that cannot be sent is told. Every
- * change of the state is logged once. Thread-safe.
+ * The state of a node, since when it has been so and why, and the answer to requests that are not
+ * sent because of it. Reports each change of the state once. A part of the {@link LaneMachine}, and
+ * guarded like it.
  */
 final class LaneHealth {
 
   private static final Logger LOG = LoggerFactory.getLogger(NodeLane.LOGGER);
 
   private final String node;
-  private final Ticker ticker;
   private final LockNode.Observer observer;
-  private final IntSupplier queued;
+  private final Consumer<Effect> effects;
   private final RoundTrips roundTrips = new RoundTrips();
-  private final AtomicReference<Condition> now;
-  private volatile String lastError = "";
-  private volatile boolean outOfMemory;
+  private Condition condition;
+  private String lastError = "";
+  private boolean outOfMemory;
 
   /**
-   * What the last audit made of the node, while it answers.
+   * The part of the state that the last audit decides, while the node answers.
    *
-   * @param toGrant what a grant is told at once; null if grants are sent
-   * @param toExtend the same for extends
+   * @param toGrant the answer to grants; null if they are sent
+   * @param toExtend the answer to extends; null if they are sent
    */
   private record Standing(
       State state, String reason, @Nullable NodeReply toGrant, @Nullable NodeReply toExtend) {
@@ -50,22 +46,24 @@ final class LaneHealth {
       String reason = verdict.reason();
       return switch (verdict.stand()) {
         case VOTES -> VOTES;
-        case ABSTAINS -> {
-          NodeReply abstains = NodeReply.abstain(verdict.remainingMillis(), reason);
-          yield new Standing(State.ABSTAINING, reason, abstains, null);
-        }
+        case ABSTAINS -> abstains(verdict.remainingMillis(), reason);
         case REFUSED -> {
           NodeReply refused = NodeReply.misconfigured(reason);
           yield new Standing(State.MISCONFIGURED, reason, refused, refused);
         }
       };
     }
+
+    static Standing abstains(long remainingMillis, String reason) {
+      NodeReply abstains = NodeReply.abstain(remainingMillis, reason);
+      return new Standing(State.ABSTAINING, reason, abstains, null);
+    }
   }
 
   /**
-   * @param refusal what everything but a release is told at once, and but a withdrawal if the node
-   *     is silent; null if it depends on the standing
-   * @param denied the script that the node does not execute though its audit finds nothing wrong;
+   * @param refusal the answer to everything but releases, and but withdrawals if the node is
+   *     silent; null if it depends on the standing
+   * @param denied the script that the node does not execute although its audit finds nothing wrong;
    *     null if there is none
    */
   private record Condition(
@@ -76,39 +74,27 @@ final class LaneHealth {
       Standing standing,
       @Nullable Script denied) {
 
-    /** What an audit or an answer has to say of the node: it is connected. */
+    /** Whether the state follows from an audit or an answer: the node is connected. */
     boolean isConnected() {
       return refusal == null && (state == standing.state || denied != null);
     }
   }
 
-  /**
-   * @param queued how many requests wait to be sent
-   */
-  LaneHealth(String node, Ticker ticker, LockNode.Observer observer, IntSupplier queued) {
+  LaneHealth(String node, LockNode.Observer observer, Consumer<Effect> effects, long nowNanos) {
     this.node = node;
-    this.ticker = ticker;
     this.observer = observer;
-    this.queued = queued;
-    this.now =
-        new AtomicReference<>(
-            new Condition(
-                State.CONNECTING, ticker.monotonicNanos(), "", null, Standing.VOTES, null));
-  }
-
-  /** What grants and extends are told at once, whatever the node would say to them. */
-  @Nullable NodeReply refusal() {
-    return current().refusal;
+    this.effects = effects;
+    this.condition = new Condition(State.CONNECTING, nowNanos, "", null, Standing.VOTES, null);
   }
 
   /**
-   * What this request is told at once; null if it is sent, or waits to be. A withdrawal reaches a
-   * silent node as soon as that wakes up, and until then nobody has to wait for its answer.
+   * Returns the answer to a request that is not sent; null if it is sent, or waits to be. A
+   * withdrawal reaches a silent node as soon as that wakes up, and until then nobody waits for its
+   * answer.
    */
   @Nullable NodeReply refusal(NodeRequest request) {
-    Condition condition = current();
     if (request instanceof NodeRequest.Release) {
-      return condition.state == State.CLOSED ? condition.refusal : null;
+      return null;
     }
     if (request instanceof NodeRequest.Withdraw) {
       return condition.state == State.SILENT ? null : condition.refusal;
@@ -120,210 +106,193 @@ final class LaneHealth {
     return request instanceof NodeRequest.Grant ? standing.toGrant : standing.toExtend;
   }
 
-  /** Why the node does not grant; null if it does. */
+  /** Returns the answer to everything but releases; null if there is no such answer. */
+  @Nullable NodeReply refusal() {
+    return condition.refusal;
+  }
+
+  /** Returns the answer to grants that the last audit demands; null if they are sent. */
   @Nullable NodeReply toGrant() {
-    return current().standing.toGrant;
-  }
-
-  /** What the node denied last and has not executed since; null if there is nothing. */
-  @Nullable Script denied() {
-    return current().denied;
-  }
-
-  private Condition current() {
-    return Objects.requireNonNull(now.get()); // never null; the reference's type cannot say so
+    return condition.standing.toGrant;
   }
 
   State state() {
-    return current().state;
+    return condition.state;
   }
 
-  NodeStatus status() {
-    Condition condition = current();
-    return status(condition, ticker.monotonicNanos() - condition.sinceNanos);
-  }
-
-  private NodeStatus status(Condition condition, long agoNanos) {
+  NodeStatus status(long nowNanos, int queued) {
     return new NodeStatus(
         node,
         condition.state,
-        Duration.ofNanos(agoNanos),
+        Duration.ofNanos(Math.max(0, nowNanos - condition.sinceNanos)),
         condition.reason,
         lastError,
         roundTrips.percentile(50),
         roundTrips.percentile(99),
-        queued.getAsInt());
+        queued);
   }
 
-  /** There is a connection, and this is what its first audit says. */
-  void connected(Verdict verdict) {
-    Standing standing = Standing.of(verdict);
-    become(before -> to(before, standing.state, standing.reason, null, standing));
+  /** There is a connection, and this is the verdict of its first audits. */
+  void connected(Verdict verdict, long nowNanos) {
+    become(asStanding(Standing.of(verdict), nowNanos));
   }
 
-  /** What the next audit on a connection says. */
-  void audited(Verdict verdict) {
+  /** This is the verdict of the next audit of a connection. */
+  void audited(Verdict verdict, long nowNanos) {
     Standing standing = Standing.of(verdict);
     become(
-        before ->
-            before.denied != null && before.standing.state == standing.state
-                ? denying(before, before.denied, before.reason, standing)
-                : to(before, standing.state, standing.reason, null, standing));
+        condition.denied != null && condition.standing.state == standing.state
+            ? denying(condition.denied, condition.reason, standing, nowNanos)
+            : asStanding(standing, nowNanos));
   }
 
-  /** The node answered: if it was thought silent, it is not. */
-  void answered() {
-    if (current().state == State.SILENT) {
-      become(before -> before.state == State.SILENT ? asStanding(before) : before);
+  /** No audit has succeeded for too long: the node must not vote on what it was. */
+  void unaudited(String reason, long nowNanos) {
+    if (condition.standing.toGrant == null) {
+      Standing standing = Standing.abstains(-1, reason);
+      become(
+          condition.isConnected()
+              ? asStanding(standing, nowNanos)
+              : to(condition.state, condition.reason, condition.refusal, standing, nowNanos));
+    }
+  }
+
+  /** The node answered: if it was silent, it is not any more. */
+  void answered(long nowNanos) {
+    if (condition.state == State.SILENT) {
+      become(asStanding(condition.standing, nowNanos));
     }
   }
 
   /**
-   * The node answered a request; where it did all that the script can ask of it, it denies that
-   * script nothing any more.
+   * The node answered a request. If it executed the script that it denied before, it denies it no
+   * more.
    */
-  void answered(Script script, NodeReply reply, long roundTripNanos) {
+  void answered(Script script, NodeReply reply, long roundTripNanos, long nowNanos) {
     roundTrips.add(roundTripNanos);
     switch (reply.kind()) {
-      case GRANTED, EXTENDED, JOINED, RELEASED -> executed(script, reply);
-      case MISCONFIGURED -> misconfigured(script, reply);
-      case OUT_OF_MEMORY -> outOfMemory(reply);
+      case GRANTED, EXTENDED, JOINED, RELEASED -> executed(script, reply, nowNanos);
+      case MISCONFIGURED -> misconfigured(script, reply, nowNanos);
+      case OUT_OF_MEMORY -> outOfMemory(reply, nowNanos);
       case UNREACHABLE, UNKNOWN -> {
         lastError = reply.detail();
-        answered();
+        answered(nowNanos);
       }
-      default -> answered();
+      default -> answered(nowNanos);
     }
   }
 
-  private void executed(Script script, NodeReply reply) {
+  private void executed(Script script, NodeReply reply, long nowNanos) {
     boolean created =
         reply.kind() == NodeReply.Kind.GRANTED || reply.kind() == NodeReply.Kind.JOINED;
     if (created && outOfMemory) {
       outOfMemory = false;
-      LOG.warn("node {} grants again, it is no longer out of memory", node);
+      report(() -> LOG.warn("node {} grants again, it is no longer out of memory", node));
     }
-    Condition condition = current();
     if (condition.state == State.SILENT || condition.denied == script) {
-      become(
-          before ->
-              before.state == State.SILENT || before.denied == script
-                  ? asStanding(before)
-                  : before);
+      become(asStanding(condition.standing, nowNanos));
     }
   }
 
-  private void outOfMemory(NodeReply reply) {
+  private void outOfMemory(NodeReply reply, long nowNanos) {
     lastError = reply.detail();
-    answered();
+    answered(nowNanos);
     if (!outOfMemory) {
       outOfMemory = true;
-      LOG.warn("node {} grants nothing: {}", node, reply.detail());
+      report(() -> LOG.warn("node {} grants nothing: {}", node, reply.detail()));
     }
   }
 
-  /** The node will not serve before a person has mended it; it goes on being asked. */
-  private void misconfigured(Script script, NodeReply reply) {
+  /** The node does not serve until an operator fixes it; requests are sent all the same. */
+  private void misconfigured(Script script, NodeReply reply, long nowNanos) {
     lastError = reply.detail();
-    boolean isKnown = current().standing.state == State.MISCONFIGURED; // the audit says it better
+    boolean isKnown = condition.standing.state == State.MISCONFIGURED; // the audit says it better
     if (isKnown || ReplyMapper.concernsOneName(reply)) {
-      answered();
-    } else {
-      become(
-          before ->
-              before.isConnected() || before.state == State.SILENT
-                  ? denying(before, script, reply.detail(), before.standing)
-                  : before);
+      answered(nowNanos);
+    } else if (condition.isConnected() || condition.state == State.SILENT) {
+      become(denying(script, reply.detail(), condition.standing, nowNanos));
     }
   }
 
-  /** The node has not answered for too long; true if it was thought to answer until now. */
-  boolean silent(NodeReply refusal) {
-    return become(
-        before ->
-            before.isConnected()
-                ? to(before, State.SILENT, refusal.detail(), refusal, before.standing)
-                : before);
+  /** The node has not answered for too long. True if it was taken to answer until now. */
+  boolean silent(NodeReply refusal, long nowNanos) {
+    if (!condition.isConnected()) {
+      return false;
+    }
+    become(to(State.SILENT, refusal.detail(), refusal, condition.standing, nowNanos));
+    return true;
   }
 
-  /** The connection is gone; requests wait for the next one, which is being made now. */
-  void lost(String reason) {
+  /** The connection is gone; requests wait for the next one, which is being made. */
+  void lost(String reason, long nowNanos) {
     lastError = reason;
-    become(before -> to(before, State.DOWN, reason, null, Standing.VOTES));
+    become(to(State.DOWN, reason, null, Standing.VOTES, nowNanos));
   }
 
   /** There is no connection and, for a while, none to wait for. */
-  void down(NodeReply refusal) {
+  void down(NodeReply refusal, long nowNanos) {
     lastError = refusal.detail();
     State state = refusal.kind() == NodeReply.Kind.MISCONFIGURED ? State.MISCONFIGURED : State.DOWN;
-    become(before -> to(before, state, refusal.detail(), refusal, Standing.VOTES));
+    become(to(state, refusal.detail(), refusal, Standing.VOTES, nowNanos));
   }
 
-  /** Tells callers to stop waiting for a connection, if they do; what they are told, or null. */
-  @Nullable NodeReply connectingTooLong() {
-    Condition before = current();
-    boolean waiting = before.state == State.CONNECTING || before.state == State.DOWN;
-    if (!waiting || before.refusal != null) {
-      return null;
-    }
+  /** Lets no request wait for the connection any longer; returns the answer that they get. */
+  NodeReply connectingTooLong(long nowNanos) {
     NodeReply refusal =
-        NodeReply.unreachable(before.reason.isEmpty() ? "not yet connected" : before.reason);
-    Condition after = to(before, before.state, before.reason, refusal, before.standing);
-    return now.compareAndSet(before, after) ? refusal : null;
+        NodeReply.unreachable(condition.reason.isEmpty() ? "not yet connected" : condition.reason);
+    become(to(condition.state, condition.reason, refusal, condition.standing, nowNanos));
+    return refusal;
   }
 
-  /** Nothing changes any more. */
-  void closed() {
+  /** The lane is closed. */
+  void closed(long nowNanos) {
     NodeReply refusal = NodeReply.unreachable("closed");
-    become(before -> to(before, State.CLOSED, "", refusal, before.standing));
+    become(to(State.CLOSED, "", refusal, condition.standing, nowNanos));
   }
 
-  private Condition asStanding(Condition before) {
-    return to(before, before.standing.state, before.standing.reason, null, before.standing);
+  private Condition asStanding(Standing standing, long nowNanos) {
+    return to(standing.state, standing.reason, null, standing, nowNanos);
   }
 
   private Condition to(
-      Condition before,
-      State state,
-      String reason,
-      @Nullable NodeReply refusal,
-      Standing standing) {
-    return new Condition(state, since(before, state), reason, refusal, standing, null);
+      State state, String reason, @Nullable NodeReply refusal, Standing standing, long nowNanos) {
+    return new Condition(state, since(state, nowNanos), reason, refusal, standing, null);
   }
 
-  private Condition denying(Condition before, Script script, String reason, Standing standing) {
+  private Condition denying(Script script, String reason, Standing standing, long nowNanos) {
     State state = State.MISCONFIGURED;
-    return new Condition(state, since(before, state), reason, null, standing, script);
+    return new Condition(state, since(state, nowNanos), reason, null, standing, script);
   }
 
-  private long since(Condition before, State state) {
-    return before.state == state ? before.sinceNanos : ticker.monotonicNanos();
+  private long since(State state, long nowNanos) {
+    return condition.state == state ? condition.sinceNanos : nowNanos;
   }
 
-  /** True if that changed the state; closed is the end. */
-  private boolean become(UnaryOperator<Condition> change) {
-    while (true) {
-      Condition before = current();
-      Condition after = before.state == State.CLOSED ? before : change.apply(before);
-      if (now.compareAndSet(before, after)) {
-        boolean changed = before.state != after.state;
-        if (changed) {
-          log(before.state, after);
-          observer.onStateChange(status(after, 0));
-        }
-        return changed;
-      }
+  private void become(Condition after) {
+    State before = condition.state;
+    condition = after;
+    if (before != after.state) {
+      NodeStatus status = status(after.sinceNanos, 0);
+      report(
+          () -> {
+            log(before, status);
+            observer.onStateChange(status);
+          });
     }
   }
 
-  private void log(State before, Condition after) {
-    State state = after.state;
+  private void report(Runnable report) {
+    effects.accept(new Effect.Report(report));
+  }
+
+  private void log(State before, NodeStatus after) {
+    State state = after.state();
     if (state == State.CLOSED || (before == State.CONNECTING && state == State.UP)) {
       LOG.debug("node {} is {}", node, state);
     } else if (state == State.UP) {
       LOG.warn("node {} is UP again, was {}", node, before);
     } else {
-      LOG.warn("node {} is {}: {}", node, state, after.reason);
+      LOG.warn("node {} is {}: {}", node, state, after.reason());
     }
   }
 }

@@ -1,5 +1,7 @@
 package io.redlock.jedis.lane;
 
+import io.redlock.jedis.lane.LaneMachine.Batch;
+import io.redlock.jedis.lane.LaneMachine.Writer;
 import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.jedis.trust.NodeTrust;
 import io.redlock.spi.LockNode;
@@ -7,90 +9,114 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeStatus;
 import io.redlock.spi.Scheduler;
+import io.redlock.spi.Scheduler.Cancellable;
 import io.redlock.spi.Ticker;
 import java.time.Duration;
-import java.util.ArrayList;
+import java.util.ArrayDeque;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import redis.clients.jedis.Connection;
-import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.util.Pool;
 
 /**
- * The one way to a master: a queue, one connection, and a worker that reads the replies.
+ * The one way to a master: everything goes out in the order in which it was given, over one
+ * connection, and the answers come back in that order.
  *
- * <p>Everything goes out in the order in which it was queued, over one connection, and the replies
- * come back in that order. Whoever finds the lane idle writes his request himself; while replies
- * are due, requests collect, and the worker writes them as one batch once it has read what it
- * waited for. So a lone caller pays for no change of threads, and many callers share system calls.
- * A worker that waits for a slow reply holds up nobody: then callers, and the {@link LaneWatch},
- * write past it. A release therefore reaches a slow node without waiting for the reply to an
- * earlier grant.
+ * <p>The shell around a {@link LaneMachine}, which decides everything. Events come from callers,
+ * from the thread that reads the connection, and from the scheduler. Each is one step of the
+ * machine under the lane's lock; the effects follow when the lock is free again: no lock is held
+ * while a socket is written to, an answer is delivered or an observer is called.
  *
- * <p>A slow reply costs no connection: callers have stopped waiting for it, and it is still read. A
- * connection is abandoned when it breaks, when nothing has come for a lane timeout, or when a reply
- * does not match the request it should answer. Then everything unanswered is unknown, what was
- * never sent is told so, and releases wait for the next connection, which carries the audit first
- * and them second.
+ * <p>A lane survives every failure of a step: it logs the failure, calls everything in flight
+ * unknown, and starts again with a new connection.
  */
 public final class NodeLane implements LockNode {
 
-  /** Of all that concerns one node; users configure it by this name. */
+  /** The logger for everything that concerns one node; users configure it by this name. */
   static final String LOGGER = "io.redlock.jedis.NodeLane";
 
   private static final Logger LOG = LoggerFactory.getLogger(LOGGER);
-
-  /** With more unanswered calls than this, requests collect for the worker to write. */
-  private static final int BUSY = 1;
+  private static final Pending NOT_PENDING = () -> false;
+  private static final String FAILED = "the lane failed";
 
   private final String name;
-  private final Pool<Connection> pool;
-  private final boolean ownsPool;
+  private final Dialer dialer;
+  private final Dialer wakeDialer;
   private final RequestEncoder encoder;
   private final LaneSettings settings;
   private final NodeTrust trust;
+  private final RandomGenerator random;
   private final NodeClock clock = new NodeClock();
-  private final Queue<Call> queue = new ConcurrentLinkedQueue<>();
+  private final CountDownLatch firstAttempt = new CountDownLatch(1);
+  private final CompletableFuture<Void> ended = new CompletableFuture<>();
+  private final Predicate<Call> withdrawal = this::withdraw;
+  private final ReentrantLock lock = new ReentrantLock();
 
-  /** How many calls in the queue may still be sent; what was withdrawn does not count. */
-  private final AtomicInteger queued = new AtomicInteger();
+  private volatile @Nullable Parts parts; // set by start
+  private boolean closed; // guarded by lock; for a lane that was never started
+  private @Nullable Cancellable nextTick; // guarded by lock
+  private final Queue<Runnable> reports = new ArrayDeque<>(); // guarded by lock
+  private boolean reporting; // guarded by lock
 
-  /** Set by {@link #start}. */
-  private volatile @Nullable Parts parts;
-
-  /** The connection that is written to; null while there is none. Set by the worker. */
-  private volatile @Nullable LaneConnection connection;
-
-  private volatile boolean closed;
-
-  /** What works between start and close. */
+  /** Everything that works between start and close. */
   private record Parts(
-      Ticker ticker, LaneHealth health, LaneWorker worker, LaneWatch watch, WakeListener wakes) {}
+      Ticker ticker, Scheduler scheduler, LaneMachine machine, WakeListener wakes) {}
 
   /**
-   * @param pool where connections come from
-   * @param ownsPool whether the pool is closed with the lane
-   * @param trust what to make of the node's audits
+   * @param dialer makes the connection that carries the requests; closed with the lane
+   * @param wakeDialer makes the connection that wake-ups come over; closed with the lane
+   * @param trust judges the node's audits
+   * @param random spreads the attempts to connect
    */
   public NodeLane(
+      String name,
+      Dialer dialer,
+      Dialer wakeDialer,
+      RequestEncoder encoder,
+      LaneSettings settings,
+      NodeTrust trust,
+      RandomGenerator random) {
+    this.name = name;
+    this.dialer = dialer;
+    this.wakeDialer = wakeDialer;
+    this.encoder = encoder;
+    this.settings = settings;
+    this.trust = trust;
+    this.random = random;
+  }
+
+  /**
+   * A lane whose connections come from a pool.
+   *
+   * @param ownsPool whether the pool is closed with the lane
+   */
+  public static NodeLane of(
       String name,
       Pool<Connection> pool,
       boolean ownsPool,
       RequestEncoder encoder,
       LaneSettings settings,
       NodeTrust trust) {
-    this.name = name;
-    this.pool = pool;
-    this.ownsPool = ownsPool;
-    this.encoder = encoder;
-    this.settings = settings;
-    this.trust = trust;
+    return new NodeLane(
+        name,
+        new JedisDialer("redlock-lane-" + name, pool, ownsPool, settings),
+        new JedisDialer("redlock-wake-" + name, pool, false, settings),
+        encoder,
+        settings,
+        trust,
+        () -> ThreadLocalRandom.current().nextLong());
   }
 
   @Override
@@ -100,179 +126,299 @@ public final class NodeLane implements LockNode {
 
   @Override
   public void start(Ticker ticker, Scheduler scheduler, Observer observer) {
-    LaneHealth health = new LaneHealth(name, ticker, observer, queued::get);
-    LaneWatch watch = new LaneWatch(this, health, settings, ticker, scheduler);
-    Auditor auditor = new Auditor(name, trust, clock, ticker, observer);
-    WakeListener wakes = new WakeListener(name, pool, settings, ticker, scheduler, observer);
-    LaneWorker worker = new LaneWorker(this, pool, health, auditor, watch, wakes, settings, ticker);
-    parts = new Parts(ticker, health, worker, watch, wakes);
-    trust.whenQuorum(() -> watch.audit(null));
-    worker.start();
-    watch.start();
+    long nowNanos = ticker.monotonicNanos();
+    LaneMachine machine =
+        new LaneMachine(name, settings, trust, clock, ticker, random, observer, nowNanos);
+    WakeListener wakes = new WakeListener(name, wakeDialer, settings, ticker, scheduler, observer);
+    parts = new Parts(ticker, scheduler, machine, wakes);
+    trust.whenQuorum(() -> scheduler.schedule(() -> step(LaneMachine::quorum), 0));
+    step(LaneMachine::start);
   }
 
   @Override
   public Pending send(NodeRequest request, int slot, ReplyHandler handler) {
     Parts running = parts;
-    boolean release = request instanceof NodeRequest.Release;
-    if (running == null || closed) {
-      return refuse(NodeReply.unreachable(closed ? "closed" : "not started"), slot, handler);
+    if (running == null) {
+      return refuse(NodeReply.unreachable(isClosed() ? "closed" : "not started"), slot, handler);
     }
     if (request instanceof NodeRequest.Grant grant && grant.ticket() != null) {
       running.wakes.expect(grant.ticket().client());
     }
     long nowNanos = running.ticker.monotonicNanos();
-    running.watch.judge(nowNanos);
-    NodeReply refusal = running.health.refusal(request);
-    if (refusal != null) {
-      return refuse(refusal, slot, handler);
+    Call call = null;
+    NodeReply refusal = null;
+    Batch batch = null;
+    List<Effect> effects;
+    lock.lock();
+    try {
+      refusal = running.machine.refusal(request, nowNanos);
+      if (refusal == null) {
+        call = Call.request(encoder.encode(request), slot, handler, withdrawal);
+        running.machine.enqueue(call, nowNanos);
+        batch = running.machine.nextBatch(Writer.ANYBODY, nowNanos);
+      }
+      effects = running.machine.takeEffects();
+      planTick(running, nowNanos);
+    } catch (RuntimeException | Error e) {
+      effects = failed(running, e, nowNanos);
+      refusal = running.machine.knows(call) ? null : NodeReply.unreachable(FAILED);
+    } finally {
+      lock.unlock();
     }
-    if (queued.get() >= LaneSettings.MAX_QUEUED && !release) {
-      String busy = "lane busy: " + LaneSettings.MAX_QUEUED + " requests are waiting to be sent";
-      return refuse(NodeReply.unreachable(busy), slot, handler);
+    perform(running, effects);
+    if (refusal != null || call == null) {
+      return refuse(refusal == null ? NodeReply.unreachable(FAILED) : refusal, slot, handler);
     }
-    Call call = new Call(encoder.encode(request), slot, handler, nowNanos);
-    enqueue(call);
-    writeUnlessBusy(nowNanos);
-    running.watch.look();
-    // The lane may have gone down, or been closed, between the first look and the queue.
-    NodeReply late = running.health.refusal(request);
-    if (late != null) {
-      call.answerUnsent(late);
+    if (batch != null) {
+      write(running, batch, Writer.ANYBODY);
     }
     return call;
   }
 
+  private boolean isClosed() {
+    lock.lock();
+    try {
+      return closed;
+    } finally {
+      lock.unlock();
+    }
+  }
+
   private static Pending refuse(NodeReply reply, int slot, ReplyHandler handler) {
     handler.onReply(slot, reply);
-    return Call.NOT_PENDING;
+    return NOT_PENDING;
   }
 
-  /** Asks the node what it is; the answer is the worker's. */
-  void ping(Call ping, long nowNanos) {
-    enqueue(ping);
-    writeUnlessBusy(nowNanos);
-  }
-
-  private void enqueue(Call call) {
-    call.countIn(queued);
-    queue.add(call);
-  }
-
-  boolean hasQueued() {
-    return !queue.isEmpty();
-  }
-
-  /** The connection in use; null while there is none. */
-  @Nullable LaneConnection connection() {
-    return connection;
-  }
-
-  private void writeUnlessBusy(long nowNanos) {
-    LaneConnection current = connection;
-    if (current != null
-        && (current.unanswered() <= BUSY
-            || current.isOverdue(nowNanos, LaneSettings.PATIENCE_NANOS))) {
-      write(current, LaneSettings.MAX_UNANSWERED_BYTES_OF_OTHERS);
-    }
-  }
-
-  /**
-   * Writes what is queued, unless somebody else is doing so.
-   *
-   * @param maxUnansweredBytes when to stop, because the socket may take no more
-   */
-  void write(LaneConnection target, long maxUnansweredBytes) {
-    do {
-      if (!target.writeLock.tryLock()) {
-        return; // whoever has it looks at the queue again below
-      }
-      try {
-        if (!target.isWritable()) {
-          return;
-        }
-        writeQueued(target, maxUnansweredBytes);
-      } catch (JedisException e) {
-        target.stopWriting();
-        return;
-      } finally {
-        target.writeLock.unlock();
-      }
-    } while (!queue.isEmpty() && target.unanswered() <= BUSY);
-  }
-
-  private void writeQueued(LaneConnection target, long maxUnansweredBytes) {
-    long nowNanos = ticker().monotonicNanos();
-    while (target.unansweredBytes() < maxUnansweredBytes) {
-      Call call = queue.poll();
-      if (call == null) {
-        break;
-      }
-      if (call.beginSending()) {
-        target.write(call, nowNanos);
-      }
-    }
-    target.flush();
-  }
-
-  private Ticker ticker() {
-    Parts running = parts;
-    if (running == null) {
-      throw new IllegalStateException("not started");
-    }
-    return running.ticker;
-  }
-
-  /** Makes a connection the one that is written to, pending releases first. */
-  void use(LaneConnection fresh) {
-    List<Call> others = new ArrayList<>();
-    fresh.writeLock.lock();
+  private boolean withdraw(Call call) {
+    lock.lock();
     try {
-      long nowNanos = ticker().monotonicNanos();
-      for (Call call = queue.poll(); call != null; call = queue.poll()) {
-        if (!call.isRelease()) {
-          others.add(call);
-        } else if (call.beginSending()) {
-          fresh.write(call, nowNanos);
-        }
-      }
-      for (Call call : others) {
-        if (call.beginSending()) {
-          fresh.write(call, nowNanos);
-        }
-      }
-      fresh.flush();
-      connection = fresh;
-    } catch (JedisException e) {
-      fresh.stopWriting(); // the first read will say why
-      others.forEach(call -> call.answerUnsent(NodeReply.unreachable("connection lost")));
+      Parts running = parts;
+      return running != null && running.machine.withdraw(call);
     } finally {
-      fresh.writeLock.unlock();
+      lock.unlock();
     }
   }
 
-  /** Nothing is written to the connection any more. */
-  void disuse(LaneConnection old) {
-    connection = null;
-    old.stopWriting();
+  // Steps.
+
+  private interface Step {
+    void run(LaneMachine machine, long nowNanos);
   }
 
-  /** Answers what is queued, all but the releases that can still be of use. */
-  void refuseQueued(NodeReply refusal) {
-    long nowNanos = ticker().monotonicNanos();
-    queue.removeIf(
-        call -> {
-          boolean keep =
-              !closed
-                  && call.isRelease()
-                  && call.isQueued()
-                  && nowNanos - call.sinceNanos < settings.releaseLifeNanos();
-          if (!keep) {
-            call.answerUnsent(refusal);
-          }
-          return !keep;
-        });
+  /** One step that may end with something to write, by a thread that must not block. */
+  private void step(Step step) {
+    Parts running = parts;
+    if (running != null) {
+      step(running, step);
+      write(running, null, Writer.ANYBODY);
+    }
   }
+
+  private void step(Parts running, Step step) {
+    long nowNanos = running.ticker.monotonicNanos();
+    List<Effect> effects;
+    lock.lock();
+    try {
+      step.run(running.machine, nowNanos);
+      effects = running.machine.takeEffects();
+      planTick(running, nowNanos);
+    } catch (RuntimeException | Error e) {
+      effects = failed(running, e, nowNanos);
+    } finally {
+      lock.unlock();
+    }
+    perform(running, effects);
+  }
+
+  /** A step failed: by a defect, or for lack of memory. Memory may still be short. */
+  private List<Effect> failed(Parts running, Throwable failure, long nowNanos) {
+    try {
+      LOG.error("node {}: its lane failed and starts again", name, failure);
+      running.machine.fail(failure, nowNanos);
+      List<Effect> effects = running.machine.takeEffects();
+      planTick(running, nowNanos);
+      return effects;
+    } catch (RuntimeException | Error again) {
+      return List.of(); // the next step finds what is left to do
+    }
+  }
+
+  private void planTick(Parts running, long nowNanos) {
+    LaneMachine machine = running.machine;
+    if (machine.isReplanned()) {
+      if (nextTick != null) {
+        nextTick.cancel();
+      }
+      nextTick =
+          running.scheduler.schedule(() -> step(LaneMachine::tick), machine.tickNanos() - nowNanos);
+      machine.planned();
+    }
+  }
+
+  /** Writes batch after batch until there is none, or somebody else writes. */
+  private void write(Parts running, @Nullable Batch first, Writer writer) {
+    Batch batch = first == null ? next(running, null, writer) : first;
+    while (batch != null) {
+      Wire wire = batch.wire();
+      try {
+        for (Call call : batch.calls()) {
+          wire.write(call.command(batch.birth()), call.bytes());
+        }
+        wire.flush();
+      } catch (RuntimeException | Error e) {
+        step(running, (machine, nowNanos) -> machine.writeFailed(wire, e, nowNanos));
+        return;
+      }
+      batch = next(running, wire, writer);
+    }
+  }
+
+  /** The next batch, once the last was written. */
+  private @Nullable Batch next(Parts running, @Nullable Wire written, Writer writer) {
+    long nowNanos = running.ticker.monotonicNanos();
+    List<Effect> effects;
+    lock.lock();
+    try {
+      if (written != null) {
+        running.machine.written(written);
+      }
+      Batch batch = running.machine.nextBatch(writer, nowNanos);
+      planTick(running, nowNanos);
+      return batch;
+    } catch (RuntimeException | Error e) {
+      effects = failed(running, e, nowNanos);
+    } finally {
+      lock.unlock();
+    }
+    perform(running, effects);
+    return null;
+  }
+
+  private void perform(Parts running, List<Effect> effects) {
+    for (Effect effect : effects) {
+      try {
+        perform(running, effect);
+      } catch (RuntimeException | Error e) {
+        LOG.error("node {}: its lane failed to {}", name, effect, e);
+      }
+    }
+  }
+
+  private void perform(Parts running, Effect effect) {
+    if (effect instanceof Effect.Answer answer) {
+      answer.call().deliver();
+    } else if (effect instanceof Effect.Report report) {
+      report(report.report());
+    } else if (effect instanceof Effect.End end) {
+      end.wire().end(end.isWhole());
+    } else if (effect instanceof Effect.Dial) {
+      dial(running);
+    } else if (effect instanceof Effect.Listen) {
+      running.wakes.need();
+    } else if (effect instanceof Effect.FirstAttempt) {
+      firstAttempt.countDown();
+    } else {
+      running.wakes.close();
+      dialer.close();
+      wakeDialer.close();
+      ended.complete(null);
+    }
+  }
+
+  private void dial(Parts running) {
+    try {
+      dialer.dial(new Connected(running));
+    } catch (RuntimeException | Error e) {
+      step(running, (machine, nowNanos) -> machine.failed(e, nowNanos));
+    }
+  }
+
+  /** Reports go out in the order of the steps, by one thread at a time. */
+  private void report(Runnable report) {
+    lock.lock();
+    try {
+      reports.add(report);
+      if (reporting) {
+        return;
+      }
+      reporting = true;
+    } finally {
+      lock.unlock();
+    }
+    for (Runnable next = nextReport(); next != null; next = nextReport()) {
+      try {
+        next.run();
+      } catch (RuntimeException | Error e) {
+        LOG.error("node {}: an observer threw, which it must not", name, e);
+      }
+    }
+  }
+
+  private @Nullable Runnable nextReport() {
+    lock.lock();
+    try {
+      Runnable next = reports.poll();
+      reporting = next != null;
+      return next;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** One connection, or the attempt to make one. Called by the thread that reads it. */
+  private final class Connected implements Dialer.Line {
+    private final Parts running;
+    private @Nullable Wire wire; // null while there is no connection
+
+    Connected(Parts running) {
+      this.running = running;
+    }
+
+    @Override
+    public void connected(Wire fresh) {
+      wire = fresh;
+      step(running, (machine, nowNanos) -> machine.connected(fresh, nowNanos));
+      write(running, null, Writer.READER);
+    }
+
+    @Override
+    public void failed(Throwable why) {
+      step(running, (machine, nowNanos) -> machine.failed(why, nowNanos));
+    }
+
+    @Override
+    public void received(@Nullable Object reply) {
+      long nowNanos = running.ticker.monotonicNanos();
+      Call decided = null;
+      boolean hasMore = false;
+      List<Effect> effects;
+      lock.lock();
+      try {
+        decided = running.machine.received(wire, reply, nowNanos);
+        hasMore = running.machine.hasMore();
+        effects = running.machine.takeEffects();
+        planTick(running, nowNanos);
+      } catch (RuntimeException | Error e) {
+        effects = NodeLane.this.failed(running, e, nowNanos);
+      } finally {
+        lock.unlock();
+      }
+      if (decided != null) {
+        decided.deliver();
+      }
+      perform(running, effects);
+      if (hasMore) {
+        write(running, null, Writer.READER);
+      }
+    }
+
+    @Override
+    public void lost(Throwable why) {
+      step(running, (machine, nowNanos) -> machine.lost(wire, why, nowNanos));
+    }
+  }
+
+  // The rest of a node.
 
   @Override
   public OptionalLong clockOffsetMicros() {
@@ -282,76 +428,51 @@ public final class NodeLane implements LockNode {
   @Override
   public NodeStatus status() {
     Parts running = parts;
-    return running == null
-        ? new NodeStatus(name, NodeStatus.State.CONNECTING, Duration.ZERO, "not started")
-        : running.health.status();
+    if (running == null) {
+      return new NodeStatus(name, NodeStatus.State.CONNECTING, Duration.ZERO, "not started");
+    }
+    return ask(running, machine -> machine.status(running.ticker.monotonicNanos()));
   }
 
-  /** True once the first attempt to connect has succeeded or failed. */
-  public boolean awaitFirstAttempt(long nanos) throws InterruptedException {
-    Parts running = parts;
-    return running != null && running.worker.awaitFirstAttempt(nanos);
-  }
-
-  /** Closes the pool if it is the lane's. Worker only, once the lane has started. */
-  void closePool() {
+  private <T> T ask(Parts running, Function<LaneMachine, T> question) {
+    lock.lock();
     try {
-      if (ownsPool) {
-        pool.close();
-      }
-    } catch (RuntimeException e) {
-      LOG.debug("node {}: its pool did not close cleanly", name, e);
+      return question.apply(running.machine);
+    } finally {
+      lock.unlock();
     }
   }
 
-  /** The worker is gone, and with it whoever could answer. Worker only. */
-  void ended() {
-    closed = true;
-    LaneConnection left = connection;
-    if (left != null) {
-      disuse(left);
-      left.giveUp(NodeReply.unknown("closed before the answer came"));
-    }
+  /** Whether nothing waits to be sent or to be answered. */
+  boolean isIdle() {
     Parts running = parts;
-    if (running != null) {
-      running.health.closed();
-    }
-    refuseQueued(NodeReply.unreachable("closed"));
-    closePool();
+    return running == null || ask(running, LaneMachine::isIdle);
+  }
+
+  /** Returns true once the first attempt to connect has succeeded or failed. */
+  public boolean awaitFirstAttempt(long nanos) throws InterruptedException {
+    return firstAttempt.await(nanos, TimeUnit.NANOSECONDS);
   }
 
   @Override
   public void close() {
-    Parts running;
-    synchronized (this) {
-      if (closed) {
-        return;
-      }
-      closed = true;
-      running = parts;
-    }
+    Parts running = parts;
     if (running == null) {
-      closePool();
+      lock.lock();
+      try {
+        closed = true;
+      } finally {
+        lock.unlock();
+      }
+      dialer.close();
+      wakeDialer.close();
       return;
     }
-    running.watch.close();
-    running.wakes.close();
-    enqueue(running.worker.farewell());
-    LaneConnection current = connection;
-    if (current != null) {
-      write(current, LaneSettings.MAX_UNANSWERED_BYTES_OF_OTHERS);
-    }
-    boolean ended = running.worker.awaitEnd(settings.nodeTimeoutNanos());
-    running.health.closed();
-    refuseQueued(NodeReply.unreachable("closed"));
-    if (!ended) {
-      LaneConnection stuck = connection;
-      if (stuck != null) {
-        Thread closer = new Thread(stuck::disconnect, "redlock-closer-" + name);
-        closer.setDaemon(true);
-        closer.start();
-        stuck.giveUp(NodeReply.unknown("closed before the answer came"));
-      }
+    step(LaneMachine::close);
+    try {
+      running.scheduler.await(ended);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
   }
 }

@@ -50,7 +50,7 @@ public final class LaneFixture implements AutoCloseable {
     Peers alone = new Peers(1, 2_000_000);
     NodeTrust trust = new NodeTrust(parsed.name(), 0, alone, rules, 0.01);
     lane =
-        new NodeLane(
+        NodeLane.of(
             parsed.name(),
             pool,
             true,
@@ -72,17 +72,10 @@ public final class LaneFixture implements AutoCloseable {
     return this;
   }
 
-  /**
-   * Waits for the state. A node is up a moment before its connection is in use; what is given to
-   * the lane in between goes out with the releases first, and not in the order given.
-   */
+  /** Waits for the state. */
   public void awaitState(NodeStatus.State state) {
     try {
-      Await.until(
-          "the node is " + state,
-          () ->
-              lane.status().state() == state
-                  && (state != NodeStatus.State.UP || lane.connection() != null));
+      Await.until("the node is " + state, () -> lane.status().state() == state);
     } catch (AssertionError e) {
       throw new AssertionError(e.getMessage() + ", but " + lane.status(), e);
     }

@@ -34,7 +34,7 @@ public final class Lanes {
       }
       NodeTrust trust = new NodeTrust(address.name(), lanes.size(), peers, rules, 0.01);
       lanes.add(
-          new NodeLane(
+          NodeLane.of(
               address.name(),
               NodePools.open(address, null, settings.laneTimeout()),
               true,
@@ -47,8 +47,6 @@ public final class Lanes {
 
   /** Whether nothing waits to be sent to this master, or for its answer. */
   public static boolean isIdle(LockNode node) {
-    NodeLane lane = (NodeLane) node;
-    LaneConnection connection = lane.connection();
-    return !lane.hasQueued() && (connection == null || connection.unanswered() == 0);
+    return ((NodeLane) node).isIdle();
   }
 }

@@ -1,0 +1,256 @@
+package io.redlock.jedis.lane;
+
+import io.redlock.jedis.scripts.ReplyMapper;
+import io.redlock.spi.LockNode;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.Protocol;
+import redis.clients.jedis.exceptions.JedisDataException;
+
+/**
+ * All decisions about the connection for wake-ups: it is made when a fair waiter is refused,
+ * subscribed to the client's channel, probed once a second, and ended when no waiter was refused
+ * for ten seconds. Events in, effects out, as in {@link LaneMachine}. Not thread-safe.
+ *
+ * <p>A probe subscribes once more, which changes nothing and is answered.
+ */
+final class WakeMachine {
+
+  static final String CHANNEL_PREFIX = "redlock:wake:";
+
+  /** No tick is planned. */
+  static final long NEVER = Long.MIN_VALUE;
+
+  private static final Logger LOG = LoggerFactory.getLogger(NodeLane.LOGGER);
+  private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(10);
+  private static final long FIRST_BACKOFF_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+  private static final int MAX_DOUBLINGS = 7;
+
+  private enum Phase {
+    OFF,
+    PAUSING,
+    DIALING,
+    SUBSCRIBING,
+    LISTENING,
+    ENDING
+  }
+
+  private final String node;
+  private final LaneSettings settings;
+  private final LockNode.Observer observer;
+
+  private Phase phase = Phase.OFF;
+  private List<Effect> effects = new ArrayList<>(2);
+  private @Nullable String channel;
+  private @Nullable Wire wire;
+  private long neededNanos;
+  private int failures;
+  private boolean warned;
+  private boolean closed;
+  private long heardNanos;
+  private long dueNanos; // of the next dial or probe
+
+  WakeMachine(String node, LaneSettings settings, LockNode.Observer observer) {
+    this.node = node;
+    this.settings = settings;
+    this.observer = observer;
+  }
+
+  /** Takes what has to be done because of the events since the last time. */
+  List<Effect> takeEffects() {
+    List<Effect> taken = effects;
+    effects = new ArrayList<>(2);
+    return taken;
+  }
+
+  /** The time of the next tick, or {@link #NEVER}. */
+  long tickNanos() {
+    return switch (phase) {
+      case OFF, DIALING -> NEVER;
+      case PAUSING, LISTENING -> dueNanos;
+      case SUBSCRIBING, ENDING -> heardNanos + settings.laneTimeoutNanos();
+    };
+  }
+
+  /** A fair waiter of this client was refused, and waits to be woken. */
+  void need(String client, long nowNanos) {
+    channel = CHANNEL_PREFIX + client;
+    neededNanos = nowNanos;
+    if (phase == Phase.OFF) {
+      dialIfNeeded(nowNanos);
+    }
+  }
+
+  private boolean isNeeded(long nowNanos) {
+    return !closed && channel != null && nowNanos - neededNanos < IDLE_NANOS;
+  }
+
+  private void dialIfNeeded(long nowNanos) {
+    if (isNeeded(nowNanos)) {
+      phase = Phase.DIALING;
+      effects.add(new Effect.Dial());
+    } else {
+      phase = Phase.OFF;
+      failures = 0;
+    }
+  }
+
+  /** There is a connection: subscribes, unless nobody needs it any more. */
+  void connected(Wire fresh, long nowNanos) {
+    if (phase != Phase.DIALING || closed) {
+      effects.add(new Effect.End(fresh, false));
+      phase = phase == Phase.DIALING ? Phase.OFF : phase;
+      return;
+    }
+    wire = fresh;
+    phase = Phase.SUBSCRIBING;
+    heardNanos = nowNanos;
+    subscribe(fresh);
+  }
+
+  private void subscribe(Wire to) {
+    effects.add(new Effect.Write(to, command(Protocol.Command.SUBSCRIBE)));
+  }
+
+  private CommandArguments command(Protocol.Command command) {
+    return new CommandArguments(command).add(String.valueOf(channel));
+  }
+
+  /** No connection could be made. */
+  void failed(Throwable why, long nowNanos) {
+    if (phase == Phase.DIALING) {
+      warn(why);
+      pause(nowNanos);
+    }
+  }
+
+  private void pause(long nowNanos) {
+    failures = Math.min(failures + 1, MAX_DOUBLINGS);
+    phase = Phase.PAUSING;
+    dueNanos = nowNanos + (FIRST_BACKOFF_NANOS << failures);
+  }
+
+  /** The connection has ended. */
+  void lost(@Nullable Wire from, Throwable why, long nowNanos) {
+    if (from == wire && from != null) {
+      LOG.debug("node {}: the connection for wake-ups is lost", node, why);
+      leave(from, false);
+      again(nowNanos);
+    }
+  }
+
+  private void leave(Wire old, boolean isWhole) {
+    wire = null;
+    effects.add(new Effect.End(old, isWhole));
+  }
+
+  private void again(long nowNanos) {
+    boolean worked = phase == Phase.LISTENING || phase == Phase.ENDING;
+    if (worked) {
+      failures = 0;
+      dialIfNeeded(nowNanos);
+    } else {
+      pause(nowNanos);
+    }
+  }
+
+  /** Takes what was read: the answer to a subscription or its end, or a wake-up. */
+  void received(@Nullable Wire from, @Nullable Object reply, long nowNanos) {
+    if (from != wire || from == null) {
+      return;
+    }
+    heardNanos = nowNanos;
+    if (reply instanceof JedisDataException refusal) {
+      warn(refusal);
+      leave(from, false);
+      pause(nowNanos);
+      return;
+    }
+    String kind = text(reply, 0);
+    if (kind.equals("message")) {
+      wake(text(reply, 2));
+    } else if (kind.equals("subscribe") && phase == Phase.SUBSCRIBING) {
+      phase = Phase.LISTENING;
+      dueNanos = nowNanos + settings.pingNanos();
+      failures = 0;
+      warned = false;
+      effects.add(new Effect.Report(observer::onListening));
+    } else if (kind.equals("unsubscribe") && phase == Phase.ENDING) {
+      leave(from, true);
+      dialIfNeeded(nowNanos);
+    }
+  }
+
+  private void wake(String waiter) {
+    try {
+      long number = Long.parseLong(waiter);
+      effects.add(new Effect.Report(() -> observer.onWake(number)));
+    } catch (NumberFormatException e) {
+      LOG.debug("node {}: somebody else writes to {}", node, channel);
+    }
+  }
+
+  private static String text(@Nullable Object reply, int index) {
+    return reply instanceof List<?> list
+            && list.size() > index
+            && list.get(index) instanceof byte[] bytes
+        ? new String(bytes, StandardCharsets.UTF_8)
+        : "";
+  }
+
+  private void warn(Throwable why) {
+    boolean passes = !(why instanceof JedisDataException) && !(why instanceof Error);
+    if (passes || warned) {
+      LOG.debug("node {}: wake-ups do not get through for now", node, why);
+    } else {
+      warned = true;
+      LOG.warn(
+          "node {} wakes no fair waiters, they ask every second instead: {}",
+          node,
+          ReplyMapper.connectFailure(why).detail());
+    }
+  }
+
+  /** Dials after a pause; once a second, asks whether the node is there, or ends the connection. */
+  void tick(long nowNanos) {
+    Wire current = wire;
+    if (phase == Phase.PAUSING && nowNanos - dueNanos >= 0) {
+      dialIfNeeded(nowNanos);
+    } else if (current != null && nowNanos - heardNanos >= settings.laneTimeoutNanos()) {
+      leave(current, false);
+      again(nowNanos);
+    } else if (current != null && phase == Phase.LISTENING && nowNanos - dueNanos >= 0) {
+      if (isNeeded(nowNanos)) {
+        dueNanos = nowNanos + settings.pingNanos();
+        subscribe(current);
+      } else {
+        unsubscribe(current);
+      }
+    }
+  }
+
+  private void unsubscribe(Wire from) {
+    phase = Phase.ENDING;
+    effects.add(new Effect.Write(from, command(Protocol.Command.UNSUBSCRIBE)));
+  }
+
+  /** Ends the connection, and makes none any more. */
+  void close() {
+    closed = true;
+    Wire current = wire;
+    if (phase == Phase.LISTENING && current != null) {
+      unsubscribe(current);
+    } else if (phase == Phase.SUBSCRIBING && current != null) {
+      leave(current, false);
+      phase = Phase.OFF;
+    } else if (phase == Phase.PAUSING) {
+      phase = Phase.OFF;
+    }
+  }
+}
