@@ -348,7 +348,7 @@ final class AcquireLoop {
     try {
       return cluster.retryStrategy.delay(failed, cause, cluster.random);
     } catch (RuntimeException e) { // a user's strategy: the call must not hang for it
-      Cluster.LOG.warn("The retry strategy failed; the default one decides", e);
+      Log.LOG.warn("The retry strategy failed; the default one decides", e);
       return RetryStrategy.jitteredBackoff().delay(failed, cause, cluster.random);
     }
   }

@@ -103,7 +103,7 @@ final class Claim {
     boolean started;
     synchronized (this) {
       if (release == null) {
-        release = new PendingRelease(this);
+        release = new PendingRelease(cluster, names, owner);
       }
       last |= nothingFollows;
       ended = release;

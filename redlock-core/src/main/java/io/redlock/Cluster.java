@@ -1,21 +1,18 @@
 package io.redlock;
 
+import io.redlock.protocol.Ballot;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import org.jspecify.annotations.Nullable;
 
 /** What every operation of one lock service shares: the nodes, the clocks, the settings. */
 final class Cluster {
-
-  static final Logger LOG = LoggerFactory.getLogger(Redlock.class);
 
   final List<LockNode> nodes;
   final Settings settings;
@@ -30,8 +27,9 @@ final class Cluster {
   final LocalLines lines = new LocalLines();
   final FairWaiters fairWaiters;
   final LiveLeases liveLeases;
-  private final Executor callbackExecutor;
-  private final RedlockListener listener;
+  final Votes noVotes; // of a round in which no node was asked
+  final Callbacks callbacks;
+  private final @Nullable RedlockListener listener;
 
   Cluster(
       List<LockNode> nodes,
@@ -41,8 +39,8 @@ final class Cluster {
       RandomGenerator random,
       Supplier<String> ownerIds,
       RetryStrategy retryStrategy,
-      Executor callbackExecutor,
-      RedlockListener listener) {
+      Callbacks callbacks,
+      @Nullable RedlockListener listener) {
     this.nodes = nodes;
     this.settings = settings;
     this.ticker = ticker;
@@ -50,18 +48,19 @@ final class Cluster {
     this.random = random;
     this.ownerIds = ownerIds;
     this.retryStrategy = retryStrategy;
-    this.callbackExecutor = callbackExecutor;
+    this.callbacks = callbacks;
     this.listener = listener;
     clock = new MedianClock(nodes, ticker);
     tokens = new Tokens(clock, settings.skewMicros());
     timeouts = new Timeouts(scheduler, ticker, settings.nodeTimeoutNanos());
     liveLeases = new LiveLeases(scheduler, ticker);
+    noVotes = new Votes(List.of(), Ballot.quorum(nodes.size()));
     fairWaiters = new FairWaiters(ownerIds);
   }
 
   /** Tells the listener, where user code belongs. */
   void tell(Consumer<RedlockListener> event) {
-    if (listener != RedlockBuilder.SILENT) {
+    if (listener != null) {
       callBack(() -> event.accept(listener));
     }
   }
@@ -71,21 +70,24 @@ final class Cluster {
     callBack(() -> future.complete(value));
   }
 
-  /** Runs user code on the user's executor; contains what it throws. */
+  /** Runs user code where it can hold up nothing but other user code; contains what it throws. */
   void callBack(Runnable userCode) {
-    Runnable contained =
-        () -> {
-          try {
-            userCode.run();
-          } catch (RuntimeException | Error e) {
-            LOG.warn("A callback failed; the lock service is not affected", e);
-          }
-        };
-    try {
-      callbackExecutor.execute(contained);
-    } catch (RuntimeException | Error e) { // the executor's; what user code throws is contained
-      LOG.warn("The callback executor refused a callback; it runs on the default one", e);
-      Defaults.callbackExecutor().execute(contained);
+    callbacks.other(userCode);
+  }
+
+  /**
+   * Tells of the end of a lease those who have asked for it; of a loss ahead of everything else.
+   */
+  void announce(
+      LeaseEnd how,
+      @Nullable CompletableFuture<LeaseEnd> awaited,
+      Consumer<RedlockListener> event) {
+    Consumer<Runnable> way = how.lost() ? callbacks::ofLoss : callbacks::other;
+    if (awaited != null) {
+      way.accept(() -> awaited.complete(how));
+    }
+    if (listener != null) {
+      way.accept(() -> event.accept(listener));
     }
   }
 }

@@ -3,20 +3,18 @@ package io.redlock;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import java.security.SecureRandom;
+import java.util.ArrayDeque;
 import java.util.HexFormat;
 import java.util.concurrent.Callable;
-import java.util.concurrent.Executor;
-import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.ThreadPoolExecutor.DiscardPolicy;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Real time, real randomness, real threads: the only place in this module that names them. */
 final class Defaults {
@@ -29,10 +27,6 @@ final class Defaults {
 
   static Scheduler scheduler() {
     return new SingleThread();
-  }
-
-  static Executor callbackExecutor() {
-    return ForkJoinPool.commonPool();
   }
 
   /** Not for secrets: spreads retries. */
@@ -56,22 +50,105 @@ final class Defaults {
     };
   }
 
-  private static final class SingleThread implements Scheduler {
+  static ThreadFactory daemons(String name) {
+    return task -> {
+      Thread thread = new Thread(task, name);
+      thread.setDaemon(true);
+      return thread;
+    };
+  }
 
-    private static final Logger LOG = LoggerFactory.getLogger(Redlock.class);
+  /**
+   * A few threads for code that may block: none to begin with, one more while all are busy, none
+   * again when there has been nothing to do for a second. Takes tasks for ever.
+   */
+  static final class Threads {
+
+    static final int MOST = 4;
+
+    private static final long IDLE_MILLIS = 1_000;
+
+    private final ThreadFactory factory;
+    private final ArrayDeque<Runnable> tasks = new ArrayDeque<>(); // guarded by this
+    private int alive; // guarded by this; threads
+    private int idle; // guarded by this; those of them that wait for a task
+    private boolean closed; // guarded by this
+
+    Threads(ThreadFactory factory) {
+      this.factory = factory;
+    }
+
+    /** Throws, and forgets the task, if it needs a thread and none can be started. */
+    void execute(Runnable task) {
+      synchronized (this) {
+        tasks.add(task);
+        if (idle >= tasks.size()) {
+          notify();
+          return;
+        }
+        if (alive == MOST) {
+          return;
+        }
+        alive++;
+      }
+      boolean started = false;
+      try {
+        factory.newThread(this::work).start();
+        started = true;
+      } finally {
+        if (!started) {
+          synchronized (this) {
+            alive--;
+            tasks.remove(task);
+          }
+        }
+      }
+    }
+
+    /** From now on a thread ends as soon as it has nothing to do. */
+    synchronized void close() {
+      closed = true;
+      notifyAll();
+    }
+
+    private void work() {
+      for (Runnable task = next(); task != null; task = next()) {
+        try {
+          task.run();
+        } catch (Throwable e) { // what user code throws is contained; its log could not be written
+          Thread current = Thread.currentThread();
+          current.getUncaughtExceptionHandler().uncaughtException(current, e);
+        }
+        Thread.interrupted(); // what user code left behind must not meet other user code
+      }
+    }
+
+    private synchronized @Nullable Runnable next() {
+      if (tasks.isEmpty() && !closed) {
+        idle++;
+        try {
+          wait(IDLE_MILLIS);
+        } catch (InterruptedException e) {
+          Log.LOG.debug("An idle thread was interrupted, and ends", e);
+        } finally {
+          idle--;
+        }
+      }
+      Runnable task = tasks.poll();
+      if (task == null) {
+        alive--;
+      }
+      return task;
+    }
+  }
+
+  private static final class SingleThread implements Scheduler {
 
     private final ScheduledThreadPoolExecutor executor;
 
     SingleThread() {
       executor =
-          new ScheduledThreadPoolExecutor(
-              1,
-              task -> {
-                Thread thread = new Thread(task, "redlock-scheduler");
-                thread.setDaemon(true);
-                return thread;
-              },
-              new DiscardPolicy());
+          new ScheduledThreadPoolExecutor(1, daemons("redlock-scheduler"), new DiscardPolicy());
       executor.setRemoveOnCancelPolicy(true);
       executor.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
     }
@@ -101,11 +178,10 @@ final class Defaults {
       public @Nullable Void call() {
         try {
           body.run();
-          return null;
-        } catch (RuntimeException | Error e) {
-          LOG.error("A scheduled task failed; this is a defect of the lock library", e);
-          throw e;
+        } catch (Throwable e) {
+          Log.LOG.error("A scheduled task failed; this is a defect of the lock library", e);
         }
+        return null;
       }
 
       @Override

@@ -1,30 +1,57 @@
 package io.redlock;
 
 import io.redlock.LeaseEnd.Cause;
-import io.redlock.protocol.Ballot;
+import io.redlock.protocol.Deadline;
 import io.redlock.protocol.ExtendRound;
 import io.redlock.protocol.ExtendRound.Decision;
 import io.redlock.protocol.Terms;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** One extend of one lease: the driver of an {@link ExtendRound}. */
 final class Extension extends Fanout implements Timeouts.Waiting {
 
-  private final HeldLease lease;
+  /** A lease that can be extended. */
+  interface Extendable extends Lease {
+
+    /** Whether it has ended, by a check of its own if need be. */
+    boolean hasEnded();
+
+    /** The deadline that an extension has to meet. Called under the claim's lock. */
+    Deadline deadline();
+
+    /** A quorum holds the lease until then. Never shortens. Called under the claim's lock. */
+    void lengthen(Deadline extended, long ttlMillis);
+
+    /** Ends the lease, unless it has ended already. */
+    void lose(LeaseEnd how);
+
+    /**
+     * Extends the lease in the background. A failure of this library, an error included, is an
+     * unknown outcome; what the next step throws is logged, and the step taken again with one.
+     */
+    void extend(long ttlMillis, Consumer<ExtendResult> next);
+
+    /** The same for the time that the lease has left, which does not lengthen it. */
+    void confirm(Consumer<ExtendResult> next);
+  }
+
+  private final Extendable lease;
   private final Terms terms;
+  private final boolean lengthens;
   private final FlightEvents.@Nullable Extend event = FlightEvents.extending();
   private final CompletableFuture<ExtendResult> future = new CompletableFuture<>();
   private ExtendRound round; // guarded by claim
   private Decision decision = Decision.WAIT; // guarded by claim
 
-  Extension(HeldLease lease, Claim claim, long ttlMillis) {
+  Extension(Extendable lease, Claim claim, long ttlMillis, boolean lengthens) {
     super(claim);
     this.lease = lease;
+    this.lengthens = lengthens;
     this.terms = cluster.settings.terms(cluster.nodes.size(), ttlMillis);
     this.round = ExtendRound.begin(terms, startNanos, startWallMicros);
   }
@@ -37,7 +64,7 @@ final class Extension extends Fanout implements Timeouts.Waiting {
     if (!lease.hasEnded() && send(extend, terms.ttlMillis())) {
       cluster.timeouts.add(this, startNanos);
     } else {
-      finish(new ExtendResult.Lost(new Votes(List.of(), Ballot.quorum(terms.nodes()))));
+      finish(new ExtendResult.Lost(cluster.noVotes));
     }
     return future;
   }
@@ -61,7 +88,7 @@ final class Extension extends Fanout implements Timeouts.Waiting {
   boolean decide(long nowNanos, long nowWallMicros) {
     decision =
         lease.isValid() ? round.decide(lease.deadline(), nowNanos, nowWallMicros) : Decision.LOST;
-    if (decision == Decision.EXTENDED) {
+    if (decision == Decision.EXTENDED && lengthens) {
       lease.lengthen(round.deadline(), terms.ttlMillis());
     }
     return decision != Decision.WAIT;
@@ -69,14 +96,21 @@ final class Extension extends Fanout implements Timeouts.Waiting {
 
   @Override
   void act() {
-    switch (decision) {
-      case EXTENDED -> finish(new ExtendResult.Extended(lease.remaining()));
-      case LOST -> {
-        lease.lose(lossCause());
-        finish(new ExtendResult.Lost(votes()));
-      }
-      default -> finish(new ExtendResult.Unknown(votes()));
+    try {
+      finish(
+          switch (decision) {
+            case EXTENDED -> new ExtendResult.Extended(lease.remaining());
+            case LOST -> lost();
+            default -> new ExtendResult.Unknown(votes());
+          });
+    } finally { // a renewal that waits for this must go on whatever fails
+      future.complete(new ExtendResult.Unknown(cluster.noVotes));
     }
+  }
+
+  private ExtendResult lost() {
+    lease.lose(lossCause());
+    return new ExtendResult.Lost(votes());
   }
 
   private LeaseEnd lossCause() {

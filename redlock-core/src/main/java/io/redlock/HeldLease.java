@@ -9,10 +9,12 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** A lease as its holder sees it. Ends once; from then on only its release lives. */
-final class HeldLease implements Lease {
+final class HeldLease implements Extension.Extendable, LiveLeases.Live {
 
   private static final long TIMER_TOLERANCE_NANOS = 1_000_000;
 
@@ -28,6 +30,8 @@ final class HeldLease implements Lease {
   private volatile @Nullable LeaseEnd end; // written under claim, once
   private @Nullable Cancellable timer; // guarded by claim; of the loss, then of the keys' release
   private @Nullable Renewal renewal; // guarded by claim
+  private @Nullable Reaffirmation
+      reaffirmation; // guarded by claim; null until a node lost its past
   private @Nullable CompletableFuture<LeaseEnd> ended; // guarded by claim; null until asked for
 
   private HeldLease(
@@ -132,50 +136,81 @@ final class HeldLease implements Lease {
     return extension(Settings.ceilMillis(ttl));
   }
 
-  /** Begins to extend the lease. */
-  CompletableFuture<ExtendResult> extension(long ttlMillis) {
-    return new Extension(this, claim, ttlMillis).start();
+  private CompletableFuture<ExtendResult> extension(long ttlMillis) {
+    return new Extension(this, claim, ttlMillis, true).start();
+  }
+
+  @Override
+  public void extend(long ttlMillis, Consumer<ExtendResult> next) {
+    inBackground(() -> extension(ttlMillis), next);
+  }
+
+  @Override
+  public void confirm(Consumer<ExtendResult> next) {
+    inBackground(() -> new Extension(this, claim, leftMillis(), false).start(), next);
+  }
+
+  private void inBackground(
+      Supplier<CompletableFuture<ExtendResult>> step, Consumer<ExtendResult> next) {
+    CompletableFuture<ExtendResult> extended;
+    try {
+      extended = step.get();
+    } catch (Throwable e) {
+      Log.LOG.error("{} could not be extended; this is a defect of the lock library", this, e);
+      extended = CompletableFuture.completedFuture(new ExtendResult.Unknown(cluster.noVotes));
+    }
+    extended.thenAccept(
+        result -> {
+          try {
+            next.accept(result);
+          } catch (Throwable e) {
+            Log.LOG.error("The next extension of {} is late", this, e);
+            cluster.liveLeases.checkSoon();
+          }
+        });
   }
 
   /**
    * A node that granted this lease has lost its past: finds out whether a quorum still holds it,
-   * and lets the node join again, without lengthening the lease by more than the drift allowance
-   * and a millisecond.
+   * and lets the node join again.
    */
-  void reaffirm(int node) {
+  @Override
+  public void reaffirm(int node) {
     if (!claim.wasGrantedBy(node) || hasEnded()) {
       return;
     }
-    long leftNanos;
+    Reaffirmation chain;
     synchronized (claim) {
-      leftNanos =
-          deadline.remainingNanos(cluster.ticker.monotonicNanos(), cluster.ticker.wallMicros());
+      if (reaffirmation == null) {
+        reaffirmation = new Reaffirmation(this, cluster);
+      }
+      chain = reaffirmation;
     }
-    long ttlMillis = cluster.settings.ttlMillisFor(leftNanos);
-    extension(ttlMillis)
-        .thenAccept(
-            result -> {
-              if (result instanceof ExtendResult.Unknown) {
-                long delayNanos = 1 + cluster.random.nextLong(cluster.settings.nodeTimeoutNanos());
-                cluster.scheduler.schedule(() -> reaffirm(node), delayNanos);
-              }
-            });
+    chain.begin();
   }
 
-  /** The deadline that an extension has to meet. */
-  Deadline deadline() {
+  /** A ttl that ends with the lease. */
+  private long leftMillis() {
+    synchronized (claim) {
+      return cluster.settings.ttlMillisFor(
+          deadline.remainingNanos(cluster.ticker.monotonicNanos(), cluster.ticker.wallMicros()));
+    }
+  }
+
+  @Override
+  public Deadline deadline() {
     assert Thread.holdsLock(claim);
     return deadline;
   }
 
-  /** Whether the lease has ended, by a check of its own if need be. */
-  boolean hasEnded() {
+  @Override
+  public boolean hasEnded() {
     checkDeadline();
     return end != null;
   }
 
-  /** A quorum holds the lease until then. Never shortens. */
-  void lengthen(Deadline extended, long ttlMillis) {
+  @Override
+  public void lengthen(Deadline extended, long ttlMillis) {
     assert Thread.holdsLock(claim);
     deadline = deadline.max(extended);
     lossTime = lossTime.max(lossTime(extended, ttlMillis));
@@ -183,9 +218,24 @@ final class HeldLease implements Lease {
 
   /** Declares the lease lost if its time has come; else sees to it that this is checked in time. */
   void checkDeadline() {
+    boolean watched = false;
+    try {
+      if (watchDeadline()) {
+        lose(expiry());
+      }
+      watched = true;
+    } finally {
+      if (!watched) {
+        cluster.liveLeases.checkSoon();
+      }
+    }
+  }
+
+  /** True if its time has come. */
+  private boolean watchDeadline() {
     synchronized (claim) {
       if (end != null) {
-        return;
+        return false;
       }
       long leftNanos = remainingNanos();
       while (leftNanos > 0) {
@@ -195,11 +245,23 @@ final class HeldLease implements Lease {
         long plannedNanos = leftNanos;
         leftNanos = remainingNanos();
         if (plannedNanos - leftNanos < TIMER_TOLERANCE_NANOS) {
-          return;
+          return false;
         }
       }
     }
-    lose(expiry());
+    return true;
+  }
+
+  @Override
+  public void check() {
+    checkDeadline();
+    Renewal renewed;
+    synchronized (claim) {
+      renewed = renewal;
+    }
+    if (renewed != null) {
+      renewed.resume();
+    }
   }
 
   private void cancelTimer() {
@@ -237,7 +299,8 @@ final class HeldLease implements Lease {
    * holder releases it: the margin is the holder's time to stop. A wall clock that was set forward
    * must not take that time from it, so the monotonic clock decides.
    */
-  void lose(LeaseEnd how) {
+  @Override
+  public void lose(LeaseEnd how) {
     if (conclude(how)) {
       cluster.lines.ended(claim.names);
       synchronized (claim) {
@@ -249,8 +312,8 @@ final class HeldLease implements Lease {
     }
   }
 
-  /** Ends the lease, unless it has ended already, and leaves its keys to run out. */
-  void abandon(LeaseEnd how) {
+  @Override
+  public void abandon(LeaseEnd how) {
     if (conclude(how)) {
       cluster.lines.ended(claim.names);
     }
@@ -272,18 +335,24 @@ final class HeldLease implements Lease {
       }
     }
     if (first) {
-      cluster.liveLeases.remove(this);
-      if (how.lost()) {
-        Cluster.LOG.warn("{} is lost: {}, {}", this, how.cause(), how.detail());
+      try {
+        tell(how, awaited);
+      } catch (Throwable e) { // those who wait for the resource must not wait for ever
+        Log.LOG.error("The end of {} was not told to all", this, e);
       }
-      if (awaited != null) {
-        cluster.complete(awaited, how);
-      }
-      FlightEvents.ended(event, this, how);
-      long heldNanos = cluster.ticker.monotonicNanos() - startNanos;
-      cluster.tell(listener -> listener.onEnd(this, how, Duration.ofNanos(heldNanos)));
     }
     return first;
+  }
+
+  private void tell(LeaseEnd how, @Nullable CompletableFuture<LeaseEnd> awaited) {
+    cluster.liveLeases.remove(this);
+    long heldNanos = cluster.ticker.monotonicNanos() - startNanos;
+    cluster.announce(
+        how, awaited, listener -> listener.onEnd(this, how, Duration.ofNanos(heldNanos)));
+    if (how.lost()) {
+      Log.LOG.warn("{} is lost: {}, {}", this, how.cause(), how.detail());
+    }
+    FlightEvents.ended(event, this, how);
   }
 
   @Override

@@ -7,6 +7,7 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.spi.Scheduler.Cancellable;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -21,8 +22,9 @@ final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Waiting {
   private static final int MAX_DOUBLINGS = 7;
   private static final long MARGIN_NANOS = 1_000_000_000;
 
-  private final Claim claim;
   private final Cluster cluster;
+  private final List<String> names;
+  private final String owner;
   private final CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
   private final @Nullable Pending[] pending; // guarded by this
   private final byte[] repeats; // guarded by this
@@ -32,9 +34,10 @@ final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Waiting {
   private boolean givenUp; // guarded by this
   private @Nullable Cancellable giveUp; // guarded by this
 
-  PendingRelease(Claim claim) {
-    this.claim = claim;
-    this.cluster = claim.cluster;
+  PendingRelease(Cluster cluster, List<String> names, String owner) {
+    this.cluster = cluster;
+    this.names = names;
+    this.owner = owner;
     int nodes = cluster.nodes.size();
     this.pending = new Pending[nodes];
     this.repeats = new byte[nodes];
@@ -58,7 +61,7 @@ final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Waiting {
     boolean nothingToDo;
     synchronized (this) {
       round = ReleaseRound.begin(nodes, targets);
-      request = new NodeRequest.Release(claim.names, claim.owner, token, last, ticket);
+      request = new NodeRequest.Release(names, owner, token, last, ticket);
       giveUpNanos =
           nowNanos + ttlMillis * 1_000_000 + cluster.settings.skewMicros() * 1_000 + MARGIN_NANOS;
       nothingToDo = round.isComplete();
@@ -67,15 +70,25 @@ final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Waiting {
       result.complete(ReleaseResult.NOT_HELD);
       return;
     }
-    cluster.timeouts.add(this, nowNanos);
     for (int node = 0; node < nodes; node++) {
       if ((targets & 1 << node) != 0) {
         tell(node);
       }
     }
+    cluster.timeouts.add(this, nowNanos);
   }
 
+  /** Tells a node; should that fail it is as good as unanswered, and the others are told. */
   private void tell(int node) {
+    try {
+      send(node);
+    } catch (Throwable e) {
+      Log.LOG.error("A release failed; this is a defect of the lock library", e);
+      onReply(node, NodeReply.unknown("not sent"));
+    }
+  }
+
+  private void send(int node) {
     NodeRequest.Release release;
     synchronized (this) {
       release = request;
@@ -96,26 +109,34 @@ final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Waiting {
 
   @Override
   public void onReply(int node, NodeReply reply) {
-    ReleaseResult settled = null;
+    ReleaseRound now;
+    Cancellable needless;
     synchronized (this) {
       round = round.answered(node, reply);
-      if (round.isSettled()) {
-        settled = result(round);
-      }
-      if (round.isComplete()) {
-        if (giveUp != null) {
-          giveUp.cancel();
-        }
-      } else if (round.owes(node) && !givenUp) {
-        long delayNanos = FIRST_REPEAT_NANOS << repeats[node];
-        repeats[node] = (byte) Math.min(repeats[node] + 1, MAX_DOUBLINGS);
-        cluster.scheduler.schedule(
-            () -> tell(node), delayNanos / 2 + cluster.random.nextLong(delayNanos));
-      }
+      now = round;
+      needless = giveUp;
     }
-    if (settled != null) {
-      result.complete(settled);
+    if (now.isSettled()) {
+      result.complete(result(now));
     }
+    if (!now.isComplete()) {
+      repeat(node);
+    } else if (needless != null) {
+      needless.cancel();
+    }
+  }
+
+  private void repeat(int node) {
+    long delayNanos;
+    synchronized (this) {
+      if (givenUp || !round.owes(node)) {
+        return;
+      }
+      delayNanos = FIRST_REPEAT_NANOS << repeats[node];
+      repeats[node] = (byte) Math.min(repeats[node] + 1, MAX_DOUBLINGS);
+    }
+    cluster.scheduler.schedule(
+        () -> tell(node), delayNanos / 2 + cluster.random.nextLong(delayNanos));
   }
 
   @Override

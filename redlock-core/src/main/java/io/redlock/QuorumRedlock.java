@@ -58,7 +58,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
       FlightEvents.pastLost(name, reason);
       cluster.tell(listener -> listener.onPastLost(name, reason));
       cluster.scheduler.schedule(
-          () -> cluster.liveLeases.snapshot().forEach(lease -> lease.reaffirm(node)), 0);
+          () -> cluster.liveLeases.forEach(lease -> lease.reaffirm(node)), 0);
     }
 
     @Override
@@ -174,13 +174,12 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
             .map(Map.Entry::getKey)
             .toList();
     awaitReleases(unfinished.stream().map(AcquireLoop::fail).flatMap(Optional::stream).toList());
-    cluster
-        .liveLeases
-        .snapshot()
-        .forEach(lease -> lease.abandon(new LeaseEnd(Cause.CLOSED, "its Redlock was closed")));
+    LeaseEnd closing = new LeaseEnd(Cause.CLOSED, "its Redlock was closed");
+    cluster.liveLeases.forEach(lease -> lease.abandon(closing));
     cluster.nodes.forEach(LockNode::close);
     cluster.timeouts.close(); // what a node still owes an answer to
     cluster.scheduler.close();
+    cluster.callbacks.close();
   }
 
   /**

@@ -21,8 +21,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RedlockBuilder {
 
-  static final RedlockListener SILENT = new RedlockListener() {};
-
   final List<LockNode> nodes;
 
   private Duration nodeTimeout = Duration.ofMillis(50);
@@ -33,10 +31,10 @@ public final class RedlockBuilder {
   private Duration minValidity = Duration.ZERO;
   private String keyPrefix = "";
   private RetryStrategy retryStrategy = RetryStrategy.jitteredBackoff();
-  private RedlockListener listener = SILENT;
-  private Executor callbackExecutor = Defaults.callbackExecutor();
+  private @Nullable RedlockListener listener;
+  private @Nullable Executor callbackExecutor;
   private Ticker ticker = Defaults.ticker();
-  private Supplier<Scheduler> scheduler = Defaults::scheduler;
+  private @Nullable Scheduler scheduler;
   private RandomGenerator random = Defaults.random();
   private Supplier<String> ownerIds = Defaults.ownerIds();
 
@@ -146,9 +144,19 @@ public final class RedlockBuilder {
   }
 
   /**
-   * Where user code runs: dependents of futures, {@link Lease#ended()}, the listener.
+   * Sets the executor of user code: dependents of futures, {@link Lease#ended()}, the listener.
    *
-   * @param callbackExecutor default {@link java.util.concurrent.ForkJoinPool#commonPool()}
+   * <p>By default each lock service has daemon threads for it, which start when they are needed and
+   * end when they are not. Losses, that is {@link Lease#ended()} and {@link RedlockListener#onEnd}
+   * of a lost lease, have threads of their own, up to four, and everything else has up to four.
+   * User code that blocks therefore delays no lease and no timer, and no warning of a loss unless
+   * it blocks there.
+   *
+   * <p>With an executor the same threads hand it its tasks, so it may block, or run them on the
+   * calling thread. A task that it refuses runs on the thread that handed it over. An executor
+   * whose threads are all busy delays every callback, the warning of a loss too.
+   *
+   * @param callbackExecutor default the threads of the lock service
    * @return this
    */
   public RedlockBuilder callbackExecutor(Executor callbackExecutor) {
@@ -168,14 +176,14 @@ public final class RedlockBuilder {
   }
 
   /**
-   * The scheduler, for simulations; closed with the lock service.
+   * The scheduler, for simulations; closed with the lock service. With it, a callback executor is
+   * called on the thread that causes the callback, so that one thread can run everything.
    *
    * @param scheduler default one daemon thread
    * @return this
    */
   public RedlockBuilder scheduler(Scheduler scheduler) {
-    Objects.requireNonNull(scheduler, "scheduler");
-    this.scheduler = () -> scheduler;
+    this.scheduler = Objects.requireNonNull(scheduler, "scheduler");
     return this;
   }
 
@@ -260,26 +268,31 @@ public final class RedlockBuilder {
    */
   public Redlock build() {
     Settings.reject("cannot build a Redlock", problems());
+    Scheduler timers = scheduler != null ? scheduler : Defaults.scheduler();
+    Callbacks callbacks =
+        callbackExecutor == null
+            ? new Callbacks(Runnable::run, false, timers)
+            : new Callbacks(callbackExecutor, scheduler != null, timers);
     Cluster cluster =
         new Cluster(
             nodes,
             settings(),
             ticker,
-            scheduler.get(),
+            timers,
             random,
             ownerIds,
             retryStrategy,
-            callbackExecutor,
+            callbacks,
             listener);
     QuorumRedlock redlock = new QuorumRedlock(cluster);
     redlock.start();
-    Cluster.LOG.info(
+    Log.LOG.info(
         "Redlock over {} nodes, quorum {}: {}",
         nodes.size(),
         Ballot.quorum(nodes.size()),
         nodes.stream().map(LockNode::name).toList());
     if (nodes.size() % 2 == 0 || nodes.size() < 3) {
-      Cluster.LOG.warn(
+      Log.LOG.warn(
           "{} nodes, {} needed for a lease, survive the failure of {}: use an odd number, at least three",
           nodes.size(),
           Ballot.quorum(nodes.size()),

@@ -15,16 +15,17 @@ final class Renewal {
   private static final long FIRST_RETRY_NANOS = 10_000_000;
   private static final int MAX_DOUBLINGS = 16;
 
-  private final HeldLease lease;
+  private final Extension.Extendable lease;
   private final Cluster cluster;
   private final long ttlMillis;
   private final Deadline until;
 
-  private int failures; // touched by one step at a time
+  private int failures; // guarded by this
   private @Nullable Cancellable timer; // guarded by this
+  private boolean stalled; // guarded by this; an error kept the next step from being scheduled
   private boolean stopped; // guarded by this
 
-  Renewal(HeldLease lease, Cluster cluster, long ttlMillis, Deadline until) {
+  Renewal(Extension.Extendable lease, Cluster cluster, long ttlMillis, Deadline until) {
     this.lease = lease;
     this.cluster = cluster;
     this.ttlMillis = ttlMillis;
@@ -55,17 +56,26 @@ final class Renewal {
 
   private synchronized void schedule(long delayNanos) {
     if (!stopped) {
+      stalled = true;
       timer = cluster.scheduler.schedule(this::renew, delayNanos);
+      stalled = false;
+    }
+  }
+
+  /** Goes on, should an error have stopped it. */
+  synchronized void resume() {
+    if (stalled) {
+      schedule(0);
     }
   }
 
   private void renew() {
-    if (!isOver() && !lease.hasEnded()) {
-      lease.extension(ttlMillis).thenAccept(this::renewed);
+    if (!isOver()) {
+      lease.extend(ttlMillis, this::renewed);
     }
   }
 
-  private void renewed(ExtendResult result) {
+  private synchronized void renewed(ExtendResult result) {
     if (result instanceof ExtendResult.Extended) {
       failures = 0;
       scheduleNext(ttlMillis * 1_000_000 / 3);

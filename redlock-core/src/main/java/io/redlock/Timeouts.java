@@ -56,7 +56,7 @@ final class Timeouts {
     if (tooLate) {
       strike(waiting);
     } else {
-      scheduler.schedule(this::tick, timeoutNanos);
+      arm(timeoutNanos);
     }
   }
 
@@ -68,21 +68,24 @@ final class Timeouts {
       open = List.copyOf(entries);
       entries.clear();
     }
-    for (Entry each : open) {
-      if (!each.waiting.isDecided()) {
-        try {
-          each.waiting.onTimeout();
-        } catch (RuntimeException e) {
-          Cluster.LOG.error("A timeout failed; this is a defect of the lock library", e);
-        }
+    open.forEach(each -> strike(each.waiting));
+  }
+
+  private void tick() {
+    long nextNanos = timeoutNanos; // should this fail
+    try {
+      nextNanos = strikeAllDue();
+    } finally {
+      if (nextNanos >= 0) {
+        arm(nextNanos);
       }
     }
   }
 
-  private void tick() {
+  /** How long until the next is due; −1 if none waits. */
+  private long strikeAllDue() {
     while (true) {
       Waiting due = null;
-      long delayNanos = 0;
       synchronized (this) {
         long nowNanos = ticker.monotonicNanos();
         while (due == null && !entries.isEmpty()) {
@@ -92,32 +95,39 @@ final class Timeouts {
           } else if (head.deadlineNanos - nowNanos <= 0) {
             due = entries.removeFirst().waiting;
           } else {
-            delayNanos = head.deadlineNanos - nowNanos;
-            break;
+            return head.deadlineNanos - nowNanos;
           }
         }
-        if (due == null && entries.isEmpty()) {
+        if (due == null) {
           scheduled = false;
-          return;
+          return -1;
         }
-      }
-      if (due == null) {
-        scheduler.schedule(this::tick, delayNanos);
-        return;
       }
       strike(due);
     }
   }
 
-  private void strike(Waiting due) {
-    boolean done = false;
+  private void arm(long delayNanos) {
+    boolean armed = false;
     try {
-      due.onTimeout();
-      done = true;
+      scheduler.schedule(this::tick, delayNanos);
+      armed = true;
     } finally {
-      if (!done) {
-        scheduler.schedule(this::tick, 0); // one defect must not stop every other timeout
+      if (!armed) {
+        synchronized (this) {
+          scheduled = false; // so that whoever comes next arms it
+        }
       }
+    }
+  }
+
+  private static void strike(Waiting due) {
+    try {
+      if (!due.isDecided()) {
+        due.onTimeout();
+      }
+    } catch (Throwable e) { // one defect must not stop every other timeout
+      Log.LOG.error("A timeout failed; this is a defect of the lock library", e);
     }
   }
 }

@@ -91,7 +91,7 @@ final class Bed {
             new SplittableRandom(7),
             () -> "owner-" + ++owners,
             retryStrategy,
-            callbackExecutor,
+            new Callbacks(callbackExecutor, true, time),
             listener == null ? new Recorder() : listener);
     redlock = new QuorumRedlock(cluster);
     redlock.start();

@@ -1,6 +1,7 @@
 package io.redlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -13,6 +14,7 @@ import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -20,6 +22,13 @@ import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.Test;
 
 class DefaultsTest {
+
+  private static final List<Throwable> FAILURES =
+      List.of(
+          new IllegalStateException("a defect"),
+          new AssertionError("a defect"),
+          new OutOfMemoryError("a passing one"),
+          new Exception("not declared"));
 
   @Test
   void ownerIdsAreSixteenRandomBytesInHexadecimal() {
@@ -66,16 +75,51 @@ class DefaultsTest {
     Scheduler scheduler = Defaults.scheduler();
     try {
       CountDownLatch ran = new CountDownLatch(1);
-      scheduler.schedule(
-          () -> {
-            throw new IllegalStateException("a defect");
-          },
-          0);
+      for (Throwable failure : FAILURES) {
+        scheduler.schedule(() -> sneak(failure), 0);
+      }
       scheduler.schedule(ran::countDown, 1);
       assertTrue(ran.await(20, TimeUnit.SECONDS));
     } finally {
       scheduler.close();
     }
+  }
+
+  @Test
+  void cancelledTaskDoesNotRun() throws InterruptedException {
+    Scheduler scheduler = Defaults.scheduler();
+    try {
+      CountDownLatch ran = new CountDownLatch(1);
+      List<String> tasks = Collections.synchronizedList(new ArrayList<>());
+      scheduler.schedule(() -> tasks.add("cancelled"), 20_000_000).cancel();
+      scheduler.schedule(ran::countDown, 40_000_000);
+      assertTrue(ran.await(20, TimeUnit.SECONDS));
+      assertEquals(List.of(), tasks);
+    } finally {
+      scheduler.close();
+    }
+  }
+
+  @Test
+  void schedulerRunsOnOneDaemonOfItsOwn() throws Exception {
+    Scheduler scheduler = Defaults.scheduler();
+    try {
+      CompletableFuture<Thread> ran = new CompletableFuture<>();
+      scheduler.schedule(() -> ran.complete(Thread.currentThread()), 0);
+      Thread thread = ran.get(20, TimeUnit.SECONDS);
+      assertEquals("redlock-scheduler", thread.getName());
+      assertTrue(thread.isDaemon());
+      scheduler.close();
+      thread.join(20_000);
+      assertFalse(thread.isAlive());
+    } finally {
+      scheduler.close();
+    }
+  }
+
+  @SuppressWarnings("unchecked")
+  private static <T extends Throwable> void sneak(Throwable failure) throws T {
+    throw (T) failure;
   }
 
   @Test

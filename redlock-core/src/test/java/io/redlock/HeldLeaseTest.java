@@ -400,4 +400,87 @@ class HeldLeaseTest {
     lease.checkDeadline();
     assertEquals(List.of(Cause.EXPIRED), causes());
   }
+
+  private void failNextSchedule() {
+    bed.time.duringNextSchedule(
+        () -> {
+          throw new Error("no memory for a task");
+        });
+  }
+
+  @Test
+  void lossIsToldThoughItsTimerCouldNotBeSet() {
+    failNextSchedule();
+    assertThrows(Error.class, lease::checkDeadline);
+    bed.time.pass(VALIDITY);
+    assertEquals(List.of(Cause.EXPIRED), causes());
+  }
+
+  @Test
+  void leaseOfAServiceThatIsClosedIsLostOnce() {
+    bed.redlock.close();
+    assertEquals(List.of(Cause.CLOSED), causes());
+    assertEquals(0, bed.releases());
+    assertFalse(lease.isValid());
+  }
+
+  @Test
+  void endThatIsAskedForLateIsToldAllTheSame() {
+    for (boolean lost : new boolean[] {false, true}) {
+      Bed other = new Bed(3);
+      HeldLease held = other.lease();
+      if (lost) {
+        other.time.pass(VALIDITY);
+      } else {
+        held.close();
+      }
+      List<Cause> told = new ArrayList<>();
+      held.ended().thenAccept(how -> told.add(how.cause()));
+      held.ended().thenAccept(how -> told.add(how.cause()));
+      Cause cause = lost ? Cause.EXPIRED : Cause.RELEASED;
+      assertEquals(List.of(cause, cause), told);
+    }
+  }
+
+  @Test
+  void listenerHearsForHowLongALeaseWasHeld() {
+    List<Duration> held = new ArrayList<>();
+    List<Duration> took = new ArrayList<>();
+    Bed other =
+        new Bed(
+            3,
+            Runnable::run,
+            new RedlockListener() {
+              @Override
+              public void onEnd(Lease lease, LeaseEnd end, Duration span) {
+                held.add(span);
+              }
+
+              @Override
+              public void onExtend(Lease lease, ExtendResult result, Duration span) {
+                took.add(span);
+              }
+            });
+    HeldLease theirs = other.lease();
+    other.time.passMillis(1_234);
+    other.script(request -> null);
+    CompletableFuture<ExtendResult> extension = theirs.extendAsync(Bed.TTL);
+    other.time.passMillis(7);
+    other.nodes.forEach(node -> node.answer(Extend.class, NodeReply.EXTENDED));
+    assertInstanceOf(ExtendResult.Extended.class, Bed.now(extension));
+    theirs.close();
+    assertEquals(List.of(Duration.ofMillis(7)), took);
+    assertEquals(List.of(Duration.ofMillis(1_241)), held);
+  }
+
+  @Test
+  void reaffirmingDoesNotLengthenTheLease() {
+    bed.time.passMillis(5_000);
+    Duration before = lease.remaining();
+    bed.node(0).losesItsPast();
+    bed.time.passMillis(0);
+    assertEquals(before, lease.remaining(), "the warning comes as long before the deadline");
+    Extend extend = bed.node(1).asked(Extend.class).get(0);
+    assertTrue(extend.ttlMillis() < 5_100 && extend.ttlMillis() > 4_890, extend::toString);
+  }
 }

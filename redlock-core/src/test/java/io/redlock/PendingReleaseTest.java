@@ -2,6 +2,7 @@ package io.redlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.spi.NodeReply;
@@ -168,5 +169,45 @@ class PendingReleaseTest {
     assertEquals(ReleaseResult.UNCONFIRMED, Bed.now(result));
     assertEquals(6, bed.releases());
     assertEquals(0, bed.time.tasks());
+  }
+
+  @Test
+  void errorOfOneNodeKeepsNoOtherFromBeingToldAndTheNodeIsToldAgain() {
+    HeldLease lease = bed.lease();
+    bed.node(0).failsNext(new Error("a defect"));
+    assertEquals(ReleaseResult.RELEASED, Bed.now(lease.releaseAsync()));
+    assertEquals("bc", bed.releasedOn());
+    bed.time.passMillis(100);
+    assertEquals("abc", bed.releasedOn());
+    assertEquals(0, bed.time.tasks());
+  }
+
+  @Test
+  void errorWhileARepeatIsScheduledHidesNoResult() {
+    HeldLease lease = bed.lease();
+    bed.script(request -> null);
+    CompletableFuture<ReleaseResult> result = lease.releaseAsync();
+    bed.node(0).answer(Release.class, NodeReply.RELEASED);
+    bed.node(1).answer(Release.class, NodeReply.unreachable("down"));
+    bed.time.duringNextSchedule(
+        () -> {
+          throw new Error("no memory for a task");
+        });
+    assertThrows(
+        Error.class, () -> bed.node(2).answer(Release.class, NodeReply.unreachable("down")));
+    assertEquals(ReleaseResult.UNCONFIRMED, Bed.now(result));
+  }
+
+  @Test
+  void releaseWhoseTimeoutCannotBeScheduledIsSentAllTheSame() {
+    HeldLease lease = bed.lease();
+    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    bed.script(request -> null);
+    bed.time.duringNextSchedule(
+        () -> {
+          throw new Error("no memory for a task");
+        });
+    assertThrows(Error.class, lease::releaseAsync);
+    assertEquals("abc", bed.releasedOn());
   }
 }

@@ -126,4 +126,90 @@ class RenewalTest {
     assertEquals(50, moments.size());
     assertTrue(moments.stream().distinct().count() <= 4, moments::toString);
   }
+
+  @Test
+  void errorInAStepIsAnUnknownOutcomeAndTheRenewalGoesOn() {
+    bed.node(1).failsNext(new Error("a defect"));
+    bed.time.pass(Bed.TTL.dividedBy(3).plusMillis(100));
+    assertTrue(extensions() >= 2, extensions() + " extensions");
+    bed.time.pass(Duration.ofMinutes(1));
+    assertTrue(lease.isValid());
+  }
+
+  @Test
+  void errorsWithoutEndAreRetriedAfterGrowingPauses() {
+    int[] steps = {0};
+    bed.script(
+        request -> {
+          if (request instanceof Extend) {
+            steps[0]++;
+            throw new AssertionError("a defect");
+          }
+          return Bed.yes(request);
+        });
+    bed.time.pass(Bed.TTL.dividedBy(2));
+    assertTrue(steps[0] > 3 && steps[0] < 30, steps[0] + " steps");
+    bed.time.pass(Bed.TTL);
+    assertEquals(List.of(Cause.EXPIRED), causes());
+  }
+
+  @Test
+  void stepThatCannotBeScheduledIsMadeUpFor() {
+    bed.time.pass(Bed.TTL.dividedBy(3).minusMillis(12));
+    failSchedulingDuringTheNextExtension();
+    bed.time.pass(Duration.ofMinutes(1));
+    assertTrue(lease.isValid());
+    int made = extensions();
+    bed.time.pass(Bed.TTL);
+    assertEquals(made + 3, extensions(), "one chain of extensions");
+  }
+
+  /** The timeout of the extension is scheduled first, then the next step. */
+  private void failSchedulingDuringTheNextExtension() {
+    bed.node(2)
+        .script(
+            request -> {
+              if (request instanceof Extend) {
+                bed.node(2).script(Bed::yes);
+                bed.time.duringNextSchedule(
+                    () -> {
+                      throw new Error("no memory for a task");
+                    });
+              }
+              return Bed.yes(request);
+            });
+  }
+
+  @Test
+  void retriesGrowUntilATenthOfTheTtl() {
+    List<Long> moments = new ArrayList<>();
+    Bed other = new Bed(1);
+    other.lease(LeaseRequest.of("r", Duration.ofMinutes(10)).renewFor(Duration.ofHours(10)));
+    other.script(
+        request -> {
+          moments.add(other.time.monotonicNanos());
+          return NodeReply.unknown("connection lost");
+        });
+    other.time.pass(Duration.ofMinutes(9));
+    long longest = 0;
+    for (int index = 1; index < moments.size(); index++) {
+      longest = Math.max(longest, moments.get(index) - moments.get(index - 1));
+    }
+    assertTrue(longest > Duration.ofSeconds(20).toNanos(), longest + " ns");
+    assertTrue(longest <= Duration.ofSeconds(60).toNanos() + 1, longest + " ns");
+    assertTrue(moments.get(1) - moments.get(0) <= 10_000_001);
+    assertTrue(moments.get(2) - moments.get(1) <= 20_000_001);
+  }
+
+  @Test
+  void successBeginsTheRetriesAnew() {
+    bed.script(request -> NodeReply.unknown("connection lost"));
+    bed.time.pass(Bed.TTL.dividedBy(3).plusSeconds(1));
+    bed.script(Bed::yes);
+    bed.time.pass(Duration.ofSeconds(1));
+    bed.script(request -> NodeReply.unknown("connection lost"));
+    int before = extensions();
+    bed.time.pass(Bed.TTL.dividedBy(3));
+    assertTrue(extensions() > before + 4, (extensions() - before) + " extensions");
+  }
 }

@@ -81,6 +81,7 @@ final class ScriptedNode implements LockNode {
   private boolean holdsSends;
   private boolean closed;
   private boolean owesAnswers;
+  private @Nullable Error nextFailure;
   private OptionalLong offsetMicros = OptionalLong.empty();
   private Runnable whenAskedForClock = () -> {};
   private Observer observer = status -> {};
@@ -127,6 +128,17 @@ final class ScriptedNode implements LockNode {
     return calls;
   }
 
+  /** Forgets what it was handed, for tests with very many requests. */
+  void forget() {
+    calls.clear();
+    journal.clear();
+  }
+
+  /** Breaks the contract: throws when it is handed the next request. */
+  void failsNext(Error error) {
+    nextFailure = error;
+  }
+
   /** The requests of this type, in the order in which they came. */
   <T extends NodeRequest> List<T> asked(Class<T> type) {
     return calls.stream()
@@ -163,6 +175,11 @@ final class ScriptedNode implements LockNode {
   public Pending send(NodeRequest request, int slot, ReplyHandler handler) {
     if (calls.size() > NO_TEST_ASKS_SO_OFTEN) {
       throw new AssertionError("somebody asks again and again: " + request);
+    }
+    Error failure = nextFailure;
+    if (failure != null) {
+      nextFailure = null;
+      throw failure;
     }
     Call call = new Call(request, slot, handler, !holdsSends);
     calls.add(call);

@@ -106,33 +106,94 @@ class TimeoutsTest {
   @Test
   void closingStrikesWhatStillWaitsAndThenWhateverComes() {
     add("decided").decided = true;
-    add("defect").then =
-        () -> {
-          throw new IllegalStateException("a defect");
-        };
+    add("defect").then = failing(new IllegalStateException("a defect"));
+    add("error").then = failing(new AssertionError("a defect"));
+    add("memory").then = failing(new OutOfMemoryError("a passing one"));
     add("open");
     time.passMillis(10);
     timeouts.close();
-    assertEquals(List.of("defect at 10", "open at 10"), struck);
+    List<String> all =
+        new ArrayList<>(List.of("defect at 10", "error at 10", "memory at 10", "open at 10"));
+    assertEquals(all, struck);
     add("late");
-    assertEquals(List.of("defect at 10", "open at 10", "late at 10"), struck);
+    all.add("late at 10");
+    assertEquals(all, struck);
     time.passMillis(500);
-    assertEquals(3, struck.size());
+    assertEquals(all, struck);
     assertEquals(0, time.tasks());
+  }
+
+  private static Runnable failing(Throwable failure) {
+    return () -> {
+      if (failure instanceof Error error) {
+        throw error;
+      }
+      throw (RuntimeException) failure;
+    };
   }
 
   @Test
   void oneThatFailsDoesNotStopTheOthers() {
-    add("first").then =
-        () -> {
-          throw new IllegalStateException("a defect");
-        };
+    add("first").then = failing(new IllegalStateException("a defect"));
+    add("second").then = failing(new AssertionError("a defect"));
+    add("third").then = failing(new OutOfMemoryError("a passing one"));
+    add("fourth");
+    time.passMillis(50);
+    assertEquals(List.of("first at 50", "second at 50", "third at 50", "fourth at 50"), struck);
+    add("fifth");
+    time.passMillis(500);
+    assertEquals(5, struck.size());
+    assertEquals(0, time.tasks());
+  }
+
+  @Test
+  void tickThatCannotBeScheduledIsScheduledWithTheNext() {
+    add("first");
+    time.passMillis(10);
     add("second");
-    assertThrows(IllegalStateException.class, () -> time.passMillis(50));
-    time.passMillis(1);
-    assertEquals(List.of("first at 50", "second at 50"), struck);
+    time.duringNextSchedule(failing(new Error("no memory for a task")));
+    assertThrows(Error.class, () -> time.passMillis(40));
+    assertEquals(List.of("first at 50"), struck);
+    time.passMillis(30);
     add("third");
     time.passMillis(500);
-    assertEquals(3, struck.size());
+    assertEquals(List.of("first at 50", "second at 130", "third at 130"), struck);
+  }
+
+  @Test
+  void oneWhoseTickCannotBeScheduledDoesNotStopTheNext() {
+    time.duringNextSchedule(failing(new Error("no memory for a task")));
+    assertThrows(Error.class, () -> timeouts.add(new Wait("first"), time.monotonicNanos()));
+    add("second");
+    time.passMillis(500);
+    assertEquals(List.of("first at 50", "second at 50"), struck);
+  }
+
+  @Test
+  void oneThatCannotTellWhetherItWaitsDoesNotStopTheTicks() {
+    Wait first = add("first");
+    timeouts.add(
+        new Timeouts.Waiting() {
+          private int asked;
+
+          @Override
+          public boolean isDecided() {
+            if (asked++ == 0) {
+              throw new Error("a defect");
+            }
+            return true;
+          }
+
+          @Override
+          public void onTimeout() {
+            struck.add("undecided");
+          }
+        },
+        time.monotonicNanos());
+    add("third");
+    assertThrows(Error.class, () -> time.passMillis(50));
+    time.passMillis(50);
+    assertEquals(List.of("first at 50", "third at 100"), struck);
+    assertTrue(first.decided);
   }
 }
