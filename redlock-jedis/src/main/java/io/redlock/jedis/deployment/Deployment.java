@@ -178,6 +178,12 @@ public final class Deployment {
     faults.addAll(misread);
     LaneSettings settings =
         LaneSettings.derive(nodeTimeout, laneTimeout, maxTtl, clockSkew, fenceRetention, faults);
+    if (clientConfig != null && clientConfig.getDatabase() != 0) {
+      faults.add(
+          "clientConfig selects database "
+              + clientConfig.getDatabase()
+              + ": leave it at 0, where all clients' locks are; a keyPrefix keeps applications apart");
+    }
     List<Probe.Master> probed = masters(settings, faults);
     List<NodeLane> lanes = lanes(probed, settings);
     RedlockBuilder builder =

@@ -1,5 +1,6 @@
 package io.redlock.jedis.lane;
 
+import io.redlock.jedis.connection.NodePools;
 import io.redlock.jedis.scripts.Argument;
 import io.redlock.jedis.scripts.Invocation;
 import io.redlock.jedis.trust.Verdict;
@@ -65,8 +66,9 @@ final class LaneConnection {
   }
 
   /** Takes a connection from a pool, which may have to make it. Worker only. */
-  static LaneConnection lease(Pool<Connection> pool, int soTimeoutMillis, Ticker ticker) {
-    LaneConnection leased = new LaneConnection(pool, pool.getResource(), ticker);
+  static LaneConnection lease(
+      Pool<Connection> pool, boolean ownsPool, int soTimeoutMillis, Ticker ticker) {
+    LaneConnection leased = new LaneConnection(pool, NodePools.lease(pool, ownsPool), ticker);
     try {
       leased.connection.setSoTimeout(soTimeoutMillis);
       return leased;

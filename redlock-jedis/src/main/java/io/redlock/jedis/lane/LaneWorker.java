@@ -31,6 +31,7 @@ final class LaneWorker implements Runnable {
 
   private final NodeLane lane;
   private final Pool<Connection> pool;
+  private final boolean ownsPool;
   private final LaneHealth health;
   private final Auditor auditor;
   private final LaneWatch watch;
@@ -47,6 +48,7 @@ final class LaneWorker implements Runnable {
   LaneWorker(
       NodeLane lane,
       Pool<Connection> pool,
+      boolean ownsPool,
       LaneHealth health,
       Auditor auditor,
       LaneWatch watch,
@@ -55,6 +57,7 @@ final class LaneWorker implements Runnable {
       Ticker ticker) {
     this.lane = lane;
     this.pool = pool;
+    this.ownsPool = ownsPool;
     this.health = health;
     this.auditor = auditor;
     this.watch = watch;
@@ -147,7 +150,7 @@ final class LaneWorker implements Runnable {
   private @Nullable LaneConnection connect() {
     LaneConnection connection = null;
     try {
-      connection = LaneConnection.lease(pool, settings.soTimeoutMillis(), ticker);
+      connection = LaneConnection.lease(pool, ownsPool, settings.soTimeoutMillis(), ticker);
       Verdict verdict = introduce(connection.bare());
       connection.heed(verdict);
       health.connected(verdict);

@@ -104,7 +104,8 @@ public final class NodeLane implements LockNode {
     LaneWatch watch = new LaneWatch(this, health, settings, ticker, scheduler);
     Auditor auditor = new Auditor(name, trust, clock, ticker, observer);
     WakeListener wakes = new WakeListener(name, pool, settings, ticker, scheduler, observer);
-    LaneWorker worker = new LaneWorker(this, pool, health, auditor, watch, wakes, settings, ticker);
+    LaneWorker worker =
+        new LaneWorker(this, pool, ownsPool, health, auditor, watch, wakes, settings, ticker);
     parts = new Parts(ticker, health, worker, watch, wakes);
     trust.whenQuorum(() -> watch.audit(null));
     worker.start();
