@@ -37,6 +37,7 @@ public final class RedlockBuilder {
   private Executor callbackExecutor = Defaults.callbackExecutor();
   private Ticker ticker = Defaults.ticker();
   private Supplier<Scheduler> scheduler = Defaults::scheduler;
+  private boolean inRealTime = true;
   private RandomGenerator random = Defaults.random();
   private Supplier<String> ownerIds = Defaults.ownerIds();
 
@@ -176,6 +177,7 @@ public final class RedlockBuilder {
   public RedlockBuilder scheduler(Scheduler scheduler) {
     Objects.requireNonNull(scheduler, "scheduler");
     this.scheduler = () -> scheduler;
+    this.inRealTime = false;
     return this;
   }
 
@@ -260,6 +262,27 @@ public final class RedlockBuilder {
    */
   public Redlock build() {
     Settings.reject("cannot build a Redlock", problems());
+    Redlock redlock = start();
+    if (inRealTime) {
+      Warmup.once(); // while the nodes connect
+    }
+    Cluster.LOG.info(
+        "Redlock over {} nodes, quorum {}: {}",
+        nodes.size(),
+        Ballot.quorum(nodes.size()),
+        nodes.stream().map(LockNode::name).toList());
+    if (nodes.size() % 2 == 0 || nodes.size() < 3) {
+      Cluster.LOG.warn(
+          "{} nodes, {} needed for a lease, survive the failure of {}: use an odd number, at least three",
+          nodes.size(),
+          Ballot.quorum(nodes.size()),
+          nodes.size() - Ballot.quorum(nodes.size()));
+    }
+    return redlock;
+  }
+
+  /** Builds it without a check or a word. */
+  Redlock start() {
     Cluster cluster =
         new Cluster(
             nodes,
@@ -273,18 +296,6 @@ public final class RedlockBuilder {
             listener);
     QuorumRedlock redlock = new QuorumRedlock(cluster);
     redlock.start();
-    Cluster.LOG.info(
-        "Redlock over {} nodes, quorum {}: {}",
-        nodes.size(),
-        Ballot.quorum(nodes.size()),
-        nodes.stream().map(LockNode::name).toList());
-    if (nodes.size() % 2 == 0 || nodes.size() < 3) {
-      Cluster.LOG.warn(
-          "{} nodes, {} needed for a lease, survive the failure of {}: use an odd number, at least three",
-          nodes.size(),
-          Ballot.quorum(nodes.size()),
-          nodes.size() - Ballot.quorum(nodes.size()));
-    }
     return redlock;
   }
 }

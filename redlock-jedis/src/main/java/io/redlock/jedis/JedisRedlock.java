@@ -322,8 +322,9 @@ public final class JedisRedlock {
 
     /**
      * Connects to the masters and returns the service. Succeeds though some or all of them are
-     * down; waits at most ten node timeouts for the first connections. An interrupt ends that wait
-     * early and stays set.
+     * down; waits at most ten node timeouts for the first connections, and sends each master a
+     * request that none can grant, so that the first lease finds its way warm. An interrupt ends
+     * that wait early and stays set.
      *
      * @return the service; close it when it is no longer needed
      * @throws IllegalArgumentException if the configuration is not sound; lists every fault with
