@@ -22,6 +22,8 @@ final class FlightEvents {
 
   private static final boolean PRESENT = isPresent();
 
+  private static volatile @Nullable Thread unrecorded; // set by itself
+
   private FlightEvents() {}
 
   private static boolean isPresent() {
@@ -34,7 +36,20 @@ final class FlightEvents {
   }
 
   private static boolean isRecording() {
-    return PRESENT && FlightRecorder.isInitialized();
+    return PRESENT && FlightRecorder.isInitialized() && Thread.currentThread() != unrecorded;
+  }
+
+  /** Loads what recording needs, and records nothing of what this thread does in the task. */
+  static void unrecorded(Runnable task) {
+    if (isRecording()) {
+      Types.ACQUIRE.isEnabled();
+    }
+    unrecorded = Thread.currentThread();
+    try {
+      task.run();
+    } finally {
+      unrecorded = null;
+    }
   }
 
   /** What is recorded at the moment; only asked once the recorder has been initialized. */

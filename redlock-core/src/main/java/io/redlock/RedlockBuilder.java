@@ -268,6 +268,27 @@ public final class RedlockBuilder {
    */
   public Redlock build() {
     Settings.reject("cannot build a Redlock", problems());
+    Redlock redlock = start();
+    if (scheduler == null) { // real time
+      Warmup.once(); // while the nodes connect
+    }
+    Log.LOG.info(
+        "Redlock over {} nodes, quorum {}: {}",
+        nodes.size(),
+        Ballot.quorum(nodes.size()),
+        nodes.stream().map(LockNode::name).toList());
+    if (nodes.size() % 2 == 0 || nodes.size() < 3) {
+      Log.LOG.warn(
+          "{} nodes, {} needed for a lease, survive the failure of {}: use an odd number, at least three",
+          nodes.size(),
+          Ballot.quorum(nodes.size()),
+          nodes.size() - Ballot.quorum(nodes.size()));
+    }
+    return redlock;
+  }
+
+  /** Builds it without a check or a word. */
+  Redlock start() {
     Scheduler timers = scheduler != null ? scheduler : Defaults.scheduler();
     Callbacks callbacks =
         callbackExecutor == null
@@ -286,18 +307,6 @@ public final class RedlockBuilder {
             listener);
     QuorumRedlock redlock = new QuorumRedlock(cluster);
     redlock.start();
-    Log.LOG.info(
-        "Redlock over {} nodes, quorum {}: {}",
-        nodes.size(),
-        Ballot.quorum(nodes.size()),
-        nodes.stream().map(LockNode::name).toList());
-    if (nodes.size() % 2 == 0 || nodes.size() < 3) {
-      Log.LOG.warn(
-          "{} nodes, {} needed for a lease, survive the failure of {}: use an odd number, at least three",
-          nodes.size(),
-          Ballot.quorum(nodes.size()),
-          nodes.size() - Ballot.quorum(nodes.size()));
-    }
     return redlock;
   }
 }

@@ -1,6 +1,7 @@
 package io.redlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -75,6 +76,23 @@ class FlightEventsTest {
         .filter(event -> event.getEventType().getName().equals("redlock." + name))
         .sorted(Comparator.comparing(RecordedEvent::getStartTime))
         .toList();
+  }
+
+  @Test
+  void leasesOfTheWarmUpAreNotRecorded(@TempDir Path folder) throws Exception {
+    Path file = folder.resolve("redlock.jfr");
+    try (Recording recording = new Recording()) {
+      for (String name : List.of("Acquire", "Extend", "Lease", "NodeCall")) {
+        recording.enable("redlock." + name).withoutThreshold();
+      }
+      recording.start();
+      Warmup.run();
+      recording.stop();
+      recording.dump(file);
+    }
+    for (RecordedEvent event : RecordingFile.readAllEvents(file)) {
+      assertFalse(event.getEventType().getName().startsWith("redlock."), event::toString);
+    }
   }
 
   @Test

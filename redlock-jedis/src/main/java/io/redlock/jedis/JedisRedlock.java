@@ -109,10 +109,11 @@ public final class JedisRedlock {
     /**
      * Adds a master that is reached through a pool of the user's. The pool is not closed with the
      * lock service, and must have connections to spare: one is taken for as long as it is healthy,
-     * and a second one while fair requests wait.
+     * and a second one while fair requests wait. Each connection is asked for its database ({@code
+     * CLIENT INFO}, Redis 6.2 or newer), and on another one than 0 the node is refused.
      *
      * @param name what to call the node in results and logs
-     * @param pool connections to one master
+     * @param pool connections to database 0 of one master
      * @return this
      */
     public Builder node(String name, Pool<Connection> pool) {
@@ -140,7 +141,7 @@ public final class JedisRedlock {
      * What the addresses do not say: TLS, credentials, client name, timeouts of connecting. A login
      * in an address goes before the one given here. Does not concern pools of the user's.
      *
-     * @param clientConfig default Jedis's own, with the lane timeout for connecting
+     * @param clientConfig on database 0; default Jedis's own, with the lane timeout for connecting
      * @return this
      */
     public Builder clientConfig(JedisClientConfig clientConfig) {
@@ -321,8 +322,9 @@ public final class JedisRedlock {
 
     /**
      * Connects to the masters and returns the service. Succeeds though some or all of them are
-     * down; waits at most ten node timeouts for the first connections. An interrupt ends that wait
-     * early and stays set.
+     * down; waits at most ten node timeouts for the first connections, and sends each master a
+     * request that none can grant, so that the first lease finds its way warm. An interrupt ends
+     * that wait early and stays set.
      *
      * @return the service; close it when it is no longer needed
      * @throws IllegalArgumentException if the configuration is not sound; lists every fault with

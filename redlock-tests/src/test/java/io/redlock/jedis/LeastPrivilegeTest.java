@@ -30,10 +30,16 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.ConnectionPool;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.JedisClientConfig;
 
 /** The ACL rule that operators are told to use, as it is written there, and each part of it. */
 @RequiresRedis
@@ -57,6 +63,9 @@ class LeastPrivilegeTest {
           "+publish",
           "+subscribe",
           "+unsubscribe");
+
+  /** What a pool of the user's needs besides. */
+  private static final String FOR_POOLS = "+client|info";
 
   private static final Duration TTL = Duration.ofSeconds(10);
 
@@ -247,6 +256,36 @@ class LeastPrivilegeTest {
   private static List<?> denials(RedisServer server) {
     return ((List<?>) server.command("ACL", "LOG"))
         .stream().flatMap(entry -> ((List<?>) entry).stream()).toList();
+  }
+
+  @Test
+  void poolOfTheUserNeedsToSayWhichDatabaseItIsOn() throws Exception {
+    try (RedisServer server = RedisServer.start()) {
+      List<String> more = new ArrayList<>(rules());
+      addUser(server, more);
+      assertTrue(builder(address(server)).adopt().isComplete());
+      assertTrue(stateOfPool(server).reason().contains("client|info"));
+      more.add(FOR_POOLS);
+      addUser(server, more);
+      assertEquals(State.UP, stateOfPool(server).state());
+    }
+  }
+
+  private static NodeStatus stateOfPool(RedisServer server) throws IOException {
+    GenericObjectPoolConfig<Connection> config = new GenericObjectPoolConfig<>();
+    config.setJmxEnabled(false);
+    JedisClientConfig login =
+        DefaultJedisClientConfig.builder().user("locks").password(rule().group(1)).build();
+    HostAndPort place = new HostAndPort(server.host(), server.port());
+    try (ConnectionPool pool = new ConnectionPool(place, login, config);
+        Redlock redlock =
+            JedisRedlock.builder()
+                .node("pooled", pool)
+                .keyPrefix(PREFIX)
+                .nodeTimeout(Duration.ofSeconds(1))
+                .build()) {
+      return redlock.nodes().get(0);
+    }
   }
 
   private static RedisServer serverWithout(List<String> commands) throws IOException {

@@ -32,9 +32,17 @@ public final class JavaProgram {
    */
   public static Run run(String mainClass, String logLevel, String input, String... arguments)
       throws IOException, InterruptedException {
+    return run(List.of(), mainClass, logLevel, input, arguments);
+  }
+
+  /** The same with further options of the JVM. */
+  public static Run run(
+      List<String> options, String mainClass, String logLevel, String input, String... arguments)
+      throws IOException, InterruptedException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(List.of("-Xmx64m", "-cp", System.getProperty("java.class.path")));
+    command.addAll(options);
     command.add("-Dorg.slf4j.simpleLogger.defaultLogLevel=" + logLevel);
     command.add(mainClass);
     command.addAll(List.of(arguments));

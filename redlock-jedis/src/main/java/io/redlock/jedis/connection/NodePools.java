@@ -1,14 +1,19 @@
 package io.redlock.jedis.connection;
 
+import io.redlock.jedis.scripts.UnfitConnection;
 import java.io.IOException;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLSocket;
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.ClientSetInfoConfig;
+import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.ConnectionFactory;
 import redis.clients.jedis.ConnectionPool;
@@ -19,11 +24,15 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.HostAndPortMapper;
 import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.JedisSocketFactory;
+import redis.clients.jedis.Protocol;
 import redis.clients.jedis.SslOptions;
 import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.util.IOUtils;
+import redis.clients.jedis.util.Pool;
 
-/** Makes the connection pools of lanes. */
+/** Makes the connection pools of lanes, and takes connections from them. */
 public final class NodePools {
 
   /** A lane's connection, and one for whoever listens. */
@@ -32,7 +41,54 @@ public final class NodePools {
   private static final String NO_HANDSHAKE =
       "the server did not answer the handshake; is this its port for TLS?";
 
+  /** In the answer to CLIENT INFO. */
+  private static final Pattern DATABASE = Pattern.compile("(?:^|\\s)db=(\\d+)");
+
   private NodePools() {}
+
+  /**
+   * Takes a connection from a pool, which may have to make it. One of a user-supplied pool may be
+   * on any database, and on another one each time: clients on different databases of a master would
+   * not see each other's locks.
+   *
+   * @param ownsPool whether the pool was opened here, where nothing but database 0 is selected
+   * @throws UnfitConnection the connection is on another database
+   * @throws JedisException there is none, or the server does not say which database it is on
+   */
+  public static Connection lease(Pool<Connection> pool, boolean ownsPool) {
+    Connection connection = pool.getResource();
+    if (ownsPool) {
+      return connection;
+    }
+    try {
+      requireDatabase0(connection);
+      return connection;
+    } catch (UnfitConnection | JedisDataException e) {
+      pool.returnResource(connection); // nothing is wrong with it for others
+      throw e;
+    } catch (RuntimeException e) {
+      connection.setBroken();
+      pool.returnBrokenResource(connection);
+      throw e;
+    }
+  }
+
+  private static void requireDatabase0(Connection connection) {
+    Object reply =
+        connection.executeCommand(new CommandArguments(Protocol.Command.CLIENT).add("INFO"));
+    String info = reply instanceof byte[] text ? new String(text, StandardCharsets.UTF_8) : "";
+    Matcher database = DATABASE.matcher(info);
+    if (!database.find()) {
+      throw new UnfitConnection(
+          "the server does not say which database its pool is on: use Redis 6.2 or newer");
+    }
+    if (!database.group(1).equals("0")) {
+      throw new UnfitConnection(
+          "its pool is on database "
+              + database.group(1)
+              + ": use a pool on database 0, where all clients' locks are");
+    }
+  }
 
   /**
    * A pool of connections to one master; connects nothing yet.

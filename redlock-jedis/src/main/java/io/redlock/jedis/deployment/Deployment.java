@@ -11,11 +11,14 @@ import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.jedis.trust.NodeTrust;
 import io.redlock.jedis.trust.Peers;
 import io.redlock.jedis.trust.TrustRules;
+import io.redlock.spi.NodeRequest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
@@ -31,6 +34,14 @@ import redis.clients.jedis.util.Pool;
 public final class Deployment {
 
   private static final int FIRST_CONTACT_NODE_TIMEOUTS = 10;
+
+  /**
+   * Makes the first lease find its way warm: classes, connections and the servers' scripts. No node
+   * grants it, as no counter is below its token and no clock so far behind.
+   */
+  private static final NodeRequest HARMLESS =
+      new NodeRequest.Grant(List.of("redlock:warm-up"), "warm-up", 0, 1);
+
   private static final Pattern SEPARATOR = Pattern.compile("\\s*,\\s*|\\s+");
 
   private final List<Master> masters = new ArrayList<>();
@@ -134,8 +145,8 @@ public final class Deployment {
   public Redlock build() {
     Checked checked = check("cannot connect", List.of());
     Redlock redlock = checked.builder.build();
-    long nodeTimeoutNanos = checked.settings.nodeTimeoutNanos();
-    awaitFirstAttempts(checked.lanes, nodeTimeoutNanos * FIRST_CONTACT_NODE_TIMEOUTS);
+    awaitFirstContact(
+        checked.lanes, checked.settings.nodeTimeoutNanos() * FIRST_CONTACT_NODE_TIMEOUTS);
     return redlock;
   }
 
@@ -178,6 +189,12 @@ public final class Deployment {
     faults.addAll(misread);
     LaneSettings settings =
         LaneSettings.derive(nodeTimeout, laneTimeout, maxTtl, clockSkew, fenceRetention, faults);
+    if (clientConfig != null && clientConfig.getDatabase() != 0) {
+      faults.add(
+          "clientConfig selects database "
+              + clientConfig.getDatabase()
+              + ": leave it at 0, where all clients' locks are; a keyPrefix keeps applications apart");
+    }
     List<Probe.Master> probed = masters(settings, faults);
     List<NodeLane> lanes = lanes(probed, settings);
     RedlockBuilder builder =
@@ -234,12 +251,15 @@ public final class Deployment {
     return lanes;
   }
 
-  private static void awaitFirstAttempts(List<NodeLane> lanes, long nanos) {
+  private static void awaitFirstContact(List<NodeLane> lanes, long nanos) {
     long start = System.nanoTime();
     try {
       for (NodeLane lane : lanes) {
         lane.awaitFirstAttempt(nanos - (System.nanoTime() - start));
       }
+      CountDownLatch answers = new CountDownLatch(lanes.size());
+      lanes.forEach(lane -> lane.send(HARMLESS, 0, (slot, reply) -> answers.countDown()));
+      answers.await(nanos - (System.nanoTime() - start), TimeUnit.NANOSECONDS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

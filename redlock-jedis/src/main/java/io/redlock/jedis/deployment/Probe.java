@@ -1,6 +1,7 @@
 package io.redlock.jedis.deployment;
 
 import io.redlock.jedis.connection.ConnectingThread;
+import io.redlock.jedis.connection.NodePools;
 import io.redlock.jedis.scripts.ReplyMapper;
 import io.redlock.spi.NodeReply;
 import java.time.Duration;
@@ -79,7 +80,7 @@ public final class Probe {
   private static <T> Answer<T> ask(Master master, int index, Question<T> question) {
     Connection connection = null;
     try {
-      connection = master.pool.getResource();
+      connection = NodePools.lease(master.pool, master.ownsPool);
       Answer<T> answer = new Answer<>(question.ask(index, connection), null);
       connection.close();
       return answer;

@@ -1,6 +1,7 @@
 package io.redlock.jedis.lane;
 
 import io.redlock.jedis.connection.ConnectingThread;
+import io.redlock.jedis.connection.NodePools;
 import java.util.ArrayDeque;
 import java.util.Queue;
 import org.jspecify.annotations.Nullable;
@@ -36,7 +37,7 @@ public final class JedisDialer implements Dialer {
   /**
    * @param threadName the name of its thread
    * @param pool gives the connections, and takes them back
-   * @param ownsPool whether the pool is closed with the dialer
+   * @param ownsPool whether the pool is the lane's: closed with the dialer, and on database 0
    * @param settings how long a connection may say nothing
    */
   public JedisDialer(
@@ -124,7 +125,7 @@ public final class JedisDialer implements Dialer {
   private SocketWire lease() {
     ConnectingThread.mayConnect(true);
     try {
-      Connection connection = pool.getResource();
+      Connection connection = NodePools.lease(pool, ownsPool);
       SocketWire wire = new SocketWire(connection);
       try {
         connection.setSoTimeout(soTimeoutMillis);

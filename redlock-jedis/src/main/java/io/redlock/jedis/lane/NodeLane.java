@@ -112,7 +112,7 @@ public final class NodeLane implements LockNode {
     return new NodeLane(
         name,
         new JedisDialer("redlock-lane-" + name, pool, ownsPool, settings),
-        new JedisDialer("redlock-wake-" + name, pool, false, settings),
+        new JedisDialer("redlock-wake-" + name, pool, ownsPool, settings),
         encoder,
         settings,
         trust,

@@ -221,6 +221,9 @@ public final class ReplyMapper {
   }
 
   private static @Nullable NodeReply knownConnectFailure(Throwable failure) {
+    if (failure instanceof UnfitConnection) {
+      return NodeReply.misconfigured(plain(failure));
+    }
     if (failure instanceof JedisDataException error) {
       NodeReply reply = error(error);
       return reply.kind() == NodeReply.Kind.UNKNOWN ? NodeReply.unreachable(reply.detail()) : reply;

@@ -1,0 +1,163 @@
+package io.redlock.jedis;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.AcquireResult;
+import io.redlock.Lease;
+import io.redlock.Redlock;
+import io.redlock.spi.NodeStatus;
+import io.redlock.spi.NodeStatus.State;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.RedisServer;
+import io.redlock.testkit.RedisServers;
+import io.redlock.testkit.RequiresRedis;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.ConnectionPool;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.JedisClientConfig;
+
+/** Clients on different databases of the same masters would both hold a lock. */
+@RequiresRedis
+class DatabaseTest {
+
+  private static final Duration TTL = Duration.ofSeconds(10);
+  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(2);
+
+  private final List<ConnectionPool> pools = new ArrayList<>();
+  private RedisServers servers;
+
+  @BeforeEach
+  void start() {
+    servers = RedisServers.start(3);
+  }
+
+  @AfterEach
+  void stop() {
+    pools.forEach(ConnectionPool::close);
+    servers.close();
+  }
+
+  private static JedisClientConfig database(int database) {
+    return DefaultJedisClientConfig.builder().database(database).build();
+  }
+
+  private JedisRedlock.Builder byAddress() {
+    return JedisRedlock.builder()
+        .node(String.join(",", servers.addresses()))
+        .nodeTimeout(NODE_TIMEOUT);
+  }
+
+  private JedisRedlock.Builder byPools(JedisClientConfig config) {
+    JedisRedlock.Builder builder = JedisRedlock.builder().nodeTimeout(NODE_TIMEOUT);
+    for (RedisServer server : servers) {
+      GenericObjectPoolConfig<Connection> pooled = new GenericObjectPoolConfig<>();
+      pooled.setJmxEnabled(false);
+      pooled.setMaxTotal(1); // so that the same connection is used again
+      ConnectionPool pool =
+          new ConnectionPool(new HostAndPort(server.host(), server.port()), config, pooled);
+      builder.node("node-" + pools.size(), pool);
+      pools.add(pool);
+    }
+    return builder;
+  }
+
+  private void select(int database) {
+    for (ConnectionPool pool : pools) {
+      try (Connection connection = pool.getResource()) {
+        RedisServer.command(connection, "SELECT", Integer.toString(database));
+      }
+    }
+  }
+
+  private static void assertRefused(Redlock redlock, int database) {
+    for (NodeStatus node : redlock.nodes()) {
+      assertEquals(State.MISCONFIGURED, node.state(), node::toString);
+      assertTrue(
+          node.reason().startsWith("its pool is on database " + database + ": use a pool on"),
+          node::toString);
+    }
+  }
+
+  @Test
+  void settingsThatSelectAnotherDatabaseAreRefusedWithTheFix() {
+    JedisRedlock.Builder builder = byAddress().clientConfig(database(1));
+    for (String message :
+        List.of(
+            assertThrows(IllegalArgumentException.class, builder::build).getMessage(),
+            assertThrows(IllegalArgumentException.class, builder::adopt).getMessage())) {
+      assertTrue(message.contains("clientConfig selects database 1: leave it at 0"), message);
+    }
+  }
+
+  @Test
+  void addressThatSelectsAnotherDatabaseIsRefusedWithTheFix() {
+    JedisRedlock.Builder builder = JedisRedlock.builder().node(servers.addresses()[0] + "/1");
+    String message = assertThrows(IllegalArgumentException.class, builder::build).getMessage();
+    assertTrue(message.contains("end it there, locks use database 0"), message);
+  }
+
+  @Test
+  void clientWhosePoolIsOnAnotherDatabaseIsRefusedWhileAnotherHoldsTheLock() throws Exception {
+    try (Redlock redlock = byAddress().build();
+        Redlock astray = byPools(database(3)).build();
+        Lease lease = redlock.acquire("a", TTL, TTL)) {
+      AcquireResult result = astray.tryAcquire("a", TTL);
+      assertInstanceOf(AcquireResult.Unavailable.class, result);
+      assertTrue(result.votes().toString().contains("database 3"), result::toString);
+      assertRefused(astray, 3);
+      assertTrue(lease.isValid());
+    }
+  }
+
+  @Test
+  void refusedConnectionGoesBackWholeAndOnItsDatabase() throws Exception {
+    byPools(database(3)).build().close();
+    for (ConnectionPool pool : pools) {
+      Await.until("it is back", () -> pool.getNumActive() == 0);
+      assertEquals(1, pool.getCreatedCount(), "connections made");
+      try (Connection connection = pool.getResource()) {
+        String info = RedisServer.command(connection, "CLIENT", "INFO").toString();
+        assertTrue(info.contains(" db=3 "), info);
+      }
+    }
+  }
+
+  @Test
+  void eachConnectionOfAPoolIsAskedAnew() throws Exception {
+    try (Redlock redlock = byPools(database(0)).build()) {
+      assertTrue(redlock.tryAcquire("a", TTL).lease().isPresent());
+    }
+    pools.forEach(pool -> Await.until("it is back", () -> pool.getNumActive() == 0));
+    select(5);
+    JedisRedlock.Builder again = JedisRedlock.builder().nodeTimeout(NODE_TIMEOUT);
+    pools.forEach(pool -> again.node("again-" + pools.indexOf(pool), pool));
+    try (Redlock redlock = again.build()) {
+      assertRefused(redlock, 5);
+      select(0);
+      Await.until(
+          "all are up", () -> redlock.nodes().stream().allMatch(node -> node.state() == State.UP));
+    }
+  }
+
+  @Test
+  void mastersAreNotAdoptedThroughAnotherDatabase() {
+    AdoptReport report = byPools(database(2)).adopt();
+    assertFalse(report.isComplete(), report::toString);
+    assertTrue(report.toString().contains("its pool is on database 2"), report::toString);
+    for (RedisServer server : servers) {
+      assertFalse(server.command("INFO", "keyspace").toString().contains("db2"));
+    }
+  }
+}
