@@ -1,12 +1,16 @@
 package io.redlock.jedis;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -35,8 +39,8 @@ class ArchitectureTest {
   private static final Pattern PACKAGE = Pattern.compile("(?m)^package ([\\w.]+);");
   private static final Pattern TYPE = Pattern.compile("\\b(io\\.redlock\\.jedis[a-z.]*)\\.[A-Z]");
 
-  /** What a source says, and to which package it belongs. */
-  private record Source(String packageName, String code) {}
+  /** What a source says, of which type, and to which package it belongs. */
+  private record Source(String packageName, String type, String code) {}
 
   private static List<Source> sources() throws IOException {
     List<Source> sources = new ArrayList<>();
@@ -45,7 +49,8 @@ class ArchitectureTest {
         String code = COMMENT_OR_LITERAL.matcher(Files.readString(file)).replaceAll(" ");
         Matcher matcher = PACKAGE.matcher(code);
         if (matcher.find()) {
-          sources.add(new Source(matcher.group(1), code));
+          String type = file.getFileName().toString().replace(".java", "");
+          sources.add(new Source(matcher.group(1), type, code));
         }
       }
     }
@@ -76,6 +81,27 @@ class ArchitectureTest {
     }
     assertEquals(List.of(), found);
     assertEquals(new TreeSet<>(PACKAGES.subList(1, PACKAGES.size())), known);
+  }
+
+  @Test
+  void typesOfALaneStandOnEachOtherInOneDirection() throws IOException {
+    Map<String, Set<String>> known = new TreeMap<>();
+    List<Source> lane =
+        sources().stream()
+            .filter(each -> each.packageName.equals("io.redlock.jedis.lane"))
+            .toList();
+    for (Source source : lane) {
+      Set<String> words = new TreeSet<>(List.of(source.code.split("\\W+")));
+      words.remove(source.type);
+      words.retainAll(lane.stream().map(Source::type).toList());
+      known.put(source.type, words);
+    }
+    assertTrue(known.get("NodeLane").contains("LaneMachine"), "the sources are read");
+    // Whatever stands on nothing that is left is taken away: a cycle remains.
+    while (known.values().removeIf(Set::isEmpty)) {
+      known.values().forEach(words -> words.retainAll(known.keySet()));
+    }
+    assertEquals(Map.of(), known);
   }
 
   @Test

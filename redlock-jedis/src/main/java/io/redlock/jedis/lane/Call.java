@@ -1,5 +1,7 @@
 package io.redlock.jedis.lane;
 
+import static io.redlock.jedis.lane.LaneLog.LOG;
+
 import io.redlock.jedis.scripts.Argument;
 import io.redlock.jedis.scripts.Invocation;
 import io.redlock.jedis.scripts.Script;
@@ -8,8 +10,6 @@ import io.redlock.spi.LockNode.ReplyHandler;
 import io.redlock.spi.NodeReply;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Protocol;
 
@@ -18,8 +18,6 @@ import redis.clients.jedis.Protocol;
  * All fields are guarded by the lane, except where a comment says otherwise.
  */
 final class Call implements Pending {
-
-  private static final Logger LOG = LoggerFactory.getLogger(NodeLane.LOGGER);
 
   /** What a command is for. */
   enum Purpose {

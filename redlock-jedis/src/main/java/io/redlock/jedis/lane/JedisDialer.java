@@ -1,12 +1,12 @@
 package io.redlock.jedis.lane;
 
+import static io.redlock.jedis.lane.LaneLog.LOG;
+
 import io.redlock.jedis.connection.ConnectingThread;
 import io.redlock.jedis.connection.NodePools;
 import java.util.ArrayDeque;
 import java.util.Queue;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.exceptions.JedisConnectionException;
@@ -20,8 +20,6 @@ import redis.clients.jedis.util.Pool;
  * anybody else.
  */
 public final class JedisDialer implements Dialer {
-
-  private static final Logger LOG = LoggerFactory.getLogger(NodeLane.LOGGER);
 
   /** Jedis's buffer holds 8 KiB; flushed before it is full, it never writes in the middle. */
   private static final int FLUSH_BYTES = 7 << 10;

@@ -1,5 +1,7 @@
 package io.redlock.jedis.lane;
 
+import static io.redlock.jedis.lane.LaneLog.LOG;
+
 import io.redlock.jedis.scripts.ReplyMapper;
 import io.redlock.jedis.scripts.Script;
 import io.redlock.jedis.trust.Verdict;
@@ -11,8 +13,6 @@ import io.redlock.spi.NodeStatus.State;
 import java.time.Duration;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The state of a node, since when it has been so and why, and the answer to requests that are not
@@ -20,8 +20,6 @@ import org.slf4j.LoggerFactory;
  * guarded like it.
  */
 final class LaneHealth {
-
-  private static final Logger LOG = LoggerFactory.getLogger(NodeLane.LOGGER);
 
   private final String node;
   private final LockNode.Observer observer;

@@ -555,8 +555,10 @@ final class LaneMachine {
     }
     if (reply instanceof JedisNoScriptException && !call.byText) {
       removeOldest();
-      call.byText = true;
-      ahead.add(call);
+      if (call.state != Call.State.OVER) {
+        call.byText = true;
+        ahead.add(call);
+      }
       return null;
     }
     Call decided = null;
@@ -811,7 +813,7 @@ final class LaneMachine {
       refuseQueued(silence, nowNanos);
       NodeReply unknown = NodeReply.unknown(silence.detail());
       for (Call call : unanswered) {
-        if (!call.isRelease()) {
+        if (call.purpose == Call.Purpose.REQUEST && !call.isRelease()) {
           decide(call, unknown); // its answer is still read, to keep in step
         }
       }

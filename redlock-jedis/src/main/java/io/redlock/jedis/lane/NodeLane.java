@@ -1,5 +1,7 @@
 package io.redlock.jedis.lane;
 
+import static io.redlock.jedis.lane.LaneLog.LOG;
+
 import io.redlock.jedis.lane.LaneMachine.Batch;
 import io.redlock.jedis.lane.LaneMachine.Writer;
 import io.redlock.jedis.scripts.RequestEncoder;
@@ -25,8 +27,6 @@ import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.util.Pool;
 
@@ -44,10 +44,6 @@ import redis.clients.jedis.util.Pool;
  */
 public final class NodeLane implements LockNode {
 
-  /** The logger for everything that concerns one node; users configure it by this name. */
-  static final String LOGGER = "io.redlock.jedis.NodeLane";
-
-  private static final Logger LOG = LoggerFactory.getLogger(LOGGER);
   private static final Pending NOT_PENDING = () -> false;
   private static final String FAILED = "the lane failed";
 

@@ -1,5 +1,7 @@
 package io.redlock.jedis.lane;
 
+import static io.redlock.jedis.lane.LaneLog.LOG;
+
 import io.redlock.spi.LockNode;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Scheduler.Cancellable;
@@ -8,8 +10,6 @@ import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.ObjLongConsumer;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Hears on one node when this client's fair waiters are woken. The shell around a {@link
@@ -17,8 +17,6 @@ import org.slf4j.LoggerFactory;
  * ask less often than they could.
  */
 final class WakeListener {
-
-  private static final Logger LOG = LoggerFactory.getLogger(NodeLane.LOGGER);
 
   private final String node;
   private final Dialer dialer;

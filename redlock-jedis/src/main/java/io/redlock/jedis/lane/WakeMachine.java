@@ -1,5 +1,7 @@
 package io.redlock.jedis.lane;
 
+import static io.redlock.jedis.lane.LaneLog.LOG;
+
 import io.redlock.jedis.scripts.ReplyMapper;
 import io.redlock.spi.LockNode;
 import java.nio.charset.StandardCharsets;
@@ -7,8 +9,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Protocol;
 import redis.clients.jedis.exceptions.JedisDataException;
@@ -27,7 +27,6 @@ final class WakeMachine {
   /** No tick is planned. */
   static final long NEVER = Long.MIN_VALUE;
 
-  private static final Logger LOG = LoggerFactory.getLogger(NodeLane.LOGGER);
   private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(10);
   private static final long FIRST_BACKOFF_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
   private static final int MAX_DOUBLINGS = 7;

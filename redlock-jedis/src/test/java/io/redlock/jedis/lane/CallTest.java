@@ -1,0 +1,113 @@
+package io.redlock.jedis.lane;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.jedis.scripts.Argument;
+import io.redlock.jedis.scripts.AuditCall;
+import io.redlock.jedis.scripts.Invocation;
+import io.redlock.jedis.scripts.RequestEncoder;
+import io.redlock.jedis.scripts.Script;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest.Grant;
+import io.redlock.spi.NodeRequest.Release;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class CallTest {
+
+  private final RequestEncoder encoder = new RequestEncoder(1_000, 1_000);
+  private final Invocation grant = encoder.encode(new Grant(List.of("a"), "owner", 17, 1_000));
+  private final List<String> answers = new ArrayList<>();
+
+  private Call call(Invocation invocation) {
+    return Call.request(
+        invocation, 3, (slot, reply) -> answers.add(slot + " " + reply.kind()), call -> true);
+  }
+
+  @Test
+  void firstAnswerCountsAndIsDeliveredToItsSlot() {
+    Call call = call(grant);
+    call.deliver();
+    assertEquals(List.of(), answers, "there is none yet");
+    assertTrue(call.decide(NodeReply.GRANTED));
+    assertFalse(call.decide(NodeReply.NOT_HELD));
+    call.deliver();
+    assertEquals(List.of("3 GRANTED"), answers);
+    assertEquals(Call.State.OVER, call.state);
+  }
+
+  @Test
+  void handlerThatThrowsHarmsNobody() {
+    for (Throwable each : List.of(new IllegalStateException("a"), new OutOfMemoryError("b"))) {
+      Call call =
+          Call.request(
+              grant,
+              0,
+              (slot, reply) -> {
+                answers.add("called");
+                sneak(each);
+              },
+              other -> false);
+      call.decide(NodeReply.GRANTED);
+      call.deliver();
+    }
+    assertEquals(List.of("called", "called"), answers);
+  }
+
+  @SuppressWarnings("unchecked")
+  private static <T extends Throwable> void sneak(Throwable thrown) throws T {
+    throw (T) thrown;
+  }
+
+  @Test
+  void commandsOfTheLaneHaveNobodyToAnswer() {
+    Call audit = Call.audit(AuditCall.invocation(1, null));
+    assertFalse(audit.decide(NodeReply.GRANTED));
+    audit.deliver();
+    assertFalse(audit.withdraw());
+    Call load = Call.loading(Script.GRANT);
+    assertFalse(load.decide(NodeReply.GRANTED));
+    assertFalse(load.withdraw());
+    assertThrows(IllegalStateException.class, load::invocation);
+  }
+
+  @Test
+  void withdrawalIsTheLanesBusiness() {
+    assertTrue(call(grant).withdraw());
+  }
+
+  @Test
+  void onlyTheReleaseOfACallerIsOne() {
+    assertTrue(call(encoder.encode(new Release(List.of("a"), "owner", 17))).isRelease());
+    assertFalse(call(grant).isRelease());
+    assertFalse(Call.loading(Script.RELEASE).isRelease());
+  }
+
+  @Test
+  void commandNamesItsScriptOrCarriesIt() {
+    Call call = call(grant);
+    Argument birth = Argument.of("birth");
+    List<String> bySha = TestNode.words(call.command(birth));
+    assertEquals("EVALSHA", bySha.get(0));
+    assertEquals("birth", bySha.get(bySha.size() - 1));
+    int bytes = call.bytes();
+    assertTrue(bytes > bySha.stream().mapToInt(String::length).sum() - "birth".length());
+    call.byText = true;
+    List<String> byText = TestNode.words(call.command(birth));
+    assertEquals("EVAL", byText.get(0));
+    assertEquals(bySha.subList(2, bySha.size()), byText.subList(2, byText.size()));
+    assertEquals(bytes + byText.get(1).length(), call.bytes());
+  }
+
+  @Test
+  void scriptIsLoadedByItsText() {
+    Call load = Call.loading(Script.GRANT);
+    List<String> words = TestNode.words(load.command(Argument.EMPTY));
+    assertEquals(List.of("SCRIPT", "LOAD"), words.subList(0, 2));
+    assertEquals(64 + words.get(2).length(), load.bytes());
+  }
+}

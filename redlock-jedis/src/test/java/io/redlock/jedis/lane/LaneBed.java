@@ -1,0 +1,525 @@
+package io.redlock.jedis.lane;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.redlock.jedis.lane.LaneMachine.Batch;
+import io.redlock.jedis.lane.LaneMachine.Writer;
+import io.redlock.jedis.scripts.RequestEncoder;
+import io.redlock.jedis.scripts.Script;
+import io.redlock.jedis.trust.NodeTrust;
+import io.redlock.jedis.trust.Peers;
+import io.redlock.jedis.trust.TrustRules;
+import io.redlock.spi.LockNode;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeRequest.Extend;
+import io.redlock.spi.NodeRequest.Grant;
+import io.redlock.spi.NodeRequest.Release;
+import io.redlock.spi.NodeRequest.Ticket;
+import io.redlock.spi.NodeRequest.Withdraw;
+import io.redlock.spi.NodeStatus;
+import io.redlock.spi.Ticker;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisNoScriptException;
+
+/**
+ * A lane's machine in a shell without threads: time passes, bytes are written and answers arrive
+ * when the test says so. What comes out of the machine is kept as text until the test takes it.
+ */
+final class LaneBed implements LockNode.Observer, Ticker {
+
+  static final long NODE_TIMEOUT_MILLIS = 100;
+  static final long LANE_TIMEOUT_MILLIS = 10_000;
+  static final long WATCH_MILLIS = NODE_TIMEOUT_MILLIS / 4;
+  static final long TTL_MILLIS = 20_000;
+  static final String SILENT = "silent for more than 100ms";
+
+  private static final long WALL_MICROS = 1_800_000_000_000_000L;
+  private static final long SKEW_MICROS = 2_000_000;
+
+  final LaneSettings settings =
+      LaneSettings.derive(
+          Duration.ofMillis(NODE_TIMEOUT_MILLIS),
+          Duration.ofMillis(LANE_TIMEOUT_MILLIS),
+          Duration.ofSeconds(30),
+          Duration.ofMillis(SKEW_MICROS / 1_000),
+          null,
+          new ArrayList<>());
+  final RequestEncoder encoder = new RequestEncoder(settings.retentionMillis(), SKEW_MICROS);
+  final NodeClock clock = new NodeClock();
+  final TestNode node = new TestNode();
+  final LaneMachine machine;
+
+  private final int nodes;
+  private final Peers peers;
+  private final TrustRules rules;
+  private final Map<Call, Asked> asked = new IdentityHashMap<>();
+  private final List<String> told = new ArrayList<>();
+  private final List<String> done = new ArrayList<>();
+  private final List<String> written = new ArrayList<>();
+  private final List<Long> pausesMillis = new ArrayList<>();
+  private final Deque<Sent> unanswered = new ArrayDeque<>();
+  private @Nullable Long tickNanos; // null: none is planned
+  private int wires;
+
+  long nowNanos = 1_000_000_000_000L;
+
+  /** Whether a writer comes back at once; otherwise the test calls {@link #comeBack}. */
+  boolean writersComeBack = true;
+
+  @Nullable Batch underWay;
+  Wire wire = new TestWire(0);
+
+  /** A connection, of which the machine only knows that it is one. */
+  record TestWire(int number) implements Wire {
+    @Override
+    public void write(CommandArguments command, int bytes) {
+      throw new AssertionError("the machine writes nothing");
+    }
+
+    @Override
+    public void flush() {
+      throw new AssertionError("the machine writes nothing");
+    }
+
+    @Override
+    public void end(boolean isWhole) {
+      throw new AssertionError("the machine ends nothing");
+    }
+  }
+
+  private record Sent(Call call, List<String> command) {}
+
+  /** A request and what was answered. */
+  static final class Asked implements LockNode.ReplyHandler {
+    final String label;
+    final NodeRequest request;
+    final List<NodeReply> answers = new ArrayList<>();
+    @Nullable Call call; // null if it was refused
+
+    Asked(String label, NodeRequest request) {
+      this.label = label;
+      this.request = request;
+    }
+
+    @Override
+    public void onReply(int slot, NodeReply reply) {
+      assertEquals(7, slot);
+      answers.add(reply);
+    }
+
+    boolean withdraw() {
+      return call != null && call.withdraw();
+    }
+  }
+
+  LaneBed() {
+    this(1, false);
+  }
+
+  LaneBed(int nodes, boolean guarded) {
+    this.nodes = nodes;
+    peers = new Peers(nodes, SKEW_MICROS);
+    rules = new TrustRules(nodes, guarded, TestNode.ABSTENTION_MILLIS, SKEW_MICROS);
+    node.mark(nodes, guarded);
+    RandomGenerator shortest =
+        new RandomGenerator() {
+          @Override
+          public long nextLong() {
+            throw new AssertionError("unbounded");
+          }
+
+          @Override
+          public long nextLong(long origin, long bound) {
+            assertEquals(2 * origin, bound);
+            pausesMillis.add(bound / 1_000_000);
+            return origin;
+          }
+        };
+    machine = new LaneMachine("n", settings, trust(0), clock, this, shortest, this, nowNanos);
+  }
+
+  private NodeTrust trust(int index) {
+    return new NodeTrust(index == 0 ? "n" : "n" + index, index, peers, rules, 0.01);
+  }
+
+  // Time.
+
+  @Override
+  public long monotonicNanos() {
+    return nowNanos;
+  }
+
+  @Override
+  public long wallMicros() {
+    return WALL_MICROS + nowNanos / 1_000;
+  }
+
+  /** Lets time pass, and ticks when it is due. */
+  LaneBed pass(long millis) {
+    long endNanos = nowNanos + millis * 1_000_000;
+    while (tickNanos != null && tickNanos <= endNanos) {
+      nowNanos = Math.max(nowNanos, tickNanos);
+      tick();
+    }
+    nowNanos = endNanos;
+    return this;
+  }
+
+  /** Lets time pass in which this process does nothing. */
+  LaneBed hang(long millis) {
+    nowNanos += millis * 1_000_000;
+    return this;
+  }
+
+  /** How many milliseconds from now the next tick comes; −1 if none is planned. */
+  long millisToTick() {
+    return tickNanos == null ? -1 : (tickNanos - nowNanos) / 1_000_000;
+  }
+
+  void tick() {
+    tickNanos = null;
+    machine.tick(nowNanos);
+    afterStep();
+  }
+
+  private void afterStep() {
+    perform();
+    write(machine.nextBatch(Writer.ANYBODY, nowNanos), Writer.ANYBODY);
+  }
+
+  private void perform() {
+    if (machine.isReplanned()) {
+      tickNanos = machine.tickNanos();
+      machine.planned();
+    }
+    for (Effect effect : machine.takeEffects()) {
+      if (effect instanceof Effect.Answer answer) {
+        answer.call().deliver();
+      } else if (effect instanceof Effect.Report report) {
+        report.report().run();
+      } else if (effect instanceof Effect.End end) {
+        done.add((end.isWhole() ? "end whole " : "end ") + ((TestWire) end.wire()).number);
+        if (end.wire() == wire) {
+          unanswered.clear();
+        }
+      } else {
+        done.add(effect.getClass().getSimpleName());
+      }
+    }
+  }
+
+  // The connection.
+
+  LaneBed start() {
+    machine.start(nowNanos);
+    afterStep();
+    return this;
+  }
+
+  LaneBed connect() {
+    Wire fresh = new TestWire(++wires);
+    wire = fresh;
+    machine.connected(fresh, nowNanos);
+    perform();
+    write(machine.nextBatch(Writer.READER, nowNanos), Writer.READER);
+    return this;
+  }
+
+  LaneBed fail(Throwable why) {
+    machine.failed(why, nowNanos);
+    afterStep();
+    return this;
+  }
+
+  LaneBed lose(Throwable why) {
+    machine.lost(wire, why, nowNanos);
+    afterStep();
+    return this;
+  }
+
+  LaneBed close() {
+    machine.close(nowNanos);
+    afterStep();
+    return this;
+  }
+
+  LaneBed breakDown(Throwable why) {
+    machine.fail(why, nowNanos);
+    afterStep();
+    return this;
+  }
+
+  /** Makes the lane go through its introduction, and forgets what it did for that. */
+  LaneBed up() {
+    return start().introduce();
+  }
+
+  LaneBed introduce() {
+    connect().answerAll();
+    assertEquals(NodeStatus.State.UP, state());
+    done();
+    written();
+    told();
+    return this;
+  }
+
+  /** Other nodes are found fit, so many. */
+  LaneBed others(int count) {
+    for (int index = 1; index <= count; index++) {
+      TestNode other = new TestNode();
+      other.runId = "run" + index;
+      other.mark(nodes, rules.guarded());
+      trust(index).judge(other.audit(wallMicros()), nowNanos, nowNanos, this, status -> {});
+    }
+    return this;
+  }
+
+  LaneBed quorum() {
+    machine.quorum(nowNanos);
+    afterStep();
+    return this;
+  }
+
+  // Requests.
+
+  Asked grant(String name) {
+    return send("grant " + name, new Grant(List.of(name), "owner", token(), TTL_MILLIS));
+  }
+
+  Asked fairGrant(String name) {
+    return send("fair " + name, new Grant(List.of(name), "owner", token(), TTL_MILLIS, ticket()));
+  }
+
+  Asked extend(String name) {
+    return send("extend " + name, new Extend(List.of(name), "owner", token(), TTL_MILLIS, token()));
+  }
+
+  Asked release(String name) {
+    return send("release " + name, new Release(List.of(name), "owner", token()));
+  }
+
+  Asked giveUpTicket(String name) {
+    return send("withdraw " + name, new Withdraw(List.of(name), ticket()));
+  }
+
+  private static Ticket ticket() {
+    return new Ticket("client", 1, 1, 3_000);
+  }
+
+  private long token() {
+    return wallMicros();
+  }
+
+  Asked send(String label, NodeRequest request) {
+    Asked each = new Asked(label, request);
+    NodeReply refusal = machine.refusal(request, nowNanos);
+    if (refusal != null) {
+      perform();
+      each.onReply(7, refusal);
+      return each;
+    }
+    Call call = Call.request(encoder.encode(request), 7, each, machine::withdraw);
+    each.call = call;
+    asked.put(call, each);
+    machine.enqueue(call, nowNanos);
+    Batch batch = machine.nextBatch(Writer.ANYBODY, nowNanos);
+    perform();
+    write(batch, Writer.ANYBODY);
+    return each;
+  }
+
+  // Writing.
+
+  private void write(@Nullable Batch first, Writer writer) {
+    for (Batch batch = first; batch != null; batch = machine.nextBatch(writer, nowNanos)) {
+      List<String> labels = new ArrayList<>();
+      for (Call call : batch.calls()) {
+        List<String> command = TestNode.words(call.command(batch.birth()));
+        unanswered.add(new Sent(call, command));
+        labels.add(label(call) + (isText(call, command) ? " as text" : ""));
+      }
+      written.add(String.join(", ", labels));
+      if (!writersComeBack) {
+        assertEquals(null, underWay, "one writes at a time");
+        underWay = batch;
+        return;
+      }
+      machine.written(batch.wire());
+    }
+    perform();
+  }
+
+  private static boolean isText(Call call, List<String> command) {
+    return command.get(1).length() > 40 && call.purpose != Call.Purpose.LOAD_SCRIPT;
+  }
+
+  private String label(Call call) {
+    Asked known = asked.get(call);
+    return switch (call.purpose) {
+      case REQUEST -> known == null ? "unknown" : known.label;
+      case AUDIT -> "audit";
+      case LOAD_SCRIPT -> "load " + call.script;
+    };
+  }
+
+  /** The writer that is under way has written. */
+  LaneBed comeBack() {
+    Batch batch = underWay;
+    if (batch == null) {
+      throw new IllegalStateException("nobody writes");
+    }
+    underWay = null;
+    machine.written(batch.wire());
+    write(machine.nextBatch(Writer.ANYBODY, nowNanos), Writer.ANYBODY);
+    return this;
+  }
+
+  // Answers.
+
+  /** The next answer that is due arrives: a yes, or what the node says of itself. */
+  LaneBed answer() {
+    Sent next = unanswered.remove();
+    return deliver(natural(next.call, next.command));
+  }
+
+  LaneBed answerAll() {
+    while (!unanswered.isEmpty()) {
+      answer();
+    }
+    return this;
+  }
+
+  /** Answers everything up to the next audit. */
+  LaneBed answerToAudit() {
+    while (unanswered.getFirst().call.purpose != Call.Purpose.AUDIT) {
+      answer();
+    }
+    return this;
+  }
+
+  /** The next answer that is due is this one. */
+  LaneBed answer(Object reply) {
+    unanswered.remove();
+    return deliver(reply);
+  }
+
+  LaneBed answerError(String message) {
+    return answer(new JedisDataException(message));
+  }
+
+  LaneBed answerNoScript() {
+    return answer(new JedisNoScriptException("NOSCRIPT No matching script"));
+  }
+
+  /** The next answer that is due is this word and the token that the request carried. */
+  LaneBed answerWord(String word, String rest) {
+    NodeRequest request = asked.get(unanswered.getFirst().call).request;
+    return answer(TestNode.bytes(word + " " + request.token() + rest));
+  }
+
+  private Object natural(Call call, List<String> command) {
+    if (call.purpose == Call.Purpose.LOAD_SCRIPT) {
+      return TestNode.bytes("0123");
+    }
+    if (call.purpose == Call.Purpose.AUDIT) {
+      return node.audited(command, wallMicros());
+    }
+    String word =
+        switch (call.script) {
+          case EXTEND -> "EXTENDED ";
+          case RELEASE -> "RELEASED ";
+          default -> "GRANT ";
+        };
+    return TestNode.bytes(word + asked.get(call).request.token());
+  }
+
+  /** Something arrives, whatever is due. */
+  LaneBed deliver(Object reply) {
+    Call decided = machine.received(wire, reply, nowNanos);
+    boolean hasMore = machine.hasMore();
+    if (decided != null) {
+      decided.deliver();
+    }
+    perform();
+    if (hasMore) {
+      write(machine.nextBatch(Writer.READER, nowNanos), Writer.READER);
+    }
+    return this;
+  }
+
+  // What came out.
+
+  NodeStatus status() {
+    return machine.status(nowNanos);
+  }
+
+  NodeStatus.State state() {
+    return status().state();
+  }
+
+  /** How many commands have no answer. */
+  int due() {
+    return unanswered.size();
+  }
+
+  /** The last command that was written, in words. */
+  List<String> lastCommand() {
+    return unanswered.getLast().command;
+  }
+
+  /** The batches since the last time. */
+  List<String> written() {
+    return take(written);
+  }
+
+  /** The effects since the last time, but for answers and reports. */
+  List<String> done() {
+    return take(done);
+  }
+
+  /** What the observer was told since the last time. */
+  List<String> told() {
+    return take(told);
+  }
+
+  /** The longest that each pause since the last time could have been. */
+  List<Long> pausesMillis() {
+    return take(pausesMillis);
+  }
+
+  private static <T> List<T> take(List<T> from) {
+    List<T> taken = List.copyOf(from);
+    from.clear();
+    return taken;
+  }
+
+  @Override
+  public void onStateChange(NodeStatus status) {
+    told.add(status.state() + (status.reason().isEmpty() ? "" : ": " + status.reason()));
+  }
+
+  @Override
+  public void onPastLost(String reason) {
+    told.add("past lost: " + reason);
+  }
+
+  /** The scripts that a connection loads, as they are written. */
+  static String loads() {
+    List<String> loads = new ArrayList<>();
+    for (Script each : LaneMachine.LOADED) {
+      loads.add("load " + each);
+    }
+    return String.join(", ", loads);
+  }
+}

@@ -1,0 +1,90 @@
+package io.redlock.jedis.lane;
+
+import io.redlock.jedis.trust.BirthMark;
+import io.redlock.jedis.trust.NodeAudit;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.args.Rawable;
+
+/** A master as far as audits see it. */
+final class TestNode {
+
+  static final long FIRST_SEEN_MILLIS = 1_700_000_000_000L;
+  static final long ABSTENTION_MILLIS = 34_302;
+
+  String runId = "run0";
+  String replId = "repl0";
+  String role = "master";
+  String birth = "";
+  long aheadMicros;
+  boolean takesMarks = true;
+
+  /** Gives it the mark of a node that has been in use for long. */
+  void mark(int nodes, boolean guarded) {
+    mark(nodes, guarded, FIRST_SEEN_MILLIS);
+  }
+
+  void mark(int nodes, boolean guarded, long firstSeenMillis) {
+    birth =
+        new BirthMark(runId, replId, firstSeenMillis, false, ABSTENTION_MILLIS, nodes, guarded)
+            .toString();
+  }
+
+  /** What it answers to an audit, as audit.lua does. */
+  List<byte[]> audited(List<String> command, long wallMicros) {
+    List<String> arguments = command.subList(4, command.size()); // EVAL, script, 1, key
+    if (arguments.size() > 1 && arguments.get(1).equals(birth) && takesMarks) {
+      String seen = arguments.get(3);
+      birth =
+          arguments.get(2)
+              + (seen.startsWith("+") ? wallMicros / 1_000 + Long.parseLong(seen) : seen)
+              + arguments.get(4);
+    }
+    NodeAudit audit = audit(wallMicros);
+    return texts(
+        arguments.get(0),
+        audit.version(),
+        audit.runId(),
+        audit.role(),
+        audit.mode(),
+        audit.replId(),
+        "",
+        "0",
+        "noeviction",
+        Long.toString(audit.nodeMicros()),
+        audit.birth());
+  }
+
+  NodeAudit audit(long wallMicros) {
+    return new NodeAudit(
+        "7.0.15",
+        runId,
+        role,
+        "standalone",
+        replId,
+        0,
+        0,
+        "noeviction",
+        wallMicros + aheadMicros,
+        birth);
+  }
+
+  static List<byte[]> texts(String... texts) {
+    return List.of(texts).stream().map(TestNode::bytes).toList();
+  }
+
+  static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  /** The words of a command as they go to the server. */
+  static List<String> words(CommandArguments command) {
+    List<String> words = new ArrayList<>();
+    for (Rawable each : command) {
+      words.add(new String(each.getRaw(), StandardCharsets.UTF_8));
+    }
+    return words;
+  }
+}
