@@ -127,9 +127,13 @@ final class Call implements Pending {
   /** Gives the decided answer to whoever waits for it. By the thread that decided it, unlocked. */
   void deliver() {
     NodeReply reply = answer;
-    if (handler == null || reply == null) {
-      return;
+    if (handler != null && reply != null) {
+      deliver(handler, slot, reply);
     }
+  }
+
+  /** Gives an answer to somebody who must not throw. */
+  static void deliver(ReplyHandler handler, int slot, NodeReply reply) {
     try {
       handler.onReply(slot, reply);
     } catch (RuntimeException | Error e) {

@@ -48,21 +48,22 @@ public final class JedisDialer implements Dialer {
 
   @Override
   public void dial(Line line) {
-    try {
-      synchronized (this) {
-        asked.add(line);
-        if (working) {
-          return;
-        }
+    OutOfMemoryError failure;
+    synchronized (this) {
+      asked.add(line);
+      if (working) {
+        return;
+      }
+      try {
         new ConnectingThread(this::work, threadName).start();
         working = true;
+        return;
+      } catch (OutOfMemoryError e) { // no more threads
+        asked.remove(line); // before anybody else can start a thread that serves it
+        failure = e;
       }
-    } catch (OutOfMemoryError e) { // no more threads
-      synchronized (this) {
-        asked.remove(line);
-      }
-      line.failed(e);
     }
+    line.failed(failure);
   }
 
   private void work() {

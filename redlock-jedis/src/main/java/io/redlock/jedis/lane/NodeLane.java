@@ -153,10 +153,10 @@ public final class NodeLane implements LockNode {
         running.machine.enqueue(call, nowNanos);
         batch = running.machine.nextBatch(Writer.ANYBODY, nowNanos);
       }
-      effects = running.machine.takeEffects();
-      planTick(running, nowNanos);
+      effects = settle(running, nowNanos);
     } catch (RuntimeException | Error e) {
       effects = failed(running, e, nowNanos);
+      batch = null; // its connection is given up
       refusal = running.machine.knows(call) ? null : NodeReply.unreachable(FAILED);
     } finally {
       lock.unlock();
@@ -181,7 +181,7 @@ public final class NodeLane implements LockNode {
   }
 
   private static Pending refuse(NodeReply reply, int slot, ReplyHandler handler) {
-    handler.onReply(slot, reply);
+    Call.deliver(handler, slot, reply);
     return NOT_PENDING;
   }
 
@@ -216,8 +216,7 @@ public final class NodeLane implements LockNode {
     lock.lock();
     try {
       step.run(running.machine, nowNanos);
-      effects = running.machine.takeEffects();
-      planTick(running, nowNanos);
+      effects = settle(running, nowNanos);
     } catch (RuntimeException | Error e) {
       effects = failed(running, e, nowNanos);
     } finally {
@@ -226,14 +225,24 @@ public final class NodeLane implements LockNode {
     perform(running, effects);
   }
 
+  /** Ends a step under the lock. Takes the effects last: what is taken must not get lost. */
+  private List<Effect> settle(Parts running, long nowNanos) {
+    planTick(running, nowNanos);
+    List<Effect> effects = running.machine.takeEffects();
+    for (Effect effect : effects) {
+      if (effect instanceof Effect.Report report) {
+        reports.add(report.report());
+      }
+    }
+    return effects;
+  }
+
   /** A step failed: by a defect, or for lack of memory. Memory may still be short. */
   private List<Effect> failed(Parts running, Throwable failure, long nowNanos) {
     try {
       LOG.error("node {}: its lane failed and starts again", name, failure);
       running.machine.fail(failure, nowNanos);
-      List<Effect> effects = running.machine.takeEffects();
-      planTick(running, nowNanos);
-      return effects;
+      return settle(running, nowNanos);
     } catch (RuntimeException | Error again) {
       return List.of(); // the next step finds what is left to do
     }
@@ -292,19 +301,23 @@ public final class NodeLane implements LockNode {
 
   private void perform(Parts running, List<Effect> effects) {
     for (Effect effect : effects) {
-      try {
-        perform(running, effect);
-      } catch (RuntimeException | Error e) {
-        LOG.error("node {}: its lane failed to {}", name, effect, e);
-      }
+      contain(effect, () -> perform(running, effect));
+    }
+  }
+
+  private void contain(Object what, Runnable action) {
+    try {
+      action.run();
+    } catch (RuntimeException | Error e) {
+      LOG.error("node {}: its lane failed to {}", name, what, e);
     }
   }
 
   private void perform(Parts running, Effect effect) {
     if (effect instanceof Effect.Answer answer) {
       answer.call().deliver();
-    } else if (effect instanceof Effect.Report report) {
-      report(report.report());
+    } else if (effect instanceof Effect.Report) {
+      report();
     } else if (effect instanceof Effect.End end) {
       end.wire().end(end.isWhole());
     } else if (effect instanceof Effect.Dial) {
@@ -314,11 +327,15 @@ public final class NodeLane implements LockNode {
     } else if (effect instanceof Effect.FirstAttempt) {
       firstAttempt.countDown();
     } else {
-      running.wakes.close();
-      dialer.close();
-      wakeDialer.close();
+      contain("close its wake-ups", running.wakes::close);
+      closeDialers();
       ended.complete(null);
     }
+  }
+
+  private void closeDialers() {
+    contain("close its dialer", dialer::close);
+    contain("close its dialer", wakeDialer::close);
   }
 
   private void dial(Parts running) {
@@ -330,10 +347,9 @@ public final class NodeLane implements LockNode {
   }
 
   /** Reports go out in the order of the steps, by one thread at a time. */
-  private void report(Runnable report) {
+  private void report() {
     lock.lock();
     try {
-      reports.add(report);
       if (reporting) {
         return;
       }
@@ -392,8 +408,7 @@ public final class NodeLane implements LockNode {
       try {
         decided = running.machine.received(wire, reply, nowNanos);
         hasMore = running.machine.hasMore();
-        effects = running.machine.takeEffects();
-        planTick(running, nowNanos);
+        effects = settle(running, nowNanos);
       } catch (RuntimeException | Error e) {
         effects = NodeLane.this.failed(running, e, nowNanos);
       } finally {
@@ -460,8 +475,7 @@ public final class NodeLane implements LockNode {
       } finally {
         lock.unlock();
       }
-      dialer.close();
-      wakeDialer.close();
+      closeDialers();
       return;
     }
     step(LaneMachine::close);

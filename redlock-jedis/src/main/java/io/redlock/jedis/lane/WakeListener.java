@@ -101,7 +101,7 @@ final class WakeListener {
   private void perform(Effect effect) {
     try {
       if (effect instanceof Effect.Dial) {
-        dialer.dial(new Connected());
+        dial();
       } else if (effect instanceof Effect.Write write) {
         write(write);
       } else if (effect instanceof Effect.End end) {
@@ -111,6 +111,14 @@ final class WakeListener {
       }
     } catch (RuntimeException | Error e) {
       LOG.error("node {}: an observer of wake-ups threw, which it must not", node, e);
+    }
+  }
+
+  private void dial() {
+    try {
+      dialer.dial(new Connected());
+    } catch (RuntimeException | Error e) {
+      step((each, nowNanos) -> each.failed(e, nowNanos));
     }
   }
 

@@ -1,6 +1,7 @@
 package io.redlock.jedis.lane;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.jedis.lane.LaneMachine.Batch;
 import io.redlock.jedis.lane.LaneMachine.Writer;
@@ -71,6 +72,7 @@ final class LaneBed implements LockNode.Observer, Ticker {
   private final Deque<Sent> unanswered = new ArrayDeque<>();
   private @Nullable Long tickNanos; // null: none is planned
   private int wires;
+  private int steps;
 
   long nowNanos = 1_000_000_000_000L;
 
@@ -188,9 +190,16 @@ final class LaneBed implements LockNode.Observer, Ticker {
   }
 
   void tick() {
+    goOn();
     tickNanos = null;
     machine.tick(nowNanos);
     afterStep();
+  }
+
+  /** Fails a test that would never end. */
+  private void goOn() {
+    steps++;
+    assertTrue(steps < 100_000, "it never ends");
   }
 
   private void afterStep() {
@@ -343,6 +352,7 @@ final class LaneBed implements LockNode.Observer, Ticker {
 
   private void write(@Nullable Batch first, Writer writer) {
     for (Batch batch = first; batch != null; batch = machine.nextBatch(writer, nowNanos)) {
+      goOn();
       List<String> labels = new ArrayList<>();
       for (Call call : batch.calls()) {
         List<String> command = TestNode.words(call.command(batch.birth()));

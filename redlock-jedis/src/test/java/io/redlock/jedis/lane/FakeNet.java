@@ -1,0 +1,206 @@
+package io.redlock.jedis.lane;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.redlock.jedis.scripts.Script;
+import io.redlock.jedis.trust.NodeTrust;
+import io.redlock.jedis.trust.Peers;
+import io.redlock.jedis.trust.TrustRules;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.CommandArguments;
+
+/** A dialer whose connections lead to a {@link TestNode}, and answer when the test says so. */
+final class FakeNet implements Dialer {
+
+  private static final Map<String, Script> BY_SHA = new HashMap<>();
+
+  static {
+    for (Script each : Script.values()) {
+      BY_SHA.put(sha(each), each);
+    }
+  }
+
+  final TestNode node = new TestNode();
+  final Queue<String> written = new ConcurrentLinkedQueue<>();
+  final List<Line> lines = new ArrayList<>();
+  final List<FakeWire> wires = new ArrayList<>();
+  int closed;
+
+  /** Called wherever a lane calls the network. */
+  Runnable everywhere = () -> {};
+
+  /** What the next call of the kind throws. */
+  final AtomicReference<@Nullable Throwable> dialThrows = new AtomicReference<>();
+
+  final AtomicReference<@Nullable Throwable> writeThrows = new AtomicReference<>();
+  final AtomicReference<@Nullable Throwable> flushThrows = new AtomicReference<>();
+  final AtomicReference<@Nullable Throwable> endThrows = new AtomicReference<>();
+  final AtomicReference<@Nullable Throwable> closeThrows = new AtomicReference<>();
+
+  FakeNet() {
+    node.mark(1, false);
+  }
+
+  /** A trust in one node alone. */
+  static NodeTrust trust() {
+    return new NodeTrust(
+        "n",
+        0,
+        new Peers(1, 2_000_000),
+        new TrustRules(1, false, TestNode.ABSTENTION_MILLIS, 2_000_000),
+        0.01);
+  }
+
+  static LaneSettings settings(Duration nodeTimeout) {
+    return LaneSettings.derive(
+        nodeTimeout,
+        Duration.ofSeconds(10),
+        Duration.ofSeconds(30),
+        Duration.ofSeconds(2),
+        null,
+        new ArrayList<>());
+  }
+
+  /** Throws it, whatever it is, unless it is null. */
+  static void raise(@Nullable Throwable thrown) {
+    if (thrown != null) {
+      FakeNet.<RuntimeException>sneak(thrown);
+    }
+  }
+
+  @SuppressWarnings("unchecked")
+  private static <T extends Throwable> void sneak(Throwable thrown) throws T {
+    throw (T) thrown;
+  }
+
+  private static String sha(Script script) {
+    try {
+      byte[] digest = MessageDigest.getInstance("SHA-1").digest(script.text.getRaw());
+      return HexFormat.of().formatHex(digest);
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  @Override
+  public void dial(Line line) {
+    everywhere.run();
+    raise(dialThrows.getAndSet(null));
+    lines.add(line);
+  }
+
+  @Override
+  public void close() {
+    everywhere.run();
+    closed++;
+    raise(closeThrows.getAndSet(null));
+  }
+
+  /** A connection that keeps what is flushed until it is {@link #pump}ed. */
+  final class FakeWire implements Wire {
+    final Line line;
+    final List<List<String>> buffered = new ArrayList<>();
+    final List<List<String>> due = new ArrayList<>();
+    final List<Boolean> ends = new ArrayList<>();
+
+    FakeWire(Line line) {
+      this.line = line;
+    }
+
+    @Override
+    public void write(CommandArguments command, int bytes) {
+      everywhere.run();
+      raise(writeThrows.getAndSet(null));
+      assertEquals(List.of(), ends, "nothing is written once it is given up");
+      buffered.add(TestNode.words(command));
+    }
+
+    @Override
+    public void flush() {
+      everywhere.run();
+      raise(flushThrows.getAndSet(null));
+      due.addAll(buffered);
+      buffered.forEach(command -> written.add(label(command)));
+      buffered.clear();
+    }
+
+    @Override
+    public void end(boolean isWhole) {
+      everywhere.run();
+      ends.add(isWhole);
+      raise(endThrows.getAndSet(null));
+    }
+
+    /** The oldest command without an answer is answered, with a yes. */
+    void answer(long wallMicros) {
+      line.received(reply(due.remove(0), wallMicros));
+    }
+
+    void pump(long wallMicros) {
+      while (!due.isEmpty()) {
+        answer(wallMicros);
+      }
+    }
+  }
+
+  /** The last attempt to connect succeeds. */
+  FakeWire connect() {
+    Line line = lines.get(lines.size() - 1);
+    FakeWire wire = new FakeWire(line);
+    wires.add(wire);
+    line.connected(wire);
+    return wire;
+  }
+
+  static Script script(List<String> command) {
+    Script script = BY_SHA.get(command.get(1));
+    if (script != null) {
+      return script;
+    }
+    for (Script each : Script.values()) {
+      if (command.get(1).equals(new String(each.text.getRaw(), StandardCharsets.UTF_8))) {
+        return each;
+      }
+    }
+    throw new AssertionError("an unknown script: " + command);
+  }
+
+  /** The first key of a request; what it is, of the lane's own commands. */
+  static String label(List<String> command) {
+    if (!command.get(0).startsWith("EVAL")) {
+      return command.get(0);
+    }
+    Script script = script(command);
+    return script == Script.AUDIT ? "audit" : script + " " + command.get(3);
+  }
+
+  Object reply(List<String> command, long wallMicros) {
+    if (command.get(0).equals("SCRIPT")) {
+      return TestNode.bytes("0123");
+    }
+    Script script = script(command);
+    if (script == Script.AUDIT) {
+      return node.audited(command, wallMicros);
+    }
+    String token = command.get(3 + Integer.parseInt(command.get(2)) + 1);
+    String word =
+        switch (script) {
+          case EXTEND -> "EXTENDED ";
+          case RELEASE -> "RELEASED ";
+          default -> "GRANT ";
+        };
+    return TestNode.bytes(word + token);
+  }
+}

@@ -1,0 +1,448 @@
+package io.redlock.jedis.lane;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import org.apache.commons.pool2.BasePooledObjectFactory;
+import org.apache.commons.pool2.PooledObject;
+import org.apache.commons.pool2.impl.DefaultPooledObject;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.Protocol;
+import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.util.Pool;
+
+/** The thread that makes connections and reads them, on a socket that the test answers. */
+@Timeout(60)
+class JedisDialerTest {
+
+  private static final String THREAD = "dialer-under-test";
+  private static final int POOLED_TIMEOUT_MILLIS = 44_000;
+  private static final CommandArguments PING = new CommandArguments(Protocol.Command.PING);
+
+  private final LaneSettings settings = FakeNet.settings(Duration.ofMillis(100));
+  private final BlockingQueue<Socket> accepted = new LinkedBlockingQueue<>();
+  private final AtomicInteger closes = new AtomicInteger();
+  private final AtomicReference<@Nullable Throwable> makeThrows = new AtomicReference<>();
+  private volatile @Nullable CountDownLatch makeHangs;
+  private ServerSocket server;
+  private Pool<Connection> pool;
+  private JedisDialer dialer;
+
+  /** Makes connections without a handshake. */
+  private final class Factory extends BasePooledObjectFactory<Connection> {
+    @Override
+    public Connection create() throws Exception {
+      CountDownLatch hangs = makeHangs;
+      if (hangs != null) {
+        hangs.await();
+      }
+      FakeNet.raise(makeThrows.get());
+      Connection connection = new Connection(new HostAndPort("127.0.0.1", server.getLocalPort()));
+      connection.connect();
+      connection.setSoTimeout(POOLED_TIMEOUT_MILLIS);
+      return connection;
+    }
+
+    @Override
+    public PooledObject<Connection> wrap(Connection connection) {
+      return new DefaultPooledObject<>(connection);
+    }
+
+    @Override
+    public void destroyObject(PooledObject<Connection> pooled) {
+      pooled.getObject().disconnect();
+    }
+  }
+
+  @BeforeEach
+  void open() throws IOException {
+    server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+    Thread acceptor =
+        new Thread(
+            () -> {
+              try {
+                while (true) {
+                  accepted.add(server.accept());
+                }
+              } catch (IOException e) {
+                // the test is over
+              }
+            });
+    acceptor.setDaemon(true);
+    acceptor.start();
+    pool =
+        new Pool<>(new Factory()) {
+          @Override
+          public void close() {
+            closes.incrementAndGet();
+            super.close();
+          }
+        };
+    dialer = new JedisDialer(THREAD, pool, true, settings);
+  }
+
+  @AfterEach
+  void close() throws IOException {
+    dialer.close();
+    server.close();
+    for (Socket each : accepted) {
+      each.close();
+    }
+    await(() -> threads() == 0);
+  }
+
+  private static long threads() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter(each -> each.getName().startsWith(THREAD))
+        .count();
+  }
+
+  /** Waits for the condition; the timeout of the test is its limit. */
+  private static void await(BooleanSupplier condition) {
+    while (!condition.getAsBoolean()) {
+      LockSupport.parkNanos(200_000);
+    }
+  }
+
+  private static String text(@Nullable Object reply) {
+    return reply instanceof byte[] bytes
+        ? new String(bytes, StandardCharsets.UTF_8)
+        : String.valueOf(reply);
+  }
+
+  private Socket acceptedSocket() throws InterruptedException {
+    Socket socket = accepted.poll(30, TimeUnit.SECONDS);
+    assertNotNull(socket);
+    return socket;
+  }
+
+  private static void say(Socket socket, String reply) throws IOException {
+    OutputStream out = socket.getOutputStream();
+    out.write((reply + "\r\n").getBytes(StandardCharsets.UTF_8));
+    out.flush();
+  }
+
+  /** What is reported of one connection, by whom. */
+  private static class TestLine implements Dialer.Line {
+    final List<String> events = new CopyOnWriteArrayList<>();
+    final List<Thread> threads = new CopyOnWriteArrayList<>();
+    volatile @Nullable Wire wire;
+    volatile @Nullable Throwable end;
+
+    void note(String event) {
+      threads.add(Thread.currentThread());
+      events.add(event);
+    }
+
+    @Override
+    public void connected(Wire fresh) {
+      wire = fresh;
+      note("connected");
+    }
+
+    @Override
+    public void failed(Throwable why) {
+      end = why;
+      note("failed");
+    }
+
+    @Override
+    public void received(@Nullable Object reply) {
+      note(text(reply));
+    }
+
+    @Override
+    public void lost(Throwable why) {
+      end = why;
+      note("lost");
+    }
+
+    void awaitEvents(String... expected) {
+      await(() -> events.size() >= expected.length);
+      assertEquals(List.of(expected), events);
+    }
+
+    Wire wire() {
+      Wire known = wire;
+      assertNotNull(known);
+      return known;
+    }
+  }
+
+  private TestLine connect() {
+    TestLine line = new TestLine();
+    dialer.dial(line);
+    line.awaitEvents("connected");
+    return line;
+  }
+
+  @Test
+  void answersAndErrorsAreReadByOneThread() throws Exception {
+    TestLine line = connect();
+    Socket socket = acceptedSocket();
+    say(socket, "+one\r\n:2\r\n-BUSY three\r\n$4\r\nfour");
+    await(() -> line.events.size() == 5);
+    assertEquals(List.of("connected", "one", "2"), line.events.subList(0, 3));
+    assertTrue(line.events.get(3).contains("BUSY three"), line.events.toString());
+    assertEquals("four", line.events.get(4));
+    assertEquals(1, line.threads.stream().distinct().count());
+    assertEquals(THREAD, line.threads.get(0).getName());
+    assertTrue(line.threads.get(0).isDaemon());
+  }
+
+  @Test
+  void whatIsWrittenArrivesWhenItIsFlushedOrTooMuch() throws Exception {
+    TestLine line = connect();
+    Socket socket = acceptedSocket();
+    Wire wire = line.wire();
+    wire.write(PING, 14);
+    assertEquals(0, socket.getInputStream().available());
+    wire.flush();
+    assertEquals("*1\r\n$4\r\nPING\r\n", read(socket, 14));
+    wire.flush();
+    wire.write(PING, 5 << 10);
+    wire.write(PING, 2 << 10); // seven kilobytes, as is said, fit
+    socket.setSoTimeout(200);
+    assertThrows(IOException.class, () -> read(socket, 1));
+    wire.write(PING, 1);
+    socket.setSoTimeout(0);
+    assertEquals(28, read(socket, 28).length());
+    assertEquals(0, socket.getInputStream().available());
+    wire.flush();
+    assertEquals(14, read(socket, 14).length());
+  }
+
+  private static String read(Socket socket, int bytes) throws IOException {
+    InputStream in = socket.getInputStream();
+    byte[] all = in.readNBytes(bytes);
+    return new String(all, StandardCharsets.UTF_8);
+  }
+
+  @Test
+  void oneThreadServesLineAfterLineAndEndsWhenNoneIsAskedFor() throws Exception {
+    TestLine first = connect();
+    TestLine second = new TestLine();
+    dialer.dial(second);
+    assertEquals(1, threads());
+    acceptedSocket().close();
+    second.awaitEvents("connected");
+    first.awaitEvents("connected", "lost");
+    assertEquals(1, threads());
+    acceptedSocket().close();
+    await(() -> threads() == 0);
+    second.awaitEvents("connected", "lost");
+    connect();
+    assertEquals(1, threads());
+  }
+
+  @Test
+  void connectionThatIsLostIsReportedOnceAndNotGivenBackWhole() throws Exception {
+    TestLine line = connect();
+    acceptedSocket().close();
+    await(() -> threads() == 0);
+    line.awaitEvents("connected", "lost");
+    assertInstanceOf(JedisConnectionException.class, line.end);
+    assertEquals(0, pool.getNumActive());
+    assertEquals(1, pool.getDestroyedCount());
+  }
+
+  @Test
+  void endByAnotherThreadEndsABlockedRead() throws Exception {
+    TestLine line = connect();
+    Socket socket = acceptedSocket();
+    line.wire().end(true);
+    line.awaitEvents("connected", "lost");
+    assertTrue(isClosedByPeer(socket));
+    await(() -> threads() == 0);
+    assertEquals(1, pool.getDestroyedCount(), "only its reader knows that it is whole");
+    assertThrows(JedisConnectionException.class, () -> line.wire().write(PING, 14));
+  }
+
+  private static boolean isClosedByPeer(Socket socket) {
+    try {
+      return socket.getInputStream().read() == -1;
+    } catch (IOException e) {
+      return true; // reset
+    }
+  }
+
+  @Test
+  void readerGivesAWholeConnectionBack() throws Exception {
+    TestLine line =
+        new TestLine() {
+          @Override
+          public void received(@Nullable Object reply) {
+            super.received(reply);
+            wire().end(true);
+          }
+        };
+    dialer.dial(line);
+    Socket socket = acceptedSocket();
+    say(socket, "+last");
+    await(() -> pool.getNumIdle() == 1);
+    line.awaitEvents("connected", "last", "lost");
+    await(() -> threads() == 0);
+    try (Connection connection = pool.getResource()) {
+      assertEquals(POOLED_TIMEOUT_MILLIS, connection.getSoTimeout());
+      connection.sendCommand(PING);
+      say(socket, "+PONG");
+      assertEquals("PONG", text(connection.getOne()));
+      pool.returnResource(connection);
+    }
+    assertEquals(0, pool.getDestroyedCount());
+  }
+
+  @Test
+  void readerGivesABrokenConnectionUp() throws Exception {
+    TestLine line =
+        new TestLine() {
+          @Override
+          public void connected(Wire fresh) {
+            super.connected(fresh);
+            fresh.end(false);
+          }
+        };
+    dialer.dial(line);
+    acceptedSocket();
+    line.awaitEvents("connected", "lost");
+    await(() -> pool.getDestroyedCount() == 1);
+    await(() -> threads() == 0);
+    assertEquals(0, pool.getNumActive());
+  }
+
+  @Test
+  void attemptThatFailsIsReportedOnceWhateverIsThrown() {
+    for (Throwable each :
+        List.of(
+            new JedisDataException("WRONGPASS"),
+            new OutOfMemoryError("test"),
+            new AssertionError("test"))) {
+      makeThrows.set(each);
+      TestLine line = new TestLine();
+      dialer.dial(line);
+      line.awaitEvents("failed");
+      await(() -> threads() == 0);
+      line.awaitEvents("failed");
+    }
+    makeThrows.set(null);
+    connect();
+  }
+
+  @Test
+  void lineThatThrowsHarmsOnlyItself() throws Exception {
+    for (String where : List.of("connected", "received", "lost", "failed")) {
+      makeThrows.set(where.equals("failed") ? new IllegalStateException("test") : null);
+      TestLine line =
+          new TestLine() {
+            @Override
+            void note(String event) {
+              super.note(event);
+              if (event.equals(where) || (where.equals("received") && event.equals("hello"))) {
+                throw new AssertionError("test");
+              }
+            }
+          };
+      TestLine next = new TestLine();
+      dialer.dial(line);
+      if (!where.equals("failed")) {
+        Socket socket = acceptedSocket();
+        if (!where.equals("connected")) {
+          say(socket, "+hello");
+        }
+        if (where.equals("lost")) {
+          socket.close();
+        }
+        await(() -> line.events.contains("lost"));
+      }
+      await(() -> threads() == 0);
+      makeThrows.set(null);
+      dialer.dial(next);
+      next.awaitEvents("connected");
+      acceptedSocket().close();
+      await(() -> threads() == 0);
+      assertEquals(0, pool.getNumActive(), where);
+    }
+  }
+
+  // The end.
+
+  @Test
+  void closeOfADialerThatDoesNothingClosesItsPool() {
+    dialer.close();
+    assertTrue(pool.isClosed());
+    assertEquals(1, closes.get());
+  }
+
+  @Test
+  void poolOfSomebodyElseStaysOpen() {
+    new JedisDialer(THREAD, pool, false, settings).close();
+    assertFalse(pool.isClosed());
+  }
+
+  @Test
+  void closeWhileConnectedClosesThePoolWhenTheConnectionEnds() throws Exception {
+    TestLine line = connect();
+    dialer.close();
+    assertFalse(pool.isClosed());
+    acceptedSocket();
+    line.wire().end(false);
+    await(() -> threads() == 0);
+    assertTrue(pool.isClosed());
+    assertEquals(0, pool.getNumActive());
+    assertEquals(1, pool.getCreatedCount(), "no replacement is made");
+  }
+
+  @Test
+  void closeWhileConnectingHangsDoesNotHang() {
+    CountDownLatch hangs = new CountDownLatch(1);
+    makeHangs = hangs;
+    TestLine line = new TestLine();
+    dialer.dial(line);
+    await(() -> threads() == 1);
+    dialer.close();
+    makeHangs = null;
+    hangs.countDown();
+    line.awaitEvents("connected");
+    line.wire().end(false);
+    await(() -> threads() == 0);
+    assertTrue(pool.isClosed());
+  }
+
+  @Test
+  void dialAfterTheCloseFails() {
+    dialer.close();
+    TestLine line = new TestLine();
+    dialer.dial(line);
+    line.awaitEvents("failed");
+  }
+}

@@ -1,0 +1,545 @@
+package io.redlock.jedis.lane;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.jedis.lane.FakeNet.FakeWire;
+import io.redlock.jedis.scripts.RequestEncoder;
+import io.redlock.spi.LockNode;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeRequest.Grant;
+import io.redlock.spi.NodeRequest.Release;
+import io.redlock.spi.NodeRequest.Ticket;
+import io.redlock.spi.NodeStatus;
+import io.redlock.spi.NodeStatus.State;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.AbstractList;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** The shell of a lane: what it calls, in which order, holding no lock, whatever is thrown. */
+@Timeout(60)
+class NodeLaneTest implements LockNode.Observer {
+
+  private static final long TTL_MILLIS = 20_000;
+
+  private final ManualTime time = new ManualTime();
+  private final FakeNet net = new FakeNet();
+  private final FakeNet wakes = new FakeNet();
+  private final LaneSettings settings = FakeNet.settings(Duration.ofMillis(100));
+  private final NodeLane lane =
+      new NodeLane(
+          "n",
+          net,
+          wakes,
+          new RequestEncoder(settings.retentionMillis(), settings.skewMicros()),
+          settings,
+          FakeNet.trust(),
+          new Random(17));
+  private final List<String> told = new CopyOnWriteArrayList<>();
+  private final AtomicReference<@Nullable Throwable> observerThrows = new AtomicReference<>();
+  private volatile Runnable blockTheObserver = () -> {};
+  private final PrintStream err = System.err;
+  private final ByteArrayOutputStream log = new ByteArrayOutputStream();
+
+  @BeforeEach
+  void keepTheLog() {
+    System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
+  }
+
+  @AfterEach
+  void printTheLog() {
+    System.setErr(err);
+  }
+
+  private List<String> errors() {
+    return log.toString(StandardCharsets.UTF_8).lines().filter(s -> s.contains(" ERROR ")).toList();
+  }
+
+  @Override
+  public void onStateChange(NodeStatus status) {
+    net.everywhere.run();
+    told.add(status.state().toString());
+    Runnable block = blockTheObserver;
+    blockTheObserver = () -> {};
+    block.run();
+    FakeNet.raise(observerThrows.getAndSet(null));
+  }
+
+  @Override
+  public void onWake(long waiter) {
+    told.add("wake " + waiter);
+  }
+
+  @Override
+  public void onListening() {
+    told.add("listening");
+  }
+
+  /** The answers to one request; the first makes the handler throw, if it is to. */
+  private final class Answers implements LockNode.ReplyHandler {
+    final List<Kind> kinds = new ArrayList<>();
+    @Nullable Throwable thrown;
+
+    @Override
+    public void onReply(int slot, NodeReply reply) {
+      assertEquals(5, slot);
+      kinds.add(reply.kind());
+      net.everywhere.run();
+      FakeNet.raise(thrown);
+    }
+  }
+
+  private Answers send(NodeRequest request) {
+    Answers answers = new Answers();
+    lane.send(request, 5, answers);
+    return answers;
+  }
+
+  private static Grant grant(String name) {
+    return new Grant(List.of(name), "owner", 17, TTL_MILLIS);
+  }
+
+  private static Release release(String name) {
+    return new Release(List.of(name), "owner", 17);
+  }
+
+  private FakeWire up() {
+    lane.start(time, time, this);
+    FakeWire wire = introduce();
+    send(grant("warm"));
+    wire.pump(time.wallMicros());
+    return wire;
+  }
+
+  private FakeWire introduce() {
+    FakeWire wire = net.connect();
+    wire.pump(time.wallMicros());
+    assertEquals(State.UP, lane.status().state());
+    return wire;
+  }
+
+  /** Whatever happened: the lane connects again, and grants. */
+  private void assertItLives() {
+    int dials = net.lines.size();
+    for (int i = 0; i < 300 && lane.status().state() != State.UP; i++) {
+      time.passMillis(10);
+      if (net.lines.size() > dials || net.lines.size() > net.wires.size()) {
+        dials = net.lines.size();
+        net.connect();
+      }
+      net.wires.get(net.wires.size() - 1).pump(time.wallMicros());
+    }
+    assertEquals(State.UP, lane.status().state());
+    Answers next = send(grant("next"));
+    net.wires.get(net.wires.size() - 1).pump(time.wallMicros());
+    assertEquals(List.of(Kind.GRANTED), next.kinds);
+  }
+
+  /** Closes the lane while its node answers. */
+  private void close() {
+    CompletableFuture<Void> closed = CompletableFuture.runAsync(lane::close);
+    while (!closed.isDone()) {
+      if (!net.wires.isEmpty() && !net.wires.get(net.wires.size() - 1).due.isEmpty()) {
+        net.wires.get(net.wires.size() - 1).pump(time.wallMicros());
+      }
+      LockSupport.parkNanos(200_000);
+    }
+    closed.join();
+  }
+
+  // Between start and close.
+
+  @Test
+  void laneIsNothingBeforeItIsStarted() throws InterruptedException {
+    assertEquals("n", lane.name());
+    assertEquals(State.CONNECTING, lane.status().state());
+    assertEquals("not started", lane.status().reason());
+    assertTrue(lane.isIdle());
+    assertTrue(lane.clockOffsetMicros().isEmpty());
+    assertFalse(lane.awaitFirstAttempt(0));
+    assertEquals(List.of(Kind.UNREACHABLE), send(grant("a")).kinds);
+    assertEquals(List.of(), net.lines);
+  }
+
+  @Test
+  void laneThatWasNeverStartedCanBeClosed() {
+    net.closeThrows.set(new IllegalStateException("test"));
+    wakes.closeThrows.set(new OutOfMemoryError("test"));
+    lane.close();
+    lane.close();
+    assertEquals(2, net.closed);
+    assertEquals(2, wakes.closed);
+    List<String> details = new ArrayList<>();
+    assertFalse(lane.send(grant("a"), 5, (slot, reply) -> details.add(reply.detail())).withdraw());
+    assertEquals(List.of("closed"), details);
+  }
+
+  @Test
+  void laneServesBetweenStartAndClose() throws InterruptedException {
+    FakeWire wire = up();
+    assertTrue(lane.awaitFirstAttempt(0));
+    assertTrue(lane.clockOffsetMicros().isPresent());
+    Answers answers = send(grant("a"));
+    assertFalse(lane.isIdle());
+    assertEquals(List.of(), answers.kinds);
+    wire.pump(time.wallMicros());
+    assertEquals(List.of(Kind.GRANTED), answers.kinds);
+    assertTrue(lane.isIdle());
+    close();
+    assertEquals(State.CLOSED, lane.status().state());
+    assertEquals(List.of(true), wire.ends);
+    assertEquals(1, net.closed);
+    assertEquals(1, wakes.closed);
+    assertEquals(List.of(Kind.UNREACHABLE), send(grant("a")).kinds);
+    assertEquals(List.of("UP", "CLOSED"), told);
+    time.passMillis(1_000);
+    assertEquals(0, time.pending());
+    lane.close();
+    assertEquals(1, net.closed);
+  }
+
+  @Test
+  void closeEndsThoughEverythingThrows() {
+    up();
+    net.closeThrows.set(new AssertionError("test"));
+    wakes.closeThrows.set(new IllegalStateException("test"));
+    observerThrows.set(new OutOfMemoryError("test"));
+    net.endThrows.set(new OutOfMemoryError("test"));
+    close();
+    assertEquals(1, net.closed);
+    assertEquals(1, wakes.closed);
+    assertEquals(State.CLOSED, lane.status().state());
+  }
+
+  @Test
+  void closeThatIsInterruptedReturnsAndKeepsTheInterrupt() throws InterruptedException {
+    up();
+    AtomicReference<Boolean> interrupted = new AtomicReference<>();
+    Thread closer =
+        new Thread(
+            () -> {
+              Thread.currentThread().interrupt();
+              lane.close();
+              interrupted.set(Thread.currentThread().isInterrupted());
+            });
+    closer.start();
+    closer.join(30_000);
+    assertEquals(true, interrupted.get());
+  }
+
+  @Test
+  void requestThatIsNotSentCanBeTakenBack() {
+    FakeWire wire = up();
+    send(grant("a"));
+    send(grant("b"));
+    Answers gone = new Answers();
+    LockNode.Pending pending = lane.send(grant("c"), 5, gone);
+    assertTrue(pending.withdraw());
+    assertFalse(pending.withdraw());
+    wire.pump(time.wallMicros());
+    assertEquals(List.of(), gone.kinds);
+    assertFalse(net.written.contains("GRANT c"));
+  }
+
+  @Test
+  void ticksWriteAndAuditAndFindSilence() {
+    FakeWire wire = up();
+    net.written.clear();
+    time.passMillis(1_000);
+    assertEquals(List.of("audit"), List.copyOf(net.written));
+    time.passMillis(100);
+    assertEquals(State.SILENT, lane.status().state());
+    wire.pump(time.wallMicros());
+    assertEquals(State.UP, lane.status().state());
+    assertEquals(1, time.pending(), "one tick is planned at a time");
+  }
+
+  @Test
+  void failedAttemptsAndLossesAreFollowedByOthers() {
+    lane.start(time, time, this);
+    net.lines.get(0).failed(new IOException("refused"));
+    assertEquals(State.DOWN, lane.status().state());
+    time.passMillis(20);
+    assertEquals(2, net.lines.size());
+    FakeWire wire = introduce();
+    Answers sent = send(grant("a"));
+    wire.line.lost(new IOException("reset"));
+    assertEquals(List.of(Kind.UNKNOWN), sent.kinds);
+    assertEquals(List.of(false), wire.ends);
+    assertItLives();
+  }
+
+  @Test
+  void quorumThatIsFoundReachesTheMachine() {
+    // The node is alone, so it is the quorum: the lane is told while it judges, and after that.
+    lane.start(time, time, this);
+    net.connect().pump(time.wallMicros());
+    time.passMillis(0);
+    assertTrue(net.written.stream().filter("audit"::equals).count() >= 2);
+    assertEquals(State.UP, lane.status().state());
+  }
+
+  @Test
+  void fairWaiterThatIsRefusedIsWoken() {
+    FakeWire wire = up();
+    Ticket ticket = new Ticket("client", 1, 17, 3_000);
+    send(new Grant(List.of("a"), "owner", 17, TTL_MILLIS, ticket));
+    wire.due.clear();
+    wire.line.received(TestNode.bytes("TAKEN 17 500 17"));
+    FakeWire woken = wakes.connect();
+    assertEquals(List.of(List.of("SUBSCRIBE", "redlock:wake:client")), woken.due);
+    woken.line.received(TestNode.texts("subscribe", "redlock:wake:client", "1"));
+    woken.line.received(TestNode.texts("message", "redlock:wake:client", "9"));
+    assertEquals(List.of("UP", "listening", "wake 9"), told);
+  }
+
+  // Locks.
+
+  @Test
+  void noLockIsHeldWhileAnybodyIsCalled() {
+    net.everywhere = this::askFromAnotherThread;
+    wakes.everywhere = this::askFromAnotherThread;
+    FakeWire wire = up();
+    Answers answers = send(grant("a"));
+    wire.pump(time.wallMicros());
+    time.passMillis(1_000);
+    wire.pump(time.wallMicros());
+    wire.line.lost(new IOException("reset"));
+    wire = introduce();
+    send(grant("b"));
+    time.passMillis(100);
+    send(grant("c"));
+    wire.pump(time.wallMicros());
+    close();
+    assertEquals(List.of(Kind.GRANTED), answers.kinds);
+    assertEquals(List.of("UP", "SILENT", "UP", "DOWN", "UP", "SILENT", "UP", "CLOSED"), told);
+    assertEquals(List.of(), errors());
+  }
+
+  private void askFromAnotherThread() {
+    CompletableFuture.supplyAsync(lane::status).orTimeout(20, TimeUnit.SECONDS).join();
+  }
+
+  @Test
+  void handlersMaySendAndObserversMayClose() {
+    FakeWire wire = up();
+    Answers second = new Answers();
+    List<Kind> first = new ArrayList<>();
+    lane.send(
+        grant("a"),
+        5,
+        (slot, reply) -> {
+          first.add(reply.kind());
+          lane.send(grant("b"), 5, second);
+        });
+    wire.pump(time.wallMicros());
+    assertEquals(List.of(Kind.GRANTED), first);
+    assertEquals(List.of(Kind.GRANTED), second.kinds);
+  }
+
+  @Test
+  void reportsComeInTheOrderOfTheEvents() {
+    FakeWire wire = up();
+    // Between the loss and its report somebody closes the lane.
+    net.everywhere =
+        () -> {
+          net.everywhere = () -> {};
+          lane.close();
+        };
+    wire.line.lost(new IOException("reset"));
+    assertEquals(List.of("UP", "DOWN", "CLOSED"), told);
+  }
+
+  @Test
+  void observerThatBlocksHoldsUpNobodyElse() {
+    FakeWire wire = up();
+    CompletableFuture<Void> leave = new CompletableFuture<>();
+    CompletableFuture<Void> entered = new CompletableFuture<>();
+    blockTheObserver =
+        () -> {
+          entered.complete(null);
+          leave.join();
+        };
+    send(grant("a"));
+    CompletableFuture<Void> ticks = CompletableFuture.runAsync(() -> time.passMillis(100));
+    entered.orTimeout(20, TimeUnit.SECONDS).join();
+    wire.pump(time.wallMicros());
+    Answers next = send(grant("b"));
+    wire.pump(time.wallMicros());
+    assertEquals(List.of(Kind.GRANTED), next.kinds);
+    assertEquals(List.of("UP", "SILENT"), told);
+    leave.complete(null);
+    ticks.join();
+    assertEquals(List.of("UP", "SILENT", "UP"), told);
+  }
+
+  // Whatever is thrown.
+
+  static Stream<Arguments> throwables() {
+    return Stream.of(
+            "write",
+            "flush",
+            "dial",
+            "observer",
+            "handler",
+            "encoder",
+            "scheduler",
+            "ticker",
+            "end")
+        .flatMap(
+            where ->
+                Stream.of(
+                        new IllegalStateException("test"),
+                        new AssertionError("test"),
+                        new OutOfMemoryError("test"),
+                        new StackOverflowError("test"))
+                    .map(thrown -> Arguments.of(where, thrown)));
+  }
+
+  @ParameterizedTest
+  @MethodSource("throwables")
+  void laneLivesOnWithOneLineInTheLog(String where, Throwable thrown) {
+    FakeWire wire = up();
+    Answers answers = new Answers();
+    NodeRequest request = grant("a");
+    rest(wire);
+    switch (where) {
+      case "write" -> net.writeThrows.set(thrown);
+      case "flush" -> net.flushThrows.set(thrown);
+      case "scheduler" -> time.scheduleThrows.set(thrown);
+      case "encoder" -> request = new Grant(names(thrown), "owner", 17, TTL_MILLIS);
+      case "handler" -> answers.thrown = thrown;
+      case "ticker" -> time.wallThrows.set(thrown);
+      case "dial" -> net.dialThrows.set(thrown);
+      case "end" -> net.endThrows.set(thrown);
+      default -> observerThrows.set(thrown);
+    }
+    lane.send(request, 5, answers);
+    if (where.equals("ticker")) {
+      time.passMillis(1_000);
+    }
+    if (wire.ends.isEmpty()) {
+      wire.pump(time.monotonicNanos() / 1_000);
+    }
+    if (List.of("dial", "observer", "end").contains(where)) {
+      wire.line.lost(new IOException("reset"));
+    }
+    assertEquals(1, answers.kinds.size(), answers.kinds.toString());
+    Answers waiting = send(release("b"));
+    answers.thrown = null;
+    assertItLives();
+    assertEquals(List.of(Kind.RELEASED), waiting.kinds);
+    assertEquals(1, answers.kinds.size());
+    boolean isAnEvent = List.of("write", "flush", "dial").contains(where);
+    assertEquals(isAnEvent ? 0 : 1, errors().size(), errors().toString());
+    close();
+    assertEquals(1, net.closed);
+  }
+
+  /** Lets the lane do nothing for a while, so that the next request brings the tick forward. */
+  private void rest(FakeWire wire) {
+    time.passMillis(50);
+    wire.pump(time.wallMicros());
+    time.passMillis(50);
+  }
+
+  /** Names that cannot be encoded. */
+  private static List<String> names(Throwable thrown) {
+    return new AbstractList<>() {
+      @Override
+      public String get(int index) {
+        throw new IllegalStateException();
+      }
+
+      @Override
+      public int size() {
+        FakeNet.raise(thrown);
+        return 1;
+      }
+    };
+  }
+
+  @Test
+  void handlerOfARefusedRequestMayThrow() {
+    Answers early = new Answers();
+    early.thrown = new AssertionError("test");
+    lane.send(grant("a"), 5, early);
+    up();
+    close();
+    Answers late = new Answers();
+    late.thrown = new OutOfMemoryError("test");
+    lane.send(grant("a"), 5, late);
+    assertEquals(List.of(Kind.UNREACHABLE), early.kinds);
+    assertEquals(List.of(Kind.UNREACHABLE), late.kinds);
+    assertEquals(2, errors().size());
+  }
+
+  @Test
+  void nothingIsForgottenWhenTheNextTickCannotBePlanned() {
+    FakeWire wire = up();
+    Answers sent = send(grant("a"));
+    time.scheduleThrows.set(new OutOfMemoryError("test"));
+    wire.line.lost(new IOException("reset")); // plans a tick
+    assertEquals(List.of(Kind.UNKNOWN), sent.kinds);
+    assertItLives();
+    assertEquals(1, sent.kinds.size());
+  }
+
+  @Test
+  void batchOfAStepThatFailedIsNotWritten() {
+    FakeWire wire = up();
+    rest(wire);
+    net.written.clear();
+    time.scheduleThrows.set(new OutOfMemoryError("test"));
+    Answers answers = send(grant("a")); // plans a tick
+    assertEquals(List.of(Kind.UNKNOWN), answers.kinds);
+    assertEquals(List.of(), List.copyOf(net.written));
+    assertEquals(List.of(false), wire.ends);
+    assertItLives();
+  }
+
+  @Test
+  void dialerMayFailAtOnce() {
+    lane.start(time, time, this);
+    net.lines.get(0).failed(new IOException("refused"));
+    for (int i = 0; i < 50; i++) {
+      net.dialThrows.set(new IllegalStateException("no more threads"));
+      time.passMillis(1_000);
+    }
+    assertTrue(lane.status().reason().contains("no more threads"), lane.status().reason());
+    assertItLives();
+  }
+
+  @Test
+  void commandThatCannotBeEncodedCostsTheConnection() {
+    FakeWire wire = up();
+    Answers answers = new Answers();
+    lane.send(new Grant(List.of(), "owner", 17, TTL_MILLIS, new Ticket("c", 1, 1, 1)), 5, answers);
+    assertEquals(List.of(Kind.UNREACHABLE), answers.kinds);
+    assertEquals(List.of(false), wire.ends);
+    assertItLives();
+  }
+}

@@ -1,0 +1,147 @@
+package io.redlock.jedis.lane;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.jedis.lane.FakeNet.FakeWire;
+import io.redlock.spi.LockNode;
+import io.redlock.spi.NodeStatus;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The shell of the connection for wake-ups. */
+@Timeout(60)
+class WakeListenerShellTest implements LockNode.Observer {
+
+  private final ManualTime time = new ManualTime();
+  private final FakeNet net = new FakeNet();
+  private final WakeListener listener =
+      new WakeListener("n", net, FakeNet.settings(Duration.ofMillis(100)), time, time, this);
+  private final List<String> heard = new ArrayList<>();
+
+  @Override
+  public void onStateChange(NodeStatus status) {
+    throw new AssertionError("wake-ups change no state");
+  }
+
+  @Override
+  public void onListening() {
+    net.everywhere.run();
+    heard.add("listening");
+    throw new AssertionError("test");
+  }
+
+  @Override
+  public void onWake(long waiter) {
+    heard.add("wake " + waiter);
+  }
+
+  @BeforeEach
+  void expect() {
+    listener.expect("client");
+    listener.expect("somebody else");
+  }
+
+  private FakeWire listen() {
+    FakeWire wire = net.connect();
+    wire.line.received(TestNode.texts("subscribe", "redlock:wake:client", "1"));
+    return wire;
+  }
+
+  @Test
+  void withoutAClientThereIsNobodyToWake() {
+    new WakeListener("n", net, FakeNet.settings(Duration.ofMillis(100)), time, time, this).need();
+    assertEquals(List.of(), net.lines);
+  }
+
+  @Test
+  void connectionIsSubscribedAndProbedAndEnded() {
+    listener.need();
+    FakeWire wire = listen();
+    assertEquals(List.of(List.of("SUBSCRIBE", "redlock:wake:client")), wire.due);
+    wire.line.received(TestNode.texts("message", "redlock:wake:client", "17"));
+    assertEquals(List.of("listening", "wake 17"), heard, "the first threw");
+    for (int second = 1; second < 10; second++) {
+      time.passMillis(1_000);
+      assertEquals(1 + second, wire.due.size());
+      assertEquals(1, time.pending(), "one tick is planned at a time");
+      wire.line.received(TestNode.texts("subscribe", "redlock:wake:client", "1"));
+    }
+    time.passMillis(1_000);
+    assertEquals(List.of("UNSUBSCRIBE", "redlock:wake:client"), wire.due.get(10));
+    wire.line.received(TestNode.texts("unsubscribe", "redlock:wake:client", "0"));
+    assertEquals(List.of(true), wire.ends);
+    assertEquals(0, time.pending());
+    wire.line.lost(new IOException("given up"));
+    assertEquals(1, net.lines.size());
+  }
+
+  @Test
+  void dialThatThrowsIsTriedAgain() {
+    net.dialThrows.set(new IllegalStateException("test"));
+    listener.need();
+    assertEquals(0, net.lines.size());
+    time.passMillis(40);
+    assertEquals(1, net.lines.size());
+    listen();
+    assertEquals(List.of("listening"), heard);
+  }
+
+  @Test
+  void attemptThatFailsIsTriedAgain() {
+    listener.need();
+    net.lines.get(0).failed(new IOException("refused"));
+    time.passMillis(39);
+    assertEquals(1, net.lines.size());
+    time.passMillis(1);
+    assertEquals(2, net.lines.size());
+  }
+
+  @Test
+  void writeThatThrowsCostsTheConnection() {
+    listener.need();
+    net.flushThrows.set(new OutOfMemoryError("test"));
+    FakeWire wire = net.connect();
+    assertEquals(List.of(false), wire.ends);
+    time.passMillis(40);
+    assertEquals(2, net.lines.size());
+  }
+
+  @Test
+  void connectionThatIsLostIsMadeAnew() {
+    listener.need();
+    listen().line.lost(new IOException("reset"));
+    assertEquals(2, net.lines.size());
+  }
+
+  @Test
+  void closeEndsTheConnection() {
+    listener.need();
+    FakeWire wire = listen();
+    listener.close();
+    assertEquals("UNSUBSCRIBE", wire.due.get(1).get(0));
+  }
+
+  @Test
+  void noLockIsHeldWhileAnybodyIsCalled() {
+    List<Boolean> asked = new ArrayList<>();
+    net.everywhere =
+        () -> {
+          CompletableFuture.runAsync(listener::need).orTimeout(20, TimeUnit.SECONDS).join();
+          asked.add(true);
+        };
+    listener.need();
+    FakeWire wire = listen();
+    time.passMillis(1_000);
+    listener.close();
+    wire.line.received(TestNode.texts("unsubscribe", "redlock:wake:client", "0"));
+    assertTrue(asked.size() >= 9, asked.toString());
+  }
+}
