@@ -82,7 +82,8 @@ class PictureTest {
   }
 
   private static String chromium() {
-    for (String name : List.of("chromium", "chromium-browser", "google-chrome")) {
+    for (String name :
+        List.of("chromium", "chromium-browser", "chromium-headless-shell", "google-chrome")) {
       for (String place : System.getenv().getOrDefault("PATH", "").split(File.pathSeparator)) {
         if (Files.isExecutable(Path.of(place, name))) {
           return name;
