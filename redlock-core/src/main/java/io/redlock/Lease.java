@@ -88,8 +88,9 @@ public interface Lease extends AutoCloseable {
 
   /**
    * Completes when the lease has ended, exactly once, on the callback executor: with {@link
-   * LeaseEnd.Cause#RELEASED} or with the reason why it was lost. A dependent that throws or blocks
-   * harms nobody but those behind it on that executor.
+   * LeaseEnd.Cause#RELEASED} or with the reason why it was lost. By default a loss comes on a thread
+   * that no other work can hold up. A dependent that throws or blocks delays only callbacks queued
+   * behind it.
    */
   CompletionStage<LeaseEnd> ended();
 

@@ -303,9 +303,9 @@ public final class JedisRedlock {
     }
 
     /**
-     * Where user code runs: dependents of futures, the listener.
+     * Sets the executor of user code, as {@link RedlockBuilder#callbackExecutor} describes.
      *
-     * @param callbackExecutor default {@link java.util.concurrent.ForkJoinPool#commonPool()}
+     * @param callbackExecutor default daemon threads of the lock service
      * @return this
      */
     public Builder callbackExecutor(Executor callbackExecutor) {
