@@ -379,4 +379,46 @@ class AttemptTest {
     start();
     assertEquals(-1, outcome().takenRemainingMillis());
   }
+
+  /**
+   * The first send takes longer than a node timeout (a cold JVM), and the grants come meanwhile:
+   * what the votes say and what was decided must be the same.
+   */
+  @Test
+  void grantsThatComeWhileALateTimeoutWaitsForTheFanOutCount() {
+    bed.node(0).script(request -> NodeReply.GRANTED);
+    bed.node(1)
+        .script(
+            request -> {
+              if (request instanceof Grant) {
+                timeOut();
+              }
+              return NodeReply.GRANTED;
+            });
+    bed.node(2).holdSends();
+    start();
+    assertEquals(Decision.HELD, outcome().decision);
+    assertEquals(2, outcome().result().votes().count(Vote.YES));
+  }
+
+  @Test
+  void votesAreThoseOfTheMomentOfTheDecision() {
+    Bed five = new Bed(5);
+    five.node(0).script(request -> NodeReply.GRANTED);
+    five.node(1)
+        .script(
+            request -> {
+              if (request instanceof Grant) {
+                five.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+              }
+              return request instanceof Grant ? null : NodeReply.RELEASED;
+            });
+    five.node(2).script(Bed::yes);
+    five.node(3).script(Bed::yes);
+    AcquireResult result = Bed.now(five.redlock.acquireAsync(Bed.REQUEST));
+    assertEquals(
+        result instanceof AcquireResult.Acquired,
+        result.votes().count(Vote.YES) >= result.votes().quorum(),
+        result::toString);
+  }
 }
