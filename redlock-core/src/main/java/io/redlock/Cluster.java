@@ -48,7 +48,7 @@ final class Cluster {
     this.ticker = ticker;
     this.scheduler = scheduler;
     this.random = random;
-    this.ownerIds = ownerIds;
+    this.ownerIds = new OwnerIds(ownerIds);
     this.retryStrategy = retryStrategy;
     this.callbackExecutor = callbackExecutor;
     this.listener = listener;
@@ -56,7 +56,7 @@ final class Cluster {
     tokens = new Tokens(clock, settings.skewMicros());
     timeouts = new Timeouts(scheduler, ticker, settings.nodeTimeoutNanos());
     liveLeases = new LiveLeases(scheduler, ticker);
-    fairWaiters = new FairWaiters(ownerIds);
+    fairWaiters = new FairWaiters(this.ownerIds);
   }
 
   /** Tells the listener, where user code belongs. */
