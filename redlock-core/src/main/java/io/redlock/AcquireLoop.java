@@ -1,21 +1,22 @@
 package io.redlock;
 
-import io.redlock.protocol.AcquireRound.Decision;
+import io.redlock.Waiting.Phase;
 import io.redlock.protocol.Ballot;
 import io.redlock.spi.Scheduler.Cancellable;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One call for a lease: attempts with fresh owner ids, pauses between them, until one holds or the
- * wait is over. A call that is willing to wait stands in its {@link LocalLines local line} and asks
- * the nodes only at its head. Needs no thread of its own; blocking calls merely wait for its
- * future.
+ * wait is over. {@link Waiting} decides which; here are the monitor, the timer, the attempts and
+ * the future. Needs no thread of its own; blocking calls merely wait for its future.
  */
-final class AcquireLoop {
+final class AcquireLoop implements LocalLines.Waiter, FairWaiters.Waiter {
 
   /** The calls of one lock service that are not over, so that closing it can end them. */
   interface OpenCalls {
@@ -23,17 +24,14 @@ final class AcquireLoop {
     boolean add(AcquireLoop call);
 
     void remove(AcquireLoop call);
+
+    boolean isClosed();
   }
-
-  /** How long to wait for the other nodes' wake-ups after the first. */
-  private static final long WAKE_PATIENCE_NANOS = 5_000_000;
-
-  /** Waits longer than this have no end. */
-  private static final long ENDLESS_NANOS = Long.MAX_VALUE / 4;
 
   private final Cluster cluster;
   private final LeaseRequest request;
   private final List<String> names;
+  private final Pauses pauses;
   private final @Nullable QueuePlace place; // null unless it is first come, first served
   private final CompletableFuture<AcquireResult> future = new CompletableFuture<>();
   private final OpenCalls openCalls;
@@ -41,40 +39,48 @@ final class AcquireLoop {
   private final long startNanos;
   private final long maxWaitNanos;
 
-  private @Nullable Attempt running; // guarded by this; null between attempts
-  private @Nullable Cancellable timer; // guarded by this; the next attempt, or the end of the wait
-  private boolean mayAskAgain; // guarded by this; the line moved while an attempt was running
-  private int wokenBy; // guarded by this; the nodes that woke it since its last attempt, as bits
-  private boolean over; // guarded by this
-  private Attempt.@Nullable Outcome lastOutcome; // guarded by this
-  private int failures; // guarded by this
-  private boolean clockLearned; // guarded by this
+  private Waiting waiting; // guarded by this
+  private @Nullable Attempt running; // guarded by this; null unless it asks
+  private @Nullable Cancellable timer; // guarded by this; of the present plan
+  private @Nullable Outcome lastRefusal; // guarded by this
+  private boolean isStarting; // guarded by this; some thread is in ask()
+  private boolean isStrategyBusy; // guarded by this; it owes an answer, perhaps to an older plan
 
-  AcquireLoop(Cluster cluster, LeaseRequest request, OpenCalls openCalls) {
+  AcquireLoop(Cluster cluster, LeaseRequest request, Pauses pauses, OpenCalls openCalls) {
     this.cluster = cluster;
     this.request = request;
+    this.pauses = pauses;
     this.openCalls = openCalls;
     this.names = cluster.settings.names(request);
     this.startNanos = cluster.ticker.monotonicNanos();
     this.maxWaitNanos = Settings.saturatedNanos(request.maxWait());
+    this.waiting =
+        Waiting.begin(
+            new Waiting.Rules(
+                request.isFair(),
+                cluster.nodes.size(),
+                Math.min(QueuePlace.LIFE_NANOS, Settings.saturatedNanos(request.ttl())),
+                cluster.settings.nodeTimeoutNanos()));
     this.place = request.isFair() ? cluster.fairWaiters.enter(this, waits()) : null;
   }
 
-  List<String> names() {
+  @Override
+  public List<String> names() {
     return names;
   }
 
-  boolean isFair() {
+  @Override
+  public boolean isFair() {
     return place != null;
   }
 
   CompletableFuture<AcquireResult> start() {
-    if (!openCalls.add(this)) {
-      fail();
-    } else if (!waits() || cluster.lines.join(this)) {
-      attempt();
+    if (openCalls.add(this)) {
+      boolean mayAsk = !waits() || cluster.lines.join(this);
+      long leftNanos = leftNanos();
+      step(now -> now.joined(mayAsk, leftNanos));
     } else {
-      standInLine();
+      fail();
     }
     return future;
   }
@@ -117,12 +123,14 @@ final class AcquireLoop {
    * @return what is released; empty if nothing is, because a lease is just being handed out
    */
   Optional<Claim> fail() {
-    return future.completeExceptionally(new IllegalStateException("this Redlock is closed"))
-        ? stop()
-        : Optional.empty();
+    return fail(new IllegalStateException("this Redlock is closed"));
   }
 
-  /** Whether this is what came of the call. */
+  private Optional<Claim> fail(RuntimeException why) {
+    return future.completeExceptionally(why) ? stop() : Optional.empty();
+  }
+
+  /** True if the call ended with this result. */
   boolean yielded(@Nullable AcquireResult result) {
     return result != null
         && future.isDone()
@@ -143,26 +151,34 @@ final class AcquireLoop {
       unfinished = running;
       endLocked();
     }
-    Optional<Claim> released = Optional.ofNullable(unfinished).map(Attempt::abandon);
-    if (unfinished == null) {
-      withdraw();
+    try {
+      if (unfinished == null) {
+        withdraw();
+      }
+      return Optional.ofNullable(unfinished).map(Attempt::abandon);
+    } finally {
+      leave();
     }
-    leave();
-    return released;
   }
 
   private void endLocked() {
-    over = true;
+    waiting = waiting.over();
     running = null;
+    cancelTimer();
+  }
+
+  private void cancelTimer() {
+    assert Thread.holdsLock(this);
     if (timer != null) {
       timer.cancel();
+      timer = null;
     }
   }
 
   /** Gives up its place in the queues, if it has one and no claim has done so or will. */
   private void withdraw() {
     if (place != null) {
-      place.withdraw(cluster, names);
+      place.withdraw(cluster.nodes, names);
     }
   }
 
@@ -176,214 +192,167 @@ final class AcquireLoop {
     }
   }
 
-  /** The line has moved: asks the nodes after the delay, sooner than planned if it was planned. */
-  void proceed(long delayNanos) {
+  @Override
+  public void proceed(long delayNanos) {
+    long leftNanos = leftNanos();
+    step(now -> now.moved(delayNanos, leftNanos));
+  }
+
+  @Override
+  public void woken(int node) {
+    boolean hasTickets = hasTickets();
+    long leftNanos = leftNanos();
+    step(now -> now.woken(node, hasTickets, leftNanos));
+  }
+
+  private boolean hasTickets() {
+    return place != null && place.stands();
+  }
+
+  /** Takes the event, sets the timer if that begins a new plan, and does what is planned. */
+  private void step(UnaryOperator<Waiting> event) {
+    Waiting next;
     synchronized (this) {
-      if (over) {
+      int plan = waiting.plan();
+      next = event.apply(waiting);
+      waiting = next;
+      if (next.plan() == plan) {
         return;
       }
-      if (running != null) {
-        mayAskAgain = true;
-        return;
+      cancelTimer();
+      if (next.isTimed()) {
+        int planned = next.plan();
+        timer = cluster.scheduler.schedule(() -> due(planned), next.nanos());
       }
     }
-    if (delayNanos > 0) {
-      attemptIn(delayNanos);
-    } else {
-      attempt();
+    switch (next.phase()) {
+      case ASKS -> ask();
+      case PONDERS -> ponder(next);
+      case OVER -> giveUp();
+      default -> {}
     }
+  }
+
+  private void due(int plan) {
+    boolean mayAsk = hasTickets() || cluster.lines.mayAsk(this);
+    long leftNanos = leftNanos();
+    step(
+        now ->
+            now.phase() == Phase.PONDERS && now.plan() == plan
+                ? pausedByDefault(now, leftNanos) // the strategy takes too long
+                : now.due(plan, mayAsk, leftNanos));
   }
 
   /**
-   * A node says that this call is first in its queue: a hint. The others will say so too if they
-   * can, so the call asks when a quorum has, or a moment after the first.
+   * Makes attempts for as long as the plan is to ask; a plan made meanwhile is next in the loop.
    */
-  void woken(int node) {
-    boolean byQuorum;
-    synchronized (this) {
-      if (over || place == null || !place.stands()) {
-        return;
-      }
-      boolean isFirst = wokenBy == 0;
-      wokenBy |= 1 << node;
-      byQuorum = isWokenByQuorum();
-      if (running != null || !(isFirst || byQuorum)) {
-        return;
-      }
-    }
-    if (byQuorum) {
-      attempt();
-    } else {
-      attemptIn(Math.min(WAKE_PATIENCE_NANOS, Math.max(leftNanos(), 1)));
-    }
-  }
-
-  private boolean isWokenByQuorum() {
-    return Integer.bitCount(wokenBy) >= Ballot.quorum(cluster.nodes.size());
-  }
-
-  private void standInLine() {
-    long leftNanos = leftNanos();
-    synchronized (this) {
-      // The line may have moved, and a timer may be set, since this call joined it.
-      if (!over && running == null && timer == null && leftNanos < ENDLESS_NANOS) {
-        timer = cluster.scheduler.schedule(this::giveUpWaiting, leftNanos);
+  private void ask() {
+    while (mayStart()) {
+      try {
+        Attempt next = new Attempt(cluster, request, names, place, this::attempted);
+        if (runs(next)) {
+          next.start();
+        }
+      } catch (RuntimeException | Error e) { // of the supplier of owner ids, if not of the machine
+        fail(e instanceof RuntimeException failure ? failure : new IllegalStateException(e));
+      } finally {
+        synchronized (this) {
+          isStarting = false;
+        }
       }
     }
   }
 
-  private void attemptIn(long delayNanos) {
-    synchronized (this) {
-      if (over || running != null) {
-        return;
-      }
-      if (timer != null) {
-        timer.cancel();
-      }
-      timer = cluster.scheduler.schedule(this::attemptIfHead, delayNanos);
-    }
+  private synchronized boolean mayStart() {
+    boolean may =
+        waiting.phase() == Phase.ASKS && running == null && !isStarting && !openCalls.isClosed();
+    isStarting |= may;
+    return may;
   }
 
-  private void attemptIfHead() {
-    boolean keepsTicketAlive = place != null && place.stands();
-    if (!waits() || keepsTicketAlive || cluster.lines.mayAsk(this)) {
-      attempt();
-    } else {
-      synchronized (this) {
-        timer = null;
-      }
-      standInLine();
-    }
+  private synchronized boolean runs(Attempt next) {
+    boolean asks = waiting.phase() == Phase.ASKS;
+    running = asks ? next : running;
+    return asks;
   }
 
-  private void attempt() {
-    Attempt next;
-    synchronized (this) {
-      if (over || running != null) {
-        return;
-      }
-      if (timer != null) {
-        timer.cancel();
-        timer = null;
-      }
-      mayAskAgain = false;
-      wokenBy = 0;
-      next = new Attempt(cluster, request, names, place, this::attempted);
-      running = next;
-    }
-    next.start();
-  }
-
-  private void attempted(Attempt.Outcome outcome) {
-    if (outcome.lease != null) {
-      finish(outcome.lease, outcome.result());
+  private void attempted(Outcome outcome) {
+    if (outcome.lease() != null) {
+      finish(outcome.result());
       return;
     }
-    boolean relearned;
-    boolean asksAtOnce;
-    int failed;
-    synchronized (this) {
-      lastOutcome = outcome;
-      failed = ++failures;
-      relearned = outcome.decision == Decision.CLOCK_REFUSED && !clockLearned;
-      clockLearned |= relearned;
-      if (relearned && place != null) {
-        place.restart();
-      }
-      asksAtOnce = relearned || mayAskAgain || isWokenByQuorum();
+    if (waits()) {
+      cluster.lines.refused(this, outcome);
     }
-    // The strategy is a user's, so no monitor is held; this attempt still counts as running.
-    long pauseNanos = asksAtOnce ? 0 : pauseNanos(outcome, failed);
     long leftNanos = leftNanos();
-    if (relearned && leftNanos <= 0) {
-      leftNanos = 1; // the nodes have just told their time: worth one more attempt
-    }
-    long delayNanos;
+    step(
+        now -> {
+          running = null;
+          lastRefusal = outcome;
+          Waiting next = now.refused(outcome, leftNanos);
+          if (place != null && next.clockLearned() && !now.clockLearned()) {
+            place.restart();
+          }
+          if (next.phase() != Phase.PONDERS) {
+            return next;
+          }
+          if (isStrategyBusy || !pauses.mayBlock()) {
+            return pausedByDefault(next, leftNanos);
+          }
+          isStrategyBusy = true;
+          return next;
+        });
+  }
+
+  private Waiting pausedByDefault(Waiting now, long leftNanos) {
+    return now.paused(now.plan(), pauses.byDefaultNanos(now.attempts(), lastCause()), leftNanos);
+  }
+
+  private synchronized RetryStrategy.Cause lastCause() {
+    return Objects.requireNonNull(lastRefusal).cause();
+  }
+
+  /** Asks the strategy where user code belongs: it may block, and the timer goes on. */
+  private void ponder(Waiting asked) {
+    RetryStrategy.Cause cause = lastCause();
+    cluster.callBack(
+        () -> {
+          long nanos = pauses.chosenNanos(asked.attempts(), cause);
+          long leftNanos = leftNanos();
+          step(
+              now -> {
+                isStrategyBusy = false;
+                return now.paused(asked.plan(), nanos, leftNanos);
+              });
+        });
+  }
+
+  /** The wait is over: reports the last refusal, of the line if this call has asked no node. */
+  private void giveUp() {
+    Outcome refusal;
     synchronized (this) {
-      running = null;
-      boolean isHinted = wokenBy != 0 && outcome.keepsPlace();
-      long plannedNanos = isHinted ? Math.min(pauseNanos, WAKE_PATIENCE_NANOS) : pauseNanos;
-      delayNanos = mayAskAgain || isWokenByQuorum() ? 0 : plannedNanos;
+      refusal = lastRefusal;
     }
-    if (leftNanos <= 0) {
-      finish(null, outcome.result());
-    } else if (delayNanos == 0) {
-      attempt();
-    } else {
-      attemptIn(Math.min(delayNanos, leftNanos));
+    if (refusal == null) {
+      refusal = cluster.lines.refusal(this);
     }
-  }
-
-  /** At least a nanosecond; no longer than the holder's key lives, which the next attempt finds. */
-  private long pauseNanos(Attempt.Outcome outcome, int failed) {
-    long askedNanos = askedNanos(outcome, failed);
-    long heldForMillis = outcome.takenRemainingMillis();
-    if (heldForMillis >= 0) {
-      // A key with 0 ms left is still there, until the node's clock has moved on.
-      Duration life = Duration.ofMillis(heldForMillis).plusMillis(1);
-      askedNanos = Math.min(askedNanos, Settings.saturatedNanos(life));
-    }
-    return Math.max(askedNanos, 1);
-  }
-
-  /**
-   * Who is behind others in the queue will be woken: it only keeps its tickets alive. Who was
-   * granted a part asks again soon, for the others that were as well have tickets by now, and
-   * before those that came with the grants have run out.
-   */
-  private long askedNanos(Attempt.Outcome outcome, int failed) {
-    if (place == null || !outcome.keepsPlace()) {
-      return Settings.saturatedNanos(strategyDelay(failed, outcome.cause()));
-    }
-    if (outcome.isBehindOthers()) {
-      return QueuePlace.refreshNanos(QueuePlace.LIFE_NANOS);
-    }
-    long ticketNanos = Math.min(QueuePlace.LIFE_NANOS, Settings.saturatedNanos(request.ttl()));
-    return Math.min(
-        QueuePlace.refreshNanos(ticketNanos),
-        Settings.saturatedNanos(strategyDelay(failed, outcome.cause())));
-  }
-
-  private Duration strategyDelay(int failed, RetryStrategy.Cause cause) {
-    try {
-      return cluster.retryStrategy.delay(failed, cause, cluster.random);
-    } catch (RuntimeException e) { // a user's strategy: the call must not hang for it
-      Log.LOG.warn("The retry strategy failed; the default one decides", e);
-      return RetryStrategy.jitteredBackoff().delay(failed, cause, cluster.random);
-    }
-  }
-
-  /** The wait is over and the nodes were not asked: others in this process were first. */
-  private void giveUpWaiting() {
-    Attempt.Outcome last;
-    synchronized (this) {
-      if (over || running != null) {
-        return;
-      }
-      last = lastOutcome;
-      endLocked();
-    }
-    int quorum = Ballot.quorum(cluster.nodes.size());
+    withdraw(); // before its caller hears of it, who may close the service at once
     finish(
-        null,
-        last != null ? last.result() : new AcquireResult.Contended(new Votes(List.of(), quorum)));
+        refusal != null
+            ? refusal.result()
+            : new AcquireResult.Contended(cluster.noVotes));
   }
 
-  private void finish(@Nullable HeldLease lease, AcquireResult result) {
-    if (lease == null) {
-      synchronized (this) {
-        endLocked();
-      }
-      withdraw(); // before its caller hears of it, who may close the service at once
-    }
+  private void finish(AcquireResult result) {
+    Optional<Lease> lease = result.lease();
     boolean wanted = future.complete(result);
-    if (wanted || lease != null) { // the end of an unwanted lease is told, so its beginning is too
+    if (wanted || lease.isPresent()) { // an unwanted lease is told of from beginning to end
       FlightEvents.acquired(event, request, result);
       long tookNanos = cluster.ticker.monotonicNanos() - startNanos;
       cluster.tell(listener -> listener.onAcquire(request, result, Duration.ofNanos(tookNanos)));
     }
-    if (!wanted && lease != null) {
-      lease.close();
+    if (!wanted) {
+      lease.ifPresent(Lease::close);
     }
     synchronized (this) {
       endLocked(); // not before: who ends the call meanwhile has to find the attempt that held

@@ -24,60 +24,6 @@ final class Attempt implements Timeouts.Waiting {
   private volatile boolean timedOut;
   private volatile boolean done;
 
-  /** How an attempt ended: with a lease, or with a decision and where it was made. */
-  static final class Outcome {
-    final Decision decision;
-    final @Nullable HeldLease lease;
-    private final GrantFanout last;
-
-    Outcome(Decision decision, @Nullable HeldLease lease, GrantFanout last) {
-      this.decision = decision;
-      this.lease = lease;
-      this.last = last;
-    }
-
-    AcquireResult result() {
-      Votes votes = last.votes();
-      if (lease != null) {
-        return new AcquireResult.Acquired(lease, votes);
-      }
-      return switch (decision) {
-        case CONTENDED -> new AcquireResult.Contended(votes);
-        case TOO_SLOW -> new AcquireResult.TooSlow(votes);
-        default -> new AcquireResult.Unavailable(votes);
-      };
-    }
-
-    RetryStrategy.Cause cause() {
-      return switch (decision) {
-        case CONTENDED -> RetryStrategy.Cause.CONTENDED;
-        case TOO_SLOW -> RetryStrategy.Cause.TOO_SLOW;
-        default -> RetryStrategy.Cause.UNAVAILABLE;
-      };
-    }
-
-    /**
-     * The shortest life that a refusing node gave its present holder or the first ticket in its
-     * queue; −1 where none has an end.
-     */
-    long takenRemainingMillis() {
-      return last.takenRemainingMillis;
-    }
-
-    /**
-     * Whether the caller's place in the queues is worth keeping: cut off from a quorum it would
-     * only stand in the way of those who could win, and so it would if it is too slow.
-     */
-    boolean keepsPlace() {
-      return decision != Decision.TOO_SLOW && last.round.reachedQuorum();
-    }
-
-    /** Whether nothing but others' leases and tickets stood in the way. */
-    boolean isBehindOthers() {
-      return decision == Decision.CONTENDED && !last.round.wasGrantedAnywhere();
-    }
-  }
-
   Attempt(
       Cluster cluster,
       LeaseRequest request,
@@ -126,8 +72,8 @@ final class Attempt implements Timeouts.Waiting {
 
   private void finish(Outcome outcome) {
     done = true;
-    Log.LOG.debug("{}: {} {}", request, outcome.decision, claim.owner);
-    if (outcome.lease == null) {
+    Log.LOG.debug("{}: {} {}", request, outcome.decision(), claim.owner);
+    if (outcome.lease() == null) {
       if (claim.place == null || outcome.keepsPlace()) {
         claim.fail();
       } else {
@@ -201,10 +147,20 @@ final class Attempt implements Timeouts.Waiting {
         cluster.tokens.reported(claim.names, round.highestSeen());
       }
       switch (decision) {
-        case HELD -> finish(new Outcome(decision, held(), this));
+        case HELD -> finish(outcome(held()));
         case PROPOSE_HIGHER -> new GrantFanout(round).start();
-        default -> finish(new Outcome(decision, null, this));
+        default -> finish(outcome(null));
       }
+    }
+
+    private Outcome outcome(@Nullable Lease lease) {
+      return new Outcome(
+          decision,
+          lease,
+          votes(),
+          takenRemainingMillis,
+          decision != Decision.TOO_SLOW && round.reachedQuorum(),
+          decision == Decision.CONTENDED && !round.wasGrantedAnywhere());
     }
 
     private HeldLease held() {

@@ -111,7 +111,7 @@ final class Claim {
     }
     startReleaseIfDue();
     if (started && nothingFollows && place != null) {
-      place.withdraw(cluster, names); // its caller was to go on, and gave up after all
+      place.withdraw(cluster.nodes, names); // its caller was to go on, and gave up after all
     }
     return ended;
   }
@@ -150,7 +150,7 @@ final class Claim {
     }
     due.start(targets, token, longestTtlMillis, nothingFollows, ticket);
     if (nothingFollows && ticket != null) {
-      QueuePlace.withdraw(cluster, names, ticket, targets);
+      QueuePlace.withdraw(cluster.nodes, names, ticket, targets);
     }
     synchronized (this) {
       releaseSent = true;

@@ -46,7 +46,7 @@ final class Cluster {
     this.ticker = ticker;
     this.scheduler = scheduler;
     this.random = random;
-    this.ownerIds = ownerIds;
+    this.ownerIds = new OwnerIds(ownerIds);
     this.retryStrategy = retryStrategy;
     this.callbacks = callbacks;
     this.listener = listener;
@@ -55,7 +55,7 @@ final class Cluster {
     timeouts = new Timeouts(scheduler, ticker, settings.nodeTimeoutNanos());
     liveLeases = new LiveLeases(scheduler, ticker);
     noVotes = new Votes(List.of(), Ballot.quorum(nodes.size()));
-    fairWaiters = new FairWaiters(ownerIds);
+    fairWaiters = new FairWaiters(this.ownerIds);
   }
 
   /** Tells the listener, where user code belongs. */

@@ -6,11 +6,18 @@ import java.util.Map;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** The fair calls of one lock service: gives each its number, and finds who is meant by a wake. */
+/** The fair calls of one lock service: gives each its number, and finds the one a wake is for. */
 final class FairWaiters {
 
+  /** A call that nodes can wake. */
+  @FunctionalInterface
+  interface Waiter {
+    /** A node says that this call is first in its queue. Neither blocks nor throws. */
+    void woken(int node);
+  }
+
   private final Supplier<String> ids;
-  private final Map<Long, AcquireLoop> waiting = new HashMap<>(); // guarded by this
+  private final Map<Long, Waiter> waiting = new HashMap<>(); // guarded by this
   private @Nullable String client; // guarded by this; drawn for the first call
   private long numbers; // guarded by this
 
@@ -19,15 +26,23 @@ final class FairWaiters {
   }
 
   /** A place for this call, which is woken until it leaves if it waits. */
-  synchronized QueuePlace enter(AcquireLoop call, boolean waits) {
-    if (client == null) {
-      client = ids.get();
+  QueuePlace enter(Waiter call, boolean waits) {
+    String known = client();
+    String drawn = known == null ? ids.get() : known; // a user's: it may block, but no lane with it
+    synchronized (this) {
+      if (client == null) {
+        client = drawn;
+      }
+      long number = ++numbers;
+      if (waits) {
+        waiting.put(number, call);
+      }
+      return new QueuePlace(client, number, waits);
     }
-    long number = ++numbers;
-    if (waits) {
-      waiting.put(number, call);
-    }
-    return new QueuePlace(client, number, waits);
+  }
+
+  private synchronized @Nullable String client() {
+    return client;
   }
 
   synchronized void leave(QueuePlace place) {
@@ -36,7 +51,7 @@ final class FairWaiters {
 
   /** A node says that a waiter is first in the queue of a free name. */
   void woken(long number, int node) {
-    AcquireLoop call;
+    Waiter call;
     synchronized (this) {
       call = waiting.get(number);
     }
@@ -45,9 +60,9 @@ final class FairWaiters {
     }
   }
 
-  /** A node's wake-ups reach this client from now on; anybody may have missed one. */
+  /** A node's wake-ups reach this client from now on; any waiter may have missed one. */
   void listening(int node) {
-    List<AcquireLoop> all;
+    List<Waiter> all;
     synchronized (this) {
       all =
           waiting.entrySet().stream()

@@ -63,10 +63,13 @@ abstract class Fanout implements LockNode.ReplyHandler {
       return false;
     }
     List<LockNode> nodes = cluster.nodes;
-    for (int node = 0; node < pending.length; node++) {
-      pending[node] = nodes.get(node).send(request, node, this);
+    try {
+      for (int node = 0; node < pending.length; node++) {
+        pending[node] = nodes.get(node).send(request, node, this);
+      }
+    } finally {
+      claim.doneSending(); // or the release would wait for ever
     }
-    claim.doneSending();
     step(() -> sent = true);
     return true;
   }
@@ -81,18 +84,9 @@ abstract class Fanout implements LockNode.ReplyHandler {
         });
   }
 
-  /** The node timeout has passed: what can still be withdrawn is, the rest is unknown. */
+  /** The node timeout has passed. What has come by the time of the decision counts. */
   final void timeout() {
-    step(
-        () -> {
-          if (!decided) {
-            timedOut = true;
-            if (sent) {
-              withdrawUnanswered();
-            }
-            close();
-          }
-        });
+    step(() -> timedOut |= !decided);
   }
 
   /** Whether the round is decided; what comes now is booked but counts no more. */
@@ -105,6 +99,10 @@ abstract class Fanout implements LockNode.ReplyHandler {
       change.run();
       if (decided || !sent) {
         return;
+      }
+      if (timedOut) {
+        withdrawUnanswered();
+        close();
       }
       long nowNanos = cluster.ticker.monotonicNanos();
       if (!decide(nowNanos, cluster.ticker.wallMicros())) {

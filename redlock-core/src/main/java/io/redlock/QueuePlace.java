@@ -1,5 +1,6 @@
 package io.redlock;
 
+import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
 import java.util.List;
@@ -74,19 +75,19 @@ final class QueuePlace {
   }
 
   /** Gives the place up on all nodes. What gets lost on the way runs out by itself. */
-  void withdraw(Cluster cluster, List<String> names) {
+  void withdraw(List<LockNode> nodes, List<String> names) {
     Ticket ticket = takeBack();
     if (ticket != null) {
-      withdraw(cluster, names, ticket, 0);
+      withdraw(nodes, names, ticket, 0);
     }
   }
 
   /** Tells all nodes but some, as bits, to take a ticket back. */
-  static void withdraw(Cluster cluster, List<String> names, Ticket ticket, int butNot) {
+  static void withdraw(List<LockNode> nodes, List<String> names, Ticket ticket, int butNot) {
     NodeRequest withdrawal = new NodeRequest.Withdraw(names, ticket);
-    for (int node = 0; node < cluster.nodes.size(); node++) {
+    for (int node = 0; node < nodes.size(); node++) {
       if ((butNot & 1 << node) == 0) {
-        cluster.nodes.get(node).send(withdrawal, node, (slot, reply) -> {});
+        nodes.get(node).send(withdrawal, node, (slot, reply) -> {});
       }
     }
   }

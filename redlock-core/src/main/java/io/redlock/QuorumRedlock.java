@@ -28,9 +28,11 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
 
   private final AtomicLong numbers = new AtomicLong();
   private final AtomicBoolean closed = new AtomicBoolean();
+  private final Pauses pauses;
 
   QuorumRedlock(Cluster cluster) {
     this.cluster = cluster;
+    this.pauses = new Pauses(cluster.retryStrategy, cluster.random);
   }
 
   void start() {
@@ -86,7 +88,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
   }
 
   private AcquireLoop call(LeaseRequest request) {
-    return new AcquireLoop(cluster, request, this);
+    return new AcquireLoop(cluster, request, pauses, this);
   }
 
   @Override
@@ -161,6 +163,11 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
   @Override
   public void remove(AcquireLoop call) {
     calls.remove(call);
+  }
+
+  @Override
+  public boolean isClosed() {
+    return closed.get();
   }
 
   @Override

@@ -4,12 +4,14 @@ import java.time.Duration;
 import java.util.random.RandomGenerator;
 
 /**
- * How long a waiting call pauses between two attempts. A pure function: it must neither block nor
- * keep state, and all its randomness must come from the generator it is given, so that a simulation
- * can repeat it. It is called on the library's own threads; where it throws, the default decides.
+ * Chooses the pause of a waiting call between two attempts. A pure function: it must neither block
+ * nor keep state, and all its randomness must come from the generator it is given, so that a
+ * simulation can repeat it. It is called on the callback executor. The default decides in its place
+ * where it throws, where it returns null or a duration that is negative or beyond 292 years, and
+ * where it has not returned within a node timeout.
  *
- * <p>The library bounds what it returns: below by zero, above by the time left to wait, and by the
- * time for which the refusing nodes said that the present holder's keys can live.
+ * <p>The library bounds what it returns: above by the time left to wait, and by the time for which
+ * the refusing nodes said that the present holder's keys can live.
  */
 @FunctionalInterface
 public interface RetryStrategy {
@@ -42,12 +44,17 @@ public interface RetryStrategy {
    * @return the strategy
    */
   static RetryStrategy jitteredBackoff() {
-    return (failures, cause, random) -> {
-      boolean unavailable = cause == Cause.UNAVAILABLE;
-      long baseMicros = unavailable ? 20_000 : 4_000;
-      long capMicros = unavailable ? 1_000_000 : 200_000;
-      long ceilingMicros = Math.min(capMicros, baseMicros << Math.min(failures - 1, 16));
-      return Duration.ofNanos(1_000 * (1 + random.nextLong(ceilingMicros)));
-    };
+    /** Equal to any other, so that the library knows its own. */
+    record JitteredBackoff() implements RetryStrategy {
+      @Override
+      public Duration delay(int failures, Cause cause, RandomGenerator random) {
+        boolean unavailable = cause == Cause.UNAVAILABLE;
+        long baseMicros = unavailable ? 20_000 : 4_000;
+        long capMicros = unavailable ? 1_000_000 : 200_000;
+        long ceilingMicros = Math.min(capMicros, baseMicros << Math.min(failures - 1, 16));
+        return Duration.ofNanos(1_000 * (1 + random.nextLong(ceilingMicros)));
+      }
+    }
+    return new JitteredBackoff();
   }
 }

@@ -11,12 +11,15 @@ import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Grant;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -183,23 +186,230 @@ class AcquireLoopTest {
     assertEquals(1, asked.node(0).asked(Grant.class).size());
   }
 
-  @Test
-  void strategyThatThrowsOrAsksForNonsenseDoesNotHangTheCall() {
-    List<RetryStrategy> bad =
-        List.of(
+  /** Strategies of users that answer nothing of use, by what is wrong with them. */
+  private static RetryStrategy bad(String how) {
+    return (failures, cause, random) ->
+        switch (how) {
+          case "null" -> null;
+          case "negative" -> Duration.ofNanos(-1);
+          case "least" -> Duration.ofSeconds(Long.MIN_VALUE);
+          case "greatest" -> Duration.ofSeconds(Long.MAX_VALUE);
+          case "exception" -> throw new IllegalStateException("a user's mistake");
+          default -> throw new AssertionError("a user's mistake");
+        };
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"null", "negative", "least", "greatest", "exception", "error"})
+  void defaultDecidesWhereTheStrategyFails(String how) {
+    Bed asked = new Bed(3, bad(how));
+    asked.script(grants(NodeReply.taken(-1, 5)));
+    CompletableFuture<AcquireResult> call = asked.redlock.acquireAsync(PATIENT);
+    CompletableFuture<AcquireResult> next = asked.redlock.acquireAsync(PATIENT);
+    asked.time.passMillis(999);
+    int attempts = asked.node(0).asked(Grant.class).size();
+    assertTrue(attempts > 5 && attempts < 100, attempts + " attempts");
+    assertFalse(call.isDone());
+    asked.time.passMillis(1);
+    assertInstanceOf(AcquireResult.Contended.class, Bed.now(call));
+    assertInstanceOf(AcquireResult.Contended.class, Bed.now(next));
+    asked.script(Bed::yes);
+    lease(asked.redlock.acquireAsync(PATIENT)).close();
+    asked.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    asked.assertNothingIsLeft(how);
+  }
+
+  /** A bed whose callbacks wait in this queue: as long as they do, the strategy blocks. */
+  private final Deque<Runnable> callbacks = new ArrayDeque<>();
+
+  private final List<String> asked = new ArrayList<>();
+
+  private Bed thoughtful(long pauseMillis) {
+    Bed thoughtful =
+        new Bed(
+            3,
+            callbacks::add,
+            new RedlockListener() {},
             (failures, cause, random) -> {
-              throw new IllegalStateException("a user's mistake");
-            },
-            (failures, cause, random) -> Duration.ofSeconds(Long.MIN_VALUE),
-            (failures, cause, random) -> Duration.ofSeconds(Long.MAX_VALUE));
-    for (RetryStrategy strategy : bad) {
-      Bed asked = new Bed(3, strategy);
-      asked.script(grants(NodeReply.taken(-1, 5)));
-      CompletableFuture<AcquireResult> call =
-          asked.redlock.acquireAsync(Bed.REQUEST.waitUpTo(Duration.ofNanos(100)));
-      asked.time.passMillis(1_000);
-      assertInstanceOf(AcquireResult.Contended.class, Bed.now(call));
+              asked.add(failures + " " + cause);
+              return Duration.ofMillis(pauseMillis);
+            });
+    thoughtful.script(grants(NodeReply.taken(-1, 5)));
+    return thoughtful;
+  }
+
+  private void runCallbacks() {
+    while (!callbacks.isEmpty()) {
+      callbacks.poll().run();
     }
+  }
+
+  @Test
+  void strategyRunsOnTheCallbackExecutorOnly() {
+    Bed thoughtful = thoughtful(20);
+    thoughtful.redlock.acquireAsync(PATIENT);
+    assertEquals(List.of(), asked);
+    assertEquals(1, callbacks.size());
+    thoughtful.time.passMillis(5);
+    runCallbacks();
+    assertEquals(List.of("1 CONTENDED"), asked);
+    thoughtful.time.passMillis(19);
+    assertEquals(1, thoughtful.node(0).asked(Grant.class).size());
+    thoughtful.time.passMillis(1);
+    assertEquals(2, thoughtful.node(0).asked(Grant.class).size());
+    runCallbacks();
+    assertEquals(List.of("1 CONTENDED", "2 CONTENDED"), asked);
+  }
+
+  @Test
+  void defaultStrategyNeedsNoOtherThread() {
+    Bed usual =
+        new Bed(3, callbacks::add, new RedlockListener() {}, RetryStrategy.jitteredBackoff());
+    usual.script(grants(NodeReply.taken(-1, 5)));
+    usual.redlock.acquireAsync(PATIENT);
+    usual.time.passMillis(500);
+    assertTrue(usual.node(0).asked(Grant.class).size() > 5);
+    assertEquals(0, callbacks.size());
+  }
+
+  @Test
+  void strategyThatBlocksIsAskedOnceAndTheDefaultDecidesInItsPlace() {
+    Bed thoughtful = thoughtful(20);
+    CompletableFuture<AcquireResult> call = thoughtful.redlock.acquireAsync(PATIENT);
+    thoughtful.time.passMillis(Bed.NODE_TIMEOUT_MILLIS - 1);
+    assertEquals(1, thoughtful.node(0).asked(Grant.class).size());
+    thoughtful.time.passMillis(950);
+    assertTrue(thoughtful.node(0).asked(Grant.class).size() > 5);
+    assertEquals(1, callbacks.size(), "one question for the call, however often it failed");
+    int before = thoughtful.node(0).asked(Grant.class).size();
+    thoughtful.time.passMillis(1);
+    assertEquals(before + 1, thoughtful.node(0).asked(Grant.class).size(), "the last attempt");
+    thoughtful.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    assertEquals(0, thoughtful.time.tasks());
+    assertEquals(3, callbacks.size(), "the question, the result and its event");
+    runCallbacks();
+    assertInstanceOf(AcquireResult.Contended.class, Bed.now(call));
+    assertEquals(List.of("1 CONTENDED"), asked);
+  }
+
+  @Test
+  void strategyThatBlockedAndAnswersAtLastIsAskedAgain() {
+    Bed thoughtful = thoughtful(20);
+    thoughtful.redlock.acquireAsync(PATIENT);
+    thoughtful.time.passMillis(400);
+    int attempts = thoughtful.node(0).asked(Grant.class).size();
+    runCallbacks();
+    assertEquals(attempts, thoughtful.node(0).asked(Grant.class).size(), "too late an answer");
+    thoughtful.time.passMillis(200);
+    runCallbacks();
+    assertEquals(2, asked.size());
+    assertTrue(attempts < thoughtful.node(0).asked(Grant.class).size());
+  }
+
+  @Test
+  void callWhoseStrategyBlocksCanBeCancelled() {
+    Bed thoughtful = thoughtful(20);
+    CompletableFuture<AcquireResult> call = thoughtful.redlock.acquireAsync(PATIENT);
+    assertTrue(call.cancel(false));
+    thoughtful.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    assertEquals(0, thoughtful.time.tasks());
+    runCallbacks();
+    thoughtful.time.passMillis(1_000);
+    assertEquals(1, thoughtful.node(0).asked(Grant.class).size());
+  }
+
+  @Test
+  void callWhoseStrategyBlocksIsEndedByClose() {
+    Bed thoughtful = thoughtful(20);
+    CompletableFuture<AcquireResult> call = thoughtful.redlock.acquireAsync(PATIENT);
+    thoughtful.redlock.close();
+    runCallbacks();
+    CompletionException failure = assertThrows(CompletionException.class, call::join);
+    assertInstanceOf(IllegalStateException.class, failure.getCause());
+    assertEquals(0, thoughtful.time.tasks());
+  }
+
+  @Test
+  void strategyThatBlocksForOneCallHoldsUpNoOther() {
+    Bed thoughtful = thoughtful(20);
+    thoughtful.redlock.acquireAsync(Bed.REQUEST.waitUpTo(Duration.ofNanos(100)));
+    CompletableFuture<AcquireResult> next = thoughtful.redlock.acquireAsync(PATIENT);
+    thoughtful.time.passMillis(100);
+    thoughtful.script(Bed::yes);
+    thoughtful.time.passMillis(500);
+    assertEquals(1, thoughtful.cluster.liveLeases.snapshot().size());
+    runCallbacks();
+    assertTrue(lease(next).isValid());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"null", "blank", "exception", "error"})
+  void supplierOfOwnerIdsThatFailsHarmsItsOwnCallOnly(String how) {
+    List<String> drawn = new ArrayList<>();
+    Supplier<String> usual = bed.ownerIds;
+    bed.script(grants(NodeReply.taken(-1, 5)));
+    CompletableFuture<AcquireResult> head = bed.redlock.acquireAsync(PATIENT);
+    CompletableFuture<AcquireResult> second = bed.redlock.acquireAsync(PATIENT);
+    bed.ownerIds =
+        () -> {
+          bed.ownerIds = usual;
+          drawn.add(how);
+          return switch (how) {
+            case "null" -> null;
+            case "blank" -> " ";
+            case "exception" -> throw new IllegalArgumentException("a user's mistake");
+            default -> throw new AssertionError("a user's mistake");
+          };
+        };
+    bed.script(Bed::yes);
+    bed.time.passMillis(10);
+    CompletionException failure = assertThrows(CompletionException.class, () -> Bed.now(head));
+    assertInstanceOf(IllegalStateException.class, failure.getCause());
+    assertTrue(failure.getMessage().contains("the supplier of owner ids"), failure.getMessage());
+    assertEquals(List.of(how), drawn);
+    lease(second).close();
+    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    bed.assertNothingIsLeft(how);
+  }
+
+  @Test
+  void waiterReportsWhatTheHeadOfItsLineWasAnswered() {
+    bed.script(grants(NodeReply.unreachable("down")));
+    bed.redlock.acquireAsync(PATIENT.waitUpTo(Duration.ofMinutes(1)));
+    CompletableFuture<AcquireResult> behind = bed.redlock.acquireAsync(PATIENT);
+    bed.time.passMillis(1_000);
+    AcquireResult result = Bed.now(behind);
+    assertInstanceOf(AcquireResult.Unavailable.class, result);
+    assertEquals("0 of 3 granted, 2 needed (a down, b down, c down)", result.votes().toString());
+  }
+
+  @Test
+  void waiterDoesNotReportARefusalFromBeforeTheLease() {
+    bed.script(grants(NodeReply.unreachable("down")));
+    CompletableFuture<AcquireResult> head = bed.redlock.acquireAsync(PATIENT);
+    CompletableFuture<AcquireResult> behind = bed.redlock.acquireAsync(PATIENT);
+    bed.script(Bed::yes);
+    bed.time.passMillis(1_000);
+    assertTrue(lease(head).isValid());
+    assertEquals("no node was asked", Bed.now(behind).votes().toString());
+  }
+
+  @Test
+  void nodeThatBreaksItsContractByThrowingHarmsThatCallOnly() {
+    bed.script(Bed::yes);
+    bed.node(1)
+        .script(
+            request -> {
+              if (request instanceof Grant) {
+                throw new AssertionError("a node's mistake");
+              }
+              return Bed.yes(request);
+            });
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
+    assertThrows(CompletionException.class, () -> Bed.now(call));
+    bed.script(Bed::yes);
+    assertTrue(lease(bed.redlock.acquireAsync(PATIENT)).isValid());
+    assertEquals(1, bed.node(0).releases(), "the node that had granted");
   }
 
   @Test

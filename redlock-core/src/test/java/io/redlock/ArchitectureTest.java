@@ -3,11 +3,18 @@ package io.redlock;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.DataInputStream;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -217,5 +224,134 @@ class ArchitectureTest {
       })
   void whatIsAllowedIsNotTakenForBanned(String code) {
     assertEquals(List.of(), faults(code));
+  }
+
+  /** References that are meant, although they close a circle. */
+  private static final Set<String> MEANT =
+      new TreeSet<>(List.of("io.redlock.Redlock -> io.redlock.RedlockBuilder")); // its entrance
+
+  /** References that the redesign of the lease removes: then this list goes. */
+  private static final List<String> PASSING =
+      List.of(
+          "io.redlock.Cluster -> io.redlock.RedlockBuilder",
+          "io.redlock.Timeouts -> io.redlock.Cluster",
+          "io.redlock.LiveLeases -> io.redlock.HeldLease",
+          "io.redlock.PendingRelease -> io.redlock.Claim",
+          "io.redlock.Extension -> io.redlock.HeldLease",
+          "io.redlock.Renewal -> io.redlock.HeldLease");
+
+  /** No two classes of these packages may refer to each other, however many lie between them. */
+  @Test
+  void classesFormNoReferenceCycle() throws Exception {
+    Map<String, Set<String>> references = references(CLASSES);
+    for (String meant : MEANT) {
+      String[] ends = meant.split(" -> ");
+      assertTrue(references.get(ends[0]).remove(ends[1]), () -> meant + " is there no more");
+    }
+    for (String passing : PASSING) {
+      String[] ends = passing.split(" -> ");
+      references.get(ends[0]).remove(ends[1]);
+    }
+    assertEquals(List.of(), cycles(references));
+    assertTrue(references.size() > 40, references.keySet()::toString);
+  }
+
+  @Test
+  void cycleWouldBeSeen() {
+    Map<String, Set<String>> references = new TreeMap<>();
+    references.put("a", Set.of("b", "d"));
+    references.put("b", Set.of("c"));
+    references.put("c", Set.of("a"));
+    references.put("d", Set.of());
+    assertEquals(List.of("[a, b, c]"), cycles(references));
+    references.put("c", Set.of("d"));
+    assertEquals(List.of(), cycles(references));
+  }
+
+  private static final Path CLASSES = Path.of("target", "classes");
+  private static final List<String> ACYCLIC =
+      List.of("io.redlock.", "io.redlock.protocol.", "io.redlock.spi.");
+
+  /** Which classes each class refers to, nested ones being part of the outermost. */
+  private static Map<String, Set<String>> references(Path classes) throws Exception {
+    Map<String, Set<String>> references = new TreeMap<>();
+    try (Stream<Path> files = Files.walk(classes)) {
+      for (Path file : files.filter(each -> each.toString().endsWith(".class")).toList()) {
+        String path = classes.relativize(file).toString().replace('\\', '/');
+        String name = outermost(path.substring(0, path.length() - ".class".length()));
+        if (isChecked(name) && !name.endsWith("-info")) {
+          Set<String> known = references.computeIfAbsent(name, absent -> new TreeSet<>());
+          NAME.matcher(constants(file))
+              .results()
+              .map(result -> outermost(result.group()))
+              .filter(other -> isChecked(other) && !other.equals(name))
+              .forEach(known::add);
+        }
+      }
+    }
+    return references;
+  }
+
+  private static final Pattern NAME = Pattern.compile("\\bio/redlock/[\\w/$]+");
+
+  private static String outermost(String internalName) {
+    return internalName.replaceFirst("\\$.*", "").replace('/', '.');
+  }
+
+  private static boolean isChecked(String name) {
+    return ACYCLIC.contains(name.substring(0, name.lastIndexOf('.') + 1));
+  }
+
+  /** The names of classes and the descriptors and signatures in a class file, one per line. */
+  private static String constants(Path file) throws IOException {
+    StringBuilder constants = new StringBuilder();
+    try (DataInputStream in = new DataInputStream(Files.newInputStream(file))) {
+      in.skipBytes(8);
+      int count = in.readUnsignedShort();
+      for (int index = 1; index < count; index++) {
+        int tag = in.readUnsignedByte();
+        switch (tag) {
+          case 1 -> constants.append(in.readUTF()).append('\n');
+          case 3, 4, 9, 10, 11, 12, 17, 18 -> in.skipBytes(4);
+          case 5, 6 -> {
+            in.skipBytes(8);
+            index++; // takes two places
+          }
+          case 7, 8, 16, 19, 20 -> in.skipBytes(2);
+          case 15 -> in.skipBytes(3);
+          default -> throw new AssertionError(file + ": constant of kind " + tag);
+        }
+      }
+    }
+    return constants.toString();
+  }
+
+  /** Each set of classes of which every one reaches every other. */
+  private static List<String> cycles(Map<String, Set<String>> references) {
+    Map<String, Set<String>> reached = new TreeMap<>();
+    references.keySet().forEach(name -> reached.put(name, reach(references, name)));
+    return references.keySet().stream()
+        .filter(name -> reached.get(name).contains(name))
+        .map(
+            name ->
+                reached.get(name).stream()
+                    .filter(other -> reached.getOrDefault(other, Set.of()).contains(name))
+                    .toList()
+                    .toString())
+        .distinct()
+        .toList();
+  }
+
+  private static Set<String> reach(Map<String, Set<String>> references, String from) {
+    Set<String> reached = new TreeSet<>();
+    Deque<String> open = new ArrayDeque<>(List.of(from));
+    while (!open.isEmpty()) {
+      for (String next : references.getOrDefault(open.pop(), Set.of())) {
+        if (reached.add(next)) {
+          open.push(next);
+        }
+      }
+    }
+    return reached;
   }
 }

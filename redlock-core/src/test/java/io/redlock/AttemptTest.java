@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 class AttemptTest {
 
   private final Bed bed = new Bed(3);
-  private final List<Attempt.Outcome> outcomes = new ArrayList<>();
+  private final List<Outcome> outcomes = new ArrayList<>();
 
   private Attempt attempt() {
     List<String> names = bed.cluster.settings.names(Bed.REQUEST);
@@ -30,7 +30,7 @@ class AttemptTest {
     attempt().start();
   }
 
-  private Attempt.Outcome outcome() {
+  private Outcome outcome() {
     assertEquals(1, outcomes.size(), "an attempt has one outcome");
     return outcomes.get(0);
   }
@@ -62,7 +62,7 @@ class AttemptTest {
   void quorumIsEnoughAndTheLastNodeIsNotWaitedFor() {
     start();
     bed.answerGrants(NodeReply.GRANTED, 2, 0);
-    assertEquals(Decision.HELD, outcome().decision);
+    assertEquals(Decision.HELD, outcome().decision());
     assertEquals(
         "2 of 3 granted, 2 needed (a granted 0µs, b not awaited, c granted 0µs)",
         outcome().result().votes().toString());
@@ -75,7 +75,7 @@ class AttemptTest {
     bed.answerGrants(NodeReply.GRANTED, 0, 1, 2);
     assertEquals(0, bed.releases());
     bed.script(Bed::yes);
-    outcome().lease.close();
+    outcome().lease().close();
     assertEquals("abc", bed.releasedOn());
     settle();
   }
@@ -89,7 +89,7 @@ class AttemptTest {
         "2 of 3 granted, 2 needed (a granted 0µs, b granted 0µs, c not awaited)",
         outcome().result().votes().toString());
     bed.script(Bed::yes);
-    outcome().lease.close();
+    outcome().lease().close();
     assertEquals("ab", bed.releasedOn());
   }
 
@@ -99,7 +99,7 @@ class AttemptTest {
     bed.script(Bed::yes);
     bed.answerGrants(NodeReply.GRANTED, 1);
     bed.answerGrants(NodeReply.taken(4_000, 5), 0, 2);
-    assertEquals(Decision.CONTENDED, outcome().decision);
+    assertEquals(Decision.CONTENDED, outcome().decision());
     assertEquals(4_000, outcome().takenRemainingMillis());
     assertEquals("b", bed.releasedOn());
     settle();
@@ -110,7 +110,7 @@ class AttemptTest {
     start();
     bed.script(request -> request instanceof Release ? NodeReply.RELEASED : null);
     bed.answerGrants(NodeReply.taken(4_000, 5), 0, 1);
-    assertEquals(Decision.CONTENDED, outcome().decision);
+    assertEquals(Decision.CONTENDED, outcome().decision());
     assertEquals("c", bed.releasedOn());
     bed.answerGrants(NodeReply.GRANTED, 2);
     settle();
@@ -123,7 +123,7 @@ class AttemptTest {
     bed.script(Bed::yes);
     bed.answerGrants(NodeReply.unknown("connection lost"), 0);
     bed.answerGrants(NodeReply.unreachable("down"), 1);
-    assertEquals(Decision.UNAVAILABLE, outcome().decision);
+    assertEquals(Decision.UNAVAILABLE, outcome().decision());
     assertEquals("ac", bed.releasedOn());
   }
 
@@ -135,7 +135,7 @@ class AttemptTest {
     assertEquals(0, outcomes.size());
     bed.script(Bed::yes);
     bed.time.passMillis(1);
-    assertEquals(Decision.UNAVAILABLE, outcome().decision);
+    assertEquals(Decision.UNAVAILABLE, outcome().decision());
     assertEquals(
         "1 of 3 granted, 2 needed (a no answer in 50ms, b granted 0µs, c no answer in 50ms)",
         outcome().result().votes().toString());
@@ -175,9 +175,9 @@ class AttemptTest {
       assertEquals(first + 501, second.token());
     }
     bed.answerGrants(NodeReply.GRANTED, 0, 2);
-    assertEquals(first + 501, outcome().lease.fencingToken());
+    assertEquals(first + 501, outcome().lease().fencingToken());
     Duration validity = Bed.TTL.minusMillis(102).minus(Bed.TTL.dividedBy(10));
-    assertEquals(validity, outcome().lease.remaining(), "measured from the second round");
+    assertEquals(validity, outcome().lease().remaining(), "measured from the second round");
   }
 
   @Test
@@ -190,7 +190,7 @@ class AttemptTest {
     assertEquals(0, outcomes.size(), "one grant of this round and one of the last: no quorum");
     bed.script(Bed::yes);
     bed.answerGrants(NodeReply.taken(100, 5), 1, 2);
-    assertEquals(Decision.CONTENDED, outcome().decision);
+    assertEquals(Decision.CONTENDED, outcome().decision());
     assertEquals("ac", bed.releasedOn());
     assertEquals(first + 1, bed.node(2).asked(Release.class).get(0).token());
   }
@@ -207,7 +207,7 @@ class AttemptTest {
     bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS - 40 - 1);
     assertEquals(0, outcomes.size());
     bed.time.passMillis(1);
-    assertEquals(Decision.UNAVAILABLE, outcome().decision);
+    assertEquals(Decision.UNAVAILABLE, outcome().decision());
   }
 
   @Test
@@ -216,7 +216,7 @@ class AttemptTest {
         request ->
             request instanceof Grant grant ? NodeReply.stale(grant.token()) : NodeReply.RELEASED);
     start();
-    assertEquals(Decision.CONTENDED, outcome().decision);
+    assertEquals(Decision.CONTENDED, outcome().decision());
     assertEquals(3, grants(0).size());
     assertEquals(0, bed.releases());
   }
@@ -239,7 +239,7 @@ class AttemptTest {
     start();
     assertEquals(0, once.size(), "the timeout struck");
     assertEquals(6, bed.asked(Grant.class));
-    assertEquals(Decision.UNAVAILABLE, outcome().decision);
+    assertEquals(Decision.UNAVAILABLE, outcome().decision());
     assertEquals("abc", bed.releasedOn());
   }
 
@@ -257,7 +257,7 @@ class AttemptTest {
               return null;
             });
     start();
-    assertEquals(Decision.UNAVAILABLE, outcome().decision);
+    assertEquals(Decision.UNAVAILABLE, outcome().decision());
     assertEquals(
         List.of("a Grant", "b Grant", "c Grant", "a Release", "b Release", "c Release"),
         bed.journal);
@@ -315,7 +315,7 @@ class AttemptTest {
     bed.node(0).whenAskedForClock(attempt::abandon);
     bed.script(Bed::yes);
     bed.answerGrants(NodeReply.GRANTED, 0, 1);
-    outcomes.forEach(outcome -> outcome.lease.close()); // as the call does that gave it up
+    outcomes.forEach(outcome -> outcome.lease().close()); // as the call does that gave it up
     bed.answerGrants(NodeReply.GRANTED, 2);
     settle();
     assertEquals("abc", bed.releasedOn());
@@ -328,8 +328,8 @@ class AttemptTest {
     bed.script(Bed::yes);
     bed.time.pause(Duration.ofSeconds(9));
     bed.answerGrants(NodeReply.GRANTED, 0, 1);
-    assertEquals(Decision.TOO_SLOW, outcome().decision);
-    assertNull(outcome().lease);
+    assertEquals(Decision.TOO_SLOW, outcome().decision());
+    assertNull(outcome().lease());
     assertEquals("abc", bed.releasedOn());
     assertTrue(outcome().result() instanceof AcquireResult.TooSlow);
   }
@@ -340,7 +340,7 @@ class AttemptTest {
     bed.script(Bed::yes);
     bed.time.stepWall(Bed.TTL);
     bed.answerGrants(NodeReply.GRANTED, 0, 1);
-    assertEquals(Decision.TOO_SLOW, outcome().decision);
+    assertEquals(Decision.TOO_SLOW, outcome().decision());
   }
 
   @Test
@@ -360,7 +360,7 @@ class AttemptTest {
     long first = grants(0).get(0).token();
     bed.script(Bed::yes);
     bed.answerGrants(NodeReply.stale(first + 2_000_000), 0, 1);
-    assertEquals(Decision.CLOCK_REFUSED, outcome().decision);
+    assertEquals(Decision.CLOCK_REFUSED, outcome().decision());
     start();
     assertEquals(first + 1, grants(0).get(1).token());
   }
@@ -378,5 +378,47 @@ class AttemptTest {
             request instanceof NodeRequest.Grant ? NodeReply.taken(-1, 5) : Bed.yes(request));
     start();
     assertEquals(-1, outcome().takenRemainingMillis());
+  }
+
+  /**
+   * The first send takes longer than a node timeout (a cold JVM), and the grants come meanwhile:
+   * what the votes say and what was decided must be the same.
+   */
+  @Test
+  void grantsThatComeWhileALateTimeoutWaitsForTheFanOutCount() {
+    bed.node(0).script(request -> NodeReply.GRANTED);
+    bed.node(1)
+        .script(
+            request -> {
+              if (request instanceof Grant) {
+                timeOut();
+              }
+              return NodeReply.GRANTED;
+            });
+    bed.node(2).holdSends();
+    start();
+    assertEquals(Decision.HELD, outcome().decision());
+    assertEquals(2, outcome().result().votes().count(Vote.YES));
+  }
+
+  @Test
+  void votesAreThoseOfTheMomentOfTheDecision() {
+    Bed five = new Bed(5);
+    five.node(0).script(request -> NodeReply.GRANTED);
+    five.node(1)
+        .script(
+            request -> {
+              if (request instanceof Grant) {
+                five.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+              }
+              return request instanceof Grant ? null : NodeReply.RELEASED;
+            });
+    five.node(2).script(Bed::yes);
+    five.node(3).script(Bed::yes);
+    AcquireResult result = Bed.now(five.redlock.acquireAsync(Bed.REQUEST));
+    assertEquals(
+        result instanceof AcquireResult.Acquired,
+        result.votes().count(Vote.YES) >= result.votes().quorum(),
+        result::toString);
   }
 }

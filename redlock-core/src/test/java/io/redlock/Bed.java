@@ -14,6 +14,7 @@ import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** A test bed: a lock service over scripted nodes, in virtual time, on one thread. */
@@ -29,7 +30,12 @@ final class Bed {
   final List<String> events = new ArrayList<>();
   final Cluster cluster;
   final QuorumRedlock redlock;
+  Supplier<String> ownerIds = this::nextOwner;
   private int owners;
+
+  private String nextOwner() {
+    return "owner-" + ++owners;
+  }
 
   private final class Recorder implements RedlockListener {
     @Override
@@ -65,7 +71,7 @@ final class Bed {
     this(size, callbackExecutor, listener, RetryStrategy.jitteredBackoff());
   }
 
-  private Bed(
+  Bed(
       int size,
       Executor callbackExecutor,
       @Nullable RedlockListener listener,
@@ -89,7 +95,7 @@ final class Bed {
             time,
             time,
             new SplittableRandom(7),
-            () -> "owner-" + ++owners,
+            () -> ownerIds.get(),
             retryStrategy,
             new Callbacks(callbackExecutor, true, time),
             listener == null ? new Recorder() : listener);
@@ -186,6 +192,7 @@ final class Bed {
       }
     }
     assertEquals(List.of(), cluster.liveLeases.snapshot(), () -> how + ": leases");
+    assertTrue(cluster.lines.isEmpty(), () -> how + ": lines");
     assertEquals(0, time.tasks(), () -> how + ": timers");
   }
 }

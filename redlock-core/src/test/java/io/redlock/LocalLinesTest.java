@@ -3,8 +3,12 @@ package io.redlock;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.protocol.AcquireRound.Decision;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Grant;
@@ -12,6 +16,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class LocalLinesTest {
@@ -154,5 +159,251 @@ class LocalLinesTest {
     lease.close();
     assertEquals(
         List.of("app:a", "app:b"), bed.node(0).asked(NodeRequest.Release.class).get(0).names());
+  }
+
+  /** A waiter that writes down that it was told to proceed, and counts how often it is compared. */
+  private static final class Waiter implements LocalLines.Waiter {
+    private static final List<String> NAMES = List.of("orders/42");
+
+    private final String name;
+    private final List<String> told;
+    private final boolean isFair;
+    private Runnable proceeds = () -> {};
+    private int compared;
+
+    Waiter(String name, List<String> told, boolean isFair) {
+      this.name = name;
+      this.told = told;
+      this.isFair = isFair;
+    }
+
+    @Override
+    public List<String> names() {
+      return NAMES;
+    }
+
+    @Override
+    public boolean isFair() {
+      return isFair;
+    }
+
+    @Override
+    public void proceed(long delayNanos) {
+      told.add(delayNanos == 0 ? name : name + " after " + delayNanos);
+      proceeds.run();
+    }
+
+    @Override
+    public boolean equals(Object other) {
+      compared++;
+      return this == other;
+    }
+
+    @Override
+    public int hashCode() {
+      return name.hashCode();
+    }
+  }
+
+  private final LocalLines lines = new LocalLines();
+  private final List<String> told = new ArrayList<>();
+
+  private Waiter waiter(String name) {
+    Waiter waiter = new Waiter(name, told, false);
+    lines.join(waiter);
+    return waiter;
+  }
+
+  private static Outcome refusal() {
+    return new Outcome(Decision.UNAVAILABLE, null, new Votes(List.of(), 2), -1, false, false);
+  }
+
+  @Test
+  void onlyTheHeadMayAskAndOnlyWhileNoLeaseIsInTheWay() {
+    Waiter first = new Waiter("first", told, false);
+    Waiter second = new Waiter("second", told, false);
+    assertFalse(lines.mayAsk(first));
+    assertTrue(lines.join(first));
+    assertFalse(lines.join(second));
+    assertTrue(lines.mayAsk(first));
+    assertFalse(lines.mayAsk(second));
+    lines.leased(Waiter.NAMES);
+    assertFalse(lines.mayAsk(first));
+    lines.leased(Waiter.NAMES);
+    lines.ended(Waiter.NAMES);
+    assertFalse(lines.mayAsk(first));
+    assertEquals(List.of(), told);
+    lines.ended(Waiter.NAMES);
+    assertTrue(lines.mayAsk(first));
+    assertEquals(List.of("first"), told);
+    lines.leave(first);
+    assertTrue(lines.mayAsk(second));
+    assertEquals(List.of("first", "second"), told);
+  }
+
+  @Test
+  void joiningALineThatALeaseHoldsIsNoReasonToAsk() {
+    lines.leased(Waiter.NAMES);
+    assertFalse(lines.join(new Waiter("first", told, false)));
+  }
+
+  @Test
+  void onlyTheHeadThatLeavesAFreeLineMovesIt() {
+    Waiter first = waiter("first");
+    Waiter second = waiter("second");
+    waiter("third");
+    lines.leave(second);
+    assertEquals(List.of(), told);
+    lines.leased(Waiter.NAMES);
+    lines.leave(first);
+    assertEquals(List.of(), told);
+    lines.ended(Waiter.NAMES);
+    assertEquals(List.of("third"), told);
+  }
+
+  @Test
+  void nothingHappensToALineThatIsNotThere() {
+    lines.ended(Waiter.NAMES);
+    lines.leave(new Waiter("nobody", told, false));
+    lines.refused(new Waiter("nobody", told, false), refusal());
+    assertNull(lines.refusal(new Waiter("nobody", told, false)));
+    assertEquals(List.of(), told);
+  }
+
+  @Test
+  void lineIsForgottenWhenItsLastWaiterAndItsLastLeaseHaveGone() {
+    assertTrue(lines.isEmpty());
+    Waiter first = waiter("first");
+    lines.leased(Waiter.NAMES);
+    lines.leave(first);
+    assertFalse(lines.isEmpty());
+    lines.ended(Waiter.NAMES);
+    assertTrue(lines.isEmpty());
+    lines.leave(waiter("second"));
+    assertTrue(lines.isEmpty());
+  }
+
+  @Test
+  void leaseBesideAnotherDoesNotCountAsHandedOver() {
+    waiter("first");
+    for (int lease = 0; lease < 15; lease++) {
+      lines.leased(Waiter.NAMES);
+    }
+    for (int lease = 0; lease < 15; lease++) {
+      lines.ended(Waiter.NAMES);
+    }
+    lines.leased(Waiter.NAMES);
+    lines.ended(Waiter.NAMES);
+    assertEquals(List.of("first", "first"), told);
+  }
+
+  @Test
+  void lineRemembersItsLastRefusalUntilALeaseIsGranted() {
+    Waiter first = waiter("first");
+    Waiter second = waiter("second");
+    Outcome refusal = refusal();
+    assertNull(lines.refusal(second));
+    lines.refused(first, refusal);
+    assertSame(refusal, lines.refusal(second));
+    lines.leased(Waiter.NAMES);
+    assertNull(lines.refusal(second));
+  }
+
+  @Test
+  void courtesyIsForUnfairWaitersOnly() {
+    for (boolean isFair : List.of(true, false)) {
+      told.clear();
+      LocalLines served = new LocalLines();
+      Waiter head = new Waiter("head", told, isFair);
+      served.join(head);
+      for (int lease = 0; lease < 33; lease++) {
+        served.leased(Waiter.NAMES);
+        served.ended(Waiter.NAMES);
+      }
+      assertEquals(33, told.size());
+      assertEquals(
+          isFair ? List.of() : List.of(15, 31),
+          IntStream.range(0, 33)
+              .filter(handoff -> told.get(handoff).equals("head after 2000000"))
+              .boxed()
+              .toList());
+    }
+  }
+
+  @Test
+  void headsThatLeaveWhenTheyAreToldAreFollowedInALoop() {
+    Waiter head = waiter("head");
+    List<Integer> depths = new ArrayList<>();
+    for (int waiter = 0; waiter < 100; waiter++) {
+      Waiter next = waiter(String.valueOf(waiter));
+      next.proceeds =
+          () -> {
+            depths.add(StackWalker.getInstance().walk(frames -> (int) frames.count()));
+            lines.leave(next);
+          };
+    }
+    lines.leave(head);
+    assertEquals(IntStream.range(0, 100).mapToObj(String::valueOf).toList(), told);
+    assertEquals(1, depths.stream().distinct().count(), depths::toString);
+  }
+
+  @Test
+  void leaseThatBeginsAndEndsWhileTheLineIsHandedOnMovesItOnce() {
+    Waiter head = waiter("head");
+    Waiter second = waiter("second");
+    waiter("third");
+    second.proceeds =
+        () -> {
+          lines.leased(Waiter.NAMES);
+          lines.leave(second);
+          assertEquals(List.of("second"), told);
+          lines.ended(Waiter.NAMES);
+          assertEquals(List.of("second"), told, "the loop is not left");
+        };
+    lines.leave(head);
+    assertEquals(List.of("second", "third"), told);
+  }
+
+  @Test
+  void lineThatIsLeasedWhileItIsHandedOnWaitsForThatLease() {
+    Waiter head = waiter("head");
+    Waiter second = waiter("second");
+    waiter("third");
+    second.proceeds =
+        () -> {
+          lines.leave(second);
+          lines.leased(Waiter.NAMES);
+        };
+    lines.leave(head);
+    assertEquals(List.of("second"), told);
+    lines.ended(Waiter.NAMES);
+    assertEquals(List.of("second", "third"), told);
+  }
+
+  @Test
+  void waiterThatFailsToProceedIsNotTheEndOfItsLine() {
+    Waiter head = waiter("head");
+    Waiter second = waiter("second");
+    waiter("third");
+    second.proceeds =
+        () -> {
+          throw new AssertionError("short of memory");
+        };
+    assertThrows(AssertionError.class, () -> lines.leave(head));
+    lines.leave(second);
+    assertEquals(List.of("second", "third"), told);
+  }
+
+  @Test
+  void leavingALongLineCostsTheSameAnywhere() {
+    List<Waiter> waiters = new ArrayList<>();
+    for (int waiter = 0; waiter < 1_000; waiter++) {
+      waiters.add(waiter(String.valueOf(waiter)));
+    }
+    for (int waiter = 999; waiter >= 0; waiter--) {
+      lines.leave(waiters.get(waiter));
+    }
+    int compared = waiters.stream().mapToInt(waiter -> waiter.compared).sum();
+    assertTrue(compared < 1_000, compared + " comparisons");
   }
 }
