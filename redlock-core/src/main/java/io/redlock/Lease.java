@@ -88,9 +88,9 @@ public interface Lease extends AutoCloseable {
 
   /**
    * Completes when the lease has ended, exactly once, on the callback executor: with {@link
-   * LeaseEnd.Cause#RELEASED} or with the reason why it was lost. By default a loss comes on a thread
-   * that no other work can hold up. A dependent that throws or blocks delays only callbacks queued
-   * behind it.
+   * LeaseEnd.Cause#RELEASED} or with the reason why it was lost. By default a loss comes on a
+   * thread that no other work can hold up. A dependent that throws or blocks delays only callbacks
+   * queued behind it.
    */
   CompletionStage<LeaseEnd> ended();
 

@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest.Release;
+import io.redlock.spi.NodeRequest.Withdraw;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -123,5 +125,63 @@ class ClaimTest {
     assertTrue(bed.time.tasks() > 0);
     bed.time.passMillis(5_000);
     assertEquals(0, bed.time.tasks());
+  }
+
+  @Test
+  void callbackRunsOnceTheReleaseWasSent() {
+    List<String> told = new ArrayList<>();
+    send(5);
+    claim.whenReleaseSent(() -> told.add("before"));
+    claim.end();
+    assertEquals(List.of(), told);
+    claim.doneSending();
+    assertEquals(List.of("before"), told);
+    claim.whenReleaseSent(() -> told.add("after"));
+    assertEquals(List.of("before", "after"), told);
+  }
+
+  private final QueuePlace place = new QueuePlace("client", 7, true);
+  private final Claim fair = new Claim(bed.cluster, List.of("app:orders/42"), place);
+
+  private void sendFairly() {
+    place.ticket(5);
+    fair.beginSending(5, 1_000);
+    fair.doneSending();
+    synchronized (fair) {
+      fair.answered(0, Kind.GRANTED);
+      fair.answered(1, Kind.WAIT);
+      fair.answered(2, Kind.WAIT);
+    }
+  }
+
+  @Test
+  void claimThatEndsTakesItsTicketBackEverywhere() {
+    sendFairly();
+    fair.end();
+    assertEquals("a", bed.releasedOn());
+    Release release = bed.node(0).asked(Release.class).get(0);
+    assertTrue(release.last());
+    assertEquals(7, release.ticket().number());
+    assertEquals(0, bed.node(0).asked(Withdraw.class).size());
+    assertEquals(1, bed.node(1).asked(Withdraw.class).size());
+    assertEquals(1, bed.node(2).asked(Withdraw.class).size());
+    fair.end();
+    assertEquals(2, bed.asked(Withdraw.class));
+    assertFalse(place.stands());
+  }
+
+  @Test
+  void claimThatFailsKeepsItsTicketUntilItEndsAfterAll() {
+    sendFairly();
+    fair.fail();
+    Release release = bed.node(0).asked(Release.class).get(0);
+    assertFalse(release.last());
+    assertEquals(7, release.ticket().number());
+    fair.fail();
+    assertEquals(0, bed.asked(Withdraw.class));
+    assertTrue(place.stands());
+    fair.end();
+    assertEquals(3, bed.asked(Withdraw.class));
+    assertFalse(place.stands());
   }
 }

@@ -483,4 +483,34 @@ class HeldLeaseTest {
     Extend extend = bed.node(1).asked(Extend.class).get(0);
     assertTrue(extend.ttlMillis() < 5_100 && extend.ttlMillis() > 4_890, extend::toString);
   }
+
+  @Test
+  void blockingCallsReturnWhatTheNodesSay() throws InterruptedException {
+    assertInstanceOf(ExtendResult.Extended.class, lease.extend(Bed.TTL));
+    assertEquals(ReleaseResult.RELEASED, lease.release());
+    assertEquals(ReleaseResult.RELEASED, lease.releaseUninterruptibly());
+  }
+
+  @Test
+  void lossIsFoundInTheEndOfTheLeaseOrInItsRelease() {
+    assertTrue(lease.loss(null).isEmpty());
+    assertTrue(lease.loss(ReleaseResult.UNCONFIRMED).isEmpty());
+    assertTrue(lease.loss(ReleaseResult.NOT_HELD).isPresent());
+    lease.close();
+    assertTrue(lease.loss(ReleaseResult.RELEASED).isEmpty());
+    Bed other = new Bed(3);
+    HeldLease lost = other.lease();
+    other.time.pass(VALIDITY);
+    assertTrue(lost.loss(ReleaseResult.RELEASED).isPresent());
+    assertThrows(LeaseLostException.class, () -> lost.throwIfLost(null));
+  }
+
+  @Test
+  void refusedLeaseLeavesOnlyTheTimerOfItsRelease() {
+    bed.script(request -> NodeReply.NOT_HELD);
+    extend();
+    bed.time.pass(COARSE_TICK.plusMillis(Bed.NODE_TIMEOUT_MILLIS));
+    assertEquals(List.of(Cause.REFUSED), causes());
+    assertEquals(1, bed.time.tasks());
+  }
 }

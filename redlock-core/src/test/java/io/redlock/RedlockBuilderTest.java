@@ -5,9 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.spi.LockNode;
+import io.redlock.spi.NodeStatus;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -149,5 +153,45 @@ class RedlockBuilderTest {
     assertEquals("me", node.calls().get(0).request.owner());
     assertEquals(List.of("x:orders/42"), node.calls().get(0).request.names());
     assertTrue(node.isClosed());
+  }
+
+  @Test
+  void listenerIsToldWhatItsNodesBecome() {
+    FakeTime time = new FakeTime();
+    ScriptedNode node = new ScriptedNode("a", new ArrayList<>());
+    List<String> told = new ArrayList<>();
+    RedlockListener listener =
+        new RedlockListener() {
+          @Override
+          public void onNodeState(NodeStatus status) {
+            told.add(status.name() + " " + status.state());
+          }
+        };
+    try (Redlock redlock =
+        Redlock.builder(List.of(node))
+            .ticker(time)
+            .scheduler(time)
+            .random(new SplittableRandom(1))
+            .callbackExecutor(Runnable::run)
+            .listener(listener)
+            .build()) {
+      node.becomes(NodeStatus.State.DOWN);
+      assertEquals(1, redlock.nodes().size());
+    }
+    assertEquals(List.of("a DOWN"), told);
+  }
+
+  @Test
+  void withoutAnExecutorCallbacksRunOnThreadsOfTheService() throws Exception {
+    FakeTime time = new FakeTime();
+    ScriptedNode node = new ScriptedNode("a", new ArrayList<>());
+    node.script(Bed::yes);
+    try (Redlock redlock = Redlock.builder(List.of(node)).ticker(time).scheduler(time).build()) {
+      Lease lease = redlock.tryAcquire(Bed.REQUEST).lease().orElseThrow();
+      CompletableFuture<String> name = new CompletableFuture<>();
+      lease.ended().thenRun(() -> name.complete(Thread.currentThread().getName()));
+      lease.close();
+      assertEquals("redlock-callbacks", name.get(20, TimeUnit.SECONDS));
+    }
   }
 }

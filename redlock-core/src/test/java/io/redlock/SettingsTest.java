@@ -123,4 +123,40 @@ class SettingsTest {
     assertEquals(Long.MIN_VALUE, Settings.saturatedNanos(Duration.ofSeconds(Long.MIN_VALUE)));
     assertEquals(-1, Settings.saturatedNanos(Duration.ofNanos(-1)));
   }
+
+  @Test
+  void sixteenResourcesAreAccepted() {
+    List<String> many = new ArrayList<>();
+    for (int index = 0; index < 16; index++) {
+      many.add("resource " + index);
+    }
+    assertEquals(List.of(), settings.problems(LeaseRequest.ofAll(many, Bed.TTL)));
+  }
+
+  @Test
+  void fairnessIsForOneResource() {
+    assertEquals(List.of(), settings.problems(Bed.REQUEST.fairly()));
+    assertRefused(
+        LeaseRequest.ofAll(List.of("a", "b"), Bed.TTL).fairly(), "2 resources", "ask for one");
+  }
+
+  @Test
+  void longestHoldIsPositive() {
+    assertRefused(Bed.REQUEST.renewFor(Duration.ofSeconds(-1)), "renewFor PT-1S", "longest time");
+    assertEquals(List.of(), settings.problems(Bed.REQUEST.renewFor(Duration.ofNanos(1))));
+  }
+
+  @Test
+  void termsReserveTheMarginAndTheLeastValidity() {
+    Settings both = new Settings(1_000_000, 30_000, 10_000, 2_000_000, 5_000_000, 7_000_000, "");
+    assertEquals(12_000_000, both.terms(3, 1_000).minValidityNanos());
+    assertEquals(12_000_000, both.terms(3, 1_000).driftNanos());
+  }
+
+  @Test
+  void ttlForATimeLeftCoversItsDrift() {
+    assertEquals(5_103, settings.ttlMillisFor(5_000_000_000L));
+    assertEquals(600_000, settings.ttlMillisFor(Duration.ofMinutes(10).toNanos()));
+    assertEquals(3, settings.ttlMillisFor(0));
+  }
 }
