@@ -1,7 +1,6 @@
 package io.redlock;
 
 import io.redlock.Waiting.Phase;
-import io.redlock.protocol.Ballot;
 import io.redlock.spi.Scheduler.Cancellable;
 import java.time.Duration;
 import java.util.List;
@@ -337,10 +336,7 @@ final class AcquireLoop implements LocalLines.Waiter, FairWaiters.Waiter {
       refusal = cluster.lines.refusal(this);
     }
     withdraw(); // before its caller hears of it, who may close the service at once
-    finish(
-        refusal != null
-            ? refusal.result()
-            : new AcquireResult.Contended(cluster.noVotes));
+    finish(refusal != null ? refusal.result() : new AcquireResult.Contended(cluster.noVotes));
   }
 
   private void finish(AcquireResult result) {

@@ -270,7 +270,7 @@ public final class RedlockBuilder {
     Settings.reject("cannot build a Redlock", problems());
     Redlock redlock = start();
     if (scheduler == null) { // real time
-      Warmup.once(); // while the nodes connect
+      Warmup.once(RedlockBuilder::warm); // while the nodes connect
     }
     Log.LOG.info(
         "Redlock over {} nodes, quorum {}: {}",
@@ -287,8 +287,12 @@ public final class RedlockBuilder {
     return redlock;
   }
 
+  static Redlock warm(List<? extends LockNode> nodes) {
+    return new RedlockBuilder(nodes).callbackExecutor(Runnable::run).start();
+  }
+
   /** Builds it without a check or a word. */
-  Redlock start() {
+  private Redlock start() {
     Scheduler timers = scheduler != null ? scheduler : Defaults.scheduler();
     Callbacks callbacks =
         callbackExecutor == null

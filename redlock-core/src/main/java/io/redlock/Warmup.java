@@ -10,8 +10,11 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
 
 /**
  * A few leases over nodes within this process, once in a JVM. Otherwise the first real lease loads
@@ -28,22 +31,26 @@ final class Warmup {
 
   private Warmup() {}
 
-  /** Does nothing the second time. An interrupt ends it early and stays set. */
-  static void once() {
+  /**
+   * Does nothing the second time. An interrupt ends it early and stays set.
+   *
+   * @param builder builds a lock service over the given nodes
+   */
+  static void once(Function<List<? extends LockNode>, Redlock> builder) {
     if (!BEGUN.getAndSet(true)) {
-      run();
+      run(builder);
     }
   }
 
-  static void run() {
-    FlightEvents.unrecorded(Warmup::cycles);
+  static void run(Function<List<? extends LockNode>, Redlock> builder) {
+    FlightEvents.unrecorded(() -> cycles(builder));
   }
 
-  private static void cycles() {
+  private static void cycles(Function<List<? extends LockNode>, Redlock> builder) {
     Ticker ticker = Defaults.ticker();
     long startNanos = ticker.monotonicNanos();
     List<Agreeing> nodes = List.of(new Agreeing("1"), new Agreeing("2"), new Agreeing("3"));
-    try (Redlock redlock = Redlock.builder(nodes).callbackExecutor(Runnable::run).start()) {
+    try (Redlock redlock = builder.apply(nodes)) {
       int cycles = 0;
       do {
         cycle(redlock);
@@ -51,6 +58,8 @@ final class Warmup {
       } while (cycles < CYCLES && ticker.monotonicNanos() - startNanos < LONGEST_NANOS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
+    } catch (IllegalStateException e) {
+      Log.LOG.debug("The warm-up ended early", e);
     }
   }
 
@@ -61,7 +70,14 @@ final class Warmup {
       lease.get().extend(TTL);
       lease.get().release();
     }
-    redlock.acquireAsync(request).thenAccept(result -> result.lease().ifPresent(Lease::close));
+    try {
+      redlock
+          .acquireAsync(request)
+          .thenAccept(result -> result.lease().ifPresent(Lease::close))
+          .get(1, TimeUnit.SECONDS); // or the lease would be lost with its service, and logged
+    } catch (ExecutionException | TimeoutException e) {
+      throw new IllegalStateException("nodes that always agree did not", e);
+    }
   }
 
   /** Says yes at once, whatever it is asked. */

@@ -19,7 +19,7 @@ class WarmupTest {
   @Test
   void noThreadIsLeftBehind() throws InterruptedException {
     Set<Thread> before = threads();
-    Warmup.run();
+    Warmup.run(RedlockBuilder::warm);
     Set<Thread> left = threads();
     left.removeAll(before);
     for (Thread thread : left) {
@@ -31,7 +31,7 @@ class WarmupTest {
   @Test
   void interruptStaysSet() {
     Thread.currentThread().interrupt();
-    Warmup.run();
+    Warmup.run(RedlockBuilder::warm);
     assertTrue(Thread.interrupted());
   }
 }

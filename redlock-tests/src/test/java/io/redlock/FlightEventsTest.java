@@ -86,7 +86,7 @@ class FlightEventsTest {
         recording.enable("redlock." + name).withoutThreshold();
       }
       recording.start();
-      Warmup.run();
+      Warmup.run(RedlockBuilder::warm);
       recording.stop();
       recording.dump(file);
     }
