@@ -51,6 +51,7 @@ class JedisDialerTest {
 
   private final LaneSettings settings = FakeNet.settings(Duration.ofMillis(100));
   private final BlockingQueue<Socket> accepted = new LinkedBlockingQueue<>();
+  private final List<Socket> sockets = new CopyOnWriteArrayList<>();
   private final AtomicInteger closes = new AtomicInteger();
   private final AtomicReference<@Nullable Throwable> makeThrows = new AtomicReference<>();
   private volatile @Nullable CountDownLatch makeHangs;
@@ -92,7 +93,9 @@ class JedisDialerTest {
             () -> {
               try {
                 while (true) {
-                  accepted.add(server.accept());
+                  Socket socket = server.accept();
+                  sockets.add(socket);
+                  accepted.add(socket);
                 }
               } catch (IOException e) {
                 // the test is over
@@ -115,7 +118,7 @@ class JedisDialerTest {
   void close() throws IOException {
     dialer.close();
     server.close();
-    for (Socket each : accepted) {
+    for (Socket each : sockets) {
       each.close();
     }
     await(() -> threads() == 0);
