@@ -188,4 +188,14 @@ final class Bed {
     assertEquals(List.of(), cluster.liveLeases.snapshot(), () -> how + ": leases");
     assertEquals(0, time.tasks(), () -> how + ": timers");
   }
+
+  /** What happens each time that the clock is read between the steps of a round, not within one. */
+  void betweenSteps(Runnable hook) {
+    time.whenRead(
+        () -> {
+          if (!node(0).isBooking()) {
+            hook.run();
+          }
+        });
+  }
 }

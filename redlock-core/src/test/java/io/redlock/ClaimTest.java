@@ -7,7 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Release;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -23,7 +25,12 @@ class ClaimTest {
   }
 
   private boolean send(long token) {
-    return claim.beginSending(token, 1_000);
+    return begin(token, 1_000);
+  }
+
+  private boolean begin(long token, long ttlMillis) {
+    return claim.beginSending(
+        new NodeRequest.Grant(claim.names, claim.owner, token, ttlMillis), ttlMillis);
   }
 
   @Test
@@ -113,8 +120,8 @@ class ClaimTest {
 
   @Test
   void releaseLastsAsLongAsTheLongestTtlAskedFor() {
-    claim.beginSending(5, 60_000);
-    claim.beginSending(5, 1_000);
+    begin(5, 60_000);
+    begin(5, 1_000);
     claim.doneSending();
     claim.doneSending();
     bed.script(request -> NodeReply.unreachable("down"));
@@ -123,5 +130,23 @@ class ClaimTest {
     assertTrue(bed.time.tasks() > 0);
     bed.time.passMillis(5_000);
     assertEquals(0, bed.time.tasks());
+  }
+
+  @Test
+  void releaseSaysWhichCounterItsTokenWasToExceed() {
+    claim.beginSending(new NodeRequest.Grant(claim.names, claim.owner, 8, 7, 1_000, null), 1_000);
+    claim.doneSending();
+    begin(5, 1_000);
+    claim.doneSending();
+    List<NodeRequest> released = new ArrayList<>();
+    bed.script(
+        request -> {
+          released.add(request);
+          return NodeReply.NOT_HELD;
+        });
+    claim.end();
+    NodeRequest.Release expected =
+        new NodeRequest.Release(claim.names, claim.owner, 8, 7, true, null);
+    assertEquals(List.of(expected, expected, expected), released);
   }
 }

@@ -82,7 +82,6 @@ final class ScriptedNode implements LockNode {
   private boolean closed;
   private boolean owesAnswers;
   private OptionalLong offsetMicros = OptionalLong.empty();
-  private Runnable whenAskedForClock = () -> {};
   private Observer observer = status -> {};
 
   /**
@@ -107,8 +106,10 @@ final class ScriptedNode implements LockNode {
     offsetMicros = OptionalLong.of(offset);
   }
 
-  void whenAskedForClock(Runnable hook) {
-    whenAskedForClock = hook;
+  /** Whether this thread is in the middle of booking an answer to any request so far. */
+  boolean isBooking() {
+    return calls.stream()
+        .anyMatch(call -> call.handler instanceof Fanout fanout && Thread.holdsLock(fanout.claim));
   }
 
   void becomes(NodeStatus.State state) {
@@ -177,7 +178,6 @@ final class ScriptedNode implements LockNode {
 
   @Override
   public OptionalLong clockOffsetMicros() {
-    whenAskedForClock.run();
     return offsetMicros;
   }
 

@@ -124,7 +124,9 @@ class NodeErrorsTest {
     assertEquals(NodeReply.GRANTED, grant("held", token));
     server.command("ACL", "SETUSER", "app", "-" + command);
 
-    assertMisconfigured(requestThatNeeds(command, token), "can't run this command");
+    NodeReply denied = requestThatNeeds(command, token);
+    assertEquals(Kind.DENIED, denied.kind(), denied::toString);
+    assertTrue(denied.detail().contains("can't run this command"), denied::detail);
     assertEquals(State.MISCONFIGURED, fixture.lane.status().state());
     long denials = denials();
     Await.until("it was tried twice", () -> denials() >= denials + 2);
