@@ -38,9 +38,8 @@ final class Attempt implements Timeouts.Waiting {
   }
 
   void start() {
-    long token = cluster.tokens.next(claim.names);
-    long tokenLimit = cluster.clock.micros() + cluster.settings.skewMicros();
-    GrantFanout first = new GrantFanout(token, tokenLimit);
+    long token = cluster.tokens.next();
+    GrantFanout first = new GrantFanout(token);
     cluster.timeouts.add(this, first.startNanos);
     first.start();
   }
@@ -89,9 +88,9 @@ final class Attempt implements Timeouts.Waiting {
     private boolean abandoned; // guarded by claim
     private long takenRemainingMillis = -1; // guarded by claim
 
-    GrantFanout(long token, long tokenLimit) {
+    GrantFanout(long token) {
       super(Attempt.this.claim);
-      round = AcquireRound.first(terms, token, tokenLimit, startNanos, startWallMicros);
+      round = AcquireRound.first(terms, token, startNanos, startWallMicros);
     }
 
     GrantFanout(AcquireRound previous) {
@@ -107,6 +106,7 @@ final class Attempt implements Timeouts.Waiting {
               claim.names,
               claim.owner,
               round.token(),
+              round.highestSeen(),
               terms.ttlMillis(),
               place == null ? null : place.ticket(round.token()));
       send(grant, terms.ttlMillis()); // sends nothing once the attempt was abandoned
@@ -143,9 +143,6 @@ final class Attempt implements Timeouts.Waiting {
       if (abandoned) {
         return;
       }
-      if (round.highestSeen() > 0) {
-        cluster.tokens.reported(claim.names, round.highestSeen());
-      }
       switch (decision) {
         case HELD -> finish(outcome(held()));
         case PROPOSE_HIGHER -> new GrantFanout(round).start();
@@ -164,7 +161,6 @@ final class Attempt implements Timeouts.Waiting {
     }
 
     private HeldLease held() {
-      cluster.tokens.reported(claim.names, round.token());
       return HeldLease.begin(claim, request, round);
     }
   }

@@ -2,6 +2,7 @@ package io.redlock;
 
 import io.redlock.protocol.Footprint;
 import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -25,6 +26,7 @@ final class Claim {
   private final byte[] unanswered; // guarded by this; requests in flight per node, saturating
   private Footprint footprint = Footprint.NONE; // guarded by this
   private long token; // guarded by this; the highest proposed
+  private long reported; // guarded by this; the highest counter that it was to exceed
   private long longestTtlMillis; // guarded by this
   private int sending; // guarded by this; fan-outs that have not handed everything over yet
   private @Nullable PendingRelease release; // guarded by this; set once the claim has ended
@@ -42,11 +44,14 @@ final class Claim {
   }
 
   /** Asks to send one request to every node. False if the claim has ended: then nothing may go. */
-  synchronized boolean beginSending(long proposedToken, long ttlMillis) {
+  synchronized boolean beginSending(NodeRequest request, long ttlMillis) {
     if (release != null) {
       return false;
     }
-    token = Math.max(token, proposedToken);
+    token = Math.max(token, request.token());
+    if (request instanceof NodeRequest.Grant grant) {
+      reported = Math.max(reported, grant.reported());
+    }
     longestTtlMillis = Math.max(longestTtlMillis, ttlMillis);
     sending++;
     for (int node = 0; node < unanswered.length; node++) {
@@ -148,7 +153,9 @@ final class Claim {
     if (place != null) {
       ticket = nothingFollows ? place.takeBack() : place.ticket();
     }
-    due.start(targets, token, longestTtlMillis, nothingFollows, ticket);
+    NodeRequest.Release request =
+        new NodeRequest.Release(names, owner, token, reported, nothingFollows, ticket);
+    due.start(request, targets, longestTtlMillis);
     if (nothingFollows && ticket != null) {
       QueuePlace.withdraw(cluster.nodes, names, ticket, targets);
     }

@@ -59,7 +59,7 @@ abstract class Fanout implements LockNode.ReplyHandler {
 
   /** Sends the request to every node. False if the claim has ended and nothing was sent. */
   final boolean send(NodeRequest request, long ttlMillis) {
-    if (!claim.beginSending(request.token(), ttlMillis)) {
+    if (!claim.beginSending(request, ttlMillis)) {
       return false;
     }
     List<LockNode> nodes = cluster.nodes;

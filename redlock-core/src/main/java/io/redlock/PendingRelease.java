@@ -5,7 +5,6 @@ import io.redlock.spi.LockNode;
 import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
-import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.spi.Scheduler.Cancellable;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -52,16 +51,16 @@ final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Waiting {
   /**
    * Begins to tell the given nodes.
    *
-   * @param last whether nothing follows
-   * @param ticket what is taken back with it
+   * @param targets as bits
+   * @param ttlMillis the longest ttl that was asked for
    */
-  void start(int targets, long token, long ttlMillis, boolean last, @Nullable Ticket ticket) {
+  void start(NodeRequest.Release release, int targets, long ttlMillis) {
     long nowNanos = cluster.ticker.monotonicNanos();
     int nodes = cluster.nodes.size();
     boolean nothingToDo;
     synchronized (this) {
       round = ReleaseRound.begin(nodes, targets);
-      request = new NodeRequest.Release(names, owner, token, last, ticket);
+      request = release;
       giveUpNanos =
           nowNanos + ttlMillis * 1_000_000 + cluster.settings.skewMicros() * 1_000 + MARGIN_NANOS;
       nothingToDo = round.isComplete();

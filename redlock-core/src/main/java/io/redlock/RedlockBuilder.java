@@ -57,7 +57,7 @@ public final class RedlockBuilder {
   /**
    * The upper bound of any ttl. The same for all clients of a deployment.
    *
-   * @param maxTtl at least 10 ms; default 30 s
+   * @param maxTtl from 10 ms to an hour; default 30 s
    * @return this
    */
   public RedlockBuilder maxTtl(Duration maxTtl) {
@@ -228,8 +228,22 @@ public final class RedlockBuilder {
       }
     }
     Settings.check(problems, "nodeTimeout", nodeTimeout, Duration.ofMillis(1), "use at least 1 ms");
-    Settings.check(problems, "maxTtl", maxTtl, Duration.ofMillis(10), "use at least 10 ms");
-    Settings.check(problems, "clockSkew", clockSkew, Duration.ofMillis(1), "use at least 1 ms");
+    Settings.check(
+        problems,
+        "maxTtl",
+        maxTtl,
+        Duration.ofMillis(10),
+        "use at least 10 ms",
+        Settings.LONGEST_TTL,
+        ", and renewFor for what is held longer");
+    Settings.check(
+        problems,
+        "clockSkew",
+        clockSkew,
+        Duration.ofMillis(1),
+        "use at least 1 ms",
+        Settings.LONGEST_SKEW,
+        ", and set the clocks by NTP");
     Settings.check(problems, "minValidity", minValidity, Duration.ZERO, "use zero or more");
     if (lossMargin != null) {
       Settings.check(problems, "lossMargin", lossMargin, Duration.ZERO, "use zero or more");

@@ -31,6 +31,11 @@ record Settings(
   private static final int MAX_RESOURCES = 16;
   private static final Duration LONGEST = Duration.ofDays(365);
 
+  /** A master that lost its data abstains for as long as any client may hold anything. */
+  static final Duration LONGEST_TTL = Duration.ofHours(1);
+
+  static final Duration LONGEST_SKEW = Duration.ofMinutes(10);
+
   /** Nanoseconds, saturating: a wait of centuries is as good as endless. */
   static long saturatedNanos(Duration duration) {
     try {
@@ -165,10 +170,22 @@ record Settings(
   /** Checks a duration against its range and reports under its name. */
   static void check(
       List<String> problems, String name, Duration value, Duration least, String fix) {
+    check(problems, name, value, least, fix, LONGEST, "");
+  }
+
+  /** The same with another upper bound; what else to do follows it. */
+  static void check(
+      List<String> problems,
+      String name,
+      Duration value,
+      Duration least,
+      String fix,
+      Duration most,
+      String instead) {
     if (value.compareTo(least) < 0) {
       problems.add(name + " " + value + " is too short: " + fix);
-    } else if (value.compareTo(LONGEST) > 0) {
-      problems.add(name + " " + value + " is too long: use at most " + LONGEST);
+    } else if (value.compareTo(most) > 0) {
+      problems.add(name + " " + value + " is too long: use at most " + most + instead);
     }
   }
 }

@@ -33,7 +33,7 @@ final class Wording {
       case ABSTAIN, CLOCK, NOT_HELD, OUT_OF_MEMORY -> Vote.UNABLE;
       case UNKNOWN -> Vote.UNKNOWN;
       case UNREACHABLE -> Vote.UNREACHABLE;
-      case MISCONFIGURED -> Vote.MISCONFIGURED;
+      case MISCONFIGURED, DENIED -> Vote.MISCONFIGURED;
     };
   }
 
@@ -52,7 +52,7 @@ final class Wording {
       case OUT_OF_MEMORY -> or(reply, "out of memory");
       case UNKNOWN -> or(reply, "answer lost");
       case UNREACHABLE -> or(reply, "unreachable");
-      case MISCONFIGURED -> or(reply, "misconfigured");
+      case MISCONFIGURED, DENIED -> or(reply, "misconfigured");
     };
   }
 

@@ -516,7 +516,7 @@ class AcquireLoopTest {
   @Test
   void cancellingBetweenARefusalByClocksAndTheNextAttemptSendsNothingMore() {
     CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
-    bed.node(0).whenAskedForClock(() -> call.cancel(false));
+    bed.betweenSteps(() -> call.cancel(false));
     bed.script(Bed::yes);
     bed.answerGrants(NodeReply.taken(100, 5), 0);
     bed.answerGrants(NodeReply.of(Kind.CLOCK, "2 s behind"), 1, 2);
@@ -529,7 +529,7 @@ class AcquireLoopTest {
   @Test
   void cancellingFromTheNewsOfTheLeaseReleasesIt() {
     CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
-    bed.node(0).whenAskedForClock(() -> call.cancel(false));
+    bed.betweenSteps(() -> call.cancel(false));
     bed.script(Bed::yes);
     bed.answerGrants(NodeReply.GRANTED, 0, 1, 2);
     bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);

@@ -229,13 +229,12 @@ class AttemptTest {
                 ? NodeReply.stale(request.token())
                 : null);
     List<Runnable> once = new ArrayList<>(List.of(this::timeOut));
-    bed.node(0)
-        .whenAskedForClock(
-            () -> {
-              if (bed.asked(Grant.class) == 3 && !once.isEmpty()) {
-                once.remove(0).run();
-              }
-            });
+    bed.betweenSteps(
+        () -> {
+          if (bed.asked(Grant.class) == 3 && !once.isEmpty()) {
+            once.remove(0).run();
+          }
+        });
     start();
     assertEquals(0, once.size(), "the timeout struck");
     assertEquals(6, bed.asked(Grant.class));
@@ -296,7 +295,7 @@ class AttemptTest {
   void abandonedBetweenTwoRoundsStartsNoOther() {
     Attempt attempt = attempt();
     attempt.start();
-    bed.node(0).whenAskedForClock(attempt::abandon);
+    bed.betweenSteps(attempt::abandon);
     long token = grants(0).get(0).token();
     bed.answerGrants(NodeReply.stale(token), 0);
     bed.script(Bed::yes);
@@ -312,7 +311,7 @@ class AttemptTest {
   void abandonedAfterTheDecisionButBeforeItsNewsIsReleasedAllTheSame() {
     Attempt attempt = attempt();
     attempt.start();
-    bed.node(0).whenAskedForClock(attempt::abandon);
+    bed.betweenSteps(attempt::abandon);
     bed.script(Bed::yes);
     bed.answerGrants(NodeReply.GRANTED, 0, 1);
     outcomes.forEach(outcome -> outcome.lease().close()); // as the call does that gave it up
@@ -344,25 +343,16 @@ class AttemptTest {
   }
 
   @Test
-  void reportedCounterIsOutbidByTheNextAttempt() {
+  void counterIsOutbidHoweverFarItIsAheadAndTheNodesAreToldWhichOne() {
+    long hourMicros = 3_600_000_000L;
     start();
     long first = grants(0).get(0).token();
+    assertEquals(0, grants(0).get(0).reported());
     bed.script(Bed::yes);
-    bed.answerGrants(NodeReply.taken(100, first + 1_000_000), 0, 1);
-    start();
-    assertEquals(first + 1_000_001, grants(0).get(1).token());
-    assertEquals("owner-2", grants(0).get(1).owner());
-  }
-
-  @Test
-  void counterBeyondTheSkewIsNotOutbid() {
-    start();
-    long first = grants(0).get(0).token();
-    bed.script(Bed::yes);
-    bed.answerGrants(NodeReply.stale(first + 2_000_000), 0, 1);
-    assertEquals(Decision.CLOCK_REFUSED, outcome().decision());
-    start();
-    assertEquals(first + 1, grants(0).get(1).token());
+    bed.answerGrants(NodeReply.stale(first + hourMicros), 0, 1);
+    assertEquals(Decision.HELD, outcome().decision());
+    assertEquals(first + hourMicros + 1, grants(2).get(1).token());
+    assertEquals(first + hourMicros, grants(2).get(1).reported());
   }
 
   @Test

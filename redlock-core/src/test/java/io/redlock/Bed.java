@@ -195,4 +195,14 @@ final class Bed {
     assertTrue(cluster.lines.isEmpty(), () -> how + ": lines");
     assertEquals(0, time.tasks(), () -> how + ": timers");
   }
+
+  /** What happens each time that the clock is read between the steps of a round, not within one. */
+  void betweenSteps(Runnable hook) {
+    time.whenRead(
+        () -> {
+          if (!node(0).isBooking()) {
+            hook.run();
+          }
+        });
+  }
 }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.NodeRequest.Withdraw;
 import java.util.ArrayList;
@@ -25,7 +26,12 @@ class ClaimTest {
   }
 
   private boolean send(long token) {
-    return claim.beginSending(token, 1_000);
+    return begin(token, 1_000);
+  }
+
+  private boolean begin(long token, long ttlMillis) {
+    return claim.beginSending(
+        new NodeRequest.Grant(claim.names, claim.owner, token, ttlMillis), ttlMillis);
   }
 
   @Test
@@ -115,8 +121,8 @@ class ClaimTest {
 
   @Test
   void releaseLastsAsLongAsTheLongestTtlAskedFor() {
-    claim.beginSending(5, 60_000);
-    claim.beginSending(5, 1_000);
+    begin(5, 60_000);
+    begin(5, 1_000);
     claim.doneSending();
     claim.doneSending();
     bed.script(request -> NodeReply.unreachable("down"));
@@ -145,7 +151,7 @@ class ClaimTest {
 
   private void sendFairly() {
     place.ticket(5);
-    fair.beginSending(5, 1_000);
+    fair.beginSending(new NodeRequest.Grant(fair.names, fair.owner, 5, 0, 1_000, null), 1_000);
     fair.doneSending();
     synchronized (fair) {
       fair.answered(0, Kind.GRANTED);
@@ -183,5 +189,23 @@ class ClaimTest {
     fair.end();
     assertEquals(3, bed.asked(Withdraw.class));
     assertFalse(place.stands());
+  }
+
+  @Test
+  void releaseSaysWhichCounterItsTokenWasToExceed() {
+    claim.beginSending(new NodeRequest.Grant(claim.names, claim.owner, 8, 7, 1_000, null), 1_000);
+    claim.doneSending();
+    begin(5, 1_000);
+    claim.doneSending();
+    List<NodeRequest> released = new ArrayList<>();
+    bed.script(
+        request -> {
+          released.add(request);
+          return NodeReply.NOT_HELD;
+        });
+    claim.end();
+    NodeRequest.Release expected =
+        new NodeRequest.Release(claim.names, claim.owner, 8, 7, true, null);
+    assertEquals(List.of(expected, expected, expected), released);
   }
 }

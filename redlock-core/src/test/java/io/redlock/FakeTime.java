@@ -20,6 +20,7 @@ final class FakeTime implements Ticker, Scheduler {
   private boolean closed;
   private Duration nextHoldUp = Duration.ZERO;
   private Runnable duringNextSchedule = () -> {};
+  private Runnable whenRead = () -> {};
   private final TreeSet<Task> tasks =
       new TreeSet<>(Comparator.comparingLong(Task::dueNanos).thenComparingLong(Task::sequence));
 
@@ -27,6 +28,7 @@ final class FakeTime implements Ticker, Scheduler {
 
   @Override
   public long monotonicNanos() {
+    whenRead.run();
     return nanos;
   }
 
@@ -59,6 +61,11 @@ final class FakeTime implements Ticker, Scheduler {
   /** What another thread does while the next task is being scheduled. */
   void duringNextSchedule(Runnable meanwhile) {
     duringNextSchedule = meanwhile;
+  }
+
+  /** What another thread does whenever the clock is read. */
+  void whenRead(Runnable meanwhile) {
+    whenRead = meanwhile;
   }
 
   int tasks() {

@@ -176,14 +176,13 @@ class QuorumRedlockTest {
     call.thenAccept(result -> handedOut.set(result.lease().orElseThrow()));
     bed.answerGrants(NodeReply.GRANTED, 0);
     Thread answering = new Thread(() -> bed.answerGrants(NodeReply.GRANTED, 1));
-    bed.node(0)
-        .whenAskedForClock(
-            () -> {
-              if (Thread.currentThread() == answering) {
-                decided.countDown();
-                await(goOn);
-              }
-            });
+    bed.betweenSteps(
+        () -> {
+          if (Thread.currentThread() == answering) {
+            decided.countDown();
+            await(goOn);
+          }
+        });
     bed.node(0)
         .script(
             request -> {

@@ -66,7 +66,17 @@ class RedlockBuilderTest {
                     .minValidity(Duration.ZERO)));
     assertEquals(
         List.of(),
-        problems(builder -> builder.maxTtl(Duration.ofDays(365)).clockSkew(Duration.ofDays(365))));
+        problems(builder -> builder.maxTtl(Duration.ofHours(1)).clockSkew(Duration.ofMinutes(10))));
+  }
+
+  @Test
+  void ttlForWhichMastersWouldAbstainTooLongIsRefusedWithWhatToDoInstead() {
+    assertEquals(
+        List.of(
+            "maxTtl PT720H is too long: use at most PT1H, and renewFor for what is held longer",
+            "clockSkew PT10M1S is too long: use at most PT10M, and set the clocks by NTP"),
+        problems(
+            builder -> builder.maxTtl(Duration.ofDays(30)).clockSkew(Duration.ofSeconds(601))));
   }
 
   @Test

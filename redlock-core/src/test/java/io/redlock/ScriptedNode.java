@@ -83,7 +83,6 @@ final class ScriptedNode implements LockNode {
   private boolean owesAnswers;
   private @Nullable Error nextFailure;
   private OptionalLong offsetMicros = OptionalLong.empty();
-  private Runnable whenAskedForClock = () -> {};
   private Observer observer = status -> {};
 
   /**
@@ -108,8 +107,10 @@ final class ScriptedNode implements LockNode {
     offsetMicros = OptionalLong.of(offset);
   }
 
-  void whenAskedForClock(Runnable hook) {
-    whenAskedForClock = hook;
+  /** Whether this thread is in the middle of booking an answer to any request so far. */
+  boolean isBooking() {
+    return calls.stream()
+        .anyMatch(call -> call.handler instanceof Fanout fanout && Thread.holdsLock(fanout.claim));
   }
 
   void becomes(NodeStatus.State state) {
@@ -194,7 +195,6 @@ final class ScriptedNode implements LockNode {
 
   @Override
   public OptionalLong clockOffsetMicros() {
-    whenAskedForClock.run();
     return offsetMicros;
   }
 

@@ -224,4 +224,16 @@ public final class BrokenClients {
       return 0;
     }
   }
+
+  /** Passes its own idea of the time off as the successor of a counter. */
+  public static class VouchesForItself extends ClientModel {
+    public VouchesForItself(int nodes, long driftNanos, int maxRounds) {
+      super(nodes, driftNanos, maxRounds);
+    }
+
+    @Override
+    protected long reported(AcquireRound round) {
+      return round.token() - 1;
+    }
+  }
 }

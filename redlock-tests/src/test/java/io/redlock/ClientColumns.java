@@ -66,7 +66,7 @@ public final class ClientColumns {
     ReleaseRound release = client.release();
     return release == null || !release.isComplete()
         ? client
-        : new Client(Phase.ENDED, null, null, 0, 0, null, Footprint.NONE, 0, null);
+        : new Client(Phase.ENDED, null, null, 0, 0, 0, null, Footprint.NONE, 0, null);
   }
 
   /** Whether a node with this column is still to be told of the end. */
@@ -87,6 +87,7 @@ public final class ClientColumns {
         client.extend(),
         client.extensions(),
         client.token(),
+        client.reported(),
         new Deadline(Long.MIN_VALUE / 2, 0),
         client.footprint(),
         client.unanswered(),
@@ -126,6 +127,7 @@ public final class ClientColumns {
                 extend.terms(), extend.startNanos(), extend.startWallMicros(), ballot(columns)),
         header.extensions(),
         header.token(),
+        header.reported(),
         header.deadline(),
         new Footprint(nodes(columns, YES), nodes(columns, UNKNOWN)),
         unanswered(columns),
@@ -143,7 +145,6 @@ public final class ClientColumns {
         round.terms(),
         round.number(),
         round.token(),
-        round.tokenLimit(),
         round.startNanos(),
         round.startWallMicros(),
         round.highestSeen(),

@@ -61,6 +61,7 @@ public class ClientModel {
    * @param extend the extend under way while it holds, if any
    * @param extensions how many extends it has begun
    * @param token the lease's token, 0 before
+   * @param reported the highest counter that its tokens were to exceed
    * @param deadline the lease's end
    * @param unanswered how many requests each node has not answered, four bits each
    * @param release how far its release has come, once it has ended
@@ -71,6 +72,7 @@ public class ClientModel {
       @Nullable ExtendRound extend,
       int extensions,
       long token,
+      long reported,
       @Nullable Deadline deadline,
       Footprint footprint,
       int unanswered,
@@ -78,7 +80,7 @@ public class ClientModel {
 
     /** Nothing done yet. */
     public static final Client IDLE =
-        new Client(Phase.IDLE, null, null, 0, 0, null, Footprint.NONE, 0, null);
+        new Client(Phase.IDLE, null, null, 0, 0, 0, null, Footprint.NONE, 0, null);
 
     /** Whether the holder is told that its lease is good. */
     public boolean isValid(Clocks now) {
@@ -105,20 +107,46 @@ public class ClientModel {
     }
 
     private Client acquiring(AcquireRound round) {
-      return new Client(Phase.ACQUIRING, round, null, 0, 0, null, footprint, unanswered, null);
+      return new Client(
+          Phase.ACQUIRING, round, null, 0, 0, reported, null, footprint, unanswered, null);
+    }
+
+    private Client exceeding(long counter) {
+      return new Client(
+          phase,
+          acquire,
+          extend,
+          extensions,
+          token,
+          counter,
+          deadline,
+          footprint,
+          unanswered,
+          null);
     }
 
     private Client extending(@Nullable ExtendRound round, int begun) {
-      return new Client(phase, null, round, begun, token, deadline, footprint, unanswered, null);
+      return new Client(
+          phase, null, round, begun, token, reported, deadline, footprint, unanswered, null);
     }
 
     private Client holding(long heldToken, Deadline until) {
       return new Client(
-          Phase.HOLDING, null, null, extensions, heldToken, until, footprint, unanswered, null);
+          Phase.HOLDING,
+          null,
+          null,
+          extensions,
+          heldToken,
+          reported,
+          until,
+          footprint,
+          unanswered,
+          null);
     }
 
     private Client ended(ReleaseRound round, long buried) {
-      return new Client(Phase.ENDED, null, null, 0, buried, null, Footprint.NONE, 0, round);
+      return new Client(
+          Phase.ENDED, null, null, 0, buried, reported, null, Footprint.NONE, 0, round);
     }
 
     private Client awaiting(int nodes) {
@@ -127,7 +155,7 @@ public class ClientModel {
         more += 1 << COUNT_BITS * node;
       }
       return new Client(
-          phase, acquire, extend, extensions, token, deadline, footprint, more, release);
+          phase, acquire, extend, extensions, token, reported, deadline, footprint, more, release);
     }
 
     private Client booked(int node, Kind kind) {
@@ -137,6 +165,7 @@ public class ClientModel {
           extend,
           extensions,
           token,
+          reported,
           deadline,
           footprint.with(node, kind),
           unanswered - (1 << COUNT_BITS * node),
@@ -187,15 +216,16 @@ public class ClientModel {
   }
 
   /** Begins the attempt. */
-  public final Turn start(long ttlMillis, long token, long tokenLimit, Clocks now) {
-    AcquireRound first =
-        AcquireRound.first(terms(ttlMillis), token, tokenLimit, now.nanos, now.wallMicros);
+  public final Turn start(long ttlMillis, long token, Clocks now) {
+    AcquireRound first = AcquireRound.first(terms(ttlMillis), token, now.nanos, now.wallMicros);
     return propose(Client.IDLE, first);
   }
 
   private Turn propose(Client client, AcquireRound round) {
-    NodeRequest grant = new NodeRequest.Grant(NAMES, "", round.token(), round.terms().ttlMillis());
-    Client next = client.acquiring(round).awaiting(nodes);
+    NodeRequest grant =
+        new NodeRequest.Grant(
+            NAMES, "", round.token(), reported(round), round.terms().ttlMillis(), null);
+    Client next = client.acquiring(round).exceeding(reported(round)).awaiting(nodes);
     return new Turn(next, Outcome.PROPOSED, grant, allNodes(), round.number());
   }
 
@@ -242,7 +272,8 @@ public class ClientModel {
     ReleaseRound round = client.release.answered(node, reply);
     Client next = client.ended(round, client.token);
     return round.owes(node)
-        ? new Turn(next, Outcome.NOTHING, release(client.token), 1 << node, RELEASE_TAG)
+        ? new Turn(
+            next, Outcome.NOTHING, release(client.token, client.reported), 1 << node, RELEASE_TAG)
         : Turn.of(next, Outcome.NOTHING);
   }
 
@@ -275,7 +306,8 @@ public class ClientModel {
     int early = releasedWhenHeld(round);
     return early == 0
         ? Turn.of(client, Outcome.HELD)
-        : new Turn(client, Outcome.HELD, release(client.token), early, RELEASE_TAG);
+        : new Turn(
+            client, Outcome.HELD, release(client.token, client.reported), early, RELEASE_TAG);
   }
 
   private Turn extending(Client client, ExtendRound round, Clocks now) {
@@ -307,23 +339,31 @@ public class ClientModel {
     int targets = releaseSet(client.footprint, unanswered);
     long token = client.acquire == null ? client.token : client.acquire.token();
     Client ended = client.ended(ReleaseRound.begin(nodes, targets), token);
-    return new Turn(ended, Outcome.ENDED, release(token), targets, RELEASE_TAG, goesOn);
+    return new Turn(
+        ended, Outcome.ENDED, release(token, client.reported), targets, RELEASE_TAG, goesOn);
   }
 
-  private static NodeRequest release(long token) {
-    return new NodeRequest.Release(NAMES, "", token);
+  private static NodeRequest release(long token, long reported) {
+    return new NodeRequest.Release(NAMES, "", token, reported, false, null);
   }
 
   /** With the ticket of a waiter that came at the given time, or comes with this request. */
   public final NodeRequest asking(NodeRequest grant, int waiter, long micros) {
     NodeRequest.Grant unfair = (NodeRequest.Grant) grant;
     return new NodeRequest.Grant(
-        NAMES, "", unfair.token(), unfair.ttlMillis(), ticket(waiter, micros, unfair.token()));
+        NAMES,
+        "",
+        unfair.token(),
+        unfair.reported(),
+        unfair.ttlMillis(),
+        ticket(waiter, micros, unfair.token()));
   }
 
   /** The last release of a waiter that came at the given time. */
   public final NodeRequest leaving(NodeRequest release, int waiter, long micros) {
-    return new NodeRequest.Release(NAMES, "", release.token(), true, place(waiter, micros));
+    NodeRequest.Release failed = (NodeRequest.Release) release;
+    return new NodeRequest.Release(
+        NAMES, "", failed.token(), failed.reported(), true, place(waiter, micros));
   }
 
   /** Where such a waiter has nothing to release. */
@@ -345,6 +385,11 @@ public class ClientModel {
   }
 
   // The rules that a test can break.
+
+  /** The counter that the round's token succeeds. */
+  protected long reported(AcquireRound round) {
+    return round.highestSeen();
+  }
 
   /** The ticket of a waiter that came at the given time, 0 for just now. */
   protected Ticket ticket(int waiter, long micros, long token) {

@@ -1,7 +1,6 @@
 package io.redlock.protocol;
 
 import io.redlock.spi.NodeReply;
-import io.redlock.spi.NodeReply.Kind;
 
 /**
  * One fan-out of a grant to all nodes, as a pure value: events go in, the next value comes out, and
@@ -23,7 +22,6 @@ import io.redlock.spi.NodeReply.Kind;
  * @param terms what is asked
  * @param number which round of the attempt, from 1
  * @param token the fencing token proposed
- * @param tokenLimit the highest token nodes may accept: median clock + skew
  * @param startNanos monotonic time before the first send
  * @param startWallMicros wall time before the first send
  * @param highestSeen the highest counter reported so far in the attempt
@@ -33,7 +31,6 @@ public record AcquireRound(
     Terms terms,
     int number,
     long token,
-    long tokenLimit,
     long startNanos,
     long startWallMicros,
     long highestSeen,
@@ -61,24 +58,15 @@ public record AcquireRound(
   }
 
   /** The first round of an attempt, before anything is sent. */
-  public static AcquireRound first(
-      Terms terms, long token, long tokenLimit, long startNanos, long startWallMicros) {
+  public static AcquireRound first(Terms terms, long token, long startNanos, long startWallMicros) {
     return new AcquireRound(
-        terms, 1, token, tokenLimit, startNanos, startWallMicros, 0, Ballot.empty(terms.nodes()));
+        terms, 1, token, startNanos, startWallMicros, 0, Ballot.empty(terms.nodes()));
   }
 
   /** After a node's answer to this round's grant. */
   public AcquireRound answered(int node, NodeReply reply) {
-    Kind kind = reply.kind();
-    long seen = highestSeen;
-    if (kind == Kind.STALE || kind == Kind.TAKEN) {
-      if (reply.fence() < tokenLimit) {
-        seen = Math.max(seen, reply.fence());
-      } else if (kind == Kind.STALE) {
-        kind = Kind.CLOCK; // a counter that far ahead cannot be outbid by a token nodes accept
-      }
-    }
-    return with(number, seen, ballot.with(node, kind));
+    long seen = Math.max(highestSeen, reply.fence());
+    return with(number, seen, ballot.with(node, reply.kind()));
   }
 
   /** After the attempt's time: who has not answered is unknown, and no other round will follow. */
@@ -87,8 +75,7 @@ public record AcquireRound(
   }
 
   private AcquireRound with(int round, long seen, Ballot answers) {
-    return new AcquireRound(
-        terms, round, token, tokenLimit, startNanos, startWallMicros, seen, answers);
+    return new AcquireRound(terms, round, token, startNanos, startWallMicros, seen, answers);
   }
 
   /** What to do now; decided by the answers, and by the time if they are a quorum. */
@@ -103,7 +90,7 @@ public record AcquireRound(
       return Decision.WAIT;
     }
     int stale = ballot.count(Ballot.STALE);
-    if (stale > 0 && number < MAX_ROUNDS && yes + stale + pending >= ballot.quorum()) {
+    if (number < MAX_ROUNDS && yes + stale + pending >= ballot.quorum()) {
       return Decision.PROPOSE_HIGHER;
     }
     int taken = ballot.count(Ballot.TAKEN);
@@ -139,7 +126,6 @@ public record AcquireRound(
         terms,
         number + 1,
         Math.max(token, highestSeen) + 1,
-        tokenLimit,
         nowNanos,
         nowWallMicros,
         highestSeen,

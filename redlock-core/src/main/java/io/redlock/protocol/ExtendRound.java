@@ -68,7 +68,7 @@ public record ExtendRound(Terms terms, long startNanos, long startWallMicros, Ba
     }
     int pending = ballot.count(Ballot.PENDING);
     boolean open = yes + pending >= ballot.quorum() || ballot.excludesQuorum(refused + pending);
-    return open && pending > 0 ? Decision.WAIT : Decision.UNKNOWN;
+    return open ? Decision.WAIT : Decision.UNKNOWN;
   }
 
   /** Until when this round's quorum holds. */

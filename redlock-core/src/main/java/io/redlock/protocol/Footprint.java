@@ -20,7 +20,7 @@ public record Footprint(int yes, int unknown) {
     int bit = 1 << node;
     return switch (kind) {
       case GRANTED, EXTENDED, JOINED -> new Footprint(yes | bit, unknown);
-      case UNKNOWN -> new Footprint(yes, unknown | bit);
+      case UNKNOWN, DENIED -> new Footprint(yes, unknown | bit);
       default -> this;
     };
   }

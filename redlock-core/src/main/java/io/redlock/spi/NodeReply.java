@@ -62,8 +62,13 @@ public record NodeReply(Kind kind, long fence, long remainingMillis, String deta
     UNKNOWN,
     /** Certainly not executed: the node could not be reached, or cannot serve anybody just now. */
     UNREACHABLE,
-    /** Certainly not executed: the node must not take part until a person has mended it. */
-    MISCONFIGURED
+    /** Certainly not executed: the node must not take part until an operator has fixed it. */
+    MISCONFIGURED,
+    /**
+     * Nobody knows how much of it was executed: the server denied the script a command. An operator
+     * must fix the node.
+     */
+    DENIED
   }
 
   /**
@@ -140,7 +145,7 @@ public record NodeReply(Kind kind, long fence, long remainingMillis, String deta
   }
 
   /**
-   * The node needs mending before it can take part.
+   * The node must be fixed before it can take part.
    *
    * @param detail the reason and, where it can be told, the fix
    * @return the answer

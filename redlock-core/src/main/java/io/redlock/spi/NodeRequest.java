@@ -44,16 +44,29 @@ public sealed interface NodeRequest {
    * @param names the lock keys; with a ticket exactly one
    * @param owner who asks
    * @param token the fencing token proposed
+   * @param reported the highest counter that a node has reported to this owner, 0 for none: its
+   *     successor is accepted however far the clocks are behind it
    * @param ttlMillis how long the keys shall live, in milliseconds
    * @param ticket with one, the name is only granted to whoever has the lowest ticket that has not
    *     run out, and the ticket stays with the node, whether it grants or says that the name is
    *     taken or others are first; null passes the queue by
    */
   record Grant(
-      List<String> names, String owner, long token, long ttlMillis, @Nullable Ticket ticket)
+      List<String> names,
+      String owner,
+      long token,
+      long reported,
+      long ttlMillis,
+      @Nullable Ticket ticket)
       implements NodeRequest {
 
-    /** A grant that passes the queue by. */
+    /** A grant at a token that is told by the clock. */
+    public Grant(
+        List<String> names, String owner, long token, long ttlMillis, @Nullable Ticket ticket) {
+      this(names, owner, token, 0, ttlMillis, ticket);
+    }
+
+    /** The same, which passes the queue by. */
     public Grant(List<String> names, String owner, long token, long ttlMillis) {
       this(names, owner, token, ttlMillis, null);
     }
@@ -65,7 +78,7 @@ public sealed interface NodeRequest {
    *
    * @param names the lock keys
    * @param owner who asks
-   * @param token the lease's fencing token
+   * @param token the lease's fencing token, which a quorum has granted
    * @param ttlMillis how long the keys shall live from now, in milliseconds; never shortens
    * @param sentMicros when the request was sent, by the median clock of the nodes, in microseconds
    *     since the epoch: a request much older than its ttl does not join
@@ -81,12 +94,24 @@ public sealed interface NodeRequest {
    * @param names the lock keys
    * @param owner whose keys to delete
    * @param token the highest token this owner has used
+   * @param reported the highest counter that a node has reported to this owner, 0 for none
    * @param last whether nothing follows: then the ticket is taken back
    * @param ticket the caller's ticket; null if it has none
    */
   record Release(
-      List<String> names, String owner, long token, boolean last, @Nullable Ticket ticket)
+      List<String> names,
+      String owner,
+      long token,
+      long reported,
+      boolean last,
+      @Nullable Ticket ticket)
       implements NodeRequest {
+
+    /** The release of a token that was told by the clock. */
+    public Release(
+        List<String> names, String owner, long token, boolean last, @Nullable Ticket ticket) {
+      this(names, owner, token, 0, last, ticket);
+    }
 
     /** The release of a failed attempt whose caller has no ticket. */
     public Release(List<String> names, String owner, long token) {

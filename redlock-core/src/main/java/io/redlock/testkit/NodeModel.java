@@ -223,7 +223,8 @@ public class NodeModel {
     if (standing == Standing.ABSTAINING) {
       return new Outcome(cells, NodeReply.abstain(-1, ""));
     }
-    if (isAhead(token, nowMicros) || isBehind(token, request.ttlMillis(), nowMicros)) {
+    if (isAhead(token, request.reported(), nowMicros)
+        || isBehind(token, request.ttlMillis(), nowMicros)) {
       return new Outcome(cells, NodeReply.of(Kind.CLOCK, ""));
     }
     if (any(cells, Cell::isWrongType)) {
@@ -276,7 +277,7 @@ public class NodeModel {
       return new Outcome(cells, NodeReply.NOT_HELD);
     }
     List<Cell> extended = map(cells, cell -> extend(cell, request, nowMicros));
-    if (standing == Standing.OUT_OF_MEMORY && createsFirst(cells, extended)) {
+    if (standing == Standing.OUT_OF_MEMORY && joins) {
       return new Outcome(cells, NodeReply.of(Kind.OUT_OF_MEMORY, ""));
     }
     return new Outcome(extended, joins ? NodeReply.JOINED : NodeReply.EXTENDED);
@@ -290,19 +291,25 @@ public class NodeModel {
     }
     String owner = request.owner();
     List<Cell> deleted = map(cells, cell -> cell.isHeldBy(owner) ? cell.released() : cell);
-    List<Cell> buried = map(deleted, cell -> bury(cell, request.token(), nowMicros));
-    if (standing == Standing.OUT_OF_MEMORY && deleted.equals(cells) && !buried.equals(cells)) {
-      return new Outcome(cells, NodeReply.of(Kind.OUT_OF_MEMORY, ""));
-    }
     boolean held = any(cells, cell -> cell.isHeldBy(owner));
     boolean unburied =
-        isAhead(request.token(), nowMicros) && any(cells, cell -> cell.fence() < request.token());
-    NodeReply reply =
-        held ? NodeReply.RELEASED : unburied ? NodeReply.of(Kind.CLOCK, "") : NodeReply.NOT_HELD;
+        isAhead(request.token(), request.reported(), nowMicros)
+            && any(cells, cell -> cell.fence() < request.token());
+    List<Cell> after =
+        unburied ? deleted : map(deleted, cell -> bury(cell, request.token(), nowMicros));
+    NodeReply reply = NodeReply.NOT_HELD;
+    if (held) {
+      reply = NodeReply.RELEASED;
+    } else if (unburied) {
+      reply = NodeReply.of(Kind.CLOCK, "");
+    } else if (standing == Standing.OUT_OF_MEMORY && !after.equals(cells)) {
+      after = cells;
+      reply = NodeReply.of(Kind.OUT_OF_MEMORY, "");
+    }
     Ticket ticket = request.ticket();
     return ticket != null && request.last()
-        ? left(cells, buried, ticket, reply)
-        : new Outcome(buried, reply, woken(cells, buried, ticket));
+        ? left(cells, after, ticket, reply)
+        : new Outcome(after, reply, woken(cells, after, ticket));
   }
 
   /** Takes the ticket back. */
@@ -352,7 +359,15 @@ public class NodeModel {
     long nowMillis = Math.floorDiv(nowMicros, 1_000L);
     long remainingMillis = cell.isFree() ? 0 : cell.remainingMillis(nowMillis);
     return cell.locked(owner, nowMillis + Math.max(ttlMillis, remainingMillis))
-        .fenced(token, nowMillis + retentionMillis);
+        .fenced(token, fenceUntilMillis(token, nowMicros));
+  }
+
+  /**
+   * The counter outlives its lead over the clock: it is gone when a token of the time is higher.
+   */
+  protected long fenceUntilMillis(long token, long nowMicros) {
+    long leadMillis = Math.max(0, -Math.floorDiv(nowMicros - token, 1_000L));
+    return Math.floorDiv(nowMicros, 1_000L) + retentionMillis + leadMillis;
   }
 
   /** The owner's key, never shorter than before, its counter kept alive. */
@@ -363,12 +378,9 @@ public class NodeModel {
     return cell.fence() == 0 ? longer : longer.fenced(cell.fence(), nowMillis + retentionMillis);
   }
 
-  /** The tombstone: the counter at the token, if that is above it and fits the node's clock. */
+  /** The tombstone: the counter at the token, if that is above it. */
   protected Cell bury(Cell cell, long token, long nowMicros) {
-    if (token <= cell.fence() || isAhead(token, nowMicros)) {
-      return cell;
-    }
-    return cell.fenced(token, Math.floorDiv(nowMicros, 1_000L) + retentionMillis);
+    return token <= cell.fence() ? cell : cell.fenced(token, fenceUntilMillis(token, nowMicros));
   }
 
   private Cell extend(Cell cell, NodeRequest.Extend request, long nowMicros) {
@@ -377,25 +389,16 @@ public class NodeModel {
         : lock(cell, request.owner(), request.token(), request.ttlMillis(), nowMicros);
   }
 
+  /** Whether no node can have granted the token: it is neither of the time nor a successor. */
+  protected boolean isAhead(long token, long reported, long nowMicros) {
+    return token > nowMicros + skewMicros && token > reported + 1 || token >= TOKEN_LIMIT;
+  }
+
   /** Whether an extend that joins is neither from the future nor a straggler. */
   private boolean fitsTheClock(NodeRequest.Extend request, long nowMicros) {
-    return !isAhead(request.token(), nowMicros)
-        && !isAhead(request.sentMicros(), nowMicros)
+    return request.token() < TOKEN_LIMIT
+        && request.sentMicros() <= nowMicros + skewMicros
         && !isBehind(request.sentMicros(), request.ttlMillis(), nowMicros);
-  }
-
-  /** A server short of memory lets a script go on that has written: the first write decides. */
-  private static boolean createsFirst(List<Cell> before, List<Cell> after) {
-    for (int i = 0; i < before.size(); i++) {
-      if (!before.get(i).equals(after.get(i))) {
-        return before.get(i).isFree();
-      }
-    }
-    return false;
-  }
-
-  private boolean isAhead(long tokenMicros, long nowMicros) {
-    return tokenMicros > nowMicros + skewMicros || tokenMicros >= TOKEN_LIMIT;
   }
 
   private boolean isBehind(long micros, long ttlMillis, long nowMicros) {

@@ -1,6 +1,7 @@
 package io.redlock.protocol;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -11,11 +12,13 @@ import io.redlock.testkit.FakeTicker;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class AcquireRoundTest {
@@ -24,19 +27,17 @@ class AcquireRoundTest {
   private static final long DRIFT_NANOS = Terms.driftNanos(TTL_MILLIS, 10_000);
   private static final long MIN_VALIDITY_NANOS = 1_000_000_000L;
   private static final long TOKEN = 1_000_000;
-  private static final long LIMIT = TOKEN + 2_000_000;
   private static final long START = -77;
   private static final long WALL = FakeTicker.START_WALL_MICROS;
 
   private static AcquireRound round(int nodes) {
     Terms terms = new Terms(nodes, TTL_MILLIS, DRIFT_NANOS, MIN_VALIDITY_NANOS);
-    return AcquireRound.first(terms, TOKEN, LIMIT, START, WALL);
+    return AcquireRound.first(terms, TOKEN, START, WALL);
   }
 
   private static AcquireRound numbered(int number, Ballot ballot) {
     AcquireRound first = round(ballot.nodes());
-    return new AcquireRound(
-        first.terms(), number, TOKEN, LIMIT, START, WALL, first.highestSeen(), ballot);
+    return new AcquireRound(first.terms(), number, TOKEN, START, WALL, first.highestSeen(), ballot);
   }
 
   private static NodeReply reply(Kind kind) {
@@ -261,7 +262,7 @@ class AcquireRoundTest {
       long start = random.nextLong();
       Terms terms = new Terms(1, ttlMillis, driftNanos, random.nextLong(1_000_000));
       AcquireRound round =
-          AcquireRound.first(terms, TOKEN, LIMIT, start, WALL).answered(0, NodeReply.GRANTED);
+          AcquireRound.first(terms, TOKEN, start, WALL).answered(0, NodeReply.GRANTED);
       long elapsedNanos = random.nextLong(2 * ttlMillis * 1_000_000);
       long validityNanos = ttlMillis * 1_000_000 - elapsedNanos - driftNanos;
       if (round.decide(start + elapsedNanos, WALL) == Decision.HELD) {
@@ -289,7 +290,6 @@ class AcquireRoundTest {
     assertEquals(START + 5, second.startNanos());
     assertEquals(WALL + 6, second.startWallMicros());
     assertEquals(Ballot.empty(5), second.ballot(), "earlier grants do not count");
-    assertEquals(LIMIT, second.tokenLimit());
     assertEquals(Decision.WAIT, decide(second));
   }
 
@@ -317,22 +317,44 @@ class AcquireRoundTest {
   }
 
   @Test
-  void proposedTokenNeverExceedsWhatNodesMayAccept() {
-    AcquireRound atTheLimit = round(1).answered(0, NodeReply.stale(LIMIT - 1));
-    assertEquals(Decision.PROPOSE_HIGHER, decide(atTheLimit));
-    assertEquals(LIMIT, atTheLimit.next(START, WALL).token());
+  void counterIsOutbidHoweverFarItIsAheadOfTheClock() {
+    long hourMicros = 3_600_000_000L;
+    AcquireRound stale = round(1).answered(0, NodeReply.stale(TOKEN + hourMicros));
+    assertEquals(Decision.PROPOSE_HIGHER, decide(stale));
+    AcquireRound next = stale.next(START, WALL);
+    assertEquals(TOKEN + hourMicros + 1, next.token());
+    assertEquals(TOKEN + hourMicros, next.highestSeen(), "the counter that the token succeeds");
+  }
 
-    AcquireRound beyond = round(1).answered(0, NodeReply.stale(LIMIT));
-    assertEquals(Decision.CLOCK_REFUSED, decide(beyond));
-    assertEquals(0, beyond.highestSeen());
-
-    AcquireRound takenBeyond =
+  @Test
+  void highestSeenIsTheHighestCounterOfAllRefusalsInAllRounds() {
+    AcquireRound first =
         round(3)
-            .answered(0, NodeReply.taken(-1, LIMIT + 5))
-            .answered(1, NodeReply.stale(TOKEN))
+            .answered(0, NodeReply.stale(TOKEN + 7))
+            .answered(1, NodeReply.taken(-1, TOKEN + 9))
             .answered(2, NodeReply.GRANTED);
-    assertEquals(TOKEN, takenBeyond.highestSeen());
-    assertEquals(TOKEN + 1, takenBeyond.next(START, WALL).token());
+    assertEquals(TOKEN + 9, first.highestSeen());
+    AcquireRound second = first.next(START, WALL).answered(0, NodeReply.stale(TOKEN + 8));
+    assertEquals(TOKEN + 9, second.highestSeen());
+    assertEquals(TOKEN + 9, second.timedOut().highestSeen());
+  }
+
+  @ParameterizedTest
+  @EnumSource(Kind.class)
+  void quorumIsReachedWhereAQuorumGrantsOrIsTakenOrStale(Kind kind) {
+    boolean isAtWork = Set.of(Kind.GRANTED, Kind.TAKEN, Kind.WAIT, Kind.STALE).contains(kind);
+    AcquireRound one = round(3).answered(1, reply(kind));
+    assertFalse(one.reachedQuorum());
+    assertEquals(isAtWork, one.answered(2, NodeReply.GRANTED).reachedQuorum());
+    assertEquals(isAtWork, one.answered(0, reply(kind)).timedOut().reachedQuorum());
+    assertEquals(kind == Kind.GRANTED, one.wasGrantedAnywhere());
+    assertTrue(one.answered(0, NodeReply.GRANTED).wasGrantedAnywhere());
+  }
+
+  @Test
+  void nothingIsReachedBeforeTheFirstAnswer() {
+    assertFalse(round(3).reachedQuorum());
+    assertFalse(round(3).wasGrantedAnywhere());
   }
 
   @Test

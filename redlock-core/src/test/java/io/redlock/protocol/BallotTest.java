@@ -115,4 +115,11 @@ class BallotTest {
     assertFalse(four.excludesQuorum(1));
     assertTrue(four.excludesQuorum(2));
   }
+
+  @Test
+  void closedBallotIsTheOneInWhichNobodyIsKnown() {
+    Ballot unknown = Ballot.empty(3).with(0, Kind.UNKNOWN).with(1, Kind.UNKNOWN);
+    assertEquals(unknown.with(2, Kind.UNKNOWN), unknown.closed());
+    assertEquals(unknown.with(2, Kind.UNKNOWN), Ballot.empty(3).closed());
+  }
 }

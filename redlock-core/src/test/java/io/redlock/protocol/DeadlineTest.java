@@ -84,4 +84,20 @@ class DeadlineTest {
     assertEquals(longer, longer.max(shorter));
     assertEquals(longer, shorter.max(longer));
   }
+
+  @Test
+  void ofTwoThatEndAtTheSameMonotonicTimeTheFirstStays() {
+    Deadline first = new Deadline(5, 1);
+    assertEquals(first, first.max(new Deadline(5, 2)));
+  }
+
+  @Test
+  void wallTimeAtTheEdgeOfTheArithmeticIsExact() {
+    long most = Long.MAX_VALUE / 1_000;
+    long least = Long.MIN_VALUE / 1_000;
+    assertEquals(most * 1_000, new Deadline(Long.MAX_VALUE, most).remainingNanos(0, 0));
+    assertEquals(Long.MAX_VALUE, new Deadline(Long.MAX_VALUE, most + 1).remainingNanos(0, 0));
+    assertEquals(least * 1_000, new Deadline(0, least).remainingNanos(0, 0));
+    assertEquals(Long.MIN_VALUE, new Deadline(0, least - 1).remainingNanos(0, 0));
+  }
 }

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 class FootprintTest {
 
   private static final Set<Kind> LEAVES_A_KEY_PERHAPS =
-      EnumSet.of(Kind.GRANTED, Kind.EXTENDED, Kind.JOINED, Kind.UNKNOWN);
+      EnumSet.of(Kind.GRANTED, Kind.EXTENDED, Kind.JOINED, Kind.UNKNOWN, Kind.DENIED);
 
   @Test
   void oneYesOrOneUnknownOutweighsEveryOtherAnswerInAnyOrder() {

@@ -137,4 +137,11 @@ class ReleaseRoundTest {
     assertFalse(round.answered(1, NodeReply.RELEASED).owes(1));
     assertEquals(Known.UNCONFIRMED, round.known());
   }
+
+  @Test
+  void nodesThatNeedNotBeToldCountAsThoseThatDoNotHoldIt() {
+    Ballot second = Ballot.empty(3).with(0, Kind.NOT_HELD).with(2, Kind.NOT_HELD);
+    assertEquals(second, ReleaseRound.begin(3, 0b010).ballot());
+    assertEquals(second.with(1, Kind.NOT_HELD), ReleaseRound.begin(3, 0).ballot());
+  }
 }

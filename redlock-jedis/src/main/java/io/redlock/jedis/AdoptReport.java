@@ -4,7 +4,8 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * What became of the masters that were to be adopted, in the order in which they were named.
+ * What became of the masters that were to be adopted, or to forget, in the order in which they were
+ * named.
  *
  * @param nodes one entry per master
  */
@@ -19,6 +20,8 @@ public record AdoptReport(List<Node> nodes) {
   public enum Outcome {
     /** It votes at once from now on. */
     ADOPTED,
+    /** It asks for no longer abstention than the clients in use will ask for again. */
+    FORGOTTEN,
     /** It was trusted before, and is left as it was. */
     ALREADY_TRUSTED,
     /** It cannot be adopted, and nothing was changed on it. */
@@ -46,14 +49,18 @@ public record AdoptReport(List<Node> nodes) {
   }
 
   /**
-   * Whether every master is trusted now.
+   * Whether every master is trusted now, or has forgotten.
    *
    * @return false if any was refused, unreachable or left alone
    */
   public boolean isComplete() {
     return nodes.stream()
         .allMatch(
-            node -> node.outcome() == Outcome.ADOPTED || node.outcome() == Outcome.ALREADY_TRUSTED);
+            node ->
+                switch (node.outcome()) {
+                  case ADOPTED, FORGOTTEN, ALREADY_TRUSTED -> true;
+                  case REFUSED, UNREACHABLE, LEFT_ALONE -> false;
+                });
   }
 
   /** One line per master. */

@@ -74,6 +74,23 @@ final class Adoption {
             : write(plans));
   }
 
+  /** Lets the clients in use say anew for how long a master without its past has to abstain. */
+  AdoptReport forget() {
+    List<Plan> plans = new ArrayList<>();
+    for (Audited audited : audits) {
+      NodeAudit audit = audited.audit();
+      BirthMark mark = audit == null ? null : BirthMark.parse(audit.birth());
+      plans.add(
+          audit == null
+              ? new Plan(null, Outcome.UNREACHABLE, audited.failure(), false)
+              : mark == null
+                  ? new Plan(null, Outcome.LEFT_ALONE, "it has no birth mark", false)
+                  : new Plan(
+                      new Renewal(audit.birth(), mark.forgetful()), Outcome.FORGOTTEN, "", false));
+    }
+    return new AdoptReport(write(plans));
+  }
+
   private Plan plan(Audited audited, Answer<String> lockKey) {
     NodeAudit audit = audited.audit();
     Verdict verdict = audited.verdict();
@@ -136,11 +153,15 @@ final class Adoption {
       String name = probe.masters().get(i).name();
       Outcome outcome = written.get(i).value();
       if (outcome == null) {
-        String detail = written.get(i).failureText() + "; adopt once more";
+        String detail = written.get(i).failureText() + "; do it once more";
         nodes.add(new Node(name, Outcome.UNREACHABLE, detail));
       } else {
-        boolean late = outcome == Outcome.LEFT_ALONE;
-        nodes.add(new Node(name, outcome, late ? "a client was faster: adopt once more" : ""));
+        boolean late = outcome == Outcome.LEFT_ALONE && plans.get(i).renewal != null;
+        nodes.add(
+            new Node(
+                name,
+                outcome,
+                late ? "a client was faster: do it once more" : plans.get(i).detail));
       }
     }
     return nodes;
@@ -153,8 +174,13 @@ final class Adoption {
     }
     NodeAudit after = AuditCall.over(connection, AuditCall.invocation(1, renewal));
     BirthMark mark = BirthMark.parse(after.birth());
-    boolean done = mark != null && mark.isOf(after) && mark.isAdopted();
-    return done ? Outcome.ADOPTED : Outcome.LEFT_ALONE;
+    if (mark == null) {
+      return Outcome.LEFT_ALONE;
+    }
+    if (plan.otherwise == Outcome.FORGOTTEN) {
+      return mark.equals(renewal.mark()) ? Outcome.FORGOTTEN : Outcome.LEFT_ALONE;
+    }
+    return mark.isOf(after) && mark.isAdopted() ? Outcome.ADOPTED : Outcome.LEFT_ALONE;
   }
 
   /** A key that locks leave behind; empty if there is none. */

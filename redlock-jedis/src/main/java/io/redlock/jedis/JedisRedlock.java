@@ -174,9 +174,10 @@ public final class JedisRedlock {
     }
 
     /**
-     * The upper bound of any ttl. The same for all clients of a deployment.
+     * The upper bound of any ttl. The same for all clients of a deployment: a master that lost its
+     * data abstains for the longest. What is held longer is renewed.
      *
-     * @param maxTtl at least 10 ms; default 30 s
+     * @param maxTtl from 10 ms to an hour; default 30 s
      * @return this
      */
     public Builder maxTtl(Duration maxTtl) {
@@ -198,7 +199,7 @@ public final class JedisRedlock {
     /**
      * How far node clocks may lie apart. The same for all clients of a deployment.
      *
-     * @param clockSkew at least 1 ms; default 2 s
+     * @param clockSkew from 1 ms to 10 min; default 2 s
      * @return this
      */
     public Builder clockSkew(Duration clockSkew) {
@@ -352,6 +353,23 @@ public final class JedisRedlock {
           "cannot adopt",
           faults,
           (probe, audits) -> new Adoption(probe, audits, deployment.keyPrefix()).run());
+    }
+
+    /**
+     * Takes back for how long masters that lost their data abstain, after a client with a wrong
+     * {@link #maxTtl} has asked for too long. Clients in use ask for what they need again within a
+     * second. <b>Only when that client is stopped, and nothing is held for longer than the other
+     * clients ask for</b>: a master that lost its data would grant it again.
+     *
+     * @return what became of each master
+     * @throws IllegalArgumentException if the configuration is not sound; lists every fault with
+     *     its fix, without passwords
+     */
+    public AdoptReport forgetAbstention() {
+      return deployment.ask(
+          "cannot take the abstention back",
+          List.of(),
+          (probe, audits) -> new Adoption(probe, audits, deployment.keyPrefix()).forget());
     }
   }
 }

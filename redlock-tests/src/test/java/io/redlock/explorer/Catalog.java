@@ -190,6 +190,8 @@ final class Catalog {
 
   private final List<int[]> orders = new ArrayList<>(); // of the owners, that as they come first
   private final List<int[]> renamed = new ArrayList<>(); // by order: node + 1 by node, 0 if unknown
+  final int[] firstNodes = new int[Scope.NODES];
+
   private final int[] unsorted = new int[Scope.NODES];
   private final int[] sorted = new int[Scope.NODES];
   private long low;
@@ -205,7 +207,9 @@ final class Catalog {
     linkBits = (Long.SIZE - 1 - NODE_BITS) / attempts;
     headers = new Interner<>("clients", headerBits);
     links = new Interner<>("links", linkBits);
-    nodes.of(scope.firstNode());
+    for (int node = 0; node < firstNodes.length; node++) {
+      firstNodes[node] = nodes.of(scope.firstNode(node));
+    }
     headers.of(Header.NEW);
     links.of(Link.NONE);
     messages.of(new Message(0, new NodeRequest.Release(List.of(), "", 0), 0));

@@ -109,11 +109,7 @@ final class ClientSteps {
     if (scope.isFair()) {
       micros += MICROS_BETWEEN_STARTS * begun(world);
     }
-    take(
-        world,
-        attempt,
-        model.start(
-            scope.ttlMillis(ticks), micros, micros + scope.skewMicros, clocks(world, header)));
+    take(world, attempt, model.start(scope.ttlMillis(ticks), micros, clocks(world, header)));
   }
 
   private int begun(World world) {
@@ -162,13 +158,25 @@ final class ClientSteps {
 
   /** What the attempt's caller would ask next, above every token so far. */
   int trial(World world, int attempt, int now) {
+    long counter = highestCounter(world);
+    long token = Math.max(scope.micros(now) + scope.skewMicros, counter + 1);
     NodeRequest grant =
-        new NodeRequest.Grant(
-            ClientModel.NAMES, "", scope.micros(now) + scope.skewMicros, scope.ttlMillis(1));
+        new NodeRequest.Grant(ClientModel.NAMES, "", token, counter, scope.ttlMillis(1), null);
     Place place = header(world, attempt).place();
     NodeRequest asked =
         scope.isFair() ? model.asking(grant, scope.waiter(attempt), place.micros()) : grant;
     return catalog.messages.of(new Message(1, asked, 0));
+  }
+
+  /** The highest counter on any node. */
+  long highestCounter(World world) {
+    long highest = 0;
+    for (int node : world.nodes) {
+      for (NodeModel.Cell cell : catalog.nodes.get(node).cells()) {
+        highest = Math.max(highest, cell.fence());
+      }
+    }
+    return highest;
   }
 
   /** A fair waiter waits no longer, during an attempt or after one. */
@@ -474,7 +482,7 @@ final class ClientSteps {
   }
 
   private long highestHeld(World world, int attempt) {
-    long highest = 0;
+    long highest = scope.heldBefore();
     for (long token : heldTokens(world, attempt)) {
       highest = Math.max(highest, token);
     }

@@ -76,6 +76,7 @@ final class Explorer {
 
   private Result run(int mostStates, Visitor visitor) {
     long startNanos = THREAD.getCurrentThreadCpuTime();
+    System.arraycopy(catalog.firstNodes, 0, world.nodes, 0, Scope.NODES);
     note(world);
     store.addNoted(-1);
     int depth = -1;

@@ -68,6 +68,12 @@ class ExplorerTest {
         .copies(1);
   }
 
+  /** Two of three clocks were an hour ahead, and one of the two saw one attempt more. */
+  private static Scope setRight(String name) {
+    long hourMicros = 3_600_000_000L;
+    return Scope.of(name).rounds(2).countersAtFirst(hourMicros, hourMicros + 700, 0);
+  }
+
   private static Scope crowd(String name, int... attemptsOfEach) {
     return Scope.of(name).fair(attemptsOfEach).nothingIsLate();
   }
@@ -109,6 +115,27 @@ class ExplorerTest {
   @Tag("search")
   void twoAttemptsOfTwoRounds() {
     exhaust(Scope.of("2 attempts of 2 rounds, a cut").attempts(2).rounds(2).cuts(1));
+  }
+
+  @Test
+  @Tag("search")
+  void majorityThatWasAheadAndIsSetRight() {
+    exhaust(setRight("2 attempts of 2 rounds, a majority was ahead").attempts(2));
+    exhaust(
+        setRight("1 lease with an extend, a majority was ahead, a cut")
+            .attempts(1)
+            .grantTicks(2)
+            .extendTicks(2)
+            .horizon(3)
+            .extensions(1)
+            .cuts(1)
+            .copies(1));
+  }
+
+  @Test
+  @Tag("long")
+  void majorityThatWasAheadFurther() {
+    exhaust(setRight("2 attempts of 2 rounds, a majority was ahead, a cut").attempts(2).cuts(1));
   }
 
   @Test

@@ -161,7 +161,8 @@ class ExplorerVariantsTest {
             untimed("12a a release deletes the counter").nodes(BrokenNodes.ReleasingCounters::new)),
         variant(
             Invariant.I3,
-            timed("12b the counter runs out with the lock")
+            timed("12b a counter that is ahead runs out before the time has come")
+                .nodes(BrokenNodes.ForgettingTheLead::new)
                 .aheadMicros(0, 40_000)
                 .horizon(3)
                 .retentionTicks(2)),
@@ -244,6 +245,25 @@ class ExplorerVariantsTest {
                 .heldAtFirst()
                 .clients(BrokenClients.LeavesTicketsBehind::new)),
         variant(
+            Invariant.I16,
+            ahead("26a a counter makes room for a skew above it")
+                .nodes(BrokenNodes.MakingRoomAboveCounters::new)),
+        variant(
+            Invariant.I16,
+            ahead("26b a node takes tokens of any time").nodes(BrokenNodes.AcceptingAnyTime::new)),
+        variant(
+            Invariant.I16,
+            ahead("26c a client vouches for its own clock")
+                .clients(BrokenClients.VouchesForItself::new)),
+        variant(
+            Invariant.I14,
+            setRight("26d a counter beyond the skew is not outbid")
+                .nodes(BrokenNodes.RefusingSuccessors::new)),
+        variant(
+            Invariant.I14,
+            setRight("26e a node takes successors of its own counter only")
+                .nodes(BrokenNodes.KnowingItsOwnCounterOnly::new)),
+        variant(
             Invariant.I15,
             sets("25a a node locks the part of a set that is free")
                 .nodes(BrokenNodes.GrantingParts::new)),
@@ -257,6 +277,19 @@ class ExplorerVariantsTest {
             sets("25c a release skips nodes that did not answer, and their keys stay")
                 .clients(BrokenClients.ReleasesWhereGranted::new)
                 .without(Invariant.I5)));
+  }
+
+  /** Two clients, of which one may be ahead by one and a half times the skew. */
+  private static Scope ahead(String name) {
+    return untimed(name).skewMicros(1_000_000).aheadMicros(1_000_000, 1_500_000);
+  }
+
+  /**
+   * Two clients after a majority that was ahead was set right; counters differ by more than one.
+   */
+  private static Scope setRight(String name) {
+    long hourMicros = 3_600_000_000L;
+    return untimed(name).rounds(2).countersAtFirst(hourMicros, hourMicros + 700, 0);
   }
 
   /** Two clients that want one name in common, and another each. */

@@ -67,6 +67,14 @@ final class Invariants {
     check(after >= before, Invariant.I8, "counter " + before + " became " + after);
   }
 
+  /** It was set to at most the time and the skew, or one more than the highest anywhere. */
+  static void counterDoesNotRunAhead(long counter, long limit, long highest) {
+    check(
+        counter <= Math.max(limit, highest + 1),
+        Invariant.I16,
+        counter + ", the highest was " + highest);
+  }
+
   static void ownerNeverShortens(Cell before, Cell after, String owner) {
     boolean kept = before.owner().equals(owner) && after.owner().equals(owner);
     check(

@@ -51,6 +51,14 @@ class InvariantsTest {
   }
 
   @Test
+  void counterIsOfTheTimeOrASuccessor() {
+    good(() -> Invariants.counterDoesNotRunAhead(10, 10, 0));
+    good(() -> Invariants.counterDoesNotRunAhead(21, 10, 20));
+    bad(Invariant.I16, () -> Invariants.counterDoesNotRunAhead(11, 10, 0));
+    bad(Invariant.I16, () -> Invariants.counterDoesNotRunAhead(22, 10, 20));
+  }
+
+  @Test
   void releasedOwnerMustNotBeStored() {
     good(() -> Invariants.releasedOwnerIsNotStored("A", false, true));
     good(() -> Invariants.releasedOwnerIsNotStored("A", true, false));

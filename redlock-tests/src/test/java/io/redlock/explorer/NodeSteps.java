@@ -95,6 +95,7 @@ final class NodeSteps {
           grant.names(),
           owner,
           grant.token(),
+          grant.reported(),
           grant.ttlMillis(),
           ticket == null ? null : lasting(ticket));
     }
@@ -103,7 +104,13 @@ final class NodeSteps {
           extend.names(), owner, extend.token(), extend.ttlMillis(), extend.sentMicros());
     }
     return request instanceof Release release
-        ? new Release(release.names(), owner, release.token(), release.last(), release.ticket())
+        ? new Release(
+            release.names(),
+            owner,
+            release.token(),
+            release.reported(),
+            release.last(),
+            release.ticket())
         : request;
   }
 

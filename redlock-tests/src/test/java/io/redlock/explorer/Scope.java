@@ -62,6 +62,7 @@ final class Scope {
   private int[][] sets = {};
   private int names = 1;
   private boolean heldAtFirst;
+  private long[] countersAtFirst = new long[NODES];
   private boolean reusesOwner;
   private boolean countsTokens;
   private NodeRules nodeRules = NodeModel::new;
@@ -115,6 +116,20 @@ final class Scope {
   Scope heldAtFirst() {
     heldAtFirst = true;
     return this;
+  }
+
+  /**
+   * What the nodes' counters are at first: a majority was ahead when it granted the last lease, and
+   * somebody tried once more.
+   */
+  Scope countersAtFirst(long... counters) {
+    countersAtFirst = counters;
+    return this;
+  }
+
+  /** The token of the lease that a quorum of nodes has granted before. */
+  long heldBefore() {
+    return Arrays.stream(countersAtFirst).sorted().toArray()[NODES - NODES / 2 - 1];
   }
 
   /** Fair waiters may die between their attempts, and any ticket may run out at any moment. */
@@ -308,8 +323,9 @@ final class Scope {
         && (isTimed() || !invariant.needsTime)
         && switch (invariant) {
           case I13 -> isFair() && isFaultless();
-          case I14 -> isFair() || names > 1;
+          case I14 -> isFair() || names > 1 || heldBefore() > 0;
           case I15 -> names > 1;
+          case I16 -> losses == 0 && !countersExpire();
           default -> true;
         };
   }
@@ -365,11 +381,13 @@ final class Scope {
     return ticketTicks == 0 ? askedMillis : ttlMillis(ticketTicks);
   }
 
-  /** What each node is at the beginning. */
-  Node firstNode() {
+  /** What a node is at the beginning. */
+  Node firstNode(int node) {
     Cell first =
         heldAtFirst ? Cell.EMPTY.locked(Catalog.STRANGERS, endOfFirstMillis()) : Cell.EMPTY;
-    return Node.of(Collections.nCopies(names(), first), 0, Node.OLD, false);
+    long counter = countersAtFirst[node];
+    Cell counting = counter == 0 ? first : first.counting(counter, Long.MAX_VALUE);
+    return Node.of(Collections.nCopies(names(), counting), 0, Node.OLD, false);
   }
 
   private long endOfFirstMillis() {

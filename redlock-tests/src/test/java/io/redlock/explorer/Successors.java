@@ -306,6 +306,14 @@ final class Successors {
     long execution = nodes.execute(attempt, number, world.nodes[node], world.now, isShort);
     answer = NodeSteps.answer(execution);
     next.nodes[node] = NodeSteps.node(execution);
+    if (next.nodes[node] != world.nodes[node] && scope.checks(Invariant.I16)) {
+      Node after = nodes.get(next.nodes[node]);
+      long limit = scope.nodeMicros(world.now, after.gained()) + scope.skewMicros;
+      long highest = clients.highestCounter(world);
+      after
+          .cells()
+          .forEach(cell -> Invariants.counterDoesNotRunAhead(cell.fence(), limit, highest));
+    }
     Message message = catalog.messages.get(number);
     NodeReply.Kind said = answer().reply().kind();
     Link after = noted(link, attempt, message, said, kind == Kind.STRAY);

@@ -41,7 +41,8 @@ final class Trace {
 
   /** Follows the states, each by its two halves, and then whatever violates an invariant. */
   String of(Deque<long[]> path) {
-    path.removeFirst();
+    long[] first = path.removeFirst();
+    catalog.unpack(first[0], first[1], world);
     for (long[] state : path) {
       step(state);
     }

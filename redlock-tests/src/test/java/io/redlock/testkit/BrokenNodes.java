@@ -31,6 +31,88 @@ public final class BrokenNodes {
     }
   }
 
+  /** A counter makes room for tokens that are further ahead of the clock. */
+  public static final class MakingRoomAboveCounters extends NodeModel {
+    private final long skewMicros;
+
+    public MakingRoomAboveCounters(long skewMicros, long retentionMillis) {
+      super(skewMicros, retentionMillis);
+      this.skewMicros = skewMicros;
+    }
+
+    @Override
+    protected Outcome grant(
+        List<Cell> cells, NodeRequest.Grant request, Standing standing, long nowMicros) {
+      long room = cells.get(0).fence() + skewMicros - 1;
+      NodeRequest.Grant wider =
+          new NodeRequest.Grant(
+              request.names(),
+              request.owner(),
+              request.token(),
+              Math.max(request.reported(), room),
+              request.ttlMillis(),
+              request.ticket());
+      return super.grant(cells, wider, standing, nowMicros);
+    }
+  }
+
+  /** A counter runs out when it would if it were of the time. */
+  public static final class ForgettingTheLead extends NodeModel {
+    public ForgettingTheLead(long skewMicros, long retentionMillis) {
+      super(skewMicros, retentionMillis);
+    }
+
+    @Override
+    protected long fenceUntilMillis(long token, long nowMicros) {
+      return super.fenceUntilMillis(Math.min(token, nowMicros), nowMicros);
+    }
+  }
+
+  /** No token is too far ahead of the clock. */
+  public static final class AcceptingAnyTime extends NodeModel {
+    public AcceptingAnyTime(long skewMicros, long retentionMillis) {
+      super(skewMicros, retentionMillis);
+    }
+
+    @Override
+    protected boolean isAhead(long token, long reported, long nowMicros) {
+      return false;
+    }
+  }
+
+  /** Only what the clock says counts, and no counter that a node has reported. */
+  public static final class RefusingSuccessors extends NodeModel {
+    public RefusingSuccessors(long skewMicros, long retentionMillis) {
+      super(skewMicros, retentionMillis);
+    }
+
+    @Override
+    protected boolean isAhead(long token, long reported, long nowMicros) {
+      return super.isAhead(token, 0, nowMicros);
+    }
+  }
+
+  /** A token counts as a successor of the counter that the node itself has, and of no other. */
+  public static final class KnowingItsOwnCounterOnly extends NodeModel {
+    public KnowingItsOwnCounterOnly(long skewMicros, long retentionMillis) {
+      super(skewMicros, retentionMillis);
+    }
+
+    @Override
+    protected Outcome grant(
+        List<Cell> cells, NodeRequest.Grant request, Standing standing, long nowMicros) {
+      NodeRequest.Grant alone =
+          new NodeRequest.Grant(
+              request.names(),
+              request.owner(),
+              request.token(),
+              cells.get(0).fence(),
+              request.ttlMillis(),
+              request.ticket());
+      return super.grant(cells, alone, standing, nowMicros);
+    }
+  }
+
   /** An extend sets a key that is missing, whoever was there in between. */
   public static final class ExtendingWhatIsMissing extends NodeModel {
     public ExtendingWhatIsMissing(long skewMicros, long retentionMillis) {
@@ -199,7 +281,12 @@ public final class BrokenNodes {
           new NodeRequest.Ticket(asked.client(), asked.number(), asked.micros(), FAR_MILLIS);
       NodeRequest.Grant keeping =
           new NodeRequest.Grant(
-              request.names(), request.owner(), request.token(), request.ttlMillis(), kept);
+              request.names(),
+              request.owner(),
+              request.token(),
+              request.reported(),
+              request.ttlMillis(),
+              kept);
       return super.grant(cells, keeping, standing, nowMicros);
     }
   }

@@ -359,11 +359,26 @@ public abstract class LockNodeContract {
   }
 
   @Test
-  void extendWithATokenAheadOfTheClockDoesNotJoin() {
-    long ahead = token + SKEW_MICROS + 1_000_000_000L;
-    assertEquals(NodeReply.NOT_HELD, extend(A, ahead, TTL));
+  void extendJoinsHoweverFarItsTokenIsAheadOfTheClock() {
     assertEquals(NodeReply.NOT_HELD, extend(A, 1L << 53, TTL));
     assertNothingStored();
+    long ahead = token + SKEW_MICROS + 1_000_000_000L;
+    assertEquals(NodeReply.JOINED, extend(A, ahead, TTL));
+    assertEquals(ahead, subject.fence(name));
+  }
+
+  @Test
+  void successorOfAReportedCounterIsGrantedAndBuriedHoweverFarItIsAheadOfTheClock() {
+    long ahead = token + SKEW_MICROS + 1_000_000_000L;
+    List<String> names = List.of(name);
+    assertEquals(Kind.CLOCK, ask(new Grant(names, A, ahead, ahead - 2, TTL, null)).kind());
+    assertEquals(Kind.CLOCK, ask(new Release(names, A, ahead, ahead - 2, false, null)).kind());
+    assertNothingStored();
+    assertEquals(NodeReply.GRANTED, ask(new Grant(names, A, ahead, ahead - 1, TTL, null)));
+    assertEquals(ahead, subject.fence(name));
+    assertEquals(NodeReply.RELEASED, ask(new Release(names, A, ahead, ahead - 1, false, null)));
+    assertEquals(NodeReply.NOT_HELD, ask(new Release(names, B, ahead + 1, ahead, false, null)));
+    assertEquals(NodeReply.stale(ahead + 1), ask(new Grant(names, B, ahead + 1, ahead, TTL, null)));
   }
 
   @Test

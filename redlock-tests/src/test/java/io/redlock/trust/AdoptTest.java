@@ -15,6 +15,7 @@ import io.redlock.jedis.JedisRedlock;
 import io.redlock.spi.NodeStatus.State;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.GateProxy;
+import io.redlock.testkit.RedisServer;
 import io.redlock.testkit.RedisServers;
 import java.time.Duration;
 import java.util.List;
@@ -54,11 +55,14 @@ class AdoptTest {
     }
   }
 
-  private Redlock connect() {
+  private JedisRedlock.Builder builder() {
     return JedisRedlock.builder()
         .node(String.join(",", servers.addresses()))
-        .nodeTimeout(Duration.ofSeconds(2))
-        .build();
+        .nodeTimeout(Duration.ofSeconds(2));
+  }
+
+  private Redlock connect() {
+    return builder().build();
   }
 
   private void assertGrantsAtOnce() throws InterruptedException {
@@ -218,5 +222,32 @@ class AdoptTest {
             .getMessage()
             .contains("restartGuard"));
     assertEquals(0, servers.get(0).keys("*").stream().filter(Objects::nonNull).count());
+  }
+
+  @Test
+  void abstentionOfAWrongClientIsTakenBackAndAskedForAgainByThoseInUseOnly() throws Exception {
+    adopt();
+    JedisRedlock.Builder wrong = builder().maxTtl(Duration.ofMinutes(30));
+    Redlock longest = wrong.build();
+    awaitMarks(" 1822002 3 guarded \\S+:" + ProcessHandle.current().pid());
+    longest.close();
+    AdoptReport report = builder().forgetAbstention();
+    assertTrue(report.isComplete(), report::toString);
+    assertEquals(Outcome.FORGOTTEN, outcomes(report).get(0));
+    awaitMarks(" 0 3 guarded -");
+    try (Redlock redlock = connect()) {
+      awaitMarks(" 34302 3 guarded \\S+:" + ProcessHandle.current().pid());
+      servers.get(0).restart();
+      Await.until("it abstains", () -> redlock.nodes().get(0).state() == State.ABSTAINING);
+      String reason = redlock.nodes().get(0).reason();
+      assertTrue(reason.matches("its data is new; it votes in 3[0-9]s"), reason);
+    }
+  }
+
+  private void awaitMarks(String end) {
+    for (RedisServer server : servers) {
+      Await.until(
+          end, () -> String.valueOf(server.command("GET", "redlock:birth")).matches(".*" + end));
+    }
   }
 }

@@ -8,12 +8,14 @@ import java.util.List;
 
 /**
  * {@link JedisRedlock#adopt} from a command line: {@code java -cp … io.redlock.jedis.cli.Adopt
- * [--key-prefix=P] 10.0.0.1:6379 10.0.0.2:6379 10.0.0.3:6379}. Exits with 0 if all masters are
- * trusted now, with 1 if not, with 2 if the addresses are not sound.
+ * [--key-prefix=P | --forget-abstention] 10.0.0.1:6379 10.0.0.2:6379 10.0.0.3:6379}. With {@code
+ * --forget-abstention} it is {@link JedisRedlock.Builder#forgetAbstention}. Exits with 0 if that
+ * succeeded with all masters, with 1 if not, with 2 if the addresses are not sound.
  */
 final class Adopt {
 
   private static final String KEY_PREFIX = "--key-prefix=";
+  private static final String FORGET = "--forget-abstention";
 
   private Adopt() {}
 
@@ -29,14 +31,15 @@ final class Adopt {
     if (!words.isEmpty() && words.get(0).startsWith(KEY_PREFIX)) {
       keyPrefix = words.remove(0).substring(KEY_PREFIX.length());
     }
+    boolean forget = words.remove(FORGET);
     JedisRedlock.Builder builder = JedisRedlock.builder().keyPrefix(keyPrefix);
     Terminal.words(words.toArray(String[]::new), System.in).forEach(builder::node);
-    System.exit(run(builder, System.out));
+    System.exit(run(builder, forget, System.out));
   }
 
-  static int run(JedisRedlock.Builder builder, PrintStream out) {
+  static int run(JedisRedlock.Builder builder, boolean forget, PrintStream out) {
     try {
-      AdoptReport report = builder.adopt();
+      AdoptReport report = forget ? builder.forgetAbstention() : builder.adopt();
       out.println(report);
       return report.isComplete() ? 0 : 1;
     } catch (IllegalArgumentException e) {

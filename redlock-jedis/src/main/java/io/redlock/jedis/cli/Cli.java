@@ -121,13 +121,19 @@ final class Cli {
               names = "--key-prefix",
               description = "of the locks' keys (default: REDLOCK_KEY_PREFIX, or none)")
           @Nullable String keyPrefix,
+      @Option(
+              names = "--forget-abstention",
+              description =
+                  "instead, take back for how long a master without its data abstains, once the"
+                      + " client that asked for too long is stopped")
+          boolean forget,
       @Parameters(paramLabel = "MASTER", arity = "0..*", description = "[user:password@]host:port")
           @Nullable List<String> masters) {
     JedisRedlock.Builder builder = JedisRedlock.builder().configure(settings(masters));
     if (keyPrefix != null) {
       builder.keyPrefix(keyPrefix);
     }
-    return Adopt.run(builder, System.out);
+    return Adopt.run(builder, forget, System.out);
   }
 
   /** Those of the environment, and the masters that are named otherwise, if any are. */

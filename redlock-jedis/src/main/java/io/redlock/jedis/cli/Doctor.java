@@ -85,7 +85,11 @@ public final class Doctor {
     }
     String firstSeen =
         Instant.ofEpochMilli(mark.firstSeenMillis()).truncatedTo(ChronoUnit.SECONDS).toString();
-    return mark.isAdopted() ? firstSeen + " adopted" : firstSeen;
+    return firstSeen
+        + (mark.isAdopted() ? " adopted" : "")
+        + (mark.abstentionMillis() == 0
+            ? ""
+            : ", " + mark.abstentionMillis() / 1_000 + "s for " + mark.asker());
   }
 
   private static String note(NodeAudit audit, Verdict verdict) {

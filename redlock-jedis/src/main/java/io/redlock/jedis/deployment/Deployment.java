@@ -8,10 +8,14 @@ import io.redlock.jedis.deployment.Survey.Audited;
 import io.redlock.jedis.lane.LaneSettings;
 import io.redlock.jedis.lane.NodeLane;
 import io.redlock.jedis.scripts.RequestEncoder;
+import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.NodeTrust;
 import io.redlock.jedis.trust.Peers;
 import io.redlock.jedis.trust.TrustRules;
 import io.redlock.spi.NodeRequest;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -236,11 +240,12 @@ public final class Deployment {
     RequestEncoder encoder = new RequestEncoder(settings.retentionMillis(), settings.skewMicros());
     TrustRules rules =
         TrustRules.of(
-            all.size(),
-            restartGuard,
-            LaneSettings.bounded(maxTtl),
-            driftFactor,
-            settings.skewMicros());
+                all.size(),
+                restartGuard,
+                LaneSettings.bounded(maxTtl),
+                driftFactor,
+                settings.skewMicros())
+            .askedBy(BirthMark.asker(hostName(), ProcessHandle.current().pid()));
     Peers peers = new Peers(all.size(), settings.skewMicros());
     List<NodeLane> lanes = new ArrayList<>();
     for (Probe.Master master : all) {
@@ -249,6 +254,19 @@ public final class Deployment {
           NodeLane.of(master.name(), master.pool(), master.ownsPool(), encoder, settings, trust));
     }
     return lanes;
+  }
+
+  /** Not by DNS, which may take long. */
+  private static String hostName() {
+    String host = System.getenv().getOrDefault("HOSTNAME", "");
+    if (host.isEmpty()) {
+      try {
+        host = Files.readString(Path.of("/proc/sys/kernel/hostname")).strip();
+      } catch (IOException e) {
+        host = System.getenv().getOrDefault("COMPUTERNAME", "unknown"); // another system
+      }
+    }
+    return host;
   }
 
   private static void awaitFirstContact(List<NodeLane> lanes, long nanos) {

@@ -91,7 +91,7 @@ public final class Survey {
     }
     BirthMark mark = BirthMark.parse(timed.audit.birth());
     boolean guarded = mark == null || mark.guarded();
-    TrustRules rules = new TrustRules(probe.masters().size(), guarded, 0, skewMicros);
+    TrustRules rules = new TrustRules(probe.masters().size(), guarded, 0, skewMicros, "-");
     return new Audited(name, timed.audit, around, rules.judge(timed.audit, around), "");
   }
 }

@@ -170,7 +170,7 @@ final class LaneHealth {
     roundTrips.add(roundTripNanos);
     switch (reply.kind()) {
       case GRANTED, EXTENDED, JOINED, RELEASED -> executed(script, reply, nowNanos);
-      case MISCONFIGURED -> misconfigured(script, reply, nowNanos);
+      case MISCONFIGURED, DENIED -> misconfigured(script, reply, nowNanos);
       case OUT_OF_MEMORY -> outOfMemory(reply, nowNanos);
       case UNREACHABLE, UNKNOWN -> {
         lastError = reply.detail();

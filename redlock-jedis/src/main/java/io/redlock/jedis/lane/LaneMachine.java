@@ -702,7 +702,7 @@ final class LaneMachine {
   private static @Nullable Verdict hindered(JedisDataException error) {
     NodeReply reply = ReplyMapper.error(error);
     return switch (reply.kind()) {
-      case MISCONFIGURED -> Verdict.refused(reply.detail());
+      case MISCONFIGURED, DENIED -> Verdict.refused(reply.detail());
       case OUT_OF_MEMORY ->
           Verdict.abstains(-1, "its birth mark cannot be written: " + reply.detail(), null);
       default -> null;

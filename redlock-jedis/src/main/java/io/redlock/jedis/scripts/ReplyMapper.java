@@ -24,7 +24,7 @@ public final class ReplyMapper {
 
   /** Where Redis before 7 hides the error of a command that a script called. */
   private static final Pattern WRAPPED =
-      Pattern.compile("^ERR Error running script .*?(?:@user_script: ?\\d+: )+-?");
+      Pattern.compile("^(?:ERR Error running script .*?)?(?:@user_script: ?\\d+: )+-?");
 
   /** What the server repeats of a command it does not know may be a password. */
   private static final Pattern REPEATED_ARGUMENTS =
@@ -38,9 +38,15 @@ public final class ReplyMapper {
 
   private static final String FOREIGN_KEY = "a key of another application has this name: ";
 
+  /** How Redis 6.2 to 8 begin when they deny a command to a script that they execute. */
+  private static final Pattern DENIED_TO_SCRIPT =
+      Pattern.compile(
+          "^(?:ERR )?The user executing the script can't|^NOPERM ACL failure in script");
+
   /** What Redis 6.2 to 8 say when a user's key patterns do not include a name. */
   private static final Pattern DENIED_KEY =
-      Pattern.compile("^(?:NOPERM|ERR The user executing the script).* (?:one of the keys|a key)");
+      Pattern.compile(
+          "^(?:NOPERM|(?:ERR )?The user executing the script).* (?:one of the keys|a key)");
 
   private static final int LONGEST_DETAIL = 200;
 
@@ -147,9 +153,17 @@ public final class ReplyMapper {
     return new String(text, StandardCharsets.US_ASCII).split(" ");
   }
 
-  /** What an error reply to a script means. */
+  /**
+   * What an error reply to a script means. A script that was denied a command may have executed
+   * others. What the state of the server forbids, memory above all, it forbids to the first command
+   * that writes, and to all of them: then nothing was written.
+   */
   public static NodeReply error(JedisDataException error) {
-    String message = unwrap(error);
+    String raw = String.valueOf(error.getMessage());
+    String message = unwrap(raw);
+    if (DENIED_TO_SCRIPT.matcher(message).find() || isFromScript(raw) && isDenial(message)) {
+      return NodeReply.of(NodeReply.Kind.DENIED, message);
+    }
     String code = firstWord(message);
     return switch (code) {
       case "OOM" ->
@@ -166,6 +180,11 @@ public final class ReplyMapper {
     };
   }
 
+  private static boolean isDenial(String message) {
+    return message.startsWith("NOPERM")
+        || plainError(message).kind() == NodeReply.Kind.MISCONFIGURED;
+  }
+
   /** Whether a misconfiguration concerns one name only, and not the node. */
   public static boolean concernsOneName(NodeReply reply) {
     String detail = reply.detail();
@@ -177,9 +196,7 @@ public final class ReplyMapper {
     if (message.startsWith("ERR max number of clients reached")) {
       return NodeReply.unreachable(message);
     }
-    if (message.startsWith("ERR The user executing the script can't")
-        || message.startsWith("The user executing the script can't")
-        || message.startsWith("ERR unknown command")
+    if (message.startsWith("ERR unknown command")
         || message.startsWith("ERR unknown subcommand")
         || message.startsWith("ERR Unknown Redis command called from script")
         || message.startsWith("ERR invalid password")
@@ -226,7 +243,11 @@ public final class ReplyMapper {
     }
     if (failure instanceof JedisDataException error) {
       NodeReply reply = error(error);
-      return reply.kind() == NodeReply.Kind.UNKNOWN ? NodeReply.unreachable(reply.detail()) : reply;
+      return switch (reply.kind()) {
+        case UNKNOWN -> NodeReply.unreachable(reply.detail());
+        case DENIED -> NodeReply.misconfigured(reply.detail());
+        default -> reply;
+      };
     }
     if (failure instanceof UnknownHostException) {
       return NodeReply.unreachable("unknown host");
@@ -261,8 +282,11 @@ public final class ReplyMapper {
     return "connection lost: " + plain(failure);
   }
 
-  private static String unwrap(JedisDataException error) {
-    String message = String.valueOf(error.getMessage());
+  private static boolean isFromScript(String message) {
+    return WRAPPED.matcher(message).find() || SCRIPT_SUFFIX.matcher(message).find();
+  }
+
+  private static String unwrap(String message) {
     Matcher wrapped = WRAPPED.matcher(message);
     String inner = wrapped.find() ? message.substring(wrapped.end()) : message;
     return clean(SCRIPT_SUFFIX.matcher(inner).replaceFirst(""));

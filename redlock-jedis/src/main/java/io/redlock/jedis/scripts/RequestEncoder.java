@@ -61,15 +61,17 @@ public final class RequestEncoder {
       return new Invocation(Script.EXTEND, token, arguments);
     }
     if (request instanceof NodeRequest.Release release) {
-      return release(request, token, release.last(), release.ticket(), arguments);
+      return release(
+          request, token, release.reported(), release.last(), release.ticket(), arguments);
     }
-    return release(request, token, true, ((NodeRequest.Withdraw) request).ticket(), arguments);
+    return release(request, token, 0, true, ((NodeRequest.Withdraw) request).ticket(), arguments);
   }
 
   private Invocation grant(NodeRequest.Grant grant, Argument token, List<Argument> arguments) {
     addKeys(arguments, grant);
     addOwnerAndToken(arguments, grant, token);
     addTerms(arguments, grant.ttlMillis());
+    arguments.add(Argument.of(grant.reported()));
     return new Invocation(Script.GRANT, token, arguments);
   }
 
@@ -83,6 +85,7 @@ public final class RequestEncoder {
     arguments.add(BIRTH);
     addOwnerAndToken(arguments, grant, token);
     addTerms(arguments, grant.ttlMillis());
+    arguments.add(Argument.of(grant.reported()));
     arguments.add(Argument.of(ticket.waiter()));
     arguments.add(Argument.of(ticket.micros()));
     arguments.add(Argument.of(ticket.lifeMillis()));
@@ -92,6 +95,7 @@ public final class RequestEncoder {
   private Invocation release(
       NodeRequest request,
       Argument token,
+      long reported,
       boolean last,
       NodeRequest.@Nullable Ticket ticket,
       List<Argument> arguments) {
@@ -100,6 +104,7 @@ public final class RequestEncoder {
     addOwnerAndToken(arguments, request, token);
     arguments.add(retentionMillis);
     arguments.add(skewMicros);
+    arguments.add(Argument.of(reported));
     arguments.add(last ? YES : Argument.EMPTY);
     arguments.add(ticket == null ? Argument.EMPTY : Argument.of(ticket.waiter()));
     return new Invocation(Script.RELEASE, token, arguments);

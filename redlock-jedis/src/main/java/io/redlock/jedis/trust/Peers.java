@@ -19,7 +19,8 @@ public final class Peers {
   private final @Nullable Heard[] heard; // guarded by this; null: not connected
   private final boolean[] accepted; // guarded by this; connected, and not refused
   private final List<Runnable> whenQuorum = new ArrayList<>(); // guarded by this
-  private long abstentionMillis; // guarded by this; never falls
+  private final boolean[] inUse; // guarded by this; clients may rely on it already
+  private final @Nullable BirthMark[] marks; // guarded by this; as they were last heard of
   private boolean quorum; // guarded by this; stays true
 
   /** What a connected node said last. The offset is that of its clock to the monotonic one. */
@@ -44,6 +45,8 @@ public final class Peers {
     this.skewMicros = skewMicros;
     this.heard = new Heard[nodes];
     this.accepted = new boolean[nodes];
+    this.marks = new BirthMark[nodes];
+    this.inUse = new boolean[nodes];
   }
 
   private int needed() {
@@ -61,7 +64,8 @@ public final class Peers {
     long wallAheadMicros = ticker.wallMicros() - ticker.monotonicNanos() / 1_000;
     BirthMark mark = BirthMark.parse(audit.birth());
     if (mark != null) {
-      abstentionMillis = Math.max(abstentionMillis, mark.abstentionMillis());
+      marks[node] = mark;
+      inUse[node] = mark.isOf(audit) && mark.isSettled(audit);
     }
     String twin = twin(node, audit.runId());
     long uncertaintyMicros = (afterNanos - beforeNanos) / 2_000;
@@ -80,8 +84,29 @@ public final class Peers {
         byMedian,
         beyondSkewMicros(self, fresh),
         uncertaintyMicros,
-        abstentionMillis,
+        longest(),
+        isAnyOtherInUse(node),
         twin);
+  }
+
+  /** The mark that asks for the longest abstention; null if there is none. */
+  private @Nullable BirthMark longest() {
+    BirthMark longest = null;
+    for (BirthMark mark : marks) {
+      boolean isLonger =
+          mark != null && (longest == null || mark.abstentionMillis() > longest.abstentionMillis());
+      longest = isLonger ? mark : longest;
+    }
+    return longest;
+  }
+
+  private boolean isAnyOtherInUse(int node) {
+    for (int other = 0; other < inUse.length; other++) {
+      if (other != node && inUse[other]) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** Another connected node that is the same process: whoever comes second is not counted. */

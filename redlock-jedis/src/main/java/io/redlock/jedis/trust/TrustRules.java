@@ -19,10 +19,11 @@ import org.jspecify.annotations.Nullable;
  * @param guarded whether the birth mark is heeded
  * @param abstentionMillis for how long a node without a past has to abstain for this client
  * @param skewMicros how far the clocks of two nodes may lie apart
+ * @param client what this client calls itself where it asks for the longest abstention
  */
-public record TrustRules(int nodes, boolean guarded, long abstentionMillis, long skewMicros) {
+public record TrustRules(
+    int nodes, boolean guarded, long abstentionMillis, long skewMicros, String client) {
 
-  private static final String ADOPT = "brand-new masters can be adopted, all at once";
   private static final String RESET =
       "; to change it, stop all clients and delete " + BirthMark.KEY + " on every node";
 
@@ -36,7 +37,8 @@ public record TrustRules(int nodes, boolean guarded, long abstentionMillis, long
    *     of a quorum, its own among them; empty if no quorum tells the same time. A median says
    *     less: of two nodes that have been asked one may be wrong, and be the median
    * @param uncertaintyMicros by how much the node's clock may have been misread
-   * @param abstentionMillis the longest abstention that any node's mark asks for
+   * @param longest the mark, of any node, that asks for the longest abstention; null if none does
+   * @param othersInUse whether another node is in use already
    * @param sameServerAs another node that is the same process; empty if there is none
    */
   public record Surroundings(
@@ -44,8 +46,14 @@ public record TrustRules(int nodes, boolean guarded, long abstentionMillis, long
       boolean byMedian,
       OptionalLong beyondSkewMicros,
       long uncertaintyMicros,
-      long abstentionMillis,
-      String sameServerAs) {}
+      @Nullable BirthMark longest,
+      boolean othersInUse,
+      String sameServerAs) {
+
+    private long abstentionMillis() {
+      return longest == null ? 0 : longest.abstentionMillis();
+    }
+  }
 
   /** A drift that makes no sense is reported elsewhere and only kept within bounds here. */
   public static TrustRules of(
@@ -53,7 +61,12 @@ public record TrustRules(int nodes, boolean guarded, long abstentionMillis, long
     long ttlMillis = maxTtl.plusNanos(999_999).toMillis();
     long driftMillis = (long) Math.ceil(ttlMillis * Math.max(0, Math.min(driftFactor, 0.5))) + 2;
     long abstentionMillis = ttlMillis + driftMillis + 2 * ceilMillis(skewMicros);
-    return new TrustRules(nodes, guarded, abstentionMillis, skewMicros);
+    return new TrustRules(nodes, guarded, abstentionMillis, skewMicros, BirthMark.NOBODY);
+  }
+
+  /** The same rules for a client of this name; see {@link BirthMark#asker}. */
+  public TrustRules askedBy(String asker) {
+    return new TrustRules(nodes, guarded, abstentionMillis, skewMicros, asker);
   }
 
   /** What the node may do, and why. */
@@ -133,9 +146,10 @@ public record TrustRules(int nodes, boolean guarded, long abstentionMillis, long
             audit.replId(),
             BirthMark.NOW,
             false,
-            needed(around.abstentionMillis()),
+            needed(around),
             nodes,
-            guarded);
+            guarded,
+            asker(around));
     if (!guarded) {
       return Verdict.votes("", new Renewal(audit.birth(), mark));
     }
@@ -151,7 +165,7 @@ public record TrustRules(int nodes, boolean guarded, long abstentionMillis, long
     long aheadMillis = ceilMillis(beyondMicros.getAsLong());
     return Verdict.abstains(
         mark.abstentionMillis(),
-        newData(mark.abstentionMillis()),
+        newData(mark.abstentionMillis(), around, audit.birth().isEmpty()),
         new Renewal(audit.birth(), mark, aheadMillis));
   }
 
@@ -175,22 +189,30 @@ public record TrustRules(int nodes, boolean guarded, long abstentionMillis, long
     Renewal longer =
         mark.abstentionMillis() >= abstentionMillis
             ? null
-            : new Renewal(audit.birth(), mark.abstaining(abstentionMillis));
+            : new Renewal(audit.birth(), mark.abstaining(abstentionMillis, client));
     if (!guarded) {
       return Verdict.votes("", longer);
     }
     long ageMillis = audit.nodeMillis() - mark.firstSeenMillis();
-    long leftMillis = needed(around.abstentionMillis()) + misread(around) - ageMillis;
+    long leftMillis = needed(around) + misread(around) - ageMillis;
     if (!mark.isAdopted() && leftMillis > 0) {
-      return Verdict.abstains(leftMillis, newData(leftMillis), longer);
+      return Verdict.abstains(leftMillis, newData(leftMillis, around, true), longer);
     }
     return longer == null
         ? Verdict.votes(audit.birth(), null)
         : Verdict.abstains(0, "its birth mark is being written", longer);
   }
 
-  private long needed(long byOthersMillis) {
-    return Math.max(abstentionMillis, byOthersMillis);
+  private long needed(Surroundings around) {
+    return Math.max(abstentionMillis, around.abstentionMillis());
+  }
+
+  /** The client that asks for the longest abstention. */
+  private String asker(Surroundings around) {
+    BirthMark longest = around.longest();
+    return longest != null && longest.abstentionMillis() > abstentionMillis
+        ? longest.asker()
+        : client;
   }
 
   /** The clock may be off by so much more than the skew without having been refused for it. */
@@ -202,8 +224,20 @@ public record TrustRules(int nodes, boolean guarded, long abstentionMillis, long
     return (micros + 999) / 1_000;
   }
 
-  private static String newData(long leftMillis) {
-    return "its data is new; it votes in " + (leftMillis + 999) / 1_000 + "s, and " + ADOPT;
+  private String newData(long leftMillis, Surroundings around, boolean mayBeBrandNew) {
+    String longest =
+        around.abstentionMillis() > abstentionMillis
+            ? ", because client "
+                + asker(around)
+                + " asked for "
+                + around.abstentionMillis() / 1_000
+                + "s"
+            : "";
+    String adopt =
+        mayBeBrandNew && !around.othersInUse()
+            ? ", and brand-new masters can be adopted, all at once"
+            : "";
+    return "its data is new; it votes in " + (leftMillis + 999) / 1_000 + "s" + longest + adopt;
   }
 
   /** What is allowed, but worth a word in the log; null if there is nothing. */

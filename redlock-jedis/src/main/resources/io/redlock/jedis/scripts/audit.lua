@@ -8,6 +8,12 @@
 local time = redis.call('TIME')
 local birth = redis.call('GET', KEYS[1]) or ''
 
+local info = '\n' .. redis.call('INFO', 'server') .. '\n' .. redis.call('INFO', 'replication')
+  .. '\n' .. redis.call('INFO', 'memory')
+local function field(name)
+  return string.match(info, '\n' .. name .. ':([^\r\n]*)') or ''
+end
+
 if #ARGV > 1 and birth == ARGV[2] then
   local seen = ARGV[4]
   if string.sub(seen, 1, 1) == '+' then
@@ -17,11 +23,6 @@ if #ARGV > 1 and birth == ARGV[2] then
   redis.call('SET', KEYS[1], birth)
 end
 
-local info = '\n' .. redis.call('INFO', 'server') .. '\n' .. redis.call('INFO', 'replication')
-  .. '\n' .. redis.call('INFO', 'memory')
-local function field(name)
-  return string.match(info, '\n' .. name .. ':([^\r\n]*)') or ''
-end
 return {
   ARGV[1],
   field('redis_version'),

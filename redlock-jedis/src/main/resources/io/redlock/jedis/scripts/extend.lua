@@ -1,8 +1,10 @@
 -- Lengthens what one owner holds. A name that is free, and that nobody touched since, is locked
 -- again: the node joins the lease. With several names: all or nothing.
+-- A quorum granted the token: it may be ahead of the clock by as much as it likes.
 -- KEYS: lock and fence of each name in turn; then the birth mark.
 -- ARGV: owner, T, ttl (ms), retention (ms), skew (us), sent (us), birth ('' = no guard).
 -- Says: EXTENDED T | JOINED T | NOT_HELD T
+-- Missing locks are written last: a command that is denied leaves none behind.
 local call = redis.call
 local owner, T, ttl, retention = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local last = #KEYS - 1
@@ -16,35 +18,46 @@ for i = 1, last, 2 do
       return 'NOT_HELD ' .. T
     end
     missing = missing or {}
-    missing[i] = true
+    missing[#missing + 1] = i
   elseif holder ~= owner then
     return 'NOT_HELD ' .. T
   end
 end
 
+local keeps = {}
 if missing then
   local token, skew, sent, birth = T + 0, ARGV[5], ARGV[6] + 0, ARGV[7]
   local time = call('TIME')
   local now = time[1] * 1000000 + time[2]
-  if token > now + skew or token >= 2 ^ 53
-      or sent > now + skew or sent < now - ttl * 1000 - skew
+  if token >= 2 ^ 53 or sent > now + skew or sent < now - ttl * 1000 - skew
       or (birth ~= '' and call('GET', KEYS[#KEYS]) ~= birth) then
     return 'NOT_HELD ' .. T
   end
+  local lead = math.max(0, math.ceil((token - now) / 1000)) -- which the counter outlives
+  for _, i in ipairs(missing) do
+    keeps[i] = math.max(retention + lead, call('PTTL', KEYS[i + 1]))
+  end
 end
 
+if missing then
+  for _, i in ipairs(missing) do
+    call('SET', KEYS[i + 1], T, 'PX', keeps[i])
+  end
+end
 for i = 1, last, 2 do
-  local keeps = call('PTTL', KEYS[i + 1])
-  if missing and missing[i] then
-    call('SET', KEYS[i], owner, 'PX', ttl)
-    call('SET', KEYS[i + 1], T, 'PX', math.max(retention, keeps))
-  else
+  if not keeps[i] then
     if call('PTTL', KEYS[i]) < ttl + 0 then
       call('PEXPIRE', KEYS[i], ttl)
     end
-    if keeps < retention + 0 then
+    if call('PTTL', KEYS[i + 1]) < retention + 0 then
       call('PEXPIRE', KEYS[i + 1], retention)
     end
   end
 end
-return (missing and 'JOINED ' or 'EXTENDED ') .. T
+if not missing then
+  return 'EXTENDED ' .. T
+end
+for _, i in ipairs(missing) do
+  call('SET', KEYS[i], owner, 'PX', ttl)
+end
+return 'JOINED ' .. T

@@ -1,11 +1,14 @@
 -- Locks one name for the waiter who is first in its queue, and gives whoever asks a place there.
 -- KEYS: lock, fence, queue (waiters by their tickets), ends (waiters by the last ms of their
 -- tickets); then the birth mark.
--- ARGV: owner, T, ttl (ms), retention (ms), skew (us), waiter, ticket (us), life of the ticket
--- (ms, 0 = leave none), birth ('' = no guard).
+-- ARGV: owner, T, ttl (ms), retention (ms), skew (us), the highest counter that a node has reported
+-- to the owner (0 = none), waiter, ticket (us), life of the ticket (ms, 0 = leave none), birth
+-- ('' = no guard).
 -- Says: what grant.lua says | WAIT T, how long the first ticket is good (ms)
+-- The lock is written last of all: a command that is denied leaves none behind, and a ticket only
+-- where it can be taken back.
 local lock, fence, queue, ends, mark = unpack(KEYS)
-local owner, T, ttl, retention, skew, waiter, ticket, life, birth = unpack(ARGV)
+local owner, T, ttl, retention, skew, reported, waiter, ticket, life, birth = unpack(ARGV)
 
 if birth ~= '' and redis.call('GET', mark) ~= birth then
   return 'ABSTAIN ' .. T
@@ -14,46 +17,59 @@ end
 local token = tonumber(T)
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-if token > now + skew or token >= 2 ^ 53 or token < now - ttl * 1000 - skew then
+if token > now + skew and token > reported + 1 or token >= 2 ^ 53
+    or token < now - ttl * 1000 - skew then
   return 'CLOCK ' .. T .. ' ' .. time[1] .. string.format('%06d', time[2])
 end
 local nowMillis = math.floor(now / 1000)
+life = tonumber(life)
 
-local untilMillis = string.format('%.0f', nowMillis + life)
+local holder = redis.call('GET', lock)
+local highest = redis.call('GET', fence) or '0'
+local taken = holder and holder ~= owner
+if not taken
+    and (token < tonumber(highest) or (not holder and token == tonumber(highest))) then
+  return 'STALE ' .. T .. ' ' .. highest
+end
+
+-- Waiters whose tickets have run out.
+local over = redis.call('ZRANGEBYSCORE', ends, '-inf', string.format('(%.0f', nowMillis))
+for _, waiter in ipairs(over) do
+  over[waiter] = true
+end
+local queueLives = redis.call('PTTL', queue)
+local lockLives = redis.call('PTTL', lock)
+local lead = math.max(0, math.ceil((token - now) / 1000)) -- which the counter outlives
+local keeps = math.max(retention + lead, redis.call('PTTL', fence))
 
 -- Where memory is short no ticket is left, nor anything else written before the lock. Nothing is
--- left either where it could not be given an end.
+-- left either where it could not be given an end, or not be taken back.
 local function leaveTicket()
-  if tonumber(life) == 0 then
+  if life == 0 then
     return
   end
-  local left = redis.pcall('ZADD', ends, untilMillis, waiter)
+  local left = redis.pcall('ZADD', ends, string.format('%.0f', nowMillis + life), waiter)
   if type(left) == 'table' then
     return not string.find(left.err, 'OOM') and left
   end
+  over[waiter] = nil -- it counts again
+  local keep = math.max(life + 1000, queueLives)
+  local expires = redis.pcall('PEXPIRE', ends, keep)
+  if type(expires) == 'table' then
+    redis.call('ZREM', ends, waiter)
+    return expires
+  end
+  redis.call('ZREM', queue, waiter)
   redis.call('ZADD', queue, ticket, waiter)
-  local keep = math.max(life + 1000, redis.call('PTTL', queue))
-  for _, key in ipairs({queue, ends}) do
-    local expires = redis.pcall('PEXPIRE', key, keep)
-    if type(expires) == 'table' then
-      redis.call('DEL', queue, ends)
-      return expires
-    end
-  end
-end
-
-local over -- waiters whose tickets have run out
-local function findThem()
-  over = redis.call('ZRANGEBYSCORE', ends, '-inf', string.format('(%.0f', nowMillis))
-  for _, waiter in ipairs(over) do
-    over[waiter] = true
-  end
+  redis.call('PEXPIRE', queue, keep)
 end
 
 local function forgetThem()
   for _, waiter in ipairs(over) do
-    redis.call('ZREM', queue, waiter)
-    redis.call('ZREM', ends, waiter)
+    if over[waiter] then
+      redis.call('ZREM', queue, waiter)
+      redis.call('ZREM', ends, waiter)
+    end
   end
 end
 
@@ -65,37 +81,30 @@ local function first()
   end
 end
 
-local holder = redis.call('GET', lock)
-local highest = redis.call('GET', fence) or '0'
-local taken = holder and holder ~= owner
-if not taken
-    and (token < tonumber(highest) or (not holder and token == tonumber(highest))) then
-  return 'STALE ' .. T .. ' ' .. highest
-end
 local refusal = leaveTicket()
 if refusal then
   return refusal
 end
-findThem()
 if taken then
   forgetThem()
-  return 'TAKEN ' .. T .. ' ' .. string.format('%.0f', redis.call('PTTL', lock)) .. ' ' .. highest
+  return 'TAKEN ' .. T .. ' ' .. string.format('%.0f', lockLives) .. ' ' .. highest
 end
 local head = first()
 if head and head ~= waiter and not holder then
+  local untilMillis = redis.call('ZSCORE', ends, head)
   forgetThem()
-  return 'WAIT ' .. T .. ' ' .. string.format('%.0f', redis.call('ZSCORE', ends, head) - nowMillis)
+  return 'WAIT ' .. T .. ' ' .. string.format('%.0f', untilMillis - nowMillis)
 end
 
 local lives = ttl
 if holder then
-  lives = math.max(ttl, redis.call('PTTL', lock))
+  lives = math.max(ttl, lockLives)
 end
-redis.call('SET', lock, owner, 'PX', lives)
-redis.call('SET', fence, T, 'PX', math.max(retention, redis.call('PTTL', fence)))
-if tonumber(lives) < tonumber(life) then
+if tonumber(lives) < life then
   -- A holder that dies shall not block the name for longer than its key does.
   redis.call('ZADD', ends, 'XX', string.format('%.0f', nowMillis + lives), waiter)
 end
+redis.call('SET', fence, T, 'PX', keeps)
 forgetThem()
+redis.call('SET', lock, owner, 'PX', lives)
 return 'GRANT ' .. T

@@ -1,12 +1,14 @@
 -- Locks every name for one owner, or none of them.
 -- KEYS: lock and fence of each name in turn; then the birth mark.
--- ARGV: owner, T, ttl (ms), retention (ms), skew (us), birth ('' = no guard).
+-- ARGV: owner, T, ttl (ms), retention (ms), skew (us), the highest counter that a node has reported
+-- to the owner (0 = none), birth ('' = no guard).
 -- Says: GRANT T | TAKEN T pttl c | STALE T c | CLOCK T now | ABSTAIN T
 -- Tokens stay strings: Lua would print them as 1.7e+15. They are compared as numbers; adding 0 is
 -- the cheap way to make them so.
+-- The locks are written last: a command that is denied leaves none behind, but for the counters.
 local call = redis.call
 local owner, T, ttl, retention = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local birth = ARGV[6]
+local birth = ARGV[7]
 local last = #KEYS - 1
 
 if birth ~= '' and call('GET', KEYS[#KEYS]) ~= birth then
@@ -16,7 +18,8 @@ end
 local token, skew = T + 0, ARGV[5] + 0
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
-if token > now + skew or token >= 2 ^ 53 or token < now - ttl * 1000 - skew then
+if token > now + skew and token > ARGV[6] + 1 or token >= 2 ^ 53
+    or token < now - ttl * 1000 - skew then
   return 'CLOCK ' .. T .. ' ' .. time[1] .. string.format('%06d', time[2])
 end
 
@@ -48,18 +51,19 @@ if stale then
   return 'STALE ' .. T .. ' ' .. highest
 end
 
+local keeps = retention + 0
+if token > now then -- the counter outlives its lead
+  keeps = keeps + math.ceil((token - now) / 1000)
+end
+local lives, remain = {}, {}
 for i = 1, last, 2 do
-  local lives, keeps = ttl, retention
-  if held then
-    lives = math.max(ttl, call('PTTL', KEYS[i]))
-  end
-  if highestCounter > 0 then
-    local left = call('PTTL', KEYS[i + 1])
-    if left > retention + 0 then
-      keeps = left
-    end
-  end
-  call('SET', KEYS[i], owner, 'PX', lives)
-  call('SET', KEYS[i + 1], T, 'PX', keeps)
+  lives[i] = held and math.max(ttl, call('PTTL', KEYS[i])) or ttl
+  remain[i] = highestCounter > 0 and math.max(keeps, call('PTTL', KEYS[i + 1])) or keeps
+end
+for i = 1, last, 2 do
+  call('SET', KEYS[i + 1], T, 'PX', remain[i])
+end
+for i = 1, last, 2 do
+  call('SET', KEYS[i], owner, 'PX', lives[i])
 end
 return 'GRANT ' .. T

@@ -2,11 +2,11 @@
 -- is executed later is refused. The counter is never lowered and never deleted.
 -- Where nothing follows, the caller's ticket is taken back as well. Whoever is first in the queue of
 -- a name that has become free is woken, unless it is the caller, who goes on by itself.
--- A token ahead of the node's clock is not buried, lest it shut the name off for as long; a grant
--- that comes later might be in time. So this is no acknowledgement, unless there was a key.
+-- A token is not buried that no node can have granted, lest one client's clock drive the counters;
+-- a grant that comes later might be in time. So this is no acknowledgement, unless there was a key.
 -- KEYS: lock, fence, queue and ends of each name in turn.
--- ARGV: owner, T, retention (ms), skew (us), '1' if nothing follows, the caller as a
--- waiter ('' = it is none).
+-- ARGV: owner, T, retention (ms), skew (us), the highest counter that a node has reported to the
+-- owner (0 = none), '1' if nothing follows, the caller as a waiter ('' = it is none).
 -- Says: RELEASED T | NOT_HELD T | CLOCK T now
 local call = redis.call
 local owner, T = ARGV[1], ARGV[2]
@@ -24,38 +24,59 @@ for i = 1, #KEYS, 4 do
   end
 end
 
-if held[1] then
-  call('DEL', unpack(held))
-end
-local answer = (held[1] and 'RELEASED ' or 'NOT_HELD ') .. T
-if bury then
-  local token, retention, skew = T + 0, ARGV[3], ARGV[4]
-  local time = call('TIME')
-  if token < 2 ^ 53 and token <= time[1] * 1000000 + time[2] + skew then
-    for _, fence in ipairs(bury) do
-      call('SET', fence, T, 'PX', math.max(retention, call('PTTL', fence)))
-    end
-  elseif not held[1] then
-    answer = 'CLOCK ' .. T .. ' ' .. time[1] .. string.format('%06d', time[2])
+-- Whatever fails from here on, the rest is done all the same; the first error is the answer.
+local failure
+local function try(...)
+  local answer = redis.pcall(...)
+  if type(answer) ~= 'table' or not answer.err then
+    return answer
   end
+  failure = failure or answer
 end
 
--- Contained from here on: nothing that goes wrong with a queue may stand in the way of a release.
-local nothingFollows = ARGV[5] == '1'
+if held[1] and not try('DEL', unpack(held)) then
+  for _, key in ipairs(held) do
+    try('PEXPIRE', key, 0)
+  end
+end
+local answer = (held[1] and 'RELEASED ' or 'NOT_HELD ') .. T
+
+local function entomb(token, retention, skew, reported)
+  local time = try('TIME')
+  if not time then
+    return
+  end
+  local now = time[1] * 1000000 + time[2]
+  if token >= 2 ^ 53 or token > now + skew and token > reported + 1 then
+    if not held[1] then
+      answer = 'CLOCK ' .. T .. ' ' .. time[1] .. string.format('%06d', time[2])
+    end
+    return
+  end
+  local lead = math.max(0, math.ceil((token - now) / 1000)) -- which the counter outlives
+  for _, fence in ipairs(bury) do
+    try('SET', fence, T, 'PX', math.max(retention + lead, try('PTTL', fence) or 0))
+  end
+end
+if bury then
+  entomb(T + 0, ARGV[3], ARGV[4], ARGV[5])
+end
+
+local nothingFollows = ARGV[6] == '1'
 local queued
 if held[1] or nothingFollows then
   for i = 1, #KEYS, 4 do
-    if redis.pcall('EXISTS', KEYS[i + 2]) == 1 then
+    if redis.pcall('EXISTS', KEYS[i + 2]) ~= 0 then
       queued = queued or {}
       queued[#queued + 1] = i
     end
   end
 end
 if not queued then
-  return answer
+  return failure or answer
 end
 
-local waiter = ARGV[6]
+local waiter = ARGV[7]
 
 local function forget(waiter, queue, ends)
   call('ZREM', ends, waiter)
@@ -64,7 +85,7 @@ end
 
 local function leave(lock, queue, ends)
   local left = nothingFollows and waiter ~= '' and forget(waiter, queue, ends) == 1
-  if not (left or held[1]) or call('EXISTS', lock) == 1 then
+  if not (left or held[1]) or redis.pcall('EXISTS', lock) == 1 then
     return
   end
   local time = call('TIME')
@@ -80,7 +101,8 @@ local function leave(lock, queue, ends)
   end
 end
 
+-- Contained: nothing that goes wrong with a queue may stand in the way of a release.
 for _, i in ipairs(queued) do
   pcall(leave, KEYS[i], KEYS[i + 2], KEYS[i + 3])
 end
-return answer
+return failure or answer

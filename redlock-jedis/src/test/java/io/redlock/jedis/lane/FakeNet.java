@@ -59,7 +59,7 @@ final class FakeNet implements Dialer {
         "n",
         0,
         new Peers(1, 2_000_000),
-        new TrustRules(1, false, TestNode.ABSTENTION_MILLIS, 2_000_000),
+        new TrustRules(1, false, TestNode.ABSTENTION_MILLIS, 2_000_000, "me:1"),
         0.01);
   }
 

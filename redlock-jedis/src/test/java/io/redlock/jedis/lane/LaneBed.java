@@ -132,7 +132,7 @@ final class LaneBed implements LockNode.Observer, Ticker {
   LaneBed(int nodes, boolean guarded) {
     this.nodes = nodes;
     peers = new Peers(nodes, SKEW_MICROS);
-    rules = new TrustRules(nodes, guarded, TestNode.ABSTENTION_MILLIS, SKEW_MICROS);
+    rules = new TrustRules(nodes, guarded, TestNode.ABSTENTION_MILLIS, SKEW_MICROS, "me:1");
     node.mark(nodes, guarded);
     RandomGenerator shortest =
         new RandomGenerator() {

@@ -201,8 +201,7 @@ class LaneMachineAnswersTest {
     guarded.node.mark(3, true, guarded.wallMicros() / 1_000);
     guarded.answer().written();
     guarded.answerWord("ABSTAIN", "");
-    String reason =
-        "its data is new; it votes in 35s, and brand-new masters can be adopted," + " all at once";
+    String reason = "its data is new; it votes in 35s";
     NodeReply explained = NodeReply.abstain(TestNode.ABSTENTION_MILLIS, reason);
     assertEquals(List.of(explained), grant.answers);
     assertEquals(List.of(explained), guarded.grant("b").answers);

@@ -101,7 +101,9 @@ class ReplyMapperTest {
         "CLUSTERDOWN The cluster is down | MISCONFIGURED",
         "CROSSSLOT Keys in request don't hash to the same slot | MISCONFIGURED",
         "WRONGTYPE Operation against a key | MISCONFIGURED",
-        "ERR The user executing the script can't run this command or subcommand | MISCONFIGURED",
+        "ERR The user executing the script can't run this command or subcommand | DENIED",
+        "The user executing the script can't run this command or subcommand | DENIED",
+        "NOPERM ACL failure in script: User locks has no permissions to run 'set' | DENIED",
         "ERR unknown command 'EVALSHA' | MISCONFIGURED",
         "ERR something never heard of | UNKNOWN",
         "something without a code | UNKNOWN",
@@ -110,6 +112,38 @@ class ReplyMapperTest {
     NodeReply reply = ReplyMapper.error(new JedisDataException(message));
     assertEquals(kind, reply.kind());
     assertFalse(reply.detail().isBlank());
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "OOM command not allowed | OUT_OF_MEMORY",
+        "READONLY You can't write against a read only replica. | MISCONFIGURED",
+        "MISCONF Errors writing to disk. | MISCONFIGURED",
+        "WRONGTYPE Operation against a key | MISCONFIGURED",
+        "The user executing the script can't run this command or subcommand | DENIED",
+        "The user executing the script can't access at least one of the keys | DENIED",
+        "NOPERM this user has no permissions to run the 'set' command | DENIED",
+        "ERR unknown command 'SET' | DENIED",
+        "ERR Unknown Redis command called from script | DENIED",
+        "ERR something never heard of | UNKNOWN",
+      })
+  void errorThatAScriptRanIntoMayComeAfterAWrite(String message, Kind kind) {
+    String sha = "e0e1f9fabfc9d4800c877a703b823ac0578ff8db";
+    for (String told :
+        List.of(
+            message + " script: " + sha + ", on @user_script:17.",
+            "ERR Error running script (call to f_" + sha + "): @user_script:17: " + message,
+            "ERR Error running script (call to f_"
+                + sha
+                + "): @user_script:17: @user_script: 17: -"
+                + message,
+            "@user_script: 17: " + message)) {
+      NodeReply reply = ReplyMapper.error(new JedisDataException(told));
+      assertEquals(kind, reply.kind(), told);
+      assertFalse(reply.detail().contains("user_script"), reply::detail);
+    }
   }
 
   @Test
@@ -175,6 +209,10 @@ class ReplyMapperTest {
   void errorWithoutAClassNeverMeansThatAConnectionExecutedSomething() {
     NodeReply reply = ReplyMapper.connectFailure(new JedisDataException("ERR whatever"));
     assertEquals(Kind.UNREACHABLE, reply.kind());
+    String denied = "ERR The user executing the script can't run this command or subcommand";
+    assertEquals(
+        NodeReply.misconfigured(denied),
+        ReplyMapper.connectFailure(new JedisDataException(denied)));
   }
 
   private static void assertFailure(String detail, Throwable failure) {

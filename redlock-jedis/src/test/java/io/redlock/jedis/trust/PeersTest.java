@@ -139,7 +139,35 @@ class PeersTest {
     hear(0, "a", NOW, new BirthMark("a", "r", 1, false, 5_000, 3, true).toString());
     hear(1, "b", NOW, new BirthMark("z", "z", 1, false, 9_000, 3, true).toString());
     peers.left(1);
-    assertEquals(9_000, hear(0, "a", NOW).abstentionMillis());
+    assertEquals(9_000, longest(hear(0, "a", NOW)));
+  }
+
+  @Test
+  void abstentionThatIsTakenBackOnAllNodesIsAskedForNoLonger() {
+    BirthMark asking = new BirthMark("a", "r", 1, false, 9_000, 3, true, "batch:1");
+    hear(0, "a", NOW, asking.toString());
+    assertEquals(9_000, longest(hear(1, "b", NOW, asking.toString())));
+    assertEquals(9_000, longest(hear(0, "a", NOW, asking.forgetful().toString())));
+    assertEquals(0, longest(hear(1, "b", NOW, asking.forgetful().toString())));
+  }
+
+  @Test
+  void othersAreInUseOnceTheirMarksAreOldEnough() {
+    long bornMillis = NOW / 1_000 - 5_000;
+    String young = new BirthMark("b", "r", bornMillis + 1, false, 5_000, 3, true).toString();
+    String old = new BirthMark("b", "r", bornMillis, false, 5_000, 3, true).toString();
+    String foreign = new BirthMark("z", "r", bornMillis, false, 5_000, 3, true).toString();
+    assertFalse(hear(0, "a", NOW).othersInUse());
+    hear(1, "b", NOW, young);
+    assertFalse(hear(0, "a", NOW).othersInUse());
+    hear(1, "b", NOW, foreign);
+    assertFalse(hear(0, "a", NOW).othersInUse());
+    assertFalse(hear(1, "b", NOW, old).othersInUse(), "itself does not count");
+    assertTrue(hear(0, "a", NOW).othersInUse());
+  }
+
+  private static long longest(Surroundings around) {
+    return around.longest() == null ? 0 : around.longest().abstentionMillis();
   }
 
   @Test

@@ -1,6 +1,7 @@
 package io.redlock.jedis.trust;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -20,10 +21,12 @@ class TrustRulesTest {
   private static final long SKEW_MICROS = 2_000_000;
   private static final long Q = 34_302;
 
+  private static final String ME = "me:1";
+
   private static final OptionalLong SAME_TIME = OptionalLong.of(0);
 
-  private final TrustRules rules = new TrustRules(3, true, Q, SKEW_MICROS);
-  private final TrustRules unguarded = new TrustRules(3, false, Q, SKEW_MICROS);
+  private final TrustRules rules = new TrustRules(3, true, Q, SKEW_MICROS, ME);
+  private final TrustRules unguarded = new TrustRules(3, false, Q, SKEW_MICROS, ME);
 
   // What abstains, and for how long.
 
@@ -44,10 +47,10 @@ class TrustRulesTest {
     assertEquals(Q, verdict.remainingMillis());
     Renewal renewal = renewal(verdict);
     assertEquals("", renewal.seen());
-    assertEquals(new BirthMark(RUN, REPL, BirthMark.NOW, false, Q, 3, true), renewal.mark());
-    assertEquals("1 aaaa bbbb ", renewal.mark().head());
+    assertEquals(new BirthMark(RUN, REPL, BirthMark.NOW, false, Q, 3, true, ME), renewal.mark());
+    assertEquals("2 aaaa bbbb ", renewal.mark().head());
     assertEquals("+0", renewal.firstSeen());
-    assertEquals(" seen 34302 3 guarded", renewal.mark().tail());
+    assertEquals(" seen 34302 3 guarded me:1", renewal.mark().tail());
   }
 
   @Test
@@ -73,12 +76,13 @@ class TrustRulesTest {
     assertEquals(Q, verdict.remainingMillis());
     assertEquals(old.toString(), renewal(verdict).seen());
     assertEquals(
-        new BirthMark(RUN, REPL, BirthMark.NOW, false, Q, 3, true), renewal(verdict).mark());
+        new BirthMark(RUN, REPL, BirthMark.NOW, false, Q, 3, true, ME), renewal(verdict).mark());
   }
 
   @Test
   void markThatAsksForMoreThanThisClientNeedsIsHeededWhenItIsRenewed() {
-    Surroundings longer = new Surroundings(NOW_MILLIS * 1_000, true, SAME_TIME, 0, 2 * Q, "");
+    Surroundings longer =
+        new Surroundings(NOW_MILLIS * 1_000, true, SAME_TIME, 0, asking(2 * Q), false, "");
     Verdict verdict = rules.judge(audit(""), longer);
     assertEquals(2 * Q, verdict.remainingMillis());
     assertEquals(2 * Q, renewal(verdict).mark().abstentionMillis());
@@ -104,7 +108,8 @@ class TrustRulesTest {
 
   @Test
   void longestAbstentionOfAnyNodeCounts() {
-    Surroundings longer = new Surroundings(NOW_MILLIS * 1_000, true, SAME_TIME, 0, 3 * Q, "");
+    Surroundings longer =
+        new Surroundings(NOW_MILLIS * 1_000, true, SAME_TIME, 0, asking(3 * Q), false, "");
     Verdict young = rules.judge(audit(seen(NOW_MILLIS - 2 * Q)), longer);
     assertEquals(Stand.ABSTAINS, young.stand());
     assertEquals(Q, young.remainingMillis());
@@ -117,13 +122,15 @@ class TrustRulesTest {
     assertEquals(Stand.ABSTAINS, verdict.stand());
     assertEquals(
         new Renewal(
-            shorter.toString(), new BirthMark(RUN, REPL, NOW_MILLIS - 10 * Q, false, Q, 3, true)),
+            shorter.toString(),
+            new BirthMark(RUN, REPL, NOW_MILLIS - 10 * Q, false, Q, 3, true, ME)),
         verdict.renewal());
   }
 
   @Test
   void misreadClockMakesANodeAbstainForLonger() {
-    Surroundings slow = new Surroundings(NOW_MILLIS * 1_000, true, SAME_TIME, 5_000, 0, "");
+    Surroundings slow =
+        new Surroundings(NOW_MILLIS * 1_000, true, SAME_TIME, 5_000, null, false, "");
     assertEquals(10, rules.judge(audit(seen(NOW_MILLIS - Q)), slow).remainingMillis());
   }
 
@@ -138,7 +145,8 @@ class TrustRulesTest {
   @Test
   void markIsMadeOnlyUnderATimeThatAQuorumTells() {
     for (boolean byMedian : new boolean[] {false, true}) {
-      Surroundings alone = new Surroundings(now(), byMedian, OptionalLong.empty(), 0, 0, "");
+      Surroundings alone =
+          new Surroundings(now(), byMedian, OptionalLong.empty(), 0, null, false, "");
       Verdict verdict = rules.judge(audit(""), alone);
       assertEquals(Stand.ABSTAINS, verdict.stand());
       assertNull(verdict.renewal());
@@ -147,7 +155,7 @@ class TrustRulesTest {
 
   @Test
   void whatMayBeBeyondTheSkewIsAddedToTheTimeOfTheMark() {
-    Surroundings vague = new Surroundings(now(), true, OptionalLong.of(1_001), 0, 0, "");
+    Surroundings vague = new Surroundings(now(), true, OptionalLong.of(1_001), 0, null, false, "");
     assertEquals("+2", renewal(rules.judge(audit(""), vague)).firstSeen());
   }
 
@@ -177,7 +185,7 @@ class TrustRulesTest {
 
   @Test
   void clockIsNotRefusedByOneOtherOpinion() {
-    Surroundings own = new Surroundings(0, false, OptionalLong.empty(), 0, 0, "");
+    Surroundings own = new Surroundings(0, false, OptionalLong.empty(), 0, null, false, "");
     assertEquals(Stand.VOTES, rules.judge(audit(seen(NOW_MILLIS - Q)), own).stand());
   }
 
@@ -237,7 +245,7 @@ class TrustRulesTest {
 
   @Test
   void sameServerTwiceIsRefused() {
-    Surroundings twin = new Surroundings(now(), true, SAME_TIME, 0, 0, "node-a");
+    Surroundings twin = new Surroundings(now(), true, SAME_TIME, 0, null, false, "node-a");
     Verdict verdict = rules.judge(audit(seen(NOW_MILLIS - Q)), twin);
     assertEquals(Stand.REFUSED, verdict.stand());
     assertTrue(verdict.reason().contains("same server as node node-a"), verdict.reason());
@@ -260,7 +268,7 @@ class TrustRulesTest {
     assertEquals(Stand.VOTES, verdict.stand());
     assertEquals("", verdict.birth());
     assertEquals(
-        new BirthMark(RUN, REPL, BirthMark.NOW, false, Q, 3, false), renewal(verdict).mark());
+        new BirthMark(RUN, REPL, BirthMark.NOW, false, Q, 3, false, ME), renewal(verdict).mark());
     BirthMark marked = new BirthMark(RUN, REPL, NOW_MILLIS, false, Q, 3, false);
     assertEquals(Verdict.votes("", null), unguarded.judge(audit(marked), median(0)));
   }
@@ -298,6 +306,63 @@ class TrustRulesTest {
 
   /** A median clock that is so far ahead of the node's. */
   private static Surroundings median(long aheadMicros) {
-    return new Surroundings(now() + aheadMicros, true, SAME_TIME, 0, 0, "");
+    return new Surroundings(now() + aheadMicros, true, SAME_TIME, 0, null, false, "");
+  }
+
+  private static BirthMark asking(long millis) {
+    return new BirthMark(RUN, REPL, 1, false, millis, 3, true, "batch-7:4711");
+  }
+
+  // Who asked for the longest abstention, and whether adopting helps.
+
+  @Test
+  void reasonNamesTheClientThatAskedForTheLongestAbstention() {
+    Surroundings longer = new Surroundings(now(), true, SAME_TIME, 0, asking(3 * Q), false, "");
+    Verdict young = rules.judge(audit(seen(NOW_MILLIS)), longer);
+    assertEquals(
+        "its data is new; it votes in 103s, because client batch-7:4711 asked for 102s, and"
+            + " brand-new masters can be adopted, all at once",
+        young.reason());
+    Verdict renewed = rules.judge(audit(""), longer);
+    assertEquals("batch-7:4711", renewal(renewed).mark().asker());
+    assertEquals("me:1", renewal(rules.judge(audit(""), median(0))).mark().asker());
+  }
+
+  @Test
+  void adoptingIsOnlyOfferedWhereItCanHelp() {
+    Surroundings used = new Surroundings(now(), true, SAME_TIME, 0, null, true, "");
+    BirthMark lost = new BirthMark("cccc", REPL, NOW_MILLIS - 10 * Q, false, Q, 3, true);
+    assertTrue(rules.judge(audit(""), median(0)).reason().contains("adopted"));
+    assertFalse(rules.judge(audit(""), used).reason().contains("adopted"));
+    assertFalse(rules.judge(audit(lost), median(0)).reason().contains("adopted"));
+    assertTrue(rules.judge(audit(seen(NOW_MILLIS)), median(0)).reason().contains("adopted"));
+    assertFalse(rules.judge(audit(seen(NOW_MILLIS)), used).reason().contains("adopted"));
+  }
+
+  @Test
+  void markThatAsksForMoreThanAnyClientMayNeedCountsAsTheBound() {
+    long monthMillis = Duration.ofDays(30).toMillis();
+    BirthMark parsed = BirthMark.parse(asking(monthMillis).toString());
+    assertNotNull(parsed);
+    assertEquals(Duration.ofHours(2).toMillis(), parsed.abstentionMillis());
+  }
+
+  @Test
+  void markOfTheFirstVersionIsUnderstood() {
+    BirthMark old = BirthMark.parse("1 aaaa bbbb 1700000000000 seen 34302 3 guarded");
+    assertEquals(new BirthMark(RUN, REPL, NOW_MILLIS, false, Q, 3, true), old);
+    assertNotNull(old);
+    assertEquals("-", old.asker());
+  }
+
+  @Test
+  void clientsNameIsShortPrintableAndWithoutBlanks() {
+    assertEquals("host-1:42", BirthMark.asker("host-1", 42));
+    assertEquals("h??t?:42", BirthMark.asker("h\u00f6\u0000t ", 42));
+    assertEquals("x".repeat(40) + ":7", BirthMark.asker("x".repeat(300), 7));
+    BirthMark mark = asking(Q).abstaining(2 * Q, BirthMark.asker("host-1", 42));
+    assertEquals(mark, BirthMark.parse(mark.toString()));
+    BirthMark longest = asking(Q).abstaining(Q, BirthMark.asker("x".repeat(300), Long.MAX_VALUE));
+    assertEquals(longest, BirthMark.parse(longest.toString()));
   }
 }

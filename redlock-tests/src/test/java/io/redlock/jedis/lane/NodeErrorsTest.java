@@ -125,7 +125,9 @@ class NodeErrorsTest {
     assertEquals(NodeReply.GRANTED, grant("held", token));
     server.command("ACL", "SETUSER", "app", "-" + command);
 
-    assertMisconfigured(requestThatNeeds(command, token), "can't run this command");
+    NodeReply denied = requestThatNeeds(command, token);
+    assertEquals(Kind.DENIED, denied.kind(), denied::toString);
+    assertTrue(denied.detail().contains("can't run this command"), denied::detail);
     assertEquals(State.MISCONFIGURED, fixture.lane.status().state());
     assertMisconfigured(requestThatNeeds(command, token), "can't run this command");
     awaitTold(State.UP, State.MISCONFIGURED);

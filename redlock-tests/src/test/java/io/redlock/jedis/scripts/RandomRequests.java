@@ -20,6 +20,8 @@ final class RandomRequests {
   private static final List<String> OWNERS = List.of("alice", "bob", "carol");
   private static final long[] TTLS_MILLIS = {1, 2, 3, 10, 100, 1_000, 30_000};
 
+  private static final long HOUR_MICROS = 3_600_000_000L;
+
   private final SplittableRandom random;
   private final InMemoryServer server;
   private final long skewMicros;
@@ -100,21 +102,32 @@ final class RandomRequests {
     long ttlMillis = ttlMillis();
     long token = token(names, owner, ttlMillis);
     lastTokens.put(owner, token);
+    long reported = percent(90) || isAbsurd(token) ? 0 : token - oneLong(1, 2);
     int kind = random.nextInt(100);
     if (kind < 45) {
-      return queues && percent(60)
-          ? new NodeRequest.Grant(names.subList(0, 1), owner, token, ttlMillis, ticket())
-          : new NodeRequest.Grant(names, owner, token, ttlMillis);
+      return queues && percent(75)
+          ? new NodeRequest.Grant(names.subList(0, 1), owner, token, reported, ttlMillis, ticket())
+          : new NodeRequest.Grant(names, owner, token, reported, ttlMillis, null);
     }
     if (kind < 75) {
-      return new NodeRequest.Extend(names, owner, token, ttlMillis, sentMicros(ttlMillis));
+      long granted = isAbsurd(token) && token < 1L << 53 ? server.nowMicros() : token;
+      return new NodeRequest.Extend(names, owner, granted, ttlMillis, sentMicros(ttlMillis));
     }
     if (!queues || percent(30)) {
-      return new NodeRequest.Release(names, owner, token);
+      return new NodeRequest.Release(names, owner, token, reported, false, null);
     }
     return percent(70)
-        ? new NodeRequest.Release(names, owner, token, percent(60), percent(70) ? ticket() : null)
+        ? new NodeRequest.Release(
+            names, owner, token, reported, percent(60), percent(70) ? ticket() : null)
         : new NodeRequest.Withdraw(names.subList(0, 1), ticket());
+  }
+
+  /**
+   * As a successor, or granted by others, a token so far ahead would shut the name off for the rest
+   * of the run.
+   */
+  private boolean isAbsurd(long token) {
+    return token > server.nowMicros() + 2 * HOUR_MICROS;
   }
 
   /** Few waiters, who are early or late, for long or not at all. */
@@ -138,12 +151,13 @@ final class RandomRequests {
   long token(List<String> names, String owner, long ttlMillis) {
     long nowMicros = server.nowMicros();
     long fence = server.cell(names.get(random.nextInt(names.size()))).fence();
-    return switch (random.nextInt(12)) {
+    return switch (random.nextInt(13)) {
       case 0, 1, 2 -> lastTokens.getOrDefault(owner, nowMicros);
       case 3, 4 -> Math.max(1, fence + oneLong(-1, 0, 1));
       case 5 -> nowMicros + edgeMicros(ttlMillis);
       case 6 -> percent(10) ? (1L << 53) - oneLong(0, 1) : Math.max(fence + 1, nowMicros);
       case 7 -> percent(10) ? 9 + random.nextInt(3) : nowMicros;
+      case 8 -> nowMicros + (percent(5) ? random.nextLong(3 * skewMicros) : 0);
       default -> nowMicros + random.nextInt(1_000);
     };
   }

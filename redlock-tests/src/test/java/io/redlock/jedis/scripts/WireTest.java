@@ -53,7 +53,7 @@ class WireTest {
     for (NodeRequest request :
         List.of(
             new Grant(ONE, "owner", TOKEN, 10_000),
-            new Grant(TWO, "owner", TOKEN, 10_000),
+            new Grant(TWO, "owner", TOKEN, TOKEN - 1, 10_000, null),
             new Grant(ONE, "owner", TOKEN, 10_000, ticket),
             new Extend(ONE, "owner", TOKEN, 10_000, TOKEN + 1),
             new Release(ONE, "owner", TOKEN),
@@ -116,6 +116,7 @@ class WireTest {
         value
             .toString()
             .replaceAll("\\b[0-9a-f]{40}\\b", "ID")
+            .replaceAll("guarded \\S+$", "guarded CLIENT")
             .replaceAll("\\b\\d{16}\\b|\\b\\d\\.\\d+E15\\b", "MICROS")
             .replaceAll("\\b\\d{13}\\b|\\b\\d\\.\\d+E12\\b", "MILLIS");
     return type + " " + shown;
