@@ -24,6 +24,8 @@ class ExpectedViolationsTest {
       plan.resources = 1;
       plan.maxTtlMillis = 300;
       plan.nodeTimeoutNanos = 10 * Plan.MILLI;
+      plan.hopNanos = Math.min(plan.hopNanos, Plan.MILLI);
+      plan.jitterNanos = Math.min(plan.jitterNanos, Plan.MILLI);
       plan.thinkNanos = 10 * Plan.MILLI;
       Result result = Simulation.run(plan, new Parts(), false);
       assertNull(result.violation(), plan::toString);
