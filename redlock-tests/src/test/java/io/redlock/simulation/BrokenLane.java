@@ -27,13 +27,13 @@ abstract class BrokenLane implements LockNode {
 
   private static final Pending NOT_PENDING = () -> false;
 
-  final SimLane lane;
+  final SimNode lane;
 
-  BrokenLane(SimLane lane) {
+  BrokenLane(SimNode lane) {
     this.lane = lane;
   }
 
-  static List<BrokenLane> all(List<SimLane> lanes, Function<SimLane, BrokenLane> habit) {
+  static List<BrokenLane> all(List<SimNode> lanes, Function<SimNode, BrokenLane> habit) {
     return lanes.stream().map(habit).toList();
   }
 
@@ -82,7 +82,7 @@ abstract class BrokenLane implements LockNode {
 
   /** A grant that fails with an error counts as a yes. */
   static final class CountsErrors extends BrokenLane {
-    CountsErrors(SimLane lane) {
+    CountsErrors(SimNode lane) {
       super(lane);
     }
 
@@ -100,7 +100,7 @@ abstract class BrokenLane implements LockNode {
 
   /** A second name for a node that is there already. */
   static final class Twin extends BrokenLane {
-    Twin(SimLane lane) {
+    Twin(SimNode lane) {
       super(lane);
     }
 
@@ -122,7 +122,7 @@ abstract class BrokenLane implements LockNode {
   static final class ReleasesWhereAnswered extends BrokenLane {
     private final Map<String, Integer> unanswered = new HashMap<>();
 
-    ReleasesWhereAnswered(SimLane lane) {
+    ReleasesWhereAnswered(SimNode lane) {
       super(lane);
     }
 
@@ -147,7 +147,7 @@ abstract class BrokenLane implements LockNode {
   static final class ReleasesWhereGranted extends BrokenLane {
     private final Set<String> extendedOnly = new HashSet<>();
 
-    ReleasesWhereGranted(SimLane lane) {
+    ReleasesWhereGranted(SimNode lane) {
       super(lane);
     }
 
@@ -172,7 +172,7 @@ abstract class BrokenLane implements LockNode {
   static final class CountsAllRounds extends BrokenLane {
     private final Set<String> granted = new HashSet<>();
 
-    CountsAllRounds(SimLane lane) {
+    CountsAllRounds(SimNode lane) {
       super(lane);
     }
 
@@ -203,7 +203,7 @@ abstract class BrokenLane implements LockNode {
 
     private final Shared shared;
 
-    ExtendsByAnyNode(SimLane lane, Shared shared) {
+    ExtendsByAnyNode(SimNode lane, Shared shared) {
       super(lane);
       this.shared = shared;
     }
@@ -248,7 +248,7 @@ abstract class BrokenLane implements LockNode {
     private final SimProcess process;
     private final long nodeTimeoutNanos;
 
-    OneAfterTheOther(SimLane lane, SimProcess process, long nodeTimeoutNanos) {
+    OneAfterTheOther(SimNode lane, SimProcess process, long nodeTimeoutNanos) {
       super(lane);
       this.process = process;
       this.nodeTimeoutNanos = nodeTimeoutNanos;
@@ -267,7 +267,7 @@ abstract class BrokenLane implements LockNode {
   static final class ExtendsAfterRelease extends BrokenLane {
     private final Map<String, @Nullable Runnable> held = new HashMap<>();
 
-    ExtendsAfterRelease(SimLane lane) {
+    ExtendsAfterRelease(SimNode lane) {
       super(lane);
     }
 
@@ -288,7 +288,7 @@ abstract class BrokenLane implements LockNode {
 
   /** A node that granted is told to release when others of the client have not answered yet. */
   static final class ReleasesStragglers extends BrokenLane {
-    ReleasesStragglers(SimLane lane) {
+    ReleasesStragglers(SimNode lane) {
       super(lane);
     }
 
@@ -299,7 +299,7 @@ abstract class BrokenLane implements LockNode {
           slot,
           (node, reply) -> {
             handler.onReply(node, reply);
-            boolean last = lane.server().index == 0;
+            boolean last = lane.index() == 0;
             if (last && reply.kind() == Kind.GRANTED) {
               lane.send(
                   new Release(request.names(), request.owner(), request.token()),

@@ -1,26 +1,35 @@
 package io.redlock.simulation;
 
+import io.redlock.simulation.SimCommand.Step;
 import io.redlock.simulation.SimServer.Dump;
 import io.redlock.simulation.SimServer.Trouble;
-import io.redlock.spi.NodeReply;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** Lets the faults of a plan strike at random times, and end, until it is calm. */
 final class Chaos {
 
-  private static final List<Trouble> TROUBLES =
+  /** Errors that a server answers instead of executing anything. */
+  private static final List<String> REFUSALS =
       List.of(
-          new Trouble(NodeReply.unreachable("LOADING"), false),
-          new Trouble(NodeReply.unreachable("BUSY running a script"), false),
-          new Trouble(NodeReply.unreachable("max number of clients reached"), false),
-          new Trouble(NodeReply.misconfigured("READONLY"), false),
-          new Trouble(NodeReply.misconfigured("NOAUTH"), false),
-          new Trouble(NodeReply.misconfigured("NOPERM"), false),
-          new Trouble(NodeReply.misconfigured("MISCONF"), false),
-          new Trouble(NodeReply.unknown("ERR something else"), false),
-          new Trouble(NodeReply.unknown("ERR something else"), true));
+          "LOADING Redis is loading the dataset in memory",
+          "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
+          "ERR max number of clients reached",
+          "READONLY You can't write against a read only replica.",
+          "NOAUTH Authentication required.",
+          "NOPERM this user has no permissions to run the 'evalsha' command",
+          "MISCONF Redis is configured to save RDB snapshots, but it's unable to persist to disk",
+          "ERR unknown command 'EVALSHA', with args beginning with: ",
+          "WRONGTYPE Operation against a key holding the wrong kind of value",
+          "OOM command not allowed when used memory > 'maxmemory'.",
+          "ERR something else");
+
+  /** Errors that a script may end with after it has written. */
+  private static final List<String> FAILURES =
+      List.of("ERR something else", "ERR value is not an integer or out of range");
 
   private final World world;
   private final Plan plan;
@@ -79,7 +88,8 @@ final class Chaos {
           plan.nodeFaultGapNanos;
       case CLIENT_PAUSE, CLIENT_SUSPEND, CLIENT_WALL_STEP, CLIENT_CRASH, CLIENT_CLOSE ->
           plan.clientFaultGapNanos;
-      case CUT, PARTITION, WRITE_STALL -> plan.networkFaultGapNanos;
+      case SCRIPT_FLUSH -> plan.nodeFaultGapNanos;
+      case CUT, HALF_OPEN, PARTITION, WRITE_STALL -> plan.networkFaultGapNanos;
       case THREAD_PAUSE,
           CLIENT_RATE,
           CANCEL,
@@ -87,6 +97,10 @@ final class Chaos {
           HELD_REQUEST,
           HELD_REPLY,
           DUPLICATE,
+          WRITE_FAILS,
+          OUT_OF_STEP,
+          CONNECT_HANGS,
+          USER_CODE,
           WAKE_LOST,
           WAKE_TWICE ->
           1_000_000_000_000L; // these strike elsewhere
@@ -115,7 +129,7 @@ final class Chaos {
                 end(plan.nodeTimeoutNanos, () -> resume(server));
               });
       case NODE_ERROR -> {
-        Trouble trouble = TROUBLES.get(random.nextInt(TROUBLES.size()));
+        Trouble trouble = someTrouble();
         note(fault, server + " answers " + trouble);
         server.trouble(trouble);
         end(plan.nodeTimeoutNanos, () -> server.trouble(null));
@@ -128,13 +142,15 @@ final class Chaos {
       case NODE_RATE -> servers.forEach(this::rate);
       case NODE_CLOCK_STEP -> step(server);
       case NODE_EVICT -> evict(server);
-      case CUT -> someLane(client, SimLane::cut);
+      case SCRIPT_FLUSH -> ifUp(fault, server, server::flushScripts);
+      case CUT -> someSocket(client, SimSocket::cut);
+      case HALF_OPEN -> someSocket(client, SimSocket::forget);
       case WRITE_STALL ->
-          someLane(
+          someSocket(
               client,
-              lane -> {
-                note(fault, client.name + " cannot write to " + lane.name());
-                lane.stall(random.spread(100_000, 2 * plan.nodeTimeoutNanos));
+              socket -> {
+                note(fault, socket + " takes no more");
+                socket.stall(random.spread(100_000, 2 * plan.nodeTimeoutNanos));
               });
       case PARTITION -> partition(client, server);
       default -> strike(fault, client);
@@ -288,15 +304,25 @@ final class Chaos {
     }
   }
 
-  private interface LaneAction {
-    void on(SimLane lane);
-  }
-
-  private void someLane(SimClient client, LaneAction action) {
+  private void someSocket(SimClient client, Consumer<SimSocket> action) {
     SimClient.Life life = client.life();
     if (life != null) {
-      action.on(life.lanes.get(random.nextInt(plan.nodes)));
+      SimNode lane = life.lanes.get(random.nextInt(plan.nodes));
+      action.accept(random.percent(90) ? lane.socket() : lane.wakes());
     }
+  }
+
+  /** An error of some kind, for everything or for one step of the conversation. */
+  private Trouble someTrouble() {
+    boolean executes = random.percent(20);
+    List<String> errors = executes ? FAILURES : REFUSALS;
+    Step[] steps = Step.values();
+    return new Trouble(
+        errors.get(random.nextInt(errors.size())),
+        executes,
+        random.percent(50)
+            ? EnumSet.allOf(Step.class)
+            : EnumSet.of(steps[random.nextInt(steps.length)]));
   }
 
   private void partition(SimClient client, SimServer server) {

@@ -10,6 +10,8 @@ final class Checker {
   final FairChecks fair;
   final HoldChecks holds;
   final CallChecks calls;
+  final LaneChecks lanes;
+  final WorkChecks work;
   private final World world;
   private final Map<String, ProtectedResource> resources = new TreeMap<>();
 
@@ -19,6 +21,8 @@ final class Checker {
     fair = new FairChecks(world, plan);
     holds = new HoldChecks(world, plan, nodes, fair);
     calls = new CallChecks(world, plan);
+    lanes = new LaneChecks(world, plan);
+    work = new WorkChecks(world, plan);
     world.afterEach(holds::checkOverlaps);
   }
 

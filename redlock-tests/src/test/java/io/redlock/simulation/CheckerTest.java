@@ -7,14 +7,20 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.LeaseEnd;
+import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
+import io.redlock.spi.NodeStatus;
+import io.redlock.spi.Scheduler;
+import io.redlock.spi.Ticker;
 import io.redlock.testkit.NodeModel.Cell;
+import java.time.Duration;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
 /** Histories made by hand: each invariant rejects what breaks it, and nothing else. */
@@ -367,6 +373,197 @@ class CheckerTest {
     hold(a, 10, acquire(a, 10));
     pass(1_500);
     expect(Invariant.I11);
+  }
+
+  private static final Grant ASKED = new Grant(NAME, "a#10", 10, TTL_MILLIS);
+
+  @Test
+  void answerThatTheNodeNeverGaveBreaksI16() {
+    LaneChecks.Letter letter = checker.lanes.sent(0, ASKED);
+    checker.lanes.executed(0, ASKED, NodeReply.taken(5, 9));
+    checker.lanes.answered(0, letter, NodeReply.GRANTED);
+    expect(Invariant.I16);
+  }
+
+  @Test
+  void requestThatIsExecutedAfterItsRefusalBreaksI16() {
+    LaneChecks.Letter letter = checker.lanes.sent(0, ASKED);
+    checker.lanes.answered(0, letter, NodeReply.unreachable("silent"));
+    checker.lanes.executed(0, ASKED, NodeReply.GRANTED);
+    expect(Invariant.I16);
+  }
+
+  @Test
+  void requestThatIsRefusedAfterItsExecutionBreaksI16() {
+    LaneChecks.Letter letter = checker.lanes.sent(0, ASKED);
+    checker.lanes.executed(0, ASKED, NodeReply.GRANTED);
+    checker.lanes.withdrawn(0, letter);
+    expect(Invariant.I16);
+  }
+
+  @Test
+  void requestThatIsRefusedOnceAndThenExecutedIsFineIfItWasSentTwice() {
+    LaneChecks.Letter letter = checker.lanes.sent(0, ASKED);
+    checker.lanes.answered(0, letter, NodeReply.unreachable("silent"));
+    LaneChecks.Letter again = checker.lanes.sent(0, ASKED);
+    checker.lanes.executed(0, ASKED, NodeReply.GRANTED);
+    checker.lanes.answered(0, again, NodeReply.GRANTED);
+    expectNothing();
+  }
+
+  @Test
+  void unknownOfWhatWasExecutedIsFine() {
+    LaneChecks.Letter letter = checker.lanes.sent(0, ASKED);
+    checker.lanes.executed(0, ASKED, NodeReply.GRANTED);
+    checker.lanes.answered(0, letter, NodeReply.unknown("connection lost"));
+    expectNothing();
+  }
+
+  @Test
+  void releaseThatHasWaitedAndGoesBehindOthersBreaksI17() {
+    Release release = new Release(NAME, "b#9", 9);
+    checker.lanes.sent(0, ASKED);
+    checker.lanes.sent(0, release);
+    LaneChecks.Order order = checker.lanes.order();
+    order.heard();
+    order.wrote(0, ASKED);
+    order.wrote(0, release);
+    expect(Invariant.I17);
+  }
+
+  @Test
+  void grantBehindTheReleaseOfItsOwnerBreaksI17() {
+    LaneChecks.Order order = checker.lanes.order();
+    order.heard();
+    Grant first = new Grant(NAME, "b#9", 9, TTL_MILLIS);
+    checker.lanes.sent(0, first);
+    order.wrote(0, first);
+    Release release = new Release(NAME, "a#10", 10);
+    checker.lanes.sent(0, ASKED);
+    checker.lanes.sent(0, release);
+    order.wrote(0, release);
+    order.wrote(0, ASKED);
+    expect(Invariant.I17);
+  }
+
+  @Test
+  void releasesFirstAndThenTheOrderOfTheCallersIsFine() {
+    Release waited = new Release(NAME, "b#9", 9);
+    Release release = new Release(NAME, "a#10", 10);
+    checker.lanes.sent(0, ASKED);
+    checker.lanes.sent(0, waited);
+    LaneChecks.Order order = checker.lanes.order();
+    order.heard();
+    order.wrote(0, waited);
+    order.wrote(0, ASKED);
+    checker.lanes.sent(0, release);
+    order.wrote(0, release);
+    order.wrote(0, ASKED); // once more, with the text of its script
+    expectNothing();
+  }
+
+  /** A lane that shows its node as up, whatever happens. */
+  private record Blind(String name) implements LockNode {
+
+    @Override
+    public void start(Ticker ticker, Scheduler scheduler, Observer observer) {}
+
+    @Override
+    public Pending send(NodeRequest request, int slot, ReplyHandler handler) {
+      throw new AssertionError("nothing is sent");
+    }
+
+    @Override
+    public OptionalLong clockOffsetMicros() {
+      return OptionalLong.empty();
+    }
+
+    @Override
+    public NodeStatus status() {
+      return new NodeStatus(name, NodeStatus.State.UP, Duration.ZERO, "");
+    }
+
+    @Override
+    public void close() {}
+  }
+
+  private SimSocket socket() {
+    SimClock clock = new SimClock(world, Simulation.EPOCH_NANOS, 0);
+    SimServer server = new SimServer(0, world, clock, new Parts(), checker, plan, new FaultCount());
+    SimRandom random = new SimRandom(1);
+    Link link = new Link(world, plan, random, new FaultCount(), Plan.MILLI);
+    return new SimSocket("lane", server, link, a, plan, random, new FaultCount(), checker.lanes);
+  }
+
+  private void watch(SimSocket socket) {
+    SimNode node = new SimNode(new Blind("n0"), socket, socket(), plan, checker, each -> each);
+    node.start(a, new SimScheduler(a), status -> {});
+  }
+
+  @Test
+  void nodeThatIsShownAsUpWithoutAnAuditBreaksI18() {
+    SimSocket socket = socket();
+    socket.audited(false);
+    watch(socket);
+    pass(3_900);
+    expectNothing();
+    pass(500);
+    expect(Invariant.I18);
+  }
+
+  @Test
+  void nodeThatIsShownAsUpThoughItOnlyAnswersErrorsBreaksI18() {
+    SimSocket socket = socket();
+    socket.audited(false);
+    watch(socket);
+    pass(2_000);
+    socket.audited(true);
+    pass(2_500);
+    expect(Invariant.I18);
+  }
+
+  @Test
+  void nodeThatIsAuditedEverySecondIsFine() {
+    SimSocket socket = socket();
+    watch(socket);
+    for (int second = 0; second < 5; second++) {
+      socket.audited(false);
+      pass(1_000);
+    }
+    expectNothing();
+  }
+
+  private Hold extended(int times, int lostPasts) {
+    checker.work.asked(a, new Grant(NAME, "a#10", 10, TTL_MILLIS));
+    Hold hold = hold(a, 10, acquire(a, 10));
+    for (int loss = 0; loss < lostPasts; loss++) {
+      checker.work.pastLost(a);
+    }
+    for (int i = 0; i < times; i++) {
+      checker.work.asked(a, new Extend(NAME, hold.owner, 10, TTL_MILLIS, i));
+    }
+    return hold;
+  }
+
+  @Test
+  void leaseThatIsReaffirmedAgainAndAgainBreaksI19() {
+    checker.work.ended(extended(WorkChecks.EXTENDS_PER_LOSS + 1, 1));
+    expect(Invariant.I19);
+  }
+
+  @Test
+  void leaseThatIsReaffirmedForEachLostPastAndExtendedByItsHolderIsFine() {
+    Hold hold = extended(2 * WorkChecks.EXTENDS_PER_LOSS + 1, 2);
+    checker.work.extending(hold);
+    checker.work.ended(hold);
+    expectNothing();
+  }
+
+  @Test
+  void attemptThatIsBegunByACloseBreaksI19() {
+    a.closing();
+    checker.work.asked(a, ASKED);
+    expect(Invariant.I19);
   }
 
   @Test

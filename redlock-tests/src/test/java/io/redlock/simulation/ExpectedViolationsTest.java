@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.simulation.Simulation.Result;
+import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -24,6 +25,9 @@ class ExpectedViolationsTest {
       plan.resources = 1;
       plan.maxTtlMillis = 300;
       plan.nodeTimeoutNanos = 10 * Plan.MILLI;
+      plan.lossMargin = Duration.ZERO;
+      plan.hopNanos = Math.min(plan.hopNanos, Plan.MILLI);
+      plan.jitterNanos = Math.min(plan.jitterNanos, Plan.MILLI);
       plan.thinkNanos = 10 * Plan.MILLI;
       Result result = Simulation.run(plan, new Parts(), false);
       assertNull(result.violation(), plan::toString);

@@ -54,8 +54,20 @@ enum Fault {
   HELD_REPLY,
   /** A request is executed twice. */
   DUPLICATE,
-  /** A lane cannot write for a while, so that requests can be withdrawn. */
+  /** A socket takes no more for a while: whoever writes stands still, and requests collect. */
   WRITE_STALL,
+  /** A write fails half-way, and the connection with it. */
+  WRITE_FAILS,
+  /** A connection leads nowhere any more, and neither side is told. */
+  HALF_OPEN,
+  /** A reply is told twice, swapped with the next one, or lost on its own. */
+  OUT_OF_STEP,
+  /** Nobody answers for a while when a connection is made, perhaps for longer than is waited. */
+  CONNECT_HANGS,
+  /** A node forgets the scripts it was told. */
+  SCRIPT_FLUSH,
+  /** User code returns null, throws or takes long: retry strategies, listeners, owner ids. */
+  USER_CODE,
   /** A fair waiter is not told that it is its turn. */
   WAKE_LOST,
   /** It is told twice. */

@@ -15,7 +15,11 @@ public enum Invariant {
   I11("each lease ends exactly once, and is not ended late"),
   I12("nothing is left over: timers, requests, waiting calls"),
   I13("without faults, fair waiters are served in the order of their tickets"),
-  I14("nobody waits fairly for longer than those before him can take");
+  I14("nobody waits fairly for longer than those before him can take"),
+  I16("an answer is what the node said to that request; what is refused is never executed"),
+  I17("a connection has one writer, releases go first, and order is kept"),
+  I18("a node that is shown as up was audited lately, and goes on being audited"),
+  I19("the number of scripts that one event can cause is bounded");
 
   public final String meaning;
 

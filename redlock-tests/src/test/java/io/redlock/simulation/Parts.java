@@ -2,6 +2,7 @@ package io.redlock.simulation;
 
 import io.redlock.Redlock;
 import io.redlock.RedlockBuilder;
+import io.redlock.jedis.lane.Dialer;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Scheduler;
@@ -37,8 +38,23 @@ class Parts {
     return process;
   }
 
-  Scheduler scheduler(SimScheduler scheduler, List<SimLane> lanes) {
+  Scheduler scheduler(SimScheduler scheduler, List<SimNode> lanes) {
     return scheduler;
+  }
+
+  /** The scheduler as lanes see it. */
+  Scheduler laneScheduler(Scheduler scheduler) {
+    return scheduler;
+  }
+
+  /** The way to a node as its lane sees it. */
+  Dialer dialer(SimSocket socket) {
+    return socket;
+  }
+
+  /** The lane as those see it who check what becomes of requests. */
+  LockNode lane(LockNode lane, SimProcess process) {
+    return lane;
   }
 
   RandomGenerator random(SimRandom random) {
@@ -50,7 +66,7 @@ class Parts {
   }
 
   /** The nodes as the lock service sees them. */
-  List<? extends LockNode> nodes(List<SimLane> lanes, SimProcess process) {
+  List<? extends LockNode> nodes(List<SimNode> lanes, SimProcess process) {
     return lanes;
   }
 

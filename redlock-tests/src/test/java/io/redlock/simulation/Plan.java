@@ -35,6 +35,7 @@ final class Plan {
   int maxTtlMillis;
   long nodeTimeoutNanos;
   long laneTimeoutNanos;
+  long connectTimeoutNanos;
   long skewMicros;
   double driftFactor = 0.01;
   Duration lossMargin = Duration.ZERO;
@@ -45,13 +46,14 @@ final class Plan {
   long thinkNanos; // between two things that a caller does, at most
   boolean guarded = true;
   boolean adopted;
-  boolean patientLanes; // requests wait for the next connection rather than fail
   boolean fewVictims; // faults of nodes strike a minority only
   boolean inARing; // each client has a nearest node of its own, and all have the same distances
+  boolean boundedClose = true; // a lock service that is being closed begins no attempt
   boolean assumesTiming; // leases are held to their word though a fault breaks what they assume
   Set<Invariant> unchecked = EnumSet.noneOf(Invariant.class);
   EnumSet<Fault> faults = EnumSet.noneOf(Fault.class);
   long pausePerMillion;
+  long socketPerMillion; // of what is written, answered or dialled
   long heldPerMillion;
   long slowPerMillion;
   long duplicatePerMillion;
@@ -90,7 +92,8 @@ final class Plan {
                 ? random.oneOf(300, 1_000)
                 : random.oneOf(300, 300, 1_000, 1_000, 3_000, 10_000));
     nodeTimeoutNanos = Math.min(random.spread(2, 64), maxTtlMillis / 8) * MILLI;
-    laneTimeoutNanos = nodeTimeoutNanos * random.between(2, 10);
+    laneTimeoutNanos = laneTimeoutNanos(random);
+    connectTimeoutNanos = laneTimeoutNanos;
     skewMicros = 1_000 * random.oneOf(20, 100, 500, 2_000);
     lossMargin = Duration.ofMillis(random.percent(60) ? 0 : maxTtlMillis / random.oneOf(10, 50));
     retentionMillis = Math.max(600_000, 10L * maxTtlMillis);
@@ -100,8 +103,14 @@ final class Plan {
     maxWaitNanos = 3 * maxTtlNanos();
     thinkNanos = random.spread(MILLI, maxTtlNanos() / (crowded ? 1 : 4));
     adopted = random.percent(90);
-    patientLanes = random.percent(50);
     fewVictims = random.percent(50);
+  }
+
+  /** Mostly what is used unless somebody asks for another: a short one means many pings. */
+  private long laneTimeoutNanos(SimRandom random) {
+    long shortNanos = Math.max(nodeTimeoutNanos * random.between(2, 10), 200 * MILLI);
+    long usualNanos = Math.max(20 * nodeTimeoutNanos, 2_000 * MILLI);
+    return random.percent(85) ? usualNanos : shortNanos;
   }
 
   private void swarm(SimRandom random) {
@@ -119,6 +128,7 @@ final class Plan {
       faults.add(Fault.NODE_CLOCK_STEP);
     }
     pausePerMillion = random.spread(10, 2_000);
+    socketPerMillion = random.spread(100, 20_000);
     heldPerMillion = random.spread(500, 40_000);
     slowPerMillion = random.spread(500, 40_000);
     duplicatePerMillion = random.spread(1_000, 200_000);
@@ -188,6 +198,16 @@ final class Plan {
 
   long maxTtlNanos() {
     return maxTtlMillis * MILLI;
+  }
+
+  /** After so long a release that did not get through is no longer repeated. */
+  long releaseLifeNanos() {
+    return maxTtlNanos() + skewMicros * 1_000 + 1_000 * MILLI;
+  }
+
+  /** The next audit follows within this, if nothing stands still: a ping later, and some. */
+  long auditGapNanos() {
+    return Math.min(1_000 * MILLI, laneTimeoutNanos / 2) * 5 / 4 + nodeTimeoutNanos + 50 * MILLI;
   }
 
   /** From then on nothing goes wrong any more. */

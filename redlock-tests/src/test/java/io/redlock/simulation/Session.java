@@ -107,7 +107,15 @@ final class Session {
   private void acquire(LeaseRequest request) {
     long longest = request.maxWait().toNanos() + 2 * plan.nodeTimeoutNanos;
     CallChecks.Call call = checker.calls.begins(process, request, longest);
-    CompletableFuture<AcquireResult> future = life.redlock.acquireAsync(request);
+    CompletableFuture<AcquireResult> future;
+    try {
+      future = life.redlock.acquireAsync(request);
+    } catch (RuntimeException | Error e) { // of user code, which fails its own call
+      call.done();
+      note(11, () -> e);
+      later(thinkNanos(), this::next);
+      return;
+    }
     future.whenComplete(
         (result, failure) -> {
           call.done();
@@ -140,7 +148,16 @@ final class Session {
     Hold hold =
         checker.holds.acquired(
             process, names, lease.fencingToken(), () -> lease.remaining().toNanos());
-    lease.ended().thenAccept(end -> checker.holds.ended(hold, end));
+    boolean renews = !request.renewFor().isEmpty();
+    lease
+        .ended()
+        .thenAccept(
+            end -> {
+              checker.holds.ended(hold, end);
+              if (!renews) {
+                checker.work.ended(hold);
+              }
+            });
     proceed(hold, lease, random.nextInt(5));
   }
 
@@ -185,6 +202,7 @@ final class Session {
 
   private void extend(Hold hold, Lease lease, Runnable next) {
     CallChecks.Call call = checker.calls.begins(process, "extend", plan.nodeTimeoutNanos);
+    checker.work.extending(hold);
     lease
         .extendAsync(someTtl())
         .thenAccept(

@@ -2,11 +2,18 @@ package io.redlock.simulation;
 
 import io.redlock.Redlock;
 import io.redlock.RedlockBuilder;
-import io.redlock.jedis.trust.LaneGuard;
+import io.redlock.jedis.lane.LaneSettings;
+import io.redlock.jedis.lane.NodeLane;
+import io.redlock.jedis.scripts.RequestEncoder;
+import io.redlock.jedis.trust.NodeTrust;
+import io.redlock.jedis.trust.Peers;
+import io.redlock.jedis.trust.TrustRules;
+import io.redlock.spi.LockNode;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Executor;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** A machine with one client process: the lock service that users get, on simulated parts. */
@@ -33,20 +40,16 @@ final class SimClient {
   final class Life {
     final SimProcess process;
     final SimScheduler scheduler;
-    final List<SimLane> lanes = new ArrayList<>();
+    final List<SimNode> lanes = new ArrayList<>();
     final Redlock redlock;
     private boolean closed;
 
     private Life(String processName) {
       process = new SimProcess(processName, world, monotonic, wall, plan, random, faults);
       scheduler = new SimScheduler(process);
-      LaneGuard.Shared guard =
-          new LaneGuard.Shared(
-              plan.nodes, plan.guarded, plan.maxTtl(), plan.driftFactor, plan.skewMicros);
-      for (SimServer server : servers) {
-        Link link = links.get(server.index);
-        lanes.add(new SimLane(server, link, process, plan, random, faults, checker.holds, guard));
-      }
+      addLanes();
+      Supplier<String> ownerIds =
+          parts.ownerIds(() -> processName + "#" + Long.toHexString(random.nextLong()));
       RedlockBuilder builder =
           Redlock.builder(parts.nodes(lanes, process))
               .nodeTimeout(Duration.ofNanos(plan.nodeTimeoutNanos))
@@ -57,11 +60,54 @@ final class SimClient {
               .ticker(parts.ticker(process))
               .scheduler(parts.scheduler(scheduler, lanes))
               .random(parts.random(random))
-              .ownerIds(
-                  parts.ownerIds(() -> processName + "#" + Long.toHexString(random.nextLong())))
+              .ownerIds(ownerIds)
               .callbackExecutor(callbacks());
+      if (plan.has(Fault.USER_CODE)) {
+        new UserCode(process, plan, random, faults).configure(builder, ownerIds);
+      }
       parts.configure(builder, plan);
       redlock = parts.redlock(builder.build());
+    }
+
+    /** As the production code connects a lock service to its nodes. */
+    private void addLanes() {
+      Peers peers = new Peers(plan.nodes, plan.skewMicros);
+      TrustRules rules =
+          TrustRules.of(plan.nodes, plan.guarded, plan.maxTtl(), plan.driftFactor, plan.skewMicros);
+      RequestEncoder encoder = new RequestEncoder(plan.retentionMillis, plan.skewMicros);
+      LaneSettings settings =
+          new LaneSettings(
+              plan.nodeTimeoutNanos,
+              plan.laneTimeoutNanos,
+              plan.releaseLifeNanos(),
+              plan.retentionMillis,
+              plan.skewMicros);
+      for (SimServer server : servers) {
+        SimSocket socket = socket("lane", server);
+        SimSocket wakes = socket("wakes", server);
+        LockNode lane =
+            new NodeLane(
+                server.toString(),
+                parts.dialer(socket),
+                wakes,
+                encoder,
+                settings,
+                new NodeTrust(server.toString(), server.index, peers, rules, plan.driftFactor),
+                SimRandom.of(plan.seed, process + " backs off from " + server));
+        lanes.add(
+            new SimNode(
+                parts.lane(lane, process),
+                socket,
+                wakes,
+                plan,
+                checker,
+                given -> parts.laneScheduler(scheduler.ofLanes())));
+      }
+    }
+
+    private SimSocket socket(String purpose, SimServer server) {
+      Link link = links.get(server.index);
+      return new SimSocket(purpose, server, link, process, plan, random, faults, checker.lanes);
     }
 
     private Executor callbacks() {
@@ -133,7 +179,7 @@ final class SimClient {
     Life now = life;
     if (now != null && !now.process.isBlocked()) {
       now.process.die();
-      now.lanes.forEach(SimLane::orphan);
+      now.lanes.forEach(SimNode::orphan);
       life = null;
     }
   }
@@ -141,15 +187,45 @@ final class SimClient {
   /** The lock service is closed under its callers. */
   void close() {
     Life now = life;
-    if (now != null && !now.closed && !now.process.isBlocked()) {
-      now.process
-          .strand()
-          .run(
-              () -> {
-                now.closed = true;
-                now.process.closing();
-                now.redlock.close();
-              });
+    if (now != null && !now.closed) {
+      now.closed = true;
+      close(now, now.process.strand());
+    }
+  }
+
+  private void close(Life closed, SimProcess.Strand closer) {
+    closer.run(
+        () -> {
+          if (!closed.process.blocking(() -> closeNow(closed))) {
+            world.after(Plan.MILLI, () -> close(closed, closer));
+          }
+        });
+  }
+
+  private void closeNow(Life closed) {
+    closed.process.closing();
+    try {
+      closed.redlock.close();
+      world.after(Plan.MILLI, () -> checkAnswered(closed));
+    } catch (World.Over e) {
+      world.trace.note(world.nowNanos(), 13, () -> name + " is not closed any more");
+    }
+  }
+
+  /** What a closed lock service has handed to its nodes is answered. */
+  private void checkAnswered(Life closed) {
+    if (closed.process.isDead()) {
+      return;
+    }
+    if (closed.process.isHeldUp()) {
+      world.after(Plan.MILLI, () -> checkAnswered(closed));
+      return;
+    }
+    for (SimNode lane : closed.lanes) {
+      if (lane.open() > 0) {
+        world.violated(
+            Invariant.I12, () -> lane + " is closed and owes " + lane.open() + " answers");
+      }
     }
   }
 }

@@ -1,33 +1,53 @@
 package io.redlock.simulation;
 
+import io.redlock.jedis.lane.Dialer;
+import io.redlock.jedis.lane.Wire;
+import io.redlock.simulation.LaneChecks.Order;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import java.util.ArrayDeque;
-import java.util.function.Supplier;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.exceptions.JedisDataException;
 
-/** One TCP connection of a lane: requests and replies in order, for as long as it lives. */
-final class SimConnection {
+/**
+ * One TCP connection, from its first packet: commands and replies in order, for as long as it
+ * lives. What the client's side believes of it and what the server's does may differ.
+ */
+final class SimConnection implements Wire {
 
-  /** A request on its way and who waits for its reply. */
-  record Flight(SimLane.@Nullable Call call, long sentNanos) {}
+  /** As much is buffered before it is handed over without a flush. */
+  private static final int FLUSH_BYTES = 7 << 10;
 
-  private final SimLane lane;
-  private final SimServer server;
-  private final long incarnation;
+  private final SimSocket socket;
+  private final Dialer.Line line;
+  private final SimProcess.Strand reader;
   private final Link.Wire requests;
   private final Link.Wire replies;
-  private final ArrayDeque<Flight> inFlight = new ArrayDeque<>();
+  private final ArrayDeque<SimCommand> unanswered = new ArrayDeque<>();
+  private final List<SimCommand> buffer = new ArrayList<>();
+  private final Order order;
+  private int bufferedBytes;
+  private long incarnation = -1; // of the server, once that has accepted it
+  private boolean isConnected; // as the client knows
+  private boolean isEnded; // by the client
+  private boolean isBroken; // as the client's machine knows
+  private boolean isTold; // the client has heard the last of it
+  private boolean isHalfOpen; // nothing passes, and nobody knows
+  private boolean isWritten; // somebody is writing
+  private boolean isOutOfStep;
+  private @Nullable Runnable overtaken; // a reply that the next one goes before
 
-  SimConnection(SimLane lane, SimServer server, Link link) {
-    this.lane = lane;
-    this.server = server;
-    this.incarnation = server.incarnation();
+  SimConnection(SimSocket socket, Link link, Dialer.Line line, SimProcess.Strand reader) {
+    this.socket = socket;
+    this.line = line;
+    this.reader = reader;
     this.requests = link.requests();
     this.replies = link.replies();
-    if (!server.isDown()) {
-      server.connected(this);
-    }
+    this.order = socket.checks.order();
   }
 
   /** Which life of the server it leads to. */
@@ -43,51 +63,271 @@ final class SimConnection {
     return replies;
   }
 
-  ArrayDeque<Flight> inFlight() {
-    return inFlight;
+  /** Whether the client has, or may get, something from it. */
+  boolean isLive() {
+    return !isTold && !isEnded && !isBroken;
   }
 
-  void send(SimLane.@Nullable Call call, long nowNanos, Supplier<Object> job) {
-    inFlight.add(new Flight(call, nowNanos));
-    requests.send(() -> server.arrived(this, job));
+  boolean isConnected() {
+    return isConnected && !isTold;
   }
 
-  /** The server has answered the oldest request that it had not answered. */
-  void reply(Object reply) {
-    replies.send(() -> lane.received(this, reply));
+  /** Whether an audit has been written to it that is not answered. */
+  boolean isBeingAudited() {
+    return unanswered.stream().anyMatch(SimCommand::isAudit);
   }
+
+  // Connecting.
+
+  void knock() {
+    requests.send(() -> socket.server.knocked(this));
+  }
+
+  /** The server lets it in. */
+  void accepted(long byIncarnation) {
+    incarnation = byIncarnation;
+    replies.send(
+        () ->
+            reader.run(
+                () -> {
+                  if (!isTold) {
+                    isConnected = true;
+                    line.connected(this);
+                  }
+                }));
+  }
+
+  /** The server, or its machine, does not. */
+  void refused(Exception why) {
+    replies.send(() -> tell(why));
+  }
+
+  /** There was no answer for too long. */
+  void timedOut() {
+    if (!isConnected) {
+      requests.keepFirst(0);
+      replies.keepFirst(0);
+      socket.server.disconnected(this);
+      tell(new JedisConnectionException("no connection in time"));
+    }
+  }
+
+  // Writing.
+
+  @Override
+  public void write(CommandArguments command, int bytes) {
+    begin();
+    try {
+      SimCommand read = SimCommand.of(command);
+      NodeRequest request = read.request;
+      socket.process.maybeHoldUpThread();
+      throwIfGone();
+      if (bufferedBytes + bytes > FLUSH_BYTES) {
+        push();
+      }
+      if (request != null) {
+        order.wrote(socket.server.index, request);
+      }
+      buffer.add(read);
+      bufferedBytes += bytes;
+      unanswered.add(read);
+    } finally {
+      isWritten = false;
+    }
+  }
+
+  @Override
+  public void flush() {
+    begin();
+    try {
+      socket.holdUpWriter();
+      throwIfGone();
+      push();
+      socket.process.maybeHoldUpThread();
+    } finally {
+      isWritten = false;
+    }
+  }
+
+  private void begin() {
+    if (isWritten) {
+      socket.checks.violated(() -> "two threads write to " + socket + " at once");
+    }
+    isWritten = true;
+  }
+
+  private void throwIfGone() {
+    if (isEnded || isTold || socket.process.isDead()) {
+      throw new JedisConnectionException("the socket is closed");
+    }
+    if (isBroken && socket.random.percent(50)) {
+      throw new JedisConnectionException("broken pipe"); // else the machine takes it all the same
+    }
+  }
+
+  private void push() {
+    List<SimCommand> batch = new ArrayList<>(buffer);
+    buffer.clear();
+    bufferedBytes = 0;
+    boolean fails = !batch.isEmpty() && socket.strikes(Fault.WRITE_FAILS);
+    int arriving = fails ? socket.random.nextInt(batch.size() + 1) : batch.size();
+    for (SimCommand command : batch.subList(0, arriving)) {
+      if (!isBroken && !isHalfOpen) {
+        requests.send(() -> socket.server.arrived(this, command));
+        if (command.request != null) {
+          socket.adversary.maybeHold(this, command.request);
+        }
+      }
+    }
+    if (fails) {
+      cut(requests.onTheWay());
+      throw new JedisConnectionException("connection reset by peer");
+    }
+  }
+
+  @Override
+  public void end(boolean isWhole) {
+    if (isEnded) {
+      return;
+    }
+    isEnded = true;
+    if (isWhole && !unanswered.isEmpty()) {
+      socket.checks.violated(() -> socket + " is called whole, but owes " + unanswered);
+    }
+    requests.keepFirst(socket.partOf(requests.onTheWay()));
+    socket.server.disconnected(this);
+    socket.world.after(
+        socket.random.nextLong(SimSocket.NOTICE_NANOS),
+        () -> tell(new JedisConnectionException("the socket was closed")));
+  }
+
+  /** Whether what the server has just executed for it is executed once more. */
+  void repeat(NodeRequest request, NodeReply reply, String birth) {
+    socket.adversary.maybeRepeat(request, reply, birth);
+  }
+
+  // Replies.
+
+  /** The server has answered a command. */
+  void reply(SimCommand command, Object reply) {
+    Runnable before = overtaken;
+    overtaken = null;
+    boolean strikes =
+        before == null
+            && command.step != SimCommand.Step.SUBSCRIBE
+            && socket.strikes(Fault.OUT_OF_STEP);
+    int how = strikes ? socket.random.nextInt(3) : 3;
+    switch (how) {
+      case 0 -> overtaken = () -> deliver(command, reply);
+      case 1 -> {
+        deliver(command, reply);
+        deliver(command, reply);
+      }
+      case 2 -> {
+        // lost on its own, as only a proxy can lose it
+      }
+      default -> deliver(command, reply);
+    }
+    if (before != null) {
+      before.run();
+    }
+  }
+
+  /** The server sends what nobody asked for. */
+  void push(Object message) {
+    replies.send(
+        () ->
+            reader.run(
+                () -> {
+                  if (!isTold) {
+                    line.received(message);
+                  }
+                }));
+  }
+
+  private void deliver(SimCommand command, Object reply) {
+    if (!isHalfOpen) {
+      replies.send(() -> reader.run(() -> take(command, reply)));
+    }
+  }
+
+  private void take(SimCommand command, Object reply) {
+    if (isTold) {
+      return;
+    }
+    SimCommand expected = unanswered.peek();
+    boolean isError = reply instanceof JedisDataException;
+    if (expected != command && expected != null && (isError || expected.looksLike(command))) {
+      isBroken = true; // nobody could tell; and no server does that
+      tell(new JedisConnectionException("connection reset"));
+      return;
+    }
+    if (isOutOfStep && !isEnded) {
+      socket.checks.violated(() -> socket + " goes on with replies that are out of step");
+    }
+    isOutOfStep = expected != command;
+    unanswered.poll();
+    order.heard();
+    if (command.isAudit() && !isOutOfStep) {
+      socket.audited(!(reply instanceof List<?>));
+    }
+    line.received(reply);
+  }
+
+  // What befalls it.
 
   /** The server's machine says that there is no such connection any more. */
   void reset(String why) {
     requests.keepFirst(0);
-    replies.send(() -> lane.lost(this, why));
+    if (!isHalfOpen) {
+      replies.send(
+          () -> {
+            isBroken = true;
+            tell(new JedisConnectionException(why));
+          });
+    }
   }
 
-  /** The client's side is gone; of what is on the way to the server, only so many arrive. */
-  void abandon(int arriving) {
+  /** It breaks, as the client's machine notices; of what is on the way so many arrive. */
+  void cut(int arriving) {
+    isBroken = true;
     requests.keepFirst(arriving);
     replies.keepFirst(0);
-    server.disconnected(this);
+    socket.server.disconnected(this);
+    socket.world.after(
+        socket.random.nextLong(SimSocket.NOTICE_NANOS),
+        () -> tell(new JedisConnectionException("connection lost")));
   }
 
-  /** Whether a request of this owner is somewhere in it. */
-  boolean carries(String owner) {
-    for (Flight flight : inFlight) {
-      if (flight.call != null && flight.call.request().owner().equals(owner)) {
-        return true;
-      }
-    }
-    return false;
+  int onTheWay() {
+    return requests.onTheWay();
   }
 
-  static boolean isRelease(Flight flight) {
-    return flight.call != null && flight.call.request() instanceof NodeRequest.Release;
+  /** From now on nothing passes, and neither side notices. */
+  void forget(int arriving) {
+    isHalfOpen = true;
+    requests.keepFirst(arriving);
+    replies.keepFirst(0);
   }
 
-  /** What whoever waits for a reply is told. */
-  static void answer(Flight flight, NodeReply reply) {
-    if (flight.call != null) {
-      flight.call.answer(reply);
-    }
+  private void tell(Exception why) {
+    reader.run(
+        () -> {
+          if (isTold) {
+            return;
+          }
+          isTold = true;
+          replies.keepFirst(0);
+          if (isConnected) {
+            line.lost(why);
+          } else {
+            line.failed(why);
+          }
+        });
+  }
+
+  @Override
+  public String toString() {
+    return socket.toString();
   }
 }

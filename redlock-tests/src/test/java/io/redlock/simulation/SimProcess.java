@@ -64,6 +64,7 @@ final class SimProcess implements Ticker {
   private int awaiting; // stacks that stand still because their own code waits
   private long stoodStillNanos;
   private long thawedNanos; // when it last went on
+  private long awakeSinceNanos; // the same, or when one of its threads did, by its own clock
 
   SimProcess(
       String name,
@@ -81,6 +82,7 @@ final class SimProcess implements Ticker {
     this.random = random;
     this.faults = faults;
     this.current = strand();
+    this.awakeSinceNanos = monotonic.nanos();
   }
 
   Strand strand() {
@@ -105,6 +107,11 @@ final class SimProcess implements Ticker {
   /** For how long, in sum, threads of this process have stood still so far. */
   long stoodStillNanos() {
     return stoodStillNanos;
+  }
+
+  /** Since when, on its monotonic clock, none of its threads has stood still. */
+  long awakeSinceNanos() {
+    return awakeSinceNanos;
   }
 
   /** Its lock service is being closed. */
@@ -156,6 +163,7 @@ final class SimProcess implements Ticker {
   private void thaw() {
     frozen = false;
     thawedNanos = world.nowNanos();
+    awakeSinceNanos = monotonic.nanos();
     // Not on a stack that may hold locks.
     world.after(0, () -> new ArrayList<>(strands).forEach(Strand::work));
   }
@@ -184,6 +192,13 @@ final class SimProcess implements Ticker {
       long nanos = upToCalm(random.spread(10_000, plan.maxTtlNanos()));
       faults.count(Fault.THREAD_PAUSE);
       world.trace.note(world.nowNanos(), 2, () -> this + ": a thread stands still, " + nanos);
+      standStill(nanos);
+    }
+  }
+
+  /** The thread stands still for so long; the others go on. */
+  void standStill(long nanos) {
+    if (nanos > 0 && !dead && !frozen && !isBlocked() && world.mayNest()) {
       letPass(nanos);
       long thenNanos = world.nowNanos();
       world.runWhile(() -> frozen && !dead, Long.MAX_VALUE);
@@ -197,30 +212,23 @@ final class SimProcess implements Ticker {
     return blocked != null;
   }
 
-  /** Runs a call that waits for the answers to what it sends, if no other thread is at work. */
-  void blocking(Runnable call) {
-    if (!dead && !frozen && !isBlocked() && othersAreIdle() && world.mayNest()) {
-      blocked = current;
-      try {
-        call.run();
-      } finally {
-        blocked = null;
-      }
+  /**
+   * Runs a call that waits for what others do, if no other thread is at work: one that stands still
+   * beneath could not go on.
+   *
+   * @return whether it was run
+   */
+  boolean blocking(Runnable call) {
+    if (dead || frozen || isBlocked() || !othersAreIdle() || !world.mayNest()) {
+      return false;
     }
-  }
-
-  /** Lets the caller of a blocking call wait until that is so, for so long at most. */
-  void awaitIfBlocked(BooleanSupplier answered, long nanos) {
-    if (blocked == current) {
-      long endNanos = monotonic.nanos() + nanos;
-      world.runWhile(
-          () ->
-              frozen
-                  || !othersAreIdle()
-                  || (!answered.getAsBoolean() && monotonic.nanos() - endNanos < 0),
-          Long.MAX_VALUE);
-      world.throwIfOver();
+    blocked = current;
+    try {
+      call.run();
+    } finally {
+      blocked = null;
     }
+    return true;
   }
 
   /** The thread waits until that is so, for so long at most; the others go on. */
@@ -249,6 +257,7 @@ final class SimProcess implements Ticker {
     long startNanos = world.nowNanos();
     world.runUntil(startNanos + nanos);
     stoodStillNanos += world.nowNanos() - startNanos;
+    awakeSinceNanos = monotonic.nanos();
   }
 
   /** Whether a fault, or work, keeps it or one of its threads from going on. */

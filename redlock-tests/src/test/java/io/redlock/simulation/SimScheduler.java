@@ -16,6 +16,30 @@ final class SimScheduler implements Scheduler {
     this.strand = process.strand();
   }
 
+  /** The same thread for the lanes, whose timers do not count: they go on until they are closed. */
+  Scheduler ofLanes() {
+    return new Scheduler() {
+      @Override
+      public Cancellable schedule(Runnable task, long delayNanos) {
+        Cancellable timer = SimScheduler.this.schedule(task, delayNanos);
+        if (timer instanceof Timer real) {
+          real.uncounted();
+        }
+        return timer;
+      }
+
+      @Override
+      public void await(Future<?> future) {
+        SimScheduler.this.await(future);
+      }
+
+      @Override
+      public void close() {
+        throw new IllegalStateException("a lane closes the scheduler of others");
+      }
+    };
+  }
+
   /** Tasks that have neither run nor been cancelled. */
   int pending() {
     return pending;
@@ -24,9 +48,9 @@ final class SimScheduler implements Scheduler {
   /** A call may be decided by a timer, and then go on with requests for which nobody waits. */
   @Override
   public void await(Future<?> future) {
-    process.world.runWhile(() -> !future.isDone(), Long.MAX_VALUE);
+    process.world.runWhile(() -> !future.isDone() && !process.isDead(), Long.MAX_VALUE);
     if (!future.isDone()) {
-      process.world.throwIfOver();
+      throw process.world.over();
     }
   }
 
@@ -35,12 +59,18 @@ final class SimScheduler implements Scheduler {
     private final long dueNanos;
     private World.Event event;
     private boolean over;
+    private int weight = 1;
 
     Timer(Runnable task, long dueNanos) {
       this.task = task;
       this.dueNanos = dueNanos;
       pending++;
       event = plan();
+    }
+
+    void uncounted() {
+      pending -= weight;
+      weight = 0;
     }
 
     private World.Event plan() {
@@ -58,7 +88,7 @@ final class SimScheduler implements Scheduler {
         return;
       }
       over = true;
-      pending--;
+      pending -= weight;
       task.run();
     }
 
@@ -66,7 +96,7 @@ final class SimScheduler implements Scheduler {
     public void cancel() {
       if (!over) {
         over = true;
-        pending--;
+        pending -= weight;
         event.cancel();
       }
     }

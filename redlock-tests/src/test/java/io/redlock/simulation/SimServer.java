@@ -1,7 +1,9 @@
 package io.redlock.simulation;
 
-import io.redlock.jedis.trust.LaneGuard;
-import io.redlock.jedis.trust.LaneGuard.Identity;
+import io.redlock.jedis.scripts.Script;
+import io.redlock.jedis.trust.BirthMark;
+import io.redlock.jedis.trust.TrustRules;
+import io.redlock.simulation.SimCommand.Step;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.testkit.NodeModel;
@@ -10,13 +12,19 @@ import io.redlock.testkit.NodeModel.Outcome;
 import io.redlock.testkit.NodeModel.Standing;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.exceptions.JedisConnectionException;
 
-/** One master: its process, its clock, its data, its mark of birth. Executes what arrives. */
+/**
+ * One master: its process, its clock, its data, its mark of birth. Reads commands as a real one
+ * does, and says what a real one would say; what the scripts do is left to the node model.
+ */
 final class SimServer {
 
   /** What its process does. */
@@ -31,8 +39,8 @@ final class SimServer {
     static final Dump EMPTY = new Dump(Map.of(), "");
   }
 
-  /** What a node answers to everything for a while, and whether it executes it all the same. */
-  record Trouble(NodeReply reply, boolean executes) {}
+  /** An error that a node answers to some commands, and whether it executes them all the same. */
+  record Trouble(String error, boolean executes, Set<Step> steps) {}
 
   /** Something that is done just after a request of that kind was executed on that name. */
   private record Trap(Class<? extends NodeRequest> kind, String name, Runnable action) {}
@@ -50,7 +58,11 @@ final class SimServer {
   private final ArrayDeque<Runnable> backlog = new ArrayDeque<>();
   private final List<SimConnection> connections = new ArrayList<>();
   private final List<Trap> traps = new ArrayList<>();
-  private final List<SimLane> listeners = new ArrayList<>();
+  private final Set<Script> scripts = EnumSet.noneOf(Script.class); // that it was told
+  private final Map<String, List<SimConnection>> subscribers = new TreeMap<>(); // by channel
+  private final Plan plan;
+  private final SimRandom random;
+  private final FaultCount faults;
   private String birth = "";
   private String runId;
   private String replicationId;
@@ -60,8 +72,18 @@ final class SimServer {
   private @Nullable Trouble trouble;
   private boolean outOfMemory;
 
-  SimServer(int index, World world, SimClock clock, Parts parts, Checker checker, Plan plan) {
+  SimServer(
+      int index,
+      World world,
+      SimClock clock,
+      Parts parts,
+      Checker checker,
+      Plan plan,
+      FaultCount faults) {
     this.index = index;
+    this.plan = plan;
+    this.random = SimRandom.of(plan.seed, "node " + index);
+    this.faults = faults;
     this.world = world;
     this.clock = clock;
     this.model = parts.model(plan);
@@ -70,9 +92,23 @@ final class SimServer {
     this.runId = newIdentity();
     this.replicationId = newIdentity();
     if (plan.adopted) {
-      birth =
-          LaneGuard.adopted(identity(), plan.nodes, plan.guarded, plan.maxTtl(), plan.skewMicros);
+      birth = adopted();
     }
+  }
+
+  /** A mark as an operator leaves it on a brand-new node. */
+  private String adopted() {
+    long abstentionMillis =
+        TrustRules.of(plan.nodes, true, plan.maxTtl(), 0, plan.skewMicros).abstentionMillis();
+    return new BirthMark(
+            runId,
+            parts.replicationId(replicationId),
+            nowMillis(),
+            true,
+            abstentionMillis,
+            plan.nodes,
+            plan.guarded)
+        .toString();
   }
 
   private String newIdentity() {
@@ -118,47 +154,113 @@ final class SimServer {
 
   // What arrives.
 
-  /** A client wants to hear of it when its waiters are woken. */
-  void listens(SimLane lane) {
-    listeners.add(lane);
-  }
-
-  void listensNoMore(SimLane lane) {
-    listeners.remove(lane);
-  }
-
-  void connected(SimConnection connection) {
-    connections.add(connection);
+  /** Somebody wants to connect. */
+  void knocked(SimConnection connection) {
+    Trouble now = trouble;
+    if (running == Running.DOWN) {
+      connection.refused(new JedisConnectionException("refused connection"));
+    } else if (running == Running.PAUSED) {
+      backlog.add(() -> knocked(connection));
+    } else if (now != null && now.steps.contains(Step.CONNECT)) {
+      connection.refused(SimCommand.error(now.error));
+    } else {
+      connections.add(connection);
+      connection.accepted(incarnation);
+    }
   }
 
   void disconnected(SimConnection connection) {
     connections.remove(connection);
+    subscribers.values().forEach(of -> of.remove(connection));
   }
 
-  /** A message has come in over a connection. */
-  void arrived(SimConnection connection, Supplier<Object> job) {
+  /** A command has come in over a connection. */
+  void arrived(SimConnection connection, SimCommand command) {
     if (connection.incarnation() != incarnation || running == Running.DOWN) {
-      connection.reset(running == Running.DOWN ? "refused connection" : "connection reset");
+      connection.reset("connection reset");
     } else if (running == Running.PAUSED) {
-      backlog.add(() -> arrived(connection, job));
+      backlog.add(() -> arrived(connection, command));
     } else {
-      connection.reply(job.get());
+      connection.reply(command, answer(connection, command));
+    }
+  }
+
+  private Object answer(SimConnection connection, SimCommand command) {
+    Trouble now = trouble;
+    boolean troubled = now != null && now.steps.contains(command.step);
+    if (now != null && troubled && !now.executes) {
+      return SimCommand.error(now.error);
+    }
+    Object answer =
+        switch (command.name) {
+          case "EVAL", "EVALSHA" -> script(connection, command);
+          case "SCRIPT" -> {
+            scripts.add(Objects.requireNonNull(command.script));
+            yield SimCommand.bytes(SimCommand.digest(command.script));
+          }
+          case "SUBSCRIBE", "UNSUBSCRIBE" -> subscription(connection, command);
+          case "PING" -> SimCommand.bytes("PONG");
+          case "CLIENT" -> SimCommand.bytes("OK");
+          default -> SimCommand.error("ERR unknown command '" + command.name + "'");
+        };
+    return now != null && troubled ? SimCommand.error(now.error) : answer;
+  }
+
+  private Object script(SimConnection connection, SimCommand command) {
+    if (command.byDigest && !scripts.contains(command.script)) {
+      return SimCommand.error("NOSCRIPT No matching script. Please use EVAL.");
+    }
+    scripts.add(Objects.requireNonNull(command.script));
+    NodeRequest request = command.request;
+    if (request == null) {
+      return audit(command.arguments);
+    }
+    NodeReply reply = execute(request, command.birth);
+    checker.lanes.executed(index, request, reply);
+    connection.repeat(request, reply, command.birth);
+    return command.reply(reply, clock.micros());
+  }
+
+  private Object subscription(SimConnection connection, SimCommand command) {
+    String channel = command.arguments.isEmpty() ? "" : command.arguments.get(0);
+    boolean begins = command.name.equals("SUBSCRIBE");
+    if (begins) {
+      List<SimConnection> of = subscribers.computeIfAbsent(channel, c -> new ArrayList<>());
+      of.remove(connection);
+      of.add(connection);
+    } else {
+      subscribers.values().forEach(of -> of.remove(connection));
+    }
+    return List.of(
+        SimCommand.bytes(begins ? "subscribe" : "unsubscribe"),
+        SimCommand.bytes(channel),
+        begins ? 1L : 0L);
+  }
+
+  private void wake(String waiter) {
+    int colon = waiter.lastIndexOf(':');
+    String channel = "redlock:wake:" + waiter.substring(0, colon);
+    List<Object> message =
+        List.of(
+            SimCommand.bytes("message"),
+            SimCommand.bytes(channel),
+            SimCommand.bytes(waiter.substring(colon + 1)));
+    boolean calm = world.nowNanos() >= plan.calmFromNanos();
+    for (SimConnection connection : subscribers.getOrDefault(channel, List.of())) {
+      if (!calm && plan.has(Fault.WAKE_LOST) && random.percent(50)) {
+        faults.count(Fault.WAKE_LOST);
+        continue;
+      }
+      connection.push(message);
+      if (!calm && plan.has(Fault.WAKE_TWICE) && random.percent(50)) {
+        faults.count(Fault.WAKE_TWICE);
+        connection.push(message);
+      }
     }
   }
 
   /** Executes a request that carries this mark of birth; empty if the node shall not look. */
   NodeReply execute(NodeRequest request, String birthKnown) {
-    Trouble now = trouble;
-    if (now == null) {
-      return executeSoundly(request, birthKnown);
-    }
-    if (now.executes) {
-      executeSoundly(request, birthKnown);
-    }
-    return now.reply;
-  }
-
-  private NodeReply executeSoundly(NodeRequest request, String birthKnown) {
     long nowMillis = nowMillis();
     List<String> names = request.names();
     List<Cell> before = new ArrayList<>(names.size());
@@ -176,7 +278,7 @@ final class SimServer {
         () -> "n" + index + " executes " + Names.of(request) + ": " + Names.of(reply));
     checker.nodes.executed(this, request, before, outcome.cells(), reply);
     checker.fair.executed(index, request, outcome.cells());
-    outcome.woken().forEach(waiter -> listeners.forEach(lane -> lane.wake(waiter)));
+    outcome.woken().forEach(this::wake);
     spring(request);
     return reply;
   }
@@ -197,24 +299,34 @@ final class SimServer {
     }
   }
 
-  /** Says what it is; writes its mark of birth if it is told to. */
-  Object audit(LaneGuard.Question question) {
-    if (trouble != null) {
-      return trouble.reply;
-    }
-    String after = question.birthAfter(birth, nowMillis());
-    if (!after.equals(birth)) {
+  /** Says what it is; writes its mark of birth if it is told to, as the audit script does. */
+  private Object audit(List<String> arguments) {
+    if (arguments.size() > 2 && arguments.get(2).equals(birth)) {
       if (outOfMemory) {
-        return NodeReply.of(NodeReply.Kind.OUT_OF_MEMORY, "out of memory");
+        return SimCommand.error("OOM command not allowed when used memory > 'maxmemory'.");
       }
-      birth = after;
+      String seen = arguments.get(4);
+      long ahead = seen.startsWith("+") ? nowMillis() : 0;
+      birth = arguments.get(3) + (ahead + Long.parseLong(seen)) + arguments.get(5);
       world.trace.note(world.nowNanos(), 3, () -> "n" + index + " is marked: " + birth);
     }
-    return identity();
-  }
-
-  private Identity identity() {
-    return new Identity(runId, parts.replicationId(replicationId), clock.micros(), birth);
+    List<Object> fields = new ArrayList<>();
+    for (String field :
+        List.of(
+            arguments.get(1),
+            "7.2.0",
+            runId,
+            "master",
+            "standalone",
+            parts.replicationId(replicationId),
+            "0",
+            "0",
+            "noeviction",
+            Long.toString(clock.micros()),
+            birth)) {
+      fields.add(SimCommand.bytes(field));
+    }
+    return fields;
   }
 
   // What somebody lies in wait for.
@@ -271,6 +383,8 @@ final class SimServer {
     backlog.clear();
     List<SimConnection> broken = new ArrayList<>(connections);
     connections.clear();
+    subscribers.clear();
+    scripts.clear();
     broken.forEach(connection -> connection.reset("connection reset"));
   }
 
@@ -296,6 +410,11 @@ final class SimServer {
       runId = originalRunId;
     }
     replicationId = newIdentity();
+  }
+
+  /** The scripts are forgotten. */
+  void flushScripts() {
+    scripts.clear();
   }
 
   /** Everything is deleted in the running process. */

@@ -48,7 +48,7 @@ final class Simulation {
     checker = new Checker(world, plan);
     SimRandom random = SimRandom.of(plan.seed, "world");
     for (int i = 0; i < plan.nodes; i++) {
-      servers.add(new SimServer(i, world, nodeClock(random), parts, checker, plan));
+      servers.add(new SimServer(i, world, nodeClock(random), parts, checker, plan, faults));
     }
     for (int i = 0; i < plan.clients; i++) {
       clients.add(client(i, parts));
@@ -162,7 +162,7 @@ final class Simulation {
     long endedNanos =
         hold == null ? checker.holds.lastAskedNanos(owner) : hold.ends == 0 ? -1 : hold.endedNanos;
     boolean abandoned = hold != null && hold.process.isDead();
-    boolean tooLate = endedNanos + givenUpNanos() < plan.calmFromNanos();
+    boolean tooLate = endedNanos + plan.releaseLifeNanos() < plan.calmFromNanos();
     boolean justEnded = endedNanos < 0 || endedNanos + releaseNanos() > world.nowNanos();
     boolean keptForItsHolder = // to whom a loss is told before its deadline, to have time to stop
         hold != null
@@ -178,11 +178,6 @@ final class Simulation {
         && !isClosed(owner)) {
       violated(Invariant.I5, server + " still has " + name + " for " + owner);
     }
-  }
-
-  /** After so long a release that did not get through is no longer repeated. */
-  private long givenUpNanos() {
-    return plan.maxTtlNanos() + plan.skewMicros * 1_000 + SECOND;
   }
 
   /** Whether the process that asked for it is gone, or its lock service closed. */
@@ -276,7 +271,7 @@ final class Simulation {
 
   /** Nothing is left over. */
   private void end() {
-    world.runUntil(world.nowNanos() + 2 * givenUpNanos());
+    world.runUntil(world.nowNanos() + 2 * plan.releaseLifeNanos());
     for (Hold hold : checker.holds.all()) {
       if (hold.ends == 0 && !hold.process.isDead()) {
         violated(Invariant.I11, hold + " has not ended");

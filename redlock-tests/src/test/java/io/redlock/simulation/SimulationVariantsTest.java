@@ -109,6 +109,86 @@ class SimulationVariantsTest {
   }
 
   static Stream<Variant> variants() {
+    return Stream.concat(protocolVariants(), laneVariants());
+  }
+
+  /** So many nodes are struck, and so often, that the lanes of a quorum are. */
+  private static void widely(Plan plan, Fault fault) {
+    plan.only(fault);
+    plan.fewVictims = false;
+    plan.nodeFaultGapNanos = plan.maxTtlNanos() / 2;
+  }
+
+  /** Defects of a lane, for which nothing in the protocol makes up. */
+  private static Stream<Variant> laneVariants() {
+    return Stream.of(
+        variant(
+            Invariant.I18,
+            "L01 the ping of an idle node is dropped",
+            BrokenLanes.pingIsDropped(),
+            Plan::only),
+        variant(
+            Invariant.I17,
+            "L02 a release goes last after a reconnect",
+            BrokenLanes.releaseGoesLastAfterAReconnect(),
+            plan -> plan.unchecked(Invariant.I12)),
+        variant(
+            Invariant.I17,
+            "L03 a release overtakes the grant of its owner",
+            BrokenLanes.releaseOvertakesItsGrant()),
+        variant(
+            Invariant.I16,
+            "L04 an answer is given to the neighbour",
+            BrokenLanes.answerGoesToTheNeighbour()),
+        variant(Invariant.I16, "L05 an answer is given twice", BrokenLanes.answerIsGivenTwice()),
+        variant(
+            Invariant.I16,
+            "L06 what was written is called unsent when the connection is lost",
+            BrokenLanes.writtenIsCalledUnsent()),
+        variant(
+            Invariant.I7,
+            "L07 silence never ends",
+            BrokenLanes.silenceNeverEnds(),
+            plan -> widely(plan, Fault.NODE_PAUSE)),
+        variant(
+            Invariant.I12,
+            "L08 the queue is forgotten at close",
+            BrokenLanes.queueIsForgottenAtClose(),
+            plan -> plan.faults.add(Fault.CLIENT_CLOSE)),
+        variant(
+            Invariant.I12,
+            "L09 a late answer is dropped",
+            BrokenLanes.lateAnswerIsDropped(100 * Plan.MILLI)),
+        variant(
+            Invariant.I16,
+            "L10 a withdrawn request is sent all the same",
+            BrokenLanes.withdrawnIsSentAllTheSame()),
+        variant(
+            Invariant.I12,
+            "L11 the unanswered is forgotten with its connection",
+            BrokenLanes.unansweredIsForgottenWithItsConnection()),
+        variant(
+            Invariant.I17,
+            "L12 two threads write at once",
+            BrokenLanes.twoWriteAtOnce(),
+            plan -> plan.faults.add(Fault.WRITE_STALL)),
+        variant(
+            Invariant.I18,
+            "L13 a new connection is not audited",
+            BrokenLanes.newConnectionIsNotAudited(),
+            plan -> plan.unchecked(Invariant.I8)),
+        variant(
+            Invariant.I7,
+            "L14 a missing script is taken for an answer",
+            BrokenLanes.missingScriptIsAnAnswer(),
+            plan -> widely(plan, Fault.SCRIPT_FLUSH)),
+        variant(
+            Invariant.I8,
+            "L15 the birth mark is not carried",
+            BrokenLanes.birthMarkIsNotCarried()));
+  }
+
+  private static Stream<Variant> protocolVariants() {
     return Stream.of(
         variant(
             Invariant.I1,

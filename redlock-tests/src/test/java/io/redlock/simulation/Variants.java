@@ -37,10 +37,10 @@ final class Variants {
   }
 
   /** Clients whose lanes have a bad habit. */
-  static Parts lanes(Function<SimLane, BrokenLane> habit) {
+  static Parts lanes(Function<SimNode, BrokenLane> habit) {
     return new Parts() {
       @Override
-      List<? extends LockNode> nodes(List<SimLane> lanes, SimProcess process) {
+      List<? extends LockNode> nodes(List<SimNode> lanes, SimProcess process) {
         return BrokenLane.all(lanes, habit);
       }
     };
@@ -48,10 +48,10 @@ final class Variants {
 
   /** Both. */
   static Parts lanesAndNodes(
-      Function<SimLane, BrokenLane> habit, BiFunction<Long, Long, NodeModel> model) {
+      Function<SimNode, BrokenLane> habit, BiFunction<Long, Long, NodeModel> model) {
     return new Parts() {
       @Override
-      List<? extends LockNode> nodes(List<SimLane> lanes, SimProcess process) {
+      List<? extends LockNode> nodes(List<SimNode> lanes, SimProcess process) {
         return BrokenLane.all(lanes, habit);
       }
 
@@ -103,7 +103,7 @@ final class Variants {
   static Parts nodeCountedTwice() {
     return new Parts() {
       @Override
-      List<? extends LockNode> nodes(List<SimLane> lanes, SimProcess process) {
+      List<? extends LockNode> nodes(List<SimNode> lanes, SimProcess process) {
         List<LockNode> nodes = new ArrayList<>(lanes);
         nodes.set(nodes.size() - 1, new BrokenLane.Twin(lanes.get(0)));
         return nodes;
@@ -114,7 +114,7 @@ final class Variants {
   static Parts extendedByAnyNode() {
     return new Parts() {
       @Override
-      List<? extends LockNode> nodes(List<SimLane> lanes, SimProcess process) {
+      List<? extends LockNode> nodes(List<SimNode> lanes, SimProcess process) {
         BrokenLane.ExtendsByAnyNode.Shared shared = new BrokenLane.ExtendsByAnyNode.Shared();
         return BrokenLane.all(lanes, lane -> new BrokenLane.ExtendsByAnyNode(lane, shared));
       }
@@ -132,7 +132,7 @@ final class Variants {
       }
 
       @Override
-      List<? extends LockNode> nodes(List<SimLane> lanes, SimProcess process) {
+      List<? extends LockNode> nodes(List<SimNode> lanes, SimProcess process) {
         return BrokenLane.all(
             lanes, lane -> new BrokenLane.OneAfterTheOther(lane, process, nodeTimeoutNanos));
       }
@@ -143,7 +143,7 @@ final class Variants {
   static Parts renewalThreadStarves() {
     return new Parts() {
       @Override
-      Scheduler scheduler(SimScheduler scheduler, List<SimLane> lanes) {
+      Scheduler scheduler(SimScheduler scheduler, List<SimNode> lanes) {
         return new Scheduler() {
           @Override
           public Cancellable schedule(Runnable task, long delayNanos) {

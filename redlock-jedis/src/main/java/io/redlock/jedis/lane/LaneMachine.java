@@ -122,6 +122,7 @@ final class LaneMachine {
   private boolean auditing;
   private @Nullable Renewal renewal; // due with the next audit
   private long auditDueNanos;
+  private long auditSentNanos; // the last one that succeeded
   private long auditedNanos; // the last time at which an audit succeeded
 
   private int failures;
@@ -428,9 +429,8 @@ final class LaneMachine {
     phase = Phase.OPEN;
     heed(verdict);
     health.connected(verdict, nowNanos);
-    auditedNanos = nowNanos;
     auditing = false;
-    planAudit(nowNanos, nowNanos);
+    planAudit(auditSentNanos, nowNanos);
     if (health.state() != NodeStatus.State.UP) {
       auditDueNanos = nowNanos; // there may be a quorum since
     }
@@ -573,7 +573,7 @@ final class LaneMachine {
             yield answer != null;
           }
           case AUDIT -> audited(call, reply, nowNanos);
-          case LOAD_SCRIPT -> loaded(nowNanos);
+          case LOAD_SCRIPT -> loaded(reply, nowNanos);
         };
     if (!inStep) {
       lose("out of step: an answer to something else", nowNanos);
@@ -627,7 +627,11 @@ final class LaneMachine {
     }
   }
 
-  private boolean loaded(long nowNanos) {
+  /** False if this is not the answer to the loading of a script. */
+  private boolean loaded(@Nullable Object reply, long nowNanos) {
+    if (!(reply instanceof byte[]) && !(reply instanceof JedisDataException)) {
+      return false;
+    }
     removeOldest();
     loads--;
     if (loads == 0 && phase == Phase.LOADING) {
@@ -666,8 +670,13 @@ final class LaneMachine {
       clock.learn(told.nodeMicros(), audit.sinceNanos, nowNanos);
       made = trust.judge(told, audit.sinceNanos, nowNanos, ticker, pastLost);
     }
+    if (made != null) {
+      verdict = made;
+      auditSentNanos = audit.sinceNanos;
+      auditedNanos = nowNanos;
+    }
     if (phase != Phase.OPEN) {
-      introduced(made, nowNanos);
+      introduced(nowNanos);
       return true;
     }
     auditing = false;
@@ -675,20 +684,17 @@ final class LaneMachine {
     if (made == null) {
       health.answered(nowNanos);
     } else {
-      verdict = made;
       heed(made);
       health.audited(made, nowNanos);
-      auditedNanos = nowNanos;
-      planAudit(audit.sinceNanos, nowNanos);
+      planAudit(auditSentNanos, nowNanos);
     }
     return true;
   }
 
   /** An audit of a connection that carries nothing else yet was answered. */
-  private void introduced(Verdict made, long nowNanos) {
-    verdict = made;
-    if (made.renewal() != null && renewals < MAX_RENEWALS) {
-      introduce(made.renewal(), renewals + 1);
+  private void introduced(long nowNanos) {
+    if (verdict.renewal() != null && renewals < MAX_RENEWALS) {
+      introduce(verdict.renewal(), renewals + 1);
     } else if (phase == Phase.AUDITING) {
       phase = Phase.LOADING;
       loads = LOADED.size();

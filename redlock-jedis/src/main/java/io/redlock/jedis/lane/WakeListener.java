@@ -6,7 +6,9 @@ import io.redlock.spi.LockNode;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Scheduler.Cancellable;
 import io.redlock.spi.Ticker;
+import java.util.ArrayDeque;
 import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.ObjLongConsumer;
 import org.jspecify.annotations.Nullable;
@@ -26,6 +28,8 @@ final class WakeListener {
   private final WakeMachine machine; // guarded by lock
   private @Nullable Cancellable nextTick; // guarded by lock
   private long tickNanos = WakeMachine.NEVER; // guarded by lock
+  private final Queue<Effect.Write> writes = new ArrayDeque<>(); // guarded by lock
+  private boolean writing; // guarded by lock
   private volatile @Nullable String client;
 
   WakeListener(
@@ -122,7 +126,35 @@ final class WakeListener {
     }
   }
 
+  /** Writes in the order of the steps, by one thread at a time. */
   private void write(Effect.Write write) {
+    lock.lock();
+    try {
+      writes.add(write);
+      if (writing) {
+        return;
+      }
+      writing = true;
+    } finally {
+      lock.unlock();
+    }
+    for (Effect.Write next = nextWrite(); next != null; next = nextWrite()) {
+      writeNow(next);
+    }
+  }
+
+  private Effect.@Nullable Write nextWrite() {
+    lock.lock();
+    try {
+      Effect.Write next = writes.poll();
+      writing = next != null;
+      return next;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void writeNow(Effect.Write write) {
     try {
       write.wire().write(write.command(), 64);
       write.wire().flush();

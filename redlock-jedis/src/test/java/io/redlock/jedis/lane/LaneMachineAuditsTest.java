@@ -37,6 +37,19 @@ class LaneMachineAuditsTest {
   }
 
   @Test
+  void auditOfASilentNodeThatLostTheScriptIsRepeatedSoThatAuditsGoOn() {
+    bed.up().pass(1_000).pass(NODE_TIMEOUT_MILLIS);
+    assertEquals(State.SILENT, bed.state());
+    assertEquals(List.of("audit"), bed.written());
+    bed.answerNoScript();
+    assertEquals(List.of("audit as text"), bed.written());
+    bed.answer();
+    assertEquals(State.UP, bed.state());
+    bed.pass(1_000);
+    assertEquals(List.of("audit"), bed.written());
+  }
+
+  @Test
   void nextAuditIsDueASecondAfterTheLastWasSent() {
     bed.up().pass(1_000).written();
     bed.pass(60).answer();

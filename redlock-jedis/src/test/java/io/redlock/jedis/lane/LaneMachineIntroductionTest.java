@@ -49,6 +49,26 @@ class LaneMachineIntroductionTest {
   }
 
   @Test
+  void timeSpentOnLoadingScriptsCountsAsTimeSinceTheAudit() {
+    LaneBed bed = new LaneBed(3, true).others(2).start().connect();
+    bed.answer().hang(900).answerAll().written();
+    assertEquals(State.UP, bed.state());
+    bed.pass(99);
+    assertEquals(List.of(), bed.written());
+    bed.pass(1);
+    assertEquals(List.of("audit"), bed.written());
+  }
+
+  @Test
+  void connectionOnWhichALoadedScriptIsAnsweredByAnAuditIsGivenUp() {
+    LaneBed bed = new LaneBed(3, true).others(2).start().connect();
+    bed.answer().done();
+    bed.answer(bed.node.audited(List.of("EVAL", "", "1", "", "0"), bed.wallMicros()));
+    assertEquals(State.DOWN, bed.state());
+    assertTrue(bed.done().contains("end 1"));
+  }
+
+  @Test
   void nodeThatCompletesTheQuorumIsAuditedAgainAndVotes() {
     LaneBed bed = new LaneBed(3, true).others(1).start().connect();
     bed.answerToAudit().answer();

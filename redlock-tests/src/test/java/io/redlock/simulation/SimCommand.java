@@ -1,0 +1,280 @@
+package io.redlock.simulation;
+
+import io.redlock.jedis.scripts.Script;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeRequest.Ticket;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.EnumMap;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.args.Rawable;
+import redis.clients.jedis.exceptions.JedisAccessControlException;
+import redis.clients.jedis.exceptions.JedisBusyException;
+import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisNoScriptException;
+
+/**
+ * A command as a server reads it from its socket: the inverse of the production encoder. The
+ * replies that scripts give to it are written here, too, as the production mapper reads them.
+ */
+final class SimCommand {
+
+  /** The parts of a conversation that a server can be made to answer with an error. */
+  enum Step {
+    CONNECT,
+    AUDIT,
+    LOAD,
+    GRANT,
+    FAIR_GRANT,
+    EXTEND,
+    RELEASE,
+    SUBSCRIBE,
+    OTHER
+  }
+
+  private static final Map<String, Script> BY_DIGEST = new TreeMap<>();
+  private static final Map<Script, byte[]> TEXTS = new EnumMap<>(Script.class);
+  private static final int NAME_KEYS = 2; // of a name in a grant or extend: lock and fence
+  private static final int QUEUE_KEYS = 4; // of a name in a release: lock, fence, queue and ends
+
+  static {
+    for (Script script : Script.values()) {
+      TEXTS.put(script, script.text.getRaw());
+      BY_DIGEST.put(digest(script), script);
+    }
+  }
+
+  final Step step;
+  final String name;
+  final List<String> arguments; // keys and others of a script, without their number
+  final @Nullable Script script;
+  final boolean byDigest;
+  final @Nullable NodeRequest request;
+  final String birth; // the mark that a guarded request carries; empty if the node shall not look
+
+  private SimCommand(
+      Step step,
+      String name,
+      List<String> arguments,
+      @Nullable Script script,
+      boolean byDigest,
+      @Nullable NodeRequest request,
+      String birth) {
+    this.step = step;
+    this.name = name;
+    this.arguments = arguments;
+    this.script = script;
+    this.byDigest = byDigest;
+    this.request = request;
+    this.birth = birth;
+  }
+
+  /** Reads a command. */
+  static SimCommand of(CommandArguments command) {
+    List<byte[]> words = new ArrayList<>(command.size());
+    for (Rawable word : command) {
+      words.add(word.getRaw());
+    }
+    String name = text(words.get(0)).toUpperCase(Locale.ROOT);
+    return switch (name) {
+      case "EVAL" -> script(name, withText(words.get(1)), false, words);
+      case "EVALSHA" -> script(name, BY_DIGEST.get(text(words.get(1))), true, words);
+      case "SCRIPT" ->
+          new SimCommand(Step.LOAD, name, texts(words, 1), withText(words.get(2)), false, null, "");
+      case "SUBSCRIBE", "UNSUBSCRIBE" ->
+          new SimCommand(Step.SUBSCRIBE, name, texts(words, 1), null, false, null, "");
+      default -> new SimCommand(Step.OTHER, name, texts(words, 1), null, false, null, "");
+    };
+  }
+
+  private static SimCommand script(
+      String name, @Nullable Script script, boolean byDigest, List<byte[]> words) {
+    if (script == null) {
+      throw new IllegalArgumentException("a script that nobody knows");
+    }
+    int keys = Integer.parseInt(text(words.get(2)));
+    List<String> arguments = texts(words, 3);
+    NodeRequest request = request(script, arguments.subList(0, keys), arguments, keys);
+    boolean guarded = request instanceof NodeRequest.Grant || request instanceof NodeRequest.Extend;
+    return new SimCommand(
+        Step.valueOf(script.name()),
+        name,
+        arguments,
+        script,
+        byDigest,
+        request,
+        guarded ? arguments.get(arguments.size() - 1) : "");
+  }
+
+  private static @Nullable NodeRequest request(
+      Script script, List<String> keys, List<String> all, int first) {
+    if (script == Script.AUDIT) {
+      return null;
+    }
+    String owner = all.get(first);
+    long token = Long.parseLong(all.get(first + 1));
+    return switch (script) {
+      case GRANT ->
+          new NodeRequest.Grant(names(keys, NAME_KEYS), owner, token, number(all, first + 2));
+      case FAIR_GRANT ->
+          new NodeRequest.Grant(
+              names(keys, keys.size()),
+              owner,
+              token,
+              number(all, first + 2),
+              ticket(all.get(first + 5), number(all, first + 6), number(all, first + 7)));
+      case EXTEND ->
+          new NodeRequest.Extend(
+              names(keys, NAME_KEYS), owner, token, number(all, first + 2), number(all, first + 5));
+      default -> release(names(keys, QUEUE_KEYS), owner, token, all, first);
+    };
+  }
+
+  /** Of a ticket that is taken back the node is told no more than whose it is. */
+  private static NodeRequest release(
+      List<String> names, String owner, long token, List<String> all, int first) {
+    String waiter = all.get(first + 5);
+    Ticket ticket = waiter.isEmpty() ? null : ticket(waiter, 0, 0);
+    return token == 0 && ticket != null && owner.equals(waiter)
+        ? new NodeRequest.Withdraw(names, ticket)
+        : new NodeRequest.Release(names, owner, token, all.get(first + 4).equals("1"), ticket);
+  }
+
+  private static Ticket ticket(String waiter, long micros, long lifeMillis) {
+    int colon = waiter.lastIndexOf(':');
+    return new Ticket(
+        waiter.substring(0, colon),
+        Long.parseLong(waiter.substring(colon + 1)),
+        micros,
+        lifeMillis);
+  }
+
+  /** Every so many keys there is a name; what is left over is the birth mark. */
+  private static List<String> names(List<String> keys, int each) {
+    if (keys.size() / each == 1) {
+      return List.of(keys.get(0));
+    }
+    List<String> names = new ArrayList<>();
+    for (int i = 0; i + each <= keys.size(); i += each) {
+      names.add(keys.get(i));
+    }
+    return List.copyOf(names);
+  }
+
+  private static long number(List<String> arguments, int index) {
+    return Long.parseLong(arguments.get(index));
+  }
+
+  private static List<String> texts(List<byte[]> words, int from) {
+    List<String> texts = new ArrayList<>(words.size());
+    for (byte[] word : words.subList(from, words.size())) {
+      texts.add(text(word));
+    }
+    return texts;
+  }
+
+  private static String text(byte[] raw) {
+    return new String(raw, StandardCharsets.UTF_8);
+  }
+
+  private static @Nullable Script withText(byte[] text) {
+    for (Script script : Script.values()) {
+      if (Arrays.equals(TEXTS.get(script), text)) {
+        return script;
+      }
+    }
+    return null;
+  }
+
+  /** The digest under which a server caches a script. */
+  static String digest(Script script) {
+    try {
+      MessageDigest sha = MessageDigest.getInstance("SHA-1");
+      return HexFormat.of().formatHex(sha.digest(script.text.getRaw()));
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every Java platform has SHA-1", e);
+    }
+  }
+
+  /** The same request, as far as a node is told of it. */
+  static NodeRequest asNodesKnowIt(NodeRequest request) {
+    if (request instanceof NodeRequest.Release release && release.ticket() != null) {
+      return new NodeRequest.Release(
+          release.names(),
+          release.owner(),
+          release.token(),
+          release.last(),
+          ticket(release.ticket().waiter(), 0, 0));
+    }
+    return request instanceof NodeRequest.Withdraw withdraw
+        ? new NodeRequest.Withdraw(withdraw.names(), ticket(withdraw.ticket().waiter(), 0, 0))
+        : request;
+  }
+
+  boolean isAudit() {
+    return script == Script.AUDIT && step == Step.AUDIT;
+  }
+
+  /** What every reply to it repeats; empty where replies repeat nothing. */
+  String echo() {
+    if (request != null) {
+      return Long.toString(request.token());
+    }
+    return isAudit() ? "audit " + arguments.get(1) : "";
+  }
+
+  /** Whether the replies to the two may be alike, so that nobody could tell whose a reply is. */
+  boolean looksLike(SimCommand other) {
+    return echo().equals(other.echo());
+  }
+
+  // Replies.
+
+  /** What the script says that executed this request. */
+  Object reply(NodeReply reply, long nowMicros) {
+    String token = echo();
+    return switch (reply.kind()) {
+      case GRANTED -> bytes("GRANT " + token);
+      case EXTENDED, JOINED, RELEASED, NOT_HELD -> bytes(reply.kind() + " " + token);
+      case TAKEN -> bytes("TAKEN " + token + " " + reply.remainingMillis() + " " + reply.fence());
+      case WAIT -> bytes("WAIT " + token + " " + reply.remainingMillis());
+      case STALE -> bytes("STALE " + token + " " + reply.fence());
+      case CLOCK -> bytes("CLOCK " + token + " " + nowMicros);
+      case ABSTAIN -> bytes("ABSTAIN " + token);
+      case OUT_OF_MEMORY -> error("OOM command not allowed when used memory > 'maxmemory'.");
+      case MISCONFIGURED ->
+          error("WRONGTYPE Operation against a key holding the wrong kind of value");
+      default -> throw new IllegalArgumentException("no script says " + reply);
+    };
+  }
+
+  static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  /** An error reply as Jedis reads it. */
+  static JedisDataException error(String message) {
+    return switch (message.substring(0, Math.max(0, message.indexOf(' ')))) {
+      case "NOSCRIPT" -> new JedisNoScriptException(message);
+      case "BUSY" -> new JedisBusyException(message);
+      case "NOAUTH", "WRONGPASS", "NOPERM" -> new JedisAccessControlException(message);
+      default -> new JedisDataException(message);
+    };
+  }
+
+  @Override
+  public String toString() {
+    NodeRequest what = request;
+    return what == null ? name + (script == null ? "" : " " + script) : Names.of(what);
+  }
+}

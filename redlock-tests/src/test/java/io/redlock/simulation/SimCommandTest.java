@@ -1,0 +1,155 @@
+package io.redlock.simulation;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.jedis.scripts.Argument;
+import io.redlock.jedis.scripts.AuditCall;
+import io.redlock.jedis.scripts.Invocation;
+import io.redlock.jedis.scripts.ReplyMapper;
+import io.redlock.jedis.scripts.RequestEncoder;
+import io.redlock.jedis.scripts.Script;
+import io.redlock.jedis.trust.BirthMark;
+import io.redlock.jedis.trust.NodeAudit.Renewal;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeRequest.Ticket;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import redis.clients.jedis.exceptions.JedisDataException;
+
+/** What the production encoder writes is read back, and the production mapper reads the replies. */
+class SimCommandTest {
+
+  private static final RequestEncoder ENCODER = new RequestEncoder(600_000, 20_000);
+  private static final long TOKEN = 1_700_000_000_000_123L;
+  private static final Ticket TICKET = new Ticket("client:a", 17, TOKEN - 5, 3_000);
+  private static final List<String> ONE = List.of("r0");
+  private static final List<String> THREE = List.of("r0", "r:1", "ä");
+
+  private static final NodeRequest GRANT = new NodeRequest.Grant(ONE, "o", TOKEN, 300);
+  private static final NodeRequest FAIR = new NodeRequest.Grant(ONE, "o", TOKEN, 300, TICKET);
+  private static final NodeRequest EXTEND = new NodeRequest.Extend(ONE, "o", TOKEN, 300, TOKEN + 9);
+  private static final NodeRequest RELEASE = new NodeRequest.Release(ONE, "o", TOKEN);
+  private static final NodeRequest WITHDRAW = new NodeRequest.Withdraw(ONE, TICKET);
+
+  static Stream<NodeRequest> requests() {
+    return Stream.of(
+        GRANT,
+        FAIR,
+        EXTEND,
+        RELEASE,
+        WITHDRAW,
+        new NodeRequest.Grant(THREE, "ö", TOKEN, 1),
+        new NodeRequest.Grant(ONE, "o", TOKEN, 300, new Ticket("c", 0, TOKEN, 0)),
+        new NodeRequest.Extend(THREE, "o", TOKEN, 86_400_000, 0),
+        new NodeRequest.Release(THREE, "o", TOKEN, true, null),
+        new NodeRequest.Release(ONE, "o", TOKEN, true, TICKET),
+        new NodeRequest.Release(ONE, "o", TOKEN, false, TICKET));
+  }
+
+  private static SimCommand byDigest(NodeRequest request) {
+    return SimCommand.of(ENCODER.encode(request).bySha(Argument.of("the mark")));
+  }
+
+  @ParameterizedTest
+  @MethodSource("requests")
+  void encodedRequestIsReadAsItWas(NodeRequest request) {
+    SimCommand command = byDigest(request);
+    assertEquals(SimCommand.asNodesKnowIt(request), command.request);
+    assertTrue(command.byDigest);
+  }
+
+  @ParameterizedTest
+  @MethodSource("requests")
+  void requestThatBringsItsScriptIsTheSame(NodeRequest request) {
+    SimCommand command = SimCommand.of(ENCODER.encode(request).byText(Argument.of("the mark")));
+    assertEquals(byDigest(request).request, command.request);
+    assertEquals(byDigest(request).script, command.script);
+    assertEquals(byDigest(request).birth, command.birth);
+  }
+
+  @ParameterizedTest
+  @MethodSource("requests")
+  void onlyGrantsAndExtendsCarryTheMarkOfBirth(NodeRequest request) {
+    boolean guarded = request instanceof NodeRequest.Grant || request instanceof NodeRequest.Extend;
+    assertEquals(guarded ? "the mark" : "", byDigest(request).birth);
+  }
+
+  @Test
+  void whatReleasesAndWithdrawalsDoNotTellTheNodeIsLeftOut() {
+    assertEquals(
+        new NodeRequest.Withdraw(ONE, new Ticket("client:a", 17, 0, 0)),
+        byDigest(WITHDRAW).request);
+  }
+
+  record Said(NodeRequest request, NodeReply reply) {}
+
+  static Stream<Said> replies() {
+    return Stream.of(
+        new Said(GRANT, NodeReply.GRANTED),
+        new Said(FAIR, NodeReply.GRANTED),
+        new Said(GRANT, NodeReply.taken(-1, TOKEN + 1)),
+        new Said(FAIR, NodeReply.taken(299, 0)),
+        new Said(GRANT, NodeReply.stale(TOKEN)),
+        new Said(FAIR, NodeReply.waiting(2_999)),
+        new Said(GRANT, NodeReply.of(Kind.CLOCK, "")),
+        new Said(GRANT, NodeReply.abstain(-1, "")),
+        new Said(FAIR, NodeReply.abstain(-1, "")),
+        new Said(GRANT, NodeReply.of(Kind.OUT_OF_MEMORY, "")),
+        new Said(GRANT, NodeReply.misconfigured("")),
+        new Said(EXTEND, NodeReply.EXTENDED),
+        new Said(EXTEND, NodeReply.JOINED),
+        new Said(EXTEND, NodeReply.NOT_HELD),
+        new Said(RELEASE, NodeReply.RELEASED),
+        new Said(RELEASE, NodeReply.NOT_HELD),
+        new Said(RELEASE, NodeReply.of(Kind.CLOCK, "")),
+        new Said(WITHDRAW, NodeReply.NOT_HELD));
+  }
+
+  @ParameterizedTest
+  @MethodSource("replies")
+  void replyIsReadAsItWasMeant(Said said) {
+    Invocation invocation = ENCODER.encode(said.request);
+    Object reply = byDigest(said.request).reply(said.reply, TOKEN);
+    NodeReply read =
+        reply instanceof JedisDataException error
+            ? ReplyMapper.error(error)
+            : ReplyMapper.reply(reply, invocation);
+    assertNotNull(read, () -> "not an answer to " + said);
+    assertEquals(said.reply.kind(), read.kind());
+    assertEquals(said.reply.fence(), read.fence());
+    assertEquals(said.reply.remainingMillis(), read.remainingMillis());
+  }
+
+  @Test
+  void replyToOneRequestIsNoReplyToTheNext() {
+    Object reply = byDigest(GRANT).reply(NodeReply.GRANTED, TOKEN);
+    NodeRequest next = new NodeRequest.Grant(ONE, "o", TOKEN + 1, 300);
+    assertEquals(null, ReplyMapper.reply(reply, ENCODER.encode(next)));
+    assertTrue(!byDigest(GRANT).looksLike(byDigest(next)));
+    assertTrue(byDigest(EXTEND).looksLike(byDigest(RELEASE)));
+  }
+
+  @Test
+  void auditTellsItsNumberAndTheMarkToWrite() {
+    BirthMark mark = new BirthMark("run", "repl", BirthMark.NOW, false, 700, 3, true);
+    Invocation invocation = AuditCall.invocation(41, new Renewal("seen", mark, 6));
+    SimCommand command = SimCommand.of(invocation.byText(Argument.EMPTY));
+    assertTrue(command.isAudit());
+    assertEquals(
+        List.of(BirthMark.KEY, "41", "seen", mark.head(), "+6", mark.tail()), command.arguments);
+  }
+
+  @Test
+  void digestIsTheOneThatClientsCallTheScriptBy() {
+    for (NodeRequest request : List.of(GRANT, FAIR, EXTEND, RELEASE)) {
+      assertEquals(40, SimCommand.digest(Script.valueOf(byDigest(request).step.name())).length());
+    }
+  }
+}

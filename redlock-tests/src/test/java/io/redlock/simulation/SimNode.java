@@ -1,0 +1,239 @@
+package io.redlock.simulation;
+
+import io.redlock.simulation.LaneChecks.Letter;
+import io.redlock.spi.LockNode;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeStatus;
+import io.redlock.spi.NodeStatus.State;
+import io.redlock.spi.Scheduler;
+import io.redlock.spi.Ticker;
+import java.util.OptionalLong;
+import java.util.function.UnaryOperator;
+
+/**
+ * The production lane of one client to one node, on a simulated socket, with somebody who looks at
+ * what goes in and what comes out.
+ */
+final class SimNode implements LockNode {
+
+  private static final long LOOK_NANOS = 250 * Plan.MILLI;
+
+  /** For so long a node may be shown as up without an audit. */
+  private static final long STALE_NANOS = 4_100 * Plan.MILLI; // and an idle lane's next tick
+
+  private final LockNode lane;
+  private final SimSocket socket;
+  private final SimSocket wakes;
+  private final SimProcess process;
+  private final World world;
+  private final Plan plan;
+  private final HoldChecks holds;
+  private final LaneChecks checks;
+  private final WorkChecks work;
+  private final UnaryOperator<Scheduler> schedulers;
+  private final int index;
+  private int open;
+  private boolean isClosed;
+
+  SimNode(
+      LockNode lane,
+      SimSocket socket,
+      SimSocket wakes,
+      Plan plan,
+      Checker checker,
+      UnaryOperator<Scheduler> schedulers) {
+    this.lane = lane;
+    this.socket = socket;
+    this.wakes = wakes;
+    this.process = socket.process;
+    this.world = socket.world;
+    this.plan = plan;
+    this.holds = checker.holds;
+    this.checks = checker.lanes;
+    this.work = checker.work;
+    this.schedulers = schedulers;
+    this.index = socket.server.index;
+  }
+
+  int index() {
+    return index;
+  }
+
+  /** What carries its requests. */
+  SimSocket socket() {
+    return socket;
+  }
+
+  /** What carries its wake-ups. */
+  SimSocket wakes() {
+    return wakes;
+  }
+
+  /** Requests that have not been answered. */
+  int open() {
+    return open;
+  }
+
+  /** The process is gone. */
+  void orphan() {
+    socket.orphan();
+    wakes.orphan();
+  }
+
+  @Override
+  public String name() {
+    return lane.name();
+  }
+
+  @Override
+  public void start(Ticker ticker, Scheduler scheduler, Observer observer) {
+    lane.start(ticker, schedulers.apply(scheduler), new Heard(observer));
+    world.after(LOOK_NANOS, this::look);
+  }
+
+  /** Looks at what the lock service is told. */
+  private final class Heard implements Observer {
+    private final Observer observer;
+
+    Heard(Observer observer) {
+      this.observer = observer;
+    }
+
+    @Override
+    public void onStateChange(NodeStatus status) {
+      observer.onStateChange(status);
+    }
+
+    @Override
+    public void onPastLost(String reason) {
+      work.pastLost(process);
+      observer.onPastLost(reason);
+    }
+
+    @Override
+    public void onWake(long waiter) {
+      observer.onWake(waiter);
+    }
+
+    @Override
+    public void onListening() {
+      observer.onListening();
+    }
+  }
+
+  /** Whether what it says of the node rests on an audit. */
+  private void look() {
+    if (process.isDead() || isClosed) {
+      return;
+    }
+    long successNanos = socket.sinceAuditNanos();
+    long answerNanos = socket.sinceAuditAnswerNanos();
+    boolean isLate = successNanos > STALE_NANOS || answerNanos > plan.auditGapNanos();
+    if (isLate && !process.isHeldUp()) {
+      checkAudits(process.observe(lane::status).state(), successNanos, answerNanos);
+    }
+    world.after(LOOK_NANOS, this::look);
+  }
+
+  private void checkAudits(State state, long successNanos, long answerNanos) {
+    if (state == State.UP && successNanos > STALE_NANOS) {
+      world.violated(
+          Invariant.I18, () -> this + " is shown as up, last audited " + ago(successNanos));
+    }
+    SimConnection connection = socket.current();
+    boolean serves = state == State.UP || state == State.ABSTAINING;
+    if (serves
+        && connection != null
+        && answerNanos > plan.auditGapNanos()
+        && !connection.isBeingAudited()) {
+      world.violated(
+          Invariant.I18, () -> this + " can be reached, but was last audited " + ago(answerNanos));
+    }
+  }
+
+  private static String ago(long nanos) {
+    return nanos == Long.MAX_VALUE ? "never" : nanos / Plan.MILLI + " ms ago";
+  }
+
+  @Override
+  public Pending send(NodeRequest request, int slot, ReplyHandler handler) {
+    if (process.isDead()) {
+      return () -> false;
+    }
+    holds.asked(process, request);
+    work.asked(process, request);
+    process.maybeHoldUpThread();
+    Call call = new Call(request, slot, handler);
+    Pending pending = lane.send(request, slot, call);
+    process.maybeHoldUpThread();
+    return () -> call.withdraw(pending);
+  }
+
+  /** One request and where its answer goes. */
+  private final class Call implements ReplyHandler {
+    private final NodeRequest request;
+    private final int slot;
+    private final ReplyHandler handler;
+    private final Letter letter;
+    private boolean over;
+
+    Call(NodeRequest request, int slot, ReplyHandler handler) {
+      this.request = request;
+      this.slot = slot;
+      this.handler = handler;
+      this.letter = checks.sent(index, request);
+      open++;
+    }
+
+    @Override
+    public void onReply(int node, NodeReply reply) {
+      if (process.isDead()) {
+        return;
+      }
+      if (over || node != slot) {
+        checks.answeredTwice(index, request, reply);
+        return;
+      }
+      over = true;
+      open--;
+      checks.answered(index, letter, reply);
+      world.trace.note(
+          world.nowNanos(),
+          slot,
+          () -> process + " hears from " + name() + ": " + Names.of(reply) + " to " + request);
+      handler.onReply(slot, reply);
+    }
+
+    boolean withdraw(Pending pending) {
+      if (over || process.isDead() || !pending.withdraw()) {
+        return false;
+      }
+      over = true;
+      open--;
+      checks.withdrawn(index, letter);
+      return true;
+    }
+  }
+
+  @Override
+  public OptionalLong clockOffsetMicros() {
+    return lane.clockOffsetMicros();
+  }
+
+  @Override
+  public NodeStatus status() {
+    return lane.status();
+  }
+
+  @Override
+  public void close() {
+    isClosed = true;
+    lane.close();
+  }
+
+  @Override
+  public String toString() {
+    return process + "'s lane to " + name();
+  }
+}

@@ -1,0 +1,177 @@
+package io.redlock.simulation;
+
+import io.redlock.jedis.lane.Dialer;
+import org.jspecify.annotations.Nullable;
+
+/** Makes the connections of one lane, or of its wake listener, and lets faults strike them. */
+final class SimSocket implements Dialer {
+
+  /** So soon a machine notices that a connection of its own is over. */
+  static final long NOTICE_NANOS = 50_000;
+
+  private static final long NEVER = Long.MIN_VALUE;
+
+  final SimServer server;
+  final SimProcess process;
+  final World world;
+  final SimRandom random;
+  final Adversary adversary;
+  final LaneChecks checks;
+  private final String purpose;
+  private final Plan plan;
+  private final Link link;
+  private final FaultCount faults;
+  private final SimProcess.Strand[] readers; // of one connection and the next
+  private int dials;
+  private @Nullable SimConnection latest;
+  private long stalledUntilNanos;
+  private boolean isClosed;
+  private long auditedNanos = NEVER; // and says what it is
+  private long auditAnsweredNanos = NEVER; // by an error perhaps
+
+  SimSocket(
+      String purpose,
+      SimServer server,
+      Link link,
+      SimProcess process,
+      Plan plan,
+      SimRandom random,
+      FaultCount faults,
+      LaneChecks checks) {
+    this.purpose = purpose;
+    this.server = server;
+    this.link = link;
+    this.process = process;
+    this.world = process.world;
+    this.plan = plan;
+    this.random = random;
+    this.faults = faults;
+    this.checks = checks;
+    this.adversary = new Adversary(world, plan, random, faults, server);
+    this.readers = new SimProcess.Strand[] {process.strand(), process.strand()};
+  }
+
+  boolean strikes(Fault fault) {
+    boolean strikes =
+        plan.has(fault)
+            && world.nowNanos() < plan.calmFromNanos()
+            && random.perMillion(plan.socketPerMillion);
+    if (strikes) {
+      faults.count(fault);
+      world.trace.note(world.nowNanos(), fault.ordinal(), () -> "** " + fault + ": " + this);
+    }
+    return strikes;
+  }
+
+  /** Everything, or only the first few. */
+  int partOf(int count) {
+    return random.percent(50) ? count : random.nextInt(count + 1);
+  }
+
+  @Override
+  public void dial(Line line) {
+    if (isClosed || process.isDead()) {
+      return;
+    }
+    SimConnection before = latest;
+    if (before != null && before.isLive()) {
+      checks.violated(() -> this + " is dialled again while there is a connection");
+    }
+    SimConnection fresh = new SimConnection(this, link, line, readers[dials++ % readers.length]);
+    latest = fresh;
+    auditedNanos = NEVER;
+    auditAnsweredNanos = NEVER;
+    long longestNanos = plan.connectTimeoutNanos;
+    if (strikes(Fault.CONNECT_HANGS)) {
+      world.after(random.spread(Plan.MILLI, 2 * longestNanos), fresh::knock);
+    } else {
+      fresh.knock();
+    }
+    world.after(process.monotonic.trueDelayNanos(longestNanos), fresh::timedOut);
+  }
+
+  @Override
+  public void close() {
+    isClosed = true;
+  }
+
+  /** The connection in use; null if there is none. */
+  @Nullable SimConnection current() {
+    SimConnection current = latest;
+    return current != null && current.isConnected() ? current : null;
+  }
+
+  // Faults.
+
+  /** The connection breaks, if there is one; what it carries may arrive in part, or altogether. */
+  void cut() {
+    SimConnection current = current();
+    if (current != null) {
+      faults.count(Fault.CUT);
+      world.trace.note(world.nowNanos(), 4, () -> "** CUT: " + this);
+      current.cut(partOf(current.onTheWay()));
+    }
+  }
+
+  /** The connection leads nowhere any more, which nobody notices. */
+  void forget() {
+    SimConnection current = current();
+    if (current != null) {
+      faults.count(Fault.HALF_OPEN);
+      world.trace.note(world.nowNanos(), 4, () -> "** HALF_OPEN: " + this);
+      current.forget(partOf(current.onTheWay()));
+    }
+  }
+
+  /** The socket takes no more for a while. */
+  void stall(long nanos) {
+    stalledUntilNanos = Math.max(stalledUntilNanos, world.nowNanos() + nanos);
+  }
+
+  /** Whoever writes stands still for as long as the socket takes no more. */
+  void holdUpWriter() {
+    process.standStill(stalledUntilNanos - world.nowNanos());
+  }
+
+  /** The process is gone, its machine closes what it had open. */
+  void orphan() {
+    isClosed = true;
+    SimConnection current = latest;
+    if (current != null) {
+      current.requests().keepFirst(partOf(current.onTheWay()));
+      server.disconnected(current);
+    }
+  }
+
+  // Audits.
+
+  /** An audit of the connection in use has been answered. */
+  void audited(boolean isError) {
+    auditAnsweredNanos = process.monotonic.nanos();
+    auditedNanos = isError ? auditedNanos : auditAnsweredNanos;
+  }
+
+  /**
+   * For how long the connection in use has not been audited while no thread of the process stood
+   * still; without end if it never was.
+   */
+  long sinceAuditNanos() {
+    return sinceNanos(auditedNanos);
+  }
+
+  /** For how long no audit has been answered in any way. */
+  long sinceAuditAnswerNanos() {
+    return sinceNanos(auditAnsweredNanos);
+  }
+
+  private long sinceNanos(long nanos) {
+    return nanos == NEVER
+        ? Long.MAX_VALUE
+        : process.monotonic.nanos() - Math.max(nanos, process.awakeSinceNanos());
+  }
+
+  @Override
+  public String toString() {
+    return process + "'s " + purpose + " to " + server;
+  }
+}

@@ -1,0 +1,105 @@
+package io.redlock.simulation;
+
+import io.redlock.AcquireResult;
+import io.redlock.ExtendResult;
+import io.redlock.Lease;
+import io.redlock.LeaseEnd;
+import io.redlock.LeaseRequest;
+import io.redlock.RedlockBuilder;
+import io.redlock.RedlockListener;
+import io.redlock.RetryStrategy;
+import io.redlock.spi.NodeStatus;
+import java.time.Duration;
+import java.util.function.Supplier;
+
+/** What users give to a lock service, and what is wrong with it now and then. */
+final class UserCode {
+
+  private static final int PERCENT = 5;
+
+  /** What user code does instead of what it should. */
+  private enum Misdeed {
+    NULL,
+    EXCEPTION,
+    ERROR,
+    BLOCK
+  }
+
+  private final SimProcess process;
+  private final Plan plan;
+  private final SimRandom random;
+  private final FaultCount faults;
+
+  UserCode(SimProcess process, Plan plan, SimRandom random, FaultCount faults) {
+    this.process = process;
+    this.plan = plan;
+    this.random = random;
+    this.faults = faults;
+  }
+
+  /** Gives the lock service code that misbehaves. */
+  void configure(RedlockBuilder builder, Supplier<String> ownerIds) {
+    RetryStrategy usual = RetryStrategy.jitteredBackoff();
+    builder
+        .retryStrategy(
+            (failures, cause, drawn) -> orNull(() -> usual.delay(failures, cause, drawn)))
+        .ownerIds(() -> orNull(ownerIds))
+        .listener(new Listener());
+  }
+
+  private boolean strikes() {
+    boolean strikes = process.world.nowNanos() < plan.calmFromNanos() && random.percent(PERCENT);
+    if (strikes) {
+      faults.count(Fault.USER_CODE);
+    }
+    return strikes;
+  }
+
+  @SuppressWarnings("NullAway") // that is what it is for
+  private <T> T orNull(Supplier<T> right) {
+    return misbehaves() ? null : right.get();
+  }
+
+  /** Perhaps throws or takes long; true if it is to return null. */
+  private boolean misbehaves() {
+    if (!strikes()) {
+      return false;
+    }
+    Misdeed misdeed = Misdeed.values()[random.nextInt(Misdeed.values().length)];
+    switch (misdeed) {
+      case EXCEPTION -> throw new IllegalStateException("user code throws");
+      case ERROR -> throw new AssertionError("user code fails");
+      case BLOCK -> process.standStill(random.spread(Plan.MILLI, plan.maxTtlNanos()));
+      default -> {}
+    }
+    return misdeed == Misdeed.NULL;
+  }
+
+  private final class Listener implements RedlockListener {
+
+    @Override
+    public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
+      misbehaves();
+    }
+
+    @Override
+    public void onExtend(Lease lease, ExtendResult result, Duration took) {
+      misbehaves();
+    }
+
+    @Override
+    public void onEnd(Lease lease, LeaseEnd end, Duration held) {
+      misbehaves();
+    }
+
+    @Override
+    public void onNodeState(NodeStatus status) {
+      misbehaves();
+    }
+
+    @Override
+    public void onPastLost(String node, String reason) {
+      misbehaves();
+    }
+  }
+}

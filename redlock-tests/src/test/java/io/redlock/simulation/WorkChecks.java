@@ -1,0 +1,91 @@
+package io.redlock.simulation;
+
+import io.redlock.spi.NodeRequest;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+
+/** How many rounds of scripts the lock service makes of one event: I19. */
+final class WorkChecks {
+
+  /** A lost past is answered by so many extends of a lease, and one whose answer came too early. */
+  static final int EXTENDS_PER_LOSS = 9;
+
+  private final World world;
+  private final Plan plan;
+  private final Map<SimProcess, Integer> losses = new HashMap<>();
+  private final Map<String, Work> byOwner = new HashMap<>();
+  private final Set<NodeRequest> seen = new HashSet<>();
+
+  /** What was done for one owner. */
+  private static final class Work {
+    private final int lossesBefore;
+    private int extendRounds;
+    private int extendsOfItsHolder;
+
+    Work(int lossesBefore) {
+      this.lossesBefore = lossesBefore;
+    }
+  }
+
+  WorkChecks(World world, Plan plan) {
+    this.world = world;
+    this.plan = plan;
+  }
+
+  /** A client is told that a node has lost its past. */
+  void pastLost(SimProcess process) {
+    losses.merge(process, 1, Integer::sum);
+  }
+
+  /** A client is about to hand this request to the first or the next of its nodes. */
+  void asked(SimProcess process, NodeRequest request) {
+    if (request instanceof NodeRequest.Grant) {
+      if (byOwner.containsKey(request.owner())) {
+        return;
+      }
+      byOwner.put(request.owner(), new Work(losses.getOrDefault(process, 0)));
+      if (plan.boundedClose && process.isClosing()) {
+        world.violated(
+            Invariant.I19, () -> process + " is being closed and begins " + Names.of(request));
+      }
+    } else if (request instanceof NodeRequest.Extend && seen.add(request)) {
+      Work work = byOwner.get(request.owner());
+      if (work != null) {
+        work.extendRounds++;
+      }
+    }
+  }
+
+  /** A holder extends its lease. */
+  void extending(Hold hold) {
+    Work work = byOwner.get(hold.owner);
+    if (work != null) {
+      work.extendsOfItsHolder++;
+    }
+  }
+
+  /** A lease that does not renew itself has ended. */
+  void ended(Hold hold) {
+    Work work = byOwner.get(hold.owner);
+    if (work == null) {
+      return;
+    }
+    int lost = losses.getOrDefault(hold.process, 0) - work.lossesBefore;
+    int allowed = work.extendsOfItsHolder + EXTENDS_PER_LOSS * lost;
+    if (work.extendRounds > allowed) {
+      world.violated(
+          Invariant.I19,
+          () ->
+              hold
+                  + " was extended "
+                  + work.extendRounds
+                  + " times: by its holder "
+                  + work.extendsOfItsHolder
+                  + " times, for "
+                  + lost
+                  + " lost pasts");
+    }
+  }
+}
