@@ -301,12 +301,13 @@ public final class RedlockBuilder {
     return redlock;
   }
 
+  /** Builds a service for the {@link Warmup}. */
   static Redlock warm(List<? extends LockNode> nodes) {
     return new RedlockBuilder(nodes).callbackExecutor(Runnable::run).start();
   }
 
   /** Builds it without a check or a word. */
-  private Redlock start() {
+  Redlock start() {
     Scheduler timers = scheduler != null ? scheduler : Defaults.scheduler();
     Callbacks callbacks =
         callbackExecutor == null
