@@ -29,7 +29,11 @@ final class Chaos {
 
   /** Errors that a script may end with after it has written. */
   private static final List<String> FAILURES =
-      List.of("ERR something else", "ERR value is not an integer or out of range");
+      List.of(
+          "ERR something else",
+          "ERR value is not an integer or out of range",
+          "ERR The user executing the script can't run this command or subcommand script:"
+              + " 0123456789012345678901234567890123456789, on @user_script:12.");
 
   private final World world;
   private final Plan plan;

@@ -125,14 +125,21 @@ final class SimCommand {
     long token = Long.parseLong(all.get(first + 1));
     return switch (script) {
       case GRANT ->
-          new NodeRequest.Grant(names(keys, NAME_KEYS), owner, token, number(all, first + 2));
+          new NodeRequest.Grant(
+              names(keys, NAME_KEYS),
+              owner,
+              token,
+              number(all, first + 5),
+              number(all, first + 2),
+              null);
       case FAIR_GRANT ->
           new NodeRequest.Grant(
               names(keys, keys.size()),
               owner,
               token,
+              number(all, first + 5),
               number(all, first + 2),
-              ticket(all.get(first + 5), number(all, first + 6), number(all, first + 7)));
+              ticket(all.get(first + 6), number(all, first + 7), number(all, first + 8)));
       case EXTEND ->
           new NodeRequest.Extend(
               names(keys, NAME_KEYS), owner, token, number(all, first + 2), number(all, first + 5));
@@ -143,11 +150,12 @@ final class SimCommand {
   /** Of a ticket that is taken back the node is told no more than whose it is. */
   private static NodeRequest release(
       List<String> names, String owner, long token, List<String> all, int first) {
-    String waiter = all.get(first + 5);
+    String waiter = all.get(first + 6);
     Ticket ticket = waiter.isEmpty() ? null : ticket(waiter, 0, 0);
     return token == 0 && ticket != null && owner.equals(waiter)
         ? new NodeRequest.Withdraw(names, ticket)
-        : new NodeRequest.Release(names, owner, token, all.get(first + 4).equals("1"), ticket);
+        : new NodeRequest.Release(
+            names, owner, token, number(all, first + 4), all.get(first + 5).equals("1"), ticket);
   }
 
   private static Ticket ticket(String waiter, long micros, long lifeMillis) {
@@ -213,6 +221,7 @@ final class SimCommand {
           release.names(),
           release.owner(),
           release.token(),
+          release.reported(),
           release.last(),
           ticket(release.ticket().waiter(), 0, 0));
     }

@@ -17,6 +17,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -166,6 +167,11 @@ final class Variants {
                 current[0].cancel();
               }
             };
+          }
+
+          @Override
+          public void await(Future<?> future) throws InterruptedException {
+            scheduler.await(future);
           }
 
           @Override
