@@ -72,13 +72,19 @@ public final class LaneFixture implements AutoCloseable {
     return this;
   }
 
-  /** Waits for the state. */
+  /** Waits for the state, and for its report, which comes a moment later. */
   public void awaitState(NodeStatus.State state) {
     try {
-      Await.until("the node is " + state, () -> lane.status().state() == state);
+      Await.until(
+          "the node is " + state, () -> lane.status().state() == state && isReported(state));
     } catch (AssertionError e) {
       throw new AssertionError(e.getMessage() + ", but " + lane.status(), e);
     }
+  }
+
+  private boolean isReported(NodeStatus.State state) {
+    List<NodeStatus.State> reported = List.copyOf(states);
+    return !reported.isEmpty() && reported.get(reported.size() - 1) == state;
   }
 
   CompletableFuture<NodeReply> send(NodeRequest request) {
