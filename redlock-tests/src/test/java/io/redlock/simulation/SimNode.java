@@ -20,7 +20,7 @@ final class SimNode implements LockNode {
   private static final long LOOK_NANOS = 250 * Plan.MILLI;
 
   /** For so long a node may be shown as up without an audit. */
-  private static final long STALE_NANOS = 4_100 * Plan.MILLI; // and an idle lane's next tick
+  private static final long STALE_NANOS = 3_100 * Plan.MILLI; // and a tick
 
   private final LockNode lane;
   private final SimSocket socket;

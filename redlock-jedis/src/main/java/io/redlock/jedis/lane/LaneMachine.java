@@ -785,7 +785,12 @@ final class LaneMachine {
     }
   }
 
+  /** The next audit is due, or the last that succeeded has become too old. */
   private long nextAuditNanos(long nowNanos) {
+    long staleNanos = auditedNanos + FRESH_NANOS + 1;
+    if (health.toGrant() == null && staleNanos - nowNanos > 0 && auditDueNanos - staleNanos > 0) {
+      return staleNanos;
+    }
     return auditDueNanos - nowNanos > 0 ? auditDueNanos : nowNanos + settings.watchNanos();
   }
 
@@ -872,7 +877,11 @@ final class LaneMachine {
     }
   }
 
-  private void end(long nowNanos) {
+  /** Closes at once: what is in flight is unknown. */
+  void end(long nowNanos) {
+    if (phase == Phase.CLOSED) {
+      return;
+    }
     boolean isWhole = isIdle() && phase == Phase.OPEN && !writing;
     phase = Phase.CLOSED;
     leave(isWhole);

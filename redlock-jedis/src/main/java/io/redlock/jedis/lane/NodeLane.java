@@ -482,6 +482,7 @@ public final class NodeLane implements LockNode {
     try {
       running.scheduler.await(ended);
     } catch (InterruptedException e) {
+      step(LaneMachine::end); // the scheduler may be closed next, and no tick would end it
       Thread.currentThread().interrupt();
     }
   }

@@ -316,11 +316,14 @@ class LaneMachineAuditsTest {
   }
 
   @Test
-  void idleNodeWithoutAnAuditForThreeSecondsAbstainsWithinTheNextSecond() {
+  void idleNodeWithoutAnAuditForThreeSecondsAbstainsBeforeTheNextIsDue() {
     bed.up();
-    for (int i = 0; i < 4; i++) {
-      bed.pass(1_000).answerError("BUSY");
-    }
+    bed.pass(1_000).pass(40).answer();
+    bed.pass(960).answerError("BUSY");
+    bed.pass(1_000).answerError("BUSY");
+    bed.pass(1_000).answerError("BUSY");
+    assertEquals(State.UP, bed.state());
+    bed.pass(50);
     assertEquals(State.ABSTAINING, bed.state());
   }
 

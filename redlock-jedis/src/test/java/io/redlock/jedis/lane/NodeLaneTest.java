@@ -235,8 +235,9 @@ class NodeLaneTest implements LockNode.Observer {
   }
 
   @Test
-  void closeThatIsInterruptedReturnsAndKeepsTheInterrupt() throws InterruptedException {
+  void closeThatIsInterruptedAnswersEverythingAndKeepsTheInterrupt() throws InterruptedException {
     up();
+    Answers unanswered = send(grant("a"));
     AtomicReference<Boolean> interrupted = new AtomicReference<>();
     Thread closer =
         new Thread(
@@ -248,6 +249,7 @@ class NodeLaneTest implements LockNode.Observer {
     closer.start();
     closer.join(30_000);
     assertEquals(true, interrupted.get());
+    assertEquals(List.of(NodeReply.Kind.UNKNOWN), unanswered.kinds);
   }
 
   @Test
