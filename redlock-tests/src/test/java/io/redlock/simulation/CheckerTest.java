@@ -505,7 +505,7 @@ class CheckerTest {
     SimSocket socket = socket();
     socket.audited(false);
     watch(socket);
-    pass(3_900);
+    pass(2_900);
     expectNothing();
     pass(500);
     expect(Invariant.I18);

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import redis.clients.jedis.CommandArguments;
 
 /** The shell around {@link WakeMachine}: who writes. */
-class WakeListenerTest {
+class WakeListenerWriterTest {
 
   private static final LaneSettings SETTINGS =
       LaneSettings.derive(
