@@ -108,7 +108,7 @@ final class Claim {
     boolean started;
     synchronized (this) {
       if (release == null) {
-        release = new PendingRelease(cluster, names, owner);
+        release = new PendingRelease(cluster);
       }
       last |= nothingFollows;
       ended = release;

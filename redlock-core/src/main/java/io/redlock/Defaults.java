@@ -123,6 +123,7 @@ final class Defaults {
       }
     }
 
+    @SuppressWarnings("WaitNotInLoop") // a spurious wake-up only ends an idle thread
     private synchronized @Nullable Runnable next() {
       if (tasks.isEmpty() && !closed) {
         idle++;

@@ -105,7 +105,7 @@ final class LocalLines {
         return;
       }
     }
-    handOn(names, line);
+    handOn(line);
   }
 
   /** A lease of this service holds the resource. */
@@ -134,7 +134,7 @@ final class LocalLines {
         return;
       }
     }
-    handOn(names, line);
+    handOn(line);
   }
 
   /** Notes that the line has moved; true if the thread that hands it on will see to that. */
@@ -147,7 +147,7 @@ final class LocalLines {
     return elsewhere;
   }
 
-  private void handOn(List<String> names, Line line) {
+  private void handOn(Line line) {
     while (true) {
       Waiter next;
       long delayNanos;

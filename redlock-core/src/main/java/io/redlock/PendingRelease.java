@@ -6,7 +6,6 @@ import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Scheduler.Cancellable;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -22,8 +21,6 @@ final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Waiting {
   private static final long MARGIN_NANOS = 1_000_000_000;
 
   private final Cluster cluster;
-  private final List<String> names;
-  private final String owner;
   private final CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
   private final @Nullable Pending[] pending; // guarded by this
   private final byte[] repeats; // guarded by this
@@ -33,10 +30,8 @@ final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Waiting {
   private boolean givenUp; // guarded by this
   private @Nullable Cancellable giveUp; // guarded by this
 
-  PendingRelease(Cluster cluster, List<String> names, String owner) {
+  PendingRelease(Cluster cluster) {
     this.cluster = cluster;
-    this.names = names;
-    this.owner = owner;
     int nodes = cluster.nodes.size();
     this.pending = new Pending[nodes];
     this.repeats = new byte[nodes];
