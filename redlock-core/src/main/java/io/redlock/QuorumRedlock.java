@@ -183,6 +183,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
     awaitReleases(unfinished.stream().map(AcquireLoop::fail).flatMap(Optional::stream).toList());
     LeaseEnd closing = new LeaseEnd(Cause.CLOSED, "its Redlock was closed");
     cluster.liveLeases.forEach(lease -> lease.abandon(closing));
+    cluster.nodes.forEach(LockNode::stop); // all at once: each may take a node timeout
     cluster.nodes.forEach(LockNode::close);
     cluster.timeouts.close(); // what a node still owes an answer to
     cluster.scheduler.close();

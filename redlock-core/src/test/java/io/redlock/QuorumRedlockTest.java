@@ -13,6 +13,7 @@ import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.NodeStatus.State;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -74,6 +75,14 @@ class QuorumRedlockTest {
     assertInstanceOf(ExtendResult.Lost.class, Bed.now(lease.extendAsync(Bed.TTL)));
     assertEquals(ReleaseResult.UNCONFIRMED, Bed.now(lease.releaseAsync()));
     assertEquals(List.of("CLOSED", "Lost"), bed.events);
+  }
+
+  @Test
+  void closingStopsAllNodesBeforeItWaitsForTheFirst() {
+    List<Boolean> stopped = new ArrayList<>();
+    bed.node(0).whenClosed(() -> bed.nodes.forEach(node -> stopped.add(node.isStopped())));
+    bed.redlock.close();
+    assertEquals(List.of(true, true, true), stopped);
   }
 
   @Test

@@ -79,7 +79,9 @@ final class ScriptedNode implements LockNode {
   private final List<Call> calls = new ArrayList<>();
   private Function<NodeRequest, @Nullable NodeReply> script = request -> null;
   private boolean holdsSends;
+  private boolean stopped;
   private boolean closed;
+  private Runnable whenClosed = () -> {};
   private boolean owesAnswers;
   private @Nullable Error nextFailure;
   private OptionalLong offsetMicros = OptionalLong.empty();
@@ -208,8 +210,22 @@ final class ScriptedNode implements LockNode {
     owesAnswers = true;
   }
 
+  boolean isStopped() {
+    return stopped;
+  }
+
+  void whenClosed(Runnable whenClosed) {
+    this.whenClosed = whenClosed;
+  }
+
+  @Override
+  public void stop() {
+    stopped = true;
+  }
+
   @Override
   public void close() {
+    whenClosed.run();
     closed = true;
     if (owesAnswers) {
       return;

@@ -55,6 +55,13 @@ public interface LockNode extends AutoCloseable {
   NodeStatus status();
 
   /**
+   * Begins to end the node and returns at once; {@link #close()} follows. A service stops all its
+   * nodes before it closes the first, so that their waits overlap. Does nothing by default. Never
+   * throws.
+   */
+  default void stop() {}
+
+  /**
    * Ends the node: what is queued is still written for a bounded time, so that releases get out;
    * everything unanswered is then answered. Never throws. Repeated calls do nothing.
    */

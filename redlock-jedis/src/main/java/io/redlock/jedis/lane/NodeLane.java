@@ -466,6 +466,11 @@ public final class NodeLane implements LockNode {
   }
 
   @Override
+  public void stop() {
+    step(LaneMachine::close);
+  }
+
+  @Override
   public void close() {
     Parts running = parts;
     if (running == null) {
@@ -478,7 +483,7 @@ public final class NodeLane implements LockNode {
       closeDialers();
       return;
     }
-    step(LaneMachine::close);
+    stop();
     try {
       running.scheduler.await(ended);
     } catch (InterruptedException e) {
