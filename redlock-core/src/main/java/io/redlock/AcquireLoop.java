@@ -38,11 +38,13 @@ final class AcquireLoop implements LocalLines.Waiter, FairWaiters.Waiter {
   private final long startNanos;
   private final long maxWaitNanos;
 
+  private String owner = ""; // drawn before the first attempt
   private Waiting waiting; // guarded by this
   private @Nullable Attempt running; // guarded by this; null unless it asks
   private @Nullable Cancellable timer; // guarded by this; of the present plan
   private @Nullable Outcome lastRefusal; // guarded by this
   private boolean isStarting; // guarded by this; some thread is in ask()
+  private long started; // guarded by this; attempts
   private boolean isStrategyBusy; // guarded by this; it owes an answer, perhaps to an older plan
 
   AcquireLoop(Cluster cluster, LeaseRequest request, Pauses pauses, OpenCalls openCalls) {
@@ -73,7 +75,14 @@ final class AcquireLoop implements LocalLines.Waiter, FairWaiters.Waiter {
     return place != null;
   }
 
+  /** Draws the owner id on the caller's thread: its source is user code, and may block. */
   CompletableFuture<AcquireResult> start() {
+    try {
+      owner = cluster.ownerIds.get();
+    } catch (IllegalStateException failure) {
+      fail(failure);
+      return future;
+    }
     if (openCalls.add(this)) {
       boolean mayAsk = !waits() || cluster.lines.join(this);
       long leftNanos = leftNanos();
@@ -248,11 +257,11 @@ final class AcquireLoop implements LocalLines.Waiter, FairWaiters.Waiter {
   private void ask() {
     while (mayStart()) {
       try {
-        Attempt next = new Attempt(cluster, request, names, place, this::attempted);
+        Attempt next = new Attempt(cluster, request, names, nextOwner(), place, this::attempted);
         if (runs(next)) {
           next.start();
         }
-      } catch (RuntimeException | Error e) { // of the supplier of owner ids, if not of the machine
+      } catch (RuntimeException | Error e) { // of the machine: out of memory, say
         fail(e instanceof RuntimeException failure ? failure : new IllegalStateException(e));
       } finally {
         synchronized (this) {
@@ -267,6 +276,12 @@ final class AcquireLoop implements LocalLines.Waiter, FairWaiters.Waiter {
         waiting.phase() == Phase.ASKS && running == null && !isStarting && !openCalls.isClosed();
     isStarting |= may;
     return may;
+  }
+
+  /** Returns an owner id that no other attempt has: the call's own, numbered from the second on. */
+  private synchronized String nextOwner() {
+    started++;
+    return started == 1 ? owner : owner + "-" + started;
   }
 
   private synchronized boolean runs(Attempt next) {

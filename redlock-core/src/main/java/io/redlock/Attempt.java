@@ -28,11 +28,12 @@ final class Attempt implements Timeouts.Waiting {
       Cluster cluster,
       LeaseRequest request,
       List<String> names,
+      String owner,
       @Nullable QueuePlace place,
       Consumer<Outcome> whenDone) {
     this.cluster = cluster;
     this.request = request;
-    this.claim = new Claim(cluster, names, place);
+    this.claim = new Claim(cluster, names, owner, place);
     this.terms = cluster.settings.terms(cluster.nodes.size(), Settings.ceilMillis(request.ttl()));
     this.whenDone = whenDone;
   }
@@ -71,7 +72,7 @@ final class Attempt implements Timeouts.Waiting {
 
   private void finish(Outcome outcome) {
     done = true;
-    Log.LOG.debug("{}: {} {}", request, outcome.decision(), claim.owner);
+    Log.LOG.debug("{}: {}", request, outcome.decision());
     if (outcome.lease() == null) {
       if (claim.place == null || outcome.keepsPlace()) {
         claim.fail();

@@ -35,11 +35,11 @@ final class Claim {
   private boolean releaseSent; // guarded by this
   private @Nullable Runnable onReleaseSent; // guarded by this
 
-  Claim(Cluster cluster, List<String> names, @Nullable QueuePlace place) {
+  Claim(Cluster cluster, List<String> names, String owner, @Nullable QueuePlace place) {
     this.cluster = cluster;
     this.names = names;
     this.place = place;
-    this.owner = cluster.ownerIds.get();
+    this.owner = owner;
     this.unanswered = new byte[cluster.nodes.size()];
   }
 

@@ -199,7 +199,8 @@ public final class RedlockBuilder {
   }
 
   /**
-   * The source of owner ids, for simulations. Ids must never repeat.
+   * The source of owner ids, for simulations: one for each call, drawn on the thread of its caller.
+   * Ids must never repeat.
    *
    * @param ownerIds default 128 bits from a secure source
    * @return this

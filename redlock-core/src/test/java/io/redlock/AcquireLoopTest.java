@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
 
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
@@ -345,31 +346,51 @@ class AcquireLoopTest {
   @ParameterizedTest
   @ValueSource(strings = {"null", "blank", "exception", "error"})
   void supplierOfOwnerIdsThatFailsHarmsItsOwnCallOnly(String how) {
-    List<String> drawn = new ArrayList<>();
     Supplier<String> usual = bed.ownerIds;
-    bed.script(grants(NodeReply.taken(-1, 5)));
-    CompletableFuture<AcquireResult> head = bed.redlock.acquireAsync(PATIENT);
-    CompletableFuture<AcquireResult> second = bed.redlock.acquireAsync(PATIENT);
-    bed.ownerIds =
-        () -> {
-          bed.ownerIds = usual;
-          drawn.add(how);
-          return switch (how) {
-            case "null" -> null;
-            case "blank" -> " ";
-            case "exception" -> throw new IllegalArgumentException("a user's mistake");
-            default -> throw new AssertionError("a user's mistake");
-          };
-        };
     bed.script(Bed::yes);
-    bed.time.passMillis(10);
-    CompletionException failure = assertThrows(CompletionException.class, () -> Bed.now(head));
+    CompletableFuture<AcquireResult> before = bed.redlock.acquireAsync(PATIENT);
+    bed.ownerIds =
+        () ->
+            switch (how) {
+              case "null" -> null;
+              case "blank" -> " ";
+              case "exception" -> throw new IllegalArgumentException("a user's mistake");
+              default -> throw new AssertionError("a user's mistake");
+            };
+    CompletableFuture<AcquireResult> failed = bed.redlock.acquireAsync(PATIENT);
+    bed.ownerIds = usual;
+    CompletableFuture<AcquireResult> after = bed.redlock.acquireAsync(PATIENT);
+    CompletionException failure = assertThrows(CompletionException.class, () -> Bed.now(failed));
     assertInstanceOf(IllegalStateException.class, failure.getCause());
     assertTrue(failure.getMessage().contains("the supplier of owner ids"), failure.getMessage());
-    assertEquals(List.of(how), drawn);
-    lease(second).close();
+    lease(before).close();
+    bed.time.passMillis(1_000);
+    lease(after).close();
     bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
     bed.assertNothingIsLeft(how);
+  }
+
+  @Test
+  void supplierOfOwnerIdsIsAskedOnceACallAndByItsCallerOnly() {
+    List<String> drawn = new ArrayList<>();
+    Supplier<String> usual = bed.ownerIds;
+    bed.ownerIds =
+        () -> {
+          drawn.add(usual.get());
+          return drawn.get(drawn.size() - 1);
+        };
+    bed.script(grants(NodeReply.taken(-1, 5)));
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
+    bed.ownerIds = () -> fail("asked by a thread that retries");
+    bed.time.passMillis(200);
+    bed.script(Bed::yes);
+    bed.time.passMillis(200);
+    lease(call);
+    assertEquals(List.of("owner-1"), drawn);
+    List<String> asked =
+        bed.node(0).asked(Grant.class).stream().map(Grant::owner).distinct().toList();
+    assertTrue(asked.size() > 2, asked.toString());
+    assertEquals(List.of("owner-1", "owner-1-2", "owner-1-3"), asked.subList(0, 3));
   }
 
   @Test
@@ -446,7 +467,7 @@ class AcquireLoopTest {
     CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
     life(bed).forEach(Runnable::run);
     assertTrue(lease(call).isValid());
-    assertEquals(2, bed.owners());
+    assertEquals(2, bed.node(0).asked(Grant.class).stream().map(Grant::owner).distinct().count());
   }
 
   @ParameterizedTest

@@ -23,7 +23,7 @@ class AttemptTest {
 
   private Attempt attempt() {
     List<String> names = bed.cluster.settings.names(Bed.REQUEST);
-    return new Attempt(bed.cluster, Bed.REQUEST, names, null, outcomes::add);
+    return new Attempt(bed.cluster, Bed.REQUEST, names, "owner-1", null, outcomes::add);
   }
 
   private void start() {

@@ -113,10 +113,6 @@ final class Bed {
     return nodes.get(index);
   }
 
-  int owners() {
-    return owners;
-  }
-
   /** What every node answers at once from now on; null for what is to be answered later. */
   void script(Function<NodeRequest, @Nullable NodeReply> answers) {
     nodes.forEach(node -> node.script(answers));

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 class ClaimTest {
 
   private final Bed bed = new Bed(3);
-  private final Claim claim = new Claim(bed.cluster, List.of("app:orders/42"), null);
+  private final Claim claim = new Claim(bed.cluster, List.of("app:orders/42"), "owner-1", null);
 
   private void answered(int node, Kind kind) {
     synchronized (claim) {
@@ -147,7 +147,7 @@ class ClaimTest {
   }
 
   private final QueuePlace place = new QueuePlace("client", 7, true);
-  private final Claim fair = new Claim(bed.cluster, List.of("app:orders/42"), place);
+  private final Claim fair = new Claim(bed.cluster, List.of("app:orders/42"), "owner-1", place);
 
   private void sendFairly() {
     place.ticket(5);
