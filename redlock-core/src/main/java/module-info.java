@@ -5,6 +5,7 @@ module io.redlock.core {
   requires static transitive org.jspecify;
 
   exports io.redlock;
+  exports io.redlock.driver;
   exports io.redlock.spi;
   exports io.redlock.testing;
 }

@@ -1,5 +1,6 @@
 package io.redlock;
 
+import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.Collections;
@@ -128,11 +129,6 @@ public final class LeaseRequest {
     return resources;
   }
 
-  /** The resources as messages name them. */
-  String label() {
-    return String.join(" + ", resources);
-  }
-
   /** For how long nodes shall hold the lock unless it is extended. */
   public Duration ttl() {
     return ttl;
@@ -156,7 +152,7 @@ public final class LeaseRequest {
   /** For example {@code orders/42 for PT30S, waiting up to PT5S}. */
   @Override
   public String toString() {
-    return label()
+    return Brief.names(resources)
         + " for "
         + ttl
         + (maxWait.isZero() ? "" : ", waiting up to " + maxWait)

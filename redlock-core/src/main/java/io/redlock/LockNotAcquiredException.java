@@ -1,5 +1,7 @@
 package io.redlock;
 
+import io.redlock.text.Brief;
+
 /** The lock could not be had; the message says why, node by node. */
 public final class LockNotAcquiredException extends RedlockException {
 
@@ -14,7 +16,7 @@ public final class LockNotAcquiredException extends RedlockException {
    * @param result how the last attempt went
    */
   public LockNotAcquiredException(LeaseRequest request, AcquireResult result) {
-    super("not acquired: " + request.label() + ": " + reason(result));
+    super("not acquired: " + Brief.names(request.resources()) + ": " + reason(result));
     this.result = result;
   }
 

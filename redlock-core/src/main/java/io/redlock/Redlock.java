@@ -1,7 +1,5 @@
 package io.redlock;
 
-import io.redlock.spi.LockNode;
-import io.redlock.spi.NodeStatus;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -35,17 +33,6 @@ import java.util.concurrent.CompletableFuture;
  * wait.
  */
 public interface Redlock extends AutoCloseable {
-
-  /**
-   * Starts the configuration of a lock service over the given nodes. Users of Redis clients find a
-   * shorter way in the adapter's front door, for example {@code JedisRedlock.connect}.
-   *
-   * @param nodes independent masters, in the order in which results shall name them
-   * @return a builder; it does nothing until {@link RedlockBuilder#build()}
-   */
-  static RedlockBuilder builder(List<? extends LockNode> nodes) {
-    return new RedlockBuilder(nodes);
-  }
 
   /**
    * Acquires a lease, waiting for it if need be.

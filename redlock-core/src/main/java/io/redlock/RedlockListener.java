@@ -1,6 +1,5 @@
 package io.redlock;
 
-import io.redlock.spi.NodeStatus;
 import java.time.Duration;
 
 /**

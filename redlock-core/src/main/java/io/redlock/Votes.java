@@ -1,5 +1,6 @@
 package io.redlock;
 
+import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -52,7 +53,9 @@ public record Votes(List<NodeVote> nodes, int quorum) {
     /** For example {@code c busy 4.1s left}. */
     @Override
     public String toString() {
-      return vote == Vote.YES ? node + " " + detail + " " + brief(took) : node + " " + detail;
+      return vote == Vote.YES
+          ? node + " " + detail + " " + Brief.duration(took)
+          : node + " " + detail;
     }
   }
 
@@ -88,18 +91,5 @@ public record Votes(List<NodeVote> nodes, int quorum) {
                 ", ",
                 count(Vote.YES) + " of " + nodes.size() + " granted, " + quorum + " needed (",
                 ")"));
-  }
-
-  /** Three digits at most and a unit: 340µs, 12ms, 4.1s, 90s. */
-  static String brief(Duration duration) {
-    long micros = Settings.saturatedNanos(duration) / 1_000;
-    if (micros < 1_000) {
-      return micros + "µs";
-    }
-    if (micros < 1_000_000) {
-      return micros / 1_000 + "ms";
-    }
-    long tenths = micros / 100_000;
-    return tenths < 100 ? tenths / 10 + "." + tenths % 10 + "s" : tenths / 10 + "s";
   }
 }

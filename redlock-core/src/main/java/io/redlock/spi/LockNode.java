@@ -1,5 +1,6 @@
 package io.redlock.spi;
 
+import io.redlock.NodeStatus;
 import java.util.OptionalLong;
 
 /**

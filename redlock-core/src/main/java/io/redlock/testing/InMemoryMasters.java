@@ -1,7 +1,7 @@
 package io.redlock.testing;
 
 import io.redlock.Redlock;
-import io.redlock.RedlockBuilder;
+import io.redlock.driver.RedlockBuilder;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import io.redlock.testkit.FakeScheduler;
@@ -100,7 +100,7 @@ public final class InMemoryMasters implements AutoCloseable {
       }
       nodes.add(node);
     }
-    RedlockBuilder builder = Redlock.builder(nodes);
+    RedlockBuilder builder = RedlockBuilder.over(nodes);
     if (virtual != null) {
       builder.callbackExecutor(Runnable::run);
     }

@@ -1,11 +1,11 @@
 package io.redlock.testkit;
 
+import io.redlock.NodeStatus;
+import io.redlock.NodeStatus.State;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
-import io.redlock.spi.NodeStatus;
-import io.redlock.spi.NodeStatus.State;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import java.time.Duration;

@@ -1,9 +1,9 @@
 package io.redlock.jedis;
 
 import io.redlock.Redlock;
-import io.redlock.RedlockBuilder;
 import io.redlock.RedlockListener;
 import io.redlock.RetryStrategy;
+import io.redlock.driver.RedlockBuilder;
 import io.redlock.jedis.deployment.Deployment;
 import java.time.Duration;
 import java.util.List;

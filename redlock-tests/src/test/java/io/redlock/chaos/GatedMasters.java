@@ -1,8 +1,8 @@
 package io.redlock.chaos;
 
+import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
-import io.redlock.spi.NodeStatus.State;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.GateProxy;
 import io.redlock.testkit.RedisServer;

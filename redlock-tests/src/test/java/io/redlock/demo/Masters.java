@@ -1,11 +1,11 @@
 package io.redlock.demo;
 
+import io.redlock.NodeStatus;
 import io.redlock.Redlock;
 import io.redlock.Votes;
 import io.redlock.Votes.NodeVote;
 import io.redlock.Votes.Vote;
 import io.redlock.jedis.JedisRedlock;
-import io.redlock.spi.NodeStatus;
 import io.redlock.testkit.RedisServer;
 import io.redlock.testkit.RedisServers;
 import java.time.Duration;

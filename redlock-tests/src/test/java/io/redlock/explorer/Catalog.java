@@ -1,6 +1,6 @@
 package io.redlock.explorer;
 
-import io.redlock.ClientModel.Client;
+import io.redlock.driver.ClientModel.Client;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.testkit.NodeModel.Cell;

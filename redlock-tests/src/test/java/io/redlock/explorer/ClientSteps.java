@@ -1,12 +1,12 @@
 package io.redlock.explorer;
 
-import io.redlock.ClientColumns;
-import io.redlock.ClientModel;
-import io.redlock.ClientModel.Client;
-import io.redlock.ClientModel.Clocks;
-import io.redlock.ClientModel.Outcome;
-import io.redlock.ClientModel.Phase;
-import io.redlock.ClientModel.Turn;
+import io.redlock.driver.ClientColumns;
+import io.redlock.driver.ClientModel;
+import io.redlock.driver.ClientModel.Client;
+import io.redlock.driver.ClientModel.Clocks;
+import io.redlock.driver.ClientModel.Outcome;
+import io.redlock.driver.ClientModel.Phase;
+import io.redlock.driver.ClientModel.Turn;
 import io.redlock.explorer.Catalog.Answer;
 import io.redlock.explorer.Catalog.Header;
 import io.redlock.explorer.Catalog.Message;

@@ -2,7 +2,7 @@ package io.redlock.explorer;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.redlock.BrokenClients;
+import io.redlock.driver.BrokenClients;
 import io.redlock.explorer.Explorer.Result;
 import io.redlock.testkit.BrokenNodes;
 import io.redlock.testkit.VariantTable;

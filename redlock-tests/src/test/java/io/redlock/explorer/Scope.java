@@ -1,6 +1,6 @@
 package io.redlock.explorer;
 
-import io.redlock.ClientModel;
+import io.redlock.driver.ClientModel;
 import io.redlock.explorer.Catalog.Node;
 import io.redlock.testkit.NodeModel;
 import io.redlock.testkit.NodeModel.Cell;

@@ -1,8 +1,8 @@
 package io.redlock.explorer;
 
-import io.redlock.ClientColumns;
-import io.redlock.ClientModel;
-import io.redlock.ClientModel.Phase;
+import io.redlock.driver.ClientColumns;
+import io.redlock.driver.ClientModel;
+import io.redlock.driver.ClientModel.Phase;
 import io.redlock.explorer.Catalog.Answer;
 import io.redlock.explorer.Catalog.Header;
 import io.redlock.explorer.Catalog.Message;

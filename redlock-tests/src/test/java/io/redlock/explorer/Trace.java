@@ -1,6 +1,6 @@
 package io.redlock.explorer;
 
-import io.redlock.ClientModel;
+import io.redlock.driver.ClientModel;
 import io.redlock.explorer.Catalog.Answer;
 import io.redlock.explorer.Catalog.Header;
 import io.redlock.explorer.Catalog.Message;

@@ -3,8 +3,8 @@ package io.redlock.jedis;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
-import io.redlock.spi.NodeStatus.State;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.RedisServer;
 import io.redlock.testkit.RequiresRedis;

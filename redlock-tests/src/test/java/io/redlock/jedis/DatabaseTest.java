@@ -8,9 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
 import io.redlock.Lease;
+import io.redlock.NodeStatus;
+import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
-import io.redlock.spi.NodeStatus;
-import io.redlock.spi.NodeStatus.State;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.RedisServer;
 import io.redlock.testkit.RedisServers;

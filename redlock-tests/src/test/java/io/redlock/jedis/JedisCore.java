@@ -1,6 +1,6 @@
 package io.redlock.jedis;
 
-import io.redlock.RedlockBuilder;
+import io.redlock.driver.RedlockBuilder;
 import java.util.function.Consumer;
 
 /** What tests of whole lock services need to know of this package. */

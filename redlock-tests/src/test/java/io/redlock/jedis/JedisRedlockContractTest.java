@@ -1,8 +1,8 @@
 package io.redlock.jedis;
 
+import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
-import io.redlock.spi.NodeStatus.State;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.DeploymentUnderTest;
 import io.redlock.testkit.RedisServer;

@@ -3,10 +3,10 @@ package io.redlock.lease;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
-import io.redlock.CoreBuilder;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
+import io.redlock.driver.CoreBuilder;
 import io.redlock.jedis.JedisCore;
 import io.redlock.jedis.lane.Lanes;
 import io.redlock.spi.LockNode;

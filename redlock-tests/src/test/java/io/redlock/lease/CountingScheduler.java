@@ -1,6 +1,6 @@
 package io.redlock.lease;
 
-import io.redlock.RealTime;
+import io.redlock.driver.RealTime;
 import io.redlock.spi.Scheduler;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;

@@ -1,7 +1,7 @@
 package io.redlock.lease;
 
 import io.redlock.Redlock;
-import io.redlock.RedlockBuilder;
+import io.redlock.driver.RedlockBuilder;
 import io.redlock.spi.Scheduler;
 import io.redlock.testkit.FakeScheduler;
 import io.redlock.testkit.FakeTicker;
@@ -35,7 +35,7 @@ public final class VirtualCluster {
   }
 
   RedlockBuilder client(List<InMemoryNode> nodes, Scheduler itsScheduler) {
-    return Redlock.builder(nodes)
+    return RedlockBuilder.over(nodes)
         .ticker(ticker)
         .scheduler(itsScheduler)
         .random(new SplittableRandom(1))

@@ -12,10 +12,10 @@ import io.redlock.ExtendResult;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseRequest;
+import io.redlock.NodeStatus;
+import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
-import io.redlock.spi.NodeStatus;
-import io.redlock.spi.NodeStatus.State;
 import java.time.Duration;
 import java.util.Locale;
 

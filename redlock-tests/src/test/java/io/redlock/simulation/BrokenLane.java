@@ -1,5 +1,6 @@
 package io.redlock.simulation;
 
+import io.redlock.NodeStatus;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
@@ -7,7 +8,6 @@ import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
-import io.redlock.spi.NodeStatus;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import java.util.ArrayList;

@@ -1,5 +1,7 @@
 package io.redlock.simulation;
 
+import io.redlock.NodeStatus;
+import io.redlock.NodeStatus.State;
 import io.redlock.jedis.lane.Dialer;
 import io.redlock.jedis.lane.Wire;
 import io.redlock.spi.LockNode;
@@ -8,8 +10,6 @@ import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
-import io.redlock.spi.NodeStatus;
-import io.redlock.spi.NodeStatus.State;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import java.util.ArrayList;

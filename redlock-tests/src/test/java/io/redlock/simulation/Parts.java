@@ -1,7 +1,7 @@
 package io.redlock.simulation;
 
 import io.redlock.Redlock;
-import io.redlock.RedlockBuilder;
+import io.redlock.driver.RedlockBuilder;
 import io.redlock.jedis.lane.Dialer;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeRequest;

@@ -1,7 +1,7 @@
 package io.redlock.simulation;
 
 import io.redlock.Redlock;
-import io.redlock.RedlockBuilder;
+import io.redlock.driver.RedlockBuilder;
 import io.redlock.jedis.lane.LaneSettings;
 import io.redlock.jedis.lane.NodeLane;
 import io.redlock.jedis.scripts.RequestEncoder;
@@ -51,7 +51,7 @@ final class SimClient {
       Supplier<String> ownerIds =
           parts.ownerIds(() -> processName + "#" + Long.toHexString(random.nextLong()));
       RedlockBuilder builder =
-          Redlock.builder(parts.nodes(lanes, process))
+          RedlockBuilder.over(parts.nodes(lanes, process))
               .nodeTimeout(Duration.ofNanos(plan.nodeTimeoutNanos))
               .maxTtl(plan.maxTtl())
               .driftFactor(plan.driftFactor)

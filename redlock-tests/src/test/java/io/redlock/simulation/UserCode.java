@@ -5,10 +5,10 @@ import io.redlock.ExtendResult;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseRequest;
-import io.redlock.RedlockBuilder;
+import io.redlock.NodeStatus;
 import io.redlock.RedlockListener;
 import io.redlock.RetryStrategy;
-import io.redlock.spi.NodeStatus;
+import io.redlock.driver.RedlockBuilder;
 import java.time.Duration;
 import java.util.function.Supplier;
 

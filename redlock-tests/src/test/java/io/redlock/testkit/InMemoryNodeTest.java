@@ -4,14 +4,14 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.NodeStatus;
+import io.redlock.NodeStatus.State;
 import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.NodeRequest.Ticket;
-import io.redlock.spi.NodeStatus;
-import io.redlock.spi.NodeStatus.State;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

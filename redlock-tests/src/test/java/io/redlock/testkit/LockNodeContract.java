@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.NodeStatus;
+import io.redlock.NodeStatus.State;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.NodeReply;
@@ -14,8 +16,6 @@ import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.spi.NodeRequest.Withdraw;
-import io.redlock.spi.NodeStatus;
-import io.redlock.spi.NodeStatus.State;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -7,12 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult.Acquired;
+import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.jedis.AdoptReport;
 import io.redlock.jedis.AdoptReport.Node;
 import io.redlock.jedis.AdoptReport.Outcome;
 import io.redlock.jedis.JedisRedlock;
-import io.redlock.spi.NodeStatus.State;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.GateProxy;
 import io.redlock.testkit.RedisServer;

@@ -4,10 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.Lease;
+import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.jedis.AdoptReport;
 import io.redlock.jedis.JedisRedlock;
-import io.redlock.spi.NodeStatus.State;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.ClockShim;
 import io.redlock.testkit.Forwarder;

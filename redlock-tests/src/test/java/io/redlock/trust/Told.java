@@ -1,7 +1,7 @@
 package io.redlock.trust;
 
+import io.redlock.NodeStatus;
 import io.redlock.RedlockListener;
-import io.redlock.spi.NodeStatus;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;

@@ -1,7 +1,7 @@
 package io.redlock.jedis.deployment;
 
 import io.redlock.Redlock;
-import io.redlock.RedlockBuilder;
+import io.redlock.driver.RedlockBuilder;
 import io.redlock.jedis.connection.NodeAddress;
 import io.redlock.jedis.connection.NodePools;
 import io.redlock.jedis.deployment.Survey.Audited;
@@ -202,7 +202,7 @@ public final class Deployment {
     List<Probe.Master> probed = masters(settings, faults);
     List<NodeLane> lanes = lanes(probed, settings);
     RedlockBuilder builder =
-        Redlock.builder(lanes)
+        RedlockBuilder.over(lanes)
             .nodeTimeout(nodeTimeout)
             .maxTtl(maxTtl)
             .driftFactor(driftFactor)

@@ -2,14 +2,14 @@ package io.redlock.jedis.lane;
 
 import static io.redlock.jedis.lane.LaneLog.LOG;
 
+import io.redlock.NodeStatus;
+import io.redlock.NodeStatus.State;
 import io.redlock.jedis.scripts.ReplyMapper;
 import io.redlock.jedis.scripts.Script;
 import io.redlock.jedis.trust.Verdict;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
-import io.redlock.spi.NodeStatus;
-import io.redlock.spi.NodeStatus.State;
 import java.time.Duration;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;

@@ -1,5 +1,6 @@
 package io.redlock.jedis.lane;
 
+import io.redlock.NodeStatus;
 import io.redlock.jedis.scripts.Argument;
 import io.redlock.jedis.scripts.AuditCall;
 import io.redlock.jedis.scripts.ReplyMapper;
@@ -11,7 +12,6 @@ import io.redlock.jedis.trust.Verdict;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
-import io.redlock.spi.NodeStatus;
 import io.redlock.spi.Ticker;
 import java.time.Duration;
 import java.util.ArrayDeque;

@@ -2,6 +2,7 @@ package io.redlock.jedis.lane;
 
 import static io.redlock.jedis.lane.LaneLog.LOG;
 
+import io.redlock.NodeStatus;
 import io.redlock.jedis.lane.LaneMachine.Batch;
 import io.redlock.jedis.lane.LaneMachine.Writer;
 import io.redlock.jedis.scripts.RequestEncoder;
@@ -9,7 +10,6 @@ import io.redlock.jedis.trust.NodeTrust;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
-import io.redlock.spi.NodeStatus;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Scheduler.Cancellable;
 import io.redlock.spi.Ticker;

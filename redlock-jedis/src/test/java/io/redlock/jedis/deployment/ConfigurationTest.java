@@ -5,9 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.NodeStatus;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
-import io.redlock.spi.NodeStatus;
 import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.List;

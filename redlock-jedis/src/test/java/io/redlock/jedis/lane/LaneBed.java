@@ -3,6 +3,7 @@ package io.redlock.jedis.lane;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.NodeStatus;
 import io.redlock.jedis.lane.LaneMachine.Batch;
 import io.redlock.jedis.lane.LaneMachine.Writer;
 import io.redlock.jedis.scripts.RequestEncoder;
@@ -18,7 +19,6 @@ import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.spi.NodeRequest.Withdraw;
-import io.redlock.spi.NodeStatus;
 import io.redlock.spi.Ticker;
 import java.time.Duration;
 import java.util.ArrayDeque;

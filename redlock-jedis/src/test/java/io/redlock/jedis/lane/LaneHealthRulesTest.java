@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.NodeStatus.State;
 import io.redlock.jedis.scripts.Script;
 import io.redlock.jedis.trust.Verdict;
 import io.redlock.jedis.trust.Verdict.Stand;
@@ -16,7 +17,6 @@ import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.spi.NodeRequest.Withdraw;
-import io.redlock.spi.NodeStatus.State;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

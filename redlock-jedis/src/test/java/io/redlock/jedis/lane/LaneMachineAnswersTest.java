@@ -6,10 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.NodeStatus.State;
 import io.redlock.jedis.lane.LaneBed.Asked;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
-import io.redlock.spi.NodeStatus.State;
 import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;

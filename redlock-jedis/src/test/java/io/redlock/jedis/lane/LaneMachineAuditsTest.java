@@ -5,10 +5,10 @@ import static io.redlock.jedis.lane.LaneBed.WATCH_MILLIS;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.NodeStatus.State;
 import io.redlock.jedis.lane.LaneBed.Asked;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
-import io.redlock.spi.NodeStatus.State;
 import java.io.IOException;
 import java.util.List;
 import java.util.SplittableRandom;

@@ -5,9 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.NodeStatus.State;
 import io.redlock.jedis.lane.LaneBed.Asked;
 import io.redlock.spi.NodeReply;
-import io.redlock.spi.NodeStatus.State;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.time.Duration;

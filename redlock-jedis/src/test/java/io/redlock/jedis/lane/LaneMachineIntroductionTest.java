@@ -4,9 +4,9 @@ import static io.redlock.jedis.lane.LaneBed.NODE_TIMEOUT_MILLIS;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.NodeStatus.State;
 import io.redlock.jedis.lane.LaneBed.Asked;
 import io.redlock.spi.NodeReply;
-import io.redlock.spi.NodeStatus.State;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;

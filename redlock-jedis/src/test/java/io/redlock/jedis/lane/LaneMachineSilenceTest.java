@@ -6,9 +6,9 @@ import static io.redlock.jedis.lane.LaneBed.SILENT;
 import static io.redlock.jedis.lane.LaneBed.WATCH_MILLIS;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.redlock.NodeStatus.State;
 import io.redlock.jedis.lane.LaneBed.Asked;
 import io.redlock.spi.NodeReply;
-import io.redlock.spi.NodeStatus.State;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;

@@ -7,12 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.NodeStatus.State;
 import io.redlock.jedis.lane.LaneBed.Asked;
 import io.redlock.jedis.lane.LaneMachine.Batch;
 import io.redlock.jedis.lane.LaneMachine.Writer;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
-import io.redlock.spi.NodeStatus.State;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

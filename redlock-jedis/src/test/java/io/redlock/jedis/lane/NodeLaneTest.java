@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.NodeStatus;
+import io.redlock.NodeStatus.State;
 import io.redlock.jedis.lane.FakeNet.FakeWire;
 import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.spi.LockNode;
@@ -13,8 +15,6 @@ import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.NodeRequest.Ticket;
-import io.redlock.spi.NodeStatus;
-import io.redlock.spi.NodeStatus.State;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;

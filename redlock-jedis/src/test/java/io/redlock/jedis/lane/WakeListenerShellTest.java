@@ -3,9 +3,9 @@ package io.redlock.jedis.lane;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.NodeStatus;
 import io.redlock.jedis.lane.FakeNet.FakeWire;
 import io.redlock.spi.LockNode;
-import io.redlock.spi.NodeStatus;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -2,9 +2,9 @@ package io.redlock.jedis.lane;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.redlock.NodeStatus;
 import io.redlock.jedis.lane.LaneBed.TestWire;
 import io.redlock.spi.LockNode;
-import io.redlock.spi.NodeStatus;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,8 +1,8 @@
 package com.example.locks;
 
 import io.redlock.Redlock;
-import io.redlock.spi.NodeStatus;
-import io.redlock.spi.NodeStatus.State;
+import io.redlock.NodeStatus;
+import io.redlock.NodeStatus.State;
 import java.util.List;
 import org.springframework.boot.actuate.health.Health;
 import org.springframework.boot.actuate.health.HealthIndicator;

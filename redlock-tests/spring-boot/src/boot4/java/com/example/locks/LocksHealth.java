@@ -2,8 +2,8 @@ package com.example.locks;
 
 // readme:start spring-health
 import io.redlock.Redlock;
-import io.redlock.spi.NodeStatus;
-import io.redlock.spi.NodeStatus.State;
+import io.redlock.NodeStatus;
+import io.redlock.NodeStatus.State;
 import java.util.List;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.HealthIndicator;

@@ -1,11 +1,11 @@
 package io.redlock.chaos.client;
 
 import io.redlock.LeaseRequest;
+import io.redlock.NodeStatus;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
 import io.redlock.chaos.history.Event;
 import io.redlock.chaos.history.Journal;
-import io.redlock.spi.NodeStatus;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;

@@ -1,8 +1,8 @@
 package io.redlock.chaos.client;
 
 import io.redlock.Redlock;
-import io.redlock.RedlockBuilder;
 import io.redlock.RedlockListener;
+import io.redlock.driver.RedlockBuilder;
 import io.redlock.jedis.JedisCore;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.lane.Lanes;
@@ -56,7 +56,7 @@ public record ClientSettings(
   Redlock build(RedlockListener listener) {
     if (variant == Variant.RELEASES_WHERE_GRANTED) {
       RedlockBuilder core =
-          Redlock.builder(
+          RedlockBuilder.over(
               Lanes.of(addresses, nodeTimeout, maxTtl, skew).stream()
                   .map(ReleasesWhereGranted::new)
                   .toList());

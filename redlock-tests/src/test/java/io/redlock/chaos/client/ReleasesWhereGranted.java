@@ -1,9 +1,9 @@
 package io.redlock.chaos.client;
 
+import io.redlock.NodeStatus;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
-import io.redlock.spi.NodeStatus;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import java.util.OptionalLong;

@@ -1,6 +1,7 @@
 package io.redlock.jedis.lane;
 
-import io.redlock.RealTime;
+import io.redlock.NodeStatus;
+import io.redlock.driver.RealTime;
 import io.redlock.jedis.connection.NodeAddress;
 import io.redlock.jedis.connection.NodePools;
 import io.redlock.jedis.scripts.RequestEncoder;
@@ -9,7 +10,6 @@ import io.redlock.jedis.trust.Peers;
 import io.redlock.jedis.trust.TrustRules;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
-import io.redlock.spi.NodeStatus;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import io.redlock.testkit.Await;

@@ -1,0 +1,119 @@
+package io.redlock.driver;
+
+import io.redlock.spi.Scheduler;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * The way out to user code, which may throw, block, or take long. It is handed to the user's
+ * executor by threads that do nothing else, because an executor may run it then and there. Losses
+ * have threads of their own, so that no other user code can hold them up.
+ */
+final class Callbacks {
+
+  private static final long RETRY_NANOS = 100_000_000;
+
+  private final Defaults.Threads losses;
+  private final Defaults.Threads others;
+  private final Executor executor;
+  private final boolean direct;
+  private final Scheduler scheduler;
+
+  /**
+   * @param executor where user code runs; {@code Runnable::run} for the threads of this object
+   * @param direct true if the executor is called at once, on whatever thread; for simulations
+   */
+  Callbacks(Executor executor, boolean direct, Scheduler scheduler) {
+    this(
+        executor,
+        direct,
+        scheduler,
+        new Defaults.Threads(Defaults.daemons("redlock-losses")),
+        new Defaults.Threads(Defaults.daemons("redlock-callbacks")));
+  }
+
+  Callbacks(
+      Executor executor,
+      boolean direct,
+      Scheduler scheduler,
+      Defaults.Threads losses,
+      Defaults.Threads others) {
+    this.losses = losses;
+    this.others = others;
+    this.executor = executor;
+    this.direct = direct;
+    this.scheduler = scheduler;
+  }
+
+  /** Runs user code that learns of a loss. */
+  void ofLoss(Runnable userCode) {
+    deliver(losses, userCode);
+  }
+
+  /** Runs any other user code. */
+  void other(Runnable userCode) {
+    deliver(others, userCode);
+  }
+
+  private void deliver(Defaults.Threads threads, Runnable userCode) {
+    Callback callback = new Callback(userCode);
+    if (!direct) {
+      start(threads, () -> runOrHandOver(callback));
+    } else if (!handOver(callback)) {
+      start(threads, callback);
+    }
+  }
+
+  private void start(Defaults.Threads threads, Runnable task) {
+    try {
+      threads.execute(task);
+    } catch (Throwable e) { // there is no memory for a thread
+      scheduler.schedule(() -> start(threads, task), RETRY_NANOS);
+      Log.LOG.error("No thread could be started for a callback; this is tried again", e);
+    }
+  }
+
+  private void runOrHandOver(Callback callback) {
+    if (!handOver(callback)) {
+      callback.run();
+    }
+  }
+
+  private boolean handOver(Callback callback) {
+    try {
+      executor.execute(callback);
+      return true;
+    } catch (Throwable e) { // the executor's; what user code throws is contained
+      Log.LOG.warn("The callback executor refused a callback; a thread of the library runs it", e);
+      return false;
+    }
+  }
+
+  /** Lets the threads end as soon as they have nothing to do. */
+  void close() {
+    losses.close();
+    others.close();
+  }
+
+  /** User code, run once even if an executor takes it and fails after all. */
+  private static final class Callback extends AtomicBoolean implements Runnable {
+    private static final long serialVersionUID = 1;
+
+    private final transient Runnable userCode;
+
+    Callback(Runnable userCode) {
+      this.userCode = userCode;
+    }
+
+    @Override
+    public void run() {
+      if (compareAndSet(false, true)) {
+        try {
+          userCode.run();
+        } catch (Throwable e) {
+          Log.LOG.warn("A callback failed; the lock service is not affected", e);
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,196 @@
+package io.redlock.driver;
+
+import io.redlock.spi.Scheduler;
+import io.redlock.spi.Ticker;
+import java.security.SecureRandom;
+import java.util.ArrayDeque;
+import java.util.HexFormat;
+import java.util.concurrent.Callable;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.ThreadPoolExecutor.DiscardPolicy;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+
+/** Real time, real randomness, real threads: the only place in this module that names them. */
+final class Defaults {
+
+  private Defaults() {}
+
+  static Ticker ticker() {
+    return Ticker.system();
+  }
+
+  static Scheduler scheduler() {
+    return new SingleThread();
+  }
+
+  /** Not for secrets: spreads retries. */
+  static RandomGenerator random() {
+    return new RandomGenerator() {
+      @Override
+      public long nextLong() {
+        return ThreadLocalRandom.current().nextLong();
+      }
+    };
+  }
+
+  /** 128 random bits from a secure source, in hexadecimal. */
+  static Supplier<String> ownerIds() {
+    SecureRandom secure = new SecureRandom();
+    HexFormat hex = HexFormat.of();
+    return () -> {
+      byte[] bits = new byte[16];
+      secure.nextBytes(bits);
+      return hex.formatHex(bits);
+    };
+  }
+
+  static ThreadFactory daemons(String name) {
+    return task -> {
+      Thread thread = new Thread(task, name);
+      thread.setDaemon(true);
+      return thread;
+    };
+  }
+
+  /**
+   * A few threads for code that may block: none to begin with, one more while all are busy, none
+   * again when there has been nothing to do for a second. Takes tasks for ever.
+   */
+  static final class Threads {
+
+    static final int MOST = 4;
+
+    private static final long IDLE_MILLIS = 1_000;
+
+    private final ThreadFactory factory;
+    private final ArrayDeque<Runnable> tasks = new ArrayDeque<>(); // guarded by this
+    private int alive; // guarded by this; threads
+    private int idle; // guarded by this; those of them that wait for a task
+    private boolean closed; // guarded by this
+
+    Threads(ThreadFactory factory) {
+      this.factory = factory;
+    }
+
+    /** Throws, and forgets the task, if it needs a thread and none can be started. */
+    void execute(Runnable task) {
+      synchronized (this) {
+        tasks.add(task);
+        if (idle >= tasks.size()) {
+          notify();
+          return;
+        }
+        if (alive == MOST) {
+          return;
+        }
+        alive++;
+      }
+      boolean started = false;
+      try {
+        factory.newThread(this::work).start();
+        started = true;
+      } finally {
+        if (!started) {
+          synchronized (this) {
+            alive--;
+            tasks.remove(task);
+          }
+        }
+      }
+    }
+
+    /** From now on a thread ends as soon as it has nothing to do. */
+    synchronized void close() {
+      closed = true;
+      notifyAll();
+    }
+
+    private void work() {
+      for (Runnable task = next(); task != null; task = next()) {
+        try {
+          task.run();
+        } catch (Throwable e) { // what user code throws is contained; its log could not be written
+          Thread current = Thread.currentThread();
+          current.getUncaughtExceptionHandler().uncaughtException(current, e);
+        }
+        Thread.interrupted(); // what user code left behind must not meet other user code
+      }
+    }
+
+    @SuppressWarnings("WaitNotInLoop") // a spurious wake-up only ends an idle thread
+    private synchronized @Nullable Runnable next() {
+      if (tasks.isEmpty() && !closed) {
+        idle++;
+        try {
+          wait(IDLE_MILLIS);
+        } catch (InterruptedException e) {
+          Log.LOG.debug("An idle thread was interrupted, and ends", e);
+        } finally {
+          idle--;
+        }
+      }
+      Runnable task = tasks.poll();
+      if (task == null) {
+        alive--;
+      }
+      return task;
+    }
+  }
+
+  private static final class SingleThread implements Scheduler {
+
+    private final ScheduledThreadPoolExecutor executor;
+
+    SingleThread() {
+      executor =
+          new ScheduledThreadPoolExecutor(1, daemons("redlock-scheduler"), new DiscardPolicy());
+      executor.setRemoveOnCancelPolicy(true);
+      executor.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+    }
+
+    @Override
+    public Cancellable schedule(Runnable task, long delayNanos) {
+      Task scheduled = new Task(task);
+      scheduled.future = executor.schedule(scheduled, delayNanos, TimeUnit.NANOSECONDS);
+      return scheduled;
+    }
+
+    @Override
+    public void close() {
+      executor.shutdownNow();
+    }
+
+    /** One object for all that a timer needs: every lease has one or two. */
+    private static final class Task implements Callable<@Nullable Void>, Cancellable {
+      private final Runnable body;
+      private @Nullable Future<?> future; // set before the task is handed out
+
+      Task(Runnable body) {
+        this.body = body;
+      }
+
+      @Override
+      public @Nullable Void call() {
+        try {
+          body.run();
+        } catch (Throwable e) {
+          Log.LOG.error("A scheduled task failed; this is a defect of the lock library", e);
+        }
+        return null;
+      }
+
+      @Override
+      public void cancel() {
+        if (future != null) {
+          future.cancel(false);
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,131 @@
+package io.redlock.driver;
+
+import io.redlock.ExtendResult;
+import io.redlock.Lease;
+import io.redlock.LeaseEnd;
+import io.redlock.LeaseEnd.Cause;
+import io.redlock.protocol.Deadline;
+import io.redlock.protocol.ExtendRound;
+import io.redlock.protocol.ExtendRound.Decision;
+import io.redlock.protocol.Terms;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** One extend of one lease: the driver of an {@link ExtendRound}. */
+final class Extension extends Fanout implements Timeouts.Waiting {
+
+  /** A lease that can be extended. */
+  interface Extendable extends Lease {
+
+    /** Whether it has ended, by a check of its own if need be. */
+    boolean hasEnded();
+
+    /** The deadline that an extension has to meet. Called under the claim's lock. */
+    Deadline deadline();
+
+    /** A quorum holds the lease until then. Never shortens. Called under the claim's lock. */
+    void lengthen(Deadline extended, long ttlMillis);
+
+    /** Ends the lease, unless it has ended already. */
+    void lose(LeaseEnd how);
+
+    /**
+     * Extends the lease in the background. A failure of this library, an error included, is an
+     * unknown outcome; what the next step throws is logged, and the step taken again with one.
+     */
+    void extend(long ttlMillis, Consumer<ExtendResult> next);
+
+    /** The same for the time that the lease has left, which does not lengthen it. */
+    void confirm(Consumer<ExtendResult> next);
+  }
+
+  private final Extendable lease;
+  private final Terms terms;
+  private final boolean lengthens;
+  private final FlightEvents.@Nullable Extend event = FlightEvents.extending();
+  private final CompletableFuture<ExtendResult> future = new CompletableFuture<>();
+  private ExtendRound round; // guarded by claim
+  private Decision decision = Decision.WAIT; // guarded by claim
+
+  Extension(Extendable lease, Claim claim, long ttlMillis, boolean lengthens) {
+    super(claim);
+    this.lease = lease;
+    this.lengthens = lengthens;
+    this.terms = cluster.settings.terms(cluster.nodes.size(), ttlMillis);
+    this.round = ExtendRound.begin(terms, startNanos, startWallMicros);
+  }
+
+  CompletableFuture<ExtendResult> start() {
+    long sentMicros = cluster.clock.micros();
+    NodeRequest extend =
+        new NodeRequest.Extend(
+            claim.names, claim.owner, lease.fencingToken(), terms.ttlMillis(), sentMicros);
+    if (!lease.hasEnded() && send(extend, terms.ttlMillis())) {
+      cluster.timeouts.add(this, startNanos);
+    } else {
+      finish(new ExtendResult.Lost(cluster.noVotes));
+    }
+    return future;
+  }
+
+  @Override
+  public void onTimeout() {
+    timeout();
+  }
+
+  @Override
+  void record(int node, NodeReply reply) {
+    round = round.answered(node, reply);
+  }
+
+  @Override
+  void close() {
+    round = round.timedOut();
+  }
+
+  @Override
+  boolean decide(long nowNanos, long nowWallMicros) {
+    decision =
+        lease.isValid() ? round.decide(lease.deadline(), nowNanos, nowWallMicros) : Decision.LOST;
+    if (decision == Decision.EXTENDED && lengthens) {
+      lease.lengthen(round.deadline(), terms.ttlMillis());
+    }
+    return decision != Decision.WAIT;
+  }
+
+  @Override
+  void act() {
+    try {
+      finish(
+          switch (decision) {
+            case EXTENDED -> new ExtendResult.Extended(lease.remaining());
+            case LOST -> lost();
+            default -> new ExtendResult.Unknown(votes());
+          });
+    } finally { // a renewal that waits for this must go on whatever fails
+      future.complete(new ExtendResult.Unknown(cluster.noVotes));
+    }
+  }
+
+  private ExtendResult lost() {
+    lease.lose(lossCause());
+    return new ExtendResult.Lost(votes());
+  }
+
+  private LeaseEnd lossCause() {
+    return lease.isValid()
+        ? new LeaseEnd(Cause.REFUSED, "too few nodes still hold it: " + votes())
+        : new LeaseEnd(Cause.EXPIRED, "its deadline came before the extension");
+  }
+
+  private void finish(ExtendResult result) {
+    future.complete(result);
+    FlightEvents.extended(event, lease, result);
+    long tookNanos = cluster.ticker.monotonicNanos() - startNanos;
+    cluster.tell(listener -> listener.onExtend(lease, result, Duration.ofNanos(tookNanos)));
+  }
+}

@@ -1,0 +1,256 @@
+package io.redlock.driver;
+
+import io.redlock.AcquireResult;
+import io.redlock.ExtendResult;
+import io.redlock.Lease;
+import io.redlock.LeaseEnd;
+import io.redlock.LeaseRequest;
+import io.redlock.NodeStatus;
+import io.redlock.RedlockListener;
+import io.redlock.spi.NodeReply;
+import io.redlock.text.Brief;
+import jdk.jfr.Category;
+import jdk.jfr.Description;
+import jdk.jfr.Event;
+import jdk.jfr.EventType;
+import jdk.jfr.FlightRecorder;
+import jdk.jfr.Label;
+import jdk.jfr.Name;
+import jdk.jfr.StackTrace;
+import jdk.jfr.Threshold;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Tells the Flight Recorder what a {@link RedlockListener} is told, and of slow nodes. Costs
+ * nothing while no recording wants to know, and does nothing where the module jdk.jfr is missing:
+ * then no class but this one may be loaded, so others only pass events on.
+ */
+final class FlightEvents {
+
+  private static final boolean PRESENT = isPresent();
+
+  private static volatile @Nullable Thread unrecorded; // set by itself
+
+  private FlightEvents() {}
+
+  private static boolean isPresent() {
+    try {
+      Class.forName("jdk.jfr.Event");
+      return true;
+    } catch (ClassNotFoundException e) {
+      return false;
+    }
+  }
+
+  private static boolean isRecording() {
+    return PRESENT && FlightRecorder.isInitialized() && Thread.currentThread() != unrecorded;
+  }
+
+  /** Loads what recording needs, and records nothing of what this thread does in the task. */
+  static void unrecorded(Runnable task) {
+    if (isRecording()) {
+      Types.ACQUIRE.isEnabled();
+    }
+    unrecorded = Thread.currentThread();
+    try {
+      task.run();
+    } finally {
+      unrecorded = null;
+    }
+  }
+
+  /** What is recorded at the moment; only asked once the recorder has been initialized. */
+  private static final class Types {
+    static final EventType ACQUIRE = EventType.getEventType(Acquire.class);
+    static final EventType EXTEND = EventType.getEventType(Extend.class);
+    static final EventType LEASE = EventType.getEventType(LeaseEnded.class);
+    static final EventType CALL = EventType.getEventType(NodeCall.class);
+
+    private Types() {}
+  }
+
+  /** A call for a lease begins; null if nobody wants to know. */
+  static @Nullable Acquire acquiring() {
+    if (!isRecording() || !Types.ACQUIRE.isEnabled()) {
+      return null;
+    }
+    Acquire event = new Acquire();
+    event.begin();
+    return event;
+  }
+
+  static void acquired(@Nullable Acquire event, LeaseRequest request, AcquireResult result) {
+    if (event == null) {
+      return;
+    }
+    event.end();
+    if (event.shouldCommit()) {
+      event.resource = Brief.names(request.resources());
+      event.outcome = result.getClass().getSimpleName();
+      event.fencingToken = result.lease().map(Lease::fencingToken).orElse(0L);
+      event.votes = result.votes().toString();
+      event.commit();
+    }
+  }
+
+  /** An extension begins; null if nobody wants to know. */
+  static @Nullable Extend extending() {
+    if (!isRecording() || !Types.EXTEND.isEnabled()) {
+      return null;
+    }
+    Extend event = new Extend();
+    event.begin();
+    return event;
+  }
+
+  static void extended(@Nullable Extend event, Lease lease, ExtendResult result) {
+    if (event == null) {
+      return;
+    }
+    event.end();
+    if (event.shouldCommit()) {
+      event.lease = lease.toString();
+      event.outcome = result.getClass().getSimpleName();
+      event.votes = votes(result);
+      event.commit();
+    }
+  }
+
+  private static String votes(ExtendResult result) {
+    if (result instanceof ExtendResult.Lost lost) {
+      return lost.votes().toString();
+    }
+    return result instanceof ExtendResult.Unknown unknown ? unknown.votes().toString() : "";
+  }
+
+  /** A lease is held; null if nobody wants to know. */
+  static @Nullable LeaseEnded holding() {
+    if (!isRecording() || !Types.LEASE.isEnabled()) {
+      return null;
+    }
+    LeaseEnded event = new LeaseEnded();
+    event.begin();
+    return event;
+  }
+
+  static void ended(@Nullable LeaseEnded begun, Lease lease, LeaseEnd end) {
+    LeaseEnded event = begun == null ? holding() : begun; // recorded since later: without its life
+    if (event != null) {
+      event.lease = lease.toString();
+      event.cause = end.cause().name();
+      event.lost = end.lost();
+      event.detail = end.detail();
+      event.commit();
+    }
+  }
+
+  /** A request goes to so many nodes; null if nobody wants to know. */
+  static NodeCall @Nullable [] calling(int nodes) {
+    if (!isRecording() || !Types.CALL.isEnabled()) {
+      return null;
+    }
+    NodeCall[] events = new NodeCall[nodes];
+    for (int node = 0; node < nodes; node++) {
+      events[node] = new NodeCall();
+      events[node].begin();
+    }
+    return events;
+  }
+
+  static void answered(NodeCall @Nullable [] events, int index, String node, NodeReply reply) {
+    if (events != null) {
+      NodeCall event = events[index];
+      event.node = node;
+      event.answer = reply.kind().name();
+      event.detail = reply.detail();
+      event.commit();
+    }
+  }
+
+  static void nodeState(NodeStatus status) {
+    if (isRecording()) {
+      NodeState event = new NodeState();
+      event.node = status.name();
+      event.state = status.state().name();
+      event.reason = status.reason();
+      event.commit();
+    }
+  }
+
+  static void pastLost(String node, String reason) {
+    if (isRecording()) {
+      PastLost event = new PastLost();
+      event.node = node;
+      event.reason = reason;
+      event.commit();
+    }
+  }
+
+  @Name("redlock.Acquire")
+  @Label("Acquire")
+  @Category("Redlock")
+  @Description("A call for a lease, from its start to its result")
+  @StackTrace(false)
+  static final class Acquire extends Event {
+    String resource = "";
+    String outcome = "";
+    long fencingToken;
+    String votes = "";
+  }
+
+  @Name("redlock.Extend")
+  @Label("Extend")
+  @Category("Redlock")
+  @Description("An extension of a lease, by its holder or by its renewal")
+  @StackTrace(false)
+  static final class Extend extends Event {
+    String lease = "";
+    String outcome = "";
+    String votes = "";
+  }
+
+  @Name("redlock.Lease")
+  @Label("Lease")
+  @Category("Redlock")
+  @Description("The life of a lease, told when it has ended")
+  @StackTrace(false)
+  static final class LeaseEnded extends Event {
+    String lease = "";
+    String cause = "";
+    boolean lost;
+    String detail = "";
+  }
+
+  @Name("redlock.NodeCall")
+  @Label("Node Call")
+  @Category("Redlock")
+  @Description("A slow node, from sending a request to its answer, however late")
+  @StackTrace(false)
+  @Threshold("10 ms")
+  static final class NodeCall extends Event {
+    String node = "";
+    String answer = "";
+    String detail = "";
+  }
+
+  @Name("redlock.NodeState")
+  @Label("Node State")
+  @Category("Redlock")
+  @Description("A node has become something else")
+  @StackTrace(false)
+  static final class NodeState extends Event {
+    String node = "";
+    String state = "";
+    String reason = "";
+  }
+
+  @Name("redlock.NodePastLost")
+  @Label("Node Past Lost")
+  @Category("Redlock")
+  @Description("A node was restarted, emptied or replaced, or its clock was set")
+  @StackTrace(false)
+  static final class PastLost extends Event {
+    String node = "";
+    String reason = "";
+  }
+}

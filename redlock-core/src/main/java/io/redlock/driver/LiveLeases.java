@@ -1,0 +1,128 @@
+package io.redlock.driver;
+
+import io.redlock.LeaseEnd;
+import io.redlock.spi.Scheduler;
+import io.redlock.spi.Ticker;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Consumer;
+
+/**
+ * All leases that have not ended. Each has a timer of its own on the monotonic clock; here a coarse
+ * tick compares that clock with the wall clock and, when the wall clock has run ahead (a suspended
+ * machine, a step), has every lease look at its deadline again.
+ */
+final class LiveLeases {
+
+  /** A lease that has not ended. */
+  interface Live {
+    /** Declares it lost if its time has come; else sees to it that its timers are set. */
+    void check();
+
+    /** A node has lost its past: finds out whether a quorum still holds it. */
+    void reaffirm(int node);
+
+    /** Ends it, and leaves its keys to run out. */
+    void abandon(LeaseEnd how);
+  }
+
+  private static final long TICK_NANOS = 50_000_000;
+  private static final long STEP_MICROS = 5_000;
+
+  private final Scheduler scheduler;
+  private final Ticker ticker;
+
+  private final Set<Live> leases = new LinkedHashSet<>(); // guarded by this
+  private boolean ticking; // guarded by this
+  private long checkedAheadMicros; // guarded by this
+  private boolean mustCheck; // guarded by this
+
+  LiveLeases(Scheduler scheduler, Ticker ticker) {
+    this.scheduler = scheduler;
+    this.ticker = ticker;
+  }
+
+  void add(Live lease) {
+    synchronized (this) {
+      leases.add(lease);
+      if (ticking) {
+        return;
+      }
+      ticking = true;
+      checkedAheadMicros = wallAheadMicros();
+    }
+    scheduleTick();
+  }
+
+  private void scheduleTick() {
+    boolean done = false;
+    try {
+      scheduler.schedule(this::tick, TICK_NANOS);
+      done = true;
+    } finally {
+      if (!done) {
+        synchronized (this) {
+          ticking = false; // so that the next lease begins anew
+        }
+      }
+    }
+  }
+
+  synchronized void remove(Live lease) {
+    leases.remove(lease);
+  }
+
+  synchronized List<Live> snapshot() {
+    return new ArrayList<>(leases);
+  }
+
+  /** Does this with each; what fails for one does not keep it from the others. */
+  void forEach(Consumer<Live> action) {
+    each(snapshot(), action);
+  }
+
+  /** An error has stopped a timer of some lease: the next tick has all of them checked. */
+  synchronized void checkSoon() {
+    mustCheck = true;
+  }
+
+  private static void each(List<Live> leases, Consumer<Live> action) {
+    for (Live lease : leases) {
+      try {
+        action.accept(lease);
+      } catch (Throwable e) {
+        Log.LOG.error(
+            "{} could not be looked after; this is a defect of the lock library", lease, e);
+      }
+    }
+  }
+
+  private long wallAheadMicros() {
+    return ticker.wallMicros() - ticker.monotonicNanos() / 1_000;
+  }
+
+  private void tick() {
+    synchronized (this) {
+      if (leases.isEmpty()) {
+        ticking = false;
+        return;
+      }
+    }
+    scheduleTick();
+    List<Live> toCheck = List.of();
+    synchronized (this) {
+      long aheadMicros = wallAheadMicros();
+      mustCheck |= aheadMicros - checkedAheadMicros > STEP_MICROS;
+      if (mustCheck || aheadMicros < checkedAheadMicros) {
+        checkedAheadMicros = aheadMicros;
+      }
+      if (mustCheck) {
+        toCheck = new ArrayList<>(leases);
+        mustCheck = false;
+      }
+    }
+    each(toCheck, Live::check);
+  }
+}

@@ -1,0 +1,176 @@
+package io.redlock.driver;
+
+import io.redlock.ReleaseResult;
+import io.redlock.protocol.ReleaseRound;
+import io.redlock.spi.LockNode;
+import io.redlock.spi.LockNode.Pending;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.Scheduler.Cancellable;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The release of an ended claim: the driver of a {@link ReleaseRound}. Each node that may hold a
+ * key is told until it acknowledges, or until the key has run out by itself. The result is there as
+ * soon as it is settled, at the latest after a node timeout; nobody has to wait for it.
+ */
+final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Waiting {
+
+  private static final long FIRST_REPEAT_NANOS = 10_000_000;
+  private static final int MAX_DOUBLINGS = 7;
+  private static final long MARGIN_NANOS = 1_000_000_000;
+
+  private final ServiceContext cluster;
+  private final CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
+  private final @Nullable Pending[] pending; // guarded by this
+  private final byte[] repeats; // guarded by this
+  private ReleaseRound round; // guarded by this
+  private NodeRequest.@Nullable Release request; // guarded by this; written before the first send
+  private long giveUpNanos; // guarded by this
+  private boolean givenUp; // guarded by this
+  private @Nullable Cancellable giveUp; // guarded by this
+
+  PendingRelease(ServiceContext cluster) {
+    this.cluster = cluster;
+    int nodes = cluster.nodes.size();
+    this.pending = new Pending[nodes];
+    this.repeats = new byte[nodes];
+    this.round = ReleaseRound.begin(nodes, 0);
+  }
+
+  /** What is known of the release once that is settled or a node timeout has passed. */
+  CompletableFuture<ReleaseResult> result() {
+    return result;
+  }
+
+  /**
+   * Begins to tell the given nodes.
+   *
+   * @param targets as bits
+   * @param ttlMillis the longest ttl that was asked for
+   */
+  void start(NodeRequest.Release release, int targets, long ttlMillis) {
+    long nowNanos = cluster.ticker.monotonicNanos();
+    int nodes = cluster.nodes.size();
+    boolean nothingToDo;
+    synchronized (this) {
+      round = ReleaseRound.begin(nodes, targets);
+      request = release;
+      giveUpNanos =
+          nowNanos + ttlMillis * 1_000_000 + cluster.settings.skewMicros() * 1_000 + MARGIN_NANOS;
+      nothingToDo = round.isComplete();
+    }
+    if (nothingToDo) {
+      result.complete(ReleaseResult.NOT_HELD);
+      return;
+    }
+    for (int node = 0; node < nodes; node++) {
+      if ((targets & 1 << node) != 0) {
+        tell(node);
+      }
+    }
+    cluster.timeouts.add(this, nowNanos);
+  }
+
+  /** Tells a node; should that fail it is as good as unanswered, and the others are told. */
+  private void tell(int node) {
+    try {
+      send(node);
+    } catch (Throwable e) {
+      Log.LOG.error("A release failed; this is a defect of the lock library", e);
+      onReply(node, NodeReply.unknown("not sent"));
+    }
+  }
+
+  private void send(int node) {
+    NodeRequest.Release release;
+    synchronized (this) {
+      release = request;
+      if (givenUp || release == null || !round.owes(node)) {
+        return;
+      }
+    }
+    Pending sent = cluster.nodes.get(node).send(release, node, this);
+    boolean tooLate;
+    synchronized (this) {
+      pending[node] = sent;
+      tooLate = givenUp;
+    }
+    if (tooLate) {
+      sent.withdraw();
+    }
+  }
+
+  @Override
+  public void onReply(int node, NodeReply reply) {
+    ReleaseRound now;
+    Cancellable needless;
+    synchronized (this) {
+      round = round.answered(node, reply);
+      now = round;
+      needless = giveUp;
+    }
+    if (now.isSettled()) {
+      result.complete(result(now));
+    }
+    if (!now.isComplete()) {
+      repeat(node);
+    } else if (needless != null) {
+      needless.cancel();
+    }
+  }
+
+  private void repeat(int node) {
+    long delayNanos;
+    synchronized (this) {
+      if (givenUp || !round.owes(node)) {
+        return;
+      }
+      delayNanos = FIRST_REPEAT_NANOS << repeats[node];
+      repeats[node] = (byte) Math.min(repeats[node] + 1, MAX_DOUBLINGS);
+    }
+    cluster.scheduler.schedule(
+        () -> tell(node), delayNanos / 2 + cluster.random.nextLong(delayNanos));
+  }
+
+  @Override
+  public synchronized boolean isDecided() {
+    return round.isComplete(); // a result can be there long before the last node has heard of it
+  }
+
+  @Override
+  public void onTimeout() {
+    ReleaseResult atLast;
+    synchronized (this) {
+      round = round.timedOut();
+      atLast = result(round);
+      if (!round.isComplete()) {
+        long delayNanos = giveUpNanos - cluster.ticker.monotonicNanos();
+        giveUp = cluster.scheduler.schedule(this::giveUp, delayNanos);
+      }
+    }
+    result.complete(atLast);
+  }
+
+  private static ReleaseResult result(ReleaseRound round) {
+    return switch (round.known()) {
+      case RELEASED -> ReleaseResult.RELEASED;
+      case NOT_HELD -> ReleaseResult.NOT_HELD;
+      case UNCONFIRMED -> ReleaseResult.UNCONFIRMED;
+    };
+  }
+
+  private void giveUp() {
+    @Nullable Pending[] unanswered;
+    synchronized (this) {
+      givenUp = true;
+      unanswered = pending.clone();
+    }
+    for (Pending sent : unanswered) {
+      if (sent != null) {
+        sent.withdraw();
+      }
+    }
+  }
+}

@@ -1,0 +1,346 @@
+package io.redlock.driver;
+
+import io.redlock.Lease;
+import io.redlock.Redlock;
+import io.redlock.RedlockListener;
+import io.redlock.RetryStrategy;
+import io.redlock.protocol.Ballot;
+import io.redlock.spi.LockNode;
+import io.redlock.spi.Scheduler;
+import io.redlock.spi.Ticker;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.Executor;
+import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Configures a {@link Redlock} over nodes that an adapter or a simulation supplies. Every setting
+ * has a default. Not thread-safe; good for one {@link #build()}.
+ */
+public final class RedlockBuilder {
+
+  final List<LockNode> nodes;
+
+  private Duration nodeTimeout = Duration.ofMillis(50);
+  private Duration maxTtl = Duration.ofSeconds(30);
+  private double driftFactor = 0.01;
+  private Duration clockSkew = Duration.ofSeconds(2);
+  private @Nullable Duration lossMargin;
+  private Duration minValidity = Duration.ZERO;
+  private String keyPrefix = "";
+  private RetryStrategy retryStrategy = RetryStrategy.jitteredBackoff();
+  private @Nullable RedlockListener listener;
+  private @Nullable Executor callbackExecutor;
+  private Ticker ticker = Defaults.ticker();
+  private @Nullable Scheduler scheduler;
+  private RandomGenerator random = Defaults.random();
+  private Supplier<String> ownerIds = Defaults.ownerIds();
+
+  private RedlockBuilder(List<? extends LockNode> nodes) {
+    this.nodes = List.copyOf(nodes);
+  }
+
+  /**
+   * Returns a builder of a lock service over these nodes. It does nothing until {@link #build()}.
+   *
+   * @param nodes independent masters, in the order in which results name them
+   * @return the builder
+   */
+  public static RedlockBuilder over(List<? extends LockNode> nodes) {
+    return new RedlockBuilder(nodes);
+  }
+
+  /**
+   * How long a round waits for a node. A node that is slower is not waited for and not counted;
+   * what it does with the request is cleaned up after.
+   *
+   * @param nodeTimeout from 1 ms, below half of any ttl; default 50 ms
+   * @return this
+   */
+  public RedlockBuilder nodeTimeout(Duration nodeTimeout) {
+    this.nodeTimeout = Objects.requireNonNull(nodeTimeout, "nodeTimeout");
+    return this;
+  }
+
+  /**
+   * The upper bound of any ttl. The same for all clients of a deployment.
+   *
+   * @param maxTtl from 10 ms to an hour; default 30 s
+   * @return this
+   */
+  public RedlockBuilder maxTtl(Duration maxTtl) {
+    this.maxTtl = Objects.requireNonNull(maxTtl, "maxTtl");
+    return this;
+  }
+
+  /**
+   * The part of a ttl by which a node's clock may outrun this machine's while a lease lasts.
+   *
+   * @param driftFactor from 0 up to, not including, 0.5; default 0.01
+   * @return this
+   */
+  public RedlockBuilder driftFactor(double driftFactor) {
+    this.driftFactor = driftFactor;
+    return this;
+  }
+
+  /**
+   * How far node clocks may lie apart.
+   *
+   * @param clockSkew at least 1 ms; default 2 s
+   * @return this
+   */
+  public RedlockBuilder clockSkew(Duration clockSkew) {
+    this.clockSkew = Objects.requireNonNull(clockSkew, "clockSkew");
+    return this;
+  }
+
+  /**
+   * How long before its deadline a lease is declared lost, so that its holder can stop in time.
+   *
+   * @param lossMargin not negative; default a tenth of the lease's ttl
+   * @return this
+   */
+  public RedlockBuilder lossMargin(Duration lossMargin) {
+    this.lossMargin = Objects.requireNonNull(lossMargin, "lossMargin");
+    return this;
+  }
+
+  /**
+   * The least time a lease must be good for when it is handed out; a quorum that comes later than
+   * that is "too slow".
+   *
+   * @param minValidity not negative; default zero
+   * @return this
+   */
+  public RedlockBuilder minValidity(Duration minValidity) {
+    this.minValidity = Objects.requireNonNull(minValidity, "minValidity");
+    return this;
+  }
+
+  /**
+   * What stands before every resource in its key on the nodes, for example {@code "myapp:lock:"}.
+   *
+   * @param keyPrefix anything that does not begin with {@code redlock:}; default empty
+   * @return this
+   */
+  public RedlockBuilder keyPrefix(String keyPrefix) {
+    this.keyPrefix = Objects.requireNonNull(keyPrefix, "keyPrefix");
+    return this;
+  }
+
+  /**
+   * How long waiting calls pause between two attempts.
+   *
+   * @param retryStrategy default {@link RetryStrategy#jitteredBackoff()}
+   * @return this
+   */
+  public RedlockBuilder retryStrategy(RetryStrategy retryStrategy) {
+    this.retryStrategy = Objects.requireNonNull(retryStrategy, "retryStrategy");
+    return this;
+  }
+
+  /**
+   * Who is told of acquires, extends, ends and node states.
+   *
+   * @param listener called on the callback executor
+   * @return this
+   */
+  public RedlockBuilder listener(RedlockListener listener) {
+    this.listener = Objects.requireNonNull(listener, "listener");
+    return this;
+  }
+
+  /**
+   * Sets the executor of user code: dependents of futures, {@link Lease#ended()}, the listener.
+   *
+   * <p>By default each lock service has daemon threads for it, which start when they are needed and
+   * end when they are not. Losses, that is {@link Lease#ended()} and {@link RedlockListener#onEnd}
+   * of a lost lease, have threads of their own, up to four, and everything else has up to four.
+   * User code that blocks therefore delays no lease and no timer, and no warning of a loss unless
+   * it blocks there.
+   *
+   * <p>With an executor the same threads hand it its tasks, so it may block, or run them on the
+   * calling thread. A task that it refuses runs on the thread that handed it over. An executor
+   * whose threads are all busy delays every callback, the warning of a loss too.
+   *
+   * @param callbackExecutor default the threads of the lock service
+   * @return this
+   */
+  public RedlockBuilder callbackExecutor(Executor callbackExecutor) {
+    this.callbackExecutor = Objects.requireNonNull(callbackExecutor, "callbackExecutor");
+    return this;
+  }
+
+  /**
+   * The clocks, for simulations.
+   *
+   * @param ticker default the machine's
+   * @return this
+   */
+  public RedlockBuilder ticker(Ticker ticker) {
+    this.ticker = Objects.requireNonNull(ticker, "ticker");
+    return this;
+  }
+
+  /**
+   * The scheduler, for simulations; closed with the lock service. With it, a callback executor is
+   * called on the thread that causes the callback, so that one thread can run everything.
+   *
+   * @param scheduler default one daemon thread
+   * @return this
+   */
+  public RedlockBuilder scheduler(Scheduler scheduler) {
+    this.scheduler = Objects.requireNonNull(scheduler, "scheduler");
+    return this;
+  }
+
+  /**
+   * The randomness that spreads retries, for simulations.
+   *
+   * @param random default a thread-safe one; must be thread-safe where threads are real
+   * @return this
+   */
+  public RedlockBuilder random(RandomGenerator random) {
+    this.random = Objects.requireNonNull(random, "random");
+    return this;
+  }
+
+  /**
+   * The source of owner ids, for simulations: one for each call, drawn on the thread of its caller.
+   * Ids must never repeat.
+   *
+   * @param ownerIds default 128 bits from a secure source
+   * @return this
+   */
+  public RedlockBuilder ownerIds(Supplier<String> ownerIds) {
+    this.ownerIds = Objects.requireNonNull(ownerIds, "ownerIds");
+    return this;
+  }
+
+  /**
+   * Everything that {@link #build()} would refuse, each with its fix. Has no side effect.
+   *
+   * @return empty if the configuration is sound
+   */
+  public List<String> problems() {
+    List<String> problems = new ArrayList<>();
+    if (nodes.isEmpty()) {
+      problems.add("no node is configured: name at least one, better three or five");
+    } else if (nodes.size() > Ballot.MAX_NODES) {
+      problems.add(nodes.size() + " nodes are configured: use at most " + Ballot.MAX_NODES);
+    }
+    Set<String> names = new HashSet<>();
+    for (LockNode node : nodes) {
+      if (!names.add(node.name())) {
+        problems.add("node " + node.name() + " is configured twice: each must be its own master");
+      }
+    }
+    Settings.check(problems, "nodeTimeout", nodeTimeout, Duration.ofMillis(1), "use at least 1 ms");
+    Settings.check(
+        problems,
+        "maxTtl",
+        maxTtl,
+        Duration.ofMillis(10),
+        "use at least 10 ms",
+        Settings.LONGEST_TTL,
+        ", and renewFor for what is held longer");
+    Settings.check(
+        problems,
+        "clockSkew",
+        clockSkew,
+        Duration.ofMillis(1),
+        "use at least 1 ms",
+        Settings.LONGEST_SKEW,
+        ", and set the clocks by NTP");
+    Settings.check(problems, "minValidity", minValidity, Duration.ZERO, "use zero or more");
+    if (lossMargin != null) {
+      Settings.check(problems, "lossMargin", lossMargin, Duration.ZERO, "use zero or more");
+    }
+    if (!(driftFactor >= 0 && driftFactor < 0.5)) {
+      problems.add("driftFactor " + driftFactor + " is outside [0, 0.5): 0.01 is usual");
+    }
+    if (keyPrefix.startsWith(Settings.RESERVED_PREFIX)) {
+      problems.add(
+          "keyPrefix " + keyPrefix + " begins with redlock:, which is reserved: choose another");
+    }
+    if (problems.isEmpty()) {
+      for (String problem : settings().ttlProblems(maxTtl)) {
+        problems.add("with maxTtl as " + problem);
+      }
+    }
+    return problems;
+  }
+
+  private Settings settings() {
+    return new Settings(
+        nodeTimeout.toNanos(),
+        Settings.ceilMillis(maxTtl),
+        (long) Math.ceil(driftFactor * 1_000_000),
+        clockSkew.toNanos() / 1_000,
+        lossMargin == null ? -1 : lossMargin.toNanos(),
+        minValidity.toNanos(),
+        keyPrefix);
+  }
+
+  /**
+   * Starts the nodes and returns the service. Does not wait for any node: they may all be down.
+   *
+   * @return the service; close it when it is no longer needed
+   * @throws IllegalArgumentException if the configuration is not sound; lists every problem
+   */
+  public Redlock build() {
+    Settings.reject("cannot build a Redlock", problems());
+    Redlock redlock = start();
+    if (scheduler == null) { // real time
+      Warmup.once(RedlockBuilder::warm); // while the nodes connect
+    }
+    Log.LOG.info(
+        "Redlock over {} nodes, quorum {}: {}",
+        nodes.size(),
+        Ballot.quorum(nodes.size()),
+        nodes.stream().map(LockNode::name).toList());
+    if (nodes.size() % 2 == 0 || nodes.size() < 3) {
+      Log.LOG.warn(
+          "{} nodes, {} needed for a lease, survive the failure of {}: use an odd number, at least three",
+          nodes.size(),
+          Ballot.quorum(nodes.size()),
+          nodes.size() - Ballot.quorum(nodes.size()));
+    }
+    return redlock;
+  }
+
+  /** Builds a service for the {@link Warmup}. */
+  static Redlock warm(List<? extends LockNode> nodes) {
+    return new RedlockBuilder(nodes).callbackExecutor(Runnable::run).start();
+  }
+
+  /** Builds it without a check or a word. */
+  Redlock start() {
+    Scheduler timers = scheduler != null ? scheduler : Defaults.scheduler();
+    Callbacks callbacks =
+        callbackExecutor == null
+            ? new Callbacks(Runnable::run, false, timers)
+            : new Callbacks(callbackExecutor, scheduler != null, timers);
+    ServiceContext cluster =
+        new ServiceContext(
+            nodes,
+            settings(),
+            ticker,
+            timers,
+            random,
+            ownerIds,
+            retryStrategy,
+            callbacks,
+            listener);
+    QuorumRedlock redlock = new QuorumRedlock(cluster);
+    redlock.start();
+    return redlock;
+  }
+}

@@ -1,0 +1,133 @@
+package io.redlock.driver;
+
+import io.redlock.AcquireResult;
+import io.redlock.Lease;
+import io.redlock.LeaseLock;
+import io.redlock.LeaseRequest;
+import io.redlock.LockNotAcquiredException;
+import io.redlock.text.Brief;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** {@link LeaseLock} over a lock service: counts the holds of each thread. */
+final class ReentrantLease implements LeaseLock {
+
+  private static final Duration ENDLESS = Duration.ofSeconds(Long.MAX_VALUE);
+
+  private static final class Holds {
+    final HeldLease lease;
+    int count = 1;
+
+    Holds(HeldLease lease) {
+      this.lease = lease;
+    }
+  }
+
+  private final LeaseRequest request;
+  private final Function<LeaseRequest, AcquireLoop> calls;
+  private final ThreadLocal<@Nullable Holds> holds = new ThreadLocal<>();
+
+  ReentrantLease(LeaseRequest request, Function<LeaseRequest, AcquireLoop> calls) {
+    this.request = request;
+    this.calls = calls;
+  }
+
+  @Override
+  public Lease lease() {
+    return mine().lease;
+  }
+
+  @Override
+  public void lock() {
+    if (!lockAgain()) {
+      LeaseRequest patient = patient();
+      require(patient, calls.apply(patient).awaitUninterruptibly());
+    }
+  }
+
+  @Override
+  public void lockInterruptibly() throws InterruptedException {
+    Blocking.checkInterrupt();
+    if (!lockAgain()) {
+      LeaseRequest patient = patient();
+      require(patient, calls.apply(patient).await());
+    }
+  }
+
+  private LeaseRequest patient() {
+    return request.maxWait().isZero() ? request.waitUpTo(ENDLESS) : request;
+  }
+
+  private void require(LeaseRequest asked, AcquireResult result) {
+    if (!take(result)) {
+      throw new LockNotAcquiredException(asked, result);
+    }
+  }
+
+  @Override
+  public boolean tryLock() {
+    return lockAgain() || take(calls.apply(request.waitUpTo(Duration.ZERO)).awaitUninterruptibly());
+  }
+
+  @Override
+  public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
+    Blocking.checkInterrupt();
+    if (lockAgain()) {
+      return true;
+    }
+    Duration maxWait = Duration.ofNanos(Math.max(0, unit.toNanos(time)));
+    return take(calls.apply(request.waitUpTo(maxWait)).await());
+  }
+
+  private boolean lockAgain() {
+    Holds held = holds.get();
+    if (held == null) {
+      return false;
+    }
+    held.lease.ensureValid(Duration.ZERO);
+    held.count = Math.addExact(held.count, 1);
+    return true;
+  }
+
+  private boolean take(AcquireResult result) {
+    if (result instanceof AcquireResult.Acquired acquired) {
+      holds.set(new Holds((HeldLease) acquired.held()));
+      return true;
+    }
+    return false;
+  }
+
+  private Holds mine() {
+    Holds held = holds.get();
+    if (held == null) {
+      throw new IllegalMonitorStateException(
+          "the current thread does not hold the lock on " + Brief.names(request.resources()));
+    }
+    return held;
+  }
+
+  @Override
+  public void unlock() {
+    Holds held = mine();
+    if (--held.count > 0) {
+      held.lease.throwIfLost(null);
+      return;
+    }
+    holds.remove();
+    held.lease.throwIfLost(held.lease.releaseUninterruptibly());
+  }
+
+  @Override
+  public Condition newCondition() {
+    throw new UnsupportedOperationException("a lease has no conditions");
+  }
+
+  /** For example {@code lock on orders/42 for PT30S}. */
+  @Override
+  public String toString() {
+    return "lock on " + request;
+  }
+}

@@ -1,0 +1,133 @@
+package io.redlock.driver;
+
+import io.redlock.spi.Scheduler;
+import io.redlock.spi.Ticker;
+import java.util.ArrayDeque;
+import java.util.List;
+
+/**
+ * The node timeouts of all rounds. They are all equally long, so a queue keeps them in order and
+ * one task in the scheduler serves them all: a round that is decided in time, as nearly all are,
+ * costs no timer of its own.
+ */
+final class Timeouts {
+
+  /** Something that waits for nodes. */
+  interface Waiting {
+    /** Whether it no longer waits. */
+    boolean isDecided();
+
+    /** The node timeout has passed. */
+    void onTimeout();
+  }
+
+  private record Entry(Waiting waiting, long deadlineNanos) {}
+
+  private final Scheduler scheduler;
+  private final Ticker ticker;
+  private final long timeoutNanos;
+
+  private final ArrayDeque<Entry> entries = new ArrayDeque<>(); // guarded by this
+  private boolean scheduled; // guarded by this
+  private boolean closed; // guarded by this
+
+  Timeouts(Scheduler scheduler, Ticker ticker, long timeoutNanos) {
+    this.scheduler = scheduler;
+    this.ticker = ticker;
+    this.timeoutNanos = timeoutNanos;
+  }
+
+  /**
+   * Calls {@link Waiting#onTimeout} a node timeout after the start, unless it is decided then; at
+   * once if this is closed.
+   */
+  void add(Waiting waiting, long startNanos) {
+    boolean tooLate;
+    synchronized (this) {
+      tooLate = closed;
+      if (!tooLate) {
+        entries.add(new Entry(waiting, startNanos + timeoutNanos));
+        if (scheduled) {
+          return;
+        }
+        scheduled = true;
+      }
+    }
+    if (tooLate) {
+      strike(waiting);
+    } else {
+      arm(timeoutNanos);
+    }
+  }
+
+  /** Nobody waits any longer: the scheduler is about to end, and may have taken a tick with it. */
+  void close() {
+    List<Entry> open;
+    synchronized (this) {
+      closed = true;
+      open = List.copyOf(entries);
+      entries.clear();
+    }
+    open.forEach(each -> strike(each.waiting));
+  }
+
+  private void tick() {
+    long nextNanos = timeoutNanos; // should this fail
+    try {
+      nextNanos = strikeAllDue();
+    } finally {
+      if (nextNanos >= 0) {
+        arm(nextNanos);
+      }
+    }
+  }
+
+  /** How long until the next is due; −1 if none waits. */
+  private long strikeAllDue() {
+    while (true) {
+      Waiting due = null;
+      synchronized (this) {
+        long nowNanos = ticker.monotonicNanos();
+        while (due == null && !entries.isEmpty()) {
+          Entry head = entries.getFirst();
+          if (head.waiting.isDecided()) {
+            entries.removeFirst();
+          } else if (head.deadlineNanos - nowNanos <= 0) {
+            due = entries.removeFirst().waiting;
+          } else {
+            return head.deadlineNanos - nowNanos;
+          }
+        }
+        if (due == null) {
+          scheduled = false;
+          return -1;
+        }
+      }
+      strike(due);
+    }
+  }
+
+  private void arm(long delayNanos) {
+    boolean armed = false;
+    try {
+      scheduler.schedule(this::tick, delayNanos);
+      armed = true;
+    } finally {
+      if (!armed) {
+        synchronized (this) {
+          scheduled = false; // so that whoever comes next arms it
+        }
+      }
+    }
+  }
+
+  private static void strike(Waiting due) {
+    try {
+      if (!due.isDecided()) {
+        due.onTimeout();
+      }
+    } catch (Throwable e) { // one defect must not stop every other timeout
+      Log.LOG.error("A timeout failed; this is a defect of the lock library", e);
+    }
+  }
+}

@@ -1,0 +1,117 @@
+package io.redlock.driver;
+
+import io.redlock.Lease;
+import io.redlock.LeaseRequest;
+import io.redlock.NodeStatus;
+import io.redlock.Redlock;
+import io.redlock.spi.LockNode;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.Scheduler;
+import io.redlock.spi.Ticker;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
+
+/**
+ * A few leases over nodes within this process, once in a JVM. Otherwise the first real lease loads
+ * and links the classes of the driver while its node timeout passes: on a busy machine, longer than
+ * that.
+ */
+final class Warmup {
+
+  private static final AtomicBoolean BEGUN = new AtomicBoolean();
+  private static final int CYCLES = 20;
+  private static final long LONGEST_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+  private static final Duration TTL = Duration.ofSeconds(10);
+  private static final Duration WAIT = Duration.ofMillis(1);
+
+  private Warmup() {}
+
+  /**
+   * Does nothing the second time. An interrupt ends it early and stays set.
+   *
+   * @param builder builds a lock service over the given nodes
+   */
+  static void once(Function<List<? extends LockNode>, Redlock> builder) {
+    if (!BEGUN.getAndSet(true)) {
+      run(builder);
+    }
+  }
+
+  static void run(Function<List<? extends LockNode>, Redlock> builder) {
+    FlightEvents.unrecorded(() -> cycles(builder));
+  }
+
+  private static void cycles(Function<List<? extends LockNode>, Redlock> builder) {
+    Ticker ticker = Defaults.ticker();
+    long startNanos = ticker.monotonicNanos();
+    List<Agreeing> nodes = List.of(new Agreeing("1"), new Agreeing("2"), new Agreeing("3"));
+    try (Redlock redlock = builder.apply(nodes)) {
+      int cycles = 0;
+      do {
+        cycle(redlock);
+        cycles++;
+      } while (cycles < CYCLES && ticker.monotonicNanos() - startNanos < LONGEST_NANOS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } catch (IllegalStateException e) {
+      Log.LOG.debug("The warm-up ended early", e);
+    }
+  }
+
+  private static void cycle(Redlock redlock) throws InterruptedException {
+    LeaseRequest request = LeaseRequest.of("warm-up", TTL).waitUpTo(WAIT).renewFor(TTL);
+    Optional<Lease> lease = redlock.tryAcquire(request).lease();
+    if (lease.isPresent()) {
+      lease.get().extend(TTL);
+      lease.get().release();
+    }
+    try {
+      // Closed on this thread: the Flight Recorder leaves out what it does, and no other.
+      redlock.acquireAsync(request).get(1, TimeUnit.SECONDS).lease().ifPresent(Lease::close);
+    } catch (ExecutionException | TimeoutException e) {
+      throw new IllegalStateException("nodes that always agree did not", e);
+    }
+  }
+
+  /** Says yes at once, whatever it is asked. */
+  private record Agreeing(String name) implements LockNode {
+
+    @Override
+    public void start(Ticker ticker, Scheduler scheduler, Observer observer) {
+      // It is there.
+    }
+
+    @Override
+    public Pending send(NodeRequest request, int slot, ReplyHandler handler) {
+      handler.onReply(
+          slot,
+          request instanceof NodeRequest.Grant
+              ? NodeReply.GRANTED
+              : request instanceof NodeRequest.Extend ? NodeReply.EXTENDED : NodeReply.RELEASED);
+      return () -> false;
+    }
+
+    @Override
+    public OptionalLong clockOffsetMicros() {
+      return OptionalLong.empty();
+    }
+
+    @Override
+    public NodeStatus status() {
+      return new NodeStatus(name, NodeStatus.State.UP, Duration.ZERO, "");
+    }
+
+    @Override
+    public void close() {
+      // There is nothing to close.
+    }
+  }
+}

@@ -1,0 +1,574 @@
+package io.redlock.driver;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
+
+import io.redlock.AcquireResult;
+import io.redlock.Lease;
+import io.redlock.LeaseRequest;
+import io.redlock.RedlockListener;
+import io.redlock.RetryStrategy;
+import io.redlock.Votes;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeRequest.Grant;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class AcquireLoopTest {
+
+  private static final LeaseRequest PATIENT = Bed.REQUEST.waitUpTo(Duration.ofSeconds(1));
+
+  private final Bed bed = new Bed(3);
+
+  private static Function<NodeRequest, @Nullable NodeReply> grants(NodeReply answer) {
+    return request -> request instanceof Grant ? answer : Bed.yes(request);
+  }
+
+  private static Lease lease(CompletableFuture<AcquireResult> call) {
+    return Bed.now(call).lease().orElseThrow();
+  }
+
+  private int attempts() {
+    return bed.node(0).asked(Grant.class).size();
+  }
+
+  @Test
+  void contendedCallTriesAgainUnderAFreshOwnerUntilItHolds() {
+    bed.script(grants(NodeReply.taken(60_000, 5)));
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
+    bed.time.passMillis(100);
+    assertFalse(call.isDone());
+    bed.script(Bed::yes);
+    bed.time.passMillis(200);
+    assertTrue(lease(call).isValid());
+    List<String> owners =
+        bed.node(0).asked(Grant.class).stream().map(NodeRequest::owner).distinct().toList();
+    assertEquals(attempts(), owners.size());
+    assertTrue(attempts() > 2);
+    assertEquals(List.of("Acquired"), bed.events);
+  }
+
+  @Test
+  void oneAttemptIsMadeWhereNoWaitIsAsked() {
+    bed.script(grants(NodeReply.taken(60_000, 5)));
+    AcquireResult result = Bed.now(bed.redlock.acquireAsync(Bed.REQUEST));
+    assertInstanceOf(AcquireResult.Contended.class, result);
+    assertEquals(1, attempts());
+    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    bed.assertNothingIsLeft("one attempt");
+    assertEquals(List.of("Contended"), bed.events);
+  }
+
+  @Test
+  void lastAttemptIsMadeWhenTheWaitIsOver() {
+    bed.script(grants(NodeReply.unreachable("down")));
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
+    bed.time.passMillis(999);
+    assertFalse(call.isDone());
+    int before = attempts();
+    bed.time.passMillis(1);
+    assertInstanceOf(AcquireResult.Unavailable.class, Bed.now(call));
+    assertEquals(before + 1, attempts());
+    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    bed.assertNothingIsLeft("the wait was over");
+  }
+
+  @Test
+  void waitIsExceededByNoMoreThanANodeTimeout() {
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
+    bed.time.passMillis(999);
+    assertFalse(call.isDone());
+    bed.time.passMillis(1 + Bed.NODE_TIMEOUT_MILLIS);
+    assertInstanceOf(AcquireResult.Unavailable.class, Bed.now(call));
+  }
+
+  @Test
+  void tokenThatNodesRefusedForTheirClocksIsReplacedAtOnceButOnlyOnce() {
+    bed.script(grants(NodeReply.of(Kind.CLOCK, "2 s behind")));
+    AcquireResult result = Bed.now(bed.redlock.acquireAsync(Bed.REQUEST));
+    assertInstanceOf(AcquireResult.Unavailable.class, result);
+    assertEquals(2, attempts());
+  }
+
+  @Test
+  void holdersRemainingLifeBoundsThePause() {
+    Bed slow = new Bed(3, (failures, cause, random) -> Duration.ofMillis(500));
+    slow.script(grants(NodeReply.taken(7, 5)));
+    CompletableFuture<AcquireResult> call = slow.redlock.acquireAsync(PATIENT);
+    slow.script(Bed::yes);
+    slow.time.passMillis(8);
+    assertTrue(lease(call).isValid());
+  }
+
+  @Test
+  void keyThatHasNoTimeLeftIsNotAskedForFasterThanItsClockTicks() {
+    bed.script(
+        request -> {
+          assertTrue(attempts() <= 11, "more than one attempt per millisecond");
+          return request instanceof Grant ? NodeReply.taken(0, 5) : Bed.yes(request);
+        });
+    bed.redlock.acquireAsync(PATIENT);
+    bed.time.passMillis(10);
+    assertTrue(attempts() > 5, attempts() + " attempts in 10 ms");
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {-1, Long.MAX_VALUE, Long.MAX_VALUE / 1_000_000 + 1})
+  void keyWithoutAnEndIsAskedForAtTheUsualPace(long remainingMillis) {
+    Bed slow = new Bed(3, (failures, cause, random) -> Duration.ofMillis(500));
+    slow.script(grants(NodeReply.taken(remainingMillis, 5)));
+    slow.redlock.acquireAsync(PATIENT);
+    slow.time.passMillis(499);
+    assertEquals(1, slow.node(0).asked(Grant.class).size());
+    slow.time.passMillis(1);
+    assertEquals(2, slow.node(0).asked(Grant.class).size());
+  }
+
+  @Test
+  void strategyIsToldHowOftenAndWhyTheCallFailed() {
+    List<String> told = new ArrayList<>();
+    Bed asked =
+        new Bed(
+            3,
+            (failures, cause, random) -> {
+              told.add(failures + " " + cause);
+              return Duration.ofMillis(10);
+            });
+    asked.script(grants(NodeReply.taken(-1, 5)));
+    asked.redlock.acquireAsync(PATIENT);
+    asked.script(grants(NodeReply.unreachable("down")));
+    asked.time.passMillis(10);
+    assertEquals(List.of("1 CONTENDED", "2 UNAVAILABLE"), told);
+  }
+
+  @Test
+  void placeInTheQueueIsGivenUpBeforeTheCallerHearsThatTheWaitIsOver() {
+    bed.script(grants(NodeReply.taken(60_000, 5)));
+    List<Integer> givenUp = new ArrayList<>();
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT.fairly());
+    call.thenRun(() -> givenUp.add(bed.asked(NodeRequest.Withdraw.class)));
+    bed.time.passMillis(2_000);
+    assertInstanceOf(AcquireResult.Contended.class, Bed.now(call));
+    assertEquals(List.of(3), givenUp);
+  }
+
+  @Test
+  void callCanBeCancelledByAnotherThreadWhileItsStrategyThinks() {
+    List<CompletableFuture<AcquireResult>> calls = new ArrayList<>();
+    List<Boolean> cancelled = new ArrayList<>();
+    Bed asked =
+        new Bed(
+            3,
+            (failures, cause, random) -> {
+              CompletableFuture<AcquireResult> call = calls.get(0);
+              cancelled.add(
+                  CompletableFuture.supplyAsync(() -> call.cancel(false))
+                      .orTimeout(10, TimeUnit.SECONDS)
+                      .join());
+              return Duration.ofMillis(10);
+            });
+    calls.add(asked.redlock.acquireAsync(PATIENT));
+    asked.answerGrants(NodeReply.taken(-1, 5), 0, 1, 2);
+    assertEquals(List.of(true), cancelled);
+    asked.script(grants(NodeReply.taken(-1, 5)));
+    asked.time.passMillis(1_000);
+    assertEquals(1, asked.node(0).asked(Grant.class).size());
+  }
+
+  /** Strategies of users that answer nothing of use, by what is wrong with them. */
+  private static RetryStrategy bad(String how) {
+    return (failures, cause, random) ->
+        switch (how) {
+          case "null" -> null;
+          case "negative" -> Duration.ofNanos(-1);
+          case "least" -> Duration.ofSeconds(Long.MIN_VALUE);
+          case "greatest" -> Duration.ofSeconds(Long.MAX_VALUE);
+          case "exception" -> throw new IllegalStateException("a user's mistake");
+          default -> throw new AssertionError("a user's mistake");
+        };
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"null", "negative", "least", "greatest", "exception", "error"})
+  void defaultDecidesWhereTheStrategyFails(String how) {
+    Bed asked = new Bed(3, bad(how));
+    asked.script(grants(NodeReply.taken(-1, 5)));
+    CompletableFuture<AcquireResult> call = asked.redlock.acquireAsync(PATIENT);
+    CompletableFuture<AcquireResult> next = asked.redlock.acquireAsync(PATIENT);
+    asked.time.passMillis(999);
+    int attempts = asked.node(0).asked(Grant.class).size();
+    assertTrue(attempts > 5 && attempts < 100, attempts + " attempts");
+    assertFalse(call.isDone());
+    asked.time.passMillis(1);
+    assertInstanceOf(AcquireResult.Contended.class, Bed.now(call));
+    assertInstanceOf(AcquireResult.Contended.class, Bed.now(next));
+    asked.script(Bed::yes);
+    lease(asked.redlock.acquireAsync(PATIENT)).close();
+    asked.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    asked.assertNothingIsLeft(how);
+  }
+
+  /** A bed whose callbacks wait in this queue: as long as they do, the strategy blocks. */
+  private final Deque<Runnable> callbacks = new ArrayDeque<>();
+
+  private final List<String> asked = new ArrayList<>();
+
+  private Bed thoughtful(long pauseMillis) {
+    Bed thoughtful =
+        new Bed(
+            3,
+            callbacks::add,
+            new RedlockListener() {},
+            (failures, cause, random) -> {
+              asked.add(failures + " " + cause);
+              return Duration.ofMillis(pauseMillis);
+            });
+    thoughtful.script(grants(NodeReply.taken(-1, 5)));
+    return thoughtful;
+  }
+
+  private void runCallbacks() {
+    while (!callbacks.isEmpty()) {
+      callbacks.poll().run();
+    }
+  }
+
+  @Test
+  void strategyRunsOnTheCallbackExecutorOnly() {
+    Bed thoughtful = thoughtful(20);
+    thoughtful.redlock.acquireAsync(PATIENT);
+    assertEquals(List.of(), asked);
+    assertEquals(1, callbacks.size());
+    thoughtful.time.passMillis(5);
+    runCallbacks();
+    assertEquals(List.of("1 CONTENDED"), asked);
+    thoughtful.time.passMillis(19);
+    assertEquals(1, thoughtful.node(0).asked(Grant.class).size());
+    thoughtful.time.passMillis(1);
+    assertEquals(2, thoughtful.node(0).asked(Grant.class).size());
+    runCallbacks();
+    assertEquals(List.of("1 CONTENDED", "2 CONTENDED"), asked);
+  }
+
+  @Test
+  void defaultStrategyNeedsNoOtherThread() {
+    Bed usual =
+        new Bed(3, callbacks::add, new RedlockListener() {}, RetryStrategy.jitteredBackoff());
+    usual.script(grants(NodeReply.taken(-1, 5)));
+    usual.redlock.acquireAsync(PATIENT);
+    usual.time.passMillis(500);
+    assertTrue(usual.node(0).asked(Grant.class).size() > 5);
+    assertEquals(0, callbacks.size());
+  }
+
+  @Test
+  void strategyThatBlocksIsAskedOnceAndTheDefaultDecidesInItsPlace() {
+    Bed thoughtful = thoughtful(20);
+    CompletableFuture<AcquireResult> call = thoughtful.redlock.acquireAsync(PATIENT);
+    thoughtful.time.passMillis(Bed.NODE_TIMEOUT_MILLIS - 1);
+    assertEquals(1, thoughtful.node(0).asked(Grant.class).size());
+    thoughtful.time.passMillis(950);
+    assertTrue(thoughtful.node(0).asked(Grant.class).size() > 5);
+    assertEquals(1, callbacks.size(), "one question for the call, however often it failed");
+    int before = thoughtful.node(0).asked(Grant.class).size();
+    thoughtful.time.passMillis(1);
+    assertEquals(before + 1, thoughtful.node(0).asked(Grant.class).size(), "the last attempt");
+    thoughtful.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    assertEquals(0, thoughtful.time.tasks());
+    assertEquals(3, callbacks.size(), "the question, the result and its event");
+    runCallbacks();
+    assertInstanceOf(AcquireResult.Contended.class, Bed.now(call));
+    assertEquals(List.of("1 CONTENDED"), asked);
+  }
+
+  @Test
+  void strategyThatBlockedAndAnswersAtLastIsAskedAgain() {
+    Bed thoughtful = thoughtful(20);
+    thoughtful.redlock.acquireAsync(PATIENT);
+    thoughtful.time.passMillis(400);
+    int attempts = thoughtful.node(0).asked(Grant.class).size();
+    runCallbacks();
+    assertEquals(attempts, thoughtful.node(0).asked(Grant.class).size(), "too late an answer");
+    thoughtful.time.passMillis(200);
+    runCallbacks();
+    assertEquals(2, asked.size());
+    assertTrue(attempts < thoughtful.node(0).asked(Grant.class).size());
+  }
+
+  @Test
+  void callWhoseStrategyBlocksCanBeCancelled() {
+    Bed thoughtful = thoughtful(20);
+    CompletableFuture<AcquireResult> call = thoughtful.redlock.acquireAsync(PATIENT);
+    assertTrue(call.cancel(false));
+    thoughtful.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    assertEquals(0, thoughtful.time.tasks());
+    runCallbacks();
+    thoughtful.time.passMillis(1_000);
+    assertEquals(1, thoughtful.node(0).asked(Grant.class).size());
+  }
+
+  @Test
+  void callWhoseStrategyBlocksIsEndedByClose() {
+    Bed thoughtful = thoughtful(20);
+    CompletableFuture<AcquireResult> call = thoughtful.redlock.acquireAsync(PATIENT);
+    thoughtful.redlock.close();
+    runCallbacks();
+    CompletionException failure = assertThrows(CompletionException.class, call::join);
+    assertInstanceOf(IllegalStateException.class, failure.getCause());
+    assertEquals(0, thoughtful.time.tasks());
+  }
+
+  @Test
+  void strategyThatBlocksForOneCallHoldsUpNoOther() {
+    Bed thoughtful = thoughtful(20);
+    thoughtful.redlock.acquireAsync(Bed.REQUEST.waitUpTo(Duration.ofNanos(100)));
+    CompletableFuture<AcquireResult> next = thoughtful.redlock.acquireAsync(PATIENT);
+    thoughtful.time.passMillis(100);
+    thoughtful.script(Bed::yes);
+    thoughtful.time.passMillis(500);
+    assertEquals(1, thoughtful.cluster.liveLeases.snapshot().size());
+    runCallbacks();
+    assertTrue(lease(next).isValid());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"null", "blank", "exception", "error"})
+  void supplierOfOwnerIdsThatFailsHarmsItsOwnCallOnly(String how) {
+    Supplier<String> usual = bed.ownerIds;
+    bed.script(Bed::yes);
+    CompletableFuture<AcquireResult> before = bed.redlock.acquireAsync(PATIENT);
+    bed.ownerIds =
+        () ->
+            switch (how) {
+              case "null" -> null;
+              case "blank" -> " ";
+              case "exception" -> throw new IllegalArgumentException("a user's mistake");
+              default -> throw new AssertionError("a user's mistake");
+            };
+    CompletableFuture<AcquireResult> failed = bed.redlock.acquireAsync(PATIENT);
+    bed.ownerIds = usual;
+    CompletableFuture<AcquireResult> after = bed.redlock.acquireAsync(PATIENT);
+    CompletionException failure = assertThrows(CompletionException.class, () -> Bed.now(failed));
+    assertInstanceOf(IllegalStateException.class, failure.getCause());
+    assertTrue(failure.getMessage().contains("the supplier of owner ids"), failure.getMessage());
+    lease(before).close();
+    bed.time.passMillis(1_000);
+    lease(after).close();
+    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    bed.assertNothingIsLeft(how);
+  }
+
+  @Test
+  void supplierOfOwnerIdsIsAskedOnceACallAndByItsCallerOnly() {
+    List<String> drawn = new ArrayList<>();
+    Supplier<String> usual = bed.ownerIds;
+    bed.ownerIds =
+        () -> {
+          drawn.add(usual.get());
+          return drawn.get(drawn.size() - 1);
+        };
+    bed.script(grants(NodeReply.taken(-1, 5)));
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
+    bed.ownerIds = () -> fail("asked by a thread that retries");
+    bed.time.passMillis(200);
+    bed.script(Bed::yes);
+    bed.time.passMillis(200);
+    lease(call);
+    assertEquals(List.of("owner-1"), drawn);
+    List<String> asked =
+        bed.node(0).asked(Grant.class).stream().map(Grant::owner).distinct().toList();
+    assertTrue(asked.size() > 2, asked.toString());
+    assertEquals(List.of("owner-1", "owner-1-2", "owner-1-3"), asked.subList(0, 3));
+  }
+
+  @Test
+  void waiterReportsWhatTheHeadOfItsLineWasAnswered() {
+    bed.script(grants(NodeReply.unreachable("down")));
+    bed.redlock.acquireAsync(PATIENT.waitUpTo(Duration.ofMinutes(1)));
+    CompletableFuture<AcquireResult> behind = bed.redlock.acquireAsync(PATIENT);
+    bed.time.passMillis(1_000);
+    AcquireResult result = Bed.now(behind);
+    assertInstanceOf(AcquireResult.Unavailable.class, result);
+    assertEquals("0 of 3 granted, 2 needed (a down, b down, c down)", result.votes().toString());
+  }
+
+  @Test
+  void waiterDoesNotReportARefusalFromBeforeTheLease() {
+    bed.script(grants(NodeReply.unreachable("down")));
+    CompletableFuture<AcquireResult> head = bed.redlock.acquireAsync(PATIENT);
+    CompletableFuture<AcquireResult> behind = bed.redlock.acquireAsync(PATIENT);
+    bed.script(Bed::yes);
+    bed.time.passMillis(1_000);
+    assertTrue(lease(head).isValid());
+    assertEquals("no node was asked", Bed.now(behind).votes().toString());
+  }
+
+  @Test
+  void nodeThatBreaksItsContractByThrowingHarmsThatCallOnly() {
+    bed.script(Bed::yes);
+    bed.node(1)
+        .script(
+            request -> {
+              if (request instanceof Grant) {
+                throw new AssertionError("a node's mistake");
+              }
+              return Bed.yes(request);
+            });
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
+    assertThrows(CompletionException.class, () -> Bed.now(call));
+    bed.script(Bed::yes);
+    assertTrue(lease(bed.redlock.acquireAsync(PATIENT)).isValid());
+    assertEquals(1, bed.node(0).releases(), "the node that had granted");
+  }
+
+  @Test
+  void grantAfterCancelIsReleased() {
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
+    call.cancel(false);
+    bed.script(Bed::yes);
+    bed.answerGrants(NodeReply.GRANTED, 0, 1, 2);
+    for (ScriptedNode node : bed.nodes) {
+      node.answer(NodeRequest.Release.class, NodeReply.RELEASED);
+    }
+    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    bed.assertNothingIsLeft("cancelled");
+    assertEquals(List.of(), bed.events);
+  }
+
+  /** A call's life, step by step: refused, outbid, out of time, paused, granted. */
+  private static List<Runnable> life(Bed bed) {
+    return List.of(
+        () -> bed.answerGrants(NodeReply.stale(bed.time.wallMicros() + 5), 0),
+        () -> bed.answerGrants(NodeReply.stale(bed.time.wallMicros() + 9), 1),
+        () -> bed.answerGrants(NodeReply.GRANTED, 0),
+        () -> bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS),
+        () -> bed.time.passMillis(1),
+        () -> bed.time.passMillis(20),
+        () -> bed.answerGrants(NodeReply.unknown("connection lost"), 2),
+        () -> bed.answerGrants(NodeReply.GRANTED, 0),
+        () -> bed.answerGrants(NodeReply.GRANTED, 1), // to the attempt that timed out
+        () -> bed.answerGrants(NodeReply.GRANTED, 1));
+  }
+
+  @Test
+  void callLivesAsTheNextTestSupposes() {
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
+    life(bed).forEach(Runnable::run);
+    assertTrue(lease(call).isValid());
+    assertEquals(2, bed.node(0).asked(Grant.class).stream().map(Grant::owner).distinct().count());
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
+  void cancellingAtAnyStepLeavesNothingLockedAndNothingUnderWay(int step) {
+    cancelAfter(step, call -> call.cancel(false));
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
+  void completingTheFutureByHandAtAnyStepLeavesNothingLocked(int step) {
+    cancelAfter(step, call -> call.complete(new AcquireResult.Contended(new Votes(List.of(), 2))));
+  }
+
+  private void cancelAfter(int step, Function<CompletableFuture<AcquireResult>, Boolean> giveUp) {
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
+    life(bed).subList(0, step).forEach(Runnable::run);
+    if (!giveUp.apply(call)) {
+      lease(call).close(); // too late: the caller has the lease
+    }
+    int granted = bed.asked(Grant.class);
+    bed.script(Bed::yes);
+    for (ScriptedNode node : bed.nodes) {
+      for (ScriptedNode.Call open : List.copyOf(node.calls())) {
+        if (open.isOpen()) {
+          open.answer(Bed.yes(open.request)); // late, in order
+        }
+      }
+    }
+    bed.time.pass(Duration.ofMinutes(1));
+    bed.assertNothingIsLeft("after step " + step);
+    assertEquals(granted, bed.asked(Grant.class), "nothing was asked for any more");
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9})
+  void closingAtAnyStepEndsTheCall(int step) {
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
+    life(bed).subList(0, step).forEach(Runnable::run);
+    bed.redlock.close();
+    CompletionException failure = assertThrows(CompletionException.class, call::join);
+    assertInstanceOf(IllegalStateException.class, failure.getCause());
+    assertEquals(0, bed.time.tasks());
+    bed.assertNothingIsLeft("closed after step " + step);
+  }
+
+  @Test
+  void cancellingFromWithinANodeDuringTheFanOutReleasesEverywhere() {
+    List<CompletableFuture<AcquireResult>> call = new ArrayList<>();
+    bed.script(grants(NodeReply.unreachable("down")));
+    call.add(bed.redlock.acquireAsync(PATIENT));
+    bed.script(Bed::yes);
+    bed.node(1)
+        .script(
+            request -> {
+              if (request instanceof Grant) {
+                call.get(0).cancel(false);
+              }
+              return Bed.yes(request);
+            });
+    bed.time.pass(Duration.ofSeconds(1));
+    assertTrue(call.get(0).isCancelled());
+    assertEquals("abc", bed.releasedOn());
+    bed.assertNothingIsLeft("cancelled in the middle");
+  }
+
+  @Test
+  void cancellingBetweenARefusalByClocksAndTheNextAttemptSendsNothingMore() {
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
+    bed.betweenSteps(() -> call.cancel(false));
+    bed.script(Bed::yes);
+    bed.answerGrants(NodeReply.taken(100, 5), 0);
+    bed.answerGrants(NodeReply.of(Kind.CLOCK, "2 s behind"), 1, 2);
+    assertTrue(call.isCancelled());
+    assertEquals(3, bed.asked(Grant.class));
+    bed.time.pass(Duration.ofMinutes(1));
+    bed.assertNothingIsLeft("cancelled before the second attempt");
+  }
+
+  @Test
+  void cancellingFromTheNewsOfTheLeaseReleasesIt() {
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
+    bed.betweenSteps(() -> call.cancel(false));
+    bed.script(Bed::yes);
+    bed.answerGrants(NodeReply.GRANTED, 0, 1, 2);
+    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    assertTrue(call.isCancelled());
+    bed.assertNothingIsLeft("cancelled between decision and news");
+  }
+
+  @Test
+  void callAfterCloseFailsAndSendsNothing() {
+    bed.redlock.close();
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
+    assertThrows(CompletionException.class, call::join);
+    assertEquals(0, bed.journal.size());
+  }
+}

@@ -1,0 +1,211 @@
+package io.redlock.driver;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.AcquireResult;
+import io.redlock.ExtendResult;
+import io.redlock.Lease;
+import io.redlock.LeaseEnd;
+import io.redlock.LeaseRequest;
+import io.redlock.NodeStatus;
+import io.redlock.RedlockListener;
+import io.redlock.RetryStrategy;
+import io.redlock.spi.LockNode;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** A test bed: a lock service over scripted nodes, in virtual time, on one thread. */
+final class Bed {
+
+  static final Duration TTL = Duration.ofSeconds(10);
+  static final LeaseRequest REQUEST = LeaseRequest.of("orders/42", TTL);
+  static final long NODE_TIMEOUT_MILLIS = 50;
+
+  final FakeTime time = new FakeTime();
+  final List<ScriptedNode> nodes = new ArrayList<>();
+  final List<String> journal = new ArrayList<>();
+  final List<String> events = new ArrayList<>();
+  final ServiceContext cluster;
+  final QuorumRedlock redlock;
+  Supplier<String> ownerIds = this::nextOwner;
+  private int owners;
+
+  private String nextOwner() {
+    return "owner-" + ++owners;
+  }
+
+  private final class Recorder implements RedlockListener {
+    @Override
+    public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
+      events.add(result.getClass().getSimpleName());
+    }
+
+    @Override
+    public void onExtend(Lease lease, ExtendResult result, Duration took) {
+      events.add(result.getClass().getSimpleName());
+    }
+
+    @Override
+    public void onEnd(Lease lease, LeaseEnd end, Duration held) {
+      events.add(end.cause().toString());
+    }
+
+    @Override
+    public void onNodeState(NodeStatus status) {
+      events.add(status.name() + " " + status.state());
+    }
+  }
+
+  Bed(int size) {
+    this(size, Runnable::run, null, RetryStrategy.jitteredBackoff());
+  }
+
+  Bed(int size, RetryStrategy retryStrategy) {
+    this(size, Runnable::run, null, retryStrategy);
+  }
+
+  Bed(int size, Executor callbackExecutor, @Nullable RedlockListener listener) {
+    this(size, callbackExecutor, listener, RetryStrategy.jitteredBackoff());
+  }
+
+  Bed(
+      int size,
+      Executor callbackExecutor,
+      @Nullable RedlockListener listener,
+      RetryStrategy retryStrategy) {
+    for (int node = 0; node < size; node++) {
+      nodes.add(new ScriptedNode(String.valueOf((char) ('a' + node)), journal));
+    }
+    Settings settings =
+        new Settings(
+            Duration.ofMillis(NODE_TIMEOUT_MILLIS).toNanos(),
+            600_000,
+            10_000,
+            2_000_000,
+            -1,
+            0,
+            "app:");
+    cluster =
+        new ServiceContext(
+            List.<LockNode>copyOf(nodes),
+            settings,
+            time,
+            time,
+            new SplittableRandom(7),
+            () -> ownerIds.get(),
+            retryStrategy,
+            new Callbacks(callbackExecutor, true, time),
+            listener == null ? new Recorder() : listener);
+    redlock = new QuorumRedlock(cluster);
+    redlock.start();
+  }
+
+  /** What has come of it; fails, and does not wait, if nothing has. */
+  static <T> T now(CompletableFuture<T> future) {
+    assertTrue(future.isDone(), "not done");
+    return future.join();
+  }
+
+  ScriptedNode node(int index) {
+    return nodes.get(index);
+  }
+
+  /** What every node answers at once from now on; null for what is to be answered later. */
+  void script(Function<NodeRequest, @Nullable NodeReply> answers) {
+    nodes.forEach(node -> node.script(answers));
+  }
+
+  /** Every node says yes to everything at once. */
+  static NodeReply yes(NodeRequest request) {
+    if (request instanceof NodeRequest.Grant) {
+      return NodeReply.GRANTED;
+    }
+    return request instanceof NodeRequest.Extend ? NodeReply.EXTENDED : NodeReply.RELEASED;
+  }
+
+  /** A lease that every node granted at once. */
+  HeldLease lease() {
+    return lease(REQUEST);
+  }
+
+  HeldLease lease(LeaseRequest request) {
+    script(Bed::yes);
+    AcquireResult result = now(redlock.acquireAsync(request));
+    events.clear();
+    return (HeldLease) result.lease().orElseThrow();
+  }
+
+  /** How many requests of this type all nodes have been handed. */
+  int asked(Class<? extends NodeRequest> type) {
+    return nodes.stream().mapToInt(node -> node.asked(type).size()).sum();
+  }
+
+  /** Answers the oldest open grant of some nodes, in this order. */
+  void answerGrants(NodeReply reply, int... indices) {
+    for (int index : indices) {
+      node(index).answer(NodeRequest.Grant.class, reply);
+    }
+  }
+
+  int releases() {
+    return asked(NodeRequest.Release.class);
+  }
+
+  /** The nodes that were told to release, as a string of their names. */
+  String releasedOn() {
+    StringBuilder names = new StringBuilder();
+    for (ScriptedNode node : nodes) {
+      if (node.releases() > 0) {
+        names.append(node.name());
+      }
+    }
+    return names.toString();
+  }
+
+  /**
+   * Nothing may be locked any more and nothing be under way: wherever an operation may have left a
+   * key, the release of its owner was sent behind it; no lease, line or timer is left.
+   */
+  void assertNothingIsLeft(Object how) {
+    for (ScriptedNode node : nodes) {
+      List<ScriptedNode.Call> calls = node.calls();
+      for (int index = 0; index < calls.size(); index++) {
+        NodeRequest request = calls.get(index).request;
+        boolean released =
+            calls.subList(index, calls.size()).stream()
+                .map(call -> call.request)
+                .anyMatch(
+                    later ->
+                        later instanceof NodeRequest.Release
+                            && later.owner().equals(request.owner())
+                            && later.token() >= request.token());
+        assertTrue(
+            released || !calls.get(index).mayHaveLeftAKey(),
+            () -> how + ": " + node.name() + " was not told that " + request + " has ended");
+      }
+    }
+    assertEquals(List.of(), cluster.liveLeases.snapshot(), () -> how + ": leases");
+    assertTrue(cluster.lines.isEmpty(), () -> how + ": lines");
+    assertEquals(0, time.tasks(), () -> how + ": timers");
+  }
+
+  /** What happens each time that the clock is read between the steps of a round, not within one. */
+  void betweenSteps(Runnable hook) {
+    time.whenRead(
+        () -> {
+          if (!node(0).isBooking()) {
+            hook.run();
+          }
+        });
+  }
+}

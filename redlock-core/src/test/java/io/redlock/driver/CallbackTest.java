@@ -1,0 +1,210 @@
+package io.redlock.driver;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.AcquireResult;
+import io.redlock.ExtendResult;
+import io.redlock.Lease;
+import io.redlock.LeaseEnd;
+import io.redlock.LeaseRequest;
+import io.redlock.NodeStatus;
+import io.redlock.RedlockListener;
+import io.redlock.ReleaseResult;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class CallbackTest {
+
+  /** Fails in every way a listener can. */
+  private static final class Failing implements RedlockListener {
+    @Override
+    public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
+      throw new IllegalStateException("a user's mistake");
+    }
+
+    @Override
+    public void onExtend(Lease lease, ExtendResult result, Duration took) {
+      throw new Error("a user's recursion");
+    }
+
+    @Override
+    public void onEnd(Lease lease, LeaseEnd end, Duration held) {
+      throw new AssertionError("a user's assertion");
+    }
+
+    @Override
+    public void onNodeState(NodeStatus status) {
+      throw new IllegalStateException("a user's mistake");
+    }
+  }
+
+  @Test
+  void listenerThatThrowsHarmsNobody() {
+    Bed bed = new Bed(3, Runnable::run, new Failing());
+    bed.script(Bed::yes);
+    Lease lease = Bed.now(bed.redlock.acquireAsync(Bed.REQUEST)).lease().orElseThrow();
+    assertInstanceOf(ExtendResult.Extended.class, Bed.now(lease.extendAsync(Bed.TTL)));
+    bed.node(0).becomes(NodeStatus.State.DOWN);
+    lease.close();
+    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    bed.assertNothingIsLeft("a listener that throws");
+  }
+
+  @Test
+  void dependentThatThrowsHarmsNobody() {
+    Bed bed = new Bed(3);
+    HeldLease lease = bed.lease();
+    CompletableFuture<ReleaseResult> released = new CompletableFuture<>();
+    lease
+        .ended()
+        .thenRun(
+            () -> {
+              throw new IllegalStateException("a user's mistake");
+            });
+    lease.releaseAsync().thenAccept(released::complete);
+    assertEquals(ReleaseResult.RELEASED, Bed.now(released));
+  }
+
+  @Test
+  void listenerMayUseTheServiceItListensTo() {
+    List<Bed> beds = new ArrayList<>();
+    List<Lease> taken = new ArrayList<>();
+    RedlockListener takesOver =
+        new RedlockListener() {
+          @Override
+          public void onEnd(Lease lease, LeaseEnd end, Duration held) {
+            if (taken.isEmpty()) {
+              beds.get(0)
+                  .redlock
+                  .acquireAsync(Bed.REQUEST)
+                  .thenAccept(result -> result.lease().ifPresent(taken::add));
+              lease.close();
+            }
+          }
+
+          @Override
+          public void onExtend(Lease lease, ExtendResult result, Duration took) {
+            lease.close();
+          }
+        };
+    Bed bed = new Bed(3, Runnable::run, takesOver);
+    beds.add(bed);
+    HeldLease lease = bed.lease();
+    Bed.now(lease.extendAsync(Bed.TTL));
+    assertFalse(lease.isValid());
+    assertEquals(1, taken.size());
+    assertTrue(taken.get(0).isValid());
+  }
+
+  @Test
+  void everythingUsersSeeWaitsForTheirExecutor() {
+    Deque<Runnable> queue = new ArrayDeque<>();
+    Bed bed = new Bed(3, queue::add, null);
+    bed.script(Bed::yes);
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(Bed.REQUEST);
+    assertFalse(call.isDone());
+    runAll(queue);
+    Lease lease = Bed.now(call).lease().orElseThrow();
+    CompletableFuture<ExtendResult> extension = lease.extendAsync(Bed.TTL);
+    CompletableFuture<ReleaseResult> release = lease.releaseAsync();
+    List<LeaseEnd> ends = new ArrayList<>();
+    lease.ended().thenAccept(ends::add);
+    assertFalse(extension.isDone() || release.isDone() || !ends.isEmpty());
+    assertFalse(lease.isValid(), "what is local arithmetic does not wait");
+    runAll(queue);
+    assertTrue(extension.isDone() && release.isDone());
+    assertEquals(1, ends.size());
+    assertEquals(List.of("Acquired", "Extended", "RELEASED"), bed.events);
+  }
+
+  @Test
+  void cancelWhileTheNewsWaitsForTheExecutorReleasesTheLease() {
+    Deque<Runnable> queue = new ArrayDeque<>();
+    Bed bed = new Bed(3, queue::add, null);
+    bed.script(Bed::yes);
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(Bed.REQUEST);
+    call.cancel(false);
+    assertEquals("abc", bed.releasedOn());
+    runAll(queue);
+    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    bed.assertNothingIsLeft("cancelled before the news");
+    assertTrue(call.isCancelled());
+    assertEquals(List.of("Acquired", "RELEASED"), bed.events);
+  }
+
+  @Test
+  void leaseThatIsGrantedWhileItsCallIsGivenUpIsToldOfFromBeginningToEnd() {
+    Bed bed = new Bed(3);
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(Bed.REQUEST);
+    bed.node(0).answer(NodeRequest.Grant.class, NodeReply.GRANTED);
+    bed.time.duringNextSchedule(() -> call.cancel(false)); // it is granted, and gets its timer
+    bed.node(1).answer(NodeRequest.Grant.class, NodeReply.GRANTED);
+    assertTrue(call.isCancelled());
+    assertEquals(Set.of("Acquired", "RELEASED"), Set.copyOf(bed.events));
+    assertEquals(2, bed.events.size());
+  }
+
+  @Test
+  void newsThatTheExecutorRefusesArriveAllTheSame() throws InterruptedException {
+    List<RuntimeException> refusals =
+        List.of(new RejectedExecutionException("shut down"), new IllegalStateException("broken"));
+    for (RuntimeException refusal : refusals) {
+      CountDownLatch told = new CountDownLatch(1);
+      Bed bed =
+          new Bed(
+              3,
+              task -> {
+                throw refusal;
+              },
+              null);
+      HeldLease lease = leaseOf(bed);
+      lease.ended().thenRun(told::countDown);
+      bed.time.pass(Duration.ofSeconds(30));
+      assertTrue(told.await(20, TimeUnit.SECONDS));
+    }
+  }
+
+  @Test
+  void executorThatCannotStartAThreadDoesNotStopTheTimers() throws InterruptedException {
+    CountDownLatch told = new CountDownLatch(2);
+    Bed bed =
+        new Bed(
+            3,
+            task -> {
+              throw new Error("unable to create native thread"); // JUnit gives up on the true one
+            },
+            null);
+    leaseOf(bed).ended().thenRun(told::countDown);
+    leaseOf(bed).ended().thenRun(told::countDown);
+    bed.time.stepWall(Duration.ofMinutes(1));
+    bed.time.passMillis(50);
+    assertTrue(told.await(20, TimeUnit.SECONDS));
+  }
+
+  private static HeldLease leaseOf(Bed bed) throws InterruptedException {
+    bed.script(Bed::yes);
+    return (HeldLease) bed.redlock.tryAcquire(Bed.REQUEST).lease().orElseThrow();
+  }
+
+  private static void runAll(Deque<Runnable> queue) {
+    while (!queue.isEmpty()) {
+      queue.poll().run();
+    }
+  }
+}

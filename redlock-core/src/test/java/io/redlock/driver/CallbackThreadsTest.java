@@ -1,0 +1,339 @@
+package io.redlock.driver;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.AcquireResult;
+import io.redlock.ExtendResult;
+import io.redlock.Lease;
+import io.redlock.LeaseEnd;
+import io.redlock.LeaseRequest;
+import io.redlock.NodeStatus;
+import io.redlock.Redlock;
+import io.redlock.RedlockListener;
+import io.redlock.ReleaseResult;
+import io.redlock.testing.InMemoryMasters;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Where user code runs, and whom it can hold up. */
+@Timeout(60)
+class CallbackThreadsTest {
+
+  private static final Duration SHORT = Duration.ofMillis(1_500);
+  private static final Duration LONG = Duration.ofSeconds(30);
+
+  /** For a busy machine: nobody else wants these resources. */
+  private static final Duration WAIT = Duration.ofSeconds(10);
+
+  private final InMemoryMasters masters = InMemoryMasters.inRealTime(3);
+  private final CountDownLatch never = new CountDownLatch(1);
+
+  /** Blocks in every method but {@code onEnd}. */
+  private final class Blocking implements RedlockListener {
+    final CompletableFuture<LeaseEnd> told = new CompletableFuture<>();
+
+    @Override
+    public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
+      block();
+    }
+
+    @Override
+    public void onExtend(Lease lease, ExtendResult result, Duration took) {
+      block();
+    }
+
+    @Override
+    public void onEnd(Lease lease, LeaseEnd end, Duration held) {
+      told.complete(end);
+    }
+
+    @Override
+    public void onNodeState(NodeStatus status) {
+      block();
+    }
+  }
+
+  @AfterEach
+  void letGo() {
+    never.countDown();
+    masters.close();
+  }
+
+  private Redlock connect(Consumer<RedlockBuilder> configuration) {
+    return masters.connect(
+        settings -> configuration.accept(settings.nodeTimeout(Duration.ofMillis(500))));
+  }
+
+  private void block() {
+    try {
+      never.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private static <T> T soon(CompletableFuture<T> future) throws Exception {
+    return future.get(20, TimeUnit.SECONDS);
+  }
+
+  private static void await(String what, BooleanSupplier condition) {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+    while (!condition.getAsBoolean()) {
+      assertTrue(System.nanoTime() - deadline < 0, what);
+      LockSupport.parkNanos(1_000_000);
+    }
+  }
+
+  private static Set<Thread> threads(String name) {
+    Set<Thread> found = ConcurrentHashMap.newKeySet();
+    Thread.getAllStackTraces().keySet().stream()
+        .filter(thread -> thread.getName().startsWith(name))
+        .forEach(found::add);
+    return found;
+  }
+
+  private static String threadName() {
+    return Thread.currentThread().getName();
+  }
+
+  private void assertALossIsTold(Redlock redlock) throws Exception {
+    Lease lease = redlock.acquire("lost", SHORT, WAIT);
+    assertEquals(LeaseEnd.Cause.EXPIRED, soon(lease.ended().toCompletableFuture()).cause());
+  }
+
+  /** Has the dependents of so many calls block; each waits for a lease that is then released. */
+  private List<CompletableFuture<Void>> blockDependents(Redlock redlock, int count)
+      throws InterruptedException {
+    List<Lease> held = new ArrayList<>();
+    List<CompletableFuture<Void>> dependents = new ArrayList<>();
+    for (int index = 0; index < count; index++) {
+      String name = "blocked " + index;
+      held.add(redlock.acquire(name, LONG, WAIT));
+      LeaseRequest waiting = LeaseRequest.of(name, LONG).waitUpTo(LONG);
+      dependents.add(redlock.acquireAsync(waiting).thenRun(this::block));
+    }
+    held.forEach(Lease::close);
+    return dependents;
+  }
+
+  @Test
+  void lossIsToldThoughTheCommonPoolIsBlocked() throws Exception {
+    int blocked = 4 * ForkJoinPool.getCommonPoolParallelism() + 4;
+    for (int index = 0; index < blocked; index++) {
+      ForkJoinPool.commonPool().execute(this::block);
+    }
+    Redlock redlock = connect(settings -> {});
+    assertALossIsTold(redlock);
+    assertInstanceOf(
+        AcquireResult.Acquired.class, soon(redlock.acquireAsync(LeaseRequest.of("x", LONG))));
+  }
+
+  @Test
+  void lossIsToldThoughEveryDependentOfAFutureBlocks() throws Exception {
+    Redlock redlock = connect(settings -> {});
+    blockDependents(redlock, 50);
+    assertALossIsTold(redlock);
+  }
+
+  @Test
+  void lossIsToldThoughTheListenerBlocks() throws Exception {
+    Blocking listener = new Blocking();
+    Redlock redlock = connect(settings -> settings.listener(listener));
+    blockDependents(redlock, 50);
+    assertALossIsTold(redlock);
+    assertEquals(LeaseEnd.Cause.EXPIRED, soon(listener.told).cause());
+  }
+
+  @Test
+  void lossIsToldThoughAnotherLossBlocks() throws Exception {
+    Redlock redlock = connect(settings -> {});
+    for (int index = 0; index < 3; index++) {
+      Lease first = redlock.acquire("first " + index, SHORT, WAIT);
+      first.ended().thenRun(this::block);
+    }
+    assertALossIsTold(redlock);
+  }
+
+  @Test
+  void executorThatRunsInlineAndBlocksStopsNeitherTimersNorLosses() throws Exception {
+    Redlock redlock =
+        connect(settings -> settings.callbackExecutor(Runnable::run).listener(new Blocking()));
+    Lease renewed =
+        redlock.acquire(LeaseRequest.of("renewed", SHORT).waitUpTo(WAIT).renewFor(LONG));
+    assertALossIsTold(redlock);
+    Lease other = redlock.acquire("other", SHORT, WAIT);
+    await("the other lease runs out", () -> !other.isValid());
+    assertTrue(renewed.isValid());
+    assertInstanceOf(ExtendResult.Extended.class, renewed.extend(SHORT));
+  }
+
+  @Test
+  void executorThatRunsInlineRunsOnNoThreadThatOthersNeed() throws Exception {
+    List<String> listened = new ArrayList<>();
+    CountDownLatch told = new CountDownLatch(3);
+    RedlockListener listener =
+        new RedlockListener() {
+          @Override
+          public void onExtend(Lease lease, ExtendResult result, Duration took) {
+            note();
+          }
+
+          @Override
+          public void onEnd(Lease lease, LeaseEnd end, Duration held) {
+            note();
+          }
+
+          private synchronized void note() {
+            listened.add(threadName());
+            told.countDown();
+          }
+        };
+    Redlock redlock =
+        connect(settings -> settings.callbackExecutor(Runnable::run).listener(listener));
+    Lease lost = redlock.acquire("lost", SHORT, WAIT);
+    Lease released = redlock.acquire("released", LONG, WAIT);
+    CompletableFuture<String> ofLoss = new CompletableFuture<>();
+    lost.ended().thenRun(() -> ofLoss.complete(threadName()));
+    CompletableFuture<String> ofRelease = new CompletableFuture<>();
+    released.ended().thenRun(() -> ofRelease.complete(threadName()));
+    released.extend(LONG);
+    released.release();
+    assertEquals("redlock-losses", soon(ofLoss));
+    assertEquals("redlock-callbacks", soon(ofRelease));
+    assertTrue(told.await(20, TimeUnit.SECONDS));
+    synchronized (listener) {
+      assertEquals(
+          List.of("redlock-callbacks", "redlock-callbacks", "redlock-losses"), sorted(listened));
+    }
+  }
+
+  private static List<String> sorted(List<String> names) {
+    return names.stream().sorted().toList();
+  }
+
+  @Test
+  void executorThatRunsATaskAndThrowsAllTheSameTellsOnce() throws Exception {
+    List<LeaseEnd> ends = new ArrayList<>();
+    CountDownLatch second = new CountDownLatch(1);
+    RedlockListener listener =
+        new RedlockListener() {
+          @Override
+          public synchronized void onEnd(Lease lease, LeaseEnd end, Duration held) {
+            ends.add(end);
+          }
+
+          @Override
+          public void onExtend(Lease lease, ExtendResult result, Duration took) {
+            second.countDown();
+          }
+        };
+    Redlock redlock =
+        connect(
+            settings ->
+                settings
+                    .listener(listener)
+                    .callbackExecutor(
+                        task -> {
+                          task.run();
+                          throw new AssertionError("a user's mistake");
+                        }));
+    redlock.acquire("first", LONG, WAIT).close();
+    redlock.acquire("second", LONG, WAIT).extend(LONG);
+    assertTrue(second.await(20, TimeUnit.SECONDS));
+    await("the end is told", () -> count(listener, ends) > 0);
+    blockUntilIdle();
+    assertEquals(1, count(listener, ends));
+  }
+
+  private static int count(RedlockListener guard, List<LeaseEnd> ends) {
+    synchronized (guard) {
+      return ends.size();
+    }
+  }
+
+  private static void blockUntilIdle() {
+    await("idle threads end", () -> threads("redlock-callbacks").isEmpty());
+  }
+
+  @Test
+  void everyKindOfFailureOfADependentHarmsNobodyElse() throws Exception {
+    Redlock redlock = connect(settings -> {});
+    Consumer<Throwable> thrower = CallbackThreadsTest::sneak;
+    List<Throwable> failures =
+        List.of(
+            new IllegalStateException("a user's mistake"),
+            new AssertionError("a user's assertion"),
+            new OutOfMemoryError("in user code"),
+            new StackOverflowError("in user code"),
+            new Exception("not declared"));
+    RedlockListener[] listener = new RedlockListener[1];
+    for (Throwable failure : failures) {
+      listener[0] =
+          new RedlockListener() {
+            @Override
+            public void onEnd(Lease lease, LeaseEnd end, Duration held) {
+              thrower.accept(failure);
+            }
+          };
+      Redlock other = connect(settings -> settings.listener(listener[0]));
+      other.acquire("r", LONG, WAIT).close();
+      Lease lost = other.acquire("lost", SHORT, WAIT);
+      assertEquals(LeaseEnd.Cause.EXPIRED, soon(lost.ended().toCompletableFuture()).cause());
+      lost.release();
+    }
+    assertALossIsTold(redlock);
+  }
+
+  @SuppressWarnings("unchecked")
+  private static <T extends Throwable> void sneak(Throwable failure) throws T {
+    throw (T) failure;
+  }
+
+  @Test
+  void threadsStartWhenNeededAndEndWhenIdle() throws Exception {
+    Set<Thread> before = threads("redlock-");
+    Redlock redlock = connect(settings -> {});
+    Lease lease = redlock.acquire("r", LONG, WAIT);
+    assertEquals(0, since(before, "redlock-callbacks") + since(before, "redlock-losses"));
+    lease.releaseAsync().get(20, TimeUnit.SECONDS);
+    await("idle threads end", () -> since(before, "redlock-callbacks") == 0);
+    lease = redlock.acquire("r", LONG, WAIT);
+    lease.releaseAsync().get(20, TimeUnit.SECONDS);
+  }
+
+  private static long since(Set<Thread> before, String name) {
+    return threads(name).stream().filter(thread -> !before.contains(thread)).count();
+  }
+
+  @Test
+  void closingDeliversWhatIsPendingAndWhatComesLater() throws Exception {
+    Redlock redlock = connect(settings -> {});
+    Lease lease = redlock.acquire("held", LONG, WAIT);
+    CompletableFuture<LeaseEnd> ended = lease.ended().toCompletableFuture();
+    List<CompletableFuture<Void>> behind = blockDependents(redlock, 10);
+    redlock.close();
+    assertEquals(LeaseEnd.Cause.CLOSED, soon(ended).cause());
+    never.countDown();
+    for (CompletableFuture<Void> each : behind) {
+      soon(each);
+    }
+    blockUntilIdle();
+    assertEquals(ReleaseResult.UNCONFIRMED, soon(lease.releaseAsync()));
+    await("all threads end", () -> threads("redlock-").isEmpty());
+  }
+}

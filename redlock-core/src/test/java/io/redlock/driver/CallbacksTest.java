@@ -1,0 +1,124 @@
+package io.redlock.driver;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class CallbacksTest {
+
+  private final FakeTime time = new FakeTime();
+  private final List<Runnable> refusals = new ArrayList<>();
+
+  private Callbacks over(Executor executor, boolean direct) {
+    return new Callbacks(executor, direct, time);
+  }
+
+  private static String nameOfThread(java.util.function.Consumer<Runnable> way) throws Exception {
+    CompletableFuture<String> name = new CompletableFuture<>();
+    way.accept(() -> name.complete(Thread.currentThread().getName()));
+    return name.get(20, TimeUnit.SECONDS);
+  }
+
+  @Test
+  void lossesAndTheRestHaveThreadsOfTheirOwn() throws Exception {
+    Callbacks callbacks = over(Runnable::run, false);
+    assertEquals("redlock-losses", nameOfThread(callbacks::ofLoss));
+    assertEquals("redlock-callbacks", nameOfThread(callbacks::other));
+    callbacks.close();
+  }
+
+  @Test
+  void executorIsCalledByThoseThreads() throws Exception {
+    List<String> callers = new ArrayList<>();
+    Callbacks callbacks =
+        over(
+            task -> {
+              synchronized (callers) {
+                callers.add(Thread.currentThread().getName());
+              }
+              task.run();
+            },
+            false);
+    nameOfThread(callbacks::ofLoss);
+    nameOfThread(callbacks::other);
+    callbacks.close();
+    synchronized (callers) {
+      assertEquals(List.of("redlock-losses", "redlock-callbacks"), callers);
+    }
+  }
+
+  @Test
+  void directExecutorIsCalledAtOnce() {
+    Callbacks callbacks = over(Runnable::run, true);
+    List<String> ran = new ArrayList<>();
+    callbacks.ofLoss(() -> ran.add("loss"));
+    callbacks.other(() -> ran.add("other"));
+    assertEquals(List.of("loss", "other"), ran);
+  }
+
+  @Test
+  void whatTheExecutorRefusesRunsOnThoseThreads() throws Exception {
+    for (boolean direct : new boolean[] {false, true}) {
+      Callbacks callbacks =
+          over(
+              task -> {
+                throw new RejectedExecutionException("full");
+              },
+              direct);
+      assertEquals("redlock-losses", nameOfThread(callbacks::ofLoss));
+      assertEquals("redlock-callbacks", nameOfThread(callbacks::other));
+      callbacks.close();
+    }
+  }
+
+  @Test
+  void userCodeThatThrowsIsContained() {
+    Callbacks callbacks = over(Runnable::run, true);
+    for (Error failure :
+        List.of(new AssertionError("a user's"), new OutOfMemoryError("a user's"))) {
+      callbacks.other(
+          () -> {
+            throw failure;
+          });
+      callbacks.ofLoss(
+          () -> {
+            throw failure;
+          });
+    }
+  }
+
+  @Test
+  void callbackForWhichThereIsNoThreadIsDeliveredWhenThereIs() throws Exception {
+    Defaults.Threads none =
+        new Defaults.Threads(
+            task -> {
+              refusals.add(task);
+              if (refusals.size() <= 3) {
+                throw new OutOfMemoryError("unable to create native thread");
+              }
+              return new Thread(task);
+            });
+    Callbacks callbacks = new Callbacks(Runnable::run, false, time, none, none);
+    CompletableFuture<String> told = new CompletableFuture<>();
+    callbacks.ofLoss(() -> told.complete("told"));
+    assertEquals(1, refusals.size());
+    assertEquals(1, time.tasks());
+    time.passMillis(99);
+    assertEquals(1, refusals.size());
+    time.passMillis(1_000);
+    assertEquals(4, refusals.size());
+    assertEquals("told", told.get(20, TimeUnit.SECONDS));
+    assertEquals(0, time.tasks());
+    assertTrue(told.isDone());
+    callbacks.close();
+  }
+}

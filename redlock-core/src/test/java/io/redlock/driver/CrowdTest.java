@@ -1,0 +1,376 @@
+package io.redlock.driver;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.AcquireResult;
+import io.redlock.Lease;
+import io.redlock.LeaseRequest;
+import io.redlock.NodeStatus;
+import io.redlock.Redlock;
+import io.redlock.spi.LockNode;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.Scheduler;
+import io.redlock.spi.Ticker;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Thousands of callers that wait for one name, on a thread with a small stack: no call may take
+ * longer than its wait and one node timeout, and no stack may grow with their number.
+ */
+@Timeout(60)
+class CrowdTest {
+
+  private static final Duration WAIT = Duration.ofSeconds(1);
+  private static final long NODE_TIMEOUT_NANOS = 50_000_000;
+  private static final long SMALL_STACK_BYTES = 256 * 1_024;
+  private static final LeaseRequest REQUEST =
+      LeaseRequest.of("orders/42", Duration.ofSeconds(10)).waitUpTo(WAIT);
+
+  /** Answers on the caller's stack, before the request has been handed over, or never. */
+  private static final class Node implements LockNode {
+    private final String name;
+    private Function<NodeRequest, @Nullable NodeReply> script = Bed::yes;
+    private int grants;
+    private int requests;
+
+    Node(String name) {
+      this.name = name;
+    }
+
+    @Override
+    public String name() {
+      return name;
+    }
+
+    @Override
+    public void start(Ticker ticker, Scheduler scheduler, Observer observer) {}
+
+    @Override
+    public Pending send(NodeRequest request, int slot, ReplyHandler handler) {
+      requests++;
+      grants += request instanceof NodeRequest.Grant ? 1 : 0;
+      NodeReply reply = script.apply(request);
+      if (reply != null) {
+        handler.onReply(slot, reply);
+      }
+      return () -> false;
+    }
+
+    @Override
+    public OptionalLong clockOffsetMicros() {
+      return OptionalLong.empty();
+    }
+
+    @Override
+    public NodeStatus status() {
+      return new NodeStatus(name, NodeStatus.State.UP, Duration.ZERO, "");
+    }
+
+    @Override
+    public void close() {}
+  }
+
+  /** How a call ended, and when. */
+  private record End(@Nullable AcquireResult result, long afterNanos, int depth) {}
+
+  private final FakeTime time = new FakeTime();
+  private final List<Node> nodes = List.of(new Node("a"), new Node("b"), new Node("c"));
+  private final Redlock redlock =
+      RedlockBuilder.over(nodes)
+          .ticker(time)
+          .scheduler(time)
+          .random(new SplittableRandom(7))
+          .callbackExecutor(Runnable::run)
+          .build();
+  private final List<End> ends = new ArrayList<>();
+
+  private void script(Function<NodeRequest, @Nullable NodeReply> answers) {
+    nodes.forEach(node -> node.script = answers);
+  }
+
+  private static Function<NodeRequest, @Nullable NodeReply> refusal(String kind) {
+    return switch (kind) {
+      case "down" -> request -> NodeReply.unreachable("refused connection");
+      case "abstaining" ->
+          request ->
+              request instanceof NodeRequest.Grant
+                  ? NodeReply.abstain(30_000, "restarted")
+                  : Bed.yes(request);
+      case "busy" ->
+          request ->
+              request instanceof NodeRequest.Grant ? NodeReply.taken(60_000, 1) : Bed.yes(request);
+      case "silent" -> request -> null;
+      default -> throw new IllegalArgumentException(kind);
+    };
+  }
+
+  private CompletableFuture<AcquireResult> call(LeaseRequest request) {
+    long startNanos = time.monotonicNanos();
+    CompletableFuture<AcquireResult> call = redlock.acquireAsync(request);
+    call.whenComplete(
+        (result, failure) ->
+            ends.add(
+                new End(
+                    result,
+                    time.monotonicNanos() - startNanos - request.maxWait().toNanos(),
+                    StackWalker.getInstance().walk(frames -> (int) frames.count()))));
+    return call;
+  }
+
+  private static void onASmallStack(Runnable test) {
+    AtomicReference<Throwable> failure = new AtomicReference<>();
+    Thread thread =
+        new Thread(
+            null,
+            () -> {
+              try {
+                test.run();
+              } catch (Throwable e) {
+                failure.set(e);
+              }
+            },
+            "small-stack",
+            SMALL_STACK_BYTES);
+    thread.start();
+    try {
+      thread.join();
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+    if (failure.get() != null) {
+      throw new AssertionError(failure.get().toString(), failure.get());
+    }
+  }
+
+  private void crowd(int callers, LeaseRequest request) {
+    for (int caller = 0; caller < callers; caller++) {
+      call(request);
+    }
+  }
+
+  /** The wait of the head ends first, but is seen to have ended after that of all others. */
+  private void crowdThatMissesItsEnd(int callers) {
+    crowd(1, REQUEST);
+    time.passMillis(1);
+    crowd(callers - 1, REQUEST);
+    time.passMillis(900);
+    time.pause(Duration.ofMillis(300));
+  }
+
+  /** Every call has ended in time and said why; the name and the service live on. */
+  private void assertAllEndedInTime(int callers, Class<? extends AcquireResult> expected) {
+    assertEquals(callers, ends.size(), "calls that ended");
+    for (End end : ends) {
+      assertInstanceOf(expected, end.result);
+      assertEquals(3, end.result.votes().nodes().size(), "it says what the nodes said");
+      assertTrue(end.afterNanos <= NODE_TIMEOUT_NANOS, () -> end.afterNanos + " ns after its wait");
+    }
+    assertNameLives();
+  }
+
+  private void assertNameLives() {
+    time.pass(Duration.ofMinutes(1));
+    script(Bed::yes);
+    for (int turn = 0; turn < 3; turn++) {
+      Bed.now(redlock.acquireAsync(REQUEST)).lease().orElseThrow().close();
+    }
+    time.passMillis(100);
+    assertEquals(0, time.tasks(), "timers");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "600, down", "1500, down", "10000, down", "40000, down",
+    "600, abstaining", "1500, abstaining", "10000, abstaining", "40000, abstaining",
+    "600, silent", "40000, silent",
+  })
+  void everyCallEndsInTimeWhileNoQuorumGrants(int callers, String how) {
+    script(refusal(how));
+    onASmallStack(
+        () -> {
+          crowd(callers, REQUEST);
+          time.pass(WAIT.plusNanos(NODE_TIMEOUT_NANOS));
+          assertAllEndedInTime(callers, AcquireResult.Unavailable.class);
+        });
+  }
+
+  @ParameterizedTest
+  @CsvSource({"600, 0", "600, 1", "1500, 30", "10000, 60", "40000, 1", "40000, 45"})
+  void everyCallEndsInTimeWhenAllMastersDieJustBefore(int callers, long millisBefore) {
+    for (String how : List.of("down", "silent")) {
+      onASmallStack(
+          () -> {
+            ends.clear();
+            script(refusal("busy"));
+            crowd(callers, REQUEST);
+            time.pass(WAIT.minusMillis(millisBefore));
+            script(refusal(how));
+            time.pass(Duration.ofMillis(millisBefore).plusNanos(NODE_TIMEOUT_NANOS));
+            assertEquals(callers, ends.size(), "calls that ended");
+            ends.forEach(end -> assertTrue(end.afterNanos <= NODE_TIMEOUT_NANOS));
+            ends.forEach(end -> assertEquals(3, end.result.votes().nodes().size()));
+            assertNameLives();
+          });
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"down", "silent", "busy"})
+  void everyCallEndsInTimeWhoseWaitsEndOneAfterTheOther(String how) {
+    int callers = 5_000;
+    script(refusal(how));
+    onASmallStack(
+        () -> {
+          for (int caller = 0; caller < callers; caller++) {
+            crowd(1, REQUEST.waitUpTo(WAIT.plusNanos(caller * 10_000L)));
+          }
+          time.pass(Duration.ofSeconds(2));
+          assertEquals(callers, ends.size(), "calls that ended");
+          ends.forEach(end -> assertTrue(end.afterNanos <= NODE_TIMEOUT_NANOS));
+          assertNameLives();
+        });
+  }
+
+  @Test
+  void fairCallersEndInTimeToo() {
+    script(refusal("busy"));
+    onASmallStack(
+        () -> {
+          crowd(10_000, REQUEST.fairly());
+          time.pass(WAIT.plusNanos(NODE_TIMEOUT_NANOS));
+          assertAllEndedInTime(10_000, AcquireResult.Contended.class);
+        });
+  }
+
+  @Test
+  void callThatBecomesTheHeadWhenItsWaitIsOverAsksNoNode() {
+    script(refusal("down"));
+    crowd(1, REQUEST);
+    time.pass(WAIT);
+    int alone = nodes.get(0).grants;
+    crowd(1_000, REQUEST);
+    time.pass(WAIT);
+    assertTrue(
+        nodes.get(0).grants - alone < 3 * alone, nodes.get(0).grants + " grants, alone " + alone);
+    assertEquals(1_001, ends.size());
+  }
+
+  /** The process is paused: the head makes its last attempt when all other waits are over too. */
+  @ParameterizedTest
+  @CsvSource({"600, down", "10000, down", "40000, down", "10000, abstaining", "10000, busy"})
+  void everyCallEndsAtOnceAfterAPause(int callers, String how) {
+    script(refusal(how));
+    onASmallStack(
+        () -> {
+          crowdThatMissesItsEnd(callers);
+          int before = nodes.get(0).grants;
+          time.passMillis(0);
+          assertEquals(callers, ends.size(), "calls that ended");
+          assertEquals(before + 1, nodes.get(0).grants, "the head's last attempt");
+          assertNameLives();
+        });
+  }
+
+  @Test
+  void stackDoesNotGrowWithTheNumberOfThoseThatGiveUp() {
+    List<Integer> deepest = new ArrayList<>();
+    for (int callers : new int[] {10, 300}) {
+      ends.clear();
+      script(refusal("down"));
+      crowdThatMissesItsEnd(callers);
+      time.passMillis(0);
+      deepest.add(Collections.max(ends.stream().map(End::depth).toList()));
+      assertNameLives();
+    }
+    assertEquals(deepest.get(0), deepest.get(1));
+  }
+
+  /** Grants come on the caller's stack and so does the release: each hands the line on. */
+  @Test
+  void stackDoesNotGrowWithTheNumberOfThoseThatAreServedAtOnce() {
+    List<Integer> served = new ArrayList<>();
+    onASmallStack(
+        () -> {
+          Lease first = Bed.now(redlock.acquireAsync(REQUEST)).lease().orElseThrow();
+          for (int caller = 0; caller < 10_000; caller++) {
+            int number = caller;
+            call(REQUEST.waitUpTo(Duration.ofMinutes(1)))
+                .thenAccept(
+                    result -> {
+                      served.add(number);
+                      result.lease().orElseThrow().close();
+                    });
+          }
+          first.close();
+          time.pass(Duration.ofSeconds(10));
+          assertEquals(10_000, served.size());
+          assertEquals(served.stream().sorted().toList(), served);
+          assertNameLives();
+        });
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 10_000})
+  void closingSendsNothingButTheReleaseOfWhatIsUnderWay(int callers) {
+    script(refusal("silent"));
+    onASmallStack(
+        () -> {
+          List<CompletableFuture<AcquireResult>> calls = new ArrayList<>();
+          for (int caller = 0; caller < callers; caller++) {
+            calls.add(call(REQUEST));
+          }
+          assertEquals(1, nodes.get(0).requests);
+          redlock.close();
+          for (CompletableFuture<AcquireResult> call : calls) {
+            CompletionException failure = failure(call);
+            assertEquals("this Redlock is closed", failure.getCause().getMessage());
+          }
+          for (Node node : nodes) {
+            assertEquals(1, node.grants);
+            assertEquals(2, node.requests, "the grant, and its release");
+          }
+        });
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 10_000})
+  void closingWhileTheHeadPausesSendsNothing(int callers) {
+    script(refusal("busy"));
+    onASmallStack(
+        () -> {
+          crowd(callers, REQUEST);
+          int sent = nodes.get(0).requests;
+          redlock.close();
+          assertEquals(callers, ends.size());
+          assertEquals(sent, nodes.get(0).requests);
+          assertEquals(0, time.tasks());
+        });
+  }
+
+  private static CompletionException failure(CompletableFuture<AcquireResult> call) {
+    try {
+      Bed.now(call);
+    } catch (CompletionException e) {
+      return e;
+    }
+    throw new AssertionError("it did not fail");
+  }
+}

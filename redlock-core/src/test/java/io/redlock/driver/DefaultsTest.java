@@ -1,0 +1,143 @@
+package io.redlock.driver;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.spi.Scheduler;
+import io.redlock.spi.Ticker;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
+import org.junit.jupiter.api.Test;
+
+class DefaultsTest {
+
+  private static final List<Throwable> FAILURES =
+      List.of(
+          new IllegalStateException("a defect"),
+          new AssertionError("a defect"),
+          new OutOfMemoryError("a passing one"),
+          new Exception("not declared"));
+
+  @Test
+  void ownerIdsAreSixteenRandomBytesInHexadecimal() {
+    Supplier<String> ownerIds = Defaults.ownerIds();
+    Set<String> seen = new HashSet<>();
+    for (int draw = 0; draw < 10_000; draw++) {
+      String id = ownerIds.get();
+      assertTrue(id.matches("[0-9a-f]{32}"), id);
+      assertTrue(seen.add(id), id);
+    }
+  }
+
+  @Test
+  void clocksAreTheMachines() {
+    Ticker ticker = Defaults.ticker();
+    long wallMillis = Instant.now().toEpochMilli();
+    assertTrue(Math.abs(ticker.wallMicros() / 1_000 - wallMillis) < 60_000);
+    long before = ticker.monotonicNanos();
+    assertTrue(ticker.monotonicNanos() - before >= 0);
+  }
+
+  @Test
+  void tasksDueTogetherRunInTheOrderInWhichTheyWereScheduled() throws InterruptedException {
+    Scheduler scheduler = Defaults.scheduler();
+    try {
+      List<Integer> ran = Collections.synchronizedList(new ArrayList<>());
+      CountDownLatch last = new CountDownLatch(1);
+      for (int task = 0; task < 100; task++) {
+        int number = task;
+        scheduler.schedule(() -> ran.add(number), number % 2 == 0 ? 0 : -5);
+      }
+      scheduler.schedule(last::countDown, Duration.ofMillis(20).toNanos());
+      assertTrue(last.await(20, TimeUnit.SECONDS));
+      assertEquals(100, ran.size());
+      List<Integer> even = ran.stream().filter(number -> number % 2 == 0).toList();
+      assertEquals(even.stream().sorted().toList(), even);
+    } finally {
+      scheduler.close();
+    }
+  }
+
+  @Test
+  void taskThatThrowsDoesNotStopThoseBehindIt() throws InterruptedException {
+    Scheduler scheduler = Defaults.scheduler();
+    try {
+      CountDownLatch ran = new CountDownLatch(1);
+      for (Throwable failure : FAILURES) {
+        scheduler.schedule(() -> sneak(failure), 0);
+      }
+      scheduler.schedule(ran::countDown, 1);
+      assertTrue(ran.await(20, TimeUnit.SECONDS));
+    } finally {
+      scheduler.close();
+    }
+  }
+
+  @Test
+  void cancelledTaskDoesNotRun() throws InterruptedException {
+    Scheduler scheduler = Defaults.scheduler();
+    try {
+      CountDownLatch ran = new CountDownLatch(1);
+      List<String> tasks = Collections.synchronizedList(new ArrayList<>());
+      scheduler.schedule(() -> tasks.add("cancelled"), 20_000_000).cancel();
+      scheduler.schedule(ran::countDown, 40_000_000);
+      assertTrue(ran.await(20, TimeUnit.SECONDS));
+      assertEquals(List.of(), tasks);
+    } finally {
+      scheduler.close();
+    }
+  }
+
+  @Test
+  void schedulerRunsOnOneDaemonOfItsOwn() throws Exception {
+    Scheduler scheduler = Defaults.scheduler();
+    try {
+      CompletableFuture<Thread> ran = new CompletableFuture<>();
+      scheduler.schedule(() -> ran.complete(Thread.currentThread()), 0);
+      Thread thread = ran.get(20, TimeUnit.SECONDS);
+      assertEquals("redlock-scheduler", thread.getName());
+      assertTrue(thread.isDaemon());
+      scheduler.close();
+      thread.join(20_000);
+      assertFalse(thread.isAlive());
+    } finally {
+      scheduler.close();
+    }
+  }
+
+  @SuppressWarnings("unchecked")
+  private static <T extends Throwable> void sneak(Throwable failure) throws T {
+    throw (T) failure;
+  }
+
+  @Test
+  void closedSchedulerDropsTasksWithoutAWord() {
+    Scheduler scheduler = Defaults.scheduler();
+    scheduler.close();
+    scheduler.schedule(() -> {}, 0).cancel();
+    scheduler.close();
+  }
+
+  @Test
+  void randomnessIsSpread() {
+    RandomGenerator random = Defaults.random();
+    assertNotEquals(random.nextLong(), random.nextLong());
+    long sum = 0;
+    for (int draw = 0; draw < 10_000; draw++) {
+      sum += random.nextLong(1_000);
+    }
+    assertEquals(500, sum / 10_000.0, 25);
+  }
+}

@@ -1,0 +1,109 @@
+package io.redlock.driver;
+
+import io.redlock.spi.Scheduler;
+import io.redlock.spi.Ticker;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.TreeSet;
+
+/**
+ * Both clocks and the scheduler by hand, on one thread. The monotonic clock starts below zero, so
+ * that every test crosses it: its origin is arbitrary.
+ */
+final class FakeTime implements Ticker, Scheduler {
+
+  static final long START_WALL_MICROS = 1_767_225_600_000_000L;
+
+  private long nanos = -1_000_000L;
+  private long wallNanos = START_WALL_MICROS * 1_000;
+  private long sequence;
+  private boolean closed;
+  private Duration nextHoldUp = Duration.ZERO;
+  private Runnable duringNextSchedule = () -> {};
+  private Runnable whenRead = () -> {};
+  private final TreeSet<Task> tasks =
+      new TreeSet<>(Comparator.comparingLong(Task::dueNanos).thenComparingLong(Task::sequence));
+
+  private record Task(Runnable body, long dueNanos, long sequence) {}
+
+  @Override
+  public long monotonicNanos() {
+    whenRead.run();
+    return nanos;
+  }
+
+  @Override
+  public long wallMicros() {
+    return wallNanos / 1_000;
+  }
+
+  @Override
+  public Cancellable schedule(Runnable body, long delayNanos) {
+    if (closed) {
+      return () -> {};
+    }
+    pause(nextHoldUp);
+    nextHoldUp = Duration.ZERO;
+    Runnable meanwhile = duringNextSchedule;
+    duringNextSchedule = () -> {};
+    meanwhile.run();
+    Task task = new Task(body, nanos + Math.max(0, delayNanos), sequence++);
+    tasks.add(task);
+    return () -> tasks.remove(task);
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    tasks.clear();
+  }
+
+  /** What another thread does while the next task is being scheduled. */
+  void duringNextSchedule(Runnable meanwhile) {
+    duringNextSchedule = meanwhile;
+  }
+
+  /** What another thread does whenever the clock is read. */
+  void whenRead(Runnable meanwhile) {
+    whenRead = meanwhile;
+  }
+
+  int tasks() {
+    return tasks.size();
+  }
+
+  /** Time passes, and what becomes due runs at its time. */
+  void pass(Duration span) {
+    long endNanos = nanos + span.toNanos();
+    while (!tasks.isEmpty() && tasks.first().dueNanos <= endNanos) {
+      Task next = tasks.pollFirst();
+      jump(Math.max(0, next.dueNanos - nanos));
+      next.body.run();
+    }
+    jump(Math.max(0, endNanos - nanos)); // a task may have let time pass itself
+  }
+
+  void passMillis(long millis) {
+    pass(Duration.ofMillis(millis));
+  }
+
+  /** Time passes unnoticed: no task runs, as if the process had been paused. */
+  void pause(Duration span) {
+    jump(span.toNanos());
+  }
+
+  /** The process will be paused just before it schedules its next task. */
+  void pauseBeforeScheduling(Duration span) {
+    nextHoldUp = span;
+  }
+
+  /** The wall clock is set, or the machine sleeps: the monotonic clock knows nothing of it. */
+  void stepWall(Duration by) {
+    wallNanos += by.toNanos();
+  }
+
+  private void jump(long byNanos) {
+    nanos += byNanos;
+    wallNanos += byNanos;
+  }
+}

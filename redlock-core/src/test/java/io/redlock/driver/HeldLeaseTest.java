@@ -1,0 +1,523 @@
+package io.redlock.driver;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.ExtendResult;
+import io.redlock.Lease;
+import io.redlock.LeaseEnd;
+import io.redlock.LeaseEnd.Cause;
+import io.redlock.LeaseLostException;
+import io.redlock.LeaseRequest;
+import io.redlock.RedlockListener;
+import io.redlock.ReleaseResult;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest.Extend;
+import io.redlock.spi.NodeRequest.Release;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class HeldLeaseTest {
+
+  /** Ttl less one percent, 2 ms, and the loss margin of a tenth. */
+  private static final Duration VALIDITY = Bed.TTL.minusMillis(100 + 2 + 1_000);
+
+  private static final Duration COARSE_TICK = Duration.ofMillis(50);
+
+  private final Bed bed = new Bed(3);
+  private final HeldLease lease = bed.lease();
+  private final List<LeaseEnd> ends = new ArrayList<>();
+
+  HeldLeaseTest() {
+    lease.ended().thenAccept(ends::add);
+  }
+
+  private List<Cause> causes() {
+    return ends.stream().map(LeaseEnd::cause).toList();
+  }
+
+  private CompletableFuture<ExtendResult> extend() {
+    return lease.extendAsync(Bed.TTL);
+  }
+
+  private void answerExtends(NodeReply reply, int... nodes) {
+    for (int node : nodes) {
+      bed.node(node).answer(Extend.class, reply);
+    }
+  }
+
+  private void settle() {
+    bed.script(Bed::yes);
+    bed.time.pass(Duration.ofMinutes(1));
+    bed.assertNothingIsLeft("after a minute");
+  }
+
+  @Test
+  void validityIsTtlLessDriftAndLossMargin() {
+    assertEquals(VALIDITY, lease.remaining());
+    assertTrue(lease.isValid());
+    lease.ensureValid(VALIDITY);
+    assertThrows(LeaseLostException.class, () -> lease.ensureValid(VALIDITY.plusNanos(1)));
+    assertTrue(lease.isValid(), "asking for too much ends nothing");
+  }
+
+  @Test
+  void lossIsSignalledOnceAMarginBeforeTheDeadline() {
+    bed.time.pass(VALIDITY.minusNanos(1));
+    assertTrue(lease.isValid());
+    assertEquals(List.of(), causes());
+    bed.time.pass(Duration.ofNanos(1));
+    assertFalse(lease.isValid());
+    assertEquals(List.of(Cause.EXPIRED), causes());
+    settle();
+    lease.close();
+    assertEquals(List.of(Cause.EXPIRED), causes());
+    assertEquals(List.of("EXPIRED"), bed.events);
+  }
+
+  @Test
+  void keysOfALostLeaseStayUntilTheDeadlineThatOthersCountOn() {
+    bed.time.pass(Bed.TTL.minusMillis(102).minusNanos(1));
+    assertEquals(0, bed.releases());
+    bed.time.pass(Duration.ofNanos(1));
+    assertEquals("abc", bed.releasedOn());
+    settle();
+    assertEquals(3, bed.releases());
+  }
+
+  @Test
+  void holderReleasesALostLeaseEarlier() {
+    bed.time.pass(VALIDITY);
+    assertEquals(ReleaseResult.RELEASED, Bed.now(lease.releaseAsync()));
+    assertEquals("abc", bed.releasedOn());
+    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    bed.assertNothingIsLeft("released before its keys would have been");
+    settle();
+    assertEquals(3, bed.releases());
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {9, 60, 3_600})
+  void afterAPauseTheVeryFirstLookTellsTheTruth(long seconds) {
+    List<Consumer<HeldLease>> looks =
+        List.of(
+            held -> assertFalse(held.isValid()),
+            held -> assertEquals(Duration.ZERO, held.remaining()),
+            held -> assertThrows(LeaseLostException.class, () -> held.ensureValid(Duration.ZERO)),
+            held -> assertInstanceOf(ExtendResult.Lost.class, Bed.now(held.extendAsync(Bed.TTL))),
+            held -> Bed.now(held.releaseAsync()));
+    for (Consumer<HeldLease> look : looks) {
+      for (boolean suspended : new boolean[] {false, true}) {
+        Bed other = new Bed(3);
+        HeldLease held = other.lease();
+        List<LeaseEnd> told = new ArrayList<>();
+        held.ended().thenAccept(told::add);
+        if (suspended) {
+          other.time.stepWall(Duration.ofSeconds(seconds));
+        } else {
+          other.time.pause(Duration.ofSeconds(seconds));
+        }
+        look.accept(held);
+        assertEquals(0, other.asked(Extend.class));
+        other.time.pass(COARSE_TICK);
+        assertEquals(1, told.size());
+        assertEquals(Cause.EXPIRED, told.get(0).cause());
+      }
+    }
+  }
+
+  @Test
+  void wallClockSetForwardEndsTheLeaseAtTheNextTick() {
+    bed.time.passMillis(1_000);
+    bed.time.stepWall(VALIDITY.minusMillis(900));
+    bed.time.pass(COARSE_TICK);
+    assertEquals(List.of(Cause.EXPIRED), causes());
+  }
+
+  @Test
+  void smallStepMovesTheLossForward() {
+    bed.time.stepWall(Duration.ofSeconds(3));
+    bed.time.pass(VALIDITY.minusSeconds(3).minusMillis(1));
+    assertTrue(lease.isValid());
+    bed.time.passMillis(1);
+    assertEquals(List.of(Cause.EXPIRED), causes());
+  }
+
+  @Test
+  void wallClockSetBackChangesNothing() {
+    bed.time.stepWall(Duration.ofDays(-30));
+    bed.time.pass(VALIDITY.minusNanos(1));
+    assertTrue(lease.isValid());
+    bed.time.pass(Duration.ofNanos(1));
+    assertEquals(List.of(Cause.EXPIRED), causes());
+  }
+
+  @Test
+  void machineThatSleepsAfterTheWallClockWasSetBackIsNoticedAfterAnExtension() {
+    bed.time.stepWall(Duration.ofHours(-1));
+    bed.time.passMillis(5_000);
+    assertInstanceOf(ExtendResult.Extended.class, Bed.now(extend()));
+    bed.time.stepWall(Bed.TTL); // asleep for as long as the keys live
+    assertFalse(lease.isValid());
+  }
+
+  @Test
+  void extensionIsMeasuredFromItsOwnStart() {
+    bed.time.passMillis(3_000);
+    bed.script(request -> null);
+    CompletableFuture<ExtendResult> extension = extend();
+    bed.time.passMillis(20);
+    answerExtends(NodeReply.EXTENDED, 2);
+    answerExtends(NodeReply.JOINED, 0);
+    assertEquals(new ExtendResult.Extended(VALIDITY.minusMillis(20)), Bed.now(extension));
+    assertEquals(VALIDITY.minusMillis(20), lease.remaining());
+    bed.time.pass(VALIDITY.minusMillis(21));
+    assertTrue(lease.isValid());
+    bed.time.passMillis(1);
+    assertEquals(List.of(Cause.EXPIRED), causes());
+  }
+
+  @Test
+  void extendCarriesTheLeasesOwnOwnerAndTokenAndWhenItWasSent() {
+    bed.time.passMillis(3_000);
+    extend();
+    Extend extend = bed.node(1).asked(Extend.class).get(0);
+    assertEquals(
+        new Extend(
+            List.of("app:orders/42"),
+            "owner-1",
+            lease.fencingToken(),
+            10_000,
+            bed.time.wallMicros()),
+        extend);
+  }
+
+  @Test
+  void extensionWithAShorterTtlDoesNotShorten() {
+    ExtendResult result = Bed.now(lease.extendAsync(Duration.ofSeconds(1)));
+    assertEquals(new ExtendResult.Extended(VALIDITY), result);
+    assertEquals(VALIDITY, lease.remaining());
+    bed.time.passMillis(5_000);
+    assertInstanceOf(ExtendResult.Extended.class, Bed.now(extend()), "the old deadline counts");
+  }
+
+  @Test
+  void unknownExtensionChangesNothing() {
+    bed.time.passMillis(1_000);
+    bed.script(request -> null);
+    CompletableFuture<ExtendResult> extension = extend();
+    answerExtends(NodeReply.EXTENDED, 1);
+    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    assertInstanceOf(ExtendResult.Unknown.class, Bed.now(extension));
+    assertEquals(VALIDITY.minusMillis(1_050), lease.remaining());
+    answerExtends(NodeReply.EXTENDED, 0, 2);
+    assertEquals(VALIDITY.minusMillis(1_050), lease.remaining(), "late answers do not count");
+    settle();
+  }
+
+  @Test
+  void refusalByAQuorumLosesTheLeaseAtOnceAndForGood() {
+    bed.script(request -> null);
+    CompletableFuture<ExtendResult> extension = extend();
+    CompletableFuture<ExtendResult> another = extend();
+    answerExtends(NodeReply.NOT_HELD, 0, 1);
+    ExtendResult.Lost lost = assertInstanceOf(ExtendResult.Lost.class, Bed.now(extension));
+    assertEquals(
+        "0 of 3 granted, 2 needed (a does not hold it, b does not hold it, c not awaited)",
+        lost.votes().toString());
+    assertEquals(List.of(Cause.REFUSED), causes());
+    assertFalse(lease.isValid());
+    answerExtends(NodeReply.EXTENDED, 0, 1);
+    answerExtends(NodeReply.EXTENDED, 2);
+    assertInstanceOf(ExtendResult.Lost.class, Bed.now(another));
+    assertFalse(lease.isValid(), "lost stays lost");
+    assertInstanceOf(ExtendResult.Lost.class, Bed.now(extend()));
+    assertEquals(
+        List.of("Lost", "REFUSED", "Lost", "Lost").stream().sorted().toList(),
+        bed.events.stream().sorted().toList());
+    settle();
+    assertEquals("abc", bed.releasedOn());
+  }
+
+  @Test
+  void quorumOfExtensionsThatIsCountedAfterTheOldDeadlineDoesNotRevive() {
+    bed.time.pass(VALIDITY.minusMillis(10));
+    bed.script(request -> null);
+    CompletableFuture<ExtendResult> extension = extend();
+    answerExtends(NodeReply.EXTENDED, 0);
+    bed.time.pause(Duration.ofMillis(10));
+    answerExtends(NodeReply.EXTENDED, 1);
+    assertInstanceOf(ExtendResult.Lost.class, Bed.now(extension));
+    assertFalse(lease.isValid());
+    assertEquals(List.of(Cause.EXPIRED), causes());
+    settle();
+  }
+
+  @Test
+  void nodeThatJoinedLateIsReleasedToo() {
+    Bed other = new Bed(3);
+    other.script(Bed::yes);
+    other.node(2).script(request -> NodeReply.unreachable("down"));
+    HeldLease held =
+        (HeldLease) Bed.now(other.redlock.acquireAsync(Bed.REQUEST)).lease().orElseThrow();
+    other.node(2).script(request -> null);
+    Bed.now(held.extendAsync(Bed.TTL));
+    held.close();
+    assertEquals("abc", other.releasedOn(), "its extend is on the way");
+    other.node(2).answer(Extend.class, NodeReply.JOINED);
+    other.node(2).answer(Release.class, NodeReply.RELEASED);
+    other.time.pass(Duration.ofMinutes(1));
+    other.assertNothingIsLeft("joined late");
+  }
+
+  @Test
+  void releaseFromWithinAnExtensionsFanOutStandsBehindAllOfIt() {
+    bed.journal.clear();
+    bed.node(0)
+        .script(
+            request -> {
+              if (request instanceof Extend) {
+                lease.close();
+              }
+              return Bed.yes(request);
+            });
+    CompletableFuture<ExtendResult> extension = extend();
+    assertEquals(
+        List.of("a Extend", "b Extend", "c Extend", "a Release", "b Release", "c Release"),
+        bed.journal);
+    assertInstanceOf(ExtendResult.Lost.class, Bed.now(extension));
+    assertEquals(List.of(Cause.RELEASED), causes());
+    settle();
+  }
+
+  @Test
+  void releaseEndsValidityAtOnceAndOnce() {
+    bed.script(request -> null);
+    CompletableFuture<ReleaseResult> release = lease.releaseAsync();
+    assertFalse(lease.isValid());
+    assertEquals(Duration.ZERO, lease.remaining());
+    assertEquals(List.of(Cause.RELEASED), causes());
+    lease.close();
+    assertEquals(3, bed.releases());
+    for (ScriptedNode node : bed.nodes) {
+      node.answer(Release.class, NodeReply.RELEASED);
+    }
+    assertEquals(ReleaseResult.RELEASED, Bed.now(release));
+    assertEquals(ReleaseResult.RELEASED, Bed.now(lease.releaseAsync()));
+    assertEquals(List.of("RELEASED"), bed.events);
+    settle();
+  }
+
+  @Test
+  void cancelledFuturesUndoNothing() {
+    bed.script(request -> null);
+    lease.extendAsync(Bed.TTL).cancel(true);
+    answerExtends(NodeReply.EXTENDED, 0, 1, 2);
+    assertTrue(lease.isValid());
+    lease.releaseAsync().cancel(true);
+    assertEquals("abc", bed.releasedOn());
+    assertEquals(List.of(Cause.RELEASED), causes());
+  }
+
+  @Test
+  void extendingAReleasedLeaseIsAMistakeOfTheCaller() {
+    lease.close();
+    assertThrows(IllegalStateException.class, () -> lease.extendAsync(Bed.TTL));
+    assertEquals(0, bed.asked(Extend.class));
+  }
+
+  @Test
+  void extensionOutOfRangeChangesNothing() {
+    for (Duration bad :
+        List.of(Duration.ZERO, Duration.ofMillis(-1), Duration.ofHours(1), Duration.ofMillis(50))) {
+      assertThrows(IllegalArgumentException.class, () -> lease.extendAsync(bad));
+    }
+    assertEquals(VALIDITY, lease.remaining());
+    assertEquals(0, bed.asked(Extend.class));
+  }
+
+  @Test
+  void lostLeaseSaysHowItWasLost() {
+    bed.time.pass(VALIDITY);
+    LeaseLostException lost =
+        assertThrows(LeaseLostException.class, () -> lease.ensureValid(Duration.ZERO));
+    assertEquals(
+        "lease on orders/42, token "
+            + lease.fencingToken()
+            + " has ended: EXPIRED, it was not extended before its deadline came near",
+        lost.getMessage());
+  }
+
+  @Test
+  void manyLeasesShareOneWatchOfTheWallClock() {
+    Bed other = new Bed(1);
+    for (int index = 0; index < 100; index++) {
+      other.lease(LeaseRequest.of("resource " + index, Bed.TTL));
+    }
+    other.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    assertEquals(101, other.time.tasks(), "a timer for each, one tick for all");
+    other.time.stepWall(Duration.ofMinutes(1));
+    other.time.pass(COARSE_TICK);
+    assertEquals(List.of(), other.cluster.liveLeases.snapshot());
+  }
+
+  @Test
+  void nodeThatLostItsPastIsAskedAgainAtOnce() {
+    bed.node(2).losesItsPast();
+    bed.time.passMillis(0);
+    assertEquals(3, bed.asked(Extend.class));
+    assertTrue(lease.remaining().compareTo(VALIDITY.minusMillis(1)) >= 0, "not shortened");
+    bed.script(request -> NodeReply.NOT_HELD);
+    bed.node(1).losesItsPast();
+    bed.time.passMillis(0);
+    assertEquals(List.of(Cause.REFUSED), causes());
+  }
+
+  @Test
+  void nodeThatNeverGrantedMayLoseItsPastUnasked() {
+    Bed other = new Bed(3);
+    other.script(Bed::yes);
+    other.node(2).script(request -> NodeReply.unreachable("down"));
+    Bed.now(other.redlock.acquireAsync(Bed.REQUEST));
+    other.node(2).losesItsPast();
+    other.time.passMillis(0);
+    assertEquals(0, other.asked(Extend.class));
+  }
+
+  @Test
+  void lossIsToldInTimeThoughTheProcessWasPausedBeforeItsTimerWasSet() {
+    bed.time.pauseBeforeScheduling(Duration.ofSeconds(4));
+    lease.checkDeadline();
+    bed.time.pass(VALIDITY.minusSeconds(4));
+    assertEquals(List.of(Cause.EXPIRED), causes());
+  }
+
+  @Test
+  void lossIsToldAtOnceIfThePauseBeforeItsTimerWasSetWasTooLong() {
+    bed.time.pauseBeforeScheduling(VALIDITY);
+    lease.checkDeadline();
+    assertEquals(List.of(Cause.EXPIRED), causes());
+  }
+
+  private void failNextSchedule() {
+    bed.time.duringNextSchedule(
+        () -> {
+          throw new Error("no memory for a task");
+        });
+  }
+
+  @Test
+  void lossIsToldThoughItsTimerCouldNotBeSet() {
+    failNextSchedule();
+    assertThrows(Error.class, lease::checkDeadline);
+    bed.time.pass(VALIDITY);
+    assertEquals(List.of(Cause.EXPIRED), causes());
+  }
+
+  @Test
+  void leaseOfAServiceThatIsClosedIsLostOnce() {
+    bed.redlock.close();
+    assertEquals(List.of(Cause.CLOSED), causes());
+    assertEquals(0, bed.releases());
+    assertFalse(lease.isValid());
+  }
+
+  @Test
+  void endThatIsAskedForLateIsToldAllTheSame() {
+    for (boolean lost : new boolean[] {false, true}) {
+      Bed other = new Bed(3);
+      HeldLease held = other.lease();
+      if (lost) {
+        other.time.pass(VALIDITY);
+      } else {
+        held.close();
+      }
+      List<Cause> told = new ArrayList<>();
+      held.ended().thenAccept(how -> told.add(how.cause()));
+      held.ended().thenAccept(how -> told.add(how.cause()));
+      Cause cause = lost ? Cause.EXPIRED : Cause.RELEASED;
+      assertEquals(List.of(cause, cause), told);
+    }
+  }
+
+  @Test
+  void listenerHearsForHowLongALeaseWasHeld() {
+    List<Duration> held = new ArrayList<>();
+    List<Duration> took = new ArrayList<>();
+    Bed other =
+        new Bed(
+            3,
+            Runnable::run,
+            new RedlockListener() {
+              @Override
+              public void onEnd(Lease lease, LeaseEnd end, Duration span) {
+                held.add(span);
+              }
+
+              @Override
+              public void onExtend(Lease lease, ExtendResult result, Duration span) {
+                took.add(span);
+              }
+            });
+    HeldLease theirs = other.lease();
+    other.time.passMillis(1_234);
+    other.script(request -> null);
+    CompletableFuture<ExtendResult> extension = theirs.extendAsync(Bed.TTL);
+    other.time.passMillis(7);
+    other.nodes.forEach(node -> node.answer(Extend.class, NodeReply.EXTENDED));
+    assertInstanceOf(ExtendResult.Extended.class, Bed.now(extension));
+    theirs.close();
+    assertEquals(List.of(Duration.ofMillis(7)), took);
+    assertEquals(List.of(Duration.ofMillis(1_241)), held);
+  }
+
+  @Test
+  void reaffirmingDoesNotLengthenTheLease() {
+    bed.time.passMillis(5_000);
+    Duration before = lease.remaining();
+    bed.node(0).losesItsPast();
+    bed.time.passMillis(0);
+    assertEquals(before, lease.remaining(), "the warning comes as long before the deadline");
+    Extend extend = bed.node(1).asked(Extend.class).get(0);
+    assertTrue(extend.ttlMillis() < 5_100 && extend.ttlMillis() > 4_890, extend::toString);
+  }
+
+  @Test
+  void blockingCallsReturnWhatTheNodesSay() throws InterruptedException {
+    assertInstanceOf(ExtendResult.Extended.class, lease.extend(Bed.TTL));
+    assertEquals(ReleaseResult.RELEASED, lease.release());
+    assertEquals(ReleaseResult.RELEASED, lease.releaseUninterruptibly());
+  }
+
+  @Test
+  void lossIsFoundInTheEndOfTheLeaseOrInItsRelease() {
+    assertTrue(lease.loss(null).isEmpty());
+    assertTrue(lease.loss(ReleaseResult.UNCONFIRMED).isEmpty());
+    assertTrue(lease.loss(ReleaseResult.NOT_HELD).isPresent());
+    lease.close();
+    assertTrue(lease.loss(ReleaseResult.RELEASED).isEmpty());
+    Bed other = new Bed(3);
+    HeldLease lost = other.lease();
+    other.time.pass(VALIDITY);
+    assertTrue(lost.loss(ReleaseResult.RELEASED).isPresent());
+    assertThrows(LeaseLostException.class, () -> lost.throwIfLost(null));
+  }
+
+  @Test
+  void refusedLeaseLeavesOnlyTheTimerOfItsRelease() {
+    bed.script(request -> NodeReply.NOT_HELD);
+    extend();
+    bed.time.pass(COARSE_TICK.plusMillis(Bed.NODE_TIMEOUT_MILLIS));
+    assertEquals(List.of(Cause.REFUSED), causes());
+    assertEquals(1, bed.time.tasks());
+  }
+}

@@ -1,0 +1,71 @@
+package io.redlock.driver;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.redlock.spi.LockNode;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class MedianClockTest {
+
+  private static final long EPOCH_MICROS = 1_800_000_000_000_000L;
+
+  private final FakeTime time = new FakeTime();
+
+  private static MedianClock clock(FakeTime time, int size, long... offsetsMicros) {
+    List<LockNode> nodes = new ArrayList<>();
+    for (int index = 0; index < size; index++) {
+      ScriptedNode node = new ScriptedNode("n" + index, new ArrayList<>());
+      if (index < offsetsMicros.length) {
+        node.clockOffsetMicros(offsetsMicros[index]);
+      }
+      nodes.add(node);
+    }
+    return new MedianClock(nodes, time);
+  }
+
+  private long expected(long offsetMicros) {
+    return offsetMicros + time.monotonicNanos() / 1_000;
+  }
+
+  @Test
+  void untilAQuorumHasToldItsTimeTheClientsWallClockServes() {
+    assertEquals(time.wallMicros(), clock(time, 5, EPOCH_MICROS, EPOCH_MICROS).micros());
+    assertEquals(time.wallMicros(), clock(time, 2, EPOCH_MICROS).micros());
+    assertEquals(expected(EPOCH_MICROS), clock(time, 1, EPOCH_MICROS).micros());
+  }
+
+  @Test
+  void oneWrongClockDoesNotMoveTheMedian() {
+    long far = Duration.ofDays(30).toNanos() / 1_000;
+    assertEquals(
+        expected(EPOCH_MICROS + 1),
+        clock(time, 3, EPOCH_MICROS, EPOCH_MICROS + far, EPOCH_MICROS + 1).micros());
+    assertEquals(
+        expected(EPOCH_MICROS),
+        clock(time, 3, EPOCH_MICROS, EPOCH_MICROS - far, EPOCH_MICROS + 1).micros());
+  }
+
+  @Test
+  void ofAnEvenNumberTheLowerMiddleCounts() {
+    assertEquals(
+        expected(EPOCH_MICROS + 2),
+        clock(time, 4, EPOCH_MICROS + 9, EPOCH_MICROS + 1, EPOCH_MICROS + 2, EPOCH_MICROS + 5)
+            .micros());
+    assertEquals(
+        expected(EPOCH_MICROS + 2),
+        clock(time, 5, EPOCH_MICROS + 9, EPOCH_MICROS + 2, EPOCH_MICROS + 1, EPOCH_MICROS + 5)
+            .micros());
+  }
+
+  @Test
+  void medianFollowsTheMonotonicClockAndNotTheWall() {
+    MedianClock clock = clock(time, 1, EPOCH_MICROS);
+    long before = clock.micros();
+    time.stepWall(Duration.ofHours(-1));
+    time.passMillis(7);
+    assertEquals(before + 7_000, clock.micros());
+  }
+}

@@ -1,0 +1,215 @@
+package io.redlock.driver;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.LeaseRequest;
+import io.redlock.ReleaseResult;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeRequest.Release;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+class PendingReleaseTest {
+
+  /** What TTL, skew and margin of the test bed add up to. */
+  private static final Duration GIVES_UP_AFTER = Bed.TTL.plusSeconds(2).plusSeconds(1);
+
+  private final Bed bed = new Bed(3);
+
+  private void settle() {
+    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS + 1);
+  }
+
+  @Test
+  void releaseTellsEveryNodeOnceAndLeavesNoTimer() {
+    HeldLease lease = bed.lease();
+    CompletableFuture<ReleaseResult> result = lease.releaseAsync();
+    assertEquals(ReleaseResult.RELEASED, Bed.now(result));
+    assertEquals("abc", bed.releasedOn());
+    settle();
+    assertEquals(3, bed.releases());
+    assertEquals(0, bed.time.tasks());
+  }
+
+  @Test
+  void releaseCarriesTheOwnerAndTheHighestTokenOfTheClaim() {
+    HeldLease lease = bed.lease();
+    lease.close();
+    Release release = bed.node(1).asked(Release.class).get(0);
+    assertEquals("owner-1", release.owner());
+    assertEquals(lease.fencingToken(), release.token());
+    assertEquals("[app:orders/42]", release.names().toString());
+  }
+
+  @Test
+  void nodeIsToldAgainUntilItAcknowledges() {
+    HeldLease lease = bed.lease();
+    bed.node(2).script(request -> NodeReply.unreachable("connecting"));
+    assertEquals(ReleaseResult.RELEASED, Bed.now(lease.releaseAsync()));
+    bed.time.pass(Duration.ofSeconds(2));
+    int told = bed.node(2).releases();
+    assertTrue(told > 3 && told < 30, told + " releases in two seconds");
+    bed.node(2).script(request -> NodeReply.NOT_HELD);
+    bed.time.pass(Duration.ofSeconds(3));
+    assertEquals(bed.node(2).releases(), told + 1);
+    assertEquals(1, bed.node(0).releases());
+    assertEquals(0, bed.time.tasks());
+  }
+
+  @Test
+  void outOfMemoryIsToldAgain() {
+    HeldLease lease = bed.lease();
+    bed.node(0).script(request -> NodeReply.of(Kind.OUT_OF_MEMORY, "no tombstone"));
+    lease.close();
+    bed.time.passMillis(100);
+    assertTrue(bed.node(0).releases() > 1);
+  }
+
+  @Test
+  void nodeThatNeverAcknowledgesIsGivenUpWhenItsKeyHasRunOut() {
+    HeldLease lease = bed.lease();
+    bed.node(2).script(request -> NodeReply.unreachable("refused connection"));
+    lease.close();
+    bed.time.pass(GIVES_UP_AFTER.minusMillis(1));
+    assertTrue(bed.time.tasks() > 0);
+    bed.time.passMillis(1_500);
+    assertEquals(0, bed.time.tasks(), "no timer is left");
+    int told = bed.node(2).releases();
+    bed.time.pass(Duration.ofMinutes(1));
+    assertEquals(told, bed.node(2).releases());
+  }
+
+  @Test
+  void releaseThatWaitsInsideItsNodeIsWithdrawnWhenTheKeyHasRunOut() {
+    HeldLease lease = bed.lease();
+    bed.node(2).script(request -> null);
+    bed.node(2).holdSends();
+    assertEquals(ReleaseResult.RELEASED, Bed.now(lease.releaseAsync()));
+    bed.time.pass(GIVES_UP_AFTER.minusMillis(1));
+    ScriptedNode.Call waiting = bed.node(2).calls().get(1);
+    assertFalse(waiting.wasWithdrawn());
+    bed.time.passMillis(2);
+    assertTrue(waiting.wasWithdrawn());
+    assertEquals(0, bed.time.tasks());
+  }
+
+  @Test
+  void releaseThatIsJustBeingHandedOverWhenItIsGivenUpIsWithdrawnToo() {
+    HeldLease lease = bed.lease();
+    ScriptedNode node = bed.node(2);
+    node.script(request -> NodeReply.unreachable("connecting"));
+    lease.close();
+    bed.time.pass(GIVES_UP_AFTER.minusSeconds(2));
+    node.holdSends();
+    node.script(
+        request -> {
+          bed.time.passMillis(3_000);
+          return null;
+        });
+    bed.time.passMillis(2_000);
+    assertTrue(node.calls().get(node.calls().size() - 1).wasWithdrawn());
+    assertEquals(0, bed.time.tasks());
+  }
+
+  @Test
+  void longOutageIsSurvived() {
+    HeldLease lease = bed.lease(LeaseRequest.of("orders/42", Duration.ofMinutes(10)));
+    bed.node(2).script(request -> NodeReply.unreachable("refused connection"));
+    lease.close();
+    bed.time.pass(Duration.ofMinutes(9));
+    int told = bed.node(2).releases();
+    assertTrue(told > 200 && told < 1_000, told + " releases in nine minutes");
+    bed.node(2).script(request -> NodeReply.RELEASED);
+    bed.time.pass(Duration.ofSeconds(3));
+    assertEquals(told + 1, bed.node(2).releases());
+    assertEquals(0, bed.time.tasks());
+  }
+
+  @Test
+  void resultIsUnconfirmedAfterANodeTimeoutWithoutAQuorum() {
+    HeldLease lease = bed.lease();
+    bed.script(request -> null);
+    CompletableFuture<ReleaseResult> result = lease.releaseAsync();
+    bed.node(0).answer(Release.class, NodeReply.RELEASED);
+    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS - 1);
+    assertFalse(result.isDone());
+    bed.time.passMillis(1);
+    assertEquals(ReleaseResult.UNCONFIRMED, Bed.now(result));
+    bed.node(1).answer(Release.class, NodeReply.RELEASED);
+    bed.node(2).answer(Release.class, NodeReply.RELEASED);
+    assertEquals(0, bed.time.tasks(), "acknowledged late, but acknowledged");
+    assertEquals(ReleaseResult.UNCONFIRMED, Bed.now(lease.releaseAsync()), "repeats only report");
+    assertEquals(3, bed.releases());
+  }
+
+  @Test
+  void resultIsUnconfirmedAtOnceWhenEveryNodeSaysItCannot() {
+    HeldLease lease = bed.lease();
+    bed.script(request -> NodeReply.unreachable("closed"));
+    assertEquals(ReleaseResult.UNCONFIRMED, Bed.now(lease.releaseAsync()));
+  }
+
+  @Test
+  void keysThatWereGoneAreReportedAsNotHeld() {
+    HeldLease lease = bed.lease();
+    bed.script(request -> NodeReply.NOT_HELD);
+    assertEquals(ReleaseResult.NOT_HELD, Bed.now(lease.releaseAsync()));
+  }
+
+  @Test
+  void releaseIsSentOnceAgainstALostAnswerAndItsEchoProvesNothing() {
+    HeldLease lease = bed.lease();
+    bed.script(request -> NodeReply.unknown("connection lost"));
+    CompletableFuture<ReleaseResult> result = lease.releaseAsync();
+    bed.script(request -> NodeReply.NOT_HELD);
+    settle();
+    assertEquals(ReleaseResult.UNCONFIRMED, Bed.now(result));
+    assertEquals(6, bed.releases());
+    assertEquals(0, bed.time.tasks());
+  }
+
+  @Test
+  void errorOfOneNodeKeepsNoOtherFromBeingToldAndTheNodeIsToldAgain() {
+    HeldLease lease = bed.lease();
+    bed.node(0).failsNext(new Error("a defect"));
+    assertEquals(ReleaseResult.RELEASED, Bed.now(lease.releaseAsync()));
+    assertEquals("bc", bed.releasedOn());
+    bed.time.passMillis(100);
+    assertEquals("abc", bed.releasedOn());
+    assertEquals(0, bed.time.tasks());
+  }
+
+  @Test
+  void errorWhileARepeatIsScheduledHidesNoResult() {
+    HeldLease lease = bed.lease();
+    bed.script(request -> null);
+    CompletableFuture<ReleaseResult> result = lease.releaseAsync();
+    bed.node(0).answer(Release.class, NodeReply.RELEASED);
+    bed.node(1).answer(Release.class, NodeReply.unreachable("down"));
+    bed.time.duringNextSchedule(
+        () -> {
+          throw new Error("no memory for a task");
+        });
+    assertThrows(
+        Error.class, () -> bed.node(2).answer(Release.class, NodeReply.unreachable("down")));
+    assertEquals(ReleaseResult.UNCONFIRMED, Bed.now(result));
+  }
+
+  @Test
+  void releaseWhoseTimeoutCannotBeScheduledIsSentAllTheSame() {
+    HeldLease lease = bed.lease();
+    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    bed.script(request -> null);
+    bed.time.duringNextSchedule(
+        () -> {
+          throw new Error("no memory for a task");
+        });
+    assertThrows(Error.class, lease::releaseAsync);
+    assertEquals("abc", bed.releasedOn());
+  }
+}

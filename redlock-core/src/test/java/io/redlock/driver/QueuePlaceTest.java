@@ -1,0 +1,98 @@
+package io.redlock.driver;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.spi.LockNode;
+import io.redlock.spi.NodeRequest.Ticket;
+import io.redlock.spi.NodeRequest.Withdraw;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class QueuePlaceTest {
+
+  private static final List<String> NAMES = List.of("orders/42");
+
+  private final QueuePlace place = new QueuePlace("client", 7, true);
+  private final Bed bed = new Bed(3);
+  private final List<LockNode> nodes = List.copyOf(bed.nodes);
+
+  @Test
+  void ticketKeepsTheNumberAndTheTokenOfTheFirstAttempt() {
+    assertEquals(new Ticket("client", 7, 100, 3_000), place.ticket(100));
+    assertEquals(new Ticket("client", 7, 100, 3_000), place.ticket(200));
+    assertEquals(7, place.number());
+  }
+
+  @Test
+  void callThatDoesNotWaitLeavesNoTicket() {
+    QueuePlace impatient = new QueuePlace("client", 7, false);
+    assertEquals(new Ticket("client", 7, 100, 0), impatient.ticket(100));
+    assertFalse(impatient.stands());
+    assertNull(impatient.ticket());
+    assertNull(impatient.takeBack());
+  }
+
+  @Test
+  void ticketStandsFromTheFirstAttemptUntilItIsTakenBack() {
+    assertFalse(place.stands());
+    assertNull(place.ticket());
+    Ticket ticket = place.ticket(100);
+    assertTrue(place.stands());
+    assertEquals(ticket, place.ticket());
+    assertTrue(place.stands());
+    assertEquals(ticket, place.takeBack());
+    assertFalse(place.stands());
+    assertNull(place.takeBack());
+  }
+
+  @Test
+  void placeThatWasTakenBackComesBackWithTheSameTicket() {
+    Ticket ticket = place.ticket(100);
+    place.takeBack();
+    assertEquals(ticket, place.ticket(300));
+    assertTrue(place.stands());
+  }
+
+  @Test
+  void tokenThatClocksRefusedIsForgottenUnlessNodesHaveItsTicket() {
+    place.ticket(100);
+    place.restart();
+    assertEquals(100, place.ticket(200).micros());
+    place.takeBack();
+    place.restart();
+    assertEquals(300, place.ticket(300).micros());
+  }
+
+  @Test
+  void ticketsAreAskedForAgainThreeTimesInTheirLife() {
+    assertEquals(1_000_000_000, QueuePlace.refreshNanos(QueuePlace.LIFE_NANOS));
+    assertEquals(33, QueuePlace.refreshNanos(100));
+  }
+
+  @Test
+  void placeIsWithdrawnOnAllNodesOnce() {
+    Ticket ticket = place.ticket(100);
+    place.withdraw(nodes, NAMES);
+    for (ScriptedNode node : bed.nodes) {
+      assertEquals(List.of(new Withdraw(NAMES, ticket)), node.asked(Withdraw.class));
+      node.answer(Withdraw.class, Bed.yes(new Withdraw(NAMES, ticket)));
+    }
+    place.withdraw(nodes, NAMES);
+    assertEquals(3, bed.asked(Withdraw.class));
+  }
+
+  @Test
+  void placeThatStandsNowhereIsNotWithdrawn() {
+    place.withdraw(nodes, NAMES);
+    assertEquals(0, bed.asked(Withdraw.class));
+  }
+
+  @Test
+  void nodesThatGetAReleaseGetNoWithdrawal() {
+    QueuePlace.withdraw(nodes, NAMES, place.ticket(100), 0b101);
+    assertEquals(List.of("b Withdraw"), bed.journal);
+  }
+}

@@ -1,0 +1,302 @@
+package io.redlock.driver;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.AcquireResult;
+import io.redlock.ExtendResult;
+import io.redlock.Lease;
+import io.redlock.LeaseLostException;
+import io.redlock.LeaseRequest;
+import io.redlock.LockNotAcquiredException;
+import io.redlock.NodeStatus.State;
+import io.redlock.ReleaseResult;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest.Extend;
+import io.redlock.spi.NodeRequest.Grant;
+import io.redlock.spi.NodeRequest.Release;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class QuorumRedlockTest {
+
+  private final Bed bed = new Bed(3);
+
+  @Test
+  void blockingCallReturnsTheLeaseOrSaysWhyNot() throws InterruptedException {
+    bed.script(Bed::yes);
+    try (Lease lease = bed.redlock.acquire("orders/42", Bed.TTL, Duration.ZERO)) {
+      assertTrue(lease.isValid());
+    }
+    bed.script(request -> request instanceof Grant ? NodeReply.taken(5_000, 1) : Bed.yes(request));
+    LockNotAcquiredException refused =
+        assertThrows(LockNotAcquiredException.class, () -> bed.redlock.acquire(Bed.REQUEST));
+    assertInstanceOf(AcquireResult.Contended.class, refused.result());
+    assertInstanceOf(AcquireResult.Contended.class, bed.redlock.tryAcquire("orders/42", Bed.TTL));
+  }
+
+  @Test
+  void interruptedThreadDoesNotBeginToWait() {
+    Thread.currentThread().interrupt();
+    assertThrows(InterruptedException.class, () -> bed.redlock.tryAcquire(Bed.REQUEST));
+    assertFalse(Thread.interrupted(), "the interrupt was consumed");
+    assertEquals(0, bed.journal.size());
+  }
+
+  @Test
+  void badRequestIsRefusedBeforeAnythingIsSent() {
+    LeaseRequest bad = LeaseRequest.of(" ", Duration.ZERO).waitUpTo(Duration.ofMillis(-1));
+    for (Runnable call :
+        List.<Runnable>of(() -> bed.redlock.acquireAsync(bad), () -> bed.redlock.asLock(bad))) {
+      IllegalArgumentException refused = assertThrows(IllegalArgumentException.class, call::run);
+      assertTrue(refused.getMessage().contains("resource is blank"), refused.getMessage());
+      assertTrue(refused.getMessage().contains("ttl PT0S"), refused.getMessage());
+      assertTrue(refused.getMessage().contains("maxWait PT-0.001S"), refused.getMessage());
+    }
+    assertEquals(0, bed.journal.size());
+  }
+
+  @Test
+  void closingEndsHeldLeasesAsLostAndReleasesNothing() {
+    HeldLease lease = bed.lease();
+    bed.redlock.close();
+    assertFalse(lease.isValid());
+    assertEquals(List.of("CLOSED"), bed.events);
+    assertEquals(0, bed.releases());
+    assertTrue(bed.nodes.stream().allMatch(ScriptedNode::isClosed));
+    assertEquals(0, bed.time.tasks());
+    assertInstanceOf(ExtendResult.Lost.class, Bed.now(lease.extendAsync(Bed.TTL)));
+    assertEquals(ReleaseResult.UNCONFIRMED, Bed.now(lease.releaseAsync()));
+    assertEquals(List.of("CLOSED", "Lost"), bed.events);
+  }
+
+  @Test
+  void closingStopsAllNodesBeforeItWaitsForTheFirst() {
+    List<Boolean> stopped = new ArrayList<>();
+    bed.node(0).whenClosed(() -> bed.nodes.forEach(node -> stopped.add(node.isStopped())));
+    bed.redlock.close();
+    assertEquals(List.of(true, true, true), stopped);
+  }
+
+  @Test
+  void closingSettlesWhatNodesStillOweAnAnswerTo() {
+    HeldLease released = bed.lease();
+    HeldLease extended = bed.lease(LeaseRequest.of("orders/43", Bed.TTL));
+    bed.script(request -> null);
+    bed.nodes.forEach(ScriptedNode::owesAnswersWhenClosed);
+    CompletableFuture<ReleaseResult> release = released.releaseAsync();
+    CompletableFuture<ExtendResult> extension = extended.extendAsync(Bed.TTL);
+    assertFalse(release.isDone() || extension.isDone());
+    bed.redlock.close();
+    assertEquals(ReleaseResult.UNCONFIRMED, Bed.now(release));
+    assertTrue(extension.isDone());
+    assertEquals(ReleaseResult.UNCONFIRMED, Bed.now(extended.releaseAsync()));
+    assertEquals(0, bed.time.tasks());
+  }
+
+  @Test
+  void closingDuringAnExtensionReleasesNothing() {
+    HeldLease lease = bed.lease();
+    bed.script(request -> null);
+    CompletableFuture<ExtendResult> extension = lease.extendAsync(Bed.TTL);
+    bed.redlock.close();
+    assertInstanceOf(ExtendResult.Lost.class, Bed.now(extension));
+    assertEquals(3, bed.asked(Extend.class));
+    assertEquals(0, bed.releases());
+  }
+
+  @Test
+  void closingDuringAReleaseSettlesIt() {
+    HeldLease lease = bed.lease();
+    bed.script(request -> null);
+    CompletableFuture<ReleaseResult> release = lease.releaseAsync();
+    bed.node(0).answer(Release.class, NodeReply.RELEASED);
+    bed.redlock.close();
+    assertEquals(ReleaseResult.UNCONFIRMED, Bed.now(release));
+    assertEquals(List.of("RELEASED"), bed.events);
+  }
+
+  @Test
+  void closingTwiceIsClosingOnce() {
+    bed.lease();
+    bed.redlock.close();
+    bed.redlock.close();
+    assertEquals(List.of("CLOSED"), bed.events);
+  }
+
+  @Test
+  void closedServiceRefusesCalls() {
+    bed.redlock.close();
+    assertThrows(IllegalStateException.class, () -> bed.redlock.tryAcquire(Bed.REQUEST));
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(Bed.REQUEST);
+    CompletionException failure = assertThrows(CompletionException.class, call::join);
+    assertEquals("this Redlock is closed", failure.getCause().getMessage());
+    assertEquals(0, bed.journal.size());
+  }
+
+  @Test
+  void blockedCallerIsWokenByClose() throws InterruptedException {
+    AtomicReference<Throwable> thrown = new AtomicReference<>();
+    CountDownLatch asked = new CountDownLatch(3);
+    bed.script(
+        request -> {
+          asked.countDown();
+          return null;
+        });
+    Thread caller =
+        new Thread(
+            () -> {
+              try {
+                bed.redlock.acquire(Bed.REQUEST);
+              } catch (InterruptedException | RuntimeException e) {
+                thrown.set(e);
+              }
+            });
+    caller.start();
+    assertTrue(asked.await(20, TimeUnit.SECONDS));
+    while (caller.getState() != Thread.State.WAITING) { // until then it uses the bed as well
+      assertTrue(caller.isAlive());
+      Thread.sleep(1);
+    }
+    bed.redlock.close();
+    caller.join(20_000);
+    assertInstanceOf(IllegalStateException.class, thrown.get());
+    assertEquals(3, bed.releases());
+  }
+
+  /**
+   * A quorum is counted on one thread and the service is closed by another before the call has its
+   * lease. Whatever comes first: nobody may hold a valid lease whose release has been sent.
+   */
+  @Test
+  void closeNeverReleasesALeaseThatACallIsJustHandingOut() throws InterruptedException {
+    CountDownLatch decided = new CountDownLatch(1);
+    CountDownLatch goOn = new CountDownLatch(1);
+    AtomicBoolean releasedWhileValid = new AtomicBoolean();
+    AtomicReference<Lease> handedOut = new AtomicReference<>();
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(Bed.REQUEST);
+    call.thenAccept(result -> handedOut.set(result.lease().orElseThrow()));
+    bed.answerGrants(NodeReply.GRANTED, 0);
+    Thread answering = new Thread(() -> bed.answerGrants(NodeReply.GRANTED, 1));
+    bed.betweenSteps(
+        () -> {
+          if (Thread.currentThread() == answering) {
+            decided.countDown();
+            await(goOn);
+          }
+        });
+    bed.node(0)
+        .script(
+            request -> {
+              if (request instanceof Release) {
+                goOn.countDown(); // the close is half done: let the other thread finish
+                join(answering);
+                Lease lease = handedOut.get();
+                releasedWhileValid.compareAndSet(false, lease != null && lease.isValid());
+              }
+              return Bed.yes(request);
+            });
+    answering.start();
+    await(decided);
+    bed.redlock.close();
+    goOn.countDown();
+    join(answering);
+    assertFalse(releasedWhileValid.get());
+    assertTrue(call.isDone());
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      assertTrue(latch.await(20, TimeUnit.SECONDS));
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static void join(Thread thread) {
+    try {
+      thread.join(20_000);
+      assertFalse(thread.isAlive());
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  @Test
+  void nodesAreListedInTheOrderOfTheConfiguration() {
+    assertEquals(
+        List.of("a", "b", "c"), bed.redlock.nodes().stream().map(node -> node.name()).toList());
+  }
+
+  @Test
+  void listenerHearsOfEverythingThatHappens() {
+    bed.script(Bed::yes);
+    Lease lease = Bed.now(bed.redlock.acquireAsync(Bed.REQUEST)).lease().orElseThrow();
+    Bed.now(lease.extendAsync(Bed.TTL));
+    lease.close();
+    bed.node(1).becomes(State.SILENT);
+    assertEquals(List.of("Acquired", "Extended", "RELEASED", "b SILENT"), bed.events);
+  }
+
+  @Test
+  void bodyRunsUnderALeaseThatIsReleasedAfterwards() throws Exception {
+    bed.script(Bed::yes);
+    String value =
+        bed.redlock.callLeased(
+            Bed.REQUEST,
+            lease -> {
+              assertTrue(lease.isValid());
+              assertEquals(0, bed.releases());
+              return "done";
+            });
+    assertEquals("done", value);
+    assertEquals("abc", bed.releasedOn());
+  }
+
+  @Test
+  void exceptionOfTheBodyIsNeverMasked() {
+    bed.script(Bed::yes);
+    Exception failure = new Exception("the body's own");
+    Exception thrown =
+        assertThrows(
+            Exception.class,
+            () ->
+                bed.redlock.callLeased(
+                    Bed.REQUEST,
+                    lease -> {
+                      bed.time.pause(Duration.ofMinutes(1));
+                      throw failure;
+                    }));
+    assertSame(failure, thrown);
+    assertInstanceOf(LeaseLostException.class, thrown.getSuppressed()[0]);
+    assertEquals("abc", bed.releasedOn());
+  }
+
+  @Test
+  void leaseThatWasLostDuringTheBodyIsReportedAfterIt() {
+    bed.script(Bed::yes);
+    assertThrows(
+        LeaseLostException.class,
+        () ->
+            bed.redlock.callLeased(
+                Bed.REQUEST,
+                lease -> {
+                  bed.time.pause(Duration.ofMinutes(1));
+                  return "too late";
+                }));
+  }
+}

@@ -1,0 +1,211 @@
+package io.redlock.driver;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.Lease;
+import io.redlock.NodeStatus;
+import io.redlock.Redlock;
+import io.redlock.RedlockListener;
+import io.redlock.spi.LockNode;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class RedlockBuilderTest {
+
+  private static final Duration AGES = Duration.ofSeconds(Long.MAX_VALUE);
+
+  private static List<LockNode> nodes(String... names) {
+    List<LockNode> nodes = new ArrayList<>();
+    for (String name : names) {
+      nodes.add(new ScriptedNode(name, new ArrayList<>()));
+    }
+    return nodes;
+  }
+
+  private static List<String> problems(UnaryOperator<RedlockBuilder> configuration) {
+    return configuration.apply(RedlockBuilder.over(nodes("a", "b", "c"))).problems();
+  }
+
+  /**
+   * The one thing that is wrong names the setting, its value and, after the last colon, the fix.
+   */
+  private static void assertRefused(
+      UnaryOperator<RedlockBuilder> configuration, String value, String fix) {
+    List<String> problems = problems(configuration);
+    assertEquals(1, problems.size(), problems::toString);
+    String problem = problems.get(0);
+    assertTrue(problem.contains(value), problem);
+    int colon = Math.max(problem.lastIndexOf(": "), problem.lastIndexOf("; "));
+    assertTrue(colon > 0 && problem.substring(colon).contains(fix), problem);
+  }
+
+  @Test
+  void defaultsAreSound() {
+    assertEquals(List.of(), problems(builder -> builder));
+  }
+
+  @Test
+  void limitsAreSound() {
+    assertEquals(
+        List.of(),
+        problems(
+            builder ->
+                builder
+                    .nodeTimeout(Duration.ofMillis(1))
+                    .maxTtl(Duration.ofMillis(10))
+                    .clockSkew(Duration.ofMillis(1))
+                    .driftFactor(0)
+                    .lossMargin(Duration.ZERO)
+                    .minValidity(Duration.ZERO)));
+    assertEquals(
+        List.of(),
+        problems(builder -> builder.maxTtl(Duration.ofHours(1)).clockSkew(Duration.ofMinutes(10))));
+  }
+
+  @Test
+  void ttlForWhichMastersWouldAbstainTooLongIsRefusedWithWhatToDoInstead() {
+    assertEquals(
+        List.of(
+            "maxTtl PT720H is too long: use at most PT1H, and renewFor for what is held longer",
+            "clockSkew PT10M1S is too long: use at most PT10M, and set the clocks by NTP"),
+        problems(
+            builder -> builder.maxTtl(Duration.ofDays(30)).clockSkew(Duration.ofSeconds(601))));
+  }
+
+  @Test
+  void badNodesAreRefused() {
+    assertEquals(
+        List.of("no node is configured: name at least one, better three or five"),
+        RedlockBuilder.over(List.of()).problems());
+    assertEquals(
+        List.of("node b is configured twice: each must be its own master"),
+        RedlockBuilder.over(nodes("a", "b", "b")).problems());
+    List<LockNode> many = new ArrayList<>();
+    for (int index = 0; index < 16; index++) {
+      many.addAll(nodes("n" + index));
+    }
+    assertEquals(
+        List.of("16 nodes are configured: use at most 15"), RedlockBuilder.over(many).problems());
+    assertEquals(List.of(), RedlockBuilder.over(many.subList(0, 15)).problems());
+  }
+
+  @Test
+  void everyDurationIsCheckedAtBothEnds() {
+    assertRefused(b -> b.nodeTimeout(Duration.ZERO), "nodeTimeout PT0S", "at least 1 ms");
+    assertRefused(b -> b.nodeTimeout(AGES), "nodeTimeout " + AGES, "at most");
+    assertRefused(b -> b.maxTtl(Duration.ofMillis(9)), "maxTtl PT0.009S", "at least 10 ms");
+    assertRefused(b -> b.maxTtl(AGES), "maxTtl " + AGES, "at most");
+    assertRefused(b -> b.clockSkew(Duration.ZERO), "clockSkew PT0S", "at least 1 ms");
+    assertRefused(b -> b.clockSkew(AGES), "clockSkew " + AGES, "at most");
+    assertRefused(b -> b.minValidity(Duration.ofNanos(-1)), "minValidity PT-0.0", "zero or more");
+    assertRefused(b -> b.minValidity(AGES), "minValidity " + AGES, "at most");
+    assertRefused(b -> b.lossMargin(Duration.ofNanos(-1)), "lossMargin PT-0.0", "zero or more");
+    assertRefused(b -> b.lossMargin(AGES), "lossMargin " + AGES, "at most");
+  }
+
+  @ParameterizedTest
+  @ValueSource(doubles = {-0.01, 0.5, 1, Double.NaN, Double.POSITIVE_INFINITY})
+  void driftFactorOutOfRangeIsRefused(double factor) {
+    assertRefused(b -> b.driftFactor(factor), "driftFactor " + factor, "0.01 is usual");
+  }
+
+  @Test
+  void settingsThatDoNotFitTogetherAreRefusedWithBothValues() {
+    assertRefused(
+        b -> b.nodeTimeout(Duration.ofSeconds(15)), "nodeTimeout PT15S", "shorten the timeout");
+    assertRefused(b -> b.lossMargin(Duration.ofSeconds(30)), "ttl PT30S", "lengthen it");
+    assertRefused(b -> b.minValidity(Duration.ofSeconds(27)), "ttl PT30S", "lengthen it");
+  }
+
+  @Test
+  void reservedPrefixIsRefused() {
+    assertRefused(b -> b.keyPrefix("redlock:mine:"), "keyPrefix redlock:mine:", "choose another");
+  }
+
+  @Test
+  void everyProblemIsReportedAtOnceAndNothingIsStarted() {
+    List<String> journal = new ArrayList<>();
+    RedlockBuilder builder =
+        RedlockBuilder.over(List.of(new ScriptedNode("a", journal)))
+            .nodeTimeout(Duration.ZERO)
+            .driftFactor(2)
+            .keyPrefix("redlock:");
+    IllegalArgumentException refused = assertThrows(IllegalArgumentException.class, builder::build);
+    assertEquals(3, refused.getMessage().split("; ").length, refused.getMessage());
+    assertTrue(refused.getMessage().startsWith("cannot build a Redlock: "));
+    assertEquals(List.of(), journal);
+  }
+
+  @Test
+  void builtServiceWorksOnWhatItWasGiven() {
+    FakeTime time = new FakeTime();
+    List<String> journal = new ArrayList<>();
+    ScriptedNode node = new ScriptedNode("a", journal);
+    node.script(Bed::yes);
+    try (Redlock redlock =
+        RedlockBuilder.over(List.of(node))
+            .ticker(time)
+            .scheduler(time)
+            .ownerIds(() -> "me")
+            .callbackExecutor(Runnable::run)
+            .keyPrefix("x:")
+            .build()) {
+      Lease lease = Bed.now(redlock.acquireAsync(Bed.REQUEST)).lease().orElseThrow();
+      assertTrue(lease.isValid());
+    }
+    assertEquals("me", node.calls().get(0).request.owner());
+    assertEquals(List.of("x:orders/42"), node.calls().get(0).request.names());
+    assertTrue(node.isClosed());
+  }
+
+  @Test
+  void listenerIsToldWhatItsNodesBecome() {
+    FakeTime time = new FakeTime();
+    ScriptedNode node = new ScriptedNode("a", new ArrayList<>());
+    List<String> told = new ArrayList<>();
+    RedlockListener listener =
+        new RedlockListener() {
+          @Override
+          public void onNodeState(NodeStatus status) {
+            told.add(status.name() + " " + status.state());
+          }
+        };
+    try (Redlock redlock =
+        RedlockBuilder.over(List.of(node))
+            .ticker(time)
+            .scheduler(time)
+            .random(new SplittableRandom(1))
+            .callbackExecutor(Runnable::run)
+            .listener(listener)
+            .build()) {
+      node.becomes(NodeStatus.State.DOWN);
+      assertEquals(1, redlock.nodes().size());
+    }
+    assertEquals(List.of("a DOWN"), told);
+  }
+
+  @Test
+  void withoutAnExecutorCallbacksRunOnThreadsOfTheService() throws Exception {
+    FakeTime time = new FakeTime();
+    ScriptedNode node = new ScriptedNode("a", new ArrayList<>());
+    node.script(Bed::yes);
+    try (Redlock redlock =
+        RedlockBuilder.over(List.of(node)).ticker(time).scheduler(time).build()) {
+      Lease lease = redlock.tryAcquire(Bed.REQUEST).lease().orElseThrow();
+      CompletableFuture<String> name = new CompletableFuture<>();
+      lease.ended().thenRun(() -> name.complete(Thread.currentThread().getName()));
+      lease.close();
+      assertEquals("redlock-callbacks", name.get(20, TimeUnit.SECONDS));
+    }
+  }
+}

@@ -1,0 +1,239 @@
+package io.redlock.driver;
+
+import io.redlock.NodeStatus;
+import io.redlock.spi.LockNode;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.Scheduler;
+import io.redlock.spi.Ticker;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** A node that answers what the test says: at once, by its script, or when told to. */
+final class ScriptedNode implements LockNode {
+
+  /** A request this node was handed. */
+  static final class Call implements Pending {
+    final NodeRequest request;
+    private final int slot;
+    private final ReplyHandler handler;
+    private final boolean sent;
+    private boolean over;
+    private boolean withdrawn;
+    private @Nullable NodeReply reply;
+
+    private Call(NodeRequest request, int slot, ReplyHandler handler, boolean sent) {
+      this.request = request;
+      this.slot = slot;
+      this.handler = handler;
+      this.sent = sent;
+    }
+
+    void answer(NodeReply reply) {
+      if (over) {
+        throw new AssertionError("answered twice: " + request);
+      }
+      over = true;
+      this.reply = reply;
+      handler.onReply(slot, reply);
+    }
+
+    /** Whether it may have left a key: it was told yes, or nobody knows, or it is on its way. */
+    boolean mayHaveLeftAKey() {
+      return !(request instanceof NodeRequest.Release)
+          && !withdrawn
+          && (reply == null
+              || switch (reply.kind()) {
+                case GRANTED, EXTENDED, JOINED, UNKNOWN -> true;
+                default -> false;
+              });
+    }
+
+    boolean isOpen() {
+      return !over;
+    }
+
+    boolean wasWithdrawn() {
+      return withdrawn;
+    }
+
+    @Override
+    public boolean withdraw() {
+      if (sent || over) {
+        return false;
+      }
+      over = true;
+      withdrawn = true;
+      return true;
+    }
+  }
+
+  private static final int NO_TEST_ASKS_SO_OFTEN = 2_000;
+
+  private final String name;
+  private final List<String> journal;
+  private final List<Call> calls = new ArrayList<>();
+  private Function<NodeRequest, @Nullable NodeReply> script = request -> null;
+  private boolean holdsSends;
+  private boolean stopped;
+  private boolean closed;
+  private Runnable whenClosed = () -> {};
+  private boolean owesAnswers;
+  private @Nullable Error nextFailure;
+  private OptionalLong offsetMicros = OptionalLong.empty();
+  private Observer observer = status -> {};
+
+  /**
+   * @param journal where every request is written down, with those of the other nodes
+   */
+  ScriptedNode(String name, List<String> journal) {
+    this.name = name;
+    this.journal = journal;
+  }
+
+  /** What to answer at once; null for what is to be answered later. */
+  void script(Function<NodeRequest, @Nullable NodeReply> answers) {
+    script = answers;
+  }
+
+  /** From now on requests stay in the client, where they can be withdrawn. */
+  void holdSends() {
+    holdsSends = true;
+  }
+
+  void clockOffsetMicros(long offset) {
+    offsetMicros = OptionalLong.of(offset);
+  }
+
+  /** Whether this thread is in the middle of booking an answer to any request so far. */
+  boolean isBooking() {
+    return calls.stream()
+        .anyMatch(call -> call.handler instanceof Fanout fanout && Thread.holdsLock(fanout.claim));
+  }
+
+  void becomes(NodeStatus.State state) {
+    observer.onStateChange(new NodeStatus(name, state, Duration.ZERO, "because"));
+  }
+
+  void losesItsPast() {
+    observer.onPastLost("restarted");
+  }
+
+  boolean isClosed() {
+    return closed;
+  }
+
+  List<Call> calls() {
+    return calls;
+  }
+
+  /** Forgets what it was handed, for tests with very many requests. */
+  void forget() {
+    calls.clear();
+    journal.clear();
+  }
+
+  /** Breaks the contract: throws when it is handed the next request. */
+  void failsNext(Error error) {
+    nextFailure = error;
+  }
+
+  /** The requests of this type, in the order in which they came. */
+  <T extends NodeRequest> List<T> asked(Class<T> type) {
+    return calls.stream()
+        .map(call -> call.request)
+        .filter(type::isInstance)
+        .map(type::cast)
+        .toList();
+  }
+
+  int releases() {
+    return asked(NodeRequest.Release.class).size();
+  }
+
+  /** Answers the oldest request of this type that is still open. */
+  void answer(Class<? extends NodeRequest> type, NodeReply reply) {
+    calls.stream()
+        .filter(call -> call.isOpen() && type.isInstance(call.request))
+        .findFirst()
+        .orElseThrow(() -> new AssertionError(name + " has no open " + type.getSimpleName()))
+        .answer(reply);
+  }
+
+  @Override
+  public String name() {
+    return name;
+  }
+
+  @Override
+  public void start(Ticker ticker, Scheduler scheduler, Observer observer) {
+    this.observer = observer;
+  }
+
+  @Override
+  public Pending send(NodeRequest request, int slot, ReplyHandler handler) {
+    if (calls.size() > NO_TEST_ASKS_SO_OFTEN) {
+      throw new AssertionError("somebody asks again and again: " + request);
+    }
+    Error failure = nextFailure;
+    if (failure != null) {
+      nextFailure = null;
+      throw failure;
+    }
+    Call call = new Call(request, slot, handler, !holdsSends);
+    calls.add(call);
+    journal.add(name + " " + request.getClass().getSimpleName());
+    NodeReply reply =
+        closed && !owesAnswers ? NodeReply.unreachable("closed") : script.apply(request);
+    if (reply != null) {
+      call.answer(reply);
+    }
+    return call;
+  }
+
+  @Override
+  public OptionalLong clockOffsetMicros() {
+    return offsetMicros;
+  }
+
+  @Override
+  public NodeStatus status() {
+    return new NodeStatus(name, NodeStatus.State.UP, Duration.ZERO, "");
+  }
+
+  /** Breaks the contract: what it was handed stays unanswered when it is closed. */
+  void owesAnswersWhenClosed() {
+    owesAnswers = true;
+  }
+
+  boolean isStopped() {
+    return stopped;
+  }
+
+  void whenClosed(Runnable whenClosed) {
+    this.whenClosed = whenClosed;
+  }
+
+  @Override
+  public void stop() {
+    stopped = true;
+  }
+
+  @Override
+  public void close() {
+    whenClosed.run();
+    closed = true;
+    if (owesAnswers) {
+      return;
+    }
+    for (Call call : List.copyOf(calls)) {
+      if (call.isOpen()) {
+        call.answer(call.sent ? NodeReply.unknown("closed") : NodeReply.unreachable("closed"));
+      }
+    }
+  }
+}

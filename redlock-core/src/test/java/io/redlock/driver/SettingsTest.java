@@ -1,0 +1,163 @@
+package io.redlock.driver;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.LeaseRequest;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class SettingsTest {
+
+  private static final Duration AGES = Duration.ofSeconds(Long.MAX_VALUE);
+
+  private final Bed bed = new Bed(3);
+  private final Settings settings = bed.cluster.settings;
+
+  /** The one thing that is wrong; it names the value and, after a colon or semicolon, the fix. */
+  private void assertRefused(LeaseRequest request, String value, String fix) {
+    List<String> problems = settings.problems(request);
+    assertEquals(1, problems.size(), problems::toString);
+    String problem = problems.get(0);
+    assertTrue(problem.contains(value), problem);
+    int colon = Math.max(problem.lastIndexOf(": "), problem.lastIndexOf("; "));
+    assertTrue(colon > 0 && problem.substring(colon).contains(fix), problem);
+  }
+
+  private static LeaseRequest of(String resource) {
+    return LeaseRequest.of(resource, Bed.TTL);
+  }
+
+  private static LeaseRequest of(Duration ttl) {
+    return LeaseRequest.of("orders/42", ttl);
+  }
+
+  @Test
+  void soundRequestsAreAccepted() {
+    for (LeaseRequest request :
+        List.of(
+            Bed.REQUEST,
+            of("a"),
+            of("x".repeat(512 - "app:".length())),
+            of("redlock:is reserved in keys only"),
+            of(Duration.ofMillis(101)),
+            of(Duration.ofMinutes(10)),
+            Bed.REQUEST.waitUpTo(AGES).renewFor(AGES),
+            LeaseRequest.ofAll(List.of("a", "b"), Bed.TTL))) {
+      assertEquals(List.of(), settings.problems(request), request::toString);
+    }
+  }
+
+  @Test
+  void badResourceIsRefused() {
+    assertRefused(of(""), "resource", "give it a name");
+    assertRefused(of(" \t"), "resource", "give it a name");
+    assertRefused(of("x".repeat(509)), "513 bytes", "use at most 512");
+    assertRefused(of("ü".repeat(255)), "514 bytes", "use at most 512");
+    assertRefused(LeaseRequest.ofAll(List.of(), Bed.TTL), "0 resources", "name 1 to 16");
+    List<String> many = new ArrayList<>();
+    for (int index = 0; index < 17; index++) {
+      many.add("resource " + index);
+    }
+    assertRefused(LeaseRequest.ofAll(many, Bed.TTL), "17 resources", "name 1 to 16");
+  }
+
+  @Test
+  void keyThatTheLibraryKeepsForItselfIsRefused() {
+    Settings bare = new Settings(50_000_000, 30_000, 10_000, 2_000_000, -1, 0, "red");
+    List<String> problems = bare.problems(of("lock:fence:x"));
+    assertEquals(1, problems.size());
+    assertTrue(problems.get(0).contains("redlock:fence:x"), problems.get(0));
+    assertTrue(problems.get(0).contains("choose another"), problems.get(0));
+  }
+
+  @Test
+  void badTtlIsRefused() {
+    assertRefused(of(Duration.ZERO), "ttl PT0S", "use");
+    assertRefused(of(Duration.ofMillis(-5)), "ttl PT-0.005S", "use");
+    assertRefused(of(Duration.ofMinutes(10).plusNanos(1)), "ttl PT10M0.000000001S", "shorten it");
+    assertRefused(of(AGES), "ttl " + AGES, "shorten it");
+    assertRefused(of(Duration.ofMillis(100)), "nodeTimeout PT0.05S", "lengthen the ttl");
+  }
+
+  @Test
+  void ttlThatLeavesNoValidityIsRefused() {
+    Settings greedy =
+        new Settings(1_000_000, 30_000, 10_000, 2_000_000, 900_000_000, 90_000_000, "");
+    assertEquals(List.of(), greedy.ttlProblems(Duration.ofMillis(1_003)));
+    List<String> problems = greedy.ttlProblems(Duration.ofMillis(1_002));
+    assertEquals(1, problems.size());
+    assertTrue(problems.get(0).contains("PT1.00202S of it; lengthen it"), problems.get(0));
+  }
+
+  @Test
+  void negativeWaitsAreRefused() {
+    assertRefused(Bed.REQUEST.waitUpTo(Duration.ofNanos(-1)), "maxWait PT-0.000000001S", "zero");
+    assertRefused(Bed.REQUEST.renewFor(Duration.ZERO), "renewFor PT0S", "longest time");
+  }
+
+  @Test
+  void everyProblemIsListedAtOnce() {
+    LeaseRequest bad =
+        LeaseRequest.of("", AGES).waitUpTo(Duration.ofNanos(-1)).renewFor(Duration.ZERO);
+    assertEquals(4, settings.problems(bad).size());
+    IllegalArgumentException refused =
+        assertThrows(
+            IllegalArgumentException.class,
+            () -> Settings.reject("cannot acquire", settings.problems(bad)));
+    assertTrue(refused.getMessage().startsWith("cannot acquire: resource is blank: "));
+  }
+
+  @Test
+  void ttlIsRoundedUpToMilliseconds() {
+    assertEquals(1, Settings.ceilMillis(Duration.ofNanos(1)));
+    assertEquals(1_000, Settings.ceilMillis(Duration.ofSeconds(1)));
+    assertEquals(1_001, Settings.ceilMillis(Duration.ofSeconds(1).plusNanos(1)));
+  }
+
+  @Test
+  void durationsBeyondTheRangeSaturate() {
+    assertEquals(Long.MAX_VALUE, Settings.saturatedNanos(AGES));
+    assertEquals(Long.MIN_VALUE, Settings.saturatedNanos(Duration.ofSeconds(Long.MIN_VALUE)));
+    assertEquals(-1, Settings.saturatedNanos(Duration.ofNanos(-1)));
+  }
+
+  @Test
+  void sixteenResourcesAreAccepted() {
+    List<String> many = new ArrayList<>();
+    for (int index = 0; index < 16; index++) {
+      many.add("resource " + index);
+    }
+    assertEquals(List.of(), settings.problems(LeaseRequest.ofAll(many, Bed.TTL)));
+  }
+
+  @Test
+  void fairnessIsForOneResource() {
+    assertEquals(List.of(), settings.problems(Bed.REQUEST.fairly()));
+    assertRefused(
+        LeaseRequest.ofAll(List.of("a", "b"), Bed.TTL).fairly(), "2 resources", "ask for one");
+  }
+
+  @Test
+  void longestHoldIsPositive() {
+    assertRefused(Bed.REQUEST.renewFor(Duration.ofSeconds(-1)), "renewFor PT-1S", "longest time");
+    assertEquals(List.of(), settings.problems(Bed.REQUEST.renewFor(Duration.ofNanos(1))));
+  }
+
+  @Test
+  void termsReserveTheMarginAndTheLeastValidity() {
+    Settings both = new Settings(1_000_000, 30_000, 10_000, 2_000_000, 5_000_000, 7_000_000, "");
+    assertEquals(12_000_000, both.terms(3, 1_000).minValidityNanos());
+    assertEquals(12_000_000, both.terms(3, 1_000).driftNanos());
+  }
+
+  @Test
+  void ttlForATimeLeftCoversItsDrift() {
+    assertEquals(5_103, settings.ttlMillisFor(5_000_000_000L));
+    assertEquals(600_000, settings.ttlMillisFor(Duration.ofMinutes(10).toNanos()));
+    assertEquals(3, settings.ttlMillisFor(0));
+  }
+}

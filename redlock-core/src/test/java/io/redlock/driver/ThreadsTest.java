@@ -1,0 +1,202 @@
+package io.redlock.driver;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The threads that run user code. */
+@Timeout(60)
+class ThreadsTest {
+
+  private final List<Thread> started = new CopyOnWriteArrayList<>();
+  private final List<Throwable> uncaught = new CopyOnWriteArrayList<>();
+  private final CountDownLatch never = new CountDownLatch(1);
+  private volatile boolean outOfMemory;
+
+  private final Defaults.Threads threads =
+      new Defaults.Threads(
+          task -> {
+            if (outOfMemory) {
+              throw new OutOfMemoryError("unable to create native thread");
+            }
+            Thread thread = Defaults.daemons("test").newThread(task);
+            thread.setUncaughtExceptionHandler((which, failure) -> uncaught.add(failure));
+            started.add(thread);
+            return thread;
+          });
+
+  @AfterEach
+  void end() throws InterruptedException {
+    never.countDown();
+    threads.close();
+    for (Thread thread : started) {
+      thread.join(20_000);
+      assertFalse(thread.isAlive(), "closed, and nothing to do");
+    }
+  }
+
+  private void block() {
+    try {
+      never.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private static <T> T soon(CompletableFuture<T> future) throws Exception {
+    return future.get(20, TimeUnit.SECONDS);
+  }
+
+  private Thread runOne() throws Exception {
+    CompletableFuture<Thread> ran = new CompletableFuture<>();
+    threads.execute(() -> ran.complete(Thread.currentThread()));
+    return soon(ran);
+  }
+
+  /** A thread that waits for a task; on a busy machine one may not be seen before it ends. */
+  private Thread idleThread() throws Exception {
+    while (true) {
+      Thread thread = runOne();
+      while (thread.isAlive()) {
+        if (thread.getState() == Thread.State.TIMED_WAITING) {
+          return thread;
+        }
+        LockSupport.parkNanos(100_000);
+      }
+    }
+  }
+
+  @Test
+  void idleThreadTakesTheNextTask() throws Exception {
+    Thread idle = idleThread();
+    assertTrue(idle.isDaemon());
+    assertEquals("test", idle.getName());
+    while (runOne() != idle) { // it ended meanwhile
+      idle = idleThread();
+    }
+  }
+
+  @Test
+  void oneMoreStartsWhileAllAreBusyAndNoMoreThanFour() throws Exception {
+    List<CompletableFuture<Void>> running = new ArrayList<>();
+    for (int task = 0; task < 10; task++) {
+      CompletableFuture<Void> runs = new CompletableFuture<>();
+      running.add(runs);
+      threads.execute(
+          () -> {
+            runs.complete(null);
+            block();
+          });
+    }
+    for (int task = 0; task < Defaults.Threads.MOST; task++) {
+      soon(running.get(task));
+    }
+    assertEquals(4, started.size());
+    assertFalse(running.get(4).isDone());
+    never.countDown();
+    for (CompletableFuture<Void> each : running) {
+      soon(each);
+    }
+    assertEquals(4, started.size());
+  }
+
+  @Test
+  void tasksForOneIdleThreadThatComeTogetherGetASecondThread() throws Exception {
+    idleThread();
+    CompletableFuture<Void> second = new CompletableFuture<>();
+    threads.execute(this::block);
+    threads.execute(() -> second.complete(null));
+    soon(second);
+  }
+
+  @Test
+  void idleThreadsEnd() throws Exception {
+    Thread first = runOne();
+    first.join(20_000);
+    assertFalse(first.isAlive());
+    runOne();
+    assertEquals(2, started.size());
+  }
+
+  @Test
+  void closingEndsIdleThreadsAtOnceAndTasksAreTakenAllTheSame() throws Exception {
+    Thread first = idleThread();
+    long before = System.nanoTime();
+    threads.close();
+    first.join(20_000);
+    assertTrue(System.nanoTime() - before < 900_000_000, "no second of waiting");
+    Thread second = runOne();
+    second.join(20_000);
+    assertFalse(second.isAlive());
+  }
+
+  @Test
+  void tasksThatThrowDoNotUseUpTheThreads() throws Exception {
+    Error failure = new OutOfMemoryError("in the log");
+    for (int task = 1; task <= 2 * Defaults.Threads.MOST; task++) {
+      threads.execute(
+          () -> {
+            throw failure;
+          });
+      while (uncaught.size() < task) {
+        LockSupport.parkNanos(100_000);
+      }
+    }
+    runOne();
+    assertSame(failure, uncaught.get(0));
+  }
+
+  @Test
+  void interruptThatATaskLeavesBehindDoesNotMeetTheNext() throws Exception {
+    CompletableFuture<Boolean> interrupted = new CompletableFuture<>();
+    CountDownLatch queued = new CountDownLatch(1);
+    for (int task = 0; task < 3; task++) {
+      threads.execute(this::block); // so that one thread does the rest in turn
+    }
+    threads.execute(
+        () -> {
+          try {
+            queued.await();
+          } catch (InterruptedException e) {
+            interrupted.completeExceptionally(e);
+          }
+          Thread.currentThread().interrupt();
+        });
+    threads.execute(() -> interrupted.complete(Thread.currentThread().isInterrupted()));
+    queued.countDown();
+    assertFalse(soon(interrupted));
+  }
+
+  @Test
+  void interruptOfAnIdleThreadLosesNoTask() throws Exception {
+    Thread first = idleThread();
+    first.interrupt();
+    first.join(20_000);
+    assertTrue(runOne() != first);
+  }
+
+  @Test
+  void taskWhoseThreadCannotBeStartedIsRefusedAndForgotten() throws Exception {
+    outOfMemory = true;
+    List<String> ran = new CopyOnWriteArrayList<>();
+    for (int attempt = 0; attempt < 2 * Defaults.Threads.MOST; attempt++) {
+      assertThrows(OutOfMemoryError.class, () -> threads.execute(() -> ran.add("refused")));
+    }
+    outOfMemory = false;
+    runOne();
+    assertEquals(List.of(), ran);
+  }
+}

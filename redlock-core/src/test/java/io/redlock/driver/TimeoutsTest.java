@@ -1,0 +1,199 @@
+package io.redlock.driver;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class TimeoutsTest {
+
+  private static final long TIMEOUT_NANOS = 50_000_000;
+
+  private final FakeTime time = new FakeTime();
+  private final Timeouts timeouts = new Timeouts(time, time, TIMEOUT_NANOS);
+  private final List<String> struck = new ArrayList<>();
+  private final long start = time.monotonicNanos();
+
+  private final class Wait implements Timeouts.Waiting {
+    final String name;
+    boolean decided;
+    Runnable then = () -> {};
+
+    Wait(String name) {
+      this.name = name;
+    }
+
+    @Override
+    public boolean isDecided() {
+      return decided;
+    }
+
+    @Override
+    public void onTimeout() {
+      decided = true;
+      struck.add(name + " at " + (time.monotonicNanos() - start) / 1_000_000);
+      then.run();
+    }
+  }
+
+  private Wait add(String name) {
+    Wait wait = new Wait(name);
+    timeouts.add(wait, time.monotonicNanos());
+    assertTrue(time.tasks() <= 1, "one task serves all");
+    return wait;
+  }
+
+  @Test
+  void eachIsStruckOnceANodeTimeoutAfterItsStart() {
+    add("first");
+    time.passMillis(20);
+    add("second");
+    time.passMillis(500);
+    assertEquals(List.of("first at 50", "second at 70"), struck);
+    assertEquals(0, time.tasks());
+  }
+
+  @Test
+  void whatWasDecidedInTimeIsNotStruckAndLeavesNoTask() {
+    add("first").decided = true;
+    time.passMillis(10);
+    add("second").decided = true;
+    time.passMillis(500);
+    assertEquals(List.of(), struck);
+    assertEquals(0, time.tasks());
+  }
+
+  @Test
+  void decidedOnesBetweenOthersAreSkipped() {
+    add("first");
+    add("second").decided = true;
+    time.passMillis(7);
+    add("third");
+    time.passMillis(500);
+    assertEquals(List.of("first at 50", "third at 57"), struck);
+  }
+
+  @Test
+  void whatIsAddedFromWithinATimeoutIsServedToo() {
+    add("first").then = () -> add("second").then = () -> add("third");
+    time.passMillis(500);
+    assertEquals(List.of("first at 50", "second at 100", "third at 150"), struck);
+    assertEquals(0, time.tasks());
+  }
+
+  @Test
+  void whatIsAddedAfterAQuietTimeIsServed() {
+    add("first");
+    time.passMillis(500);
+    add("second");
+    time.passMillis(500);
+    assertEquals(List.of("first at 50", "second at 550"), struck);
+  }
+
+  @Test
+  void allThatCameDueDuringAPauseAreStruckAfterIt() {
+    add("first");
+    time.passMillis(10);
+    add("second");
+    time.pause(java.time.Duration.ofSeconds(1));
+    time.passMillis(0);
+    assertEquals(List.of("first at 1010", "second at 1010"), struck);
+  }
+
+  @Test
+  void closingStrikesWhatStillWaitsAndThenWhateverComes() {
+    add("decided").decided = true;
+    add("defect").then = failing(new IllegalStateException("a defect"));
+    add("error").then = failing(new AssertionError("a defect"));
+    add("memory").then = failing(new OutOfMemoryError("a passing one"));
+    add("open");
+    time.passMillis(10);
+    timeouts.close();
+    List<String> all =
+        new ArrayList<>(List.of("defect at 10", "error at 10", "memory at 10", "open at 10"));
+    assertEquals(all, struck);
+    add("late");
+    all.add("late at 10");
+    assertEquals(all, struck);
+    time.passMillis(500);
+    assertEquals(all, struck);
+    assertEquals(0, time.tasks());
+  }
+
+  private static Runnable failing(Throwable failure) {
+    return () -> {
+      if (failure instanceof Error error) {
+        throw error;
+      }
+      throw (RuntimeException) failure;
+    };
+  }
+
+  @Test
+  void oneThatFailsDoesNotStopTheOthers() {
+    add("first").then = failing(new IllegalStateException("a defect"));
+    add("second").then = failing(new AssertionError("a defect"));
+    add("third").then = failing(new OutOfMemoryError("a passing one"));
+    add("fourth");
+    time.passMillis(50);
+    assertEquals(List.of("first at 50", "second at 50", "third at 50", "fourth at 50"), struck);
+    add("fifth");
+    time.passMillis(500);
+    assertEquals(5, struck.size());
+    assertEquals(0, time.tasks());
+  }
+
+  @Test
+  void tickThatCannotBeScheduledIsScheduledWithTheNext() {
+    add("first");
+    time.passMillis(10);
+    add("second");
+    time.duringNextSchedule(failing(new Error("no memory for a task")));
+    assertThrows(Error.class, () -> time.passMillis(40));
+    assertEquals(List.of("first at 50"), struck);
+    time.passMillis(30);
+    add("third");
+    time.passMillis(500);
+    assertEquals(List.of("first at 50", "second at 130", "third at 130"), struck);
+  }
+
+  @Test
+  void oneWhoseTickCannotBeScheduledDoesNotStopTheNext() {
+    time.duringNextSchedule(failing(new Error("no memory for a task")));
+    assertThrows(Error.class, () -> timeouts.add(new Wait("first"), time.monotonicNanos()));
+    add("second");
+    time.passMillis(500);
+    assertEquals(List.of("first at 50", "second at 50"), struck);
+  }
+
+  @Test
+  void oneThatCannotTellWhetherItWaitsDoesNotStopTheTicks() {
+    Wait first = add("first");
+    timeouts.add(
+        new Timeouts.Waiting() {
+          private int asked;
+
+          @Override
+          public boolean isDecided() {
+            if (asked++ == 0) {
+              throw new Error("a defect");
+            }
+            return true;
+          }
+
+          @Override
+          public void onTimeout() {
+            struck.add("undecided");
+          }
+        },
+        time.monotonicNanos());
+    add("third");
+    assertThrows(Error.class, () -> time.passMillis(50));
+    time.passMillis(50);
+    assertEquals(List.of("first at 50", "third at 100"), struck);
+    assertTrue(first.decided);
+  }
+}

@@ -1,0 +1,19 @@
+package io.redlock.driver;
+
+import io.redlock.spi.Scheduler;
+import io.redlock.spi.Ticker;
+
+/** The clocks and the scheduler that a lock service has by default, for nodes that stand alone. */
+public final class RealTime {
+
+  private RealTime() {}
+
+  public static Ticker ticker() {
+    return Defaults.ticker();
+  }
+
+  /** A new one; close it. */
+  public static Scheduler scheduler() {
+    return Defaults.scheduler();
+  }
+}
