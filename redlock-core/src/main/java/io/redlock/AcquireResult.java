@@ -3,51 +3,89 @@ package io.redlock;
 import java.util.Optional;
 
 /**
- * How an acquire went. Switch over the four records for the reason, or ask {@link #lease()} where
- * the reason does not matter.
+ * The result of an acquire. {@link #outcome()} is for a {@code switch} on any Java version; the
+ * four records are for pattern matching; {@link #optionalLease()} is for callers to whom the reason
+ * does not matter.
  */
 public sealed interface AcquireResult {
 
-  /** The lease, if it was acquired. */
-  default Optional<Lease> lease() {
+  /** The four ways in which an acquire, or one attempt of it, ends. */
+  enum Outcome {
+    /** A majority granted the lease in time. */
+    ACQUIRED,
+    /**
+     * Others hold the resource, or each a part of it, on so many nodes that no majority is left.
+     */
+    CONTENDED,
+    /** Too few nodes were able to vote: they are down, silent, abstaining or misconfigured. */
+    UNAVAILABLE,
+    /** A majority granted the lease, but so late that too little of its ttl was left. */
+    TOO_SLOW
+  }
+
+  /** Returns how it ended; never null. */
+  Outcome outcome();
+
+  /** Returns the answer of each node in the last round. */
+  Votes votes();
+
+  /** Returns the lease; empty unless the outcome is {@link Outcome#ACQUIRED}. */
+  default Optional<Lease> optionalLease() {
     return Optional.empty();
   }
 
-  /** What each node said in the last round. */
-  Votes votes();
-
   /**
-   * A majority granted the lease in time.
+   * {@link Outcome#ACQUIRED}.
    *
-   * @param held the lease
-   * @param votes what each node had said by then
+   * @param lease the lease, which the receiver of this result owns
+   * @param votes the answers that had arrived when the lease was acquired
    */
-  record Acquired(Lease held, Votes votes) implements AcquireResult {
+  record Acquired(Lease lease, Votes votes) implements AcquireResult {
     @Override
-    public Optional<Lease> lease() {
-      return Optional.of(held);
+    public Outcome outcome() {
+      return Outcome.ACQUIRED;
+    }
+
+    @Override
+    public Optional<Lease> optionalLease() {
+      return Optional.of(lease);
     }
   }
 
   /**
-   * Others hold the resource, or each a part of it, on so many nodes that no majority was left.
+   * {@link Outcome#CONTENDED}.
    *
-   * @param votes what each node said; none where only others of the same lock service were in the
-   *     way, so that no node was asked
+   * @param votes the answer of each node; empty if only other calls of the same {@link Redlock}
+   *     were in the way, so that no node was asked
    */
-  record Contended(Votes votes) implements AcquireResult {}
+  record Contended(Votes votes) implements AcquireResult {
+    @Override
+    public Outcome outcome() {
+      return Outcome.CONTENDED;
+    }
+  }
 
   /**
-   * Too few nodes could say yes: down, silent, abstaining or misconfigured.
+   * {@link Outcome#UNAVAILABLE}.
    *
-   * @param votes what each node said, or why it could not
+   * @param votes the answer of each node, or the reason why it has none
    */
-  record Unavailable(Votes votes) implements AcquireResult {}
+  record Unavailable(Votes votes) implements AcquireResult {
+    @Override
+    public Outcome outcome() {
+      return Outcome.UNAVAILABLE;
+    }
+  }
 
   /**
-   * A majority said yes, but so late that too little of the ttl was left.
+   * {@link Outcome#TOO_SLOW}.
    *
-   * @param votes what each node said, and how long it took
+   * @param votes the answer of each node, and the time that it took
    */
-  record TooSlow(Votes votes) implements AcquireResult {}
+  record TooSlow(Votes votes) implements AcquireResult {
+    @Override
+    public Outcome outcome() {
+      return Outcome.TOO_SLOW;
+    }
+  }
 }

@@ -1,10 +1,10 @@
 package io.redlock;
 
 /**
- * How a lease ended.
+ * The end of a lease.
  *
  * @param cause what ended it
- * @param detail what to tell a person
+ * @param detail the reason in words, for an operator
  */
 public record LeaseEnd(Cause cause, String detail) {
 
@@ -12,17 +12,17 @@ public record LeaseEnd(Cause cause, String detail) {
   public enum Cause {
     /** Its holder released it. */
     RELEASED,
-    /** Its deadline came near and it had not been extended. */
+    /** It was not extended before its deadline came near. */
     EXPIRED,
-    /** So many nodes no longer held it that no majority could. */
+    /** Too few nodes still held it for a majority. */
     REFUSED,
-    /** It was renewed for as long as its request allowed, and then ran out. */
+    /** It was renewed for as long as its request allowed, and then expired. */
     MAX_HOLD,
-    /** The lock service was closed; nobody watches the lease any more. */
+    /** Its {@link Redlock} was closed, so nothing watches it any longer. */
     CLOSED
   }
 
-  /** Whether the lease ended in any other way than by its holder's release. */
+  /** Returns true if the lease ended in any way but by its holder's release. */
   public boolean lost() {
     return cause != Cause.RELEASED;
   }

@@ -6,31 +6,32 @@ import java.util.concurrent.locks.Lock;
 
 /**
  * A resource as a {@link Lock}, for code that is written for {@link
- * java.util.concurrent.locks.ReentrantLock}. The thread that locks it holds a lease that is renewed
- * until it unlocks, at most for the request's {@code renewFor}; locking again by the same thread
- * counts, and keeps the lease and its fencing token.
+ * java.util.concurrent.locks.ReentrantLock}. The thread that locks it holds a lease, which is
+ * renewed until it unlocks, at most for the request's {@code maxHold}. Locking again by the same
+ * thread counts up, and keeps the lease and its fencing token.
  *
- * <p><b>What {@link Lock} promises and a lease cannot.</b>
+ * <p><b>Where a lease differs from a {@link Lock}.</b>
  *
  * <ul>
- *   <li>A {@code Lock} is held until it is unlocked. A lease can be lost first: by a pause longer
- *       than its ttl, by the loss of a majority of nodes, at the end of {@code renewFor}. The code
- *       in between is not stopped; {@link #unlock} tells afterwards with {@link
- *       LeaseLostException}, and {@link #lease()} gives the handle to ask or to listen to, and the
- *       token with which the resource can refuse what comes late.
- *   <li>{@link #lock} of a {@code Lock} does not fail. Here it goes on trying for as long as the
- *       request's {@code waitUpTo} says, without end where that is zero.
- *   <li>Memory effects are those of a {@code Lock} among threads of one {@link Redlock}; between
- *       processes there are none.
+ *   <li>A {@code Lock} is held until it is unlocked. A lease can be lost before: by a pause longer
+ *       than its ttl, by the loss of a majority of nodes, at the end of {@code maxHold}. The code
+ *       under the lock is not stopped. {@link #unlock} reports it afterwards with {@link
+ *       LeaseLostException}; {@link #lease()} returns the handle to check or to listen to, and the
+ *       token with which the resource can refuse late writes.
+ *   <li>{@link #lock} of a {@code Lock} does not fail. Here it fails when the request's wait ends;
+ *       it waits without end if the request sets none.
+ *   <li>Memory effects are those of a {@code Lock} among threads of one {@link Redlock}. There are
+ *       none between processes.
  * </ul>
  *
  * <p>Ownership is per thread, platform or virtual, and per instance of this interface: two
- * instances for one resource exclude each other even in one thread. No condition is supported.
+ * instances for one resource exclude each other even in one thread. Conditions are not supported.
+ * Thread-safe.
  */
 public interface LeaseLock extends Lock {
 
   /**
-   * The lease that the current thread holds through this lock.
+   * Returns the lease that the current thread holds through this lock.
    *
    * @return the lease, ended or not
    * @throws IllegalMonitorStateException if the current thread does not hold this lock
@@ -38,12 +39,13 @@ public interface LeaseLock extends Lock {
   Lease lease();
 
   /**
-   * Locks, waiting as long as the request's {@code waitUpTo}, without end where that is zero. An
-   * interrupt does not end the wait; it is set again on return.
+   * Locks, or throws when the request's {@code maxWait} has passed. Without a {@code maxWait} it
+   * waits without end; with zero it makes one attempt. An interrupt does not end the wait; it is
+   * set again on return.
    *
-   * @throws LockNotAcquiredException if the wait has an end and it came
-   * @throws LeaseLostException if the current thread held the lock already and its lease has ended
-   * @throws IllegalStateException if the lock service is or gets closed
+   * @throws LockNotAcquiredException if the request sets a wait, and it has passed
+   * @throws LeaseLostException if the current thread already held the lock and its lease has ended
+   * @throws IllegalStateException if the {@link Redlock} is closed, also during the call
    */
   @Override
   void lock();
@@ -52,45 +54,48 @@ public interface LeaseLock extends Lock {
    * Locks as {@link #lock} does, but an interrupt ends the wait; nothing stays locked then.
    *
    * @throws InterruptedException if the thread was interrupted before or while it waited
-   * @throws LockNotAcquiredException if the wait has an end and it came
-   * @throws LeaseLostException if the current thread held the lock already and its lease has ended
-   * @throws IllegalStateException if the lock service is or gets closed
+   * @throws LockNotAcquiredException if the request sets a wait, and it has passed
+   * @throws LeaseLostException if the current thread already held the lock and its lease has ended
+   * @throws IllegalStateException if the {@link Redlock} is closed, also during the call
    */
   @Override
   void lockInterruptibly() throws InterruptedException;
 
   /**
-   * Makes one attempt, which takes at most a node timeout and is not ended by an interrupt.
+   * Locks in one attempt, and returns the result: the request's wait does not count here. Takes at
+   * most a node timeout; an interrupt does not end it.
    *
-   * @return whether the lock was had, for whatever reason not
-   * @throws LeaseLostException if the current thread held the lock already and its lease has ended
-   * @throws IllegalStateException if the lock service is or gets closed
+   * @return true if the lock was acquired, false otherwise
+   * @throws LeaseLostException if the current thread already held the lock and its lease has ended
+   * @throws IllegalStateException if the {@link Redlock} is closed, also during the call
    */
   @Override
   boolean tryLock();
 
   /**
-   * Tries for so long, exceeded by no more than a node timeout.
+   * Locks, waiting up to {@code time} instead of the request's wait, and returns the result.
+   * Exceeds the time by at most a node timeout.
    *
-   * @param time how long; zero or less for one attempt
-   * @param unit its unit
-   * @return whether the lock was had, for whatever reason not
+   * @param time how long to wait; zero or less for one attempt
+   * @param unit the unit of {@code time}
+   * @return true if the lock was acquired, false otherwise
    * @throws InterruptedException if the thread was interrupted before or while it waited
-   * @throws LeaseLostException if the current thread held the lock already and its lease has ended
-   * @throws IllegalStateException if the lock service is or gets closed
+   * @throws NullPointerException if the unit is null
+   * @throws LeaseLostException if the current thread already held the lock and its lease has ended
+   * @throws IllegalStateException if the {@link Redlock} is closed, also during the call
    */
   @Override
   boolean tryLock(long time, TimeUnit unit) throws InterruptedException;
 
   /**
-   * Gives back one hold; with the last, releases the lease and waits until a majority has
+   * Gives back one hold. With the last hold it releases the lease and waits until a majority has
    * confirmed, at most a node timeout. An interrupt does not end that wait; it is set again on
    * return.
    *
    * @throws IllegalMonitorStateException if the current thread does not hold this lock
    * @throws LeaseLostException if the lease was lost since it was locked, or no majority held it
-   *     any more when it was released; the hold is given back all the same. In a {@code finally}
-   *     block it takes the place of what the body threw; {@link Redlock#callLeased} never does that
+   *     when it was released; the hold is given back all the same. In a {@code finally} block it
+   *     replaces the exception of the body; {@link Redlock#callLeased} never does that
    */
   @Override
   void unlock();

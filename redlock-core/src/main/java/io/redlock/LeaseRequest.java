@@ -11,112 +11,114 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What to lock and on which terms. Immutable: each wither returns a changed copy. Ranges that
- * depend on the settings of a lock service are checked when the request is used, before anything is
- * sent.
+ * The resources to lock, and the terms. An immutable value: each wither returns a changed copy.
+ * Withers are phrases ({@code waitUpTo}), accessors name the value ({@code maxWait}). A {@link
+ * Redlock} checks a request against its own settings before it sends anything.
  */
 public final class LeaseRequest {
 
   private final Set<String> resources;
   private final Duration ttl;
-  private final Duration maxWait;
+  private final @Nullable Duration maxWait;
   private final @Nullable Duration maxHold;
   private final boolean fair;
 
   private LeaseRequest(
       Set<String> resources,
       Duration ttl,
-      Duration maxWait,
+      @Nullable Duration maxWait,
       @Nullable Duration maxHold,
       boolean fair) {
     this.resources = resources;
-    this.ttl = ttl;
+    this.ttl = Objects.requireNonNull(ttl, "ttl is null: give a duration of a few seconds");
     this.maxWait = maxWait;
     this.maxHold = maxHold;
     this.fair = fair;
   }
 
   /**
-   * A request for one resource: one attempt, no renewal.
+   * Returns a request for one resource, without a wait and without renewal.
    *
-   * @param resource what to lock: not blank, at most 512 bytes in UTF-8
-   * @param ttl for how long nodes shall hold the lock unless it is extended: above the drift
-   *     allowance and twice the node timeout, at most the service's {@code maxTtl}; rounded up to
+   * @param resource the name to lock: not blank, at most 512 bytes in UTF-8
+   * @param ttl how long nodes hold the lock unless it is extended: more than the drift allowance
+   *     and more than twice the node timeout, at most the service's {@code maxTtl}; rounded up to
    *     milliseconds
    * @return the request
+   * @throws NullPointerException if an argument is null
    */
   public static LeaseRequest of(String resource, Duration ttl) {
-    return new LeaseRequest(
-        Collections.singleton(Objects.requireNonNull(resource, "resource")),
-        Objects.requireNonNull(ttl, "ttl"),
-        Duration.ZERO,
-        null,
-        false);
+    Objects.requireNonNull(resource, "resource is null: give the name to lock");
+    return new LeaseRequest(Collections.singleton(resource), ttl, null, null, false);
   }
 
   /**
-   * A request for several resources at once, all or none: each node grants all of them in one step
-   * or refuses, so overlapping requests cannot deadlock. The lease has one fencing token, above the
-   * counters of all.
+   * Returns a request for several resources at once, all or none. Each node grants all of them in
+   * one step or refuses, so overlapping requests cannot deadlock. The lease has one fencing token,
+   * above the counters of all.
    *
-   * @param resources what to lock: 1 to 16 different names as in {@link #of}; their order does not
-   *     matter
+   * @param resources the names to lock: 1 to 16, each as in {@link #of}; a name given twice counts
+   *     once, and the order does not matter
    * @param ttl as in {@link #of}
    * @return the request
+   * @throws NullPointerException if an argument or a name is null
    */
   public static LeaseRequest ofAll(Collection<String> resources, Duration ttl) {
-    return new LeaseRequest(
-        Collections.unmodifiableSet(new TreeSet<>(resources)),
-        Objects.requireNonNull(ttl, "ttl"),
-        Duration.ZERO,
-        null,
-        false);
+    Set<String> names = new TreeSet<>();
+    for (String name :
+        Objects.requireNonNull(resources, "resources is null: give the names to lock")) {
+      names.add(
+          Objects.requireNonNull(name, "resources contains null: give each name to lock as text"));
+    }
+    return new LeaseRequest(Collections.unmodifiableSet(names), ttl, null, null, false);
   }
 
   /**
-   * The same request, tried for longer.
+   * Returns a copy that is tried for this long. Without it, an acquire makes one attempt and {@link
+   * LeaseLock#lock()} waits without end; with zero, every method makes one attempt.
    *
-   * @param maxWait how long to go on trying; zero for one attempt, not negative; a wait longer than
-   *     292 years is as good as endless
+   * @param maxWait how long to go on after the first attempt has failed: zero or more; more than
+   *     292 years counts as without end
    * @return the changed copy
+   * @throws NullPointerException if the argument is null
    */
   public LeaseRequest waitUpTo(Duration maxWait) {
-    return new LeaseRequest(
-        resources, ttl, Objects.requireNonNull(maxWait, "maxWait"), maxHold, fair);
+    Objects.requireNonNull(maxWait, "maxWait is null: leave waitUpTo() out for one attempt");
+    return new LeaseRequest(resources, ttl, maxWait, maxHold, fair);
   }
 
   /**
-   * The same request, renewed: the lease is extended in the background every third of its ttl until
-   * it ends or has been held for {@code maxHold}; after that it runs out within a ttl, as {@link
-   * LeaseEnd.Cause#MAX_HOLD}.
+   * Returns a copy whose lease is renewed: it is extended in the background every third of its ttl
+   * until it ends or has been held for {@code maxHold}. After that it expires within a ttl, with
+   * {@link LeaseEnd.Cause#MAX_HOLD}.
    *
    * @param maxHold the longest time to renew for, positive: a holder that hangs must not keep the
-   *     resource for ever
+   *     resource
    * @return the changed copy
+   * @throws NullPointerException if the argument is null
    */
   public LeaseRequest renewFor(Duration maxHold) {
-    return new LeaseRequest(
-        resources, ttl, maxWait, Objects.requireNonNull(maxHold, "maxHold"), fair);
+    Objects.requireNonNull(maxHold, "maxHold is null: leave renewFor() out for no renewal");
+    return new LeaseRequest(resources, ttl, maxWait, maxHold, fair);
   }
 
   /**
-   * The same request, first come, first served among all fair requests for the resource, in
-   * whichever process. A request that is refused leaves a ticket with the masters, and they grant a
-   * free resource only to the lowest ticket; whoever comes first is woken when the resource becomes
-   * free.
+   * Returns a copy that is served first come, first served among all fair requests for the
+   * resource, across processes. A refused request leaves a ticket with the masters. The masters
+   * grant a free resource only to the lowest ticket, and wake its owner.
    *
    * <ul>
-   *   <li>Each process stands in the queue with one of its waiters at a time, in the order in which
-   *       they came; the next takes its ticket when the lease of its process has ended, behind the
-   *       processes that wait already.
-   *   <li>Tickets are in the order of the masters' median clock, as each process knows it. Who is
-   *       paused or cut off for three seconds is passed over, and keeps its ticket if it comes back
-   *       in time to wait on.
-   *   <li>Requests without this are not held up by the queue: use it for all or for none.
-   *   <li>With a {@link #maxWait()} of zero it leaves no ticket, but fails where others wait.
+   *   <li>Each process has one of its waiters in the queue at a time, in the order in which they
+   *       came. The next one takes its ticket when the lease of its process has ended, behind the
+   *       processes that already wait.
+   *   <li>Tickets are ordered by the masters' median clock, as each process knows it. A waiter that
+   *       is paused or cut off for three seconds is skipped; it keeps its ticket if it returns
+   *       before its wait ends.
+   *   <li>Requests without this bypass the queue: use it for all requests for a resource, or for
+   *       none.
+   *   <li>Without a wait, or with a wait of zero, it leaves no ticket, and fails while others wait.
    * </ul>
    *
-   * <p>For one resource only; together with several it is refused.
+   * <p>For one resource only; a request for several is refused when it is used.
    *
    * @return the changed copy
    */
@@ -124,38 +126,54 @@ public final class LeaseRequest {
     return new LeaseRequest(resources, ttl, maxWait, maxHold, true);
   }
 
-  /** What to lock, in alphabetical order. */
+  /** Returns the names to lock, in alphabetical order. */
   public Set<String> resources() {
     return resources;
   }
 
-  /** For how long nodes shall hold the lock unless it is extended. */
+  /** Returns how long nodes hold the lock unless it is extended. */
   public Duration ttl() {
     return ttl;
   }
 
-  /** How long to go on trying after the first attempt has failed. */
-  public Duration maxWait() {
-    return maxWait;
+  /** Returns how long to go on after the first attempt has failed; empty if that was not set. */
+  public Optional<Duration> maxWait() {
+    return Optional.ofNullable(maxWait);
   }
 
-  /** For how long the lease is renewed; empty if it is not. */
-  public Optional<Duration> renewFor() {
+  /** Returns how long the lease is renewed; empty if it is not. */
+  public Optional<Duration> maxHold() {
     return Optional.ofNullable(maxHold);
   }
 
-  /** Whether it is served in the order of arrival. */
+  /** Returns true if it is served first come, first served. */
   public boolean isFair() {
     return fair;
   }
 
-  /** For example {@code orders/42 for PT30S, waiting up to PT5S}. */
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return other instanceof LeaseRequest that
+        && resources.equals(that.resources)
+        && ttl.equals(that.ttl)
+        && Objects.equals(maxWait, that.maxWait)
+        && Objects.equals(maxHold, that.maxHold)
+        && fair == that.fair;
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(resources, ttl, maxWait, maxHold, fair);
+  }
+
+  /** For example {@code orders/42 for PT30S, waiting up to PT5S, renewed for PT10M, fairly}. */
   @Override
   public String toString() {
     return Brief.names(resources)
         + " for "
         + ttl
-        + (maxWait.isZero() ? "" : ", waiting up to " + maxWait)
+        + (maxWait == null ? "" : ", waiting up to " + maxWait)
+        + (maxHold == null ? "" : ", renewed for " + maxHold)
         + (fair ? ", fairly" : "");
   }
 }

@@ -1,19 +1,20 @@
 package io.redlock;
 
 /**
- * What to do under a lease.
+ * Work that is done under a lease and returns a result.
  *
- * @param <T> what comes of it
+ * @param <T> the type of the result
+ * @param <E> the checked exception that the work throws; {@link RuntimeException} if none
  */
 @FunctionalInterface
-public interface LeasedCallable<T> {
+public interface LeasedCallable<T, E extends Exception> {
 
   /**
    * Does the work.
    *
-   * @param lease the lease it is done under: check it before, and send its token with, every write
-   * @return what came of it
-   * @throws Exception whatever went wrong; the caller gets it as it is
+   * @param lease the lease: check it before, and send its token with, every write
+   * @return the result; null is passed on like any other
+   * @throws E passed on unchanged to the caller of {@link Redlock#callLeased}
    */
-  T call(Lease lease) throws Exception;
+  T call(Lease lease) throws E;
 }

@@ -2,7 +2,7 @@ package io.redlock;
 
 import io.redlock.text.Brief;
 
-/** The lock could not be had; the message says why, node by node. */
+/** Thrown when the lock could not be acquired; the message gives the reason, node by node. */
 public final class LockNotAcquiredException extends RedlockException {
 
   private static final long serialVersionUID = 1L;
@@ -10,10 +10,10 @@ public final class LockNotAcquiredException extends RedlockException {
   private final transient AcquireResult result;
 
   /**
-   * An exception for a result that is not {@link AcquireResult.Acquired}.
+   * Makes an exception for a result that is not {@link AcquireResult.Acquired}.
    *
-   * @param request what was asked for
-   * @param result how the last attempt went
+   * @param request the resources and terms
+   * @param result the result of the last attempt
    */
   public LockNotAcquiredException(LeaseRequest request, AcquireResult result) {
     super("not acquired: " + Brief.names(request.resources()) + ": " + reason(result));
@@ -22,17 +22,17 @@ public final class LockNotAcquiredException extends RedlockException {
 
   private static String reason(AcquireResult result) {
     String votes = result.votes().toString();
-    if (result instanceof AcquireResult.TooSlow) {
+    if (result.outcome() == AcquireResult.Outcome.TOO_SLOW) {
       return "granted too late to be of use: " + votes;
     }
     if (result.votes().nodes().isEmpty()) {
-      return "others in this process held it or were first in line all the time";
+      return "others in this process held it, or were ahead in the queue, all the time";
     }
     return votes;
   }
 
   /**
-   * How the last attempt went. Not serialized: null in a copy that came over a stream.
+   * Returns the result of the last attempt. Not serialized: null in a deserialized copy.
    *
    * @return the result
    */

@@ -5,29 +5,33 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Locks over a quorum of independent Redis masters. A lock is had as a {@link Lease}: a right that
- * is limited in time, carries a fencing token, and is held only while a majority of the masters
- * holds it.
+ * Acquires locks, as leases, over a quorum of independent Redis masters. A {@link Lease} is a right
+ * that is limited in time and carries a fencing token. It is held only while a majority of the
+ * masters holds it.
+ *
+ * <p><b>Try.</b> A method with {@code try} in its name returns a result where its twin without
+ * {@code try} throws. How long a call waits depends on its request or arguments alone, never on the
+ * name of the method.
  *
  * <p><b>Algorithm.</b> S. Sanfilippo, <i>Distributed Locks with Redis</i> (redis.io, "The Redlock
  * algorithm"): one key per resource on each of N masters, set only if absent, signed with a random
- * value; held when ⌊N/2⌋+1 masters agreed and the time left, after subtracting what the round took
- * and an allowance for clock drift, is positive. Fencing tokens follow M. Kleppmann, <i>How to do
- * distributed locking</i> (2016), "Making the lock safe with fencing".
+ * value. The lock is held when ⌊N/2⌋+1 masters agreed and the time left is positive, after
+ * subtracting the time of the round and an allowance for clock drift. Fencing tokens follow M.
+ * Kleppmann, <i>How to do distributed locking</i> (2016), "Making the lock safe with fencing".
  *
  * <p><b>What is promised.</b> While the masters' clocks and the clients' pauses keep to the
- * assumptions of Redlock, at most one lease on a resource is valid at any moment. Always, even
- * where those are broken, tokens are unique, and a lease acquired after another was acquired has
- * the higher token, as long as the masters keep their counters (a retention the user can set).
+ * assumptions of Redlock, at most one lease on a resource is valid at any moment. Tokens are always
+ * unique. A lease that is acquired after another has the higher token, also where those assumptions
+ * are broken, as long as the masters keep their counters (for a retention that users set).
  *
- * <p><b>What is not promised.</b> A lease can end while its holder is paused or cut off: a holder
- * that must not act late lets the resource check {@link Lease#fencingToken()}. There is no order
- * among waiters of different processes, unless all ask {@linkplain LeaseRequest#fairly() fairly}.
+ * <p><b>What is not promised.</b> A lease can end while its holder is paused or cut off. A holder
+ * that must not act late has the resource check {@link Lease#fencingToken()}. Waiters of different
+ * processes are served in no order unless all ask {@linkplain LeaseRequest#fairly() fairly}.
  *
- * <p><b>Threads and memory.</b> Instances are thread-safe and meant to be shared: one per service.
- * Actions of a thread before it releases a lease happen-before actions of a thread <i>of the same
- * instance</i> after it acquires a later lease on the same resource. Between processes, and between
- * instances, only what the protected resource itself orders is ordered.
+ * <p><b>Threads and memory.</b> Instances are thread-safe. Share one per service. Actions of a
+ * thread before it releases a lease happen-before actions of a thread <i>of the same instance</i>
+ * after it acquires a later lease on the same resource. Between processes, and between instances,
+ * only the protected resource itself orders anything.
  *
  * <p><b>Cost.</b> No thread per call, per waiter or per lease; any number of virtual threads may
  * wait.
@@ -35,25 +39,35 @@ import java.util.concurrent.CompletableFuture;
 public interface Redlock extends AutoCloseable {
 
   /**
-   * Acquires a lease, waiting for it if need be.
+   * Acquires a lease in one attempt, or throws.
    *
-   * <p>The wait ends with a lease; with {@link LockNotAcquiredException} once {@code maxWait} has
-   * passed, exceeded by no more than one node timeout (two if the nodes have just refused a token
-   * because of their clocks: then one more attempt is made); or with an interrupt. However it ends
-   * without a lease, nothing stays locked: what nodes granted meanwhile, or grant later, is
-   * released in the background.
-   *
-   * @param resource what to lock
-   * @param ttl for how long nodes shall hold the lock unless it is extended; the lease's own
-   *     validity is shorter by what acquiring took, by the drift allowance and by the loss margin
-   * @param maxWait how long to go on trying after the first attempt has failed; zero for one
-   *     attempt
-   * @return the lease, valid on return
-   * @throws LockNotAcquiredException if it could not be had; says why, node by node
+   * @param resource the name to lock
+   * @param ttl how long nodes hold the lock unless it is extended; see {@link LeaseRequest#of}
+   * @return the lease, as {@link #acquire(LeaseRequest)} does
+   * @throws LockNotAcquiredException if the lock could not be acquired; gives the reason, node by
+   *     node
    * @throws InterruptedException if the thread was interrupted before or while it waited
-   * @throws IllegalArgumentException if an argument is out of range; lists every fault, nothing was
-   *     sent
-   * @throws IllegalStateException if this instance is or gets closed
+   * @throws NullPointerException if an argument is null
+   * @throws IllegalArgumentException if an argument is out of range
+   * @throws IllegalStateException if this instance is closed, also during the call
+   */
+  default Lease acquire(String resource, Duration ttl) throws InterruptedException {
+    return acquire(LeaseRequest.of(resource, ttl));
+  }
+
+  /**
+   * Acquires a lease, waiting up to {@code maxWait} for it, or throws.
+   *
+   * @param resource the name to lock
+   * @param ttl how long nodes hold the lock unless it is extended; see {@link LeaseRequest#of}
+   * @param maxWait how long to go on after the first attempt has failed; zero for one attempt
+   * @return the lease, as {@link #acquire(LeaseRequest)} does
+   * @throws LockNotAcquiredException if the lock could not be acquired; gives the reason, node by
+   *     node
+   * @throws InterruptedException if the thread was interrupted before or while it waited
+   * @throws NullPointerException if an argument is null
+   * @throws IllegalArgumentException if an argument is out of range
+   * @throws IllegalStateException if this instance is closed, also during the call
    */
   default Lease acquire(String resource, Duration ttl, Duration maxWait)
       throws InterruptedException {
@@ -61,102 +75,157 @@ public interface Redlock extends AutoCloseable {
   }
 
   /**
-   * Acquires a lease as {@link #acquire(String, Duration, Duration)} does, on the terms of a
-   * request.
+   * Acquires a lease, or throws. Makes one attempt, or as many as fit into the request's wait: an
+   * endless wait would hide a lock that is stuck, so it is never the default here.
    *
-   * @param request the terms
-   * @return the lease, valid on return
-   * @throws LockNotAcquiredException if it could not be had; says why, node by node
+   * <p>The wait ends in one of three ways: with a lease; with {@link LockNotAcquiredException} once
+   * {@code maxWait} has passed, exceeded by at most one node timeout (two if nodes have just
+   * refused a token because of their clocks: then one more attempt is made); or with an interrupt.
+   * If it ends without a lease, nothing stays locked: grants that arrived, or arrive later, are
+   * released in the background.
+   *
+   * @param request the resources and terms
+   * @return the lease, valid on return; its validity is shorter than its ttl by the time that
+   *     acquiring took, by the drift allowance and by the loss margin
+   * @throws LockNotAcquiredException if the lock could not be acquired; gives the reason, node by
+   *     node
    * @throws InterruptedException if the thread was interrupted before or while it waited
-   * @throws IllegalArgumentException if the request does not fit this instance's settings
-   * @throws IllegalStateException if this instance is or gets closed
+   * @throws NullPointerException if the request is null
+   * @throws IllegalArgumentException if the request does not fit this instance's settings; lists
+   *     every fault, and nothing was sent
+   * @throws IllegalStateException if this instance is closed, also during the call
    */
   Lease acquire(LeaseRequest request) throws InterruptedException;
 
   /**
-   * Makes one attempt and says how it went. "No" is a result, never an exception.
+   * Acquires a lease in one attempt, and returns the result.
    *
-   * @param resource what to lock
-   * @param ttl for how long nodes shall hold the lock unless it is extended
-   * @return {@link AcquireResult.Acquired} with the lease, or the reason why not; after at most one
-   *     node timeout, or two if the nodes refused the first token because of their clocks
+   * @param resource the name to lock
+   * @param ttl how long nodes hold the lock unless it is extended; see {@link LeaseRequest#of}
+   * @return the result, as {@link #tryAcquire(LeaseRequest)} does, after at most one node timeout,
+   *     or two if nodes refused the first token because of their clocks
    * @throws InterruptedException if the thread was interrupted; nothing stays locked
+   * @throws NullPointerException if an argument is null
    * @throws IllegalArgumentException if an argument is out of range
-   * @throws IllegalStateException if this instance is or gets closed
+   * @throws IllegalStateException if this instance is closed, also during the call
    */
   default AcquireResult tryAcquire(String resource, Duration ttl) throws InterruptedException {
     return tryAcquire(LeaseRequest.of(resource, ttl));
   }
 
   /**
-   * Tries as long as the request says and says how it went. "No" is a result, never an exception.
+   * Acquires a lease, waiting up to {@code maxWait} for it, and returns the result.
    *
-   * @param request the terms; by default one attempt
+   * @param resource the name to lock
+   * @param ttl how long nodes hold the lock unless it is extended; see {@link LeaseRequest#of}
+   * @param maxWait how long to go on after the first attempt has failed; zero for one attempt
+   * @return the result, as {@link #tryAcquire(LeaseRequest)} does
+   * @throws InterruptedException if the thread was interrupted; nothing stays locked
+   * @throws NullPointerException if an argument is null
+   * @throws IllegalArgumentException if an argument is out of range
+   * @throws IllegalStateException if this instance is closed, also during the call
+   */
+  default AcquireResult tryAcquire(String resource, Duration ttl, Duration maxWait)
+      throws InterruptedException {
+    return tryAcquire(LeaseRequest.of(resource, ttl).waitUpTo(maxWait));
+  }
+
+  /**
+   * Acquires a lease, and returns the result. Waits exactly as {@link #acquire(LeaseRequest)} does;
+   * a refusal is a result, never an exception.
+   *
+   * @param request the resources and terms
    * @return the lease, or the reason why the last attempt failed
    * @throws InterruptedException if the thread was interrupted; nothing stays locked
+   * @throws NullPointerException if the request is null
    * @throws IllegalArgumentException if the request does not fit this instance's settings
-   * @throws IllegalStateException if this instance is or gets closed
+   * @throws IllegalStateException if this instance is closed, also during the call
    */
   AcquireResult tryAcquire(LeaseRequest request) throws InterruptedException;
 
   /**
-   * Tries as long as the request says, without a thread. Cancelling the future, or completing it in
-   * any other way ({@code orTimeout}, for example), gives up: nothing stays locked, also when the
-   * grant arrives at the same moment or later. Cancelling a stage that depends on the future does
-   * not. The future completes on the callback executor: with a result, or exceptionally with {@link
-   * IllegalStateException} when this instance is closed.
+   * Acquires a lease without a thread. Waits as {@link #acquire(LeaseRequest)} does. Cancelling the
+   * future, or completing it in any other way ({@code orTimeout}, for example), gives up: nothing
+   * stays locked, also when the grant arrives at the same moment or later. Cancelling a stage that
+   * depends on the future does not. The future completes on the callback executor: with a result,
+   * or exceptionally with {@link IllegalStateException} when this instance is closed.
    *
-   * <p>Whoever gets an {@link AcquireResult.Acquired} owns its lease. A future that is dropped
-   * uncancelled leaves its lease to run out.
+   * <p>The receiver of an {@link AcquireResult.Acquired} owns its lease. The lease of a future that
+   * is dropped without being cancelled stays until it expires.
    *
-   * @param request the terms
-   * @return the result to come
+   * @param request the resources and terms
+   * @return the future result
+   * @throws NullPointerException if the request is null
    * @throws IllegalArgumentException if the request does not fit this instance's settings
    */
   CompletableFuture<AcquireResult> acquireAsync(LeaseRequest request);
 
   /**
-   * Acquires a lease, runs the body under it, and releases it. The lease is released however the
-   * body ends, and its release is waited for at most a node timeout.
+   * Acquires a lease, calls the body under it, and releases it. The lease is released however the
+   * body ends; the release waits for a majority for at most a node timeout.
    *
-   * @param request the terms
-   * @param body what to do; it gets the lease
-   * @param <T> what the body returns
-   * @return what the body returned, if the lease was never lost
-   * @throws LockNotAcquiredException if the lease could not be had; the body was not run
+   * @param request the resources and terms
+   * @param body the work; it receives the lease
+   * @param <T> the type of the result
+   * @param <E> the checked exception of the body
+   * @return the result of the body, if the lease was never lost
+   * @throws LockNotAcquiredException if the lock could not be acquired; the body was not called
    * @throws InterruptedException if the thread was interrupted while it waited for the lease
-   * @throws LeaseLostException if the body returned but the lease had been lost before, or no
-   *     majority held it any more when it was released: what the body did may have come too late
-   * @throws Exception whatever the body threw, unchanged; that the lease was lost as well is added
-   *     to it as suppressed
+   * @throws LeaseLostException if the body returned, but the lease was lost before, or no majority
+   *     held it when it was released: the body's writes may have come too late
+   * @throws E if the body throws it, unchanged; a lost lease is added as suppressed
+   * @throws NullPointerException if an argument is null
+   * @throws IllegalArgumentException if the request does not fit this instance's settings
+   * @throws IllegalStateException if this instance is closed, also during the acquire
    */
-  <T> T callLeased(LeaseRequest request, LeasedCallable<T> body) throws Exception;
+  <T, E extends Exception> T callLeased(LeaseRequest request, LeasedCallable<T, E> body)
+      throws E, InterruptedException;
 
   /**
-   * The resource as a {@link java.util.concurrent.locks.Lock}: reentrant per thread, renewed while
-   * held.
+   * Acquires a lease, runs the body under it, and releases it: {@link #callLeased} without a
+   * result.
    *
-   * @param request the terms; must say how long the lock may be held, with {@link
+   * @param request the resources and terms
+   * @param body the work; it receives the lease
+   * @param <E> the checked exception of the body
+   * @throws LockNotAcquiredException if the lock could not be acquired; the body was not run
+   * @throws InterruptedException if the thread was interrupted while it waited for the lease
+   * @throws LeaseLostException if the body returned, but the lease was lost before, or no majority
+   *     held it when it was released: the body's writes may have come too late
+   * @throws E if the body throws it, unchanged; a lost lease is added as suppressed
+   * @throws NullPointerException if an argument is null
+   * @throws IllegalArgumentException if the request does not fit this instance's settings
+   * @throws IllegalStateException if this instance is closed, also during the acquire
+   */
+  <E extends Exception> void runLeased(LeaseRequest request, LeasedRunnable<E> body)
+      throws E, InterruptedException;
+
+  /**
+   * Returns the resource as a {@link java.util.concurrent.locks.Lock}: reentrant per thread,
+   * renewed while held.
+   *
+   * @param request the resources and terms; must set the longest hold with {@link
    *     LeaseRequest#renewFor(Duration)}
    * @return a lock that is not held; share one instance among the threads of a program
-   * @throws IllegalArgumentException if the request does not fit this instance's settings, or does
-   *     not say how long the lock may be held
+   * @throws NullPointerException if the request is null
+   * @throws IllegalArgumentException if the request does not fit this instance's settings, or sets
+   *     no longest hold
    */
   LeaseLock asLock(LeaseRequest request);
 
   /**
-   * What each node is now, and why, in the order of the configuration. A local look; asks nobody.
+   * Returns the state of each node and the reason for it, in the order of the configuration. A
+   * local look: sends nothing.
    *
    * @return one status per node
    */
   List<NodeStatus> nodes();
 
   /**
-   * Ends this instance. Calls that wait for a lease end with {@link IllegalStateException}.
-   * Releases that were begun are still sent, for a bounded time of about a node timeout. <b>Nothing
-   * that is held is released</b>: a lease held now ends as {@link LeaseEnd.Cause#CLOSED}, since
-   * nobody watches it any more, and its keys run out on the nodes by themselves. Never throws.
-   * Repeated calls do nothing.
+   * Closes this instance. Waiting calls end with {@link IllegalStateException}. Releases under way
+   * are still sent, for about one node timeout. <b>Held leases are not released</b>: each ends with
+   * {@link LeaseEnd.Cause#CLOSED}, since nothing watches it any longer, and its keys expire on the
+   * nodes. Never throws. Repeated calls do nothing.
    */
   @Override
   void close();

@@ -1,12 +1,12 @@
 package io.redlock;
 
-/** What can go wrong with a lock although the program is right. */
+/** A failure of a lock that a correct program has to expect. */
 public class RedlockException extends RuntimeException {
 
   private static final long serialVersionUID = 1L;
 
   /**
-   * An exception with a message.
+   * Makes an exception with a message.
    *
    * @param message what went wrong
    */

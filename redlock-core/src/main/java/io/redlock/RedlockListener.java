@@ -3,54 +3,55 @@ package io.redlock;
 import java.time.Duration;
 
 /**
- * Watches a lock service. Every method does nothing by default. Called on the callback executor, in
- * no promised order between leases; what a method throws is logged and contained.
+ * Receives the events of leases and nodes. Every method does nothing by default. Methods are called
+ * on the callback executor, in no promised order between leases. An exception of a method is logged
+ * and harms nothing else.
  */
 public interface RedlockListener {
 
   /**
-   * A call for a lease has ended, with or without one. A call that was given up (cancelled,
-   * interrupted, ended by {@code close}) is told of only if a lease had been granted meanwhile:
-   * each lease is told of at its beginning and at its end.
+   * Called when an acquire has ended, with or without a lease. An acquire that was given up
+   * (cancelled, interrupted, ended by {@code close}) is reported only if a lease had been granted
+   * by then: each lease is reported at its beginning and at its end.
    *
-   * @param request what was asked for
-   * @param result how it went
-   * @param took from the call to its result
+   * @param request the resources and terms
+   * @param result the result
+   * @param took the time from the call to its result
    */
   default void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {}
 
   /**
-   * A lease was extended, or could not be.
+   * Called when a lease was extended, or could not be.
    *
-   * @param lease which
-   * @param result how it went
-   * @param took from the request to its result
+   * @param lease the lease
+   * @param result the result
+   * @param took the time from the request to its result
    */
   default void onExtend(Lease lease, ExtendResult result, Duration took) {}
 
   /**
-   * A lease has ended.
+   * Called when a lease has ended.
    *
-   * @param lease which
-   * @param end how
-   * @param held from its acquisition to its end
+   * @param lease the lease
+   * @param end how it ended
+   * @param held the time from its acquire to its end
    */
   default void onEnd(Lease lease, LeaseEnd end, Duration held) {}
 
   /**
-   * A node has become something else.
+   * Called when a node changed state.
    *
-   * @param status what it is now
+   * @param status its state now
    */
   default void onNodeState(NodeStatus status) {}
 
   /**
-   * A node can no longer be relied upon for what it granted before: it was restarted, emptied or
-   * replaced, or its clock was set. Leases that it granted are extended on the nodes at once, to
-   * find out whether a quorum still holds them.
+   * Called when a node may have lost earlier grants: it was restarted, emptied or replaced, or its
+   * clock was set. Leases that it granted are extended at once, to find out whether a quorum still
+   * holds them.
    *
    * @param node the node's name
    * @param reason what happened
    */
-  default void onPastLost(String node, String reason) {}
+  default void onNodeReset(String node, String reason) {}
 }

@@ -3,7 +3,7 @@ package io.redlock;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.RetryStrategy.Cause;
+import io.redlock.AcquireResult.Outcome;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -27,7 +27,8 @@ class RetryStrategyTest {
     "UNAVAILABLE, 7, 1000",
     "UNAVAILABLE, 2147483647, 1000"
   })
-  void pauseIsSpreadEvenlyBelowACeilingThatDoubles(Cause cause, int failures, long ceilingMillis) {
+  void pauseIsSpreadEvenlyBelowACeilingThatDoubles(
+      Outcome cause, int failures, long ceilingMillis) {
     SplittableRandom random = new SplittableRandom(failures);
     long ceilingNanos = ceilingMillis * 1_000_000;
     int draws = 10_000;
@@ -48,7 +49,7 @@ class RetryStrategyTest {
   @Test
   void sameRandomnessGivesTheSamePause() {
     assertEquals(
-        backoff.delay(3, Cause.CONTENDED, new SplittableRandom(9)),
-        backoff.delay(3, Cause.CONTENDED, new SplittableRandom(9)));
+        backoff.delay(3, Outcome.CONTENDED, new SplittableRandom(9)),
+        backoff.delay(3, Outcome.CONTENDED, new SplittableRandom(9)));
   }
 }

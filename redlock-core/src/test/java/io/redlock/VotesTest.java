@@ -54,8 +54,8 @@ class VotesTest {
     Votes votes = new Votes(List.of(), 3);
     assertEquals("no node was asked", votes.toString());
     assertEquals(
-        "not acquired: orders/42: others in this process held it or were first in line all the"
-            + " time",
+        "not acquired: orders/42: others in this process held it, or were ahead in the queue,"
+            + " all the time",
         new LockNotAcquiredException(REQUEST, new AcquireResult.Contended(votes)).getMessage());
   }
 

@@ -3,7 +3,6 @@ package io.redlock.driver;
 import io.redlock.AcquireResult;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
-import io.redlock.RetryStrategy;
 import io.redlock.driver.Waiting.Phase;
 import io.redlock.spi.Scheduler.Cancellable;
 import java.time.Duration;
@@ -58,7 +57,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
     this.openCalls = openCalls;
     this.names = cluster.settings.names(request);
     this.startNanos = cluster.ticker.monotonicNanos();
-    this.maxWaitNanos = Settings.saturatedNanos(request.maxWait());
+    this.maxWaitNanos = request.maxWait().map(Settings::saturatedNanos).orElse(0L);
     this.waiting =
         Waiting.begin(
             new Waiting.Rules(
@@ -153,7 +152,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   /** Releases the lease of a call that is complete although nobody wants it any more. */
   void releaseUnwanted() {
     if (future.isDone() && !future.isCompletedExceptionally()) {
-      future.join().lease().ifPresent(Lease::close);
+      future.join().optionalLease().ifPresent(Lease::close);
     }
   }
 
@@ -323,19 +322,19 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   }
 
   private Waiting pausedByDefault(Waiting now, long leftNanos) {
-    return now.paused(now.plan(), pauses.byDefaultNanos(now.attempts(), lastCause()), leftNanos);
+    return now.paused(now.plan(), pauses.byDefaultNanos(now.attempts(), lastOutcome()), leftNanos);
   }
 
-  private synchronized RetryStrategy.Cause lastCause() {
-    return Objects.requireNonNull(lastRefusal).cause();
+  private synchronized AcquireResult.Outcome lastOutcome() {
+    return Objects.requireNonNull(lastRefusal).outcome();
   }
 
   /** Asks the strategy where user code belongs: it may block, and the timer goes on. */
   private void ponder(Waiting asked) {
-    RetryStrategy.Cause cause = lastCause();
+    AcquireResult.Outcome outcome = lastOutcome();
     cluster.callBack(
         () -> {
-          long nanos = pauses.chosenNanos(asked.attempts(), cause);
+          long nanos = pauses.chosenNanos(asked.attempts(), outcome);
           long leftNanos = leftNanos();
           step(
               now -> {
@@ -359,7 +358,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   }
 
   private void finish(AcquireResult result) {
-    Optional<Lease> lease = result.lease();
+    Optional<Lease> lease = result.optionalLease();
     boolean wanted = future.complete(result);
     if (wanted || lease.isPresent()) { // an unwanted lease is told of from beginning to end
       FlightEvents.acquired(event, request, result);

@@ -2,9 +2,9 @@ package io.redlock.driver;
 
 import io.redlock.AcquireResult;
 import io.redlock.Lease;
-import io.redlock.RetryStrategy;
 import io.redlock.Votes;
 import io.redlock.protocol.AcquireRound.Decision;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,22 +28,21 @@ record AttemptEnd(
     boolean keepsPlace,
     boolean isBehindOthers) {
 
-  AcquireResult result() {
-    if (lease != null) {
-      return new AcquireResult.Acquired(lease, votes);
-    }
+  AcquireResult.Outcome outcome() {
     return switch (decision) {
-      case CONTENDED -> new AcquireResult.Contended(votes);
-      case TOO_SLOW -> new AcquireResult.TooSlow(votes);
-      default -> new AcquireResult.Unavailable(votes);
+      case HELD -> AcquireResult.Outcome.ACQUIRED;
+      case CONTENDED -> AcquireResult.Outcome.CONTENDED;
+      case TOO_SLOW -> AcquireResult.Outcome.TOO_SLOW;
+      default -> AcquireResult.Outcome.UNAVAILABLE;
     };
   }
 
-  RetryStrategy.Cause cause() {
-    return switch (decision) {
-      case CONTENDED -> RetryStrategy.Cause.CONTENDED;
-      case TOO_SLOW -> RetryStrategy.Cause.TOO_SLOW;
-      default -> RetryStrategy.Cause.UNAVAILABLE;
+  AcquireResult result() {
+    return switch (outcome()) {
+      case ACQUIRED -> new AcquireResult.Acquired(Objects.requireNonNull(lease), votes);
+      case CONTENDED -> new AcquireResult.Contended(votes);
+      case TOO_SLOW -> new AcquireResult.TooSlow(votes);
+      case UNAVAILABLE -> new AcquireResult.Unavailable(votes);
     };
   }
 }

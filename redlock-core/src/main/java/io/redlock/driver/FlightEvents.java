@@ -87,7 +87,7 @@ final class FlightEvents {
     if (event.shouldCommit()) {
       event.resource = Brief.names(request.resources());
       event.outcome = result.getClass().getSimpleName();
-      event.fencingToken = result.lease().map(Lease::fencingToken).orElse(0L);
+      event.fencingToken = result.optionalLease().map(Lease::fencingToken).orElse(0L);
       event.votes = result.votes().toString();
       event.commit();
     }

@@ -5,12 +5,14 @@ import io.redlock.LeaseEnd;
 import io.redlock.LeaseEnd.Cause;
 import io.redlock.LeaseLostException;
 import io.redlock.LeaseRequest;
+import io.redlock.LeaseTooShortException;
 import io.redlock.ReleaseResult;
 import io.redlock.protocol.AcquireRound;
 import io.redlock.protocol.Deadline;
 import io.redlock.spi.Scheduler.Cancellable;
 import io.redlock.text.Brief;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -23,6 +25,8 @@ import org.jspecify.annotations.Nullable;
 final class HeldLease implements Extension.Extendable, LiveLeases.Live {
 
   private static final long TIMER_TOLERANCE_NANOS = 1_000_000;
+  private static final LeaseEnd NOT_HELD =
+      new LeaseEnd(Cause.REFUSED, "no majority held it when it was released");
 
   private final Claim claim;
   private final ServiceContext cluster;
@@ -60,7 +64,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
     cluster.liveLeases.add(lease);
     lease.checkDeadline();
     request
-        .renewFor()
+        .maxHold()
         .map(Settings::saturatedNanos)
         .map(nanos -> Deadline.after(round.startNanos(), round.startWallMicros(), nanos))
         .ifPresent(until -> lease.renew(new Renewal(lease, cluster, ttlMillis, until)));
@@ -111,13 +115,14 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
 
   @Override
   public void ensureValid(Duration atLeast) {
+    Objects.requireNonNull(atLeast, "atLeast is null: give the time you need, or zero for now");
     long left = remainingNanos();
-    LeaseEnd how = end;
-    if (left <= 0 || left < Settings.saturatedNanos(atLeast)) {
-      throw new LeaseLostException(
-          how != null
-              ? this + " has ended: " + how.cause() + ", " + how.detail()
-              : this + " is good for " + Brief.duration(Duration.ofNanos(left)) + " only");
+    if (left <= 0) {
+      checkDeadline(); // after a pause no timer may have declared it lost yet
+      throw new LeaseLostException(this, Objects.requireNonNull(end));
+    }
+    if (left < Settings.saturatedNanos(atLeast)) {
+      throw new LeaseTooShortException(this, Duration.ofNanos(left), atLeast);
     }
   }
 
@@ -134,6 +139,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   }
 
   private CompletableFuture<ExtendResult> checkedExtension(Duration ttl) {
+    Objects.requireNonNull(ttl, "ttl is null: give the time to extend by, from now");
     Settings.reject("cannot extend " + this, cluster.settings.ttlProblems(ttl));
     LeaseEnd how = end;
     if (how != null && how.cause() == Cause.RELEASED) {
@@ -390,12 +396,10 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   Optional<LeaseLostException> loss(@Nullable ReleaseResult released) {
     LeaseEnd how = end;
     if (how != null && how.lost()) {
-      return Optional.of(
-          new LeaseLostException(this + " was lost: " + how.cause() + ", " + how.detail()));
+      return Optional.of(new LeaseLostException(this, how));
     }
     return released == ReleaseResult.NOT_HELD
-        ? Optional.of(
-            new LeaseLostException(this + " was lost: no majority held it when it was released"))
+        ? Optional.of(new LeaseLostException(this, NOT_HELD))
         : Optional.empty();
   }
 

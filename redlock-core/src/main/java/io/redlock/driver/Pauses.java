@@ -1,5 +1,6 @@
 package io.redlock.driver;
 
+import io.redlock.AcquireResult.Outcome;
 import io.redlock.RetryStrategy;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -24,14 +25,14 @@ final class Pauses {
     return !DEFAULT.equals(strategy);
   }
 
-  long byDefaultNanos(int failures, RetryStrategy.Cause cause) {
-    return DEFAULT.delay(failures, cause, random).toNanos();
+  long byDefaultNanos(int failures, Outcome outcome) {
+    return DEFAULT.delay(failures, outcome, random).toNanos();
   }
 
   /** Asks the strategy, which may block. Never throws. */
-  long chosenNanos(int failures, RetryStrategy.Cause cause) {
+  long chosenNanos(int failures, Outcome outcome) {
     try {
-      Duration chosen = strategy.delay(failures, cause, random);
+      Duration chosen = strategy.delay(failures, outcome, random);
       if (chosen.isNegative()) {
         throw new IllegalArgumentException("a pause of " + chosen);
       }
@@ -40,7 +41,7 @@ final class Pauses {
       if (!complained.getAndSet(true)) {
         Log.LOG.warn("The retry strategy failed; the default one decides, now and later", e);
       }
-      return byDefaultNanos(failures, cause);
+      return byDefaultNanos(failures, outcome);
     }
   }
 }

@@ -7,6 +7,7 @@ import io.redlock.LeaseEnd.Cause;
 import io.redlock.LeaseLock;
 import io.redlock.LeaseRequest;
 import io.redlock.LeasedCallable;
+import io.redlock.LeasedRunnable;
 import io.redlock.LockNotAcquiredException;
 import io.redlock.NodeStatus;
 import io.redlock.Redlock;
@@ -22,6 +23,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /** The lock service: every face over {@link AcquireLoop}. */
 final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
@@ -67,7 +69,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
     public void onPastLost(String reason) {
       String name = cluster.nodes.get(node).name();
       FlightEvents.pastLost(name, reason);
-      cluster.tell(listener -> listener.onPastLost(name, reason));
+      cluster.tell(listener -> listener.onNodeReset(name, reason));
       cluster.scheduler.schedule(
           () -> cluster.liveLeases.forEach(lease -> lease.reaffirm(node)), 0);
     }
@@ -86,7 +88,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
   @Override
   public Lease acquire(LeaseRequest request) throws InterruptedException {
     AcquireResult result = tryAcquire(request);
-    return result.lease().orElseThrow(() -> new LockNotAcquiredException(request, result));
+    return result.optionalLease().orElseThrow(() -> new LockNotAcquiredException(request, result));
   }
 
   @Override
@@ -128,8 +130,9 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
   }
 
   @Override
-  public <T> T callLeased(LeaseRequest request, LeasedCallable<T> body) throws Exception {
-    Objects.requireNonNull(body, "body");
+  public <T, E extends Exception> T callLeased(LeaseRequest request, LeasedCallable<T, E> body)
+      throws E, InterruptedException {
+    Objects.requireNonNull(body, "body is null: give the work to do");
     HeldLease lease = (HeldLease) acquire(request);
     T value;
     try {
@@ -143,9 +146,21 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
   }
 
   @Override
+  public <E extends Exception> void runLeased(LeaseRequest request, LeasedRunnable<E> body)
+      throws E, InterruptedException {
+    Objects.requireNonNull(body, "body is null: give the work to do");
+    this.<@Nullable Void, E>callLeased(
+        request,
+        lease -> {
+          body.run(lease);
+          return null;
+        });
+  }
+
+  @Override
   public LeaseLock asLock(LeaseRequest request) {
     check(request);
-    if (request.renewFor().isEmpty()) {
+    if (request.maxHold().isEmpty()) {
       throw new IllegalArgumentException(
           "a lock on "
               + Brief.names(request.resources())
@@ -155,6 +170,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
   }
 
   private void check(LeaseRequest request) {
+    Objects.requireNonNull(request, "request is null: make one with LeaseRequest.of(name, ttl)");
     Settings.reject("cannot acquire", cluster.settings.problems(request));
   }
 

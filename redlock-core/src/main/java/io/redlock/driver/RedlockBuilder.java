@@ -25,12 +25,26 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RedlockBuilder {
 
+  /** The default of {@link #nodeTimeout}. */
+  public static final Duration NODE_TIMEOUT = Duration.ofMillis(50);
+
+  /** The default of {@link #maxTtl}. */
+  public static final Duration MAX_TTL = Duration.ofSeconds(30);
+
+  /** The default of {@link #driftFactor}. */
+  public static final double DRIFT_FACTOR = 0.01;
+
+  /** The default of {@link #clockSkew}. */
+  public static final Duration CLOCK_SKEW = Duration.ofSeconds(2);
+
+  private static final String LEAVE_OUT = "give a value, or leave the setting out for its default";
+
   final List<LockNode> nodes;
 
-  private Duration nodeTimeout = Duration.ofMillis(50);
-  private Duration maxTtl = Duration.ofSeconds(30);
-  private double driftFactor = 0.01;
-  private Duration clockSkew = Duration.ofSeconds(2);
+  private Duration nodeTimeout = NODE_TIMEOUT;
+  private Duration maxTtl = MAX_TTL;
+  private double driftFactor = DRIFT_FACTOR;
+  private Duration clockSkew = CLOCK_SKEW;
   private @Nullable Duration lossMargin;
   private Duration minValidity = Duration.ZERO;
   private String keyPrefix = "";
@@ -43,7 +57,14 @@ public final class RedlockBuilder {
   private Supplier<String> ownerIds = Defaults.ownerIds();
 
   private RedlockBuilder(List<? extends LockNode> nodes) {
+    for (LockNode node : given(nodes, "nodes")) {
+      given(node, "a node");
+    }
     this.nodes = List.copyOf(nodes);
+  }
+
+  private static <T> T given(T value, String name) {
+    return Objects.requireNonNull(value, () -> name + " is null: " + LEAVE_OUT);
   }
 
   /**
@@ -64,7 +85,7 @@ public final class RedlockBuilder {
    * @return this
    */
   public RedlockBuilder nodeTimeout(Duration nodeTimeout) {
-    this.nodeTimeout = Objects.requireNonNull(nodeTimeout, "nodeTimeout");
+    this.nodeTimeout = given(nodeTimeout, "nodeTimeout");
     return this;
   }
 
@@ -75,7 +96,7 @@ public final class RedlockBuilder {
    * @return this
    */
   public RedlockBuilder maxTtl(Duration maxTtl) {
-    this.maxTtl = Objects.requireNonNull(maxTtl, "maxTtl");
+    this.maxTtl = given(maxTtl, "maxTtl");
     return this;
   }
 
@@ -97,7 +118,7 @@ public final class RedlockBuilder {
    * @return this
    */
   public RedlockBuilder clockSkew(Duration clockSkew) {
-    this.clockSkew = Objects.requireNonNull(clockSkew, "clockSkew");
+    this.clockSkew = given(clockSkew, "clockSkew");
     return this;
   }
 
@@ -108,7 +129,7 @@ public final class RedlockBuilder {
    * @return this
    */
   public RedlockBuilder lossMargin(Duration lossMargin) {
-    this.lossMargin = Objects.requireNonNull(lossMargin, "lossMargin");
+    this.lossMargin = given(lossMargin, "lossMargin");
     return this;
   }
 
@@ -120,7 +141,7 @@ public final class RedlockBuilder {
    * @return this
    */
   public RedlockBuilder minValidity(Duration minValidity) {
-    this.minValidity = Objects.requireNonNull(minValidity, "minValidity");
+    this.minValidity = given(minValidity, "minValidity");
     return this;
   }
 
@@ -131,7 +152,7 @@ public final class RedlockBuilder {
    * @return this
    */
   public RedlockBuilder keyPrefix(String keyPrefix) {
-    this.keyPrefix = Objects.requireNonNull(keyPrefix, "keyPrefix");
+    this.keyPrefix = given(keyPrefix, "keyPrefix");
     return this;
   }
 
@@ -142,7 +163,7 @@ public final class RedlockBuilder {
    * @return this
    */
   public RedlockBuilder retryStrategy(RetryStrategy retryStrategy) {
-    this.retryStrategy = Objects.requireNonNull(retryStrategy, "retryStrategy");
+    this.retryStrategy = given(retryStrategy, "retryStrategy");
     return this;
   }
 
@@ -153,7 +174,7 @@ public final class RedlockBuilder {
    * @return this
    */
   public RedlockBuilder listener(RedlockListener listener) {
-    this.listener = Objects.requireNonNull(listener, "listener");
+    this.listener = given(listener, "listener");
     return this;
   }
 
@@ -174,7 +195,7 @@ public final class RedlockBuilder {
    * @return this
    */
   public RedlockBuilder callbackExecutor(Executor callbackExecutor) {
-    this.callbackExecutor = Objects.requireNonNull(callbackExecutor, "callbackExecutor");
+    this.callbackExecutor = given(callbackExecutor, "callbackExecutor");
     return this;
   }
 
@@ -185,7 +206,7 @@ public final class RedlockBuilder {
    * @return this
    */
   public RedlockBuilder ticker(Ticker ticker) {
-    this.ticker = Objects.requireNonNull(ticker, "ticker");
+    this.ticker = given(ticker, "ticker");
     return this;
   }
 
@@ -197,7 +218,7 @@ public final class RedlockBuilder {
    * @return this
    */
   public RedlockBuilder scheduler(Scheduler scheduler) {
-    this.scheduler = Objects.requireNonNull(scheduler, "scheduler");
+    this.scheduler = given(scheduler, "scheduler");
     return this;
   }
 
@@ -208,7 +229,7 @@ public final class RedlockBuilder {
    * @return this
    */
   public RedlockBuilder random(RandomGenerator random) {
-    this.random = Objects.requireNonNull(random, "random");
+    this.random = given(random, "random");
     return this;
   }
 
@@ -220,7 +241,7 @@ public final class RedlockBuilder {
    * @return this
    */
   public RedlockBuilder ownerIds(Supplier<String> ownerIds) {
-    this.ownerIds = Objects.requireNonNull(ownerIds, "ownerIds");
+    this.ownerIds = given(ownerIds, "ownerIds");
     return this;
   }
 

@@ -7,6 +7,7 @@ import io.redlock.LeaseRequest;
 import io.redlock.LockNotAcquiredException;
 import io.redlock.text.Brief;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.function.Function;
@@ -58,7 +59,7 @@ final class ReentrantLease implements LeaseLock {
   }
 
   private LeaseRequest patient() {
-    return request.maxWait().isZero() ? request.waitUpTo(ENDLESS) : request;
+    return request.maxWait().isPresent() ? request : request.waitUpTo(ENDLESS);
   }
 
   private void require(LeaseRequest asked, AcquireResult result) {
@@ -74,6 +75,7 @@ final class ReentrantLease implements LeaseLock {
 
   @Override
   public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
+    Objects.requireNonNull(unit, "unit is null: give the unit of time");
     Blocking.checkInterrupt();
     if (lockAgain()) {
       return true;
@@ -94,7 +96,7 @@ final class ReentrantLease implements LeaseLock {
 
   private boolean take(AcquireResult result) {
     if (result instanceof AcquireResult.Acquired acquired) {
-      holds.set(new Holds((HeldLease) acquired.held()));
+      holds.set(new Holds((HeldLease) acquired.lease()));
       return true;
     }
     return false;

@@ -94,7 +94,13 @@ record Settings(
       String name = keyPrefix + resource;
       int bytes = name.getBytes(StandardCharsets.UTF_8).length;
       if (resource.isBlank()) {
-        problems.add("resource is blank: give it a name");
+        problems.add("resource \"" + resource + "\" is blank: give it a name");
+      } else if (!StandardCharsets.UTF_8.newEncoder().canEncode(name)) {
+        problems.add(
+            "resource \""
+                + resource
+                + "\" has half a surrogate pair, which UTF-8 cannot encode:"
+                + " choose another name");
       } else if (bytes > MAX_NAME_BYTES) {
         problems.add(
             "resource with its prefix has " + bytes + " bytes: use at most " + MAX_NAME_BYTES);
@@ -107,16 +113,18 @@ record Settings(
       problems.add("fairly() with " + count + " resources: ask for one, or leave fairly() out");
     }
     problems.addAll(ttlProblems(request.ttl()));
-    if (request.maxWait().isNegative()) {
-      problems.add("maxWait " + request.maxWait() + " is negative: zero means one attempt");
-    }
     request
-        .renewFor()
+        .maxWait()
+        .filter(Duration::isNegative)
+        .ifPresent(
+            maxWait -> problems.add("maxWait " + maxWait + " is negative: zero means one attempt"));
+    request
+        .maxHold()
         .filter(maxHold -> maxHold.isNegative() || maxHold.isZero())
         .ifPresent(
             maxHold ->
                 problems.add(
-                    "renewFor " + maxHold + " is not positive: give the longest time to hold"));
+                    "maxHold " + maxHold + " is not positive: give the longest time to hold"));
     return problems;
   }
 

@@ -68,14 +68,18 @@ final class Warmup {
 
   private static void cycle(Redlock redlock) throws InterruptedException {
     LeaseRequest request = LeaseRequest.of("warm-up", TTL).waitUpTo(WAIT).renewFor(TTL);
-    Optional<Lease> lease = redlock.tryAcquire(request).lease();
+    Optional<Lease> lease = redlock.tryAcquire(request).optionalLease();
     if (lease.isPresent()) {
       lease.get().extend(TTL);
       lease.get().release();
     }
     try {
       // Closed on this thread: the Flight Recorder leaves out what it does, and no other.
-      redlock.acquireAsync(request).get(1, TimeUnit.SECONDS).lease().ifPresent(Lease::close);
+      redlock
+          .acquireAsync(request)
+          .get(1, TimeUnit.SECONDS)
+          .optionalLease()
+          .ifPresent(Lease::close);
     } catch (ExecutionException | TimeoutException e) {
       throw new IllegalStateException("nodes that always agree did not", e);
     }

@@ -43,7 +43,7 @@ class AcquireLoopTest {
   }
 
   private static Lease lease(CompletableFuture<AcquireResult> call) {
-    return Bed.now(call).lease().orElseThrow();
+    return Bed.now(call).optionalLease().orElseThrow();
   }
 
   private int attempts() {

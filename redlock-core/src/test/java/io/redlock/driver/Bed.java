@@ -142,7 +142,7 @@ final class Bed {
     script(Bed::yes);
     AcquireResult result = now(redlock.acquireAsync(request));
     events.clear();
-    return (HeldLease) result.lease().orElseThrow();
+    return (HeldLease) result.optionalLease().orElseThrow();
   }
 
   /** How many requests of this type all nodes have been handed. */

@@ -58,7 +58,7 @@ class CallbackTest {
   void listenerThatThrowsHarmsNobody() {
     Bed bed = new Bed(3, Runnable::run, new Failing());
     bed.script(Bed::yes);
-    Lease lease = Bed.now(bed.redlock.acquireAsync(Bed.REQUEST)).lease().orElseThrow();
+    Lease lease = Bed.now(bed.redlock.acquireAsync(Bed.REQUEST)).optionalLease().orElseThrow();
     assertInstanceOf(ExtendResult.Extended.class, Bed.now(lease.extendAsync(Bed.TTL)));
     bed.node(0).becomes(NodeStatus.State.DOWN);
     lease.close();
@@ -93,7 +93,7 @@ class CallbackTest {
               beds.get(0)
                   .redlock
                   .acquireAsync(Bed.REQUEST)
-                  .thenAccept(result -> result.lease().ifPresent(taken::add));
+                  .thenAccept(result -> result.optionalLease().ifPresent(taken::add));
               lease.close();
             }
           }
@@ -120,7 +120,7 @@ class CallbackTest {
     CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(Bed.REQUEST);
     assertFalse(call.isDone());
     runAll(queue);
-    Lease lease = Bed.now(call).lease().orElseThrow();
+    Lease lease = Bed.now(call).optionalLease().orElseThrow();
     CompletableFuture<ExtendResult> extension = lease.extendAsync(Bed.TTL);
     CompletableFuture<ReleaseResult> release = lease.releaseAsync();
     List<LeaseEnd> ends = new ArrayList<>();
@@ -199,7 +199,7 @@ class CallbackTest {
 
   private static HeldLease leaseOf(Bed bed) throws InterruptedException {
     bed.script(Bed::yes);
-    return (HeldLease) bed.redlock.tryAcquire(Bed.REQUEST).lease().orElseThrow();
+    return (HeldLease) bed.redlock.tryAcquire(Bed.REQUEST).optionalLease().orElseThrow();
   }
 
   private static void runAll(Deque<Runnable> queue) {

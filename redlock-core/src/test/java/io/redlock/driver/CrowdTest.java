@@ -130,7 +130,7 @@ class CrowdTest {
             ends.add(
                 new End(
                     result,
-                    time.monotonicNanos() - startNanos - request.maxWait().toNanos(),
+                    time.monotonicNanos() - startNanos - request.maxWait().orElseThrow().toNanos(),
                     StackWalker.getInstance().walk(frames -> (int) frames.count()))));
     return call;
   }
@@ -190,7 +190,7 @@ class CrowdTest {
     time.pass(Duration.ofMinutes(1));
     script(Bed::yes);
     for (int turn = 0; turn < 3; turn++) {
-      Bed.now(redlock.acquireAsync(REQUEST)).lease().orElseThrow().close();
+      Bed.now(redlock.acquireAsync(REQUEST)).optionalLease().orElseThrow().close();
     }
     time.passMillis(100);
     assertEquals(0, time.tasks(), "timers");
@@ -309,14 +309,14 @@ class CrowdTest {
     List<Integer> served = new ArrayList<>();
     onASmallStack(
         () -> {
-          Lease first = Bed.now(redlock.acquireAsync(REQUEST)).lease().orElseThrow();
+          Lease first = Bed.now(redlock.acquireAsync(REQUEST)).optionalLease().orElseThrow();
           for (int caller = 0; caller < 10_000; caller++) {
             int number = caller;
             call(REQUEST.waitUpTo(Duration.ofMinutes(1)))
                 .thenAccept(
                     result -> {
                       served.add(number);
-                      result.lease().orElseThrow().close();
+                      result.optionalLease().orElseThrow().close();
                     });
           }
           first.close();

@@ -12,6 +12,7 @@ import io.redlock.LeaseEnd;
 import io.redlock.LeaseEnd.Cause;
 import io.redlock.LeaseLostException;
 import io.redlock.LeaseRequest;
+import io.redlock.LeaseTooShortException;
 import io.redlock.RedlockListener;
 import io.redlock.ReleaseResult;
 import io.redlock.spi.NodeReply;
@@ -66,8 +67,37 @@ class HeldLeaseTest {
     assertEquals(VALIDITY, lease.remaining());
     assertTrue(lease.isValid());
     lease.ensureValid(VALIDITY);
-    assertThrows(LeaseLostException.class, () -> lease.ensureValid(VALIDITY.plusNanos(1)));
+    assertTrue(lease.isValid());
+  }
+
+  @Test
+  void leaseThatIsTooShortIsNotALostOne() {
+    LeaseTooShortException tooShort =
+        assertThrows(
+            LeaseTooShortException.class, () -> lease.ensureValid(VALIDITY.plusSeconds(1)));
+    assertEquals(VALIDITY, tooShort.remaining());
+    assertTrue(tooShort.getMessage().endsWith(": extend it first"), tooShort.getMessage());
     assertTrue(lease.isValid(), "asking for too much ends nothing");
+    lease.ensureValid(Duration.ZERO);
+    lease.ensureValid(Duration.ofSeconds(-1));
+  }
+
+  @Test
+  void lostLeaseSaysHowItEnded() {
+    bed.time.pass(VALIDITY);
+    LeaseLostException lost =
+        assertThrows(LeaseLostException.class, () -> lease.ensureValid(Duration.ZERO));
+    assertEquals(Cause.EXPIRED, lost.end().cause());
+    assertTrue(lost.getMessage().contains(" has ended: EXPIRED, "), lost.getMessage());
+  }
+
+  @Test
+  void lossThatNoTimerHasSeenYetIsSeenByTheFirstCall() {
+    bed.time.pause(VALIDITY);
+    LeaseLostException lost =
+        assertThrows(LeaseLostException.class, () -> lease.ensureValid(Duration.ZERO));
+    assertEquals(Cause.EXPIRED, lost.end().cause());
+    assertEquals(List.of(Cause.EXPIRED), causes());
   }
 
   @Test
@@ -268,7 +298,7 @@ class HeldLeaseTest {
     other.script(Bed::yes);
     other.node(2).script(request -> NodeReply.unreachable("down"));
     HeldLease held =
-        (HeldLease) Bed.now(other.redlock.acquireAsync(Bed.REQUEST)).lease().orElseThrow();
+        (HeldLease) Bed.now(other.redlock.acquireAsync(Bed.REQUEST)).optionalLease().orElseThrow();
     other.node(2).script(request -> null);
     Bed.now(held.extendAsync(Bed.TTL));
     held.close();

@@ -34,7 +34,7 @@ class LocalQueuesTest {
   }
 
   private static Lease lease(CompletableFuture<AcquireResult> call) {
-    return Bed.now(call).lease().orElseThrow();
+    return Bed.now(call).optionalLease().orElseThrow();
   }
 
   @Test

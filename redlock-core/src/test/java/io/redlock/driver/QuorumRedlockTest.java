@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
 
 import io.redlock.AcquireResult;
 import io.redlock.ExtendResult;
@@ -19,6 +20,7 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -63,7 +65,7 @@ class QuorumRedlockTest {
     for (Runnable call :
         List.<Runnable>of(() -> bed.redlock.acquireAsync(bad), () -> bed.redlock.asLock(bad))) {
       IllegalArgumentException refused = assertThrows(IllegalArgumentException.class, call::run);
-      assertTrue(refused.getMessage().contains("resource is blank"), refused.getMessage());
+      assertTrue(refused.getMessage().contains("resource \" \" is blank"), refused.getMessage());
       assertTrue(refused.getMessage().contains("ttl PT0S"), refused.getMessage());
       assertTrue(refused.getMessage().contains("maxWait PT-0.001S"), refused.getMessage());
     }
@@ -189,7 +191,7 @@ class QuorumRedlockTest {
     AtomicBoolean releasedWhileValid = new AtomicBoolean();
     AtomicReference<Lease> handedOut = new AtomicReference<>();
     CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(Bed.REQUEST);
-    call.thenAccept(result -> handedOut.set(result.lease().orElseThrow()));
+    call.thenAccept(result -> handedOut.set(result.optionalLease().orElseThrow()));
     bed.answerGrants(NodeReply.GRANTED, 0);
     Thread answering = new Thread(() -> bed.answerGrants(NodeReply.GRANTED, 1));
     bed.betweenSteps(
@@ -245,7 +247,7 @@ class QuorumRedlockTest {
   @Test
   void listenerHearsOfEverythingThatHappens() {
     bed.script(Bed::yes);
-    Lease lease = Bed.now(bed.redlock.acquireAsync(Bed.REQUEST)).lease().orElseThrow();
+    Lease lease = Bed.now(bed.redlock.acquireAsync(Bed.REQUEST)).optionalLease().orElseThrow();
     Bed.now(lease.extendAsync(Bed.TTL));
     lease.close();
     bed.node(1).becomes(State.SILENT);
@@ -253,7 +255,7 @@ class QuorumRedlockTest {
   }
 
   @Test
-  void bodyRunsUnderALeaseThatIsReleasedAfterwards() throws Exception {
+  void bodyRunsUnderALeaseThatIsReleasedAfterwards() throws InterruptedException {
     bed.script(Bed::yes);
     String value =
         bed.redlock.callLeased(
@@ -264,6 +266,32 @@ class QuorumRedlockTest {
               return "done";
             });
     assertEquals("done", value);
+    assertEquals("abc", bed.releasedOn());
+  }
+
+  @Test
+  void bodyWithoutAResultRunsUnderALeaseToo() throws InterruptedException {
+    bed.script(Bed::yes);
+    List<Long> tokens = new ArrayList<>();
+    bed.redlock.runLeased(Bed.REQUEST, lease -> tokens.add(lease.fencingToken()));
+    assertEquals(1, tokens.size());
+    assertEquals("abc", bed.releasedOn());
+  }
+
+  @Test
+  void bodyThrowsItsOwnCheckedException() {
+    bed.script(Bed::yes);
+    IOException failure = new IOException("the body's own");
+    try {
+      bed.redlock.runLeased(
+          Bed.REQUEST,
+          lease -> {
+            throw failure;
+          });
+      fail("nothing was thrown");
+    } catch (IOException | InterruptedException thrown) { // no other checked one to catch
+      assertSame(failure, thrown);
+    }
     assertEquals("abc", bed.releasedOn());
   }
 

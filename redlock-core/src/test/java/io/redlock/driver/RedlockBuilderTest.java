@@ -160,7 +160,7 @@ class RedlockBuilderTest {
             .callbackExecutor(Runnable::run)
             .keyPrefix("x:")
             .build()) {
-      Lease lease = Bed.now(redlock.acquireAsync(Bed.REQUEST)).lease().orElseThrow();
+      Lease lease = Bed.now(redlock.acquireAsync(Bed.REQUEST)).optionalLease().orElseThrow();
       assertTrue(lease.isValid());
     }
     assertEquals("me", node.calls().get(0).request.owner());
@@ -201,7 +201,7 @@ class RedlockBuilderTest {
     node.script(Bed::yes);
     try (Redlock redlock =
         RedlockBuilder.over(List.of(node)).ticker(time).scheduler(time).build()) {
-      Lease lease = redlock.tryAcquire(Bed.REQUEST).lease().orElseThrow();
+      Lease lease = redlock.tryAcquire(Bed.REQUEST).optionalLease().orElseThrow();
       CompletableFuture<String> name = new CompletableFuture<>();
       lease.ended().thenRun(() -> name.complete(Thread.currentThread().getName()));
       lease.close();

@@ -179,7 +179,7 @@ class ReentrantLeaseTest {
               bed.time.pass(Duration.ofSeconds(1));
             });
     assertNull(thrown);
-    assertTrue(calls.get(0).maxWait().compareTo(Duration.ofDays(365_000)) > 0);
+    assertTrue(calls.get(0).maxWait().orElseThrow().compareTo(Duration.ofDays(365_000)) > 0);
   }
 
   @Test
@@ -193,6 +193,15 @@ class ReentrantLeaseTest {
       assertInstanceOf(AcquireResult.Contended.class, refused.result());
     }
     assertEquals(List.of(request, request), calls);
+  }
+
+  @Test
+  void lockMakesOneAttemptWhereTheRequestSaysZero() {
+    refuseAll();
+    LeaseLock impatient = lock(REQUEST.waitUpTo(Duration.ZERO));
+    assertThrows(LockNotAcquiredException.class, impatient::lock);
+    assertThrows(LockNotAcquiredException.class, impatient::lockInterruptibly);
+    assertEquals(2, attempts());
   }
 
   @Test
@@ -241,7 +250,7 @@ class ReentrantLeaseTest {
     refuseAll();
     assertFalse(lock(REQUEST.waitUpTo(Duration.ofHours(1))).tryLock());
     assertEquals(1, attempts());
-    assertEquals(Duration.ZERO, calls.get(0).maxWait());
+    assertEquals(Duration.ZERO, calls.get(0).maxWait().orElseThrow());
     assertThrows(IllegalMonitorStateException.class, lock::lease);
   }
 
@@ -251,7 +260,7 @@ class ReentrantLeaseTest {
     refuseAll();
     assertFalse(lock.tryLock(time, TimeUnit.DAYS));
     assertEquals(1, attempts());
-    assertEquals(Duration.ZERO, calls.get(0).maxWait());
+    assertEquals(Duration.ZERO, calls.get(0).maxWait().orElseThrow());
   }
 
   @Test
@@ -266,7 +275,7 @@ class ReentrantLeaseTest {
           bed.time.passMillis(1);
         });
     assertFalse(Bed.now(locked));
-    assertEquals(Duration.ofMillis(300), calls.get(0).maxWait());
+    assertEquals(Duration.ofMillis(300), calls.get(0).maxWait().orElseThrow());
   }
 
   @Test

@@ -96,7 +96,7 @@ class SettingsTest {
   @Test
   void negativeWaitsAreRefused() {
     assertRefused(Bed.REQUEST.waitUpTo(Duration.ofNanos(-1)), "maxWait PT-0.000000001S", "zero");
-    assertRefused(Bed.REQUEST.renewFor(Duration.ZERO), "renewFor PT0S", "longest time");
+    assertRefused(Bed.REQUEST.renewFor(Duration.ZERO), "maxHold PT0S", "longest time");
   }
 
   @Test
@@ -108,7 +108,14 @@ class SettingsTest {
         assertThrows(
             IllegalArgumentException.class,
             () -> Settings.reject("cannot acquire", settings.problems(bad)));
-    assertTrue(refused.getMessage().startsWith("cannot acquire: resource is blank: "));
+    assertTrue(refused.getMessage().startsWith("cannot acquire: resource \"\" is blank: "));
+  }
+
+  @Test
+  void nameThatUtf8CannotEncodeIsRefused() {
+    assertRefused(of("orders/\ud83d"), "orders/\ud83d", "another name");
+    assertRefused(of("\udd12orders"), "\udd12orders", "another name");
+    assertEquals(List.of(), settings.problems(of("orders/\ud83d\udd12")));
   }
 
   @Test
@@ -143,7 +150,7 @@ class SettingsTest {
 
   @Test
   void longestHoldIsPositive() {
-    assertRefused(Bed.REQUEST.renewFor(Duration.ofSeconds(-1)), "renewFor PT-1S", "longest time");
+    assertRefused(Bed.REQUEST.renewFor(Duration.ofSeconds(-1)), "maxHold PT-1S", "longest time");
     assertEquals(List.of(), settings.problems(Bed.REQUEST.renewFor(Duration.ofNanos(1))));
   }
 

@@ -225,7 +225,7 @@ class StressTest {
     if (!(result instanceof AcquireResult.Acquired acquired)) {
       return;
     }
-    Lease lease = acquired.held();
+    Lease lease = acquired.lease();
     held.incrementAndGet();
     Lease other = resource.holder.getAndSet(lease);
     boolean closed = !lease.isValid(); // nobody loses a lease here but by close()

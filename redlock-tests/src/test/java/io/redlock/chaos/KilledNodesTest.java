@@ -72,7 +72,7 @@ class KilledNodesTest {
     long start = System.nanoTime();
     AcquireResult result = direct.tryAcquire(REQUEST);
     assertTook(start);
-    Lease lease = assertInstanceOf(Acquired.class, result, result::toString).held();
+    Lease lease = assertInstanceOf(Acquired.class, result, result::toString).lease();
     assertWorksAndLeavesNothing(lease, direct);
   }
 
@@ -143,7 +143,7 @@ class KilledNodesTest {
     }
     AcquireResult result = Await.value("the acquire ends", acquiring);
     assertTook(start);
-    Lease lease = assertInstanceOf(Acquired.class, result, result::toString).held();
+    Lease lease = assertInstanceOf(Acquired.class, result, result::toString).lease();
     assertWorksAndLeavesNothing(lease, client);
   }
 
@@ -219,7 +219,7 @@ class KilledNodesTest {
     assertEquals(ReleaseResult.RELEASED, lease.release());
     masters.awaitFree(RESOURCE);
     AcquireResult next = of.tryAcquire(REQUEST);
-    Lease nextLease = assertInstanceOf(Acquired.class, next, next::toString).held();
+    Lease nextLease = assertInstanceOf(Acquired.class, next, next::toString).lease();
     assertTrue(nextLease.fencingToken() > lease.fencingToken());
   }
 

@@ -28,7 +28,7 @@ final class AcquireScenes {
     Votes votes = result.votes();
     Masters.show(stage, votes);
     stage.check(result instanceof Acquired, "Alice has a lease.");
-    Lease lease = result.lease().orElseThrow();
+    Lease lease = result.optionalLease().orElseThrow();
     Duration remaining = lease.remaining();
     int yes = votes.count(Vote.YES);
     stage.check(

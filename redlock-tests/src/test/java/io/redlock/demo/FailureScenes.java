@@ -63,7 +63,7 @@ final class FailureScenes {
       stage.check(
           result instanceof Acquired && result.votes().count(Vote.YES) == 3,
           "Carol has her lease all the same, from 3 of 5.");
-      Lease lease = result.lease().orElseThrow();
+      Lease lease = result.optionalLease().orElseThrow();
       stage.check(lease.isValid(), "It is good for " + seconds(lease.remaining()) + ".");
       stage.check(
           Await.value("carol's release ends", lease.releaseAsync()) == ReleaseResult.RELEASED,

@@ -78,11 +78,11 @@ final class Recording {
 
     @Override
     public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
-      if (result.lease().isEmpty()) {
+      if (result.optionalLease().isEmpty()) {
         events.add(Event.now(actor, "refused", "why", result));
         return;
       }
-      Lease lease = result.lease().orElseThrow();
+      Lease lease = result.optionalLease().orElseThrow();
       long nowNanos = System.nanoTime();
       events.add(
           Event.at(

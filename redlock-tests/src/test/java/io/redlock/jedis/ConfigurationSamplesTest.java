@@ -58,7 +58,7 @@ class ConfigurationSamplesTest {
               .build();
       // readme:end
       try (redlock) {
-        assertTrue(redlock.tryAcquire("orders", TTL).lease().isPresent());
+        assertTrue(redlock.tryAcquire("orders", TTL).optionalLease().isPresent());
         assertEquals(1, server.keys("mine:orders").size());
       }
     }

@@ -58,7 +58,7 @@ class JedisRedlockTest {
   void leaseIsThereAtTheFirstCall() throws InterruptedException {
     try (Redlock redlock = connect(servers.addresses())) {
       AcquireResult result = redlock.tryAcquire("first", TTL);
-      Lease lease = result.lease().orElseThrow(() -> new AssertionError(result.toString()));
+      Lease lease = result.optionalLease().orElseThrow(() -> new AssertionError(result.toString()));
       assertEquals(ReleaseResult.RELEASED, lease.release());
     }
   }
@@ -174,7 +174,7 @@ class JedisRedlockTest {
       pools.add(pool);
     }
     try (Redlock redlock = builder.build()) {
-      assertTrue(redlock.tryAcquire("pooled", TTL).lease().isPresent());
+      assertTrue(redlock.tryAcquire("pooled", TTL).optionalLease().isPresent());
       assertEquals("node-1", redlock.nodes().get(1).name());
       for (ConnectionPool pool : pools) {
         Await.until("one connection is used", () -> pool.getNumActive() == 1);

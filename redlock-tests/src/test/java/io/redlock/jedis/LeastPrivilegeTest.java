@@ -149,7 +149,7 @@ class LeastPrivilegeTest {
     assertEquals(ReleaseResult.RELEASED, both.release());
     assertEquals(ReleaseResult.RELEASED, lease.release());
     waitInTurn(redlock, rival, servers);
-    assertTrue(rival.tryAcquire("a", TTL).lease().isPresent());
+    assertTrue(rival.tryAcquire("a", TTL).optionalLease().isPresent());
     emptied.command("FLUSHALL");
     for (Redlock each : List.of(redlock, rival)) {
       Await.until("it abstains", () -> each.nodes().get(1).state() == State.ABSTAINING);
@@ -194,7 +194,7 @@ class LeastPrivilegeTest {
     CompletableFuture<AcquireResult> next = rival.acquireAsync(fair);
     servers.forEach(LeastPrivilegeTest::awaitListener);
     held.release();
-    Await.value("the rival has its turn", next).lease().orElseThrow().release();
+    Await.value("the rival has its turn", next).optionalLease().orElseThrow().release();
   }
 
   @ParameterizedTest
@@ -330,11 +330,11 @@ class LeastPrivilegeTest {
     }
     try (Redlock redlock = builder(address).build()) {
       AcquireResult result = redlock.tryAcquire("a", TTL);
-      if (result.lease().isEmpty()) {
+      if (result.optionalLease().isEmpty()) {
         complaints.add(result.toString());
         return complaints;
       }
-      Lease lease = result.lease().get();
+      Lease lease = result.optionalLease().get();
       ExtendResult extended = lease.extend(TTL.plusSeconds(5)); // so that there is something to do
       if (!(extended instanceof ExtendResult.Extended)) {
         complaints.add(extended.toString());

@@ -227,7 +227,7 @@ class VirtualTimeLeaseTest {
           redlock.acquireAsync(LeaseRequest.of("r", TTL).renewFor(Duration.ofDays(1)));
       jumps[0] = true; // the process stands still for an hour while it makes the lease
       nodes.forEach(InMemoryNode::letGo);
-      Lease lease = future.join().lease().orElseThrow();
+      Lease lease = future.join().optionalLease().orElseThrow();
       assertFalse(lease.isValid());
       cluster.scheduler.runFor(Duration.ofMillis(100));
       assertEquals(0, cluster.scheduler.pending());

@@ -73,7 +73,7 @@ final class MicrometerListener implements RedlockListener {
   }
 
   @Override
-  public void onPastLost(String node, String reason) {
+  public void onNodeReset(String node, String reason) {
     pastLost(node).increment();
   }
 

@@ -95,7 +95,7 @@ class MigrationTest {
         LeaseRequest.of("jobs/report", Duration.ofSeconds(30)).renewFor(Duration.ofMinutes(10));
     AcquireResult result = redlock.tryAcquire(request);
     if (result instanceof AcquireResult.Acquired acquired) {
-      try (Lease lease = acquired.held()) {
+      try (Lease lease = acquired.lease()) {
         report(lease.fencingToken());
       }
     } else if (result instanceof AcquireResult.Unavailable) {
@@ -111,7 +111,7 @@ class MigrationTest {
     assertInstanceOf(AcquireResult.Contended.class, redlock.tryAcquire("orders/7", TTL));
     assertEquals("me", server.command("GET", "orders/7"));
     server.command("DEL", "orders/7");
-    assertTrue(redlock.tryAcquire("orders/7", TTL).lease().isPresent());
+    assertTrue(redlock.tryAcquire("orders/7", TTL).optionalLease().isPresent());
   }
 
   @Test

@@ -57,7 +57,7 @@ class ObservabilityTest {
     masters.stop(2);
     masters.advance(TTL);
     redlock.acquireAsync(LeaseRequest.of("d", TTL)).join();
-    listener.onPastLost("master-1", "restarted");
+    listener.onNodeReset("master-1", "restarted");
   }
 
   @Test

@@ -85,7 +85,7 @@ final class OpenTelemetryListener implements RedlockListener {
   }
 
   @Override
-  public void onPastLost(String node, String reason) {
+  public void onNodeReset(String node, String reason) {
     pastLost.add(1, Attributes.of(NODE, node));
   }
 

@@ -76,7 +76,7 @@ class ManyWaitersTest {
           pass(100);
           CompletableFuture<AcquireResult> holder = acquire(Duration.ZERO);
           pass(10);
-          assertTrue(holder.join().lease().isPresent());
+          assertTrue(holder.join().optionalLease().isPresent());
           world.after(WAIT.toNanos() - 30 * Plan.MILLI, () -> servers.forEach(SimServer::crash));
           callTogether(callers);
           comeBack();
@@ -119,7 +119,7 @@ class ManyWaitersTest {
               result -> {
                 call.done();
                 ended[0]++;
-                result.lease().ifPresent(Lease::close);
+                result.optionalLease().ifPresent(Lease::close);
               });
     }
     pass(WAIT.toMillis() + 100);
@@ -133,7 +133,7 @@ class ManyWaitersTest {
     // Restarted nodes abstain until what they may have granted before has ended.
     CompletableFuture<AcquireResult> after = acquire(Duration.ofSeconds(10));
     pass(10_000 + 100);
-    assertTrue(after.join().lease().isPresent(), () -> after.join().toString());
+    assertTrue(after.join().optionalLease().isPresent(), () -> after.join().toString());
     assertNull(world.violation());
   }
 }

@@ -105,7 +105,7 @@ final class Session {
   }
 
   private void acquire(LeaseRequest request) {
-    long longest = request.maxWait().toNanos() + 2 * plan.nodeTimeoutNanos;
+    long longest = request.maxWait().orElse(Duration.ZERO).toNanos() + 2 * plan.nodeTimeoutNanos;
     CallChecks.Call call = checker.calls.begins(process, request, longest);
     CompletableFuture<AcquireResult> future;
     try {
@@ -119,8 +119,8 @@ final class Session {
     future.whenComplete(
         (result, failure) -> {
           call.done();
-          if (result != null && result.lease().isPresent()) {
-            hold(request, result.lease().get());
+          if (result != null && result.optionalLease().isPresent()) {
+            hold(request, result.optionalLease().get());
           } else {
             note(5, () -> failure != null ? failure : result);
             later(thinkNanos(), this::next);
@@ -148,7 +148,7 @@ final class Session {
     Hold hold =
         checker.holds.acquired(
             process, names, lease.fencingToken(), () -> lease.remaining().toNanos());
-    boolean renews = !request.renewFor().isEmpty();
+    boolean renews = !request.maxHold().isEmpty();
     lease
         .ended()
         .thenAccept(

@@ -243,7 +243,7 @@ final class Simulation {
                 over = true;
                 outcome = result.toString();
                 result
-                    .lease()
+                    .optionalLease()
                     .ifPresent(
                         lease -> {
                           outcome = "";

@@ -98,7 +98,7 @@ final class UserCode {
     }
 
     @Override
-    public void onPastLost(String node, String reason) {
+    public void onNodeReset(String node, String reason) {
       misbehaves();
     }
   }

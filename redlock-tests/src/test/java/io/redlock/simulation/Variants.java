@@ -4,6 +4,7 @@ import io.redlock.AcquireResult;
 import io.redlock.LeaseLock;
 import io.redlock.LeaseRequest;
 import io.redlock.LeasedCallable;
+import io.redlock.LeasedRunnable;
 import io.redlock.NodeStatus;
 import io.redlock.Redlock;
 import io.redlock.driver.RedlockBuilder;
@@ -238,8 +239,15 @@ final class Variants {
     }
 
     @Override
-    public <T> T callLeased(LeaseRequest request, LeasedCallable<T> body) throws Exception {
+    public <T, E extends Exception> T callLeased(LeaseRequest request, LeasedCallable<T, E> body)
+        throws E, InterruptedException {
       return redlock.callLeased(request, body);
+    }
+
+    @Override
+    public <E extends Exception> void runLeased(LeaseRequest request, LeasedRunnable<E> body)
+        throws E, InterruptedException {
+      redlock.runLeased(request, body);
     }
 
     @Override

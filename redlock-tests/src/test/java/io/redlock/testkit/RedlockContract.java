@@ -90,7 +90,7 @@ public abstract class RedlockContract {
     acquire(alice);
     AcquireResult refused = bob.tryAcquire(resource, TTL);
     Contended contended = assertInstanceOf(Contended.class, refused);
-    assertTrue(refused.lease().isEmpty());
+    assertTrue(refused.optionalLease().isEmpty());
     assertEquals(NODES, contended.votes().nodes().size());
     assertTrue(contended.votes().count(Vote.TAKEN) >= 3, contended::toString);
     assertTrue(contended.votes().toString().contains("busy"), contended::toString);
@@ -99,7 +99,7 @@ public abstract class RedlockContract {
   @Test
   void acquiredLeaseIsValidForLessThanItsTtlAndCarriesWhatItLocks() throws Exception {
     Acquired acquired = assertInstanceOf(Acquired.class, alice.tryAcquire(resource, TTL));
-    Lease lease = acquired.held();
+    Lease lease = acquired.lease();
     assertTrue(lease.isValid());
     assertEquals(Set.of(resource), lease.resources());
     assertTrue(lease.remaining().compareTo(TTL) < 0, lease.remaining()::toString);
@@ -144,7 +144,7 @@ public abstract class RedlockContract {
     deployment.set(0, resource, "foreign", TTL);
     deployment.set(4, resource, "foreign", TTL);
     Acquired acquired = assertInstanceOf(Acquired.class, alice.tryAcquire(resource, TTL));
-    assertEquals(ReleaseResult.RELEASED, acquired.held().release());
+    assertEquals(ReleaseResult.RELEASED, acquired.lease().release());
   }
 
   @Test
@@ -168,7 +168,7 @@ public abstract class RedlockContract {
         bob.acquireAsync(LeaseRequest.of(resource, TTL).waitUpTo(LONG_WAIT));
     assertEquals(ReleaseResult.RELEASED, held.release());
     AcquireResult result = Await.value("the waiter gets the lease", waiting);
-    assertTrue(result.lease().orElseThrow().fencingToken() > held.fencingToken());
+    assertTrue(result.optionalLease().orElseThrow().fencingToken() > held.fencingToken());
   }
 
   @Test
@@ -240,7 +240,7 @@ public abstract class RedlockContract {
               .thenAccept(
                   result -> {
                     served.add(number);
-                    result.lease().orElseThrow().close();
+                    result.optionalLease().orElseThrow().close();
                   }));
       int places = i < 2 ? i + 1 : i; // the second of bob's has no place before his first is done
       Await.until("waiter " + i + " is in the queue", () -> queued(places));
@@ -290,7 +290,7 @@ public abstract class RedlockContract {
     assertTrue(first.cancel(false));
     Await.until("the first has left", () -> queued(1));
     held.release();
-    Await.value("the second is served", second).lease().orElseThrow().close();
+    Await.value("the second is served", second).optionalLease().orElseThrow().close();
     Await.until("nobody stays in the queue", () -> queued(0));
   }
 
@@ -300,7 +300,7 @@ public abstract class RedlockContract {
     Acquired acquired = assertInstanceOf(Acquired.class, alice.tryAcquire(once));
     assertInstanceOf(Contended.class, bob.tryAcquire(once));
     assertTrue(queued(0));
-    assertEquals(ReleaseResult.RELEASED, acquired.held().release());
+    assertEquals(ReleaseResult.RELEASED, acquired.lease().release());
     assertInstanceOf(Acquired.class, bob.tryAcquire(once));
   }
 
@@ -321,7 +321,7 @@ public abstract class RedlockContract {
     CompletableFuture<AcquireResult> waiting = bob.acquireAsync(fairly());
     Await.until("bob waits", () -> queued(1));
     held.release();
-    Await.value("bob is served", waiting).lease().orElseThrow().close();
+    Await.value("bob is served", waiting).optionalLease().orElseThrow().close();
   }
 
   private LeaseRequest fairly() {
@@ -403,7 +403,7 @@ public abstract class RedlockContract {
       CompletableFuture<AcquireResult> acquiring =
           alice.acquireAsync(LeaseRequest.of(resource, TTL).waitUpTo(LONG_WAIT));
       if (!acquiring.cancel(true)) {
-        acquiring.join().lease().orElseThrow().close();
+        acquiring.join().optionalLease().orElseThrow().close();
       }
     }
     Await.until("nothing stays locked", () -> deployment.holders(resource) == 0);

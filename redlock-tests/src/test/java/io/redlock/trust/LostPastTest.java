@@ -327,7 +327,7 @@ class LostPastTest {
         AcquireResult result = rival.tryAcquire(RESOURCE, ttl);
         if (result instanceof Acquired acquired) {
           assertFalse(lease.isValid(), () -> "two holders after " + result);
-          assertTrue(acquired.held().fencingToken() > lease.fencingToken());
+          assertTrue(acquired.lease().fencingToken() > lease.fencingToken());
           if (attempts == 0) {
             throw new TooSlow();
           }
@@ -348,7 +348,7 @@ class LostPastTest {
       Thread.sleep(50); // the rival may not have found the master again
       result = rival.tryAcquire(RESOURCE, ttl);
     }
-    Lease second = assertInstanceOf(Acquired.class, result, result::toString).held();
+    Lease second = assertInstanceOf(Acquired.class, result, result::toString).lease();
     assertTrue(lease.isValid() && second.isValid(), "two holders");
     assertTrue(
         second.fencingToken() > lease.fencingToken(), "the resource can still tell them apart");

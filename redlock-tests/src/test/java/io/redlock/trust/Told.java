@@ -18,7 +18,7 @@ final class Told implements RedlockListener {
   }
 
   @Override
-  public void onPastLost(String node, String reason) {
+  public void onNodeReset(String node, String reason) {
     losses.add(node + ": " + reason);
   }
 

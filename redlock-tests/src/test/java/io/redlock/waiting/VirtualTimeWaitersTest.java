@@ -82,11 +82,11 @@ class VirtualTimeWaitersTest {
     others.get(2).reaches(0, 1, 2, 3);
     cluster.scheduler.runFor(Duration.ofMillis(20));
     assertTrue(firstLease.isDone(), "it sleeps although nobody holds the resource");
-    firstLease.join().lease().orElseThrow().release();
+    firstLease.join().optionalLease().orElseThrow().release();
     for (CompletableFuture<AcquireResult> lease : leases) {
       cluster.scheduler.runFor(Duration.ofMillis(20));
       assertTrue(lease.isDone(), "the next is not there");
-      lease.join().lease().orElseThrow().release();
+      lease.join().optionalLease().orElseThrow().release();
     }
     assertEquals(0, cluster.locked("r"));
   }
@@ -96,7 +96,7 @@ class VirtualTimeWaitersTest {
     Client holder = new Client();
     CompletableFuture<AcquireResult> held = holder.asks();
     holder.reaches(0, 1, 2);
-    Lease lease = held.join().lease().orElseThrow();
+    Lease lease = held.join().optionalLease().orElseThrow();
     List<Integer> failures = new ArrayList<>();
     Client waiter =
         new Client(
@@ -111,6 +111,6 @@ class VirtualTimeWaitersTest {
     assertEquals(List.of(1), failures);
     cluster.scheduler.runFor(Duration.ofMillis(20));
     assertTrue(waiting.isDone(), "it sleeps although it was woken");
-    waiting.join().lease().orElseThrow().release();
+    waiting.join().optionalLease().orElseThrow().release();
   }
 }

@@ -87,10 +87,10 @@ class WaitersTest {
       killed.process.destroyForcibly();
       assertTrue(killed.process.waitFor(10, TimeUnit.SECONDS));
       held.release();
-      Lease next = Await.value("the second is served", second).lease().orElseThrow();
+      Lease next = Await.value("the second is served", second).optionalLease().orElseThrow();
       assertFalse(third.isDone());
       next.release();
-      Await.value("the third is served", third).lease().orElseThrow().release();
+      Await.value("the third is served", third).optionalLease().orElseThrow().release();
     }
     awaitQueue(0);
   }
@@ -106,7 +106,7 @@ class WaitersTest {
       awaitQueue(2);
       Signal.STOP.to(stopped.process);
       held.release();
-      Lease next = Await.value("the second is served", second).lease().orElseThrow();
+      Lease next = Await.value("the second is served", second).optionalLease().orElseThrow();
       Signal.CONT.to(stopped.process);
       next.release();
       assertTrue(stopped.heldToken() > next.fencingToken());
@@ -126,7 +126,7 @@ class WaitersTest {
       CompletableFuture<AcquireResult> waiting =
           masters.connect().acquireAsync(request(mode.equals("fair")));
       holder.process.destroyForcibly();
-      Await.value("the waiter is served", waiting).lease().orElseThrow().release();
+      Await.value("the waiter is served", waiting).optionalLease().orElseThrow().release();
     }
   }
 
@@ -190,7 +190,7 @@ class WaitersTest {
     assertTrue(byThousand <= 2 * byOne + 20, byThousand + " calls, " + byOne + " by one");
     held.release();
     for (CompletableFuture<AcquireResult> waiter : waiting) {
-      Await.value("a waiter is served", waiter).lease().orElseThrow().close();
+      Await.value("a waiter is served", waiter).optionalLease().orElseThrow().close();
     }
     masters.awaitHolders(0, resource);
   }
@@ -239,7 +239,7 @@ class WaitersTest {
     CompletableFuture<AcquireResult> waiting = to.acquireAsync(fairly());
     awaitQueue(2);
     held.release();
-    Await.value("it is handed over", waiting).lease().orElseThrow().release();
+    Await.value("it is handed over", waiting).optionalLease().orElseThrow().release();
     awaitQueue(0);
   }
 

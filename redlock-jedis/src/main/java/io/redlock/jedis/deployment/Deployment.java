@@ -51,10 +51,10 @@ public final class Deployment {
   private final List<Master> masters = new ArrayList<>();
   private final List<Consumer<RedlockBuilder>> passedOn = new ArrayList<>();
   private final List<String> misread = new ArrayList<>();
-  private Duration nodeTimeout = Duration.ofMillis(50);
-  private Duration maxTtl = Duration.ofSeconds(30);
-  private double driftFactor = 0.01;
-  private Duration clockSkew = Duration.ofSeconds(2);
+  private Duration nodeTimeout = RedlockBuilder.NODE_TIMEOUT;
+  private Duration maxTtl = RedlockBuilder.MAX_TTL;
+  private double driftFactor = RedlockBuilder.DRIFT_FACTOR;
+  private Duration clockSkew = RedlockBuilder.CLOCK_SKEW;
   private boolean restartGuard = true;
   private String keyPrefix = "";
   private @Nullable Duration laneTimeout;

@@ -65,24 +65,24 @@ final class Caller implements AutoCloseable {
             "ttl",
             request.ttl().toMillis(),
             "within",
-            request.maxWait().plus(settings.nodeTimeout()).toMillis());
+            request.maxWait().orElse(Duration.ZERO).plus(settings.nodeTimeout()).toMillis());
     if (must) {
       call.details().put("must", "true");
     }
     journal.write(call);
     AcquireResult result = redlock.tryAcquire(request);
-    if (result.lease().isEmpty()) {
+    if (result.optionalLease().isEmpty()) {
       String what = result.getClass().getSimpleName();
       journal.write(Event.now(name, "refused", "result", what, "why", result));
       return false;
     }
-    Lease got = result.lease().orElseThrow();
+    Lease got = result.optionalLease().orElseThrow();
     acquiredNanos = System.nanoTime();
     ttl = request.ttl();
     lease = got;
     look(got, "held", "resources", resources);
     untold.incrementAndGet();
-    got.ended().thenAccept(end -> ended(got, end, request.renewFor().isPresent()));
+    got.ended().thenAccept(end -> ended(got, end, request.maxHold().isPresent()));
     return true;
   }
 

@@ -46,7 +46,7 @@ final class Workload {
       }
       caller.look();
     }
-    if (request.renewFor().isEmpty() && percent(6)) {
+    if (request.maxHold().isEmpty() && percent(6)) {
       caller.forget();
     } else {
       caller.release();
