@@ -177,9 +177,9 @@ final class FlightEvents {
     }
   }
 
-  static void pastLost(String node, String reason) {
+  static void nodeReset(String node, String reason) {
     if (isRecording()) {
-      PastLost event = new PastLost();
+      NodeReset event = new NodeReset();
       event.node = node;
       event.reason = reason;
       event.commit();
@@ -244,12 +244,12 @@ final class FlightEvents {
     String reason = "";
   }
 
-  @Name("redlock.NodePastLost")
-  @Label("Node Past Lost")
+  @Name("redlock.NodeReset")
+  @Label("Node Reset")
   @Category("Redlock")
   @Description("A node was restarted, emptied or replaced, or its clock was set")
   @StackTrace(false)
-  static final class PastLost extends Event {
+  static final class NodeReset extends Event {
     String node = "";
     String reason = "";
   }

@@ -68,7 +68,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
     @Override
     public void onPastLost(String reason) {
       String name = cluster.nodes.get(node).name();
-      FlightEvents.pastLost(name, reason);
+      FlightEvents.nodeReset(name, reason);
       cluster.tell(listener -> listener.onNodeReset(name, reason));
       cluster.scheduler.schedule(
           () -> cluster.liveLeases.forEach(lease -> lease.reaffirm(node)), 0);

@@ -38,7 +38,7 @@ class FlightEventsTest {
     try (Recording recording = new Recording();
         InMemoryMasters masters = InMemoryMasters.inVirtualTime(3)) {
       for (String name :
-          List.of("Acquire", "Extend", "Lease", "NodeCall", "NodeState", "NodePastLost")) {
+          List.of("Acquire", "Extend", "Lease", "NodeCall", "NodeState", "NodeReset")) {
         recording.enable("redlock." + name).withoutThreshold();
       }
       recording.start();

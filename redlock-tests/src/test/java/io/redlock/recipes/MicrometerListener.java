@@ -43,7 +43,7 @@ final class MicrometerListener implements RedlockListener {
               "redlock.node.votes", redlock, it -> it.nodes().get(node).state() == State.UP ? 1 : 0)
           .tag("node", name)
           .register(meters);
-      pastLost(name);
+      resets(name);
     }
   }
 
@@ -74,7 +74,7 @@ final class MicrometerListener implements RedlockListener {
 
   @Override
   public void onNodeReset(String node, String reason) {
-    pastLost(node).increment();
+    resets(node).increment();
   }
 
   private Timer acquire(Class<?> result) {
@@ -89,8 +89,8 @@ final class MicrometerListener implements RedlockListener {
     return meters.timer("redlock.lease", "cause", word(cause.name()));
   }
 
-  private Counter pastLost(String node) {
-    return meters.counter("redlock.node.past.lost", "node", node);
+  private Counter resets(String node) {
+    return meters.counter("redlock.node.resets", "node", node);
   }
 
   private static String word(String name) {

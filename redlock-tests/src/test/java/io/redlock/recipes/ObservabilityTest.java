@@ -75,7 +75,7 @@ class ObservabilityTest {
     assertEquals(1, meters.get("redlock.node.votes").tag("node", "master-3").gauge().value());
     assertEquals(
         1, meters.counter("redlock.node.changes", "node", "master-2", "state", "down").count());
-    assertEquals(1, meters.counter("redlock.node.past.lost", "node", "master-1").count());
+    assertEquals(1, meters.counter("redlock.node.resets", "node", "master-1").count());
     assertEquals(promised(), tags(meters));
   }
 
@@ -94,7 +94,7 @@ class ObservabilityTest {
       List<String> series = new ArrayList<>();
       for (int node = 1; node <= 3; node++) {
         series.add("node_votes{node=\"127.0.0.1:" + node + "\"} 0");
-        series.add("node_past_lost_total{node=\"127.0.0.1:" + node + "\"} 0");
+        series.add("node_resets_total{node=\"127.0.0.1:" + node + "\"} 0");
       }
       Pattern.compile("(?m)^\\| `redlock\\.(\\w+)` \\| timer \\| `(\\w+)`: ([\\w, ]+) \\|")
           .matcher(page())

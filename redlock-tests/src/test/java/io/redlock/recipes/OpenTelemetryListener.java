@@ -33,7 +33,7 @@ final class OpenTelemetryListener implements RedlockListener {
   private final DoubleHistogram lease;
   private final LongUpDownCounter leases;
   private final LongCounter changes;
-  private final LongCounter pastLost;
+  private final LongCounter resets;
 
   OpenTelemetryListener(Meter meter) {
     this.meter = meter;
@@ -42,7 +42,7 @@ final class OpenTelemetryListener implements RedlockListener {
     lease = meter.histogramBuilder("redlock.lease").setUnit("s").build();
     leases = meter.upDownCounterBuilder("redlock.leases").build();
     changes = meter.counterBuilder("redlock.node.changes").build();
-    pastLost = meter.counterBuilder("redlock.node.past.lost").build();
+    resets = meter.counterBuilder("redlock.node.resets").build();
   }
 
   /** One gauge per node: 1 while it votes. Close what it returns before the lock service. */
@@ -86,7 +86,7 @@ final class OpenTelemetryListener implements RedlockListener {
 
   @Override
   public void onNodeReset(String node, String reason) {
-    pastLost.add(1, Attributes.of(NODE, node));
+    resets.add(1, Attributes.of(NODE, node));
   }
 
   private static double seconds(Duration duration) {

@@ -311,7 +311,7 @@ class AuditTest {
         ClockShim clock = ClockShim.create();
         RedisServer first = RedisServer.start(clock);
         RedisServer second = RedisServer.start(clock)) {
-      recording.enable("redlock.NodePastLost");
+      recording.enable("redlock.NodeReset");
       recording.start();
       servers = RedisServers.startBrandNew(1);
       connect(
@@ -347,7 +347,7 @@ class AuditTest {
   private static List<String> losses(Recording recording, Path file) throws IOException {
     recording.dump(file);
     return RecordingFile.readAllEvents(file).stream()
-        .filter(event -> event.getEventType().getName().equals("redlock.NodePastLost"))
+        .filter(event -> event.getEventType().getName().equals("redlock.NodeReset"))
         .map(event -> event.getString("node") + ": " + event.getString("reason"))
         .sorted()
         .toList();
