@@ -8,8 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.jedis.lane.LaneBed.Asked;
-import io.redlock.jedis.lane.LaneMachine.Batch;
-import io.redlock.jedis.lane.LaneMachine.Writer;
+import io.redlock.jedis.lane.LaneConnection.Batch;
+import io.redlock.jedis.lane.LaneConnection.Writer;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeStatus.State;
@@ -20,7 +20,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** What is written when, and by whom. */
-class LaneMachineWritingTest {
+class LaneConnectionWritingTest {
 
   private static final long PATIENCE_MILLIS = 3;
 

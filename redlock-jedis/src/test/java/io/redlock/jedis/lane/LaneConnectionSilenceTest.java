@@ -14,7 +14,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** A node that does not answer, and a process that is held up itself. */
-class LaneMachineSilenceTest {
+class LaneConnectionSilenceTest {
 
   private static final NodeReply UNKNOWN = NodeReply.unknown(SILENT);
   private static final NodeReply REFUSED = NodeReply.unreachable(SILENT);
