@@ -336,7 +336,7 @@ final class LaneConnection {
     } else if (wire != null && introduction.awaitsQuorum() && nowNanos - quorumByNanos >= 0) {
       open(nowNanos);
     }
-    if (wire != null && silentNanos(nowNanos) >= settings.laneTimeoutNanos()) {
+    if (wire != null && silentNanos(nowNanos) >= settings.silenceTimeoutNanos()) {
       abandon.accept(NodeReply.unreachable("no answer for too long"), nowNanos);
     }
   }

@@ -304,10 +304,10 @@ class IntroductionTest {
   }
 
   @Test
-  void introductionWithoutAnAnswerIsAbandonedAfterTheLaneTimeout() {
+  void introductionWithoutAnAnswerIsAbandonedAfterTheSilenceTimeout() {
     LaneBed bed = new LaneBed().start().connect();
     bed.done();
-    bed.pass(LaneBed.LANE_TIMEOUT_MILLIS - 1);
+    bed.pass(LaneBed.SILENCE_TIMEOUT_MILLIS - 1);
     assertEquals(List.of(), bed.done());
     bed.pass(1);
     assertEquals(List.of("end 1", "FirstAttempt"), bed.done());

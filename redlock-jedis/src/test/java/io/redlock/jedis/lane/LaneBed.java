@@ -40,7 +40,7 @@ import redis.clients.jedis.exceptions.JedisNoScriptException;
 final class LaneBed implements LockNode.Observer, Ticker {
 
   static final long NODE_TIMEOUT_MILLIS = 100;
-  static final long LANE_TIMEOUT_MILLIS = 10_000;
+  static final long SILENCE_TIMEOUT_MILLIS = 10_000;
   static final long WATCH_MILLIS = NODE_TIMEOUT_MILLIS / 4;
   static final long TTL_MILLIS = 20_000;
   static final String SILENT = "silent for more than 100ms";
@@ -51,7 +51,7 @@ final class LaneBed implements LockNode.Observer, Ticker {
   final LaneSettings settings =
       LaneSettings.derive(
           Duration.ofMillis(NODE_TIMEOUT_MILLIS),
-          Duration.ofMillis(LANE_TIMEOUT_MILLIS),
+          Duration.ofMillis(SILENCE_TIMEOUT_MILLIS),
           Duration.ofSeconds(30),
           Duration.ofMillis(SKEW_MICROS / 1_000),
           null,
