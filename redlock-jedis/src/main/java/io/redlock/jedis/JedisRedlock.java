@@ -141,7 +141,8 @@ public final class JedisRedlock {
      * What the addresses do not say: TLS, credentials, client name, timeouts of connecting. A login
      * in an address goes before the one given here. Does not concern pools of the user's.
      *
-     * @param clientConfig on database 0; default Jedis's own, with the lane timeout for connecting
+     * @param clientConfig on database 0; default Jedis's own, with the silence timeout for
+     *     connecting
      * @return this
      */
     public Builder clientConfig(JedisClientConfig clientConfig) {
@@ -162,14 +163,15 @@ public final class JedisRedlock {
     }
 
     /**
-     * How long a connection that answers nothing is kept, so that late answers can still be read.
+     * Sets how long a connection may stay without any answer before it is given up and replaced.
+     * Until then late answers are read.
      *
-     * @param laneTimeout from twice the node timeout to 10 min; default 20 node timeouts, at least
-     *     2 s
+     * @param silenceTimeout from twice the node timeout to 10 min; default 20 node timeouts, at
+     *     least 2 s
      * @return this
      */
-    public Builder laneTimeout(Duration laneTimeout) {
-      deployment.laneTimeout(laneTimeout);
+    public Builder silenceTimeout(Duration silenceTimeout) {
+      deployment.silenceTimeout(silenceTimeout);
       return this;
     }
 
@@ -338,7 +340,7 @@ public final class JedisRedlock {
     /**
      * Vouches for the masters that are configured: see {@link JedisRedlock#adopt}. With a key
      * prefix, keys that begin with it count as keys of locks, too. Waits for each master up to five
-     * lane timeouts; an interrupt ends the wait early and stays set.
+     * silence timeouts; an interrupt ends the wait early and stays set.
      *
      * @return what became of each
      * @throws IllegalArgumentException if the configuration is not sound, or says {@code

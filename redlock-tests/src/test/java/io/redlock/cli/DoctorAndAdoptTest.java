@@ -51,7 +51,7 @@ class DoctorAndAdoptTest {
 
   /** A machine that is busy with other tests is slow to answer. */
   private static Map<String, String> patient(String nodes) {
-    return Map.of("REDLOCK_NODES", nodes, "REDLOCK_LANE_TIMEOUT", "10s");
+    return Map.of("REDLOCK_NODES", nodes, "REDLOCK_SILENCE_TIMEOUT", "10s");
   }
 
   private String nodes() {

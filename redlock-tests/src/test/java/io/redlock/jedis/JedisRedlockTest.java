@@ -90,7 +90,7 @@ class JedisRedlockTest {
             .node("redis://app:geheim@host")
             .node("127.0.0.1:1,127.0.0.1:1, ")
             .nodeTimeout(Duration.ofSeconds(20))
-            .laneTimeout(Duration.ofSeconds(1))
+            .silenceTimeout(Duration.ofSeconds(1))
             .fenceRetention(Duration.ofSeconds(37))
             .driftFactor(2)
             .keyPrefix("redlock:x");
@@ -100,7 +100,7 @@ class JedisRedlockTest {
             "address 1 does not end in host:port",
             "address 4 is blank",
             "node 127.0.0.1:1 is configured twice",
-            "laneTimeout PT1S is below twice the node timeout",
+            "silenceTimeout PT1S is below twice the node timeout",
             "fenceRetention PT37S is below maxTtl and four times clockSkew: use at least PT38S",
             "driftFactor 2.0",
             "keyPrefix redlock:x")) {
@@ -125,11 +125,11 @@ class JedisRedlockTest {
             .nodeTimeout(forever)
             .maxTtl(forever.negated())
             .clockSkew(forever)
-            .laneTimeout(forever)
+            .silenceTimeout(forever)
             .fenceRetention(forever);
     String message = assertThrows(IllegalArgumentException.class, builder::build).getMessage();
     for (String name :
-        List.of("nodeTimeout", "maxTtl", "clockSkew", "laneTimeout", "fenceRetention")) {
+        List.of("nodeTimeout", "maxTtl", "clockSkew", "silenceTimeout", "fenceRetention")) {
       assertTrue(message.contains(name), () -> name + " is missing in: " + message);
     }
   }

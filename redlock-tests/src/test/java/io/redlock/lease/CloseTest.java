@@ -126,9 +126,10 @@ class CloseTest {
   @Test
   void extendsAndReleasesUnderWayEndWhenNoNodeAnswers() throws Exception {
     Duration nodeTimeout = Duration.ofMillis(250);
-    Duration laneTimeout = Duration.ofSeconds(10); // what closing does not wait for
+    Duration silenceTimeout = Duration.ofSeconds(10); // what closing does not wait for
     Redlock redlock =
-        masters.connect(settings -> settings.nodeTimeout(nodeTimeout).laneTimeout(laneTimeout));
+        masters.connect(
+            settings -> settings.nodeTimeout(nodeTimeout).silenceTimeout(silenceTimeout));
     Lease extended = redlock.acquire("extended", TTL, TTL);
     Lease released = redlock.acquire("released", TTL, TTL);
     masters.pause(0, 1, 2, 3, 4);
@@ -146,7 +147,7 @@ class CloseTest {
         IllegalStateException.class,
         assertThrows(CompletionException.class, acquire::join).getCause());
     assertEquals(ReleaseResult.UNCONFIRMED, extended.release(), "there is nobody to tell");
-    assertTrue(tookMillis < laneTimeout.toMillis(), "closing took " + tookMillis + " ms");
+    assertTrue(tookMillis < silenceTimeout.toMillis(), "closing took " + tookMillis + " ms");
     System.out.println("close() with five stopped nodes took " + tookMillis + " ms");
     masters.resume(0, 1, 2, 3, 4);
     for (String resource : List.of("extended", "released", "acquired")) {

@@ -36,8 +36,8 @@ class ManyWaitersTest {
     plan.sessions = 0;
     plan.maxTtlMillis = 1_000;
     plan.nodeTimeoutNanos = 20 * Plan.MILLI;
-    plan.laneTimeoutNanos = 2_000 * Plan.MILLI;
-    plan.connectTimeoutNanos = plan.laneTimeoutNanos;
+    plan.silenceTimeoutNanos = 2_000 * Plan.MILLI;
+    plan.connectTimeoutNanos = plan.silenceTimeoutNanos;
     plan.jitterNanos = 0;
     plan.adopted = true;
     return plan;

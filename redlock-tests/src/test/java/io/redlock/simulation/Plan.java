@@ -34,7 +34,7 @@ final class Plan {
   int resources;
   int maxTtlMillis;
   long nodeTimeoutNanos;
-  long laneTimeoutNanos;
+  long silenceTimeoutNanos;
   long connectTimeoutNanos;
   long skewMicros;
   double driftFactor = 0.01;
@@ -92,8 +92,8 @@ final class Plan {
                 ? random.oneOf(300, 1_000)
                 : random.oneOf(300, 300, 1_000, 1_000, 3_000, 10_000));
     nodeTimeoutNanos = Math.min(random.spread(2, 64), maxTtlMillis / 8) * MILLI;
-    laneTimeoutNanos = laneTimeoutNanos(random);
-    connectTimeoutNanos = laneTimeoutNanos;
+    silenceTimeoutNanos = silenceTimeoutNanos(random);
+    connectTimeoutNanos = silenceTimeoutNanos;
     skewMicros = 1_000 * random.oneOf(20, 100, 500, 2_000);
     lossMargin = Duration.ofMillis(random.percent(60) ? 0 : maxTtlMillis / random.oneOf(10, 50));
     retentionMillis = Math.max(600_000, 10L * maxTtlMillis);
@@ -107,7 +107,7 @@ final class Plan {
   }
 
   /** Mostly what is used unless somebody asks for another: a short one means many pings. */
-  private long laneTimeoutNanos(SimRandom random) {
+  private long silenceTimeoutNanos(SimRandom random) {
     long shortNanos = Math.max(nodeTimeoutNanos * random.between(2, 10), 200 * MILLI);
     long usualNanos = Math.max(20 * nodeTimeoutNanos, 2_000 * MILLI);
     return random.percent(85) ? usualNanos : shortNanos;
@@ -207,7 +207,7 @@ final class Plan {
 
   /** The next audit follows within this, if nothing stands still: a ping later, and some. */
   long auditGapNanos() {
-    return Math.min(1_000 * MILLI, laneTimeoutNanos / 2) * 5 / 4 + nodeTimeoutNanos + 50 * MILLI;
+    return Math.min(1_000 * MILLI, silenceTimeoutNanos / 2) * 5 / 4 + nodeTimeoutNanos + 50 * MILLI;
   }
 
   /** From then on nothing goes wrong any more. */

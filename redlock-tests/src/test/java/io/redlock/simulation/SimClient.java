@@ -78,7 +78,7 @@ final class SimClient {
       LaneSettings settings =
           new LaneSettings(
               plan.nodeTimeoutNanos,
-              plan.laneTimeoutNanos,
+              plan.silenceTimeoutNanos,
               plan.releaseLifeNanos(),
               plan.retentionMillis,
               plan.skewMicros);

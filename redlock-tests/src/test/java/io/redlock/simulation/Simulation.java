@@ -154,7 +154,7 @@ final class Simulation {
 
   /** In so much time a release reaches every node. */
   private long releaseNanos() {
-    return 4 * SECOND + 2 * plan.laneTimeoutNanos;
+    return 4 * SECOND + 2 * plan.silenceTimeoutNanos;
   }
 
   private void expectNone(SimServer server, String name, String owner) {

@@ -31,7 +31,7 @@ public final class Configuration {
   static {
     SETTINGS.put("nodes", Deployment::node);
     add("node-timeout", Configuration::duration, Deployment::nodeTimeout);
-    add("lane-timeout", Configuration::duration, Deployment::laneTimeout);
+    add("silence-timeout", Configuration::duration, Deployment::silenceTimeout);
     add("max-ttl", Configuration::duration, Deployment::maxTtl);
     add("drift-factor", Configuration::number, Deployment::driftFactor);
     add("clock-skew", Configuration::duration, Deployment::clockSkew);

@@ -57,7 +57,7 @@ public final class Deployment {
   private Duration clockSkew = RedlockBuilder.CLOCK_SKEW;
   private boolean restartGuard = true;
   private String keyPrefix = "";
-  private @Nullable Duration laneTimeout;
+  private @Nullable Duration silenceTimeout;
   private @Nullable Duration fenceRetention;
   private @Nullable JedisClientConfig clientConfig;
 
@@ -91,9 +91,9 @@ public final class Deployment {
     this.nodeTimeout = Objects.requireNonNull(nodeTimeout, "nodeTimeout");
   }
 
-  /** After so much silence a connection is abandoned. */
-  public void laneTimeout(Duration laneTimeout) {
-    this.laneTimeout = Objects.requireNonNull(laneTimeout, "laneTimeout");
+  /** Sets how long a connection may stay without any answer before it is given up and replaced. */
+  public void silenceTimeout(Duration silenceTimeout) {
+    this.silenceTimeout = Objects.requireNonNull(silenceTimeout, "silenceTimeout");
   }
 
   /** The upper bound of any ttl. */
@@ -174,7 +174,7 @@ public final class Deployment {
       String what, List<String> knownFaults, BiFunction<Probe, List<Audited>, T> question) {
     Checked checked = check(what, knownFaults);
     try {
-      Probe probe = new Probe(checked.probed, checked.settings.laneTimeout());
+      Probe probe = new Probe(checked.probed, checked.settings.silenceTimeout());
       return question.apply(probe, new Survey(probe, checked.settings.skewMicros()).audit());
     } finally {
       checked.lanes.forEach(NodeLane::close);
@@ -192,7 +192,7 @@ public final class Deployment {
     List<String> faults = new ArrayList<>(knownFaults);
     faults.addAll(misread);
     LaneSettings settings =
-        LaneSettings.derive(nodeTimeout, laneTimeout, maxTtl, clockSkew, fenceRetention, faults);
+        LaneSettings.derive(nodeTimeout, silenceTimeout, maxTtl, clockSkew, fenceRetention, faults);
     if (clientConfig != null && clientConfig.getDatabase() != 0) {
       faults.add(
           "clientConfig selects database "
@@ -229,7 +229,7 @@ public final class Deployment {
       } else {
         NodeAddress parsed = NodeAddress.parse(master.text, position, faults);
         NodeAddress address = parsed == null ? NodeAddress.standIn(position) : parsed;
-        Pool<Connection> pool = NodePools.open(address, clientConfig, settings.laneTimeout());
+        Pool<Connection> pool = NodePools.open(address, clientConfig, settings.silenceTimeout());
         all.add(new Probe.Master(address.name(), pool, true));
       }
     }

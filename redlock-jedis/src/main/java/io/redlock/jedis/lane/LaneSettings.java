@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * What a lane needs to know about the lock service it belongs to.
  *
  * @param nodeTimeoutNanos after so much silence a node counts as silent
- * @param laneTimeoutNanos after so much silence a connection is abandoned
+ * @param silenceTimeoutNanos after so much silence a connection is abandoned
  * @param releaseLifeNanos after so long a release that could not be sent has become pointless: no
  *     key it could delete is left
  * @param retentionMillis how long a node keeps a counter after its last write
@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record LaneSettings(
     long nodeTimeoutNanos,
-    long laneTimeoutNanos,
+    long silenceTimeoutNanos,
     long releaseLifeNanos,
     long retentionMillis,
     long skewMicros) {
@@ -38,9 +38,9 @@ public record LaneSettings(
   static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(3);
 
   private static final long MAX_PING_NANOS = TimeUnit.SECONDS.toNanos(1);
-  private static final Duration LEAST_LANE_TIMEOUT = Duration.ofSeconds(2);
-  private static final Duration LONGEST_LANE_TIMEOUT = Duration.ofMinutes(10);
-  private static final int LANE_TIMEOUT_NODE_TIMEOUTS = 20;
+  private static final Duration LEAST_SILENCE_TIMEOUT = Duration.ofSeconds(2);
+  private static final Duration LONGEST_SILENCE_TIMEOUT = Duration.ofMinutes(10);
+  private static final int SILENCE_TIMEOUT_NODE_TIMEOUTS = 20;
   private static final Duration USUAL_RETENTION = Duration.ofMinutes(10);
   private static final Duration MARGIN = Duration.ofSeconds(1);
   private static final Duration LONGEST = Duration.ofDays(365);
@@ -48,30 +48,31 @@ public record LaneSettings(
   /**
    * Derives what is not set.
    *
-   * @param laneTimeout null for the default
+   * @param silenceTimeout null for the default
    * @param fenceRetention null for the default
    * @param faults where to say what is wrong with these two; the other values are checked by the
    *     lock service and only kept within what the arithmetic bears
    */
   public static LaneSettings derive(
       Duration nodeTimeout,
-      @Nullable Duration laneTimeout,
+      @Nullable Duration silenceTimeout,
       Duration maxTtl,
       Duration clockSkew,
       @Nullable Duration fenceRetention,
       List<String> faults) {
-    Duration node = within(Duration.ofMillis(1), nodeTimeout, LONGEST_LANE_TIMEOUT.dividedBy(2));
+    Duration node = within(Duration.ofMillis(1), nodeTimeout, LONGEST_SILENCE_TIMEOUT.dividedBy(2));
     Duration least = node.multipliedBy(2);
     Duration lane =
-        laneTimeout == null ? node.multipliedBy(LANE_TIMEOUT_NODE_TIMEOUTS) : laneTimeout;
-    if (laneTimeout == null) {
-      least = longer(least, LEAST_LANE_TIMEOUT);
+        silenceTimeout == null ? node.multipliedBy(SILENCE_TIMEOUT_NODE_TIMEOUTS) : silenceTimeout;
+    if (silenceTimeout == null) {
+      least = longer(least, LEAST_SILENCE_TIMEOUT);
     } else if (lane.compareTo(least) < 0) {
-      faults.add("laneTimeout " + lane + " is below twice the node timeout: use at least " + least);
-    } else if (lane.compareTo(LONGEST_LANE_TIMEOUT) > 0) {
-      faults.add("laneTimeout " + lane + " is too long: use at most " + LONGEST_LANE_TIMEOUT);
+      faults.add(
+          "silenceTimeout " + lane + " is below twice the node timeout: use at least " + least);
+    } else if (lane.compareTo(LONGEST_SILENCE_TIMEOUT) > 0) {
+      faults.add("silenceTimeout " + lane + " is too long: use at most " + LONGEST_SILENCE_TIMEOUT);
     }
-    lane = within(least, lane, LONGEST_LANE_TIMEOUT);
+    lane = within(least, lane, LONGEST_SILENCE_TIMEOUT);
     Duration ttl = bounded(maxTtl);
     Duration skew = bounded(clockSkew);
     return new LaneSettings(
@@ -120,13 +121,13 @@ public record LaneSettings(
   }
 
   /** After so much silence a connection is abandoned. */
-  public Duration laneTimeout() {
-    return Duration.ofNanos(laneTimeoutNanos);
+  public Duration silenceTimeout() {
+    return Duration.ofNanos(silenceTimeoutNanos);
   }
 
   /** How long an idle lane waits before it asks the node whether it is there. */
   long pingNanos() {
-    return Math.min(MAX_PING_NANOS, laneTimeoutNanos / 2);
+    return Math.min(MAX_PING_NANOS, silenceTimeoutNanos / 2);
   }
 
   /** How often a lane with something unanswered is looked at. */
@@ -139,6 +140,6 @@ public record LaneSettings(
    * not be cut short.
    */
   int soTimeoutMillis() {
-    return (int) TimeUnit.NANOSECONDS.toMillis(laneTimeoutNanos + pingNanos());
+    return (int) TimeUnit.NANOSECONDS.toMillis(silenceTimeoutNanos + pingNanos());
   }
 }

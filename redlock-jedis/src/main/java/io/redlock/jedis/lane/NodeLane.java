@@ -3,8 +3,8 @@ package io.redlock.jedis.lane;
 import static io.redlock.jedis.lane.LaneLog.LOG;
 
 import io.redlock.NodeStatus;
-import io.redlock.jedis.lane.LaneMachine.Batch;
-import io.redlock.jedis.lane.LaneMachine.Writer;
+import io.redlock.jedis.lane.LaneConnection.Batch;
+import io.redlock.jedis.lane.LaneConnection.Writer;
 import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.jedis.trust.NodeTrust;
 import io.redlock.spi.LockNode;
@@ -249,14 +249,14 @@ public final class NodeLane implements LockNode {
   }
 
   private void planTick(Parts running, long nowNanos) {
-    LaneMachine machine = running.machine;
-    if (machine.isReplanned()) {
+    LaneTicks ticks = running.machine.ticks();
+    if (ticks.isReplanned()) {
       if (nextTick != null) {
         nextTick.cancel();
       }
       nextTick =
-          running.scheduler.schedule(() -> step(LaneMachine::tick), machine.tickNanos() - nowNanos);
-      machine.planned();
+          running.scheduler.schedule(() -> step(LaneMachine::tick), ticks.nextNanos() - nowNanos);
+      ticks.planned();
     }
   }
 

@@ -73,7 +73,7 @@ final class WakeMachine {
     return switch (phase) {
       case OFF, DIALING -> NEVER;
       case PAUSING, LISTENING -> dueNanos;
-      case SUBSCRIBING, ENDING -> heardNanos + settings.laneTimeoutNanos();
+      case SUBSCRIBING, ENDING -> heardNanos + settings.silenceTimeoutNanos();
     };
   }
 
@@ -221,7 +221,7 @@ final class WakeMachine {
     Wire current = wire;
     if (phase == Phase.PAUSING && nowNanos - dueNanos >= 0) {
       dialIfNeeded(nowNanos);
-    } else if (current != null && nowNanos - heardNanos >= settings.laneTimeoutNanos()) {
+    } else if (current != null && nowNanos - heardNanos >= settings.silenceTimeoutNanos()) {
       leave(current, false);
       again(nowNanos);
     } else if (current != null && phase == Phase.LISTENING && nowNanos - dueNanos >= 0) {

@@ -1,18 +1,16 @@
 package io.redlock.jedis.trust;
 
 import io.redlock.jedis.trust.Verdict.Stand;
-import io.redlock.spi.LockNode;
 import io.redlock.spi.Ticker;
 import java.time.Duration;
-import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * What one lane makes of the audits of its node: judges each by the rules and by what its peers
- * know, and notices when the node lost what it had granted before. Used by the lane's worker only,
- * but for the waiting.
+ * know, and notices when the node lost what it had granted before. Guarded by the lane.
  */
 public final class NodeTrust {
 
@@ -22,7 +20,7 @@ public final class NodeTrust {
   private final int index;
   private final Peers peers;
   private final TrustRules rules;
-  private final ClockWatch clock;
+  private final ClockStepDetector clock;
 
   private @Nullable Past past;
   private String warned = "";
@@ -39,16 +37,20 @@ public final class NodeTrust {
     this.index = index;
     this.peers = peers;
     this.rules = rules;
-    this.clock = new ClockWatch(driftFactor);
+    this.clock = new ClockStepDetector(driftFactor);
   }
 
-  /** Judges an audit that was asked for between two readings of the monotonic clock. */
+  /**
+   * Judges an audit that was asked for between two readings of the monotonic clock.
+   *
+   * @param pastLost takes the reason if the node lost what it granted before
+   */
   public Verdict judge(
       NodeAudit audit,
       long beforeNanos,
       long afterNanos,
       Ticker ticker,
-      LockNode.Observer observer) {
+      Consumer<String> pastLost) {
     Verdict verdict =
         rules.judge(audit, peers.hear(index, node, audit, beforeNanos, afterNanos, ticker));
     boolean quorum = peers.judged(index, verdict.stand() != Stand.REFUSED);
@@ -60,7 +62,7 @@ public final class NodeTrust {
     loss = loss.isEmpty() ? step : loss;
     if (!loss.isEmpty()) {
       LOG.warn("node {} can no longer be relied upon for what it granted before: {}", node, loss);
-      observer.onPastLost(loss);
+      pastLost.accept(loss);
     }
     warn(audit);
     return verdict;
@@ -111,23 +113,8 @@ public final class NodeTrust {
     return peers.hasQuorum();
   }
 
-  /**
-   * Waits until there is a quorum of nodes; see {@link Peers#judged}.
-   *
-   * @param over ends the wait early; looked at after {@link #wake}
-   * @return whether there is one
-   */
-  public boolean awaitQuorum(long nanos, BooleanSupplier over) {
-    return peers.awaitQuorum(nanos, over);
-  }
-
   /** Runs the action once there is a quorum of nodes, never if there is one already. */
   public void whenQuorum(Runnable action) {
     peers.whenQuorum(action);
-  }
-
-  /** Lets the worker look whether it still has to wait. Any thread. */
-  public void wake() {
-    peers.wake();
   }
 }

@@ -5,8 +5,6 @@ import io.redlock.spi.Ticker;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
-import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -174,7 +172,6 @@ public final class Peers {
         return quorum;
       }
       quorum = true;
-      notifyAll();
       due = List.copyOf(whenQuorum);
       whenQuorum.clear();
     }
@@ -216,35 +213,5 @@ public final class Peers {
   synchronized void left(int node) {
     heard[node] = null;
     accepted[node] = false;
-  }
-
-  /**
-   * Waits until {@link #judged} is true of any node.
-   *
-   * @param over ends the wait early; looked at after {@link #wake}
-   */
-  synchronized boolean awaitQuorum(long nanos, BooleanSupplier over) {
-    long start = System.nanoTime();
-    boolean interrupted = false;
-    while (!quorum && !over.getAsBoolean()) {
-      long leftNanos = nanos - (System.nanoTime() - start);
-      if (leftNanos <= 0) {
-        break;
-      }
-      try {
-        TimeUnit.NANOSECONDS.timedWait(this, leftNanos);
-      } catch (InterruptedException e) {
-        interrupted = true; // a lane's thread is nobody's to interrupt
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
-    return quorum;
-  }
-
-  /** Lets those who wait look whether they still have to. */
-  synchronized void wake() {
-    notifyAll();
   }
 }

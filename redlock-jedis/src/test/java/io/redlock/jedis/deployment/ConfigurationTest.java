@@ -47,7 +47,7 @@ class ConfigurationTest {
   @ValueSource(
       strings = {
         "redlock.node-timeout",
-        "redlock.lane-timeout",
+        "redlock.silence-timeout",
         "redlock.max-ttl",
         "redlock.clock-skew",
         "redlock.fence-retention",
@@ -73,7 +73,7 @@ class ConfigurationTest {
     Properties properties = new Properties();
     properties.setProperty("redlock.nodes", "redis://127.0.0.1:1");
     properties.setProperty("redlock.node-timeout", "11m");
-    properties.setProperty("redlock.lane-timeout", "12m");
+    properties.setProperty("redlock.silence-timeout", "12m");
     properties.setProperty("redlock.max-ttl", "1ms");
     properties.setProperty("redlock.drift-factor", "0.7");
     properties.setProperty("redlock.clock-skew", "800d");
@@ -87,7 +87,7 @@ class ConfigurationTest {
     for (String part :
         List.of(
             "maxTtl PT0.001S",
-            "laneTimeout PT12M",
+            "silenceTimeout PT12M",
             "driftFactor 0.7",
             "clockSkew PT19200H",
             "fenceRetention PT19272H",

@@ -16,12 +16,15 @@ import io.redlock.spi.NodeRequest.Release;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 class CallTest {
 
   private final RequestEncoder encoder = new RequestEncoder(1_000, 1_000);
   private final Invocation grant = encoder.encode(new Grant(List.of("a"), "owner", 17, 1_000));
   private final List<String> answers = new ArrayList<>();
+
+  @RegisterExtension private final KeptLog log = new KeptLog();
 
   private Call call(Invocation invocation) {
     return Call.request(
@@ -56,6 +59,7 @@ class CallTest {
       call.deliver();
     }
     assertEquals(List.of("called", "called"), answers);
+    assertEquals(2, log.errors().size(), log.errors().toString());
   }
 
   @SuppressWarnings("unchecked")

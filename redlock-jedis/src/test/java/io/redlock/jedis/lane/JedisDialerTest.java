@@ -33,6 +33,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.HostAndPort;
@@ -58,6 +59,8 @@ class JedisDialerTest {
   private ServerSocket server;
   private Pool<Connection> pool;
   private JedisDialer dialer;
+
+  @RegisterExtension private final KeptLog log = new KeptLog();
 
   /** Makes connections without a handshake. */
   private final class Factory extends BasePooledObjectFactory<Connection> {
@@ -376,6 +379,9 @@ class JedisDialerTest {
             }
           };
       TestLine next = new TestLine();
+      await(() -> sockets.size() == pool.getCreatedCount());
+      pool.clear(); // of the replacement for a broken connection
+      accepted.clear();
       dialer.dial(line);
       if (!where.equals("failed")) {
         Socket socket = acceptedSocket();
@@ -395,6 +401,7 @@ class JedisDialerTest {
       await(() -> threads() == 0);
       assertEquals(0, pool.getNumActive(), where);
     }
+    assertEquals(2, log.errors().size(), log.errors().toString());
   }
 
   // The end.

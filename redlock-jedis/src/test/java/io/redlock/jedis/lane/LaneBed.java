@@ -4,8 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.NodeStatus;
-import io.redlock.jedis.lane.LaneMachine.Batch;
-import io.redlock.jedis.lane.LaneMachine.Writer;
+import io.redlock.jedis.lane.LaneConnection.Batch;
+import io.redlock.jedis.lane.LaneConnection.Writer;
 import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.jedis.scripts.Script;
 import io.redlock.jedis.trust.NodeTrust;
@@ -40,7 +40,7 @@ import redis.clients.jedis.exceptions.JedisNoScriptException;
 final class LaneBed implements LockNode.Observer, Ticker {
 
   static final long NODE_TIMEOUT_MILLIS = 100;
-  static final long LANE_TIMEOUT_MILLIS = 10_000;
+  static final long SILENCE_TIMEOUT_MILLIS = 10_000;
   static final long WATCH_MILLIS = NODE_TIMEOUT_MILLIS / 4;
   static final long TTL_MILLIS = 20_000;
   static final String SILENT = "silent for more than 100ms";
@@ -51,7 +51,7 @@ final class LaneBed implements LockNode.Observer, Ticker {
   final LaneSettings settings =
       LaneSettings.derive(
           Duration.ofMillis(NODE_TIMEOUT_MILLIS),
-          Duration.ofMillis(LANE_TIMEOUT_MILLIS),
+          Duration.ofMillis(SILENCE_TIMEOUT_MILLIS),
           Duration.ofSeconds(30),
           Duration.ofMillis(SKEW_MICROS / 1_000),
           null,
@@ -208,9 +208,9 @@ final class LaneBed implements LockNode.Observer, Ticker {
   }
 
   private void perform() {
-    if (machine.isReplanned()) {
-      tickNanos = machine.tickNanos();
-      machine.planned();
+    if (machine.ticks().isReplanned()) {
+      tickNanos = machine.ticks().nextNanos();
+      machine.ticks().planned();
     }
     for (Effect effect : machine.takeEffects()) {
       if (effect instanceof Effect.Answer answer) {
@@ -289,7 +289,7 @@ final class LaneBed implements LockNode.Observer, Ticker {
       TestNode other = new TestNode();
       other.runId = "run" + index;
       other.mark(nodes, rules.guarded());
-      trust(index).judge(other.audit(wallMicros()), nowNanos, nowNanos, this, status -> {});
+      trust(index).judge(other.audit(wallMicros()), nowNanos, nowNanos, this, reason -> {});
     }
     return this;
   }
@@ -527,7 +527,7 @@ final class LaneBed implements LockNode.Observer, Ticker {
   /** The scripts that a connection loads, as they are written. */
   static String loads() {
     List<String> loads = new ArrayList<>();
-    for (Script each : LaneMachine.LOADED) {
+    for (Script each : Introduction.LOADED) {
       loads.add("load " + each);
     }
     return String.join(", ", loads);

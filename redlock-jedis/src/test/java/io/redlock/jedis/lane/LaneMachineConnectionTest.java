@@ -245,7 +245,7 @@ class LaneMachineConnectionTest {
     assertTrue(three.status().reason().startsWith("only 1 of 3"), three.status().reason());
     three.lose(RESET).told();
     three.pass(1_000).connect();
-    for (int i = 0; i < 1 + LaneMachine.LOADED.size(); i++) {
+    for (int i = 0; i < 1 + Introduction.LOADED.size(); i++) {
       three.answer();
     }
     three.pass(NODE_TIMEOUT_MILLIS);

@@ -17,8 +17,8 @@ class LaneSettingsTest {
   private final List<String> faults = new ArrayList<>();
 
   private LaneSettings settings(
-      Duration nodeTimeout, @Nullable Duration laneTimeout, @Nullable Duration retention) {
-    return LaneSettings.derive(nodeTimeout, laneTimeout, TTL, SKEW, retention, faults);
+      Duration nodeTimeout, @Nullable Duration silenceTimeout, @Nullable Duration retention) {
+    return LaneSettings.derive(nodeTimeout, silenceTimeout, TTL, SKEW, retention, faults);
   }
 
   private static Duration millis(long millis) {
@@ -26,27 +26,30 @@ class LaneSettingsTest {
   }
 
   @Test
-  void laneTimeoutIsTwentyNodeTimeoutsAndAtLeastTwoSeconds() {
-    assertEquals(millis(2_000), settings(millis(50), null, null).laneTimeout());
-    assertEquals(millis(2_020), settings(millis(101), null, null).laneTimeout());
-    assertEquals(millis(4_000), settings(millis(200), null, null).laneTimeout());
-    assertEquals(Duration.ofMinutes(10), settings(Duration.ofHours(9), null, null).laneTimeout());
+  void silenceTimeoutIsTwentyNodeTimeoutsAndAtLeastTwoSeconds() {
+    assertEquals(millis(2_000), settings(millis(50), null, null).silenceTimeout());
+    assertEquals(millis(2_020), settings(millis(101), null, null).silenceTimeout());
+    assertEquals(millis(4_000), settings(millis(200), null, null).silenceTimeout());
+    assertEquals(
+        Duration.ofMinutes(10), settings(Duration.ofHours(9), null, null).silenceTimeout());
     assertEquals(List.of(), faults);
   }
 
   @Test
-  void laneTimeoutThatIsSetIsTakenIfItIsWithinItsBounds() {
-    assertEquals(millis(100), settings(millis(50), millis(100), null).laneTimeout());
+  void silenceTimeoutThatIsSetIsTakenIfItIsWithinItsBounds() {
+    assertEquals(millis(100), settings(millis(50), millis(100), null).silenceTimeout());
     assertEquals(
-        Duration.ofMinutes(10), settings(millis(50), Duration.ofMinutes(10), null).laneTimeout());
+        Duration.ofMinutes(10),
+        settings(millis(50), Duration.ofMinutes(10), null).silenceTimeout());
     assertEquals(List.of(), faults);
-    assertEquals(millis(100), settings(millis(50), millis(99), null).laneTimeout());
+    assertEquals(millis(100), settings(millis(50), millis(99), null).silenceTimeout());
     assertEquals(
-        Duration.ofMinutes(10), settings(millis(50), Duration.ofMinutes(11), null).laneTimeout());
+        Duration.ofMinutes(10),
+        settings(millis(50), Duration.ofMinutes(11), null).silenceTimeout());
     assertEquals(
         List.of(
-            "laneTimeout PT0.099S is below twice the node timeout: use at least PT0.1S",
-            "laneTimeout PT11M is too long: use at most PT10M"),
+            "silenceTimeout PT0.099S is below twice the node timeout: use at least PT0.1S",
+            "silenceTimeout PT11M is too long: use at most PT10M"),
         faults);
   }
 
@@ -107,7 +110,7 @@ class LaneSettingsTest {
   }
 
   @Test
-  void idleLaneAsksOnceASecondOrTwiceInALaneTimeout() {
+  void idleLaneAsksOnceASecondOrTwiceInASilenceTimeout() {
     assertEquals(1_000 * MILLI, settings(millis(50), millis(2_001), null).pingNanos());
     assertEquals(999 * MILLI, settings(millis(50), millis(1_998), null).pingNanos());
   }
@@ -119,7 +122,7 @@ class LaneSettingsTest {
   }
 
   @Test
-  void readOutlastsALaneTimeoutAndAPing() {
+  void readOutlastsASilenceTimeoutAndAPing() {
     assertEquals(3_000, settings(millis(50), millis(2_000), null).soTimeoutMillis());
   }
 }

@@ -15,10 +15,7 @@ import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.NodeRequest.Ticket;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.PrintStream;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.AbstractList;
 import java.util.ArrayList;
@@ -31,10 +28,9 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -61,22 +57,8 @@ class NodeLaneTest implements LockNode.Observer {
   private final List<String> told = new CopyOnWriteArrayList<>();
   private final AtomicReference<@Nullable Throwable> observerThrows = new AtomicReference<>();
   private volatile Runnable blockTheObserver = () -> {};
-  private final PrintStream err = System.err;
-  private final ByteArrayOutputStream log = new ByteArrayOutputStream();
 
-  @BeforeEach
-  void keepTheLog() {
-    System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
-  }
-
-  @AfterEach
-  void printTheLog() {
-    System.setErr(err);
-  }
-
-  private List<String> errors() {
-    return log.toString(StandardCharsets.UTF_8).lines().filter(s -> s.contains(" ERROR ")).toList();
-  }
+  @RegisterExtension private final KeptLog log = new KeptLog();
 
   @Override
   public void onStateChange(NodeStatus status) {
@@ -338,7 +320,7 @@ class NodeLaneTest implements LockNode.Observer {
     close();
     assertEquals(List.of(Kind.GRANTED), answers.kinds);
     assertEquals(List.of("UP", "SILENT", "UP", "DOWN", "UP", "SILENT", "UP", "CLOSED"), told);
-    assertEquals(List.of(), errors());
+    assertEquals(List.of(), log.errors());
   }
 
   private void askFromAnotherThread() {
@@ -456,7 +438,7 @@ class NodeLaneTest implements LockNode.Observer {
     assertEquals(List.of(Kind.RELEASED), waiting.kinds);
     assertEquals(1, answers.kinds.size());
     boolean isAnEvent = List.of("write", "flush", "dial").contains(where);
-    assertEquals(isAnEvent ? 0 : 1, errors().size(), errors().toString());
+    assertEquals(isAnEvent ? 0 : 1, log.errors().size(), log.errors().toString());
     close();
     assertEquals(1, net.closed);
   }
@@ -496,7 +478,7 @@ class NodeLaneTest implements LockNode.Observer {
     lane.send(grant("a"), 5, late);
     assertEquals(List.of(Kind.UNREACHABLE), early.kinds);
     assertEquals(List.of(Kind.UNREACHABLE), late.kinds);
-    assertEquals(2, errors().size());
+    assertEquals(2, log.errors().size());
   }
 
   @Test

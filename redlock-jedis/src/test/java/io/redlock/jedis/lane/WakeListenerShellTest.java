@@ -15,6 +15,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** The shell of the connection for wake-ups. */
 @Timeout(60)
@@ -25,6 +26,8 @@ class WakeListenerShellTest implements LockNode.Observer {
   private final WakeListener listener =
       new WakeListener("n", net, FakeNet.settings(Duration.ofMillis(100)), time, time, this);
   private final List<String> heard = new ArrayList<>();
+
+  @RegisterExtension private final KeptLog log = new KeptLog();
 
   @Override
   public void onStateChange(NodeStatus status) {
@@ -68,6 +71,7 @@ class WakeListenerShellTest implements LockNode.Observer {
     assertEquals(List.of(List.of("SUBSCRIBE", "redlock:wake:client")), wire.due);
     wire.line.received(TestNode.texts("message", "redlock:wake:client", "17"));
     assertEquals(List.of("listening", "wake 17"), heard, "the first threw");
+    assertEquals(1, log.errors().size(), log.errors().toString());
     for (int second = 1; second < 10; second++) {
       time.passMillis(1_000);
       assertEquals(1 + second, wire.due.size());

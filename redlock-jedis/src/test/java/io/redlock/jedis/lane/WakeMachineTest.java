@@ -18,14 +18,14 @@ import redis.clients.jedis.exceptions.JedisDataException;
 class WakeMachineTest implements LockNode.Observer {
 
   private static final long MILLI = 1_000_000;
-  private static final long LANE_TIMEOUT_MILLIS = 4_000;
+  private static final long SILENCE_TIMEOUT_MILLIS = 4_000;
   private static final long NEVER_MILLIS = -1;
   private static final IOException RESET = new IOException("reset");
 
   private final LaneSettings settings =
       LaneSettings.derive(
           Duration.ofMillis(100),
-          Duration.ofMillis(LANE_TIMEOUT_MILLIS),
+          Duration.ofMillis(SILENCE_TIMEOUT_MILLIS),
           Duration.ofSeconds(30),
           Duration.ofSeconds(2),
           null,
@@ -149,7 +149,7 @@ class WakeMachineTest implements LockNode.Observer {
     assertDone();
     connect();
     assertDone("subscribe redlock:wake:client on 1");
-    assertEquals(LANE_TIMEOUT_MILLIS, millisToTick());
+    assertEquals(SILENCE_TIMEOUT_MILLIS, millisToTick());
     receive("subscribe", "redlock:wake:client", "1");
     assertHeard("listening");
     assertEquals(1_000, millisToTick());
@@ -215,7 +215,7 @@ class WakeMachineTest implements LockNode.Observer {
     probe(9);
     tickAfter(1_000);
     assertDone("unsubscribe redlock:wake:client on 1");
-    assertEquals(LANE_TIMEOUT_MILLIS - 1_000, millisToTick());
+    assertEquals(SILENCE_TIMEOUT_MILLIS - 1_000, millisToTick());
     receive("message", "redlock:wake:client", "17");
     receive("subscribe", "redlock:wake:client", "1");
     assertHeard("wake 17");
@@ -246,7 +246,7 @@ class WakeMachineTest implements LockNode.Observer {
     probe(9);
     tickAfter(1_000);
     done();
-    tickAfter(LANE_TIMEOUT_MILLIS - 1_000);
+    tickAfter(SILENCE_TIMEOUT_MILLIS - 1_000);
     assertDone("end 1");
     assertEquals(NEVER_MILLIS, millisToTick());
   }
@@ -272,7 +272,7 @@ class WakeMachineTest implements LockNode.Observer {
     connect();
     done();
     need();
-    pass(LANE_TIMEOUT_MILLIS - 1);
+    pass(SILENCE_TIMEOUT_MILLIS - 1);
     machine.tick(nowNanos);
     assertDone();
     tickAfter(1);

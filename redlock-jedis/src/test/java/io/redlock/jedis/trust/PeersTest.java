@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.jedis.trust.TrustRules.Surroundings;
 import io.redlock.spi.Ticker;
 import java.util.OptionalLong;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
@@ -179,21 +178,16 @@ class PeersTest {
     assertFalse(peers.judged(1, true));
     assertFalse(peers.judged(2, false));
     assertTrue(peers.tooFew().contains("only 1 of 3"), peers.tooFew());
-    assertFalse(peers.awaitQuorum(0, () -> false));
+    assertFalse(peers.hasQuorum());
     assertEquals(0, told.get());
     assertTrue(peers.judged(0, true));
     assertEquals(1, told.get());
-    assertTrue(peers.awaitQuorum(0, () -> false));
+    assertTrue(peers.hasQuorum());
     peers.left(0);
     peers.left(1);
     assertTrue(peers.judged(2, false));
     peers.whenQuorum(told::incrementAndGet);
     assertEquals(1, told.get());
-  }
-
-  @Test
-  void waitForAQuorumEndsEarlyWhenItIsOver() {
-    assertFalse(peers.awaitQuorum(TimeUnit.MINUTES.toNanos(10), () -> true));
   }
 
   private Surroundings hear(int node, String runId, long nodeMicros) {

@@ -76,14 +76,15 @@ class LaneCloseTest {
 
   @Test
   void closeOfALaneToAStoppedNodeIsBoundedAndLeavesNothing() {
-    Duration laneTimeout = Duration.ofMinutes(2); // beyond what is waited for below
-    LaneFixture fixture = new LaneFixture(server.address(), NODE_TIMEOUT, laneTimeout, null).up();
+    Duration silenceTimeout = Duration.ofMinutes(2); // beyond what is waited for below
+    LaneFixture fixture =
+        new LaneFixture(server.address(), NODE_TIMEOUT, silenceTimeout, null).up();
     server.pause();
     CompletableFuture<NodeReply> sent = fixture.send(grant("name", fixture.token()));
     long start = System.nanoTime();
     fixture.close();
     Duration took = Duration.ofNanos(System.nanoTime() - start);
-    assertTrue(took.compareTo(laneTimeout.dividedBy(4)) < 0, "took " + took);
+    assertTrue(took.compareTo(silenceTimeout.dividedBy(4)) < 0, "took " + took);
     assertEquals(Kind.UNKNOWN, Await.value("the grant", sent).kind());
     assertEquals(Kind.UNREACHABLE, fixture.ask(release("name", fixture.token())).kind());
     Await.until("the worker ends", () -> workers(fixture) == 0);

@@ -36,16 +36,24 @@ public final class LaneFixture implements AutoCloseable {
   }
 
   public LaneFixture(
-      String address, Duration nodeTimeout, Duration laneTimeout, JedisClientConfig clientConfig) {
+      String address,
+      Duration nodeTimeout,
+      Duration silenceTimeout,
+      JedisClientConfig clientConfig) {
     List<String> faults = new ArrayList<>();
     LaneSettings settings =
         LaneSettings.derive(
-            nodeTimeout, laneTimeout, Duration.ofSeconds(30), Duration.ofSeconds(2), null, faults);
+            nodeTimeout,
+            silenceTimeout,
+            Duration.ofSeconds(30),
+            Duration.ofSeconds(2),
+            null,
+            faults);
     NodeAddress parsed = NodeAddress.parse(address, 1, faults);
     if (parsed == null || !faults.isEmpty()) {
       throw new IllegalArgumentException(faults.toString());
     }
-    pool = NodePools.open(parsed, clientConfig, settings.laneTimeout());
+    pool = NodePools.open(parsed, clientConfig, settings.silenceTimeout());
     TrustRules rules = TrustRules.of(1, false, Duration.ofSeconds(30), 0.01, 2_000_000);
     Peers alone = new Peers(1, 2_000_000);
     NodeTrust trust = new NodeTrust(parsed.name(), 0, alone, rules, 0.01);

@@ -39,7 +39,7 @@ class LaneHealthTest {
   /** Long enough for a busy machine not to find the node silent. */
   private static final Duration NODE_TIMEOUT = Duration.ofMillis(700);
 
-  private static final Duration LANE_TIMEOUT = NODE_TIMEOUT.multipliedBy(2);
+  private static final Duration SILENCE_TIMEOUT = NODE_TIMEOUT.multipliedBy(2);
   private static final String SILENT = "silent for more than 700ms";
   private static final long TTL = 20_000;
 
@@ -176,9 +176,9 @@ class LaneHealthTest {
   }
 
   @Test
-  void silenceBeyondTheLaneTimeoutCostsTheConnection() {
+  void silenceBeyondTheSilenceTimeoutCostsTheConnection() {
     try (LaneFixture fixture =
-        new LaneFixture(server.address(), NODE_TIMEOUT, LANE_TIMEOUT, null).up()) {
+        new LaneFixture(server.address(), NODE_TIMEOUT, SILENCE_TIMEOUT, null).up()) {
       server.pause();
       CompletableFuture<NodeReply> lost = fixture.send(release("lost", fixture.token()));
       NodeReply unknown = Await.value("lost", lost);
@@ -190,10 +190,10 @@ class LaneHealthTest {
   }
 
   @Test
-  void idleConnectionOutlivesTheLaneTimeout() throws InterruptedException {
+  void idleConnectionOutlivesTheSilenceTimeout() throws InterruptedException {
     try (LaneFixture fixture =
-        new LaneFixture(server.address(), NODE_TIMEOUT, LANE_TIMEOUT, null).up()) {
-      TimeUnit.MILLISECONDS.sleep(2 * LANE_TIMEOUT.toMillis());
+        new LaneFixture(server.address(), NODE_TIMEOUT, SILENCE_TIMEOUT, null).up()) {
+      TimeUnit.MILLISECONDS.sleep(2 * SILENCE_TIMEOUT.toMillis());
       assertEquals(List.of(State.UP), List.copyOf(fixture.states));
       assertEquals(NodeReply.GRANTED, fixture.ask(grant("name", fixture.token())));
     }

@@ -36,7 +36,7 @@ public final class Lanes {
       lanes.add(
           NodeLane.of(
               address.name(),
-              NodePools.open(address, null, settings.laneTimeout()),
+              NodePools.open(address, null, settings.silenceTimeout()),
               true,
               encoder,
               settings,

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** What an answer means, and to whom it goes. */
-class LaneMachineAnswersTest {
+class LaneConnectionAnswersTest {
 
   private final LaneBed bed = new LaneBed();
 

@@ -1,7 +1,7 @@
 package io.redlock.jedis.lane;
 
-import static io.redlock.jedis.lane.LaneBed.LANE_TIMEOUT_MILLIS;
 import static io.redlock.jedis.lane.LaneBed.NODE_TIMEOUT_MILLIS;
+import static io.redlock.jedis.lane.LaneBed.SILENCE_TIMEOUT_MILLIS;
 import static io.redlock.jedis.lane.LaneBed.SILENT;
 import static io.redlock.jedis.lane.LaneBed.WATCH_MILLIS;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -14,7 +14,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** A node that does not answer, and a process that is held up itself. */
-class LaneMachineSilenceTest {
+class LaneConnectionSilenceTest {
 
   private static final NodeReply UNKNOWN = NodeReply.unknown(SILENT);
   private static final NodeReply REFUSED = NodeReply.unreachable(SILENT);
@@ -179,11 +179,11 @@ class LaneMachineSilenceTest {
   }
 
   @Test
-  void connectionIsAbandonedAfterTheLaneTimeout() {
+  void connectionIsAbandonedAfterTheSilenceTimeout() {
     bed.grant("warm");
     bed.answer();
     Asked release = bed.release("a");
-    bed.pass(LANE_TIMEOUT_MILLIS - 1);
+    bed.pass(SILENCE_TIMEOUT_MILLIS - 1);
     assertEquals(List.of(), release.answers);
     assertEquals(List.of(), bed.done());
     bed.pass(1);
@@ -195,7 +195,7 @@ class LaneMachineSilenceTest {
   @Test
   void connectionIsKeptHoweverLongTheProcessIsHeldUp() {
     bed.grant("a");
-    bed.hang(LANE_TIMEOUT_MILLIS * 2).tick();
+    bed.hang(SILENCE_TIMEOUT_MILLIS * 2).tick();
     assertEquals(List.of(), bed.done());
     assertEquals(State.UP, bed.state());
   }

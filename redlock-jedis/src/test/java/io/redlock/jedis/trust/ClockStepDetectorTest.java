@@ -7,13 +7,13 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Audits once a second, each of which takes a millisecond. */
-class ClockWatchTest {
+class ClockStepDetectorTest {
 
   private static final long EPOCH_MICROS = 1_700_000_000_000_000L;
   private static final long SECOND = 1_000_000;
   private static final long HOUR = 3_600 * SECOND;
 
-  private final ClockWatch watch = new ClockWatch(0.01);
+  private final ClockStepDetector watch = new ClockStepDetector(0.01);
   private long monotonicMicros = -5 * HOUR; // of any origin
   private long wallMicros = EPOCH_MICROS;
   private long nodeMicros = EPOCH_MICROS + 300;

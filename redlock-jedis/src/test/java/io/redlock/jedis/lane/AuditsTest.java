@@ -17,7 +17,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Audits of a connection that carries requests: they never end, and what they find counts. */
-class LaneMachineAuditsTest {
+class AuditsTest {
 
   private static final String STALE = "it was not audited for more than 3s";
 

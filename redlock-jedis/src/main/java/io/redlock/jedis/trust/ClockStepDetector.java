@@ -10,7 +10,7 @@ import java.util.OptionalLong;
  * <p>A machine that slept finds every node ahead of its monotonic clock, one whose own clock was
  * set finds every node off its wall clock: a step is what shows on both.
  */
-final class ClockWatch {
+final class ClockStepDetector {
 
   private static final long FLOOR_MICROS = 2_000;
 
@@ -20,7 +20,7 @@ final class ClockWatch {
   private long lastNanos;
   private boolean started;
 
-  ClockWatch(double driftFactor) {
+  ClockStepDetector(double driftFactor) {
     this.driftFactor = driftFactor;
   }
 

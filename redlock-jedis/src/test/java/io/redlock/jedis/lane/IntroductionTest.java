@@ -14,7 +14,7 @@ import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
 /** What goes over a connection before it carries requests. */
-class LaneMachineIntroductionTest {
+class IntroductionTest {
 
   private static final String AUDIT = "audit as text";
 
@@ -36,7 +36,7 @@ class LaneMachineIntroductionTest {
     assertEquals(List.of(AUDIT), bed.written());
     bed.answer();
     assertEquals(List.of(LaneBed.loads()), bed.written());
-    for (int left = LaneMachine.LOADED.size(); left > 0; left--) {
+    for (int left = Introduction.LOADED.size(); left > 0; left--) {
       assertEquals(State.CONNECTING, bed.state());
       bed.answer();
     }
@@ -72,7 +72,7 @@ class LaneMachineIntroductionTest {
   void nodeThatCompletesTheQuorumIsAuditedAgainAndVotes() {
     LaneBed bed = new LaneBed(3, true).others(1).start().connect();
     bed.answerToAudit().answer();
-    for (int i = 0; i < LaneMachine.LOADED.size(); i++) {
+    for (int i = 0; i < Introduction.LOADED.size(); i++) {
       assertEquals(State.CONNECTING, bed.state());
       bed.answer();
     }
@@ -172,7 +172,7 @@ class LaneMachineIntroductionTest {
     bed.node.birth = "";
     bed.node.takesMarks = false;
     bed.connect();
-    for (int i = 0; i < 5 + LaneMachine.LOADED.size(); i++) {
+    for (int i = 0; i < 5 + Introduction.LOADED.size(); i++) {
       bed.answer();
     }
     assertEquals(State.ABSTAINING, bed.state());
@@ -189,7 +189,7 @@ class LaneMachineIntroductionTest {
   void eachAuditHasANumberOfItsOwn() {
     LaneBed bed = new LaneBed(1, false).start().connect();
     String first = bed.lastCommand().get(4);
-    for (int i = 0; i < 1 + LaneMachine.LOADED.size(); i++) {
+    for (int i = 0; i < 1 + Introduction.LOADED.size(); i++) {
       bed.answer();
     }
     assertEquals(Long.parseLong(first) + 1, Long.parseLong(bed.lastCommand().get(4)));
@@ -205,7 +205,7 @@ class LaneMachineIntroductionTest {
     bed.release("e");
     assertTrue(gone.withdraw());
     bed.connect().written();
-    for (int i = 0; i < 1 + LaneMachine.LOADED.size(); i++) {
+    for (int i = 0; i < 1 + Introduction.LOADED.size(); i++) {
       bed.answer();
     }
     assertEquals(
@@ -269,7 +269,7 @@ class LaneMachineIntroductionTest {
   @Test
   void scriptThatCannotBeLoadedIsSentAsTextLater() {
     LaneBed bed = new LaneBed(3, true).others(2).start().connect().answer();
-    for (int i = 0; i < LaneMachine.LOADED.size(); i++) {
+    for (int i = 0; i < Introduction.LOADED.size(); i++) {
       bed.answerError("NOPERM this user has no permissions to run the 'script|load' command");
     }
     assertEquals(State.UP, bed.state());
@@ -304,10 +304,10 @@ class LaneMachineIntroductionTest {
   }
 
   @Test
-  void introductionWithoutAnAnswerIsAbandonedAfterTheLaneTimeout() {
+  void introductionWithoutAnAnswerIsAbandonedAfterTheSilenceTimeout() {
     LaneBed bed = new LaneBed().start().connect();
     bed.done();
-    bed.pass(LaneBed.LANE_TIMEOUT_MILLIS - 1);
+    bed.pass(LaneBed.SILENCE_TIMEOUT_MILLIS - 1);
     assertEquals(List.of(), bed.done());
     bed.pass(1);
     assertEquals(List.of("end 1", "FirstAttempt"), bed.done());

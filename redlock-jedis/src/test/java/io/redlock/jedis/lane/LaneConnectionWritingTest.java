@@ -9,8 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.NodeStatus.State;
 import io.redlock.jedis.lane.LaneBed.Asked;
-import io.redlock.jedis.lane.LaneMachine.Batch;
-import io.redlock.jedis.lane.LaneMachine.Writer;
+import io.redlock.jedis.lane.LaneConnection.Batch;
+import io.redlock.jedis.lane.LaneConnection.Writer;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import java.io.IOException;
@@ -20,7 +20,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** What is written when, and by whom. */
-class LaneMachineWritingTest {
+class LaneConnectionWritingTest {
 
   private static final long PATIENCE_MILLIS = 3;
 

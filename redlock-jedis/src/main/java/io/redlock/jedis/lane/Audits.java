@@ -1,0 +1,178 @@
+package io.redlock.jedis.lane;
+
+import io.redlock.jedis.scripts.Argument;
+import io.redlock.jedis.scripts.AuditCall;
+import io.redlock.jedis.scripts.ReplyMapper;
+import io.redlock.jedis.trust.NodeAudit;
+import io.redlock.jedis.trust.NodeAudit.Renewal;
+import io.redlock.jedis.trust.NodeTrust;
+import io.redlock.jedis.trust.Verdict;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.Ticker;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.exceptions.JedisDataException;
+
+/**
+ * The audits of a node: when the next is due, what it asks, and what the last answer means. A part
+ * of the {@link LaneMachine}, and guarded like it.
+ *
+ * <p>Audits wait in no queue, so nothing that happens to requests can end them.
+ */
+final class Audits {
+
+  /** A node that was not audited for so long does not vote. */
+  private static final long FRESH_NANOS = TimeUnit.SECONDS.toNanos(3);
+
+  /** What an answer is to an audit. */
+  enum Answer {
+    /** It led to a new verdict. */
+    VERDICT,
+    /** An error that passes by itself. */
+    TRANSIENT_ERROR,
+    /** It answers something else. */
+    FOREIGN
+  }
+
+  private final NodeTrust trust;
+  private final NodeClock clock;
+  private final Ticker ticker; // for the judgement only
+  private final Consumer<String> pastLost;
+  private final long periodNanos;
+
+  private long number;
+  private boolean underWay;
+  private long dueNanos;
+  private @Nullable Renewal renewal; // due with the next
+  private long sentNanos; // the last that succeeded
+  private long succeededNanos;
+  private Verdict verdict = Verdict.refused("not audited");
+  private Argument birth = Argument.EMPTY;
+
+  /**
+   * @param pastLost takes the reason when the node lost what it granted before
+   * @param periodNanos the time between two audits
+   */
+  Audits(
+      NodeTrust trust,
+      NodeClock clock,
+      Ticker ticker,
+      Consumer<String> pastLost,
+      long periodNanos) {
+    this.trust = trust;
+    this.clock = clock;
+    this.ticker = ticker;
+    this.pastLost = pastLost;
+    this.periodNanos = periodNanos;
+  }
+
+  /** Returns the verdict of the last audit that succeeded. */
+  Verdict verdict() {
+    return verdict;
+  }
+
+  /** Returns true if the last verdict lets the node vote. */
+  boolean isFavorable() {
+    return verdict.stand() == Verdict.Stand.VOTES;
+  }
+
+  /** Returns the birth mark that grants carry. */
+  Argument birth() {
+    return birth;
+  }
+
+  /** Returns a new audit. */
+  Call call(@Nullable Renewal due) {
+    return Call.audit(AuditCall.invocation(number++, due));
+  }
+
+  /** Returns the audit to send now; null if none is due. {@link #sent} follows. */
+  @Nullable Call due(long nowNanos) {
+    return !underWay && nowNanos - dueNanos >= 0 ? call(renewal) : null;
+  }
+
+  /** The audit that was due is sent. */
+  void sent(long nowNanos) {
+    underWay = true;
+    renewal = null;
+    dueNanos = nowNanos + periodNanos;
+  }
+
+  /** There is a reason for an audit. */
+  void hasten(long nowNanos) {
+    dueNanos = nowNanos;
+  }
+
+  /** Returns when the next audit is due. */
+  long dueNanos() {
+    return dueNanos;
+  }
+
+  /** Returns when the last success becomes too old, if that is before the next audit is due. */
+  long dueOrStaleNanos(long nowNanos) {
+    long staleNanos = succeededNanos + FRESH_NANOS + 1;
+    return staleNanos - nowNanos > 0 && dueNanos - staleNanos > 0 ? staleNanos : dueNanos;
+  }
+
+  /** Returns true if the last success is too old, also if time counts from this moment only. */
+  boolean isStale(long sinceNanos, long nowNanos) {
+    return nowNanos - succeededNanos > FRESH_NANOS && nowNanos - sinceNanos > FRESH_NANOS;
+  }
+
+  /** Takes an answer. */
+  Answer answered(Call audit, @Nullable Object reply, long nowNanos) {
+    Verdict made;
+    if (reply instanceof JedisDataException error) {
+      made = hindered(error);
+    } else {
+      NodeAudit told = AuditCall.parse(reply, audit.invocation());
+      if (told == null) {
+        return Answer.FOREIGN;
+      }
+      clock.learn(told.nodeMicros(), audit.sinceNanos, nowNanos);
+      made = trust.judge(told, audit.sinceNanos, nowNanos, ticker, pastLost);
+    }
+    underWay = false;
+    if (made == null) {
+      return Answer.TRANSIENT_ERROR;
+    }
+    verdict = made;
+    birth = Argument.of(made.birth());
+    sentNanos = audit.sinceNanos;
+    succeededNanos = nowNanos;
+    return Answer.VERDICT;
+  }
+
+  /** Returns the verdict that an error means; null if the error passes by itself. */
+  private static @Nullable Verdict hindered(JedisDataException error) {
+    NodeReply reply = ReplyMapper.error(error);
+    return switch (reply.kind()) {
+      case MISCONFIGURED, DENIED -> Verdict.refused(reply.detail());
+      case OUT_OF_MEMORY ->
+          Verdict.abstains(-1, "its birth mark cannot be written: " + reply.detail(), null);
+      default -> null;
+    };
+  }
+
+  /** Plans the next audit: one period after the last, or as soon as there is a reason. */
+  void plan(long nowNanos) {
+    dueNanos = sentNanos + periodNanos;
+    long remainingNanos = TimeUnit.MILLISECONDS.toNanos(verdict.remainingMillis());
+    if (verdict.renewal() != null) {
+      renewal = verdict.renewal();
+      dueNanos = nowNanos;
+    } else if (verdict.stand() == Verdict.Stand.ABSTAINS
+        && remainingNanos >= 0
+        && remainingNanos < periodNanos) {
+      dueNanos = nowNanos + remainingNanos;
+    }
+  }
+
+  /** The connection is given up. */
+  void left() {
+    underWay = false;
+    renewal = null;
+    trust.left();
+  }
+}

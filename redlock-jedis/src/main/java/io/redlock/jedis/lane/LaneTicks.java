@@ -1,0 +1,69 @@
+package io.redlock.jedis.lane;
+
+/**
+ * The time of a lane's next tick. A tick that comes late shows that this process was held up. A
+ * part of the {@link LaneMachine}, and guarded like it.
+ */
+final class LaneTicks {
+
+  private final long watchNanos;
+  private boolean isPlanned;
+  private boolean isReplanned;
+  private long nextNanos;
+  private long awakeSinceNanos;
+
+  /**
+   * @param watchNanos the time between two ticks while something is under way
+   */
+  LaneTicks(long watchNanos, long nowNanos) {
+    this.watchNanos = watchNanos;
+    this.awakeSinceNanos = nowNanos;
+  }
+
+  /** Returns true if the next tick is at another time than the one that was {@link #planned}. */
+  boolean isReplanned() {
+    return isReplanned;
+  }
+
+  /** The next tick will come at its time. */
+  void planned() {
+    isReplanned = false;
+  }
+
+  /** Returns the time of the next tick. */
+  long nextNanos() {
+    return nextNanos;
+  }
+
+  /** Plans a tick at this time, unless there is one before. */
+  void by(long nanos) {
+    if (!isPlanned || nanos - nextNanos < 0) {
+      isPlanned = true;
+      isReplanned = true;
+      nextNanos = nanos;
+    }
+  }
+
+  /** Plans the next look at something that is under way. */
+  void watch(long nowNanos) {
+    by(nowNanos + watchNanos);
+  }
+
+  /** The tick has come. */
+  void come(long nowNanos) {
+    if (isPlanned && !isInTime(nowNanos)) {
+      awakeSinceNanos = nowNanos;
+    }
+    isPlanned = false;
+  }
+
+  /** Returns true if a tick is planned and not late. */
+  boolean isInTime(long nowNanos) {
+    return isPlanned && nowNanos - nextNanos <= watchNanos;
+  }
+
+  /** Returns the time since which this process was not held up. */
+  long awakeSinceNanos() {
+    return awakeSinceNanos;
+  }
+}

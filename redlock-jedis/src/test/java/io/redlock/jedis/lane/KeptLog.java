@@ -1,0 +1,34 @@
+package io.redlock.jedis.lane;
+
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import org.junit.jupiter.api.extension.AfterEachCallback;
+import org.junit.jupiter.api.extension.BeforeEachCallback;
+import org.junit.jupiter.api.extension.ExtensionContext;
+
+/** Keeps what is logged during a test that provokes errors, and prints it if the test fails. */
+final class KeptLog implements BeforeEachCallback, AfterEachCallback {
+
+  private final ByteArrayOutputStream log = new ByteArrayOutputStream();
+  private final PrintStream err = System.err;
+
+  @Override
+  public void beforeEach(ExtensionContext context) {
+    System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
+  }
+
+  @Override
+  public void afterEach(ExtensionContext context) {
+    System.setErr(err);
+    if (context.getExecutionException().isPresent()) {
+      err.print(log.toString(StandardCharsets.UTF_8));
+    }
+  }
+
+  /** Returns the errors that were logged, without their stack traces. */
+  List<String> errors() {
+    return log.toString(StandardCharsets.UTF_8).lines().filter(s -> s.contains(" ERROR ")).toList();
+  }
+}
