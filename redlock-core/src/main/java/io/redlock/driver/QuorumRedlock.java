@@ -66,7 +66,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
     }
 
     @Override
-    public void onPastLost(String reason) {
+    public void onReset(String reason) {
       String name = cluster.nodes.get(node).name();
       FlightEvents.nodeReset(name, reason);
       cluster.tell(listener -> listener.onNodeReset(name, reason));

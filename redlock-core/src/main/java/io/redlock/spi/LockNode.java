@@ -86,7 +86,7 @@ public interface LockNode extends AutoCloseable {
      *
      * @param reason what happened, for a person
      */
-    default void onPastLost(String reason) {}
+    default void onReset(String reason) {}
 
     /**
      * The node has woken a waiter of this client: it is first in the queue of a name that has

@@ -402,12 +402,12 @@ class HeldLeaseTest {
 
   @Test
   void nodeThatLostItsPastIsAskedAgainAtOnce() {
-    bed.node(2).losesItsPast();
+    bed.node(2).isReset();
     bed.time.passMillis(0);
     assertEquals(3, bed.asked(Extend.class));
     assertTrue(lease.remaining().compareTo(VALIDITY.minusMillis(1)) >= 0, "not shortened");
     bed.script(request -> NodeReply.NOT_HELD);
-    bed.node(1).losesItsPast();
+    bed.node(1).isReset();
     bed.time.passMillis(0);
     assertEquals(List.of(Cause.REFUSED), causes());
   }
@@ -418,7 +418,7 @@ class HeldLeaseTest {
     other.script(Bed::yes);
     other.node(2).script(request -> NodeReply.unreachable("down"));
     Bed.now(other.redlock.acquireAsync(Bed.REQUEST));
-    other.node(2).losesItsPast();
+    other.node(2).isReset();
     other.time.passMillis(0);
     assertEquals(0, other.asked(Extend.class));
   }
@@ -514,7 +514,7 @@ class HeldLeaseTest {
   void reaffirmingDoesNotLengthenTheLease() {
     bed.time.passMillis(5_000);
     Duration before = lease.remaining();
-    bed.node(0).losesItsPast();
+    bed.node(0).isReset();
     bed.time.passMillis(0);
     assertEquals(before, lease.remaining(), "the warning comes as long before the deadline");
     Extend extend = bed.node(1).asked(Extend.class).get(0);

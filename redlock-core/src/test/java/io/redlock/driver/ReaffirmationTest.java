@@ -76,7 +76,7 @@ class ReaffirmationTest {
   void unknownAnswersAreAskedForAConstantNumberOfTimes(int leases) {
     hold(leases);
     answerUnknown();
-    bed.node(0).losesItsPast();
+    bed.node(0).isReset();
     bed.time.pass(LONG_ENOUGH);
     assertEachExtended(leases, MOST);
     assertEquals(leases * 3 * MOST, moments.size(), "asked again while there is hope");
@@ -89,8 +89,8 @@ class ReaffirmationTest {
   void nodesLostTogetherShareOneChain(int leases) {
     hold(leases);
     answerUnknown();
-    bed.node(0).losesItsPast();
-    bed.node(1).losesItsPast();
+    bed.node(0).isReset();
+    bed.node(1).isReset();
     bed.time.passMillis(0);
     assertEachExtended(leases, 2);
     bed.time.pass(LONG_ENOUGH);
@@ -102,11 +102,11 @@ class ReaffirmationTest {
   void nodesLostOneAfterTheOtherBeginTheSameChainAnew(int leases) {
     hold(leases);
     answerUnknown();
-    bed.node(0).losesItsPast();
+    bed.node(0).isReset();
     bed.time.passMillis(400);
     int before = moments.size();
     assertTrue(before >= leases * 3 * 3 && before <= leases * 3 * 5, before + " in 0.4 s");
-    bed.node(1).losesItsPast();
+    bed.node(1).isReset();
     bed.time.passMillis(0);
     assertEquals(before + leases * 3, moments.size(), "at once");
     bed.time.pass(LONG_ENOUGH);
@@ -117,7 +117,7 @@ class ReaffirmationTest {
   void pausesDouble() {
     hold(1);
     answerUnknown();
-    bed.node(0).losesItsPast();
+    bed.node(0).isReset();
     bed.time.pass(LONG_ENOUGH);
     List<Long> asked = moments.stream().distinct().toList();
     assertEquals(MOST, asked.size());
@@ -132,7 +132,7 @@ class ReaffirmationTest {
   void certainAnswerEndsTheChain() {
     HeldLease lease = hold(1).get(0);
     answerUnknown();
-    bed.node(0).losesItsPast();
+    bed.node(0).isReset();
     bed.time.passMillis(60);
     bed.node(1).script(counting(Bed::yes));
     bed.time.passMillis(1_000);
@@ -146,9 +146,9 @@ class ReaffirmationTest {
   void answersFromBeforeTheLatestLossAreAskedForOnceMore() {
     HeldLease lease = hold(1).get(0);
     bed.script(request -> null);
-    bed.node(0).losesItsPast();
+    bed.node(0).isReset();
     bed.time.passMillis(0);
-    bed.node(1).losesItsPast();
+    bed.node(1).isReset();
     bed.time.passMillis(0);
     assertEquals(3, bed.asked(Extend.class), "never two at a time");
     for (ScriptedNode node : bed.nodes) {
@@ -168,7 +168,7 @@ class ReaffirmationTest {
   void silentNodesAreAskedForAConstantNumberOfTimes() {
     hold(1);
     bed.script(request -> null);
-    bed.node(0).losesItsPast();
+    bed.node(0).isReset();
     bed.time.pass(LONG_ENOUGH);
     assertEquals(3 * MOST, bed.asked(Extend.class));
   }
@@ -177,14 +177,14 @@ class ReaffirmationTest {
   void endOfTheLeaseEndsTheChain() {
     HeldLease lease = hold(1).get(0);
     answerUnknown();
-    bed.node(0).losesItsPast();
+    bed.node(0).isReset();
     bed.time.passMillis(60);
     int asked = moments.size();
     lease.close();
     bed.script(Bed::yes);
     bed.time.pass(LONG_ENOUGH);
     assertEquals(0, bed.asked(Extend.class));
-    bed.node(0).losesItsPast();
+    bed.node(0).isReset();
     bed.time.pass(LONG_ENOUGH);
     assertEquals(0, bed.asked(Extend.class));
     assertTrue(asked > 0);
@@ -195,7 +195,7 @@ class ReaffirmationTest {
   void errorInOneLeaseKeepsNoOtherFromBeingAsked() {
     hold(3);
     answerUnknown();
-    bed.node(0).losesItsPast();
+    bed.node(0).isReset();
     bed.node(0).failsNext(new Error("a defect"));
     bed.time.pass(LONG_ENOUGH);
     assertEquals(3, extended.size());

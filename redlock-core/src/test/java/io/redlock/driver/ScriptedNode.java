@@ -119,8 +119,8 @@ final class ScriptedNode implements LockNode {
     observer.onStateChange(new NodeStatus(name, state, Duration.ZERO, "because"));
   }
 
-  void losesItsPast() {
-    observer.onPastLost("restarted");
+  void isReset() {
+    observer.onReset("restarted");
   }
 
   boolean isClosed() {

@@ -537,7 +537,7 @@ class CheckerTest {
     checker.work.asked(a, new Grant(NAME, "a#10", 10, TTL_MILLIS));
     Hold hold = hold(a, 10, acquire(a, 10));
     for (int loss = 0; loss < lostPasts; loss++) {
-      checker.work.pastLost(a);
+      checker.work.resets(a);
     }
     for (int i = 0; i < times; i++) {
       checker.work.asked(a, new Extend(NAME, hold.owner, 10, TTL_MILLIS, i));

@@ -106,9 +106,9 @@ final class SimNode implements LockNode {
     }
 
     @Override
-    public void onPastLost(String reason) {
-      work.pastLost(process);
-      observer.onPastLost(reason);
+    public void onReset(String reason) {
+      work.resets(process);
+      observer.onReset(reason);
     }
 
     @Override

@@ -35,7 +35,7 @@ final class WorkChecks {
   }
 
   /** A client is told that a node has lost its past. */
-  void pastLost(SimProcess process) {
+  void resets(SimProcess process) {
     losses.merge(process, 1, Integer::sum);
   }
 

@@ -38,7 +38,7 @@ final class Audits {
   private final NodeTrust trust;
   private final NodeClock clock;
   private final Ticker ticker; // for the judgement only
-  private final Consumer<String> pastLost;
+  private final Consumer<String> resets;
   private final long periodNanos;
 
   private long number;
@@ -51,19 +51,15 @@ final class Audits {
   private Argument birth = Argument.EMPTY;
 
   /**
-   * @param pastLost takes the reason when the node lost what it granted before
+   * @param resets takes the reason when the node lost what it granted before
    * @param periodNanos the time between two audits
    */
   Audits(
-      NodeTrust trust,
-      NodeClock clock,
-      Ticker ticker,
-      Consumer<String> pastLost,
-      long periodNanos) {
+      NodeTrust trust, NodeClock clock, Ticker ticker, Consumer<String> resets, long periodNanos) {
     this.trust = trust;
     this.clock = clock;
     this.ticker = ticker;
-    this.pastLost = pastLost;
+    this.resets = resets;
     this.periodNanos = periodNanos;
   }
 
@@ -131,7 +127,7 @@ final class Audits {
         return Answer.FOREIGN;
       }
       clock.learn(told.nodeMicros(), audit.sinceNanos, nowNanos);
-      made = trust.judge(told, audit.sinceNanos, nowNanos, ticker, pastLost);
+      made = trust.judge(told, audit.sinceNanos, nowNanos, ticker, resets);
     }
     underWay = false;
     if (made == null) {

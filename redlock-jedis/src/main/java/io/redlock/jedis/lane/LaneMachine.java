@@ -74,7 +74,7 @@ final class LaneMachine {
             trust,
             clock,
             ticker,
-            reason -> add(new Effect.Report(() -> observer.onPastLost(reason))),
+            reason -> add(new Effect.Report(() -> observer.onReset(reason))),
             settings.pingNanos());
     this.ticks = new LaneTicks(settings.watchNanos(), nowNanos);
     this.connection =

@@ -43,14 +43,10 @@ public final class NodeTrust {
   /**
    * Judges an audit that was asked for between two readings of the monotonic clock.
    *
-   * @param pastLost takes the reason if the node lost what it granted before
+   * @param resets takes the reason if the node lost what it granted before
    */
   public Verdict judge(
-      NodeAudit audit,
-      long beforeNanos,
-      long afterNanos,
-      Ticker ticker,
-      Consumer<String> pastLost) {
+      NodeAudit audit, long beforeNanos, long afterNanos, Ticker ticker, Consumer<String> resets) {
     Verdict verdict =
         rules.judge(audit, peers.hear(index, node, audit, beforeNanos, afterNanos, ticker));
     boolean quorum = peers.judged(index, verdict.stand() != Stand.REFUSED);
@@ -62,7 +58,7 @@ public final class NodeTrust {
     loss = loss.isEmpty() ? step : loss;
     if (!loss.isEmpty()) {
       LOG.warn("node {} can no longer be relied upon for what it granted before: {}", node, loss);
-      pastLost.accept(loss);
+      resets.accept(loss);
     }
     warn(audit);
     return verdict;

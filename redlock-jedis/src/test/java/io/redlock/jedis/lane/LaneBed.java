@@ -520,7 +520,7 @@ final class LaneBed implements LockNode.Observer, Ticker {
   }
 
   @Override
-  public void onPastLost(String reason) {
+  public void onReset(String reason) {
     told.add("past lost: " + reason);
   }
 
