@@ -60,11 +60,15 @@ public final class Benchmarks {
     return String.format(
         Locale.ROOT,
         """
-        # Benchmarks
+        # How fast is it?
 
-        Written by `./mvnw -q -Pbench process-test-classes`; do not edit. Absolute figures move with \
-        the machine, so the targets are ratios of what was measured in turn, in the same minutes, \
-        on the same machine: the median of the rounds, and in brackets the least and the greatest.
+        A cycle of acquire and release should cost little more than the bare script calls in it. \
+        The table of [targets](#targets) shows how far this holds. `./mvnw -q -Pbench \
+        process-test-classes` writes this page; do not edit it.
+
+        Absolute figures depend on the machine, so each target is a ratio of figures that were \
+        measured in turn, within the same minutes. A ratio is the median of the rounds, with the \
+        least and the greatest in brackets.
 
         | | |
         |---|---|
@@ -76,19 +80,21 @@ public final class Benchmarks {
         | Redisson | %s |
         | load before | %s |
 
-        A *cycle* locks a resource that nobody else wants on five masters, and unlocks it. Callers \
-        do so without a pause (a closed loop), in one JVM, all peers warmed up, one after the other \
-        for a second or so, five times round. *floor A* is a thread that writes this library's own \
-        scripts to five sockets, one after the other, and then reads five answers; *floor B* is one \
-        such thread that does so for a batch as large as the number of callers. *JedisPool per node* \
-        is what people write by hand: `SET NX PX` and a compare-and-delete, a task per master on a \
-        thread pool. Redisson and the pools give no fencing token, and do not check what became of \
-        a master's data; this library does, with its default settings, apart from a node timeout \
-        of a second, because the machine may be busy. Client CPU is that of Java threads, without \
-        the compiler's and the collector's. Switches are voluntary context switches of the \
-        client's threads: a `futex`, `poll` or `epoll_wait` that sleeps is one. Calls are `read` and \
-        `write` as `/proc/*/io` counts them; calls that wait are not in it, for counting those slows \
-        down what is counted (`strace -c -f`).
+        A *cycle* acquires and releases a resource that nobody else wants, on five masters. \
+        Callers run cycles without a pause in one JVM. All peers are warmed up and measured in \
+        turn for about a second each, in five rounds.
+
+        - **Redlock for Java** uses its default settings, except for a node timeout of one \
+        second, because the machine may be busy.
+        - **Redisson** and **JedisPool per node** give no fencing token and do not check whether \
+        a master lost its data. *JedisPool per node* is the hand-written lock: `SET NX PX` and a \
+        compare-and-delete, with a task per master on a thread pool.
+        - **floor A** is a thread that writes this library's scripts to five sockets in turn and \
+        then reads five answers. **floor B** does the same for a batch as large as the number of \
+        callers, so each of its callers takes as long as a whole batch.
+        - **client CPU** is that of Java threads, without compiler and collector.
+        - **switches** are voluntary context switches of the client's threads.
+        - **calls** are `read` and `write` as `/proc/*/io` counts them, without calls that wait.
         """,
         LocalDate.now(),
         processor(),

@@ -95,10 +95,10 @@ final class Callers {
         "Number of callers",
         "Cycles a second, medians of the rounds. All on Java "
             + (perSecond.containsKey(MANY) ? "25" : Runtime.version().feature())
-            + ", up to "
+            + ": up to "
             + MOST_OF_THREADS
             + " callers in platform threads, more in virtual ones; node timeout 14 s. Peers that"
-            + " need a connection, or several, for each caller end earlier.",
+            + " need connections for each caller are measured with fewer callers.",
         head,
         rows);
   }

@@ -79,9 +79,10 @@ final class Contention {
     report.table(
         "Contention",
         PROCESSES
-            + " JVMs, "
+            + " JVMs with "
             + Contender.THREADS
-            + " threads each, one resource, held for no time; handoffs counted over all.",
+            + " threads each contend for one resource and release it at once. Handoffs are counted"
+            + " over all.",
         List.of("", "handoffs/s", "most / least per process"),
         rows);
     Ratio ratio =

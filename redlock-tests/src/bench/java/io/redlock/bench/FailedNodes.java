@@ -70,7 +70,7 @@ final class FailedNodes {
         "Failed nodes",
         "8 callers, node timeout "
             + NODE_TIMEOUT.toMillis()
-            + " ms, after the first two seconds of the failure.",
+            + " ms, measured from two seconds after the failure.",
         List.of("", "cycles/s", "p50 (us)", "p99 (us)", "longest (us)", "p50 / well", "p99 / well"),
         rows);
     judge(HUNG, "one of five hangs, 8 callers", runs);
@@ -86,7 +86,7 @@ final class FailedNodes {
     double longest = failed.stream().mapToDouble(Run::max).max().orElse(0);
     report.target(
         workload,
-        "nobody waits for a node timeout",
+        "no caller waits for a node timeout",
         "longest cycle " + Report.number(longest / 1_000) + " ms",
         longest < NODE_TIMEOUT.toNanos() / 1e3);
   }

@@ -58,8 +58,8 @@ final class Growth {
     }
     report.table(
         "Number of nodes",
-        "One caller. The same processors do the masters' and the client's work for each node here, so"
-            + " most of a cycle grows with their number, for the floor as well.",
+        "One caller. The same processors do the work of the client and of all masters, so most of a"
+            + " cycle grows with the number of nodes, for the floor too.",
         List.of(
             "",
             "cycles/s",

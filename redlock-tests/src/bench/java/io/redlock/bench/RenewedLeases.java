@@ -112,14 +112,14 @@ final class RenewedLeases {
         "Renewed leases",
         String.format(
             Locale.ROOT,
-            "10,000 leases with a ttl of 30 s, renewed every 10 s, watched for %d s"
-                + " (`-Dbench.leases.minutes=5` watches them for five minutes). Heap is what is live"
-                + " after a collection, before and after they are watched; threads are the most at"
-                + " any time, beyond those of the service when it holds nothing.",
+            "10,000 leases with a ttl of 30 s, renewed every 10 s, observed for %d s"
+                + " (`-Dbench.leases.minutes=5` observes them for five minutes). Heap is live after a"
+                + " collection, before and after the observation. Threads are the maximum, beyond"
+                + " those of a service that holds nothing.",
             WATCHED.toSeconds()),
         List.of(
             "renewals/s",
-            "came to nothing",
+            "failed",
             "client CPU per renewal (us)",
             "of one core",
             "heap per lease at first (B)",

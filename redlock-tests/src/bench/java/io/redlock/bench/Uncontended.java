@@ -96,8 +96,7 @@ final class Uncontended {
     runs.forEach((name, of) -> rows.add(row(name, of, runs.get(FloorPeer.PER_CALLER))));
     report.table(
         callers + (callers == 1 ? " caller" : " callers"),
-        "Per cycle, medians of the rounds. A caller of floor B stands for all: its time is that of"
-            + " a whole batch.",
+        "Per cycle, medians of the rounds.",
         HEAD,
         rows);
   }
@@ -150,9 +149,9 @@ final class Uncontended {
     }
     report.table(
         "What bounds the ratio to Redisson",
-        "Cycles a second, over Redisson's. The masters and the clients share the processors. The"
-            + " last column is what would be left if clients cost nothing: all processors, divided"
-            + " by the masters' time per cycle of this library.",
+        "Cycles a second as a multiple of Redisson's. Masters and clients share the processors. The"
+            + " last column assumes clients that cost nothing: all processors, divided by the"
+            + " masters' time per cycle of this library.",
         List.of("", "this library", "floor B", "masters alone"),
         rows);
   }

@@ -71,10 +71,11 @@ final class Waiting {
   private void show(Turns near, Turns far) {
     report.table(
         "Waiting in turn",
-        "Two fair clients in one JVM hand a resource to and fro; medians of the last round. On"
-            + " loopback the processors are what everything waits for; where the masters are "
+        "Two fair clients in one JVM pass a resource back and forth; medians of the last round. On"
+            + " loopback the processors are the limit. With masters "
             + AWAY.toMillis()
-            + " ms away, each way, it is the network, and a turn is two round trips for one.",
+            + " ms away, each way, the network is the limit: a turn takes two round trips, an"
+            + " acquire one.",
         List.of("", "on loopback", "masters away"),
         List.of(
             row("uncontended acquire, right after another cycle", near.alone, far.alone),
@@ -186,7 +187,7 @@ final class Waiting {
     }
     report.table(
         "Scripts per turn",
-        "So many clients in one JVM want the same resource and hold it for no time; scripts that"
+        "Clients in one JVM contend for one resource and release it at once. Scripts are those that"
             + " one master executes per turn.",
         List.of("clients", "mode", "turns/s", "scripts per turn"),
         rows);

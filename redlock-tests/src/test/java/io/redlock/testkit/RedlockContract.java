@@ -19,6 +19,7 @@ import io.redlock.LeaseEnd.Cause;
 import io.redlock.LeaseLock;
 import io.redlock.LeaseLostException;
 import io.redlock.LeaseRequest;
+import io.redlock.LeaseTooShortException;
 import io.redlock.LockNotAcquiredException;
 import io.redlock.NodeStatus;
 import io.redlock.NodeStatus.State;
@@ -105,7 +106,7 @@ public abstract class RedlockContract {
     assertTrue(lease.remaining().compareTo(TTL) < 0, lease.remaining()::toString);
     assertTrue(acquired.votes().count(Vote.YES) >= 3, acquired::toString);
     lease.ensureValid(TTL.dividedBy(2));
-    assertThrows(LeaseLostException.class, () -> lease.ensureValid(TTL));
+    assertThrows(LeaseTooShortException.class, () -> lease.ensureValid(TTL));
     assertTrue(lease.isValid());
   }
 
