@@ -1,5 +1,11 @@
 package io.redlock.simulation;
 
+import io.redlock.LeaseRequest;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
 /** I7 and I12: every call returns, in its time. */
 final class CallChecks {
 
@@ -8,7 +14,10 @@ final class CallChecks {
 
   private final World world;
   private final long nodeTimeoutNanos;
+  private final Map<Asked, Long> clockRefusals = new HashMap<>(); // the true time of the last
   private int open;
+
+  private record Asked(SimProcess process, List<String> names) {}
 
   CallChecks(World world, Plan plan) {
     this.world = world;
@@ -19,13 +28,17 @@ final class CallChecks {
   final class Call {
     private final SimProcess process;
     private final Object what;
+    private final List<String> names; // that it is to acquire
     private long stoodStillNanos;
     private long closingNanos;
+    private long endsNanos; // true time
+    private boolean isExtended;
     private boolean over;
 
-    private Call(SimProcess process, Object what) {
+    private Call(SimProcess process, Object what, List<String> names) {
       this.process = process;
       this.what = what;
+      this.names = names;
       this.stoodStillNanos = process.stoodStillNanos();
       this.closingNanos = nodeTimeoutNanos;
       open++;
@@ -36,6 +49,18 @@ final class CallChecks {
         over = true;
         open--;
       }
+    }
+
+    private void endsIn(long nanos) {
+      long trueNanos = process.monotonic.trueDelayNanos(nanos) + GRACE_NANOS;
+      endsNanos = world.nowNanos() + trueNanos;
+      world.after(trueNanos, this::due);
+    }
+
+    /** True if the nodes refused a token of the last attempt, which began before the wait ended. */
+    private boolean wasJustRefusedByClocks() {
+      Long refusedNanos = clockRefusals.get(new Asked(process, names));
+      return refusedNanos != null && refusedNanos >= endsNanos - 2 * nodeTimeoutNanos - GRACE_NANOS;
     }
 
     private void due() {
@@ -54,6 +79,9 @@ final class CallChecks {
       }
       if (heldUpNanos > 0 || process.isHeldUp()) {
         world.after(heldUpNanos + GRACE_NANOS, this::due);
+      } else if (!isExtended && wasJustRefusedByClocks()) {
+        isExtended = true;
+        endsIn(nodeTimeoutNanos);
       } else {
         world.violated(Invariant.I7, () -> process + ": " + what + " does not return in its time");
       }
@@ -67,9 +95,30 @@ final class CallChecks {
    * @param nanos for how long it may last, on its client's monotonic clock
    */
   Call begins(SimProcess process, Object what, long nanos) {
-    Call call = new Call(process, what);
-    world.after(process.monotonic.trueDelayNanos(nanos) + GRACE_NANOS, call::due);
+    return begins(process, what, List.of(), nanos);
+  }
+
+  /**
+   * A call for a lease begins. It lasts for its wait and one node timeout, or for two if nodes
+   * refuse the token of its last attempt because of their clocks.
+   */
+  Call beginsToAcquire(SimProcess process, LeaseRequest request) {
+    return begins(
+        process,
+        request,
+        List.copyOf(request.resources()),
+        request.maxWait().orElse(Duration.ZERO).toNanos() + nodeTimeoutNanos);
+  }
+
+  private Call begins(SimProcess process, Object what, List<String> names, long nanos) {
+    Call call = new Call(process, what, names);
+    call.endsIn(nanos);
     return call;
+  }
+
+  /** A client hears that a node refuses a token for these names because of its clock. */
+  void clockRefused(SimProcess process, List<String> names) {
+    clockRefusals.put(new Asked(process, names), world.nowNanos());
   }
 
   /** Calls that have not returned. */

@@ -163,7 +163,7 @@ final class Chaos {
 
   private void strike(Fault fault, SimClient client) {
     SimClient.Life life = client.life();
-    if (life == null || life.isOver() || life.process.isAsleep()) {
+    if (life == null || life.isOver() || client.isAsleep()) {
       return;
     }
     long nanos = untilCalm(random.spread(Plan.MILLI, 3 * plan.maxTtlNanos()));
@@ -174,7 +174,7 @@ final class Chaos {
       }
       case CLIENT_SUSPEND -> {
         note(fault, client.name + " sleeps for " + nanos / Plan.MILLI + " ms");
-        life.process.suspend(nanos);
+        client.suspend(nanos);
       }
       case CLIENT_WALL_STEP -> {
         long by = Simulation.anyOffset(random);

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.LeaseEnd;
+import io.redlock.LeaseRequest;
 import io.redlock.NodeStatus;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
@@ -28,6 +29,7 @@ class CheckerTest {
 
   private static final List<String> NAME = List.of("r");
   private static final long TTL_MILLIS = 1_000;
+  private static final long NODE_TIMEOUT_MILLIS = 20;
   private static final long GOOD_NANOS = TTL_MILLIS * Plan.MILLI - 12 * Plan.MILLI;
 
   private static final LeaseEnd RELEASED = new LeaseEnd(LeaseEnd.Cause.RELEASED, "");
@@ -43,6 +45,7 @@ class CheckerTest {
     Plan plan = Plan.of(1).only();
     plan.nodes = 3;
     plan.maxTtlMillis = (int) TTL_MILLIS;
+    plan.nodeTimeoutNanos = NODE_TIMEOUT_MILLIS * Plan.MILLI;
     return plan;
   }
 
@@ -266,6 +269,56 @@ class CheckerTest {
     expectNothing();
     pass(10);
     expect(Invariant.I7);
+  }
+
+  private CallChecks.Call acquiring(long waitMillis) {
+    return checker.calls.beginsToAcquire(
+        a, LeaseRequest.of("r", Duration.ofMillis(100)).waitUpTo(Duration.ofMillis(waitMillis)));
+  }
+
+  @Test
+  void acquireThatTakesItsWaitAndANodeTimeoutIsFine() {
+    CallChecks.Call call = acquiring(30);
+    pass(30 + NODE_TIMEOUT_MILLIS);
+    call.done();
+    pass(100);
+    expectNothing();
+  }
+
+  @Test
+  void acquireThatTakesItsWaitAndTwoNodeTimeoutsBreaksI7() {
+    acquiring(30);
+    pass(30 + 2 * NODE_TIMEOUT_MILLIS);
+    expect(Invariant.I7);
+  }
+
+  @Test
+  void acquireWhoseLastTokenWasRefusedByClocksMayTakeAnotherNodeTimeout() {
+    CallChecks.Call call = acquiring(30);
+    pass(30 + NODE_TIMEOUT_MILLIS - 1);
+    checker.calls.clockRefused(a, NAME);
+    pass(NODE_TIMEOUT_MILLIS);
+    call.done();
+    pass(100);
+    expectNothing();
+    acquiring(30);
+    pass(30);
+    checker.calls.clockRefused(a, NAME);
+    pass(3 * NODE_TIMEOUT_MILLIS);
+    expect(Invariant.I7);
+  }
+
+  @Test
+  void tokensThatClocksRefusedEarlierOrOfOthersGiveAnAcquireNoMoreTime() {
+    CallChecks.Call call = acquiring(100);
+    checker.calls.clockRefused(a, NAME);
+    pass(100 + NODE_TIMEOUT_MILLIS);
+    checker.calls.clockRefused(a, List.of("other"));
+    checker.calls.clockRefused(b, NAME);
+    expectNothing();
+    pass(NODE_TIMEOUT_MILLIS);
+    expect(Invariant.I7);
+    call.done();
   }
 
   @Test

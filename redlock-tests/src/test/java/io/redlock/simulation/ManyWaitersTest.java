@@ -19,7 +19,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** I7 with up to ten thousand callers that wait for one name in one process. */
 class ManyWaitersTest {
 
-  private static final Duration WAIT = Duration.ofMillis(400);
   private static final Duration TTL = Duration.ofMillis(300);
 
   private final Plan plan = plan();
@@ -28,7 +27,18 @@ class ManyWaitersTest {
   private final Checker checker = new Checker(world, plan);
   private final FaultCount faults = new FaultCount();
   private final List<SimServer> servers = new ArrayList<>();
-  private final SimClient client = client();
+  private final SimClient client;
+  private final SimClient other;
+  private int ended;
+
+  ManyWaitersTest() {
+    for (int i = 0; i < plan.nodes; i++) {
+      SimClock clock = new SimClock(world, Simulation.EPOCH_NANOS, 0);
+      servers.add(new SimServer(i, world, clock, new Parts(), checker, plan, faults));
+    }
+    client = client("c");
+    other = client("other");
+  }
 
   private static Plan plan() {
     Plan plan = Plan.of(1).only();
@@ -38,20 +48,19 @@ class ManyWaitersTest {
     plan.nodeTimeoutNanos = 20 * Plan.MILLI;
     plan.silenceTimeoutNanos = 2_000 * Plan.MILLI;
     plan.connectTimeoutNanos = plan.silenceTimeoutNanos;
+    plan.hopNanos = 8 * Plan.MILLI; // so that an attempt takes nearly a node timeout
     plan.jitterNanos = 0;
     plan.adopted = true;
     return plan;
   }
 
-  private SimClient client() {
+  private SimClient client(String name) {
     SimRandom random = new SimRandom(1);
-    List<Link> links = new ArrayList<>();
-    for (int i = 0; i < plan.nodes; i++) {
-      SimClock clock = new SimClock(world, Simulation.EPOCH_NANOS, 0);
-      servers.add(new SimServer(i, world, clock, new Parts(), checker, plan, faults));
-      links.add(new Link(world, plan, random, faults, Plan.MILLI));
-    }
-    return new SimClient("c", world, plan, new Parts(), checker, servers, links, random, faults);
+    List<Link> links =
+        servers.stream()
+            .map(server -> new Link(world, plan, random, faults, plan.hopNanos))
+            .toList();
+    return new SimClient(name, world, plan, new Parts(), checker, servers, links, random, faults);
   }
 
   @ParameterizedTest
@@ -62,24 +71,57 @@ class ManyWaitersTest {
           servers.forEach(SimServer::crash);
           client.start();
           pass(100);
-          callTogether(callers);
-          comeBack();
+          callTogether(callers, 400);
+          pass(500);
+          assertAllEnded(callers);
+          servers.forEach(SimServer::restart);
+          expectALeaseWithin(10_000); // restarted nodes abstain for a while
         });
   }
 
+  /** Each attempt takes so long that there is no time for one by every caller. */
   @ParameterizedTest
   @ValueSource(ints = {1, 600, 10_000})
-  void everyCallEndsInItsTimeWhereMastersAreKilledShortlyBefore(int callers) throws Exception {
+  void everyCallEndsInItsTimeWhileAnotherProcessHolds(int callers) throws Exception {
     onASmallStack(
         () -> {
           client.start();
+          other.start();
+          pass(500);
+          CompletableFuture<AcquireResult> holder =
+              acquire(other, LeaseRequest.of("r0", plan.maxTtl()));
           pass(100);
-          CompletableFuture<AcquireResult> holder = acquire(Duration.ZERO);
-          pass(10);
           assertTrue(holder.join().optionalLease().isPresent());
-          world.after(WAIT.toNanos() - 30 * Plan.MILLI, () -> servers.forEach(SimServer::crash));
-          callTogether(callers);
-          comeBack();
+          callTogether(callers, 400);
+          pass(500);
+          assertAllEnded(callers);
+          expectALeaseWithin(1_000);
+        });
+  }
+
+  /**
+   * The timers of all waits are late, as their thread stands still. Meanwhile another thread
+   * reports to the head of the queue that its attempt has failed: it gives up, so does the next,
+   * and so on. Two at the end of the queue are more patient, and both acquire the lease in the end.
+   */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 600, 10_000})
+  void everyCallEndsInItsTimeWhereMastersAreKilledWhileTimersAreLate(int callers) throws Exception {
+    onASmallStack(
+        () -> {
+          client.start();
+          pass(500);
+          callTogether(callers, 10);
+          List<CompletableFuture<AcquireResult>> patient = List.of(waits(10_000), waits(10_000));
+          servers.forEach(SimServer::pause);
+          SimProcess process = life(client).process;
+          life(client).scheduler.schedule(() -> process.standStill(60 * Plan.MILLI), 0);
+          world.after(30 * Plan.MILLI, () -> servers.forEach(SimServer::crash));
+          world.after(40 * Plan.MILLI, () -> assertAllEnded(callers));
+          pass(100);
+          servers.forEach(SimServer::restart);
+          pass(10_000);
+          patient.forEach(this::assertGotTheLease);
         });
   }
 
@@ -94,7 +136,7 @@ class ManyWaitersTest {
     world.runUntil(world.nowNanos() + millis * Plan.MILLI);
   }
 
-  private SimClient.Life life() {
+  private static SimClient.Life life(SimClient client) {
     SimClient.Life life = client.life();
     if (life == null) {
       throw new IllegalStateException("not running");
@@ -102,38 +144,42 @@ class ManyWaitersTest {
     return life;
   }
 
-  private CompletableFuture<AcquireResult> acquire(Duration wait) {
-    LeaseRequest request = LeaseRequest.of("r0", TTL);
-    return life().redlock.acquireAsync(wait.isZero() ? request : request.waitUpTo(wait));
+  private CompletableFuture<AcquireResult> acquire(SimClient caller, LeaseRequest request) {
+    CallChecks.Call call = checker.calls.beginsToAcquire(life(caller).process, request);
+    CompletableFuture<AcquireResult> result = life(caller).redlock.acquireAsync(request);
+    result.thenRun(call::done);
+    return result;
+  }
+
+  /** A caller that lets go of its lease at once. */
+  private CompletableFuture<AcquireResult> waits(long waitMillis) {
+    CompletableFuture<AcquireResult> waiter =
+        acquire(client, LeaseRequest.of("r0", TTL).waitUpTo(Duration.ofMillis(waitMillis)));
+    waiter.thenAccept(result -> result.optionalLease().ifPresent(Lease::close));
+    return waiter;
   }
 
   /** So many callers begin to wait at the same moment. */
-  private void callTogether(int callers) {
-    int[] ended = {0};
+  private void callTogether(int callers, long waitMillis) {
     for (int i = 0; i < callers; i++) {
-      CallChecks.Call call =
-          checker.calls.begins(
-              life().process, "caller " + i, WAIT.toNanos() + plan.nodeTimeoutNanos);
-      acquire(WAIT)
-          .thenAccept(
-              result -> {
-                call.done();
-                ended[0]++;
-                result.optionalLease().ifPresent(Lease::close);
-              });
+      waits(waitMillis).thenRun(() -> ended++);
     }
-    pass(WAIT.toMillis() + 100);
+  }
+
+  private void assertAllEnded(int callers) {
     assertNull(world.violation());
-    assertEquals(callers, ended[0]);
+    assertEquals(callers, ended);
   }
 
   /** The name and the lock service have taken no harm. */
-  private void comeBack() {
-    servers.forEach(SimServer::restart);
-    // Restarted nodes abstain until what they may have granted before has ended.
-    CompletableFuture<AcquireResult> after = acquire(Duration.ofSeconds(10));
-    pass(10_000 + 100);
-    assertTrue(after.join().optionalLease().isPresent(), () -> after.join().toString());
+  private void expectALeaseWithin(long millis) {
+    CompletableFuture<AcquireResult> after = waits(millis);
+    pass(millis + 100);
+    assertGotTheLease(after);
+  }
+
+  private void assertGotTheLease(CompletableFuture<AcquireResult> waiter) {
     assertNull(world.violation());
+    assertTrue(waiter.join().optionalLease().isPresent(), () -> waiter.join().toString());
   }
 }

@@ -105,8 +105,7 @@ final class Session {
   }
 
   private void acquire(LeaseRequest request) {
-    long longest = request.maxWait().orElse(Duration.ZERO).toNanos() + 2 * plan.nodeTimeoutNanos;
-    CallChecks.Call call = checker.calls.begins(process, request, longest);
+    CallChecks.Call call = checker.calls.beginsToAcquire(process, request);
     CompletableFuture<AcquireResult> future;
     try {
       future = life.redlock.acquireAsync(request);

@@ -33,6 +33,7 @@ final class SimClient {
   private final FaultCount faults;
   private final SimRandom random;
   private final List<Session> sessions = new ArrayList<>();
+  private final List<SimProcess> processes = new ArrayList<>(); // one, and those that are closing
   private int lives;
   private @Nullable Life life;
 
@@ -152,6 +153,8 @@ final class SimClient {
   void start() {
     Life started = new Life(name + (lives == 0 ? "" : "'" + lives));
     lives++;
+    processes.removeIf(SimProcess::isDead);
+    processes.add(started.process);
     life = started;
     for (int i = 0; i < plan.sessions; i++) {
       Session session = new Session(world, plan, checker, started, random, faults);
@@ -172,6 +175,19 @@ final class SimClient {
   /** Whether every caller has come to rest. */
   boolean isAtRest() {
     return sessions.stream().allMatch(Session::isAtRest);
+  }
+
+  /** The machine sleeps: its processes stand still, and its monotonic clock with them. */
+  void suspend(long nanos) {
+    if (processes.stream().noneMatch(SimProcess::isFrozen)) {
+      monotonic.stop();
+      world.after(nanos, monotonic::go);
+      processes.forEach(process -> process.freeze(nanos));
+    }
+  }
+
+  boolean isAsleep() {
+    return monotonic.isStopped();
   }
 
   /** The process dies. */

@@ -44,6 +44,10 @@ final class SimClock {
     ratePpm = ppm;
   }
 
+  boolean isStopped() {
+    return stopped;
+  }
+
   void stop() {
     anchor();
     stopped = true;

@@ -29,6 +29,7 @@ final class SimNode implements LockNode {
   private final World world;
   private final Plan plan;
   private final HoldChecks holds;
+  private final CallChecks calls;
   private final LaneChecks checks;
   private final WorkChecks work;
   private final UnaryOperator<Scheduler> schedulers;
@@ -50,6 +51,7 @@ final class SimNode implements LockNode {
     this.world = socket.world;
     this.plan = plan;
     this.holds = checker.holds;
+    this.calls = checker.calls;
     this.checks = checker.lanes;
     this.work = checker.work;
     this.schedulers = schedulers;
@@ -198,6 +200,9 @@ final class SimNode implements LockNode {
       over = true;
       open--;
       checks.answered(index, letter, reply);
+      if (reply.kind() == NodeReply.Kind.CLOCK) {
+        calls.clockRefused(process, request.names());
+      }
       world.trace.note(
           world.nowNanos(),
           slot,

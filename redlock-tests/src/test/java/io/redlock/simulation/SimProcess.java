@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One client process on its machine: its threads, which all stand still when the process is paused
- * or the machine suspended, and its two clocks, which do not.
+ * or the machine suspended, and its machine's two clocks.
  */
 final class SimProcess implements Ticker {
 
@@ -56,7 +56,6 @@ final class SimProcess implements Ticker {
   private final List<Strand> strands = new ArrayList<>();
   private Strand current; // whose code is running
   private boolean frozen;
-  private boolean asleep;
   private boolean closing;
   private boolean dead;
   private boolean observed;
@@ -123,11 +122,6 @@ final class SimProcess implements Ticker {
     return closing;
   }
 
-  /** Whether its machine sleeps. */
-  boolean isAsleep() {
-    return asleep;
-  }
-
   /** The process is gone; whatever its threads were about to do does not happen. */
   void die() {
     dead = true;
@@ -140,23 +134,6 @@ final class SimProcess implements Ticker {
       frozen = true;
       stoodStillNanos += nanos;
       world.after(nanos, this::thaw);
-    }
-  }
-
-  /** The machine sleeps: the process stands still, and its monotonic clock with it. */
-  void suspend(long nanos) {
-    if (!dead && !frozen) {
-      monotonic.stop();
-      asleep = true;
-      frozen = true;
-      stoodStillNanos += nanos;
-      world.after(
-          nanos,
-          () -> {
-            monotonic.go();
-            asleep = false;
-            thaw();
-          });
     }
   }
 

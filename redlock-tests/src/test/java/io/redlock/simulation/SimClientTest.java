@@ -1,0 +1,46 @@
+package io.redlock.simulation;
+
+import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Objects;
+import org.junit.jupiter.api.Test;
+
+/** A machine and the processes on it. */
+class SimClientTest {
+
+  private final Plan plan = Plan.of(1).only();
+  private final World world =
+      new World(new Trace(false), EnumSet.noneOf(Invariant.class), 1_000_000);
+  private final FaultCount faults = new FaultCount();
+
+  /** Or its clock stops while it runs, and the checker takes its calls for late: seed 895 did. */
+  @Test
+  void processThatIsBeingClosedSleepsWithItsMachine() {
+    plan.nodes = 1;
+    plan.sessions = 0;
+    Checker checker = new Checker(world, plan);
+    Parts parts = new Parts();
+    SimServer server =
+        new SimServer(
+            0, world, new SimClock(world, Simulation.EPOCH_NANOS, 0), parts, checker, plan, faults);
+    SimRandom random = new SimRandom(1);
+    List<Link> links = List.of(new Link(world, plan, random, faults, Plan.MILLI));
+    SimClient client =
+        new SimClient("c", world, plan, parts, checker, List.of(server), links, random, faults);
+    client.start();
+    SimProcess closing = Objects.requireNonNull(client.life()).process;
+    client.close();
+    client.start();
+    SimProcess fresh = Objects.requireNonNull(client.life()).process;
+    assertNotSame(closing, fresh);
+    client.suspend(10 * Plan.MILLI);
+    assertTrue(client.isAsleep());
+    assertTrue(closing.isFrozen());
+    assertTrue(fresh.isFrozen());
+    world.runUntil(world.nowNanos() + 10 * Plan.MILLI);
+    assertTrue(!client.isAsleep() && !closing.isFrozen() && !fresh.isFrozen());
+  }
+}
