@@ -75,7 +75,7 @@ class LaneHealthRulesTest {
 
   @Test
   void nodeIsConnectingUntilItIsUpAndEverythingWaits() {
-    assertEquals(State.CONNECTING, health.state());
+    assertEquals(State.CONNECTING, health.status(0, 0).state());
     assertRefusals(null, null, null, null);
     health.connected(VOTES, MILLI);
     assertEquals(List.of("UP "), told());
@@ -184,7 +184,7 @@ class LaneHealthRulesTest {
     NodeReply refused = NodeReply.unreachable("not yet connected");
     assertEquals(refused, health.connectingTooLong(MILLI));
     assertRefusals(refused, refused, refused, null);
-    assertEquals(State.CONNECTING, health.state());
+    assertEquals(State.CONNECTING, health.status(0, 0).state());
   }
 
   @Test
@@ -211,7 +211,7 @@ class LaneHealthRulesTest {
   void auditEndsASilence() {
     up().silent(SILENCE, MILLI);
     health.audited(VOTES, MILLI);
-    assertEquals(State.UP, health.state());
+    assertEquals(State.UP, health.status(0, 0).state());
     assertRefusals(null, null, null, null);
   }
 
@@ -317,7 +317,7 @@ class LaneHealthRulesTest {
     assertEquals("it is a replica", health.status(MILLI, 0).reason());
     assertEquals(List.of(), told());
     health.answered(Script.RELEASE, NodeReply.RELEASED, MILLI, MILLI);
-    assertEquals(State.MISCONFIGURED, health.state());
+    assertEquals(State.MISCONFIGURED, health.status(0, 0).state());
   }
 
   @Test
@@ -377,7 +377,7 @@ class LaneHealthRulesTest {
     health.answered(Script.EXTEND, NodeReply.JOINED, MILLI, MILLI);
     assertEquals(4, effects.size());
     assertEquals(List.of(), told(), "the state is the same");
-    assertEquals(State.UP, health.state());
+    assertEquals(State.UP, health.status(0, 0).state());
   }
 
   @Test
