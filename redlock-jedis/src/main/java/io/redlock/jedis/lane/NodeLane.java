@@ -154,12 +154,12 @@ public final class NodeLane implements LockNode {
     } catch (RuntimeException | Error e) {
       effects = failed(running, e, nowNanos);
       batch = null; // its connection is given up
-      refusal = running.machine.knows(call) ? null : NodeReply.unreachable(FAILED);
+      call = running.machine.knows(call) ? call : null;
     } finally {
       lock.unlock();
     }
     perform(running, effects);
-    if (refusal != null || call == null) {
+    if (call == null) {
       return refuse(refusal == null ? NodeReply.unreachable(FAILED) : refusal, slot, handler);
     }
     if (batch != null) {
@@ -281,12 +281,8 @@ public final class NodeLane implements LockNode {
     List<Effect> effects;
     lock.lock();
     try {
-      if (written != null) {
-        running.machine.written(written);
-      }
-      Batch batch = running.machine.nextBatch(writer, nowNanos);
-      planTick(running, nowNanos);
-      return batch;
+      running.machine.written(written);
+      return running.machine.nextBatch(writer, nowNanos);
     } catch (RuntimeException | Error e) {
       effects = failed(running, e, nowNanos);
     } finally {

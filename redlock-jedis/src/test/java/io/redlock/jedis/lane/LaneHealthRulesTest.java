@@ -22,9 +22,12 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** The states of a node, and what is refused in each. */
 class LaneHealthRulesTest {
+
+  @RegisterExtension private final KeptLog log = new KeptLog();
 
   private static final long MILLI = 1_000_000;
   private static final Verdict VOTES = new Verdict(Stand.VOTES, "", 0, "birth", null);
@@ -410,5 +413,33 @@ class LaneHealthRulesTest {
     }
     assertEquals(Duration.ofMillis(50), health.status(MILLI, 0).roundTripMedian());
     assertEquals(Duration.ofMillis(99), health.status(MILLI, 0).roundTrip99());
+  }
+
+  // The log.
+
+  @Test
+  void changesAreLoggedOnceAndWithTheirReasons() {
+    health.connected(VOTES, MILLI);
+    told();
+    assertEquals(List.of(), log.warnings(), "as it should be");
+    health.audited(REFUSED, MILLI);
+    health.audited(VOTES, MILLI);
+    health.lost("reset", MILLI);
+    health.down(GONE, MILLI);
+    health.closed(MILLI);
+    told();
+    assertEquals(
+        List.of(
+            "node n is MISCONFIGURED: it is a replica",
+            "node n is UP again, was MISCONFIGURED",
+            "node n is DOWN: reset"),
+        log.warnings());
+  }
+
+  @Test
+  void firstStateIsLoggedUnlessItIsUp() {
+    health.connected(ABSTAINS, MILLI);
+    told();
+    assertEquals(List.of("node n is ABSTAINING: its data is new"), log.warnings());
   }
 }

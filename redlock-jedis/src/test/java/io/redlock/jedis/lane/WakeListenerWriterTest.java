@@ -11,10 +11,13 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import redis.clients.jedis.CommandArguments;
 
 /** The shell around {@link WakeMachine}: who writes. */
 class WakeListenerWriterTest {
+
+  @RegisterExtension private final KeptLog log = new KeptLog();
 
   private static final LaneSettings SETTINGS =
       LaneSettings.derive(
