@@ -2,9 +2,11 @@ package io.redlock.jedis.lane;
 
 import io.redlock.spi.NodeReply;
 import java.util.ArrayDeque;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Queue;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -93,31 +95,35 @@ final class LaneCalls {
 
   /** Moves the releases in the queue before everything else. */
   void putReleasesFirst() {
-    Queue<Call> ordered = new ArrayDeque<>(queue.size() + 1);
-    queue.stream().filter(Call::isRelease).forEach(ordered::add);
-    queue.stream().filter(call -> !call.isRelease()).forEach(ordered::add);
-    queue = ordered;
+    queue =
+        queue.stream()
+            .sorted(Comparator.comparing(call -> !call.isRelease()))
+            .collect(Collectors.toCollection(ArrayDeque::new));
   }
 
   /** Answers what is queued, all but the releases that can still be of use. */
   void refuseQueued(NodeReply refusal, long nowNanos) {
     queue.removeIf(
-        call ->
-            (!call.isRelease() || nowNanos - call.sinceNanos >= releaseLifeNanos)
-                && refuse(call, refusal));
+        call -> {
+          boolean isKept = call.isRelease() && nowNanos - call.sinceNanos < releaseLifeNanos;
+          if (!isKept) {
+            refuse(call, refusal);
+          }
+          return !isKept;
+        });
   }
 
   /** Answers what is queued. */
   void refuseAll(NodeReply refusal) {
-    queue.removeIf(call -> refuse(call, refusal));
+    queue.forEach(call -> refuse(call, refusal));
+    queue.clear();
   }
 
-  private boolean refuse(Call call, NodeReply refusal) {
+  private void refuse(Call call, NodeReply refusal) {
     if (call.state == Call.State.QUEUED) {
       queued--;
       decide(call, refusal);
     }
-    return true;
   }
 
   // Sending.
@@ -155,8 +161,7 @@ final class LaneCalls {
 
   /** The oldest call without an answer was answered. */
   void removeOldest() {
-    Call call = unanswered.remove();
-    unansweredBytes = unanswered.isEmpty() ? 0 : unansweredBytes - call.bytes();
+    unansweredBytes -= unanswered.remove().bytes();
   }
 
   /** Answers requests whose answers are late, but for releases; late answers are still read. */

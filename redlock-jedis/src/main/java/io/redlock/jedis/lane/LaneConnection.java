@@ -127,7 +127,6 @@ final class LaneConnection {
     }
     calls.putReleasesFirst();
     effects.accept(new Effect.FirstAttempt());
-    ticks.watch(nowNanos);
   }
 
   /** A quorum of nodes is known from now on: nodes that abstained for lack of one may vote. */
@@ -141,7 +140,7 @@ final class LaneConnection {
 
   /** Ends the connection, so that it may serve others if everything was answered. */
   void close() {
-    leave(open && !writing && calls.isIdle());
+    leave(!writing && calls.isIdle());
   }
 
   /** Gives the connection up. */
@@ -186,7 +185,6 @@ final class LaneConnection {
     }
     writing = true;
     lastWriteNanos = nowNanos;
-    ticks.watch(nowNanos);
     return new Batch(target, batch, audits.birth());
   }
 
@@ -292,7 +290,6 @@ final class LaneConnection {
       open(nowNanos);
     } else if (introduction.awaitsQuorum()) {
       quorumByNanos = nowNanos + settings.nodeTimeoutNanos();
-      ticks.by(quorumByNanos);
     }
     return true;
   }
@@ -336,7 +333,7 @@ final class LaneConnection {
     } else if (wire != null && introduction.awaitsQuorum() && nowNanos - quorumByNanos >= 0) {
       open(nowNanos);
     }
-    if (wire != null && silentNanos(nowNanos) >= settings.silenceTimeoutNanos()) {
+    if (silentNanos(nowNanos) >= settings.silenceTimeoutNanos()) {
       abandon.accept(NodeReply.unreachable("no answer for too long"), nowNanos);
     }
   }
@@ -353,9 +350,7 @@ final class LaneConnection {
 
   /** Calls the node silent if it has not answered for a node timeout. */
   void judgeSilence(long nowNanos) {
-    if (open
-        && silentNanos(nowNanos) >= settings.nodeTimeoutNanos()
-        && health.silent(silence, nowNanos)) {
+    if (silentNanos(nowNanos) >= settings.nodeTimeoutNanos() && health.silent(silence, nowNanos)) {
       calls.refuseQueued(silence, nowNanos);
       calls.answerLate(NodeReply.unknown(silence.detail()));
     }

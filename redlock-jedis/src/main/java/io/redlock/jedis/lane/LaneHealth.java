@@ -114,10 +114,6 @@ final class LaneHealth {
     return condition.standing.toGrant;
   }
 
-  State state() {
-    return condition.state;
-  }
-
   NodeStatus status(long nowNanos, int queued) {
     return new NodeStatus(
         node,

@@ -50,7 +50,6 @@ final class LaneMachine {
 
   private int failures;
   private long connectByNanos; // requests wait no longer for a connection
-  private boolean connectOverdue;
   private long dialNanos;
 
   private boolean closing;
@@ -163,7 +162,7 @@ final class LaneMachine {
   }
 
   /** A batch was written. */
-  void written(Wire to) {
+  void written(@Nullable Wire to) {
     if (connection.isOver(to)) {
       connection.written();
     }
@@ -190,7 +189,6 @@ final class LaneMachine {
   }
 
   private void waitForConnection(long nowNanos) {
-    connectOverdue = false;
     connectByNanos = nowNanos + settings.nodeTimeoutNanos();
     ticks.by(connectByNanos);
   }
@@ -213,7 +211,6 @@ final class LaneMachine {
   }
 
   private void unreachable(NodeReply refusal, long nowNanos) {
-    audits.left();
     health.down(refusal, nowNanos);
     calls.refuseQueued(refusal, nowNanos);
     effects.add(new Effect.FirstAttempt());
@@ -289,7 +286,7 @@ final class LaneMachine {
       return null; // it was given up
     }
     Call decided = connection.received(reply, nowNanos);
-    if (closing && connection.isOpen() && calls.isIdle()) {
+    if (closing && calls.isIdle()) {
       end(nowNanos);
     }
     return decided;
@@ -300,7 +297,7 @@ final class LaneMachine {
   /** Looks after what nothing else may look after: silence, audits, pauses. */
   void tick(long nowNanos) {
     ticks.come(nowNanos);
-    if (closing && phase != Phase.CLOSED && nowNanos - closeByNanos >= 0) {
+    if (closing && nowNanos - closeByNanos >= 0) {
       end(nowNanos);
     }
     if (phase == Phase.PAUSING && nowNanos - dialNanos >= 0) {
@@ -320,7 +317,7 @@ final class LaneMachine {
       case PAUSING -> ticks.by(dialNanos);
       case CONNECTED -> connection.planTick(nowNanos);
     }
-    if (!connectOverdue && !connection.isOpen()) {
+    if (connectByNanos - nowNanos > 0 && !connection.isOpen()) {
       ticks.by(connectByNanos);
     }
     if (closing) {
@@ -329,14 +326,8 @@ final class LaneMachine {
   }
 
   private void waitNoLonger(long nowNanos) {
-    if (!connection.isOpen()
-        && phase != Phase.CLOSED
-        && !connectOverdue
-        && nowNanos - connectByNanos >= 0) {
-      connectOverdue = true;
-      if (health.refusal() == null) {
-        calls.refuseQueued(health.connectingTooLong(nowNanos), nowNanos);
-      }
+    if (!connection.isOpen() && nowNanos - connectByNanos >= 0 && health.refusal() == null) {
+      calls.refuseQueued(health.connectingTooLong(nowNanos), nowNanos);
     }
   }
 
@@ -355,7 +346,7 @@ final class LaneMachine {
     ticks.by(closeByNanos);
     if (connection.isOpen()) {
       calls.add(audits.call(null), nowNanos);
-    } else if (calls.queued() == 0 || phase == Phase.NEW || phase == Phase.PAUSING) {
+    } else if (calls.queued() == 0 || phase == Phase.PAUSING) {
       end(nowNanos);
     }
   }

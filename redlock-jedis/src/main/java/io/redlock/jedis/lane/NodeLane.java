@@ -14,10 +14,8 @@ import io.redlock.spi.Scheduler;
 import io.redlock.spi.Scheduler.Cancellable;
 import io.redlock.spi.Ticker;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.List;
 import java.util.OptionalLong;
-import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadLocalRandom;
@@ -58,13 +56,12 @@ public final class NodeLane implements LockNode {
   private final CountDownLatch firstAttempt = new CountDownLatch(1);
   private final CompletableFuture<Void> ended = new CompletableFuture<>();
   private final Predicate<Call> withdrawal = this::withdraw;
+  private final InOrder<Runnable> reports = new InOrder<>(this::report);
   private final ReentrantLock lock = new ReentrantLock();
 
   private volatile @Nullable Parts parts; // set by start
   private boolean closed; // guarded by lock; for a lane that was never started
   private @Nullable Cancellable nextTick; // guarded by lock
-  private final Queue<Runnable> reports = new ArrayDeque<>(); // guarded by lock
-  private boolean reporting; // guarded by lock
 
   /** Everything that works between start and close. */
   private record Parts(
@@ -157,12 +154,12 @@ public final class NodeLane implements LockNode {
     } catch (RuntimeException | Error e) {
       effects = failed(running, e, nowNanos);
       batch = null; // its connection is given up
-      refusal = running.machine.knows(call) ? null : NodeReply.unreachable(FAILED);
+      call = running.machine.knows(call) ? call : null;
     } finally {
       lock.unlock();
     }
     perform(running, effects);
-    if (refusal != null || call == null) {
+    if (call == null) {
       return refuse(refusal == null ? NodeReply.unreachable(FAILED) : refusal, slot, handler);
     }
     if (batch != null) {
@@ -284,12 +281,8 @@ public final class NodeLane implements LockNode {
     List<Effect> effects;
     lock.lock();
     try {
-      if (written != null) {
-        running.machine.written(written);
-      }
-      Batch batch = running.machine.nextBatch(writer, nowNanos);
-      planTick(running, nowNanos);
-      return batch;
+      running.machine.written(written);
+      return running.machine.nextBatch(writer, nowNanos);
     } catch (RuntimeException | Error e) {
       effects = failed(running, e, nowNanos);
     } finally {
@@ -317,7 +310,7 @@ public final class NodeLane implements LockNode {
     if (effect instanceof Effect.Answer answer) {
       answer.call().deliver();
     } else if (effect instanceof Effect.Report) {
-      report();
+      reports.run();
     } else if (effect instanceof Effect.End end) {
       end.wire().end(end.isWhole());
     } else if (effect instanceof Effect.Dial) {
@@ -346,34 +339,11 @@ public final class NodeLane implements LockNode {
     }
   }
 
-  /** Reports go out in the order of the steps, by one thread at a time. */
-  private void report() {
-    lock.lock();
+  private void report(Runnable report) {
     try {
-      if (reporting) {
-        return;
-      }
-      reporting = true;
-    } finally {
-      lock.unlock();
-    }
-    for (Runnable next = nextReport(); next != null; next = nextReport()) {
-      try {
-        next.run();
-      } catch (RuntimeException | Error e) {
-        LOG.error("node {}: an observer threw, which it must not", name, e);
-      }
-    }
-  }
-
-  private @Nullable Runnable nextReport() {
-    lock.lock();
-    try {
-      Runnable next = reports.poll();
-      reporting = next != null;
-      return next;
-    } finally {
-      lock.unlock();
+      report.run();
+    } catch (RuntimeException | Error e) {
+      LOG.error("node {}: an observer threw, which it must not", name, e);
     }
   }
 

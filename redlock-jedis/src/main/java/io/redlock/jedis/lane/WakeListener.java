@@ -6,9 +6,7 @@ import io.redlock.spi.LockNode;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Scheduler.Cancellable;
 import io.redlock.spi.Ticker;
-import java.util.ArrayDeque;
 import java.util.List;
-import java.util.Queue;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.ObjLongConsumer;
 import org.jspecify.annotations.Nullable;
@@ -28,8 +26,7 @@ final class WakeListener {
   private final WakeMachine machine; // guarded by lock
   private @Nullable Cancellable nextTick; // guarded by lock
   private long tickNanos = WakeMachine.NEVER; // guarded by lock
-  private final Queue<Effect.Write> writes = new ArrayDeque<>(); // guarded by lock
-  private boolean writing; // guarded by lock
+  private final InOrder<Effect.Write> writes = new InOrder<>(this::write);
   private volatile @Nullable String client;
 
   WakeListener(
@@ -72,6 +69,11 @@ final class WakeListener {
     try {
       step.accept(machine, nowNanos);
       effects = machine.takeEffects();
+      for (Effect effect : effects) {
+        if (effect instanceof Effect.Write write) {
+          writes.add(write);
+        }
+      }
       planTick(nowNanos);
     } finally {
       lock.unlock();
@@ -106,8 +108,8 @@ final class WakeListener {
     try {
       if (effect instanceof Effect.Dial) {
         dial();
-      } else if (effect instanceof Effect.Write write) {
-        write(write);
+      } else if (effect instanceof Effect.Write) {
+        writes.run();
       } else if (effect instanceof Effect.End end) {
         end.wire().end(end.isWhole());
       } else if (effect instanceof Effect.Report report) {
@@ -126,35 +128,7 @@ final class WakeListener {
     }
   }
 
-  /** Writes in the order of the steps, by one thread at a time. */
   private void write(Effect.Write write) {
-    lock.lock();
-    try {
-      writes.add(write);
-      if (writing) {
-        return;
-      }
-      writing = true;
-    } finally {
-      lock.unlock();
-    }
-    for (Effect.Write next = nextWrite(); next != null; next = nextWrite()) {
-      writeNow(next);
-    }
-  }
-
-  private Effect.@Nullable Write nextWrite() {
-    lock.lock();
-    try {
-      Effect.Write next = writes.poll();
-      writing = next != null;
-      return next;
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  private void writeNow(Effect.Write write) {
     try {
       write.wire().write(write.command(), 64);
       write.wire().flush();

@@ -87,7 +87,7 @@ final class WakeMachine {
   }
 
   private boolean isNeeded(long nowNanos) {
-    return !closed && channel != null && nowNanos - neededNanos < IDLE_NANOS;
+    return !closed && nowNanos - neededNanos < IDLE_NANOS;
   }
 
   private void dialIfNeeded(long nowNanos) {
@@ -104,7 +104,6 @@ final class WakeMachine {
   void connected(Wire fresh, long nowNanos) {
     if (phase != Phase.DIALING || closed) {
       effects.add(new Effect.End(fresh, false));
-      phase = phase == Phase.DIALING ? Phase.OFF : phase;
       return;
     }
     wire = fresh;
@@ -219,12 +218,15 @@ final class WakeMachine {
   /** Dials after a pause; once a second, asks whether the node is there, or ends the connection. */
   void tick(long nowNanos) {
     Wire current = wire;
-    if (phase == Phase.PAUSING && nowNanos - dueNanos >= 0) {
-      dialIfNeeded(nowNanos);
-    } else if (current != null && nowNanos - heardNanos >= settings.silenceTimeoutNanos()) {
+    boolean isDue = nowNanos - dueNanos >= 0;
+    if (current == null) {
+      if (phase == Phase.PAUSING && isDue) {
+        dialIfNeeded(nowNanos);
+      }
+    } else if (nowNanos - heardNanos >= settings.silenceTimeoutNanos()) {
       leave(current, false);
       again(nowNanos);
-    } else if (current != null && phase == Phase.LISTENING && nowNanos - dueNanos >= 0) {
+    } else if (phase == Phase.LISTENING && isDue) {
       if (isNeeded(nowNanos)) {
         dueNanos = nowNanos + settings.pingNanos();
         subscribe(current);
@@ -243,12 +245,12 @@ final class WakeMachine {
   void close() {
     closed = true;
     Wire current = wire;
-    if (phase == Phase.LISTENING && current != null) {
+    if (current == null) {
+      phase = phase == Phase.PAUSING ? Phase.OFF : phase;
+    } else if (phase == Phase.LISTENING) {
       unsubscribe(current);
-    } else if (phase == Phase.SUBSCRIBING && current != null) {
+    } else if (phase == Phase.SUBSCRIBING) {
       leave(current, false);
-      phase = Phase.OFF;
-    } else if (phase == Phase.PAUSING) {
       phase = Phase.OFF;
     }
   }

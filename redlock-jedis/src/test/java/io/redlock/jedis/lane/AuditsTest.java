@@ -13,11 +13,14 @@ import java.io.IOException;
 import java.util.List;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Audits of a connection that carries requests: they never end, and what they find counts. */
 class AuditsTest {
+
+  @RegisterExtension private final KeptLog log = new KeptLog();
 
   private static final String STALE = "it was not audited for more than 3s";
 

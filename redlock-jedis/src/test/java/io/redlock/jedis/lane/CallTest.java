@@ -114,4 +114,12 @@ class CallTest {
     assertEquals(List.of("SCRIPT", "LOAD"), words.subList(0, 2));
     assertEquals(64 + words.get(2).length(), load.bytes());
   }
+
+  @Test
+  void answerOfACommandOfTheLaneIsDeliveredToNobody() {
+    Call audit = Call.audit(AuditCall.invocation(1, null));
+    audit.decide(NodeReply.GRANTED);
+    audit.deliver();
+    assertEquals(List.of(), log.errors());
+  }
 }

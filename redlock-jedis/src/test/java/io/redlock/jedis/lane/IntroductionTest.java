@@ -7,14 +7,18 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.NodeStatus.State;
 import io.redlock.jedis.lane.LaneBed.Asked;
 import io.redlock.spi.NodeReply;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** What goes over a connection before it carries requests. */
 class IntroductionTest {
+
+  @RegisterExtension private final KeptLog log = new KeptLog();
 
   private static final String AUDIT = "audit as text";
 
@@ -312,5 +316,24 @@ class IntroductionTest {
     bed.pass(1);
     assertEquals(List.of("end 1", "FirstAttempt"), bed.done());
     assertEquals("DOWN: no answer for too long", bed.told().get(0));
+  }
+
+  @Test
+  void quorumThatComesWhileThereIsNoConnectionAuditsNothing() {
+    LaneBed bed = new LaneBed(3, true).start().connect().answerAll();
+    bed.lose(new IOException("reset")).written();
+    bed.others(2).quorum();
+    bed.pass(1_000).connect();
+    assertEquals(List.of(AUDIT), bed.written());
+  }
+
+  @Test
+  void errorInsteadOfTheSecondAuditGivesTheConnectionUp() {
+    LaneBed bed = new LaneBed(3, true).start().connect().answerAll();
+    bed.others(1).quorum();
+    bed.done();
+    bed.answerError("BUSY");
+    assertEquals(State.DOWN, bed.state());
+    assertEquals(List.of("end 1", "FirstAttempt"), bed.done());
   }
 }

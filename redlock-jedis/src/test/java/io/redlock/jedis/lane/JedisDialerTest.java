@@ -53,6 +53,7 @@ class JedisDialerTest {
   private final LaneSettings settings = FakeNet.settings(Duration.ofMillis(100));
   private final BlockingQueue<Socket> accepted = new LinkedBlockingQueue<>();
   private final List<Socket> sockets = new CopyOnWriteArrayList<>();
+  private final List<Connection> made = new CopyOnWriteArrayList<>();
   private final AtomicInteger closes = new AtomicInteger();
   private final AtomicReference<@Nullable Throwable> makeThrows = new AtomicReference<>();
   private volatile @Nullable CountDownLatch makeHangs;
@@ -74,6 +75,7 @@ class JedisDialerTest {
       Connection connection = new Connection(new HostAndPort("127.0.0.1", server.getLocalPort()));
       connection.connect();
       connection.setSoTimeout(POOLED_TIMEOUT_MILLIS);
+      made.add(connection);
       return connection;
     }
 
@@ -454,5 +456,26 @@ class JedisDialerTest {
     TestLine line = new TestLine();
     dialer.dial(line);
     line.awaitEvents("failed");
+  }
+
+  @Test
+  void poolIsClosedByTheThreadWhoseAttemptFailsAfterTheClose() throws Exception {
+    makeThrows.set(new IllegalStateException("test"));
+    makeHangs = new CountDownLatch(1);
+    TestLine line = new TestLine();
+    dialer.dial(line);
+    dialer.close();
+    assertEquals(0, closes.get());
+    makeHangs.countDown();
+    line.awaitEvents("failed");
+    await(() -> closes.get() == 1);
+  }
+
+  @Test
+  void connectionWaitsForAnswersAsLongAsTheLaneSays() throws Exception {
+    connect();
+    acceptedSocket();
+    await(() -> made.size() == 1 && made.get(0).getSoTimeout() != POOLED_TIMEOUT_MILLIS);
+    assertEquals(settings.soTimeoutMillis(), made.get(0).getSoTimeout());
   }
 }

@@ -8,7 +8,10 @@ import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
-/** Keeps what is logged during a test that provokes errors, and prints it if the test fails. */
+/**
+ * Keeps what is logged during a test that provokes errors or warnings, and prints it if the test
+ * fails.
+ */
 final class KeptLog implements BeforeEachCallback, AfterEachCallback {
 
   private final ByteArrayOutputStream log = new ByteArrayOutputStream();
@@ -29,6 +32,19 @@ final class KeptLog implements BeforeEachCallback, AfterEachCallback {
 
   /** Returns the errors that were logged, without their stack traces. */
   List<String> errors() {
-    return log.toString(StandardCharsets.UTF_8).lines().filter(s -> s.contains(" ERROR ")).toList();
+    return messages(" ERROR ");
+  }
+
+  /** Returns the warnings that were logged, without their stack traces. */
+  List<String> warnings() {
+    return messages(" WARN ");
+  }
+
+  private List<String> messages(String level) {
+    return log.toString(StandardCharsets.UTF_8)
+        .lines()
+        .filter(line -> line.contains(level))
+        .map(line -> line.substring(line.indexOf(" - ") + 3))
+        .toList();
   }
 }

@@ -151,7 +151,7 @@ final class LaneBed implements LockNode.Observer, Ticker {
     machine = new LaneMachine("n", settings, trust(0), clock, this, shortest, this, nowNanos);
   }
 
-  private NodeTrust trust(int index) {
+  NodeTrust trust(int index) {
     return new NodeTrust(index == 0 ? "n" : "n" + index, index, peers, rules, 0.01);
   }
 

@@ -15,9 +15,12 @@ import java.util.List;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** What an answer means, and to whom it goes. */
 class LaneConnectionAnswersTest {
+
+  @RegisterExtension private final KeptLog log = new KeptLog();
 
   private final LaneBed bed = new LaneBed();
 

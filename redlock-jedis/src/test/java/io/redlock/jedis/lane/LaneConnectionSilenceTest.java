@@ -12,9 +12,12 @@ import io.redlock.spi.NodeReply;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** A node that does not answer, and a process that is held up itself. */
 class LaneConnectionSilenceTest {
+
+  @RegisterExtension private final KeptLog log = new KeptLog();
 
   private static final NodeReply UNKNOWN = NodeReply.unknown(SILENT);
   private static final NodeReply REFUSED = NodeReply.unreachable(SILENT);
@@ -207,5 +210,18 @@ class LaneConnectionSilenceTest {
     }
     assertEquals(List.of(), bed.done());
     assertEquals(List.of(), bed.told());
+  }
+
+  @Test
+  void withdrawalWaitsForASilentNodeToWake() {
+    bed.up().grant("a");
+    bed.pass(NODE_TIMEOUT_MILLIS);
+    assertEquals(State.SILENT, bed.state());
+    Asked withdrawal = bed.giveUpTicket("b");
+    bed.pass(NODE_TIMEOUT_MILLIS);
+    assertEquals(List.of(), withdrawal.answers);
+    bed.answer();
+    bed.answer();
+    assertEquals(1, withdrawal.answers.size());
   }
 }

@@ -18,9 +18,12 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** What is written when, and by whom. */
 class LaneConnectionWritingTest {
+
+  @RegisterExtension private final KeptLog log = new KeptLog();
 
   private static final long PATIENCE_MILLIS = 3;
 
@@ -327,5 +330,34 @@ class LaneConnectionWritingTest {
     boolean isThere = bed.machine.knows(call);
     call.state = Call.State.OVER;
     return isThere;
+  }
+
+  @Test
+  void patienceIsCountedFromTheLastWriteToo() {
+    bed.grant("a");
+    bed.hang(1).grant("b");
+    bed.hang(PATIENCE_MILLIS - 1);
+    bed.nowNanos++;
+    bed.grant("c"); // the oldest is late, and the last write is not
+    assertEquals(List.of("grant a", "grant b"), bed.written());
+    bed.hang(1);
+    bed.nowNanos--;
+    bed.grant("d");
+    assertEquals(List.of(), bed.written());
+    bed.nowNanos++;
+    bed.grant("e");
+    assertEquals(List.of("grant c, grant d, grant e"), bed.written());
+  }
+
+  @Test
+  void auditThatIsDueWhileAWriterHangsIsLookedAfterAtEachWatch() {
+    bed.writersComeBack = false;
+    bed.grant("a");
+    bed.answer(); // before its writer is back
+    bed.pass(1_000);
+    assertTrue(bed.machine.isIdle());
+    assertEquals(WATCH_MILLIS, bed.millisToTick());
+    bed.pass(WATCH_MILLIS);
+    assertEquals(WATCH_MILLIS, bed.millisToTick());
   }
 }

@@ -22,9 +22,12 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** The states of a node, and what is refused in each. */
 class LaneHealthRulesTest {
+
+  @RegisterExtension private final KeptLog log = new KeptLog();
 
   private static final long MILLI = 1_000_000;
   private static final Verdict VOTES = new Verdict(Stand.VOTES, "", 0, "birth", null);
@@ -75,7 +78,7 @@ class LaneHealthRulesTest {
 
   @Test
   void nodeIsConnectingUntilItIsUpAndEverythingWaits() {
-    assertEquals(State.CONNECTING, health.state());
+    assertEquals(State.CONNECTING, health.status(0, 0).state());
     assertRefusals(null, null, null, null);
     health.connected(VOTES, MILLI);
     assertEquals(List.of("UP "), told());
@@ -184,7 +187,7 @@ class LaneHealthRulesTest {
     NodeReply refused = NodeReply.unreachable("not yet connected");
     assertEquals(refused, health.connectingTooLong(MILLI));
     assertRefusals(refused, refused, refused, null);
-    assertEquals(State.CONNECTING, health.state());
+    assertEquals(State.CONNECTING, health.status(0, 0).state());
   }
 
   @Test
@@ -211,7 +214,7 @@ class LaneHealthRulesTest {
   void auditEndsASilence() {
     up().silent(SILENCE, MILLI);
     health.audited(VOTES, MILLI);
-    assertEquals(State.UP, health.state());
+    assertEquals(State.UP, health.status(0, 0).state());
     assertRefusals(null, null, null, null);
   }
 
@@ -317,7 +320,7 @@ class LaneHealthRulesTest {
     assertEquals("it is a replica", health.status(MILLI, 0).reason());
     assertEquals(List.of(), told());
     health.answered(Script.RELEASE, NodeReply.RELEASED, MILLI, MILLI);
-    assertEquals(State.MISCONFIGURED, health.state());
+    assertEquals(State.MISCONFIGURED, health.status(0, 0).state());
   }
 
   @Test
@@ -377,7 +380,7 @@ class LaneHealthRulesTest {
     health.answered(Script.EXTEND, NodeReply.JOINED, MILLI, MILLI);
     assertEquals(4, effects.size());
     assertEquals(List.of(), told(), "the state is the same");
-    assertEquals(State.UP, health.state());
+    assertEquals(State.UP, health.status(0, 0).state());
   }
 
   @Test
@@ -410,5 +413,33 @@ class LaneHealthRulesTest {
     }
     assertEquals(Duration.ofMillis(50), health.status(MILLI, 0).roundTripMedian());
     assertEquals(Duration.ofMillis(99), health.status(MILLI, 0).roundTrip99());
+  }
+
+  // The log.
+
+  @Test
+  void changesAreLoggedOnceAndWithTheirReasons() {
+    health.connected(VOTES, MILLI);
+    told();
+    assertEquals(List.of(), log.warnings(), "as it should be");
+    health.audited(REFUSED, MILLI);
+    health.audited(VOTES, MILLI);
+    health.lost("reset", MILLI);
+    health.down(GONE, MILLI);
+    health.closed(MILLI);
+    told();
+    assertEquals(
+        List.of(
+            "node n is MISCONFIGURED: it is a replica",
+            "node n is UP again, was MISCONFIGURED",
+            "node n is DOWN: reset"),
+        log.warnings());
+  }
+
+  @Test
+  void firstStateIsLoggedUnlessItIsUp() {
+    health.connected(ABSTAINS, MILLI);
+    told();
+    assertEquals(List.of("node n is ABSTAINING: its data is new"), log.warnings());
   }
 }

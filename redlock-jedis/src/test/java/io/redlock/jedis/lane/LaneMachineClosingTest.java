@@ -13,9 +13,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** The end of a lane: bounded, and it leaves nothing unanswered. */
 class LaneMachineClosingTest {
+
+  @RegisterExtension private final KeptLog log = new KeptLog();
 
   private static final NodeReply CLOSED = NodeReply.unreachable("closed");
   private static final NodeReply TOO_LATE = NodeReply.unknown("closed before the answer came");
@@ -268,5 +271,25 @@ class LaneMachineClosingTest {
         }
       }
     }
+  }
+
+  @Test
+  void secondCloseAddsNothing() {
+    bed.up().grant("a");
+    bed.close().close();
+    bed.answer();
+    assertEquals(1, bed.due(), "the audit that goes last");
+  }
+
+  @Test
+  void endComesOnce() {
+    bed.up().machine.end(bed.nowNanos);
+    assertEquals(List.of(NodeReply.unreachable("closed")), bed.release("a").answers);
+    bed.machine.takeEffects();
+    bed.machine.ticks().planned();
+    bed.machine.end(bed.nowNanos);
+    bed.machine.close(bed.nowNanos);
+    assertEquals(List.of(), bed.machine.takeEffects());
+    assertFalse(bed.machine.ticks().isReplanned());
   }
 }

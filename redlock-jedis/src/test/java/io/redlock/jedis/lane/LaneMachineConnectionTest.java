@@ -13,11 +13,14 @@ import java.net.ConnectException;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 
 /** Connections that cannot be made, that are lost, and that are given up. */
 class LaneMachineConnectionTest {
+
+  @RegisterExtension private final KeptLog log = new KeptLog();
 
   private static final IOException RESET = new IOException("reset");
   private static final NodeReply REFUSED = NodeReply.unreachable("refused connection");
@@ -312,5 +315,34 @@ class LaneMachineConnectionTest {
     assertFalse(bed.machine.knows(null));
     assertFalse(
         bed.machine.knows(Call.request(bed.encoder.encode(sent.request), 7, sent, call -> false)));
+  }
+
+  @Test
+  void lossOfNoConnectionIsNone() {
+    bed.start().fail(REFUSAL);
+    bed.told();
+    bed.pausesMillis();
+    bed.machine.lost(null, RESET, bed.nowNanos);
+    assertEquals(List.of(), bed.pausesMillis());
+    assertEquals(List.of(), bed.told());
+  }
+
+  @Test
+  void nodeThatIsLostNoLongerCountsTowardsAQuorum() {
+    LaneBed three = new LaneBed(3, true).start().connect().answerAll();
+    three.pass(NODE_TIMEOUT_MILLIS).lose(RESET);
+    three.others(1);
+    assertFalse(three.trust(0).hasQuorum());
+    three.others(2);
+    assertTrue(three.trust(0).hasQuorum());
+  }
+
+  @Test
+  void laneThatIsFullOfReleasesSaysWhyTheNodeIsDown() {
+    bed.start().fail(REFUSAL);
+    for (int i = 0; i < LaneSettings.MAX_QUEUED; i++) {
+      bed.release("a");
+    }
+    assertEquals(List.of(REFUSED), bed.grant("b").answers);
   }
 }

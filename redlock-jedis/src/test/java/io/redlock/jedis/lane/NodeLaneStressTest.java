@@ -34,11 +34,14 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import redis.clients.jedis.CommandArguments;
 
 /** Many threads send at once, and another one answers. */
 @Timeout(120)
 class NodeLaneStressTest {
+
+  @RegisterExtension private final KeptLog log = new KeptLog();
 
   private static final int SENDERS = 8;
   private static final int REQUESTS = 1_000;

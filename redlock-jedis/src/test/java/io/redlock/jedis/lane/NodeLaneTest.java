@@ -152,7 +152,37 @@ class NodeLaneTest implements LockNode.Observer {
     closed.join();
   }
 
+  /** Another thread can use the lane. */
+  private void assertItIsFree() {
+    CompletableFuture.runAsync(() -> send(release("free"))).orTimeout(20, TimeUnit.SECONDS).join();
+  }
+
   // Between start and close.
+
+  @Test
+  void callThatIsTakenBackLeavesTheLaneFree() {
+    up();
+    send(grant("a"));
+    send(grant("b"));
+    Answers withdrawn = new Answers();
+    assertTrue(lane.send(grant("c"), 5, withdrawn).withdraw());
+    assertItIsFree();
+    assertEquals(List.of(), withdrawn.kinds);
+  }
+
+  @Test
+  void closeEndsTheConnectionForWakeUps() {
+    FakeWire wire = up();
+    lane.send(
+        new Grant(List.of("a"), "owner", 17, TTL_MILLIS, new Ticket("client", 1, 1, 3_000)),
+        5,
+        new Answers());
+    wire.line.received(TestNode.bytes("WAIT 17 5"));
+    FakeWire waking = wakes.connect();
+    waking.line.received(TestNode.texts("subscribe", "redlock:wake:client", "1"));
+    close();
+    assertEquals("UNSUBSCRIBE", waking.due.get(1).get(0));
+  }
 
   @Test
   void laneIsNothingBeforeItIsStarted() throws InterruptedException {
@@ -162,7 +192,9 @@ class NodeLaneTest implements LockNode.Observer {
     assertTrue(lane.isIdle());
     assertTrue(lane.clockOffsetMicros().isEmpty());
     assertFalse(lane.awaitFirstAttempt(0));
-    assertEquals(List.of(Kind.UNREACHABLE), send(grant("a")).kinds);
+    List<String> details = new ArrayList<>();
+    lane.send(grant("a"), 5, (slot, reply) -> details.add(reply.detail()));
+    assertEquals(List.of("not started"), details);
     assertEquals(List.of(), net.lines);
   }
 
@@ -171,6 +203,7 @@ class NodeLaneTest implements LockNode.Observer {
     net.closeThrows.set(new IllegalStateException("test"));
     wakes.closeThrows.set(new OutOfMemoryError("test"));
     lane.close();
+    assertItIsFree();
     lane.close();
     assertEquals(2, net.closed);
     assertEquals(2, wakes.closed);

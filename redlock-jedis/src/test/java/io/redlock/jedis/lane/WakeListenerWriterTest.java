@@ -11,10 +11,13 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import redis.clients.jedis.CommandArguments;
 
 /** The shell around {@link WakeMachine}: who writes. */
 class WakeListenerWriterTest {
+
+  @RegisterExtension private final KeptLog log = new KeptLog();
 
   private static final LaneSettings SETTINGS =
       LaneSettings.derive(
@@ -35,6 +38,7 @@ class WakeListenerWriterTest {
     private long nowNanos = 1_000_000_000;
     private long dueNanos;
     private Runnable task = () -> {};
+    private Runnable meanwhile = () -> {};
 
     @Override
     public long monotonicNanos() {
@@ -50,6 +54,9 @@ class WakeListenerWriterTest {
     public Cancellable schedule(Runnable next, long delayNanos) {
       task = next;
       dueNanos = nowNanos + delayNanos;
+      Runnable now = meanwhile;
+      meanwhile = () -> {};
+      now.run();
       return () -> {};
     }
 
@@ -112,6 +119,18 @@ class WakeListenerWriterTest {
     byte[] subscribe = "subscribe".getBytes(StandardCharsets.UTF_8);
     socket.line().received(List.of(subscribe, new byte[0], 1L));
     socket.meanwhile = listener::close;
+    clock.runNext();
+    assertEquals(List.of("SUBSCRIBE", "SUBSCRIBE", "UNSUBSCRIBE"), socket.written);
+  }
+
+  @Test
+  void stepThatOvertakesAnotherWritesAfterIt() {
+    listener.expect("client");
+    listener.need();
+    socket.line().connected(socket);
+    byte[] subscribe = "subscribe".getBytes(StandardCharsets.UTF_8);
+    socket.line().received(List.of(subscribe, new byte[0], 1L));
+    clock.meanwhile = listener::close; // once it is decided to ask, and before it is asked
     clock.runNext();
     assertEquals(List.of("SUBSCRIBE", "SUBSCRIBE", "UNSUBSCRIBE"), socket.written);
   }

@@ -12,10 +12,13 @@ import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import redis.clients.jedis.exceptions.JedisDataException;
 
 /** When there is a connection for wake-ups, and what comes over it. */
 class WakeMachineTest implements LockNode.Observer {
+
+  @RegisterExtension private final KeptLog log = new KeptLog();
 
   private static final long MILLI = 1_000_000;
   private static final long SILENCE_TIMEOUT_MILLIS = 4_000;
@@ -456,5 +459,69 @@ class WakeMachineTest implements LockNode.Observer {
     machine.close();
     need();
     assertDone();
+  }
+
+  // What is not this connection's, or not due.
+
+  @Test
+  void nothingIsHeardAndLostWithoutAConnection() {
+    machine.received(null, TestNode.texts("message", "redlock:wake:client", "17"), nowNanos);
+    machine.lost(null, RESET, nowNanos);
+    assertHeard();
+    assertEquals(NEVER_MILLIS, millisToTick());
+  }
+
+  @Test
+  void answerToAProbeIsNoNewSubscription() {
+    listen();
+    tickAfter(1_000);
+    pass(300);
+    receive("subscribe", "redlock:wake:client", "1");
+    assertHeard();
+    assertEquals(700, millisToTick());
+  }
+
+  @Test
+  void tickThatIsNotDueDoesNothing() {
+    need();
+    connect();
+    done();
+    pass(1_000);
+    machine.tick(nowNanos);
+    assertDone();
+  }
+
+  // The log.
+
+  @Test
+  void lastingRefusalIsLoggedOnceUntilItIsOver() {
+    need();
+    for (int i = 0; i < 2; i++) {
+      machine.failed(new JedisDataException("NOPERM no channels"), nowNanos);
+      tickAfter(millisToTick());
+    }
+    List<String> once =
+        List.of("node n wakes no fair waiters, they ask every second instead: NOPERM no channels");
+    assertEquals(once, log.warnings());
+    connect();
+    receive((Object) new JedisDataException("NOPERM no channels"));
+    assertEquals(once, log.warnings());
+    tickAfter(millisToTick());
+    connect();
+    receive("subscribe", "redlock:wake:client", "1");
+    machine.lost(wire, RESET, nowNanos);
+    machine.failed(RESET, nowNanos);
+    assertEquals(once, log.warnings(), "what passes is not worth a warning");
+    tickAfter(millisToTick());
+    machine.failed(new OutOfMemoryError("test"), nowNanos);
+    assertEquals(2, log.warnings().size());
+  }
+
+  @Test
+  void refusedSubscriptionIsLogged() {
+    need();
+    connect();
+    receive((Object) new JedisDataException("NOPERM no channels"));
+    assertEquals(1, log.warnings().size());
   }
 }
