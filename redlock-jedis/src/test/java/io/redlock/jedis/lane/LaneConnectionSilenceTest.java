@@ -7,6 +7,7 @@ import static io.redlock.jedis.lane.LaneBed.WATCH_MILLIS;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.redlock.jedis.lane.LaneBed.Asked;
+import io.redlock.jedis.trust.KeptLog;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeStatus.State;
 import java.util.List;

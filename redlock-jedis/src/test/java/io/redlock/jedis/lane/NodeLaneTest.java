@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.jedis.lane.FakeNet.FakeWire;
 import io.redlock.jedis.scripts.RequestEncoder;
+import io.redlock.jedis.trust.KeptLog;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;

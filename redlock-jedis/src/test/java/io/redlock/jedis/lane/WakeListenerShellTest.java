@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.jedis.lane.FakeNet.FakeWire;
+import io.redlock.jedis.trust.KeptLog;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeStatus;
 import java.io.IOException;

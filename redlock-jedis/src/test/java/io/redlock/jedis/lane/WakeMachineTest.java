@@ -3,6 +3,7 @@ package io.redlock.jedis.lane;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.redlock.jedis.lane.LaneBed.TestWire;
+import io.redlock.jedis.trust.KeptLog;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeStatus;
 import java.io.IOException;
