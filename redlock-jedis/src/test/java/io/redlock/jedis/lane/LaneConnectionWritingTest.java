@@ -361,4 +361,20 @@ class LaneConnectionWritingTest {
     bed.pass(WATCH_MILLIS);
     assertEquals(WATCH_MILLIS, bed.millisToTick());
   }
+
+  @Test
+  void nodeThatHasJustAnsweredIsGivenTime() {
+    bed.grant("a");
+    bed.grant("b");
+    bed.hang(PATIENCE_MILLIS);
+    bed.nowNanos++;
+    bed.grant("c"); // past what is unanswered
+    bed.hang(2).answer();
+    bed.hang(PATIENCE_MILLIS).written();
+    bed.grant("d"); // nothing was written for 5 ms
+    assertEquals(List.of(), bed.written());
+    bed.nowNanos++;
+    bed.grant("e");
+    assertEquals(List.of("grant d, grant e"), bed.written());
+  }
 }

@@ -284,7 +284,7 @@ class LaneMachineClosingTest {
 
   @Test
   void endComesOnce() {
-    bed.up().machine.end(bed.nowNanos);
+    bed.up().pass(50).machine.end(bed.nowNanos);
     assertEquals(List.of(NodeReply.unreachable("closed")), bed.release("a").answers);
     bed.machine.takeEffects();
     bed.machine.ticks().planned();

@@ -525,4 +525,22 @@ class WakeMachineTest implements LockNode.Observer {
     receive((Object) new JedisDataException("NOPERM no channels"));
     assertEquals(1, log.warnings().size());
   }
+
+  @Test
+  void somethingElseIsNoAnswerToTheSubscription() {
+    need();
+    connect();
+    receive("psubscribe", "redlock:wake:client", "1");
+    assertHeard();
+    assertEquals(SILENCE_TIMEOUT_MILLIS, millisToTick());
+  }
+
+  @Test
+  void tickDialsNotOnceMore() {
+    need();
+    assertDone("Dial");
+    pass(1_000);
+    machine.tick(nowNanos);
+    assertDone();
+  }
 }
