@@ -293,4 +293,10 @@ class LaneMachineClosingTest {
     assertEquals(List.of(), bed.machine.takeEffects());
     assertFalse(bed.machine.ticks().isReplanned());
   }
+
+  @Test
+  void auditThatGoesLastIsWatched() {
+    bed.up().pass(50).close();
+    assertEquals(LaneBed.WATCH_MILLIS, bed.millisToTick());
+  }
 }
