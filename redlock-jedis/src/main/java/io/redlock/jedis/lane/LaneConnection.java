@@ -185,6 +185,7 @@ final class LaneConnection {
     }
     writing = true;
     lastWriteNanos = nowNanos;
+    ticks.watch(nowNanos);
     return new Batch(target, batch, audits.birth());
   }
 

@@ -282,7 +282,9 @@ public final class NodeLane implements LockNode {
     lock.lock();
     try {
       running.machine.written(written);
-      return running.machine.nextBatch(writer, nowNanos);
+      Batch batch = running.machine.nextBatch(writer, nowNanos);
+      planTick(running, nowNanos);
+      return batch;
     } catch (RuntimeException | Error e) {
       effects = failed(running, e, nowNanos);
     } finally {

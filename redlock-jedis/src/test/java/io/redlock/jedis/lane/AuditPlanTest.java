@@ -88,7 +88,7 @@ class AuditPlanTest {
 
   @Test
   void auditIsDueWhenAnAbstentionEndsIfThatIsBeforeThePeriodEnds() {
-    for (long leftMillis : List.of(1L, 999L, 1_000L, 5_000L)) {
+    for (long leftMillis : List.of(1L, 990L, 1_000L, 5_000L)) {
       LaneBed young = new LaneBed(3, true).others(2);
       young.node.mark(3, true, ageOf(young, TestNode.ABSTENTION_MILLIS - leftMillis));
       Audits each = new Audits(young.trust(0), new NodeClock(), young, lost::add, 1_000 * MILLI);
@@ -109,5 +109,18 @@ class AuditPlanTest {
 
   private static long ageOf(LaneBed young, long ageMillis) {
     return young.wallMicros() / 1_000 - ageMillis;
+  }
+
+  @Test
+  void abstentionOfUnknownLengthHastensNoAudit() {
+    LaneBed alone = new LaneBed(3, true);
+    Audits each = new Audits(alone.trust(0), new NodeClock(), alone, lost::add, 1_000 * MILLI);
+    Call call = each.call(null);
+    call.sinceNanos = alone.nowNanos;
+    List<String> command = TestNode.words(call.command(each.birth()));
+    each.answered(call, alone.node.audited(command, alone.wallMicros()), alone.nowNanos);
+    assertEquals(-1, each.verdict().remainingMillis());
+    each.plan(alone.nowNanos);
+    assertEquals(alone.nowNanos + 1_000 * MILLI, each.dueNanos());
   }
 }

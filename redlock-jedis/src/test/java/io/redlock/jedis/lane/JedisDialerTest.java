@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.jedis.trust.KeptLog;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;

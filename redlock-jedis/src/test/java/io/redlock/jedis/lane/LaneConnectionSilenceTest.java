@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.redlock.NodeStatus.State;
 import io.redlock.jedis.lane.LaneBed.Asked;
+import io.redlock.jedis.trust.KeptLog;
 import io.redlock.spi.NodeReply;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;

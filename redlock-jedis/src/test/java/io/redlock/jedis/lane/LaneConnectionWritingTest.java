@@ -11,6 +11,7 @@ import io.redlock.NodeStatus.State;
 import io.redlock.jedis.lane.LaneBed.Asked;
 import io.redlock.jedis.lane.LaneConnection.Batch;
 import io.redlock.jedis.lane.LaneConnection.Writer;
+import io.redlock.jedis.trust.KeptLog;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import java.io.IOException;
@@ -359,5 +360,21 @@ class LaneConnectionWritingTest {
     assertEquals(WATCH_MILLIS, bed.millisToTick());
     bed.pass(WATCH_MILLIS);
     assertEquals(WATCH_MILLIS, bed.millisToTick());
+  }
+
+  @Test
+  void nodeThatHasJustAnsweredIsGivenTime() {
+    bed.grant("a");
+    bed.grant("b");
+    bed.hang(PATIENCE_MILLIS);
+    bed.nowNanos++;
+    bed.grant("c"); // past what is unanswered
+    bed.hang(2).answer();
+    bed.hang(PATIENCE_MILLIS).written();
+    bed.grant("d"); // nothing was written for 5 ms
+    assertEquals(List.of(), bed.written());
+    bed.nowNanos++;
+    bed.grant("e");
+    assertEquals(List.of("grant d, grant e"), bed.written());
   }
 }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.NodeStatus.State;
 import io.redlock.jedis.scripts.Script;
+import io.redlock.jedis.trust.KeptLog;
 import io.redlock.jedis.trust.Verdict;
 import io.redlock.jedis.trust.Verdict.Stand;
 import io.redlock.spi.NodeReply;

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.NodeStatus.State;
 import io.redlock.jedis.lane.LaneBed.Asked;
+import io.redlock.jedis.trust.KeptLog;
 import io.redlock.spi.NodeReply;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -283,7 +284,7 @@ class LaneMachineClosingTest {
 
   @Test
   void endComesOnce() {
-    bed.up().machine.end(bed.nowNanos);
+    bed.up().pass(50).machine.end(bed.nowNanos);
     assertEquals(List.of(NodeReply.unreachable("closed")), bed.release("a").answers);
     bed.machine.takeEffects();
     bed.machine.ticks().planned();
@@ -291,5 +292,11 @@ class LaneMachineClosingTest {
     bed.machine.close(bed.nowNanos);
     assertEquals(List.of(), bed.machine.takeEffects());
     assertFalse(bed.machine.ticks().isReplanned());
+  }
+
+  @Test
+  void auditThatGoesLastIsWatched() {
+    bed.up().pass(50).close();
+    assertEquals(LaneBed.WATCH_MILLIS, bed.millisToTick());
   }
 }

@@ -3,6 +3,7 @@ package io.redlock.jedis.lane;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
+import io.redlock.jedis.trust.KeptLog;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import java.nio.charset.StandardCharsets;

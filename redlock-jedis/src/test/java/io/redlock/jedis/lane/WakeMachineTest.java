@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.redlock.NodeStatus;
 import io.redlock.jedis.lane.LaneBed.TestWire;
+import io.redlock.jedis.trust.KeptLog;
 import io.redlock.spi.LockNode;
 import java.io.IOException;
 import java.time.Duration;
@@ -523,5 +524,23 @@ class WakeMachineTest implements LockNode.Observer {
     connect();
     receive((Object) new JedisDataException("NOPERM no channels"));
     assertEquals(1, log.warnings().size());
+  }
+
+  @Test
+  void somethingElseIsNoAnswerToTheSubscription() {
+    need();
+    connect();
+    receive("psubscribe", "redlock:wake:client", "1");
+    assertHeard();
+    assertEquals(SILENCE_TIMEOUT_MILLIS, millisToTick());
+  }
+
+  @Test
+  void tickDialsNotOnceMore() {
+    need();
+    assertDone("Dial");
+    pass(1_000);
+    machine.tick(nowNanos);
+    assertDone();
   }
 }

@@ -236,4 +236,79 @@ class ReplyMapperTest {
   private static byte[] bytes(String text) {
     return text.getBytes(StandardCharsets.US_ASCII);
   }
+
+  // What was not said above.
+
+  @Test
+  void replyToAFairGrantMayBeToWait() {
+    assertEquals(NodeReply.waiting(5), reply(Script.FAIR_GRANT, "WAIT 42 5"));
+    assertNull(reply(Script.FAIR_GRANT, "WAIT 42"));
+    assertNull(reply(Script.FAIR_GRANT, "WAITS 42 5"));
+  }
+
+  @Test
+  void releaseMayFindThatTheTokenDoesNotFitTheClock() {
+    assertEquals(Kind.CLOCK, reply(Script.RELEASE, "CLOCK 42 1700000000000000").kind());
+    assertNull(reply(Script.RELEASE, "CLOCK 42 0"));
+    assertNull(reply(Script.RELEASE, "EXTENDED 42"));
+    assertNull(reply(Script.EXTEND, "RELEASED 42"));
+  }
+
+  @Test
+  void wordEndsWhereTheTokenBegins() {
+    assertNull(reply(Script.GRANT, "GRANT-42"));
+    assertNull(reply(Script.GRANT, "TAKEN-42 1 2"));
+    assertNull(reply(Script.GRANT, "TAKEN 42-1 2"));
+    assertNull(reply(Script.GRANT, "TAKEN 42"));
+  }
+
+  @Test
+  void lostConnectionIsDescribedInAFewWords() {
+    assertEquals(
+        "no answer for too long",
+        ReplyMapper.lost(new JedisConnectionException(new SocketTimeoutException("x"))));
+    assertEquals(
+        "connection lost: reset", ReplyMapper.lost(new JedisConnectionException("reset.")));
+    assertEquals(
+        "connection lost: IllegalStateException", ReplyMapper.lost(new IllegalStateException()));
+  }
+
+  @Test
+  void unfitConnectionIsAMisconfiguration() {
+    assertEquals(
+        NodeReply.misconfigured("use database 0"),
+        ReplyMapper.connectFailure(new UnfitConnection("use database 0")));
+  }
+
+  @Test
+  void misconfigurationOfOneNameDoesNotConcernTheNode() {
+    assertTrue(
+        ReplyMapper.concernsOneName(
+            ReplyMapper.error(new JedisDataException("WRONGTYPE Operation against a key"))));
+    assertTrue(
+        ReplyMapper.concernsOneName(
+            NodeReply.misconfigured("NOPERM No permissions to access a key")));
+    assertFalse(ReplyMapper.concernsOneName(NodeReply.misconfigured("NOPERM no rights")));
+  }
+
+  @Test
+  void longDetailIsCut() {
+    String long200 = "x".repeat(200);
+    assertEquals(long200, ReplyMapper.error(new JedisDataException(long200)).detail());
+    assertEquals(long200 + "…", ReplyMapper.error(new JedisDataException(long200 + "x")).detail());
+  }
+
+  @Test
+  void errorWithoutAMessageIsUnknown() {
+    NodeReply reply = ReplyMapper.error(new JedisDataException(""));
+    assertEquals(NodeReply.unknown("an error without a message"), reply);
+  }
+
+  @Test
+  void failureThatGoesRoundInCirclesIsStillDescribed() {
+    Exception outer = new Exception("outer");
+    Exception inner = new Exception("inner", outer);
+    outer.initCause(inner);
+    assertEquals(Kind.UNREACHABLE, ReplyMapper.connectFailure(outer).kind());
+  }
 }

@@ -130,4 +130,52 @@ class ClockStepDetectorTest {
     long afterNanos = monotonicMicros * 1_000;
     return watch.stepMicros(read, beforeNanos, afterNanos, wallMicros - monotonicMicros);
   }
+
+  // To the microsecond.
+
+  private static OptionalLong second(
+      long nodeMicros, long beforeNanos, long afterNanos, long wallMicros) {
+    ClockStepDetector fresh = new ClockStepDetector(0.01);
+    assertEquals(OptionalLong.empty(), fresh.stepMicros(SECOND, 0, 0, 0));
+    return fresh.stepMicros(nodeMicros, beforeNanos, afterNanos, wallMicros);
+  }
+
+  @Test
+  void stepIsWhatExceedsTwoMillisecondsAndTheReadings() {
+    assertEquals(OptionalLong.empty(), second(SECOND + 2_002, 0, 0, 0));
+    assertEquals(OptionalLong.of(2_003), second(SECOND + 2_003, 0, 0, 0));
+    assertEquals(OptionalLong.empty(), second(SECOND - 2_002, 0, 0, 0));
+    assertEquals(OptionalLong.of(-2_003), second(SECOND - 2_003, 0, 0, 0));
+  }
+
+  @Test
+  void clockMayHaveBeenReadAtAnyTimeOfTheTrip() {
+    assertEquals(OptionalLong.empty(), second(SECOND + 2_102, 0, 100_000, 0));
+    assertEquals(OptionalLong.of(2_055), second(SECOND + 2_105, 0, 100_000, 0));
+    assertEquals(OptionalLong.empty(), second(SECOND - 2_003, -1_000, 0, 0));
+  }
+
+  @Test
+  void smallerOfTheTwoDifferencesIsTheStep() {
+    assertEquals(OptionalLong.of(HOUR), second(SECOND + 2 * HOUR, 0, 0, HOUR));
+    assertEquals(OptionalLong.of(HOUR), second(SECOND + HOUR, 0, 0, -HOUR));
+    assertEquals(OptionalLong.of(-HOUR), second(SECOND - HOUR, 0, 0, HOUR));
+  }
+
+  @Test
+  void differenceThatOnlyOneClockShowsIsNoStepInEitherDirection() {
+    assertEquals(OptionalLong.empty(), second(SECOND, 0, 0, HOUR));
+    assertEquals(OptionalLong.empty(), second(SECOND, 0, 0, -HOUR));
+    assertEquals(OptionalLong.empty(), second(SECOND + HOUR, 0, 0, HOUR));
+    assertEquals(OptionalLong.empty(), second(SECOND - HOUR, 0, 0, -HOUR));
+    assertEquals(OptionalLong.empty(), second(SECOND + HOUR, 0, 0, 2 * HOUR));
+    assertEquals(OptionalLong.empty(), second(SECOND - HOUR, 0, 0, -2 * HOUR));
+  }
+
+  @Test
+  void firstReadingIsComparedWithNothing() {
+    ClockStepDetector fresh = new ClockStepDetector(0.01);
+    assertEquals(OptionalLong.empty(), fresh.stepMicros(2_000, 0, 0, 0));
+    assertEquals(OptionalLong.empty(), fresh.stepMicros(4_002, 0, 0, 0));
+  }
 }

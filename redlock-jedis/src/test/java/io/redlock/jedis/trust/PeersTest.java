@@ -203,4 +203,48 @@ class PeersTest {
     return new NodeAudit(
         "7", runId, "master", "standalone", "r", 0, 0, "noeviction", nodeMicros, birth);
   }
+
+  // At the boundaries.
+
+  @Test
+  void longestAbstentionIsThatOfTheFirstWhoAskedForIt() {
+    String first = new BirthMark("a", "r", 1, false, 9, 3, true, "first:1").toString();
+    String second = new BirthMark("b", "r", 1, false, 9, 3, true, "second:2").toString();
+    hear(0, "a", NOW, first);
+    assertEquals("first:1", hear(1, "b", NOW, second).longest().asker());
+    String shorter = new BirthMark("c", "r", 1, false, 8, 3, true, "third:3").toString();
+    assertEquals("first:1", hear(2, "c", NOW, shorter).longest().asker());
+  }
+
+  @Test
+  void whatWasHeardIsFreshUpToASkewOfThisMachinesClocks() {
+    hear(0, "a", NOW);
+    wallMicros += SKEW_MICROS;
+    assertTrue(hear(1, "b", NOW).byMedian());
+    wallMicros += SKEW_MICROS + 1;
+    assertFalse(hear(2, "c", NOW).byMedian());
+  }
+
+  @Test
+  void quorumIsToldOnce() {
+    AtomicInteger told = new AtomicInteger();
+    peers.whenQuorum(told::incrementAndGet);
+    peers.judged(0, true);
+    peers.judged(1, true);
+    peers.judged(2, true);
+    peers.left(0);
+    peers.left(1);
+    peers.left(2);
+    peers.judged(0, true);
+    peers.judged(1, true);
+    assertEquals(1, told.get());
+  }
+
+  @Test
+  void twoClocksMayBothHaveBeenMisread() {
+    long middle = monotonicMicros * 1_000;
+    peers.hear(0, "node-0", audit("a", NOW, ""), middle - 5_000, middle + 5_000, ticker);
+    Surroundings second = misread("b", NOW + SKEW_MICROS, 9);
+    assertEquals(OptionalLong.of(14), second.beyondSkewMicros());
+  }
 }

@@ -365,4 +365,88 @@ class TrustRulesTest {
     BirthMark longest = asking(Q).abstaining(Q, BirthMark.asker("x".repeat(300), Long.MAX_VALUE));
     assertEquals(longest, BirthMark.parse(longest.toString()));
   }
+
+  // To the microsecond.
+
+  private static Surroundings misread(long aheadMicros, long uncertaintyMicros) {
+    return new Surroundings(
+        now() + aheadMicros, true, SAME_TIME, uncertaintyMicros, null, false, "");
+  }
+
+  @Test
+  void clockIsRefusedBeyondTheSkewAndWhatMayBeMisread() {
+    BirthMark old = seen(NOW_MILLIS - 2 * Q);
+    assertEquals(Stand.VOTES, rules.judge(audit(old), misread(SKEW_MICROS + 9, 9)).stand());
+    assertEquals(Stand.REFUSED, rules.judge(audit(old), misread(SKEW_MICROS + 10, 9)).stand());
+    assertEquals(Stand.VOTES, rules.judge(audit(old), misread(-SKEW_MICROS - 9, 9)).stand());
+    assertEquals(Stand.REFUSED, rules.judge(audit(old), misread(-SKEW_MICROS - 10, 9)).stand());
+  }
+
+  @Test
+  void wrongClockIsDescribed() {
+    assertEquals(
+        "its clock is 62.5s behind the median of the nodes, more than the skew of 2.0s (node "
+            + NOW_MILLIS
+            + ", median "
+            + (NOW_MILLIS + 62_500)
+            + " ms since 1970): set its clock",
+        rules.judge(audit(""), median(62_500_000)).reason());
+    String ahead = rules.judge(audit(""), median(-62_500_000)).reason();
+    assertTrue(ahead.startsWith("its clock is 62.5s ahead of the median"), ahead);
+  }
+
+  @Test
+  void markMayComeFromAFutureThatTheSkewAndTheReadingsExplain() {
+    long ahead = SKEW_MICROS / 1_000 + 20; // each clock misread by 10 ms
+    BirthMark mark = seen(NOW_MILLIS + ahead);
+    assertNull(rules.judge(audit(mark), misread(0, 10_000)).renewal());
+    BirthMark later = seen(NOW_MILLIS + ahead + 1);
+    assertNotNull(rules.judge(audit(later), misread(0, 10_000)).renewal());
+  }
+
+  @Test
+  void policyOfEvictionMattersOnlyWhereThereIsALimit() {
+    BirthMark old = seen(NOW_MILLIS - 2 * Q);
+    NodeAudit unlimited =
+        new NodeAudit(
+            "7", RUN, "master", "standalone", REPL, 0, 0, "allkeys-lru", now(), old.toString());
+    assertEquals(Stand.VOTES, rules.judge(unlimited, median(0)).stand());
+    NodeAudit limited =
+        new NodeAudit(
+            "7", RUN, "master", "standalone", REPL, 0, 1, "noeviction", now(), old.toString());
+    assertEquals(Stand.VOTES, rules.judge(limited, median(0)).stand());
+  }
+
+  @Test
+  void clientThatAsksForAsMuchAsAnotherAsksForItself() {
+    Surroundings same = new Surroundings(now(), true, SAME_TIME, 0, asking(Q), false, "");
+    Verdict verdict = rules.judge(audit(""), same);
+    assertEquals(ME, renewal(verdict).mark().asker());
+    assertFalse(verdict.reason().contains("asked for"), verdict.reason());
+    Surroundings less = new Surroundings(now(), true, SAME_TIME, 0, asking(Q - 1), false, "");
+    verdict = rules.judge(audit(""), less);
+    assertEquals(ME, renewal(verdict).mark().asker());
+    assertFalse(verdict.reason().contains("asked for"), verdict.reason());
+  }
+
+  @Test
+  void sameRulesAreAskedForUnderAnotherName() {
+    assertEquals(new TrustRules(3, true, Q, SKEW_MICROS, "you:2"), rules.askedBy("you:2"));
+  }
+
+  @Test
+  void timeOfTheFirstSightIsThatOfTheMarkOrOfItsWriting() {
+    assertEquals("5", new Renewal("", seen(5)).firstSeen());
+    assertEquals("+7", new Renewal("", seen(BirthMark.NOW), 7).firstSeen());
+  }
+
+  @Test
+  void adoptedMarkIsSettledIfAClientUsesIt() {
+    BirthMark adopted = seen(NOW_MILLIS).adopted();
+    assertTrue(adopted.isAdopted());
+    assertTrue(adopted.isSettled(audit("")));
+    assertFalse(adopted.forgetful().isSettled(audit("")));
+    assertTrue(seen(NOW_MILLIS - Q).isSettled(audit("")));
+    assertFalse(seen(NOW_MILLIS - Q + 1).isSettled(audit("")));
+  }
 }

@@ -1,4 +1,4 @@
-package io.redlock.jedis.lane;
+package io.redlock.jedis.trust;
 
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
@@ -12,7 +12,7 @@ import org.junit.jupiter.api.extension.ExtensionContext;
  * Keeps what is logged during a test that provokes errors or warnings, and prints it if the test
  * fails.
  */
-final class KeptLog implements BeforeEachCallback, AfterEachCallback {
+public final class KeptLog implements BeforeEachCallback, AfterEachCallback {
 
   private final ByteArrayOutputStream log = new ByteArrayOutputStream();
   private final PrintStream err = System.err;
@@ -31,12 +31,12 @@ final class KeptLog implements BeforeEachCallback, AfterEachCallback {
   }
 
   /** Returns the errors that were logged, without their stack traces. */
-  List<String> errors() {
+  public List<String> errors() {
     return messages(" ERROR ");
   }
 
   /** Returns the warnings that were logged, without their stack traces. */
-  List<String> warnings() {
+  public List<String> warnings() {
     return messages(" WARN ");
   }
 

@@ -1,0 +1,118 @@
+package io.redlock.jedis.scripts;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.jedis.trust.BirthMark;
+import io.redlock.jedis.trust.NodeAudit.Renewal;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeRequest.Extend;
+import io.redlock.spi.NodeRequest.Grant;
+import io.redlock.spi.NodeRequest.Release;
+import io.redlock.spi.NodeRequest.Ticket;
+import io.redlock.spi.NodeRequest.Withdraw;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.args.Rawable;
+
+/** The words that a master is told. */
+class RequestEncoderTest {
+
+  private static final Argument BIRTH = Argument.of("birth");
+  private static final Ticket TICKET = new Ticket("client", 7, 8, 9);
+
+  private final RequestEncoder encoder = new RequestEncoder(600_000, 2_000_000);
+
+  private static List<String> words(CommandArguments command) {
+    List<String> words = new ArrayList<>();
+    for (Rawable each : command) {
+      words.add(new String(each.getRaw(), StandardCharsets.UTF_8));
+    }
+    return words;
+  }
+
+  private void assertWords(String words, Script script, NodeRequest request) {
+    Invocation invocation = encoder.encode(request);
+    assertSame(script, invocation.script);
+    assertEquals("17", new String(invocation.echo, StandardCharsets.UTF_8));
+    List<String> bySha = words(invocation.bySha(BIRTH));
+    assertEquals(List.of(words.split(" ", -1)), bySha.subList(2, bySha.size()));
+    assertEquals("EVALSHA", bySha.get(0));
+    assertEquals(40, bySha.get(1).length());
+    List<String> byText = words(invocation.byText(BIRTH));
+    assertEquals(bySha.subList(2, bySha.size()), byText.subList(2, byText.size()));
+    assertEquals("EVAL", byText.get(0));
+    assertTrue(byText.get(1).length() > 40);
+    int sent = bySha.subList(2, bySha.size()).stream().mapToInt(String::length).sum();
+    assertTrue(invocation.bytes >= sent, "the socket buffer is reckoned with");
+  }
+
+  @Test
+  void grantNamesItsKeysAndTermsAndCarriesTheBirthMark() {
+    assertWords(
+        "5 a redlock:fence:a b redlock:fence:b redlock:birth me 17 3000 600000 2000000 5 birth",
+        Script.GRANT,
+        new Grant(List.of("a", "b"), "me", 17, 5, 3_000, null));
+  }
+
+  @Test
+  void fairGrantNamesTheQueueAndItsTicket() {
+    assertWords(
+        "5 a redlock:fence:a redlock:queue:a redlock:ends:a redlock:birth me 17 3000 600000"
+            + " 2000000 0 "
+            + TICKET.waiter()
+            + " 8 9 birth",
+        Script.FAIR_GRANT,
+        new Grant(List.of("a"), "me", 17, 3_000, TICKET));
+  }
+
+  @Test
+  void extendSaysWhenItWasSent() {
+    assertWords(
+        "3 a redlock:fence:a redlock:birth me 17 3000 600000 2000000 18 birth",
+        Script.EXTEND,
+        new Extend(List.of("a"), "me", 17, 3_000, 18));
+  }
+
+  @Test
+  void releaseCarriesNoBirthMark() {
+    assertWords(
+        "8 a redlock:fence:a redlock:queue:a redlock:ends:a b redlock:fence:b redlock:queue:b"
+            + " redlock:ends:b me 17 600000 2000000 0  ",
+        Script.RELEASE,
+        new Release(List.of("a", "b"), "me", 17));
+  }
+
+  @Test
+  void sameRequestIsEncodedOnceForAllLanes() {
+    Grant request = new Grant(List.of("a"), "me", 17, 3_000);
+    Invocation first = encoder.encode(request);
+    assertSame(first, encoder.encode(request));
+    assertNotSame(first, encoder.encode(new Grant(List.of("a"), "me", 17, 3_000)));
+    assertNotSame(first, encoder.encode(request), "another one was encoded meanwhile");
+  }
+
+  @Test
+  void withdrawalIsAReleaseThatNamesItsTicket() {
+    List<String> words = words(encoder.encode(new Withdraw(List.of("a"), TICKET)).bySha(BIRTH));
+    assertEquals("4", words.get(2));
+    assertEquals(List.of("0", "1", TICKET.waiter()), words.subList(words.size() - 3, words.size()));
+  }
+
+  @Test
+  void auditRepeatsItsNumberAndCarriesTheMarkToWrite() {
+    List<String> plain = words(AuditCall.invocation(4, null).bySha(BIRTH));
+    assertEquals(List.of("1", "redlock:birth", "4"), plain.subList(2, plain.size()));
+    BirthMark mark = new BirthMark("run", "repl", BirthMark.NOW, false, 9, 3, true);
+    List<String> renewing =
+        words(AuditCall.invocation(5, new Renewal("old", mark, 6)).bySha(BIRTH));
+    assertEquals(
+        List.of("1", "redlock:birth", "5", "old", mark.head(), "+6", mark.tail()),
+        renewing.subList(2, renewing.size()));
+  }
+}
