@@ -22,6 +22,8 @@ import org.jspecify.annotations.Nullable;
 public final class RedlockBuilder {
 
   final List<LockNode> nodes;
+  Defaults.Threads losses = new Defaults.Threads(Defaults.daemons("redlock-losses"));
+  Defaults.Threads others = new Defaults.Threads(Defaults.daemons("redlock-callbacks"));
 
   private Duration nodeTimeout = Duration.ofMillis(50);
   private Duration maxTtl = Duration.ofSeconds(30);
@@ -311,8 +313,8 @@ public final class RedlockBuilder {
     Scheduler timers = scheduler != null ? scheduler : Defaults.scheduler();
     Callbacks callbacks =
         callbackExecutor == null
-            ? new Callbacks(Runnable::run, false, timers)
-            : new Callbacks(callbackExecutor, scheduler != null, timers);
+            ? new Callbacks(Runnable::run, false, timers, losses, others)
+            : new Callbacks(callbackExecutor, scheduler != null, timers, losses, others);
     Cluster cluster =
         new Cluster(
             nodes,

@@ -111,7 +111,7 @@ class SimulationVariantsTest {
   }
 
   static Stream<Variant> variants() {
-    return Stream.concat(protocolVariants(), laneVariants());
+    return Stream.concat(Stream.concat(protocolVariants(), laneVariants()), callbackVariants());
   }
 
   /** So many nodes are struck, and so often, that the lanes of a quorum are. */
@@ -188,6 +188,16 @@ class SimulationVariantsTest {
             Invariant.I8,
             "L15 the birth mark is not carried",
             BrokenLanes.birthMarkIsNotCarried()));
+  }
+
+  /** Defects of the way to user code. */
+  private static Stream<Variant> callbackVariants() {
+    return Stream.of(
+        variant(
+            Invariant.I7,
+            "U01 a callback that the executor rejects is dropped",
+            Variants.refusedCallbacksAreDropped(),
+            plan -> plan.only(Fault.USER_CODE)));
   }
 
   private static Stream<Variant> protocolVariants() {

@@ -17,6 +17,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.function.BiFunction;
 import java.util.function.Function;
@@ -256,6 +257,16 @@ final class Variants {
     public void close() {
       redlock.close();
     }
+  }
+
+  /** A callback that the user's executor refuses never runs. */
+  static Parts refusedCallbacksAreDropped() {
+    return new Parts() {
+      @Override
+      Executor threads(Executor starter) {
+        return work -> {};
+      }
+    };
   }
 
   /** Everybody waits equally long before the next attempt. */
