@@ -254,7 +254,7 @@ class SimulationVariantsTest {
         variant(
             Invariant.I7,
             "11c tokens are compared as text",
-            Variants.nodes(Variants::textCompared)),
+            Variants.nodes(BrokenNodes.ComparingText::new)),
         variant(
             Invariant.I8,
             "11d counters are printed as doubles",

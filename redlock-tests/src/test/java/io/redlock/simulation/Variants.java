@@ -11,7 +11,6 @@ import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeStatus;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
-import io.redlock.testkit.BrokenNodes;
 import io.redlock.testkit.NodeModel;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -273,9 +272,5 @@ final class Variants {
   static Parts retriesWithoutJitter() {
     return configured(
         builder -> builder.retryStrategy((failures, cause, random) -> Duration.ofMillis(20)));
-  }
-
-  static NodeModel textCompared(long skewMicros, long retentionMillis) {
-    return new BrokenNodes.ComparingText(skewMicros, retentionMillis);
   }
 }
