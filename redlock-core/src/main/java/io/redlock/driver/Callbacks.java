@@ -23,15 +23,6 @@ final class Callbacks {
    * @param executor where user code runs; {@code Runnable::run} for the threads of this object
    * @param direct true if the executor is called at once, on whatever thread; for simulations
    */
-  Callbacks(Executor executor, boolean direct, Scheduler scheduler) {
-    this(
-        executor,
-        direct,
-        scheduler,
-        new Defaults.Threads(Defaults.daemons("redlock-losses")),
-        new Defaults.Threads(Defaults.daemons("redlock-callbacks")));
-  }
-
   Callbacks(
       Executor executor,
       boolean direct,

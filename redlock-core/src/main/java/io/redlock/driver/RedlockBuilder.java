@@ -40,6 +40,8 @@ public final class RedlockBuilder {
   private static final String LEAVE_OUT = "give a value, or leave the setting out for its default";
 
   final List<LockNode> nodes;
+  Defaults.Threads losses = new Defaults.Threads(Defaults.daemons("redlock-losses"));
+  Defaults.Threads others = new Defaults.Threads(Defaults.daemons("redlock-callbacks"));
 
   private Duration nodeTimeout = NODE_TIMEOUT;
   private Duration maxTtl = MAX_TTL;
@@ -347,8 +349,8 @@ public final class RedlockBuilder {
     Scheduler timers = scheduler != null ? scheduler : Defaults.scheduler();
     Callbacks callbacks =
         callbackExecutor == null
-            ? new Callbacks(Runnable::run, false, timers)
-            : new Callbacks(callbackExecutor, scheduler != null, timers);
+            ? new Callbacks(Runnable::run, false, timers, losses, others)
+            : new Callbacks(callbackExecutor, scheduler != null, timers, losses, others);
     ServiceContext cluster =
         new ServiceContext(
             nodes,

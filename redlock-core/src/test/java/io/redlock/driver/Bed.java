@@ -14,6 +14,7 @@ import io.redlock.RetryStrategy;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
+import io.redlock.spi.Scheduler;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -104,10 +105,20 @@ final class Bed {
             new SplittableRandom(7),
             () -> ownerIds.get(),
             retryStrategy,
-            new Callbacks(callbackExecutor, true, time),
+            callbacks(callbackExecutor, true, time),
             listener == null ? new Recorder() : listener);
     redlock = new QuorumRedlock(cluster);
     redlock.start();
+  }
+
+  /** With the threads that a lock service has for callbacks. */
+  static Callbacks callbacks(Executor executor, boolean direct, Scheduler scheduler) {
+    return new Callbacks(
+        executor,
+        direct,
+        scheduler,
+        new Defaults.Threads(Defaults.daemons("redlock-losses")),
+        new Defaults.Threads(Defaults.daemons("redlock-callbacks")));
   }
 
   /** What has come of it; fails, and does not wait, if nothing has. */

@@ -19,7 +19,7 @@ class CallbacksTest {
   private final List<Runnable> refusals = new ArrayList<>();
 
   private Callbacks over(Executor executor, boolean direct) {
-    return new Callbacks(executor, direct, time);
+    return Bed.callbacks(executor, direct, time);
   }
 
   private static String nameOfThread(java.util.function.Consumer<Runnable> way) throws Exception {

@@ -2,13 +2,36 @@ package io.redlock.driver;
 
 import io.redlock.spi.LockNode;
 import java.util.List;
+import java.util.concurrent.Executor;
 
-/** A look at what a builder was given. */
+/** Reaches into a builder: what it was given, and what only simulations give it. */
 public final class CoreBuilder {
 
   private CoreBuilder() {}
 
   public static List<LockNode> nodes(RedlockBuilder builder) {
     return builder.nodes;
+  }
+
+  /**
+   * Sets what starts the threads on which a lock service runs what its callback executor refuses.
+   */
+  public static void startRefusedWith(RedlockBuilder builder, Executor starter) {
+    builder.losses = threads(starter);
+    builder.others = threads(starter);
+  }
+
+  private static Defaults.Threads threads(Executor starter) {
+    Defaults.Threads threads =
+        new Defaults.Threads(
+            work ->
+                new Thread(work) {
+                  @Override
+                  public void start() {
+                    starter.execute(this);
+                  }
+                });
+    threads.close(); // so that a thread ends when it has nothing to do, and nobody waits for it
+    return threads;
   }
 }

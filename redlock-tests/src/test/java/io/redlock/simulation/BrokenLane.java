@@ -1,7 +1,5 @@
 package io.redlock.simulation;
 
-import io.redlock.NodeStatus;
-import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
@@ -10,26 +8,27 @@ import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
+import io.redlock.testkit.ForwardingNode;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** A lane with one bad habit: what clients of other libraries do to their nodes. */
-abstract class BrokenLane implements LockNode {
+abstract class BrokenLane extends ForwardingNode {
 
   private static final Pending NOT_PENDING = () -> false;
 
   final SimNode lane;
 
   BrokenLane(SimNode lane) {
+    super(lane);
     this.lane = lane;
   }
 
@@ -53,31 +52,6 @@ abstract class BrokenLane implements LockNode {
           looking.accept(reply);
           handler.onReply(node, reply);
         });
-  }
-
-  @Override
-  public String name() {
-    return lane.name();
-  }
-
-  @Override
-  public void start(Ticker ticker, Scheduler scheduler, Observer observer) {
-    lane.start(ticker, scheduler, observer);
-  }
-
-  @Override
-  public OptionalLong clockOffsetMicros() {
-    return lane.clockOffsetMicros();
-  }
-
-  @Override
-  public NodeStatus status() {
-    return lane.status();
-  }
-
-  @Override
-  public void close() {
-    lane.close();
   }
 
   /** A grant that fails with an error counts as a yes. */
@@ -111,11 +85,6 @@ abstract class BrokenLane implements LockNode {
 
     @Override
     public void start(Ticker ticker, Scheduler scheduler, Observer observer) {}
-
-    @Override
-    public Pending send(NodeRequest request, int slot, ReplyHandler handler) {
-      return lane.send(request, slot, handler);
-    }
   }
 
   /** A release does not go where the owner still waits for an answer. */

@@ -1,6 +1,5 @@
 package io.redlock.simulation;
 
-import io.redlock.NodeStatus;
 import io.redlock.NodeStatus.State;
 import io.redlock.jedis.lane.Dialer;
 import io.redlock.jedis.lane.Wire;
@@ -11,10 +10,9 @@ import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.Scheduler;
-import io.redlock.spi.Ticker;
+import io.redlock.testkit.ForwardingNode;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.OptionalLong;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -52,45 +50,12 @@ final class BrokenLanes {
   // Between the lane and its callers.
 
   /** A lane that is as it should be. */
-  private abstract static class Between implements LockNode {
+  private abstract static class Between extends ForwardingNode {
     final LockNode lane;
 
     Between(LockNode lane) {
+      super(lane);
       this.lane = lane;
-    }
-
-    @Override
-    public String name() {
-      return lane.name();
-    }
-
-    @Override
-    public void start(Ticker ticker, Scheduler scheduler, Observer observer) {
-      lane.start(ticker, scheduler, observer);
-    }
-
-    @Override
-    public Pending send(NodeRequest request, int slot, ReplyHandler handler) {
-      return lane.send(request, slot, (node, reply) -> answer(request, node, reply, handler));
-    }
-
-    void answer(NodeRequest request, int slot, NodeReply reply, ReplyHandler handler) {
-      handler.onReply(slot, reply);
-    }
-
-    @Override
-    public OptionalLong clockOffsetMicros() {
-      return lane.clockOffsetMicros();
-    }
-
-    @Override
-    public NodeStatus status() {
-      return lane.status();
-    }
-
-    @Override
-    public void close() {
-      lane.close();
     }
   }
 
@@ -147,7 +112,8 @@ final class BrokenLanes {
               private @Nullable NodeReply last;
 
               @Override
-              void answer(NodeRequest request, int slot, NodeReply reply, ReplyHandler handler) {
+              protected void answer(
+                  NodeRequest request, int slot, NodeReply reply, ReplyHandler handler) {
                 NodeReply before = last;
                 last = reply;
                 handler.onReply(slot, before == null ? reply : before);
@@ -160,7 +126,8 @@ final class BrokenLanes {
         (lane, process) ->
             new Between(lane) {
               @Override
-              void answer(NodeRequest request, int slot, NodeReply reply, ReplyHandler handler) {
+              protected void answer(
+                  NodeRequest request, int slot, NodeReply reply, ReplyHandler handler) {
                 handler.onReply(slot, reply);
                 handler.onReply(slot, reply);
               }
@@ -172,7 +139,8 @@ final class BrokenLanes {
         (lane, process) ->
             new Between(lane) {
               @Override
-              void answer(NodeRequest request, int slot, NodeReply reply, ReplyHandler handler) {
+              protected void answer(
+                  NodeRequest request, int slot, NodeReply reply, ReplyHandler handler) {
                 boolean isUnknown = reply.kind() == Kind.UNKNOWN;
                 handler.onReply(slot, isUnknown ? NodeReply.unreachable(reply.detail()) : reply);
               }
@@ -210,7 +178,8 @@ final class BrokenLanes {
               }
 
               @Override
-              void answer(NodeRequest request, int slot, NodeReply reply, ReplyHandler handler) {
+              protected void answer(
+                  NodeRequest request, int slot, NodeReply reply, ReplyHandler handler) {
                 if (!isClosing || reply.kind() != Kind.UNREACHABLE) {
                   handler.onReply(slot, reply);
                 }
@@ -267,7 +236,8 @@ final class BrokenLanes {
         (lane, process) ->
             new Between(lane) {
               @Override
-              void answer(NodeRequest request, int slot, NodeReply reply, ReplyHandler handler) {
+              protected void answer(
+                  NodeRequest request, int slot, NodeReply reply, ReplyHandler handler) {
                 if (reply.kind() != Kind.UNKNOWN || !reply.detail().startsWith("connection lost")) {
                   handler.onReply(slot, reply);
                 }

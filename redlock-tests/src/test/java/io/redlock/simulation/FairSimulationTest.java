@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.simulation.Simulation.Result;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
+import io.redlock.testkit.BrokenNodes;
 import io.redlock.testkit.NodeModel;
 import io.redlock.testkit.NodeModel.Cell;
 import io.redlock.testkit.NodeModel.Place;
@@ -54,15 +55,7 @@ class FairSimulationTest {
   void nodeThatGrantsPastItsQueueIsNoticed() {
     assertEquals(
         Invariant.I13,
-        firstViolation(
-            seed -> crowd(seed).only(),
-            (skewMicros, retentionMillis) ->
-                new NodeModel(skewMicros, retentionMillis) {
-                  @Override
-                  protected boolean isFirst(Cell cell, Ticket ticket) {
-                    return true;
-                  }
-                }));
+        firstViolation(seed -> crowd(seed).only(), BrokenNodes.PassingTheQueueBy::new));
   }
 
   @Test

@@ -66,7 +66,10 @@ enum Fault {
   CONNECT_HANGS,
   /** A node forgets the scripts it was told. */
   SCRIPT_FLUSH,
-  /** User code returns null, throws or takes long: retry strategies, listeners, owner ids. */
+  /**
+   * User code returns null, throws or takes long: retry strategies, listeners, owner ids; or its
+   * executor rejects a callback.
+   */
   USER_CODE,
   /** A fair waiter is not told that it is its turn. */
   WAKE_LOST,

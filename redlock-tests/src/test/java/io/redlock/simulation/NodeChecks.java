@@ -54,8 +54,7 @@ final class NodeChecks {
     return !lost || !quorumOfClocksWasSet();
   }
 
-  /** Whether a quorum may have told a wrong time, and left counters that lie ahead for as long. */
-  boolean quorumOfClocksWasSet() {
+  private boolean quorumOfClocksWasSet() {
     return steppedClocks.size() >= plan.quorum();
   }
 

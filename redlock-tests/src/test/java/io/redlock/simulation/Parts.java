@@ -9,6 +9,7 @@ import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import io.redlock.testkit.NodeModel;
 import java.util.List;
+import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 
@@ -68,6 +69,11 @@ class Parts {
   /** The nodes as the lock service sees them. */
   List<? extends LockNode> nodes(List<SimNode> lanes, SimProcess process) {
     return lanes;
+  }
+
+  /** What starts the threads for callbacks that the user's executor refuses. */
+  Executor threads(Executor starter) {
+    return starter;
   }
 
   void configure(RedlockBuilder builder, Plan plan) {}

@@ -1,6 +1,7 @@
 package io.redlock.simulation;
 
 import io.redlock.Redlock;
+import io.redlock.driver.CoreBuilder;
 import io.redlock.driver.RedlockBuilder;
 import io.redlock.jedis.lane.LaneSettings;
 import io.redlock.jedis.lane.NodeLane;
@@ -64,7 +65,8 @@ final class SimClient {
               .ownerIds(ownerIds)
               .callbackExecutor(callbacks());
       if (plan.has(Fault.USER_CODE)) {
-        new UserCode(process, plan, random, faults).configure(builder, ownerIds);
+        new UserCode(process, plan, random, faults).configure(builder, ownerIds, callbacks());
+        CoreBuilder.startRefusedWith(builder, parts.threads(threads()));
       }
       parts.configure(builder, plan);
       redlock = parts.redlock(builder.build());
@@ -117,6 +119,24 @@ final class SimClient {
         SimProcess.Strand strand = pool[random.nextInt(pool.length)];
         world.after(random.nextLong(CALLBACK_NANOS), () -> strand.run(task));
       };
+    }
+
+    /** Starts threads of the lock service. */
+    private Executor threads() {
+      List<SimProcess.Strand> threads = new ArrayList<>();
+      return work ->
+          world.after(
+              random.nextLong(CALLBACK_NANOS),
+              () ->
+                  threads.stream()
+                      .filter(SimProcess.Strand::isIdle)
+                      .findFirst()
+                      .orElseGet(
+                          () -> {
+                            threads.add(process.strand());
+                            return threads.get(threads.size() - 1);
+                          })
+                      .run(work));
     }
 
     boolean isOver() {

@@ -57,6 +57,7 @@ final class SimProcess implements Ticker {
   private Strand current; // whose code is running
   private boolean frozen;
   private boolean closing;
+  private int standing; // threads that stand still
   private boolean dead;
   private boolean observed;
   private @Nullable Strand blocked; // whose code waits for answers before it goes on
@@ -176,9 +177,11 @@ final class SimProcess implements Ticker {
   /** The thread stands still for so long; the others go on. */
   void standStill(long nanos) {
     if (nanos > 0 && !dead && !frozen && !isBlocked() && world.mayNest()) {
+      standing++;
       letPass(nanos);
       long thenNanos = world.nowNanos();
       world.runWhile(() -> frozen && !dead, Long.MAX_VALUE);
+      standing--;
       // Other stacks may have stood still on top of this one when the process went on.
       stoodStillNanos += world.nowNanos() - Math.max(thenNanos, thawedNanos);
     }
@@ -239,7 +242,7 @@ final class SimProcess implements Ticker {
 
   /** Whether a fault, or work, keeps it or one of its threads from going on. */
   boolean isHeldUp() {
-    return frozen || (awaiting == 0 && !isIdle());
+    return frozen || standing > 0 || (awaiting == 0 && !isIdle());
   }
 
   private long upToCalm(long nanos) {

@@ -111,7 +111,7 @@ class SimulationVariantsTest {
   }
 
   static Stream<Variant> variants() {
-    return Stream.concat(protocolVariants(), laneVariants());
+    return Stream.concat(Stream.concat(protocolVariants(), laneVariants()), callbackVariants());
   }
 
   /** So many nodes are struck, and so often, that the lanes of a quorum are. */
@@ -190,6 +190,16 @@ class SimulationVariantsTest {
             BrokenLanes.birthMarkIsNotCarried()));
   }
 
+  /** Defects of the way to user code. */
+  private static Stream<Variant> callbackVariants() {
+    return Stream.of(
+        variant(
+            Invariant.I7,
+            "U01 a callback that the executor rejects is dropped",
+            Variants.refusedCallbacksAreDropped(),
+            plan -> plan.only(Fault.USER_CODE)));
+  }
+
   private static Stream<Variant> protocolVariants() {
     return Stream.of(
         variant(
@@ -244,7 +254,7 @@ class SimulationVariantsTest {
         variant(
             Invariant.I7,
             "11c tokens are compared as text",
-            Variants.nodes(Variants::textCompared)),
+            Variants.nodes(BrokenNodes.ComparingText::new)),
         variant(
             Invariant.I8,
             "11d counters are printed as doubles",

@@ -10,6 +10,10 @@ import io.redlock.RedlockListener;
 import io.redlock.RetryStrategy;
 import io.redlock.driver.RedlockBuilder;
 import java.time.Duration;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Supplier;
 
 /** What users give to a lock service, and what is wrong with it now and then. */
@@ -38,13 +42,25 @@ final class UserCode {
   }
 
   /** Gives the lock service code that misbehaves. */
-  void configure(RedlockBuilder builder, Supplier<String> ownerIds) {
+  void configure(RedlockBuilder builder, Supplier<String> ownerIds, Executor callbacks) {
     RetryStrategy usual = RetryStrategy.jitteredBackoff();
     builder
         .retryStrategy(
             (failures, cause, drawn) -> orNull(() -> usual.delay(failures, cause, drawn)))
         .ownerIds(() -> orNull(ownerIds))
-        .listener(new Listener());
+        .listener(new Listener())
+        .callbackExecutor(task -> execute(callbacks, task));
+  }
+
+  /** Perhaps refuses the task, or takes it and fails after all. */
+  private void execute(Executor right, Runnable task) {
+    boolean fails = strikes();
+    if (!fails || random.percent(50)) {
+      right.execute(task);
+    }
+    if (fails) {
+      throw new RejectedExecutionException("the user's executor is full");
+    }
   }
 
   private boolean strikes() {
@@ -76,6 +92,7 @@ final class UserCode {
   }
 
   private final class Listener implements RedlockListener {
+    private final Set<Lease> ended = new HashSet<>();
 
     @Override
     public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
@@ -89,6 +106,10 @@ final class UserCode {
 
     @Override
     public void onEnd(Lease lease, LeaseEnd end, Duration held) {
+      if (!ended.add(lease)) {
+        process.world.violated(
+            Invariant.I11, () -> process + " is told twice that " + lease + " has ended");
+      }
       misbehaves();
     }
 

@@ -12,12 +12,12 @@ import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
-import io.redlock.testkit.BrokenNodes;
 import io.redlock.testkit.NodeModel;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.function.BiFunction;
 import java.util.function.Function;
@@ -266,13 +266,19 @@ final class Variants {
     }
   }
 
+  /** A callback that the user's executor refuses never runs. */
+  static Parts refusedCallbacksAreDropped() {
+    return new Parts() {
+      @Override
+      Executor threads(Executor starter) {
+        return work -> {};
+      }
+    };
+  }
+
   /** Everybody waits equally long before the next attempt. */
   static Parts retriesWithoutJitter() {
     return configured(
         builder -> builder.retryStrategy((failures, cause, random) -> Duration.ofMillis(20)));
-  }
-
-  static NodeModel textCompared(long skewMicros, long retentionMillis) {
-    return new BrokenNodes.ComparingText(skewMicros, retentionMillis);
   }
 }

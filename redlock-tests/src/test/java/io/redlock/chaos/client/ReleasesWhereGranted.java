@@ -1,23 +1,19 @@
 package io.redlock.chaos.client;
 
-import io.redlock.NodeStatus;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
-import io.redlock.spi.Scheduler;
-import io.redlock.spi.Ticker;
-import java.util.OptionalLong;
+import io.redlock.testkit.ForwardingNode;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** A node to which no release goes for an owner whom it did not say yes to. */
-final class ReleasesWhereGranted implements LockNode {
+final class ReleasesWhereGranted extends ForwardingNode {
 
-  private final LockNode node;
   private final Set<String> granted = ConcurrentHashMap.newKeySet();
 
   ReleasesWhereGranted(LockNode node) {
-    this.node = node;
+    super(node);
   }
 
   @Override
@@ -26,39 +22,14 @@ final class ReleasesWhereGranted implements LockNode {
       handler.onReply(slot, NodeReply.NOT_HELD);
       return () -> false;
     }
-    return node.send(
-        request,
-        slot,
-        (sameSlot, reply) -> {
-          if (reply.kind() == NodeReply.Kind.GRANTED) {
-            granted.add(request.owner());
-          }
-          handler.onReply(sameSlot, reply);
-        });
+    return super.send(request, slot, handler);
   }
 
   @Override
-  public String name() {
-    return node.name();
-  }
-
-  @Override
-  public void start(Ticker ticker, Scheduler scheduler, Observer observer) {
-    node.start(ticker, scheduler, observer);
-  }
-
-  @Override
-  public OptionalLong clockOffsetMicros() {
-    return node.clockOffsetMicros();
-  }
-
-  @Override
-  public NodeStatus status() {
-    return node.status();
-  }
-
-  @Override
-  public void close() {
-    node.close();
+  protected void answer(NodeRequest request, int slot, NodeReply reply, ReplyHandler handler) {
+    if (reply.kind() == NodeReply.Kind.GRANTED) {
+      granted.add(request.owner());
+    }
+    super.answer(request, slot, reply, handler);
   }
 }
