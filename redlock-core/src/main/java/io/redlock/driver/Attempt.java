@@ -74,7 +74,7 @@ final class Attempt implements Timeouts.Waiting {
 
   private void finish(AttemptEnd outcome) {
     done = true;
-    Log.LOG.debug("{}: {} {}", request, outcome.decision(), claim.owner);
+    Log.LOG.debug("{}: {}", request, outcome.decision());
     if (outcome.lease() == null) {
       if (claim.place == null || outcome.keepsPlace()) {
         claim.fail();

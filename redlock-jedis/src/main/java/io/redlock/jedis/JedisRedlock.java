@@ -8,7 +8,6 @@ import io.redlock.jedis.deployment.Deployment;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import redis.clients.jedis.Connection;
@@ -43,15 +42,11 @@ public final class JedisRedlock {
    *     special characters in user and password as {@code %xx}; {@code rediss} is TLS; an IPv6
    *     literal stands in brackets
    * @return the lock service; close it when it is no longer needed
-   * @throws IllegalArgumentException if an address is blank or does not parse, the same one is
-   *     given twice, or there is none; lists every fault with its fix, without passwords
+   * @throws IllegalArgumentException if an address is null, blank or does not parse, the same one
+   *     is given twice, or there is none; lists every fault with its fix, without passwords
    */
   public static Redlock connect(String... addresses) {
-    Builder builder = builder();
-    for (String address : addresses) {
-      builder.node(address);
-    }
-    return builder.build();
+    return masters(addresses).build();
   }
 
   /**
@@ -69,11 +64,16 @@ public final class JedisRedlock {
    * @throws IllegalArgumentException if an address is not sound; lists every fault with its fix
    */
   public static AdoptReport adopt(String... addresses) {
+    return masters(addresses).adopt();
+  }
+
+  private static Builder masters(String... addresses) {
+    Deployment.given(addresses, "addresses", "name at least one, better three or five");
     Builder builder = builder();
     for (String address : addresses) {
       builder.node(address);
     }
-    return builder.adopt();
+    return builder;
   }
 
   /**
@@ -252,7 +252,7 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder lossMargin(Duration lossMargin) {
-      Objects.requireNonNull(lossMargin, "lossMargin");
+      Deployment.given(lossMargin, "lossMargin");
       deployment.core(builder -> builder.lossMargin(lossMargin));
       return this;
     }
@@ -264,7 +264,7 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder minValidity(Duration minValidity) {
-      Objects.requireNonNull(minValidity, "minValidity");
+      Deployment.given(minValidity, "minValidity");
       deployment.core(builder -> builder.minValidity(minValidity));
       return this;
     }
@@ -288,7 +288,7 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder retryStrategy(RetryStrategy retryStrategy) {
-      Objects.requireNonNull(retryStrategy, "retryStrategy");
+      Deployment.given(retryStrategy, "retryStrategy");
       deployment.core(builder -> builder.retryStrategy(retryStrategy));
       return this;
     }
@@ -300,7 +300,7 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder listener(RedlockListener listener) {
-      Objects.requireNonNull(listener, "listener");
+      Deployment.given(listener, "listener");
       deployment.core(builder -> builder.listener(listener));
       return this;
     }
@@ -312,7 +312,7 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder callbackExecutor(Executor callbackExecutor) {
-      Objects.requireNonNull(callbackExecutor, "callbackExecutor");
+      Deployment.given(callbackExecutor, "callbackExecutor");
       deployment.core(builder -> builder.callbackExecutor(callbackExecutor));
       return this;
     }

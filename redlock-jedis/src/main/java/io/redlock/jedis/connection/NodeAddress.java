@@ -55,9 +55,11 @@ public final class NodeAddress {
    * @param problems where to say what is wrong with it and what to write instead
    * @return null if there is a problem
    */
-  public static @Nullable NodeAddress parse(String address, int position, List<String> problems) {
-    if (address.isBlank()) {
-      problems.add("address " + position + " is blank: " + FORM);
+  public static @Nullable NodeAddress parse(
+      @Nullable String address, int position, List<String> problems) {
+    if (address == null || address.isBlank()) {
+      String what = address == null ? "null" : "blank";
+      problems.add("address " + position + " is " + what + ": " + FORM);
       return null;
     }
     String text = address.strip();

@@ -38,9 +38,6 @@ public final class NodePools {
   /** A lane's connection, and one for whoever listens. */
   private static final int CONNECTIONS = 2;
 
-  private static final String NO_HANDSHAKE =
-      "the server did not answer the handshake; is this its port for TLS?";
-
   /** In the answer to CLIENT INFO. */
   private static final Pattern DATABASE = Pattern.compile("(?:^|\\s)db=(\\d+)");
 
@@ -163,7 +160,7 @@ public final class NodePools {
         } catch (IOException e) {
           IOUtils.closeQuietly(socket);
           throw new JedisConnectionException(
-              e instanceof SocketTimeoutException ? new SSLException(NO_HANDSHAKE, e) : e);
+              e instanceof SocketTimeoutException ? new SSLException("no answer", e) : e);
         }
       }
       return socket;

@@ -13,6 +13,7 @@ import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Settings as text, from properties ({@code redlock.max-ttl}) or the environment ({@code
@@ -61,17 +62,22 @@ public final class Configuration {
    * @return what is wrong with them, each with its fix, in the order of the table
    */
   static List<String> apply(Map<?, ?> settings, Deployment deployment) {
-    Map<String, String> named = new TreeMap<>();
-    settings.forEach((name, value) -> named.put(String.valueOf(name), String.valueOf(value)));
+    Map<String, @Nullable String> named = new TreeMap<>();
+    settings.forEach(
+        (name, value) ->
+            named.put(String.valueOf(name), value == null ? null : String.valueOf(value)));
     List<String> faults = new ArrayList<>();
     Map<String, String> given = new HashMap<>();
     named.keySet().forEach(name -> recognize(name, given, faults));
     SETTINGS.forEach(
         (setting, action) -> {
           String name = given.get(setting);
-          if (name != null) {
+          String value = name == null ? null : named.get(name);
+          if (name != null && value == null) {
+            faults.add(name + " is null: give it a value, or leave it out for the default");
+          } else if (value != null) {
             try {
-              action.accept(deployment, named.get(name));
+              action.accept(deployment, value);
             } catch (IllegalArgumentException e) {
               faults.add(name + ": " + e.getMessage());
             }

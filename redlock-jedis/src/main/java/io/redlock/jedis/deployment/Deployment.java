@@ -62,43 +62,59 @@ public final class Deployment {
   private @Nullable JedisClientConfig clientConfig;
 
   /** A master as it was configured: by its address, or by a name and a pool. */
-  private record Master(String text, @Nullable Pool<Connection> pool) {}
+  private record Master(@Nullable String text, @Nullable Pool<Connection> pool) {}
+
+  /** Returns the value of a setting, which may be left out but not be null. */
+  public static <T> T given(T value, String setting) {
+    return given(value, setting, "give a value, or leave the call out for the default");
+  }
+
+  /** Returns the argument, which must not be null. */
+  public static <T> T given(T value, String name, String fix) {
+    return Objects.requireNonNull(value, () -> name + " is null: " + fix);
+  }
 
   /** Adds a master by its address, or several separated by commas or white space. */
-  public void node(String address) {
+  public void node(@Nullable String address) {
+    if (address == null) {
+      masters.add(new Master(null, null)); // reported with everything else
+      return;
+    }
     for (String each : SEPARATOR.split(address.strip(), -1)) {
       masters.add(new Master(each, null));
     }
   }
 
   /** Adds a master that is reached through a pool of the user's. */
-  public void node(String name, Pool<Connection> pool) {
-    masters.add(new Master(name, Objects.requireNonNull(pool, "pool")));
+  public void node(@Nullable String name, Pool<Connection> pool) {
+    given(pool, "pool", "give the pool of node " + name + ", or add the node by its address");
+    masters.add(new Master(name, pool));
   }
 
   /** Takes settings as text; what cannot be understood is reported with everything else. */
   public void configure(Map<?, ?> settings) {
+    given(settings, "settings", "give a map, for example System.getenv()");
     misread.addAll(Configuration.apply(settings, this));
   }
 
   /** What the addresses do not say. */
   public void clientConfig(JedisClientConfig clientConfig) {
-    this.clientConfig = Objects.requireNonNull(clientConfig, "clientConfig");
+    this.clientConfig = given(clientConfig, "clientConfig");
   }
 
   /** After so much silence a node counts as silent. */
   public void nodeTimeout(Duration nodeTimeout) {
-    this.nodeTimeout = Objects.requireNonNull(nodeTimeout, "nodeTimeout");
+    this.nodeTimeout = given(nodeTimeout, "nodeTimeout");
   }
 
   /** Sets how long a connection may stay without any answer before it is given up and replaced. */
   public void silenceTimeout(Duration silenceTimeout) {
-    this.silenceTimeout = Objects.requireNonNull(silenceTimeout, "silenceTimeout");
+    this.silenceTimeout = given(silenceTimeout, "silenceTimeout");
   }
 
   /** The upper bound of any ttl. */
   public void maxTtl(Duration maxTtl) {
-    this.maxTtl = Objects.requireNonNull(maxTtl, "maxTtl");
+    this.maxTtl = given(maxTtl, "maxTtl");
   }
 
   /** By how much a node's clock may outrun this machine's. */
@@ -108,7 +124,7 @@ public final class Deployment {
 
   /** How far the clocks of two nodes may lie apart. */
   public void clockSkew(Duration clockSkew) {
-    this.clockSkew = Objects.requireNonNull(clockSkew, "clockSkew");
+    this.clockSkew = given(clockSkew, "clockSkew");
   }
 
   /** Whether nodes that lost their data abstain. */
@@ -123,12 +139,12 @@ public final class Deployment {
 
   /** How long a node keeps a counter after its last write. */
   public void fenceRetention(Duration fenceRetention) {
-    this.fenceRetention = Objects.requireNonNull(fenceRetention, "fenceRetention");
+    this.fenceRetention = given(fenceRetention, "fenceRetention");
   }
 
   /** What stands before every resource in its key. */
   public void keyPrefix(String keyPrefix) {
-    this.keyPrefix = Objects.requireNonNull(keyPrefix, "keyPrefix");
+    this.keyPrefix = given(keyPrefix, "keyPrefix");
   }
 
   /** What stands before every resource in its key. */
@@ -222,10 +238,12 @@ public final class Deployment {
     for (Master master : masters) {
       int position = all.size() + 1;
       if (master.pool != null) {
-        if (master.text.isBlank()) {
-          faults.add("the name of node " + position + " is blank: give it one");
+        String name = String.valueOf(master.text);
+        if (master.text == null || name.isBlank()) {
+          String what = master.text == null ? "null" : "blank";
+          faults.add("the name of node " + position + " is " + what + ": give it one");
         }
-        all.add(new Probe.Master(master.text, master.pool, false));
+        all.add(new Probe.Master(name, master.pool, false));
       } else {
         NodeAddress parsed = NodeAddress.parse(master.text, position, faults);
         NodeAddress address = parsed == null ? NodeAddress.standIn(position) : parsed;

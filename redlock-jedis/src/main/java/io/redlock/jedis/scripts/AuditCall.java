@@ -13,6 +13,9 @@ import redis.clients.jedis.exceptions.JedisException;
 /** How a node is asked what it is, and how its answer is read. */
 public final class AuditCall {
 
+  /** Says that what came is no answer to an audit. */
+  static final String NO_ANSWER = "the audit was answered by something else";
+
   private static final int FIELDS = 11;
   private static final Argument BIRTH_KEY = Argument.of(BirthMark.KEY);
   private static final Argument ONE_KEY = Argument.of(1);
@@ -46,7 +49,7 @@ public final class AuditCall {
     Object reply = connection.getOne();
     NodeAudit audit = parse(reply, invocation);
     if (audit == null) {
-      throw new JedisException("the audit was answered by something else");
+      throw new JedisException(NO_ANSWER);
     }
     return audit;
   }

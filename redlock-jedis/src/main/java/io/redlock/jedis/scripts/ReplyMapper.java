@@ -1,18 +1,13 @@
 package io.redlock.jedis.scripts;
 
 import io.redlock.spi.NodeReply;
-import java.net.ConnectException;
-import java.net.NoRouteToHostException;
 import java.net.SocketTimeoutException;
-import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
-import java.util.NoSuchElementException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.exceptions.JedisDataException;
 
@@ -36,12 +31,27 @@ public final class ReplyMapper {
   private static final NodeReply CLOCK =
       NodeReply.of(NodeReply.Kind.CLOCK, "the token does not fit the node's clock");
 
-  private static final String FOREIGN_KEY = "a key of another application has this name: ";
+  /** How Redis 6.2 to 8 say that a command is disabled or has another name. */
+  private static final Pattern UNKNOWN_COMMAND =
+      Pattern.compile("^(?:ERR )?[Uu]nknown (?:Redis )?command (?:called from|['`](\\w+))");
 
-  /** How Redis 6.2 to 8 begin when they deny a command to a script that they execute. */
+  /** How Lua fails over a counter that is no number; scripts read those before they write. */
+  private static final Pattern NO_NUMBER =
+      Pattern.compile(
+          "user_script:\\d+: attempt to (?:perform arithmetic on .*a string value"
+              + "|compare number with nil)");
+
+  /** Where a script says which command failed. */
+  private static final Pattern COMMAND_SUFFIX = Pattern.compile(" \\(([A-Z]+)\\)$");
+
+  /** A command as a script calls it. */
+  private static final Pattern CALL = Pattern.compile("call\\('([A-Z]+)'");
+
+  /** How Redis 6.2 to 8 begin when they refuse a command to a script that they execute. */
   private static final Pattern DENIED_TO_SCRIPT =
       Pattern.compile(
-          "^(?:ERR )?The user executing the script can't|^NOPERM ACL failure in script");
+          "^(?:ERR )?(?:The user executing the script can't|Unknown Redis command called from)"
+              + "|^NOPERM ACL failure in script");
 
   /** What Redis 6.2 to 8 say when a user's key patterns do not include a name. */
   private static final Pattern DENIED_KEY =
@@ -78,17 +88,19 @@ public final class ReplyMapper {
       return NodeReply.GRANTED;
     }
     if (says("TAKEN", text, token, false)) {
-      String[] words = words(text);
+      String[] words = words(text, 4);
       return words.length == 4
-          ? NodeReply.taken(Long.parseLong(words[2]), Long.parseLong(words[3]))
+          ? NodeReply.taken(Long.parseLong(words[2]), Math.max(0, counter(words[3])))
           : null;
     }
     if (says("STALE", text, token, false)) {
-      String[] words = words(text);
-      return words.length == 3 ? NodeReply.stale(Long.parseLong(words[2])) : null;
+      long counter = counter(words(text, 3)[2]);
+      return counter < 0
+          ? NodeReply.misconfigured(Faults.FOREIGN_COUNTER)
+          : NodeReply.stale(counter);
     }
     if (says("WAIT", text, token, false)) {
-      String[] words = words(text);
+      String[] words = words(text, 0);
       return words.length == 3 ? NodeReply.waiting(Long.parseLong(words[2])) : null;
     }
     if (isClock(text, token)) {
@@ -126,7 +138,7 @@ public final class ReplyMapper {
 
   /** The node's clock in a CLOCK reply, in microseconds since the epoch; −1 if it is not there. */
   public static long nodeMicros(byte[] clockReply) {
-    String[] words = words(clockReply);
+    String[] words = words(clockReply, 0);
     return words.length == 3 ? Long.parseLong(words[2]) : -1;
   }
 
@@ -149,8 +161,17 @@ public final class ReplyMapper {
     return text[word.length()] == ' ' && (nothingElse || text[end] == ' ');
   }
 
-  private static String[] words(byte[] text) {
-    return new String(text, StandardCharsets.US_ASCII).split(" ");
+  private static String[] words(byte[] text, int limit) {
+    return new String(text, StandardCharsets.US_ASCII).split(" ", limit);
+  }
+
+  /** A counter; −1 if somebody else wrote it, and it is none. */
+  private static long counter(String text) {
+    try {
+      return Long.parseLong(text);
+    } catch (NumberFormatException e) {
+      return -1;
+    }
   }
 
   /**
@@ -161,34 +182,63 @@ public final class ReplyMapper {
   public static NodeReply error(JedisDataException error) {
     String raw = String.valueOf(error.getMessage());
     String message = unwrap(raw);
-    if (DENIED_TO_SCRIPT.matcher(message).find() || isFromScript(raw) && isDenial(message)) {
-      return NodeReply.of(NodeReply.Kind.DENIED, message);
+    String denial = denial(message, called(raw));
+    if (denial != null) {
+      boolean inScript =
+          WRAPPED.matcher(raw).find()
+              || SCRIPT_SUFFIX.matcher(raw).find()
+              || DENIED_TO_SCRIPT.matcher(message).find();
+      return NodeReply.of(inScript ? NodeReply.Kind.DENIED : NodeReply.Kind.MISCONFIGURED, denial);
     }
-    String code = firstWord(message);
-    return switch (code) {
+    if (NO_NUMBER.matcher(message).find()) {
+      return NodeReply.misconfigured(Faults.FOREIGN_COUNTER);
+    }
+    return switch (firstWord(message)) {
       case "OOM" ->
           NodeReply.of(NodeReply.Kind.OUT_OF_MEMORY, "out of memory; raise the server's maxmemory");
       case "LOADING", "MASTERDOWN", "BUSY", "NOSCRIPT", "TRYAGAIN", "UNBLOCKED" ->
           NodeReply.unreachable(message);
       case "READONLY" -> NodeReply.misconfigured(message + ": address the master, not a replica");
-      case "NOAUTH", "WRONGPASS", "NOPERM", "DENIED", "MISCONF", "NOREPLICAS" ->
-          NodeReply.misconfigured(message);
+      case "NOAUTH" -> NodeReply.misconfigured(Faults.NO_PASSWORD);
+      case "WRONGPASS" -> NodeReply.misconfigured(Faults.WRONG_PASSWORD);
+      case "DENIED", "MISCONF", "NOREPLICAS" -> NodeReply.misconfigured(message);
       case "MOVED", "ASK", "CLUSTERDOWN", "CROSSSLOT" ->
           NodeReply.misconfigured(message + ": use independent masters, not a cluster");
-      case "WRONGTYPE" -> NodeReply.misconfigured(FOREIGN_KEY + message);
+      case "WRONGTYPE" -> NodeReply.misconfigured(Faults.wrongType(Script.lineIn(raw)));
       default -> plainError(message);
     };
   }
 
-  private static boolean isDenial(String message) {
-    return message.startsWith("NOPERM")
-        || plainError(message).kind() == NodeReply.Kind.MISCONFIGURED;
+  /** What to say of a command that the server does not execute for this user; null if it does. */
+  private static @Nullable String denial(String message, String called) {
+    Matcher unknown = UNKNOWN_COMMAND.matcher(message);
+    if (unknown.find()) {
+      return Faults.unknownCommand(unknown.group(1) == null ? called : unknown.group(1));
+    }
+    if (message.startsWith("ERR unknown command") || message.startsWith("ERR unknown subcommand")) {
+      return message;
+    }
+    if (!message.startsWith("NOPERM") && !DENIED_TO_SCRIPT.matcher(message).find()) {
+      return null;
+    }
+    return DENIED_KEY.matcher(message).find()
+        ? message + Faults.ALLOW_KEYS
+        : message + (called.isEmpty() ? "" : " (" + called + ")") + Faults.ALLOW_COMMAND;
+  }
+
+  /** The command that a script could not call; empty if the error does not tell. */
+  private static String called(String raw) {
+    Matcher named = COMMAND_SUFFIX.matcher(raw);
+    Matcher called = CALL.matcher(Script.lineIn(raw));
+    return named.find() ? named.group(1) : called.find() ? called.group(1) : "";
   }
 
   /** Whether a misconfiguration concerns one name only, and not the node. */
   public static boolean concernsOneName(NodeReply reply) {
     String detail = reply.detail();
-    return detail.startsWith(FOREIGN_KEY) || DENIED_KEY.matcher(detail).find();
+    return detail.startsWith("a key of another application has ")
+        || detail.equals(Faults.FOREIGN_COUNTER)
+        || DENIED_KEY.matcher(detail).find();
   }
 
   /** The errors that carry no code of their own. */
@@ -196,12 +246,10 @@ public final class ReplyMapper {
     if (message.startsWith("ERR max number of clients reached")) {
       return NodeReply.unreachable(message);
     }
-    if (message.startsWith("ERR unknown command")
-        || message.startsWith("ERR unknown subcommand")
-        || message.startsWith("ERR Unknown Redis command called from script")
-        || message.startsWith("ERR invalid password")
-        || message.startsWith("ERR Client sent AUTH")
-        || message.startsWith("ERR AUTH")) {
+    if (message.startsWith("ERR invalid password")) {
+      return NodeReply.misconfigured(Faults.WRONG_PASSWORD);
+    }
+    if (message.startsWith("ERR Client sent AUTH") || message.startsWith("ERR AUTH")) {
       return NodeReply.misconfigured(message);
     }
     return NodeReply.unknown(message.isEmpty() ? "an error without a message" : message);
@@ -249,27 +297,8 @@ public final class ReplyMapper {
         default -> reply;
       };
     }
-    if (failure instanceof UnknownHostException) {
-      return NodeReply.unreachable("unknown host");
-    }
-    if (failure instanceof SSLException) {
-      return NodeReply.unreachable("TLS failed: " + plain(failure));
-    }
-    if (failure instanceof NoRouteToHostException) {
-      return NodeReply.unreachable("no route to host");
-    }
-    if (failure instanceof ConnectException) {
-      String message = String.valueOf(failure.getMessage());
-      return NodeReply.unreachable(
-          message.contains("refused") ? "refused connection" : plain(failure));
-    }
-    if (failure instanceof SocketTimeoutException) {
-      return NodeReply.unreachable("no connection in time");
-    }
-    if (failure instanceof NoSuchElementException) {
-      return NodeReply.unreachable("the connection pool gave none: " + plain(failure));
-    }
-    return null;
+    String sentence = Faults.ofConnection(failure.getClass().getSimpleName(), plain(failure));
+    return sentence == null ? null : NodeReply.unreachable(sentence);
   }
 
   /** What became of a connection, in a few words. */
@@ -282,14 +311,11 @@ public final class ReplyMapper {
     return "connection lost: " + plain(failure);
   }
 
-  private static boolean isFromScript(String message) {
-    return WRAPPED.matcher(message).find() || SCRIPT_SUFFIX.matcher(message).find();
-  }
-
   private static String unwrap(String message) {
     Matcher wrapped = WRAPPED.matcher(message);
     String inner = wrapped.find() ? message.substring(wrapped.end()) : message;
-    return clean(SCRIPT_SUFFIX.matcher(inner).replaceFirst(""));
+    return clean(
+        COMMAND_SUFFIX.matcher(SCRIPT_SUFFIX.matcher(inner).replaceFirst("")).replaceFirst(""));
   }
 
   private static String plain(Throwable failure) {

@@ -8,6 +8,8 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.Locale;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** The scripts that a node executes, and the digests under which servers cache them. */
 public enum Script {
@@ -27,6 +29,9 @@ public enum Script {
 
   final Argument sha;
 
+  /** What an error message says about the place of the failure, in Redis 6.2 to 8. */
+  private static final Pattern PLACE = Pattern.compile("user_script: ?(\\d+)");
+
   Script() {
     String source = read(name().toLowerCase(Locale.ROOT) + ".lua");
     text = Argument.of(source);
@@ -36,6 +41,23 @@ public enum Script {
   /** Whether the script takes the node's birth mark, as its last argument. */
   boolean guarded() {
     return this == GRANT || this == FAIR_GRANT || this == EXTEND;
+  }
+
+  /** Returns the line at which a script failed, as an error message names it; empty if none. */
+  static String lineIn(String error) {
+    Matcher place = PLACE.matcher(error);
+    for (Script script : values()) {
+      if (error.contains(script.digest()) && place.find()) {
+        String source = new String(script.text.getRaw(), StandardCharsets.UTF_8);
+        int line = Integer.parseInt(place.group(1));
+        return source.lines().skip(line - 1L).findFirst().orElse("");
+      }
+    }
+    return "";
+  }
+
+  private String digest() {
+    return new String(sha.getRaw(), StandardCharsets.US_ASCII);
   }
 
   private static String read(String resource) {

@@ -34,6 +34,12 @@ public record BirthMark(
   /** Where the node keeps it. */
   public static final String KEY = "redlock:birth";
 
+  /** Says that another program, or another version of this library, wrote that key. */
+  public static final String UNREADABLE =
+      KEY
+          + " holds what this version does not understand: use one version of the library, or"
+          + " delete the key";
+
   /** Stands for the moment, by the node's clock, at which the mark is written. */
   public static final long NOW = -1;
 

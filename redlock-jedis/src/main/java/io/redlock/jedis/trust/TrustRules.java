@@ -80,10 +80,7 @@ public record TrustRules(
     }
     BirthMark mark = BirthMark.parse(audit.birth());
     if (mark == null) {
-      return Verdict.refused(
-          BirthMark.KEY
-              + " holds what this version does not understand: use one version of the library, or"
-              + " delete the key");
+      return Verdict.refused(BirthMark.UNREADABLE);
     }
     // A mark may be ahead a little because the clock was misread, and the clock set back a little.
     boolean fromTheFuture =

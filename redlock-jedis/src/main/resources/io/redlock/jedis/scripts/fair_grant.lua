@@ -50,6 +50,7 @@ local function leaveTicket()
   end
   local left = redis.pcall('ZADD', ends, string.format('%.0f', nowMillis + life), waiter)
   if type(left) == 'table' then
+    left.err = left.err .. ' (ZADD)' -- the server does not say which
     return not string.find(left.err, 'OOM') and left
   end
   over[waiter] = nil -- it counts again
@@ -57,6 +58,7 @@ local function leaveTicket()
   local expires = redis.pcall('PEXPIRE', ends, keep)
   if type(expires) == 'table' then
     redis.call('ZREM', ends, waiter)
+    expires.err = expires.err .. ' (PEXPIRE)'
     return expires
   end
   redis.call('ZREM', queue, waiter)

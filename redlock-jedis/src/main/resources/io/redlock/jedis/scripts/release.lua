@@ -26,11 +26,12 @@ end
 
 -- Whatever fails from here on, the rest is done all the same; the first error is the answer.
 local failure
-local function try(...)
-  local answer = redis.pcall(...)
+local function try(command, ...)
+  local answer = redis.pcall(command, ...)
   if type(answer) ~= 'table' or not answer.err then
     return answer
   end
+  answer.err = answer.err .. ' (' .. command .. ')' -- the server does not say which
   failure = failure or answer
 end
 

@@ -195,7 +195,9 @@ class AuditsTest {
     bed.up().pass(1_000);
     bed.answerError("NOPERM this user has no permissions to run the 'evalsha' command");
     assertEquals(
-        List.of("MISCONFIGURED: NOPERM this user has no permissions to run the 'evalsha' command"),
+        List.of(
+            "MISCONFIGURED: NOPERM this user has no permissions to run the 'evalsha' command"
+                + ": allow it with ACL SETUSER"),
         bed.told());
     bed.pass(1_000).answer();
     assertEquals(List.of("UP"), bed.told());

@@ -254,7 +254,9 @@ class IntroductionTest {
     bed.answerError("NOPERM this user has no permissions to run the 'eval' command");
     bed.answerAll();
     assertEquals(
-        List.of("MISCONFIGURED: NOPERM this user has no permissions to run the 'eval' command"),
+        List.of(
+            "MISCONFIGURED: NOPERM this user has no permissions to run the 'eval' command"
+                + ": allow it with ACL SETUSER"),
         bed.told());
     bed.tick();
     bed.answerAll();

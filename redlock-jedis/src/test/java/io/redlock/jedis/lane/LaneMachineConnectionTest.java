@@ -57,7 +57,11 @@ class LaneMachineConnectionTest {
   @Test
   void refusedPasswordIsAMistakeOfTheConfiguration() {
     bed.start().fail(new JedisDataException("WRONGPASS invalid username-password pair"));
-    assertEquals(List.of("MISCONFIGURED: WRONGPASS invalid username-password pair"), bed.told());
+    assertEquals(
+        List.of(
+            "MISCONFIGURED: WRONGPASS, the server refuses this user with this password: correct them in"
+                + " clientConfig or in the environment (REDLOCK_NODES), or enable the user"),
+        bed.told());
   }
 
   @Test

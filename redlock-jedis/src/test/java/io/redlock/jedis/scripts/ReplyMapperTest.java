@@ -13,6 +13,7 @@ import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.NoSuchElementException;
+import java.util.regex.Pattern;
 import javax.net.ssl.SSLHandshakeException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -60,7 +61,6 @@ class ReplyMapperTest {
         "TAKEN 42 1",
         "TAKEN 41 1 2",
         "STALE 42",
-        "STALE 42 1 2",
         "CLOCK 42",
         "CLOCK 42 ",
         "CLOCK 42 x",
@@ -70,6 +70,15 @@ class ReplyMapperTest {
       })
   void replyToSomethingElseIsOutOfStep(String text) {
     assertNull(reply(Script.GRANT, text));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"1e30", " 1", "99999999999999999999", "12 and more", "-1", ""})
+  void counterThatIsNoneConcernsItsNameOnly(String counter) {
+    NodeReply stale = reply(Script.GRANT, "STALE 42 " + counter);
+    assertEquals(NodeReply.misconfigured(Faults.FOREIGN_COUNTER), stale);
+    assertTrue(ReplyMapper.concernsOneName(stale));
+    assertEquals(NodeReply.taken(1500, 0), reply(Script.FAIR_GRANT, "TAKEN 42 1500 " + counter));
   }
 
   @Test
@@ -104,6 +113,9 @@ class ReplyMapperTest {
         "ERR The user executing the script can't run this command or subcommand | DENIED",
         "The user executing the script can't run this command or subcommand | DENIED",
         "NOPERM ACL failure in script: User locks has no permissions to run 'set' | DENIED",
+        "ERR Unknown Redis command called from script | DENIED",
+        "ERR Unknown Redis command called from script (DEL) | DENIED",
+        "Unknown Redis command called from Lua script | DENIED",
         "ERR unknown command 'EVALSHA' | MISCONFIGURED",
         "ERR something never heard of | UNKNOWN",
         "something without a code | UNKNOWN",
@@ -176,7 +188,66 @@ class ReplyMapperTest {
     String message =
         "ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'app' 'geheim\n'";
     NodeReply reply = ReplyMapper.connectFailure(new JedisDataException(message));
-    assertEquals("ERR unknown command 'HELLO'", reply.detail());
+    assertEquals(NodeReply.misconfigured(Faults.unknownCommand("HELLO")), reply);
+  }
+
+  @Test
+  void everyLineOfAScriptCallsOneCommandOnlySoThatAnErrorThereNamesIt() {
+    Pattern call = Pattern.compile("call\\('([A-Z]+)'");
+    for (Script script : Script.values()) {
+      String sha = new String(script.sha.getRaw(), StandardCharsets.US_ASCII);
+      List<String> lines =
+          new String(script.text.getRaw(), StandardCharsets.UTF_8).lines().toList();
+      for (int i = 0; i < lines.size(); i++) {
+        String line = lines.get(i);
+        List<String> called =
+            call.matcher(line).results().map(each -> each.group(1)).distinct().toList();
+        assertTrue(called.size() <= 1, line);
+        String place = " script: " + sha + ", on @user_script:" + (i + 1) + ".";
+        String old = "ERR Error running script (call to f_" + sha + "): @user_script:" + (i + 1);
+        for (String error :
+            List.of(
+                "ERR Unknown Redis command called from script" + place,
+                old
+                    + ": @user_script: "
+                    + (i + 1)
+                    + ": Unknown Redis command called from Lua script")) {
+          assertEquals(
+              Faults.unknownCommand(called.isEmpty() ? "" : called.get(0)),
+              ReplyMapper.error(new JedisDataException(error)).detail());
+        }
+      }
+    }
+  }
+
+  @Test
+  void commandThatAScriptNamesIsNotShownWhereItSaysNothing() {
+    assertEquals(
+        "MISCONF Errors writing to disk",
+        ReplyMapper.error(new JedisDataException("MISCONF Errors writing to disk. (DEL)"))
+            .detail());
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "PKIX path validation failed: java.security.cert.CertPathValidatorException: validity check"
+            + " failed | has expired",
+        "PKIX path building failed: unable to find valid certification path | is not trusted",
+        "No subject alternative DNS name matching h found. | is for another host",
+        "No name matching h found | is for another host",
+        "Received fatal alert: certificate_required | asks for a client certificate",
+        "Unsupported or unrecognized SSL message | name its port for TLS",
+        "Remote host terminated the handshake | name its port for TLS",
+        "no answer | name its port for TLS",
+      })
+  void failureOfTlsSaysWhatToDo(String message, String sentence) {
+    Throwable failure = new JedisConnectionException(new SSLHandshakeException(message));
+    NodeReply reply = ReplyMapper.connectFailure(failure);
+    assertEquals(Kind.UNREACHABLE, reply.kind());
+    assertTrue(reply.detail().startsWith("TLS failed: "), reply::detail);
+    assertTrue(reply.detail().contains(sentence), reply::detail);
   }
 
   @Test
@@ -191,10 +262,10 @@ class ReplyMapperTest {
         new JedisException("x", new NoSuchElementException("exhausted")));
     assertFailure("no connection: whatever", new JedisException("whatever"));
     assertFailure(
-        "no connection: Unexpected end of stream",
+        "no connection: cut",
         new JedisException(
             "Could not return the broken resource to the pool",
-            new JedisConnectionException("Unexpected end of stream.")));
+            new JedisConnectionException("cut.")));
   }
 
   @Test
@@ -211,7 +282,7 @@ class ReplyMapperTest {
     assertEquals(Kind.UNREACHABLE, reply.kind());
     String denied = "ERR The user executing the script can't run this command or subcommand";
     assertEquals(
-        NodeReply.misconfigured(denied),
+        NodeReply.misconfigured(denied + Faults.ALLOW_COMMAND),
         ReplyMapper.connectFailure(new JedisDataException(denied)));
   }
 

@@ -1,0 +1,116 @@
+package io.redlock.jedis.scripts;
+
+import io.redlock.jedis.trust.BirthMark;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The sentences that say what is wrong with a server and how to fix it, where Java and the server
+ * say neither. None repeats an address, a user or a password.
+ */
+final class Faults {
+
+  static final String NO_PASSWORD =
+      "NOAUTH, the server requires a password: give it in clientConfig or in the environment"
+          + " (REDLOCK_NODES)";
+  static final String WRONG_PASSWORD =
+      "WRONGPASS, the server refuses this user with this password: correct them in clientConfig or"
+          + " in the environment (REDLOCK_NODES), or enable the user";
+  static final String ALLOW_COMMAND = ": allow it with ACL SETUSER";
+  static final String ALLOW_KEYS = ": allow redlock:* and the locks' own names with ACL SETUSER";
+
+  static final String FOREIGN_LOCK =
+      "a key of another application has this name: choose another name or a keyPrefix, or delete the"
+          + " key (WRONGTYPE)";
+  static final String FOREIGN_QUEUE =
+      "a key of another application has the name redlock:queue:<key> or redlock:ends:<key>: delete"
+          + " it on this node (WRONGTYPE)";
+  static final String FOREIGN_COUNTER =
+      "the key redlock:fence:<key> holds no counter: delete it on this node";
+
+  private static final String NO_TLS =
+      "TLS failed: the server did not answer the handshake: name its port for TLS, or write"
+          + " redis:// to do without";
+  private static final String NO_REDIS =
+      "what answers there is no Redis server: correct host and port";
+
+  /** What Java throws for want of a connection: a type without its package, and a message. */
+  private static final List<Row> OF_CONNECTIONS =
+      List.of(
+          row("UnknownHostException:.*", "unknown host"),
+          row("NoRouteToHostException:.*", "no route to host"),
+          row("ConnectException:.*refused.*", "refused connection"),
+          row("ConnectException: (.*)", "$1"),
+          row(
+              "SocketTimeoutException: Read timed out.*",
+              "the server accepted the connection and answered nothing: it hangs, expects TLS"
+                  + " (write rediss://), or is no Redis server (correct host and port)"),
+          row("SocketTimeoutException:.*", "no connection in time"),
+          row("NoSuchElementException: (.*)", "the connection pool gave none: $1"),
+          row(
+              "(Socket|JedisConnection)Exception: (Connection reset|Broken pipe|Unexpected end).*",
+              "the server closes new connections: it expects TLS (write rediss://), asks for a"
+                  + " client certificate (add a key store to clientConfig), or is no Redis server"
+                  + " (correct host and port)"),
+          row("JedisConnectionException: Unknown reply.*", NO_REDIS),
+          row("ClassCastException:.* cannot be cast to class java.util.*", NO_REDIS),
+          row("\\w+: (HELLO response is missing|" + AuditCall.NO_ANSWER + ").*", NO_REDIS),
+          row(
+              "SSL\\w*Exception: PKIX .*validity check failed.*",
+              "TLS failed: the server's certificate has expired or is not valid yet: replace it, or"
+                  + " set the clocks"),
+          row(
+              "SSL\\w*Exception: PKIX .*",
+              "TLS failed: the server's certificate is not trusted: add its issuer to the trust"
+                  + " store in clientConfig, or to that of the JVM"),
+          row(
+              "SSL\\w*Exception: No (name|subject).*",
+              "TLS failed: the server's certificate is for another host: address the server by a"
+                  + " name that the certificate has, or give it one for this host"),
+          row(
+              "SSL\\w*Exception: Received fatal alert: (certificate_required|bad_certificate)",
+              "TLS failed: the server asks for a client certificate: add a key store to"
+                  + " clientConfig"),
+          row("SSL\\w*Exception: (Unsupported or unrec|Remote host term|no answer).*", NO_TLS),
+          row("SSL\\w*Exception: (.*)", "TLS failed: $1"));
+
+  private record Row(Pattern failure, String sentence) {}
+
+  private static Row row(String failure, String sentence) {
+    return new Row(Pattern.compile(failure, Pattern.DOTALL), sentence);
+  }
+
+  private Faults() {}
+
+  /** Returns the sentence for a failure to connect; null if its type and message say nothing. */
+  static @Nullable String ofConnection(String type, String message) {
+    String failure = type + ": " + message;
+    for (Row row : OF_CONNECTIONS) {
+      Matcher matcher = row.failure.matcher(failure);
+      if (matcher.matches()) {
+        return matcher.replaceFirst(row.sentence);
+      }
+    }
+    return null;
+  }
+
+  /** Returns the sentence for a command that the server does not know; its name may be empty. */
+  static String unknownCommand(String name) {
+    return "the server does not know "
+        + (name.isEmpty() ? "a command of the scripts" : name)
+        + ": undo its rename-command, or address a Redis master from version 6.2 on";
+  }
+
+  /** Returns the sentence for a key of another type, by the line of the script that met it. */
+  static String wrongType(String line) {
+    if (line.contains("birth")) {
+      return BirthMark.UNREADABLE;
+    }
+    if (line.contains("fence")) {
+      return FOREIGN_COUNTER;
+    }
+    return line.contains("queue") || line.contains("ends") ? FOREIGN_QUEUE : FOREIGN_LOCK;
+  }
+}

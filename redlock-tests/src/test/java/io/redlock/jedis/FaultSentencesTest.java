@@ -1,0 +1,573 @@
+package io.redlock.jedis;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.ExtendResult;
+import io.redlock.Lease;
+import io.redlock.LeaseRequest;
+import io.redlock.LockNotAcquiredException;
+import io.redlock.Redlock;
+import io.redlock.Votes.NodeVote;
+import io.redlock.Votes.Vote;
+import io.redlock.jedis.cli.Doctor;
+import io.redlock.jedis.deployment.Deployment;
+import io.redlock.jedis.deployment.Survey.Audited;
+import io.redlock.readme.Repository;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.RedisServer;
+import io.redlock.testkit.RequiresRedis;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.SslOptions;
+import redis.clients.jedis.exceptions.JedisDataException;
+
+/**
+ * The sentences that say what is wrong with a server and how to fix it, wherever a user sees them.
+ */
+@Tag("servers")
+@RequiresRedis
+class FaultSentencesTest {
+
+  private static final String RESOURCE = "resource";
+  private static final Duration TTL = Duration.ofSeconds(10);
+  private static final Duration PATIENCE = Duration.ofMillis(100);
+  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(1);
+
+  private static final String NO_REDIS =
+      "what answers there is no Redis server: correct host and port";
+  private static final String CLOSED =
+      "the server closes new connections: it expects TLS (write rediss://), asks for a client"
+          + " certificate (add a key store to clientConfig), or is no Redis server (correct host and"
+          + " port)";
+  private static final String MUTE =
+      "the server accepted the connection and answered nothing: it hangs, expects TLS (write"
+          + " rediss://), or is no Redis server (correct host and port)";
+  private static final String COUNTER =
+      "the key redlock:fence:<key> holds no counter: delete it on this node";
+  private static final String FOREIGN_KEY =
+      "a key of another application has this name: choose another name or a keyPrefix, or delete the"
+          + " key (WRONGTYPE)";
+  private static final String FOREIGN_QUEUE =
+      "a key of another application has the name redlock:queue:<key> or redlock:ends:<key>: delete"
+          + " it on this node (WRONGTYPE)";
+  private static final String NO_TLS =
+      "TLS failed: the server did not answer the handshake: name its port for TLS, or write"
+          + " redis:// to do without";
+
+  private static Certificate certificate;
+  private static Certificate ofAnotherHost;
+
+  @BeforeAll
+  static void makeCertificates(@TempDir Path right, @TempDir Path wrong) throws Exception {
+    certificate = Certificate.create(right, "ip:127.0.0.1");
+    ofAnotherHost = Certificate.create(wrong, "ip:127.0.0.2");
+  }
+
+  // Renamed commands.
+
+  private static String unknown(String command) {
+    return "the server does not know "
+        + command
+        + ": undo its rename-command, or address a Redis master from version 6.2 on";
+  }
+
+  private static RedisServer without(String command) {
+    return RedisServer.start("--rename-command", command, "");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"EVALSHA", "EVAL", "SET", "GET", "TIME"})
+  void commandThatTheServerRenamedIsNamed(String command) throws Exception {
+    try (RedisServer server = without(command)) {
+      assertNodeSays(unknown(command), Vote.MISCONFIGURED, server.address());
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"EVAL", "GET", "TIME"})
+  void doctorAndAdoptNameTheCommandThatTheServerRenamed(String command) {
+    try (RedisServer server = without(command)) {
+      assertOperatorReads(unknown(command), server.address());
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"SET", "SCAN"})
+  void adoptNamesTheCommandThatOnlyItMisses(String command) {
+    try (RedisServer server = without(command)) {
+      String report = JedisRedlock.adopt(server.address()).toString();
+      assertTrue(report.contains(unknown(command)), report);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"PEXPIRE", "PTTL"})
+  void extensionNamesTheCommandThatTheServerRenamed(String command) throws Exception {
+    try (RedisServer server = without(command);
+        Redlock redlock = builder(server.address(), null).build()) {
+      Lease lease = redlock.acquire(RESOURCE, TTL, TTL);
+      ExtendResult extended = lease.extend(TTL.plusSeconds(5));
+      assertTrue(extended.toString().contains(unknown(command)), extended::toString);
+      assertEquals(unknown(command), redlock.nodes().get(0).reason());
+    }
+  }
+
+  @Test
+  void releaseNamesTheCommandThatTheServerRenamed() throws Exception {
+    try (RedisServer server = without("DEL");
+        Redlock redlock = builder(server.address(), null).build()) {
+      redlock.acquire(RESOURCE, TTL, TTL).release();
+      assertEquals(unknown("DEL"), redlock.nodes().get(0).reason());
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"ZADD", "ZRANGE", "ZRANGEBYSCORE", "PEXPIRE"})
+  void fairRequestNamesTheCommandThatTheServerRenamed(String command) {
+    try (RedisServer server = without(command);
+        Redlock redlock = builder(server.address(), null).build()) {
+      NodeVote vote = vote(redlock, LeaseRequest.of(RESOURCE, TTL).fairly());
+      assertEquals(unknown(command), vote.detail());
+    }
+  }
+
+  // Keys of somebody else.
+
+  @ParameterizedTest
+  @ValueSource(strings = {"text", "", "1e30", "99999999999999999999"})
+  void counterThatIsNoNumberIsNamedAndConcernsOneResourceOnly(String counter) throws Exception {
+    assertCounterIsRefused("SET", "redlock:fence:" + RESOURCE, counter);
+  }
+
+  @Test
+  void counterOfAnotherTypeIsNamedAndConcernsOneResourceOnly() throws Exception {
+    assertCounterIsRefused("LPUSH", "redlock:fence:" + RESOURCE, "value");
+  }
+
+  private static void assertCounterIsRefused(String... write) throws Exception {
+    try (RedisServer server = RedisServer.start();
+        Redlock redlock = builder(server.address(), null).build()) {
+      server.command(write);
+      assertIsExplained(COUNTER);
+      LeaseRequest request = LeaseRequest.of(RESOURCE, TTL);
+      List<LeaseRequest> requests =
+          List.of(request, request.fairly(), LeaseRequest.ofAll(List.of("another", RESOURCE), TTL));
+      for (LeaseRequest each : requests) {
+        NodeVote vote = vote(redlock, each);
+        assertEquals(COUNTER, vote.detail(), each::toString);
+        assertEquals(Vote.MISCONFIGURED, vote.vote());
+        assertEquals(COUNTER, redlock.nodes().get(0).lastError());
+      }
+      redlock.acquire("free", TTL, TTL).release(); // the node serves other resources
+      Await.until("nothing is left", () -> server.keys(RESOURCE).isEmpty());
+      assertEquals(List.of(), server.keys("another"));
+      server.command("DEL", "redlock:fence:" + RESOURCE);
+      redlock.acquire(RESOURCE, TTL, TTL).release(); // the fix is one
+    }
+  }
+
+  @Test
+  void keyOfAnotherApplicationUnderTheNameOfALock() throws Exception {
+    try (RedisServer server = RedisServer.start();
+        Redlock redlock = builder(server.address(), null).build()) {
+      server.command("HSET", RESOURCE, "field", "value");
+      assertIsExplained(FOREIGN_KEY);
+      assertEquals(FOREIGN_KEY, vote(redlock, LeaseRequest.of(RESOURCE, TTL)).detail());
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"queue", "ends"})
+  void keyOfAnotherApplicationUnderTheNameOfAQueue(String part) throws Exception {
+    try (RedisServer server = RedisServer.start();
+        Redlock redlock = builder(server.address(), null).build()) {
+      server.command("SET", "redlock:" + part + ":" + RESOURCE, "value");
+      assertIsExplained(FOREIGN_QUEUE);
+      assertEquals(FOREIGN_QUEUE, vote(redlock, LeaseRequest.of(RESOURCE, TTL).fairly()).detail());
+    }
+  }
+
+  @Test
+  void keyOfAnotherApplicationUnderTheNameOfTheBirthMark() throws Exception {
+    try (RedisServer server = RedisServer.start()) {
+      server.command("LPUSH", "redlock:birth", "value");
+      assertToldEverywhere(
+          "redlock:birth holds what this version does not understand: use one version of the"
+              + " library, or delete the key",
+          Vote.MISCONFIGURED,
+          server.address());
+    }
+  }
+
+  // No Redis.
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n400 Bad Request",
+        "ERROR\r\n", // as memcached says
+        "SSH-2.0-OpenSSH_9.2p1\r\n",
+        "J\0\0\0\n8.0.39\0", // as MySQL begins
+        "+OK\r\n",
+        "$5\r\nhello\r\n",
+        ":1\r\n",
+        "%1\r\n$1\r\na\r\n$1\r\nb\r\n",
+      })
+  void serverThatIsNoRedis(String answer) throws Exception {
+    try (Impostor impostor = new Impostor(answer)) {
+      assertToldEverywhere(NO_REDIS, Vote.UNREACHABLE, impostor.address());
+    }
+  }
+
+  @Test
+  void serverThatClosesEveryConnection() throws Exception {
+    try (Impostor impostor = new Impostor(null)) {
+      assertToldEverywhere(CLOSED, Vote.UNREACHABLE, impostor.address());
+    }
+  }
+
+  @Test
+  void serverThatAnswersNothing() throws Exception {
+    try (Impostor impostor = new Impostor("")) {
+      assertToldEverywhere(MUTE, Vote.UNREACHABLE, impostor.address(), impatient());
+    }
+  }
+
+  // Logins.
+
+  @Test
+  void passwordThatIsMissing() throws Exception {
+    try (RedisServer server = RedisServer.start("--requirepass", "geheim")) {
+      assertToldEverywhere(
+          "NOAUTH, the server requires a password: give it in clientConfig or in the environment"
+              + " (REDLOCK_NODES)",
+          Vote.MISCONFIGURED,
+          server.address());
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {":falsch", "nobody:falsch", "disabled:falsch"})
+  void passwordThatIsWrong(String login) throws Exception {
+    try (RedisServer server = RedisServer.start("--requirepass", "geheim")) {
+      server.command("ACL", "SETUSER", "disabled", "off", ">falsch");
+      assertToldEverywhere(
+          "WRONGPASS, the server refuses this user with this password: correct them in clientConfig"
+              + " or in the environment (REDLOCK_NODES), or enable the user",
+          Vote.MISCONFIGURED,
+          "redis://" + login + "@127.0.0.1:" + server.port());
+    }
+  }
+
+  @Test
+  void userWithoutTheRightToACommand() throws Exception {
+    try (RedisServer server = RedisServer.start()) {
+      String address = userOf(server, "~*", "+@all", "-evalsha");
+      String refused = refusal(server, "EVALSHA", "0", "0") + ": allow it with ACL SETUSER";
+      assertNodeSays(refused, Vote.MISCONFIGURED, address);
+      userOf(server, "~*", "+@all", "-eval");
+      refused = refusal(server, "EVAL", "return 1", "0") + ": allow it with ACL SETUSER";
+      assertToldEverywhere(refused, Vote.MISCONFIGURED, address);
+    }
+  }
+
+  @Test
+  void userWithoutTheRightToACommandOfAScript() throws Exception {
+    try (RedisServer server = RedisServer.start()) {
+      String address = userOf(server, "~*", "+@all", "-set");
+      Matcher refused =
+          Pattern.compile("(ERR )?The user executing the script can't.*?subcommand")
+              .matcher(refusal(server, "EVAL", "redis.call('SET', 'key', '1')", "0"));
+      assertTrue(refused.find());
+      assertNodeSays(
+          refused.group() + " (SET): allow it with ACL SETUSER", Vote.MISCONFIGURED, address);
+    }
+  }
+
+  /** What the server, which has its own words in each version, says to that user. */
+  private static String refusal(RedisServer server, String... command) {
+    try (Connection connection = server.connect()) {
+      RedisServer.command(connection, "AUTH", "app", "geheim");
+      return assertThrows(JedisDataException.class, () -> RedisServer.command(connection, command))
+          .getMessage();
+    }
+  }
+
+  @Test
+  void userWithoutTheRightToTheKeys() throws Exception {
+    try (RedisServer server = RedisServer.start()) {
+      assertToldEverywhere(
+          "NOPERM this user has no permissions to access one of the keys used as arguments: allow"
+              + " redlock:* and the locks' own names with ACL SETUSER",
+          Vote.MISCONFIGURED,
+          userOf(server, "~app:*", "+@all"));
+    }
+  }
+
+  private static String userOf(RedisServer server, String... rules) {
+    server.command("ACL", "SETUSER", "app", "reset", "on", ">geheim", "&*");
+    for (String rule : rules) {
+      server.command("ACL", "SETUSER", "app", rule);
+    }
+    return "redis://app:geheim@127.0.0.1:" + server.port();
+  }
+
+  // TLS.
+
+  @Test
+  void clientWithTlsAndServerWithout() throws Exception {
+    try (RedisServer server = RedisServer.start()) {
+      String address = "rediss://127.0.0.1:" + server.port();
+      assertToldEverywhere(NO_TLS, Vote.UNREACHABLE, address, impatient());
+    }
+  }
+
+  @Test
+  void clientWithTlsAndServerThatIsNoRedis() throws Exception {
+    try (Impostor impostor = new Impostor("HTTP/1.1 400 Bad Request\r\n\r\n")) {
+      assertToldEverywhere(NO_TLS, Vote.UNREACHABLE, "rediss://127.0.0.1:" + impostor.port());
+    }
+  }
+
+  @Test
+  void serverWithTlsAndClientWithout() throws Exception {
+    try (TlsServer server = TlsServer.start(certificate)) {
+      assertToldEverywhere(CLOSED, Vote.UNREACHABLE, "redis://127.0.0.1:" + server.tlsPort());
+    }
+  }
+
+  @Test
+  void certificateThatIsNotTrusted() throws Exception {
+    String sentence =
+        "TLS failed: the server's certificate is not trusted: add its issuer to the trust store in"
+            + " clientConfig, or to that of the JVM";
+    try (TlsServer server = TlsServer.start(certificate)) {
+      assertToldEverywhere(sentence, Vote.UNREACHABLE, server.address());
+      JedisClientConfig config = trusting(ofAnotherHost);
+      assertToldEverywhere(sentence, Vote.UNREACHABLE, server.address(), config);
+    }
+  }
+
+  @Test
+  void certificateOfAnotherHost() throws Exception {
+    try (TlsServer server = TlsServer.start(ofAnotherHost)) {
+      for (String host : List.of("127.0.0.1", "localhost")) {
+        assertToldEverywhere(
+            "TLS failed: the server's certificate is for another host: address the server by a name"
+                + " that the certificate has, or give it one for this host",
+            Vote.UNREACHABLE,
+            "rediss://" + host + ":" + server.tlsPort(),
+            trusting(ofAnotherHost));
+      }
+    }
+  }
+
+  /** With TLS 1.3 the refusal comes after the handshake: which end comes first is luck. */
+  @Test
+  void clientCertificateThatIsMissing() throws Exception {
+    String asked =
+        "TLS failed: the server asks for a client certificate: add a key store to clientConfig";
+    try (TlsServer server = TlsServer.start(certificate)) {
+      server.redis().command("CONFIG", "SET", "tls-auth-clients", "yes");
+      try (Redlock redlock = builder(server.address(), trusting(certificate)).build()) {
+        Await.until(
+            "the sentence comes, not " + redlock.nodes(),
+            () -> List.of(asked, CLOSED).contains(redlock.nodes().get(0).reason()));
+      }
+    }
+  }
+
+  private static JedisClientConfig trusting(Certificate certificate) {
+    SslOptions options =
+        SslOptions.builder()
+            .trustStoreType("PKCS12")
+            .truststore(certificate.store().toFile(), Certificate.PASSWORD.toCharArray())
+            .build();
+    return DefaultJedisClientConfig.builder().sslOptions(options).build();
+  }
+
+  // Who reads it.
+
+  /** Does not wait for long where the test is that nothing comes. */
+  private static JedisClientConfig impatient() {
+    return DefaultJedisClientConfig.builder().timeoutMillis(300).build();
+  }
+
+  private static JedisRedlock.Builder builder(String address, JedisClientConfig config) {
+    JedisRedlock.Builder builder =
+        JedisRedlock.builder().node(address).nodeTimeout(NODE_TIMEOUT).restartGuard(false);
+    return config == null ? builder : builder.clientConfig(config);
+  }
+
+  private static void assertToldEverywhere(String sentence, Vote vote, String address)
+      throws Exception {
+    assertToldEverywhere(sentence, vote, address, null);
+  }
+
+  private static void assertToldEverywhere(
+      String sentence, Vote vote, String address, JedisClientConfig config) throws Exception {
+    assertNodeSays(sentence, vote, address, config);
+    assertOperatorReads(sentence, address, config);
+  }
+
+  private static void assertNodeSays(String sentence, Vote vote, String address) throws Exception {
+    assertNodeSays(sentence, vote, address, null);
+  }
+
+  /** The status of the node, its vote, and the exception. */
+  private static void assertNodeSays(
+      String sentence, Vote vote, String address, JedisClientConfig config) throws Exception {
+    try (Redlock redlock = builder(address, config).build()) {
+      long start = System.nanoTime();
+      String reason = redlock.nodes().get(0).reason();
+      while (!sentence.equals(reason) && System.nanoTime() - start < TTL.toNanos()) {
+        redlock.tryAcquire(RESOURCE, TTL); // what only a request brings to light
+        reason = redlock.nodes().get(0).reason();
+      }
+      assertEquals(sentence, reason);
+      assertIsExplained(sentence);
+      LockNotAcquiredException refusal =
+          assertThrows(
+              LockNotAcquiredException.class,
+              () -> redlock.acquire(LeaseRequest.of(RESOURCE, TTL)));
+      NodeVote told = refusal.result().votes().nodes().get(0);
+      assertEquals(sentence, told.detail());
+      assertEquals(vote, told.vote());
+      String message = refusal.getMessage();
+      assertTrue(message.endsWith("(" + told.node() + " " + sentence + ")"), message);
+      assertNoSecret(redlock.nodes() + message);
+    }
+  }
+
+  private static NodeVote vote(Redlock redlock, LeaseRequest request) {
+    return assertThrows(
+            LockNotAcquiredException.class, () -> redlock.acquire(request.waitUpTo(PATIENCE)))
+        .result()
+        .votes()
+        .nodes()
+        .get(0);
+  }
+
+  private static void assertOperatorReads(String sentence, String address) {
+    assertOperatorReads(sentence, address, null);
+  }
+
+  /** What {@code doctor} and {@code adopt} print. */
+  private static void assertOperatorReads(
+      String sentence, String address, JedisClientConfig config) {
+    String adopted = builder(address, config).restartGuard(true).adopt().toString();
+    assertTrue(adopted.endsWith(" (" + sentence + ")"), adopted);
+    Deployment deployment = new Deployment();
+    deployment.node(address);
+    if (config != null) {
+      deployment.clientConfig(config);
+    }
+    Audited audited = deployment.survey().get(0);
+    String found = audited.verdict() == null ? audited.failure() : audited.verdict().reason();
+    assertEquals(sentence, found);
+    if (config == null) {
+      ByteArrayOutputStream printed = new ByteArrayOutputStream();
+      assertEquals(1, Doctor.run(List.of(address), new PrintStream(printed)));
+      String lines = printed.toString(StandardCharsets.UTF_8);
+      assertTrue(lines.contains("  " + sentence + "\n"), lines);
+      assertNoSecret(lines);
+    }
+    assertNoSecret(adopted + audited);
+  }
+
+  /** The page on troubles says more about it. */
+  private static void assertIsExplained(String sentence) throws IOException {
+    String page = Repository.read("docs/troubleshooting.md");
+    assertTrue(
+        Pattern.compile("(?m)^\\| `([^`]+)` \\|")
+            .matcher(page)
+            .results()
+            .map(row -> "\\Q" + row.group(1).replace("…", "\\E.+\\Q") + "\\E")
+            .filter(row -> !row.equals("\\QTLS failed: \\E.+\\Q\\E")) // whatever else fails
+            .anyMatch(row -> Pattern.compile(row).matcher(sentence).find()),
+        () -> "not in docs/troubleshooting.md: " + sentence);
+  }
+
+  private static void assertNoSecret(String text) {
+    assertTrue(!text.contains("geheim") && !text.contains("falsch"), text);
+  }
+
+  /** Says the same to everybody; nothing at all if that is empty, and hangs up if it is null. */
+  private static final class Impostor implements AutoCloseable {
+
+    private final ServerSocket listener;
+    private final String answer;
+
+    Impostor(String answer) throws IOException {
+      this.answer = answer;
+      listener = new ServerSocket(0, 50, InetAddress.getByName("127.0.0.1"));
+      startDaemon(this::accept);
+    }
+
+    private static void startDaemon(Runnable work) {
+      Thread thread = new Thread(work, "impostor");
+      thread.setDaemon(true);
+      thread.start();
+    }
+
+    private void accept() {
+      while (!listener.isClosed()) {
+        try {
+          Socket client = listener.accept();
+          startDaemon(() -> serve(client));
+        } catch (IOException e) {
+          return; // closed
+        }
+      }
+    }
+
+    private void serve(Socket client) {
+      try (client;
+          InputStream in = client.getInputStream();
+          OutputStream out = client.getOutputStream()) {
+        byte[] buffer = new byte[1 << 14];
+        while (in.read(buffer) > 0 && answer != null) {
+          out.write(answer.getBytes(StandardCharsets.ISO_8859_1));
+        }
+      } catch (IOException e) {
+        // the client has hung up
+      }
+    }
+
+    int port() {
+      return listener.getLocalPort();
+    }
+
+    String address() {
+      return "redis://127.0.0.1:" + port();
+    }
+
+    @Override
+    public void close() throws IOException {
+      listener.close();
+    }
+  }
+}

@@ -1,0 +1,72 @@
+package io.redlock.lease;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.Lease;
+import io.redlock.LeaseRequest;
+import io.redlock.Redlock;
+import io.redlock.jedis.JedisRedlock;
+import io.redlock.testkit.JavaProgram;
+import io.redlock.testkit.RedisServer;
+import io.redlock.testkit.RequiresRedis;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.HostAndPort;
+
+/** What no log shows at any level: an owner id is all that it takes to release somebody's lock. */
+@Tag("servers")
+@RequiresRedis
+class LogSecretsTest {
+
+  private static final String OWNER = "the server holds it for ";
+
+  @Test
+  void noLogShowsAnOwnerIdOrAPassword() throws Exception {
+    try (RedisServer server = RedisServer.start("--requirepass", "geheim")) {
+      JavaProgram.Run run =
+          JavaProgram.run(Holder.class.getName(), "trace", "", Integer.toString(server.port()));
+      assertEquals(0, run.exitCode(), run.lines()::toString);
+      List<String> owners =
+          run.lines().stream()
+              .filter(line -> line.startsWith(OWNER))
+              .map(line -> line.substring(OWNER.length()))
+              .toList();
+      List<String> log = run.lines().stream().filter(line -> !line.startsWith(OWNER)).toList();
+      assertEquals(2, owners.size(), run.lines()::toString);
+      assertTrue(log.stream().anyMatch(line -> line.contains("some-resource")), log::toString);
+      for (String line : log) {
+        owners.forEach(owner -> assertFalse(line.contains(owner), line));
+        assertFalse(line.contains("geheim"), line);
+      }
+    }
+  }
+
+  /** Acquires, is refused, extends and releases. */
+  static final class Holder {
+
+    public static void main(String[] args) throws Exception {
+      int port = Integer.parseInt(args[0]);
+      String address = "redis://:geheim@127.0.0.1:" + port;
+      JedisRedlock.Builder builder = JedisRedlock.builder().restartGuard(false).node(address);
+      try (Redlock redlock = builder.build();
+          Redlock rival = JedisRedlock.builder().restartGuard(false).node(address).build();
+          Connection connection = new Connection(new HostAndPort("127.0.0.1", port))) {
+        RedisServer.command(connection, "AUTH", "geheim");
+        LeaseRequest request =
+            LeaseRequest.of("some-resource", Duration.ofSeconds(5)).waitUpTo(Duration.ofSeconds(9));
+        for (LeaseRequest each : List.of(request, request.fairly())) {
+          Lease lease = redlock.acquire(each);
+          System.out.println(OWNER + RedisServer.command(connection, "GET", "some-resource"));
+          rival.tryAcquire(each.waitUpTo(Duration.ofMillis(50)));
+          lease.extend(Duration.ofSeconds(8));
+          lease.release();
+        }
+      }
+    }
+  }
+}
