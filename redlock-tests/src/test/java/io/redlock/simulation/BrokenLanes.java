@@ -112,7 +112,8 @@ final class BrokenLanes {
               private @Nullable NodeReply last;
 
               @Override
-              protected void answer(NodeRequest request, int slot, NodeReply reply, ReplyHandler handler) {
+              protected void answer(
+                  NodeRequest request, int slot, NodeReply reply, ReplyHandler handler) {
                 NodeReply before = last;
                 last = reply;
                 handler.onReply(slot, before == null ? reply : before);
@@ -125,7 +126,8 @@ final class BrokenLanes {
         (lane, process) ->
             new Between(lane) {
               @Override
-              protected void answer(NodeRequest request, int slot, NodeReply reply, ReplyHandler handler) {
+              protected void answer(
+                  NodeRequest request, int slot, NodeReply reply, ReplyHandler handler) {
                 handler.onReply(slot, reply);
                 handler.onReply(slot, reply);
               }
@@ -137,7 +139,8 @@ final class BrokenLanes {
         (lane, process) ->
             new Between(lane) {
               @Override
-              protected void answer(NodeRequest request, int slot, NodeReply reply, ReplyHandler handler) {
+              protected void answer(
+                  NodeRequest request, int slot, NodeReply reply, ReplyHandler handler) {
                 boolean isUnknown = reply.kind() == Kind.UNKNOWN;
                 handler.onReply(slot, isUnknown ? NodeReply.unreachable(reply.detail()) : reply);
               }
@@ -175,7 +178,8 @@ final class BrokenLanes {
               }
 
               @Override
-              protected void answer(NodeRequest request, int slot, NodeReply reply, ReplyHandler handler) {
+              protected void answer(
+                  NodeRequest request, int slot, NodeReply reply, ReplyHandler handler) {
                 if (!isClosing || reply.kind() != Kind.UNREACHABLE) {
                   handler.onReply(slot, reply);
                 }
@@ -232,7 +236,8 @@ final class BrokenLanes {
         (lane, process) ->
             new Between(lane) {
               @Override
-              protected void answer(NodeRequest request, int slot, NodeReply reply, ReplyHandler handler) {
+              protected void answer(
+                  NodeRequest request, int slot, NodeReply reply, ReplyHandler handler) {
                 if (reply.kind() != Kind.UNKNOWN || !reply.detail().startsWith("connection lost")) {
                   handler.onReply(slot, reply);
                 }
@@ -250,7 +255,9 @@ final class BrokenLanes {
         return new Scheduler() {
           @Override
           public Cancellable schedule(Runnable task, long delayNanos) {
-            return delayNanos > 200 * Plan.MILLI ? () -> {} : scheduler.schedule(task, delayNanos);
+            return delayNanos > 200 * SimPlan.MILLI
+                ? () -> {}
+                : scheduler.schedule(task, delayNanos);
           }
 
           @Override

@@ -29,8 +29,7 @@ public abstract class ForwardingNode implements LockNode {
 
   @Override
   public Pending send(NodeRequest request, int slot, ReplyHandler handler) {
-    return node.send(
-        request, slot, (sameSlot, reply) -> answer(request, sameSlot, reply, handler));
+    return node.send(request, slot, (sameSlot, reply) -> answer(request, sameSlot, reply, handler));
   }
 
   /** Hands the node's answer to whoever has asked. */

@@ -1,7 +1,7 @@
 package io.redlock.explorer;
 
 /** What must hold in every state. */
-enum Invariant {
+enum ExplorerInvariant {
   I1("two leases are good at the same time", true),
   I1_BACKED("a lease is good that a quorum neither holds nor abstains for", true),
   I2("a lease is good for longer than its round entitles it to be", true),
@@ -20,7 +20,7 @@ enum Invariant {
   final String broken;
   final boolean needsTime;
 
-  Invariant(String broken, boolean needsTime) {
+  ExplorerInvariant(String broken, boolean needsTime) {
     this.broken = broken;
     this.needsTime = needsTime;
   }
@@ -29,9 +29,9 @@ enum Invariant {
   static final class Violated extends RuntimeException {
     private static final long serialVersionUID = 1;
 
-    final Invariant invariant;
+    final ExplorerInvariant invariant;
 
-    Violated(Invariant invariant, String detail) {
+    Violated(ExplorerInvariant invariant, String detail) {
       super(invariant + ": " + invariant.broken + " (" + detail + ")", null, false, false);
       this.invariant = invariant;
     }

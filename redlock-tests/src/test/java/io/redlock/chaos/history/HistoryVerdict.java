@@ -11,10 +11,11 @@ import java.util.List;
  * @param leases how many were acquired
  * @param unfencedLosses updates lost where tokens are not checked
  */
-public record Verdict(List<Finding> findings, long operations, long leases, long unfencedLosses) {
+public record HistoryVerdict(
+    List<Finding> findings, long operations, long leases, long unfencedLosses) {
 
   /** Checks everything that can be judged from outside: I1 to I9, I11 and I12. */
-  public static Verdict of(History history) {
+  public static HistoryVerdict of(History history) {
     Leases leases = new Leases(history);
     List<Exchange> exchanges = Exchange.of(history);
     UpdateRules.Result updates = UpdateRules.check(history);
@@ -26,6 +27,6 @@ public record Verdict(List<Finding> findings, long operations, long leases, long
     findings.addAll(updates.findings());
     findings.sort(Comparator.comparingLong(Finding::atNanos));
     long operations = history.of("acquire", "extend", "release").count();
-    return new Verdict(findings, operations, leases.all.size(), updates.unfencedLosses());
+    return new HistoryVerdict(findings, operations, leases.all.size(), updates.unfencedLosses());
   }
 }

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.function.LongSupplier;
 
 /** A lease as the checker knows it. */
-final class Hold {
+final class SimHold {
 
   final SimProcess process;
   final List<String> names;
@@ -22,7 +22,7 @@ final class Hold {
    * @param doneNanos the true time at which the caller got it
    * @param remainingNanos what the lease says when it is asked
    */
-  Hold(
+  SimHold(
       SimProcess process,
       List<String> names,
       String owner,

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.extension.ExtensionContext;
  * clients have no restart guard: a master that comes back empty takes part at once. After each test
  * the clients are closed, and what was stopped or killed is running again.
  */
-public final class Masters implements BeforeAllCallback, AfterEachCallback, AfterAllCallback {
+public final class LeaseMasters implements BeforeAllCallback, AfterEachCallback, AfterAllCallback {
 
   public static final int NODES = 5;
 

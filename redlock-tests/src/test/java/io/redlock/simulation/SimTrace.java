@@ -9,13 +9,13 @@ import java.util.function.Supplier;
  * What happened in a run: always a fingerprint of it, and on request lines to read. Times are
  * seconds since the beginning.
  */
-final class Trace {
+final class SimTrace {
 
   private final boolean readable;
   private final List<String> lines = new ArrayList<>();
   private long fingerprint = 1;
 
-  Trace(boolean readable) {
+  SimTrace(boolean readable) {
     this.readable = readable;
   }
 

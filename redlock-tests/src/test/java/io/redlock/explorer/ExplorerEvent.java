@@ -1,7 +1,7 @@
 package io.redlock.explorer;
 
 /** What can happen, each packed into an int: a kind, an owner, a node, and which of several. */
-final class Event {
+final class ExplorerEvent {
 
   /** In the order in which a state's events are tried. */
   enum Kind {
@@ -30,7 +30,7 @@ final class Event {
 
   private static final Kind[] KINDS = Kind.values();
 
-  private Event() {}
+  private ExplorerEvent() {}
 
   static int of(Kind kind, int attempt, int node, int choice) {
     return kind.ordinal() | attempt << 8 | node << 12 | choice << 16;

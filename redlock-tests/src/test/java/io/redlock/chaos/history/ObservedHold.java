@@ -10,7 +10,7 @@ import java.util.Set;
  * left, the lease had been good all the time until then, and stayed good for so long unless it was
  * ended.
  */
-final class Hold {
+final class ObservedHold {
 
   /** What the lease said of itself when it was asked, between {@code from} and {@code at}. */
   record Look(long fromNanos, long atNanos, long leftNanos) {
@@ -31,10 +31,10 @@ final class Hold {
   final long askedNanos;
   final long heldNanos;
   final List<Look> looks = new ArrayList<>();
-  final List<Event> ends = new ArrayList<>();
+  final List<HistoryEvent> ends = new ArrayList<>();
   long releasedNanos = Long.MAX_VALUE; // when its holder began to release it
 
-  Hold(Event asked, Event held) {
+  ObservedHold(HistoryEvent asked, HistoryEvent held) {
     actor = held.actor();
     process = held.process();
     resources = Set.of(held.text("resources").split(","));
@@ -45,7 +45,7 @@ final class Hold {
     look(held);
   }
 
-  void look(Event event) {
+  void look(HistoryEvent event) {
     looks.add(new Look(event.number("from"), event.atNanos(), event.number("left")));
   }
 

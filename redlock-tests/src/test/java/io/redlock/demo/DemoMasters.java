@@ -16,7 +16,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /** The five masters, called a to e, and what they say when they are asked behind the clients. */
-final class Masters implements AutoCloseable {
+final class DemoMasters implements AutoCloseable {
 
   static final int COUNT = 5;
   static final Duration MAX_TTL = Duration.ofSeconds(5);
@@ -24,7 +24,7 @@ final class Masters implements AutoCloseable {
   private final RedisServers servers;
   private final Recording recording = new Recording();
 
-  private Masters(RedisServers servers) {
+  private DemoMasters(RedisServers servers) {
     this.servers = servers;
     for (int node = 0; node < COUNT; node++) {
       recording.know(name(node), servers.get(node).address());
@@ -32,8 +32,8 @@ final class Masters implements AutoCloseable {
     }
   }
 
-  static Masters start() {
-    return new Masters(RedisServers.start(COUNT));
+  static DemoMasters start() {
+    return new DemoMasters(RedisServers.start(COUNT));
   }
 
   RedisServer get(int node) {

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** A renewed lease over many ttls, through failures, and to its end. */
-class RenewalTest {
+class LeaseRenewalTest {
 
   private static final Duration TTL = Duration.ofSeconds(3);
   private static final Duration NODE_TIMEOUT = Duration.ofMillis(700);
@@ -25,7 +25,7 @@ class RenewalTest {
   /** For a busy machine: nobody else wants these resources. */
   private static final Duration WAIT = Duration.ofSeconds(10);
 
-  @RegisterExtension static final Masters masters = new Masters();
+  @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
 
   private final LeaseEvents events = new LeaseEvents();
 

@@ -18,7 +18,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** The packages stand on each other in one direction. */
-class ArchitectureTest {
+class JedisArchitectureTest {
 
   private static final Path SOURCES = Path.of("src", "main", "java");
 

@@ -1,7 +1,7 @@
 package io.redlock.chaos.picture;
 
-import io.redlock.chaos.history.Event;
 import io.redlock.chaos.history.History;
+import io.redlock.chaos.history.HistoryEvent;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -12,7 +12,7 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /** Turns a history into rows: faults, nodes, callers. */
-final class Lanes {
+final class PictureLanes {
 
   private final List<Lane> faults = new ArrayList<>();
   private final Map<String, Long> faultsBegan = new LinkedHashMap<>(); // by what and whom
@@ -25,7 +25,7 @@ final class Lanes {
 
   /** All rows, from top to bottom. */
   static List<Lane> of(History history) {
-    Lanes lanes = new Lanes();
+    PictureLanes lanes = new PictureLanes();
     history.events().forEach(lanes::take);
     long endNanos = history.events().get(history.events().size() - 1).atNanos();
     lanes.faultsBegan.forEach((fault, began) -> lanes.fault(fault, began, endNanos));
@@ -36,7 +36,7 @@ final class Lanes {
     return all;
   }
 
-  private void take(Event event) {
+  private void take(HistoryEvent event) {
     long at = event.atNanos();
     switch (event.kind()) {
       case "fault" -> faultsBegan.put(faultKey(event), at);
@@ -66,7 +66,7 @@ final class Lanes {
     }
   }
 
-  private static String faultKey(Event event) {
+  private static String faultKey(HistoryEvent event) {
     String what = event.text("fault").toLowerCase(java.util.Locale.ROOT).replace('_', ' ');
     return event.text("target") + ": " + what;
   }
@@ -97,7 +97,7 @@ final class Lanes {
     return nodes.computeIfAbsent(name, n -> new Lane(n, "nodes"));
   }
 
-  private CallerLane caller(Event event) {
+  private CallerLane caller(HistoryEvent event) {
     return callers.computeIfAbsent(event.actor(), actor -> new CallerLane(actor, event.process()));
   }
 
@@ -122,7 +122,7 @@ final class Lanes {
   }
 
   /** A node abstains as long as any client says so. */
-  private void state(Event event) {
+  private void state(HistoryEvent event) {
     String node = nodeOf.getOrDefault(event.process() + event.text("name"), event.text("name"));
     Set<String> saying = abstaining.computeIfAbsent(node, n -> new HashSet<>());
     if (event.text("state").equals("ABSTAINING")) {
@@ -133,7 +133,7 @@ final class Lanes {
     }
   }
 
-  private void exchange(Event event) {
+  private void exchange(HistoryEvent event) {
     String verdict = event.text("verdict");
     boolean yes =
         Set.of("GRANT", "EXTENDED", "JOINED", "RELEASED").contains(verdict)
@@ -149,7 +149,7 @@ final class Lanes {
     node(event.actor()).moment(yes ? Kind.YES : Kind.NO, event.atNanos(), text);
   }
 
-  private void ended(Event event) {
+  private void ended(HistoryEvent event) {
     for (Set<String> saying : abstaining.values()) {
       saying.remove(event.process());
     }

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * <p>{@link #runUntil} may be called from within an event: the caller's stack then stands still
  * while the world goes on, which is how a thread is paused between two of its steps.
  */
-final class World {
+final class SimWorld {
 
   /** More than this many stacks do not stand still at once. */
   static final int MAX_DEPTH = 4;
@@ -52,9 +52,9 @@ final class World {
     }
   }
 
-  final Trace trace;
+  final SimTrace trace;
   private final PriorityQueue<Event> events = new PriorityQueue<>();
-  private final Set<Invariant> unchecked;
+  private final Set<SimInvariant> unchecked;
   private final long maxSteps;
   private Runnable afterEach = () -> {};
   private long nowNanos;
@@ -63,7 +63,7 @@ final class World {
   private int depth;
   private @Nullable Violation violation;
 
-  World(Trace trace, Set<Invariant> unchecked, long maxSteps) {
+  SimWorld(SimTrace trace, Set<SimInvariant> unchecked, long maxSteps) {
     this.trace = trace;
     this.unchecked = unchecked;
     this.maxSteps = maxSteps;
@@ -126,7 +126,7 @@ final class World {
     }
     nowNanos = Math.max(nowNanos, next.atNanos);
     if (++steps > maxSteps) {
-      violated(Invariant.I12, () -> "more than " + maxSteps + " events: something never ends");
+      violated(SimInvariant.I12, () -> "more than " + maxSteps + " events: something never ends");
       return false;
     }
     action.run();
@@ -135,7 +135,7 @@ final class World {
   }
 
   /** The first violation ends the run. */
-  void violated(Invariant invariant, Supplier<String> what) {
+  void violated(SimInvariant invariant, Supplier<String> what) {
     if (violation == null && !unchecked.contains(invariant)) {
       violation = new Violation(invariant, nowNanos, what.get());
       trace.note(nowNanos, -1, () -> "VIOLATION " + violation);

@@ -10,9 +10,9 @@ package io.redlock.explorer;
  *     copies; sorted
  * @param books {@link io.redlock.ClientColumns} and, above them, what really happened
  */
-record Link(long lane, long replies, long strays, int books) {
+record ExplorerLink(long lane, long replies, long strays, int books) {
 
-  static final Link NONE = new Link(0, 0, 0, 0);
+  static final ExplorerLink NONE = new ExplorerLink(0, 0, 0, 0);
 
   private static final int ITEM_BITS = 16;
   private static final int ITEMS = 4;
@@ -74,21 +74,21 @@ record Link(long lane, long replies, long strays, int books) {
 
   // Steps.
 
-  Link lane(long changed) {
-    return new Link(changed, replies, strays, books);
+  ExplorerLink lane(long changed) {
+    return new ExplorerLink(changed, replies, strays, books);
   }
 
-  Link replies(long changed) {
-    return new Link(lane, changed, strays, books);
+  ExplorerLink replies(long changed) {
+    return new ExplorerLink(lane, changed, strays, books);
   }
 
-  Link strays(long changed) {
-    return new Link(lane, replies, changed, books);
+  ExplorerLink strays(long changed) {
+    return new ExplorerLink(lane, replies, changed, books);
   }
 
   /** The client's books have changed. */
-  Link column(int column) {
-    return new Link(lane, replies, strays, books & ~COLUMN | column);
+  ExplorerLink column(int column) {
+    return new ExplorerLink(lane, replies, strays, books & ~COLUMN | column);
   }
 
   int column() {
@@ -96,8 +96,8 @@ record Link(long lane, long replies, long strays, int books) {
   }
 
   /** The node has executed the owner's release. */
-  Link buried() {
-    return new Link(lane, replies, strays, books | BURIED);
+  ExplorerLink buried() {
+    return new ExplorerLink(lane, replies, strays, books | BURIED);
   }
 
   boolean isBuried() {
@@ -105,8 +105,8 @@ record Link(long lane, long replies, long strays, int books) {
   }
 
   /** A request was copied on its way here. */
-  Link copied() {
-    return new Link(lane, replies, strays, books | COPIED);
+  ExplorerLink copied() {
+    return new ExplorerLink(lane, replies, strays, books | COPIED);
   }
 
   boolean isCopied() {
@@ -114,9 +114,9 @@ record Link(long lane, long replies, long strays, int books) {
   }
 
   /** The last round in which the node has executed a grant and said yes; 0 for none. */
-  Link granted(int round) {
+  ExplorerLink granted(int round) {
     int kept = books & (1 << GRANTED_SHIFT) - 1;
-    return new Link(lane, replies, strays, kept | round << GRANTED_SHIFT);
+    return new ExplorerLink(lane, replies, strays, kept | round << GRANTED_SHIFT);
   }
 
   int granted() {

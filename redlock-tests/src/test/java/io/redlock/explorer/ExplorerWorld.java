@@ -1,7 +1,7 @@
 package io.redlock.explorer;
 
 /** One state, taken apart: numbers of values that the {@link Catalog} knows. */
-final class World {
+final class ExplorerWorld {
 
   int now;
   int cuts;
@@ -14,12 +14,12 @@ final class World {
   final int[] nodes = new int[Scope.NODES];
   final int[][] links; // by node, then by attempt
 
-  World(int attempts) {
+  ExplorerWorld(int attempts) {
     headers = new int[attempts];
     links = new int[Scope.NODES][attempts];
   }
 
-  World set(World other) {
+  ExplorerWorld set(ExplorerWorld other) {
     now = other.now;
     cuts = other.cuts;
     copies = other.copies;

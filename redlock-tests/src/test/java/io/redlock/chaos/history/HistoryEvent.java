@@ -12,10 +12,10 @@ import java.util.Map;
  * @param kind what happened, for example {@code held}
  * @param details by name
  */
-public record Event(long atNanos, String actor, String kind, Map<String, String> details) {
+public record HistoryEvent(long atNanos, String actor, String kind, Map<String, String> details) {
 
   /** An event of now. */
-  public static Event now(String actor, String kind, Object... details) {
+  public static HistoryEvent now(String actor, String kind, Object... details) {
     return at(System.nanoTime(), actor, kind, details);
   }
 
@@ -24,22 +24,22 @@ public record Event(long atNanos, String actor, String kind, Map<String, String>
    *
    * @param details name, value, name, value …
    */
-  public static Event at(long atNanos, String actor, String kind, Object... details) {
+  public static HistoryEvent at(long atNanos, String actor, String kind, Object... details) {
     Map<String, String> named = new LinkedHashMap<>();
     for (int i = 0; i < details.length; i += 2) {
       named.put(details[i].toString(), String.valueOf(details[i + 1]));
     }
-    return new Event(atNanos, actor, kind, named);
+    return new HistoryEvent(atNanos, actor, kind, named);
   }
 
-  static Event parse(String line) {
+  static HistoryEvent parse(String line) {
     String[] parts = line.split("\t", -1);
     Map<String, String> named = new LinkedHashMap<>();
     for (int i = 3; i < parts.length; i++) {
       int equals = parts[i].indexOf('=');
       named.put(parts[i].substring(0, equals), parts[i].substring(equals + 1));
     }
-    return new Event(Long.parseLong(parts[0]), parts[1], parts[2], named);
+    return new HistoryEvent(Long.parseLong(parts[0]), parts[1], parts[2], named);
   }
 
   public boolean is(String otherKind) {

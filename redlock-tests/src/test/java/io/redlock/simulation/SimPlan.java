@@ -13,19 +13,19 @@ import java.util.stream.Collectors;
  * faults may strike and how often. Not final in its numbers: a test may bend a plan to its purpose
  * before the run.
  */
-final class Plan {
+final class SimPlan {
 
   static final long MILLI = 1_000_000;
 
-  static final Set<Fault> FAULTS_OF_CLIENTS =
+  static final Set<SimFault> FAULTS_OF_CLIENTS =
       EnumSet.of(
-          Fault.CLIENT_PAUSE,
-          Fault.THREAD_PAUSE,
-          Fault.CLIENT_CRASH,
-          Fault.CLIENT_CLOSE,
-          Fault.CANCEL,
-          Fault.WAKE_LOST,
-          Fault.WAKE_TWICE);
+          SimFault.CLIENT_PAUSE,
+          SimFault.THREAD_PAUSE,
+          SimFault.CLIENT_CRASH,
+          SimFault.CLIENT_CLOSE,
+          SimFault.CANCEL,
+          SimFault.WAKE_LOST,
+          SimFault.WAKE_TWICE);
 
   final long seed;
   int nodes;
@@ -50,8 +50,8 @@ final class Plan {
   boolean inARing; // each client has a nearest node of its own, and all have the same distances
   boolean boundedClose = true; // a lock service that is being closed begins no attempt
   boolean assumesTiming; // leases are held to their word though a fault breaks what they assume
-  Set<Invariant> unchecked = EnumSet.noneOf(Invariant.class);
-  EnumSet<Fault> faults = EnumSet.noneOf(Fault.class);
+  Set<SimInvariant> unchecked = EnumSet.noneOf(SimInvariant.class);
+  EnumSet<SimFault> faults = EnumSet.noneOf(SimFault.class);
   long pausePerMillion;
   long socketPerMillion; // of what is written, answered or dialled
   long heldPerMillion;
@@ -64,13 +64,13 @@ final class Plan {
   int fairPercent; // of the requests for one resource
   long maxWaitNanos; // of a caller that waits
 
-  private Plan(long seed) {
+  private SimPlan(long seed) {
     this.seed = seed;
   }
 
-  static Plan of(long seed) {
+  static SimPlan of(long seed) {
     SimRandom random = SimRandom.of(seed, "plan");
-    Plan plan = new Plan(seed);
+    SimPlan plan = new SimPlan(seed);
     plan.size(random);
     plan.settings(random);
     plan.swarm(random);
@@ -115,17 +115,17 @@ final class Plan {
 
   private void swarm(SimRandom random) {
     int share = (int) random.oneOf(10, 20, 40, 60);
-    for (Fault fault : Fault.values()) {
-      if (fault == Fault.WAKE_LOST || fault == Fault.WAKE_TWICE) {
+    for (SimFault fault : SimFault.values()) {
+      if (fault == SimFault.WAKE_LOST || fault == SimFault.WAKE_TWICE) {
         continue; // only in runs with fair waiters
       }
-      boolean within = fault != Fault.NODE_CLOCK_STEP && fault != Fault.NODE_EVICT;
+      boolean within = fault != SimFault.NODE_CLOCK_STEP && fault != SimFault.NODE_EVICT;
       if (random.percent(share) && within) {
         faults.add(fault);
       }
     }
     if (random.percent(5)) {
-      faults.add(Fault.NODE_CLOCK_STEP);
+      faults.add(SimFault.NODE_CLOCK_STEP);
     }
     pausePerMillion = random.spread(10, 2_000);
     socketPerMillion = random.spread(100, 20_000);
@@ -138,10 +138,10 @@ final class Plan {
   }
 
   /** So many percent of the requests for one resource are fair, and wakes go astray. */
-  Plan fair(int percent) {
+  SimPlan fair(int percent) {
     fairPercent = percent;
     SimRandom random = SimRandom.of(seed, "fair");
-    for (Fault fault : List.of(Fault.WAKE_LOST, Fault.WAKE_TWICE)) {
+    for (SimFault fault : List.of(SimFault.WAKE_LOST, SimFault.WAKE_TWICE)) {
       if (random.percent(40)) {
         faults.add(fault);
       }
@@ -154,40 +154,40 @@ final class Plan {
     return FAULTS_OF_CLIENTS.containsAll(faults);
   }
 
-  boolean has(Fault fault) {
+  boolean has(SimFault fault) {
     return faults.contains(fault);
   }
 
   /** Only these faults. */
-  Plan only(Collection<Fault> kinds) {
-    faults = EnumSet.noneOf(Fault.class);
+  SimPlan only(Collection<SimFault> kinds) {
+    faults = EnumSet.noneOf(SimFault.class);
     faults.addAll(kinds);
     return this;
   }
 
-  Plan only(Fault... kinds) {
+  SimPlan only(SimFault... kinds) {
     return only(List.of(kinds));
   }
 
   /** The faults of a list of names. */
-  static List<Fault> faults(String names) {
+  static List<SimFault> faults(String names) {
     return Arrays.stream(names.split("[, ]+"))
         .filter(name -> !name.isEmpty())
-        .map(Fault::valueOf)
+        .map(SimFault::valueOf)
         .toList();
   }
 
   String faultNames() {
-    return faults.stream().map(Fault::name).collect(Collectors.joining(","));
+    return faults.stream().map(SimFault::name).collect(Collectors.joining(","));
   }
 
   /** These invariants are not looked at, so that what follows from their violation is seen. */
-  Plan unchecked(Invariant... invariants) {
+  SimPlan unchecked(SimInvariant... invariants) {
     unchecked.addAll(List.of(invariants));
     return this;
   }
 
-  Plan without(Fault fault) {
+  SimPlan without(SimFault fault) {
     faults.remove(fault);
     return this;
   }
@@ -231,7 +231,7 @@ final class Plan {
 
   /** Whether nothing may happen that leases assume not to happen. */
   boolean keepsTimingAssumptions() {
-    return assumesTiming || (!has(Fault.NODE_CLOCK_STEP) && !has(Fault.NODE_EVICT));
+    return assumesTiming || (!has(SimFault.NODE_CLOCK_STEP) && !has(SimFault.NODE_EVICT));
   }
 
   @Override

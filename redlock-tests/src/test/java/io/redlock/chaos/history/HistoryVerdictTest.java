@@ -2,29 +2,29 @@ package io.redlock.chaos.history;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.redlock.simulation.Invariant;
+import io.redlock.simulation.SimInvariant;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** Histories made by hand: a good one, and bad ones of which each breaks one invariant. */
-class VerdictTest {
+class HistoryVerdictTest {
 
   private static final long MILLI = 1_000_000;
   private static final long BEGIN = 1_000_000 * MILLI;
 
-  private final List<Event> events = new ArrayList<>();
-  private final Settings settings =
-      Settings.of(3, Duration.ofMillis(1_000), Duration.ofMillis(100), true, true);
+  private final List<HistoryEvent> events = new ArrayList<>();
+  private final RunSettings settings =
+      RunSettings.of(3, Duration.ofMillis(1_000), Duration.ofMillis(100), true, true);
 
-  VerdictTest() {
-    Event run = settings.event();
-    events.add(new Event(BEGIN, run.actor(), run.kind(), run.details()));
+  HistoryVerdictTest() {
+    HistoryEvent run = settings.event();
+    events.add(new HistoryEvent(BEGIN, run.actor(), run.kind(), run.details()));
   }
 
   private void at(long millis, String actor, String kind, Object... details) {
-    events.add(Event.at(BEGIN + millis * MILLI, actor, kind, details));
+    events.add(HistoryEvent.at(BEGIN + millis * MILLI, actor, kind, details));
   }
 
   private void acquire(long millis, String actor) {
@@ -106,14 +106,14 @@ class VerdictTest {
     at(millis + 120, actor, "released", "token", token, "result", "RELEASED");
   }
 
-  private void finds(Invariant... expected) {
-    List<Invariant> found =
-        Verdict.of(new History(events)).findings().stream()
+  private void finds(SimInvariant... expected) {
+    List<SimInvariant> found =
+        HistoryVerdict.of(new History(events)).findings().stream()
             .map(Finding::invariant)
             .distinct()
             .sorted()
             .toList();
-    assertEquals(List.of(expected), found, () -> Verdict.of(new History(events)).toString());
+    assertEquals(List.of(expected), found, () -> HistoryVerdict.of(new History(events)).toString());
   }
 
   @Test
@@ -131,7 +131,7 @@ class VerdictTest {
     told(10, "c0/0", "held", 1, 970);
     lease(100, "c1/0", "b", 2);
     ended(981, "c0/0", 1, "EXPIRED");
-    finds(Invariant.I1);
+    finds(SimInvariant.I1);
   }
 
   @Test
@@ -149,7 +149,7 @@ class VerdictTest {
     acquire(0, "c0/0");
     granted(5, "a", 1, 3);
     told(10, "c0/0", "held", 1, 985);
-    finds(Invariant.I2);
+    finds(SimInvariant.I2);
   }
 
   @Test
@@ -161,7 +161,7 @@ class VerdictTest {
   @Test
   void extensionThatIsGoodForLongerThanRoundedViolatesI2() {
     extendedAndGoodFor(995);
-    finds(Invariant.I2);
+    finds(SimInvariant.I2);
   }
 
   private void extendedAndGoodFor(long leftMillis) {
@@ -187,7 +187,7 @@ class VerdictTest {
     }
     granted(2_000, "b", low, 3);
     told(2_001, "c1/0", "held", low, 970);
-    finds(Invariant.I3);
+    finds(SimInvariant.I3);
   }
 
   @Test
@@ -195,14 +195,14 @@ class VerdictTest {
     lease(0, "c0/0", "a", 1);
     acquire(200, "c1/0");
     told(210, "c1/0", "held", 1, 500);
-    finds(Invariant.I3);
+    finds(SimInvariant.I3);
   }
 
   @Test
   void updateThatIsUndoneViolatesI4() {
     write(10, 1, 0, "accepted");
     write(20, 2, 0, "accepted");
-    finds(Invariant.I4);
+    finds(SimInvariant.I4);
   }
 
   @Test
@@ -210,7 +210,7 @@ class VerdictTest {
     write(10, 1, 0, "accepted");
     at(11, "c0/0", "confirmed", "resource", "r0", "token", 1);
     at(12, "c0/0", "confirmed", "resource", "r0", "token", 1);
-    finds(Invariant.I4);
+    finds(SimInvariant.I4);
   }
 
   @Test
@@ -218,7 +218,7 @@ class VerdictTest {
     write(10, 2, 0, "accepted");
     write(20, 1, 0, "refused");
     finds();
-    assertEquals(1, Verdict.of(new History(events)).unfencedLosses());
+    assertEquals(1, HistoryVerdict.of(new History(events)).unfencedLosses());
   }
 
   private void write(long millis, long token, long value, String outcome) {
@@ -242,14 +242,14 @@ class VerdictTest {
   void grantAfterTheReleaseOfItsOwnerViolatesI5() {
     lease(0, "c0/0", "a", 1);
     exchange(300, "n2", "grant", "a", 1, "GRANT");
-    finds(Invariant.I5);
+    finds(SimInvariant.I5);
   }
 
   @Test
   void keyThatIsLeftOverViolatesI5() {
     lease(0, "c0/0", "a", 1);
     at(2_000, "n2", "left", "resource", "r0", "owner", "a");
-    finds(Invariant.I5);
+    finds(SimInvariant.I5);
   }
 
   @Test
@@ -286,7 +286,7 @@ class VerdictTest {
     exchange(300, "n0", "extend", "a", 1, "EXTENDED");
     told(310, "c0/0", "look", 1, 500);
     ended(811, "c0/0", 1, "EXPIRED");
-    finds(Invariant.I1, Invariant.I6);
+    finds(SimInvariant.I1, SimInvariant.I6);
   }
 
   @Test
@@ -307,14 +307,14 @@ class VerdictTest {
   void callThatDoesNotReturnViolatesI7() {
     acquire(0, "c0/0");
     at(9_000, "c0", "stopped", "threads", 0);
-    finds(Invariant.I7);
+    finds(SimInvariant.I7);
   }
 
   @Test
   void callThatTakesTooLongViolatesI7UnlessItsProcessWasStopped() {
     acquire(0, "c0/0");
     at(9_000, "c0/0", "refused", "result", "Contended", "why", "taken");
-    finds(Invariant.I7);
+    finds(SimInvariant.I7);
     at(100, "harness", "pause", "target", "c0");
     at(8_000, "harness", "resume", "target", "c0");
     finds();
@@ -333,21 +333,21 @@ class VerdictTest {
     String[] must = {"resources", "r0", "ttl", "1000", "within", "100", "must", "true"};
     at(0, "c0/0", "acquire", (Object[]) must);
     at(90, "c0/0", "refused", "result", "Unavailable", "why", "two nodes are down");
-    finds(Invariant.I7);
+    finds(SimInvariant.I7);
   }
 
   @Test
   void lowerGrantAfterAHigherOneOnTheSameNodeViolatesI8() {
     exchange(10, "n0", "grant", "a", 2, "GRANT");
     exchange(20, "n0", "grant", "b", 1, "GRANT");
-    finds(Invariant.I8);
+    finds(SimInvariant.I8);
   }
 
   @Test
   void counterThatFallsViolatesI8() {
     at(10, "n0", "seen", "resource", "r0", "owner", "", "counter", 5, "from", BEGIN);
     at(20, "n0", "seen", "resource", "r0", "owner", "", "counter", 4, "from", BEGIN + 15 * MILLI);
-    finds(Invariant.I8);
+    finds(SimInvariant.I8);
   }
 
   @Test
@@ -355,7 +355,7 @@ class VerdictTest {
     at(0, "n0", "losing");
     at(10, "n0", "lost");
     exchange(500, "n0", "grant", "a", 1, "GRANT");
-    finds(Invariant.I8);
+    finds(SimInvariant.I8);
   }
 
   @Test
@@ -364,7 +364,7 @@ class VerdictTest {
     exchange(900, "n0", "grant", "a", 1, "GRANT");
     finds();
     exchange(5_000, "n0", "grant", "b", 2, "GRANT");
-    finds(Invariant.I8);
+    finds(SimInvariant.I8);
     at(3_500, "nemesis", "fault", "fault", "LINK_LOSES_REPLIES", "target", "c0-n0");
     finds();
   }
@@ -382,7 +382,7 @@ class VerdictTest {
     at(0, "c0", "masters", "missing", "");
     finds();
     at(1, "c1", "masters", "missing", "127.0.0.1:15000 DOWN");
-    finds(Invariant.I7);
+    finds(SimInvariant.I7);
   }
 
   @Test
@@ -390,14 +390,14 @@ class VerdictTest {
     acquire(0, "c0/0");
     granted(5, "a", 1, 1);
     told(10, "c0/0", "held", 1, 970);
-    finds(Invariant.I9);
+    finds(SimInvariant.I9);
   }
 
   @Test
   void leaseThatEndsTwiceViolatesI11() {
     lease(0, "c0/0", "a", 1);
     ended(300, "c0/0", 1, "EXPIRED");
-    finds(Invariant.I11);
+    finds(SimInvariant.I11);
   }
 
   @Test
@@ -405,7 +405,7 @@ class VerdictTest {
     lease(0, "c0/0", "a", 1);
     events.removeIf(event -> event.is("ended"));
     at(900, "c0", "stopped", "threads", 0);
-    finds(Invariant.I11);
+    finds(SimInvariant.I11);
   }
 
   @Test
@@ -422,7 +422,7 @@ class VerdictTest {
     leaseOnAnotherResource(20, "c0/1", "b", 7);
     events.removeIf(event -> event.is("ended") && event.text("resources").equals("r1"));
     at(900, "c0", "stopped", "threads", 0);
-    finds(Invariant.I11);
+    finds(SimInvariant.I11);
   }
 
   private void leaseOnAnotherResource(long millis, String actor, String owner, long token) {
@@ -439,20 +439,20 @@ class VerdictTest {
     granted(5, "a", 1, 3);
     told(10, "c0/0", "held", 1, 970);
     ended(9_000, "c0/0", 1, "EXPIRED");
-    finds(Invariant.I11);
+    finds(SimInvariant.I11);
   }
 
   @Test
   void threadThatIsLeftViolatesI12() {
     at(900, "c0", "stopped", "threads", 1);
-    finds(Invariant.I12);
+    finds(SimInvariant.I12);
   }
 
   @Test
   void eventsReadAsTheyWereWritten() {
     lease(0, "c0/0", "a", 1);
-    for (Event event : events) {
-      assertEquals(event, Event.parse(event.toString()));
+    for (HistoryEvent event : events) {
+      assertEquals(event, HistoryEvent.parse(event.toString()));
     }
   }
 }

@@ -1,7 +1,7 @@
 package io.redlock.simulation;
 
 /** What must hold in every run, as far as its faults keep to what the invariant assumes. */
-public enum Invariant {
+public enum SimInvariant {
   I1("no two leases on one resource are valid at once"),
   I2("no lease outlives start + ttl - drift of the round it rests on"),
   I3("tokens are unique and in the order of the leases"),
@@ -23,7 +23,7 @@ public enum Invariant {
 
   public final String meaning;
 
-  Invariant(String meaning) {
+  SimInvariant(String meaning) {
     this.meaning = meaning;
   }
 }

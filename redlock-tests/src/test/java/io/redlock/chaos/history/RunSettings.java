@@ -10,7 +10,7 @@ import java.time.Instant;
  *     clock
  * @param keepsTime whether nothing was done that leases assume not to happen: then I1 and I6 hold
  */
-public record Settings(
+public record RunSettings(
     int nodes,
     long maxTtlMillis,
     long skewMillis,
@@ -20,9 +20,9 @@ public record Settings(
 
   static final long MILLI = 1_000_000;
 
-  public static Settings of(History history) {
-    Event run = history.one("run");
-    return new Settings(
+  public static RunSettings of(History history) {
+    HistoryEvent run = history.one("run");
+    return new RunSettings(
         (int) run.number("nodes"),
         run.number("maxTtl"),
         run.number("skew"),
@@ -31,8 +31,8 @@ public record Settings(
         Boolean.parseBoolean(run.text("keepsTime")));
   }
 
-  public Event event() {
-    return Event.now(
+  public HistoryEvent event() {
+    return HistoryEvent.now(
         "harness",
         "run",
         "nodes",
@@ -50,11 +50,11 @@ public record Settings(
   }
 
   /** Of now. */
-  public static Settings of(
+  public static RunSettings of(
       int nodes, Duration maxTtl, Duration skew, boolean guarded, boolean keepsTime) {
     Instant now = Instant.now();
     long wallMicros = now.getEpochSecond() * 1_000_000 + now.getNano() / 1_000;
-    return new Settings(
+    return new RunSettings(
         nodes,
         maxTtl.toMillis(),
         skew.toMillis(),

@@ -10,7 +10,7 @@ import java.util.SplittableRandom;
  * What the nemesis will do, and when: a function of the schedule and a seed. A target is struck by
  * one fault at a time.
  */
-record Plan(List<Strike> strikes) {
+record ChaosPlan(List<Strike> strikes) {
 
   /**
    * One fault.
@@ -19,7 +19,8 @@ record Plan(List<Strike> strikes) {
    * @param client which client or link end, −1 for every one
    * @param amount from 0 to 99, what it means is the fault's
    */
-  record Strike(Fault fault, int node, int client, int amount, long beginMillis, long endMillis) {
+  record Strike(
+      ChaosFault fault, int node, int client, int amount, long beginMillis, long endMillis) {
 
     /** For example {@code n2}, {@code c0}, {@code c1-n2}. */
     String target() {
@@ -46,14 +47,14 @@ record Plan(List<Strike> strikes) {
   /** Between the end of a fault and the next one at the same target. */
   private static final int REST_MILLIS = 400;
 
-  static Plan of(Schedule schedule, long seed) {
+  static ChaosPlan of(Schedule schedule, long seed) {
     SplittableRandom random = new SplittableRandom(seed);
-    List<Fault> faults = new ArrayList<>(schedule.faults());
+    List<ChaosFault> faults = new ArrayList<>(schedule.faults());
     Collections.sort(faults);
     List<Strike> strikes = new ArrayList<>();
     long lengthMillis = schedule.length().toMillis();
     if (faults.isEmpty()) {
-      return new Plan(strikes);
+      return new ChaosPlan(strikes);
     }
     for (long at = 300;
         at < lengthMillis - 500;
@@ -64,14 +65,15 @@ record Plan(List<Strike> strikes) {
       }
     }
     strikes.sort(Comparator.comparingLong(Strike::beginMillis));
-    return new Plan(List.copyOf(strikes));
+    return new ChaosPlan(List.copyOf(strikes));
   }
 
-  private static Strike draw(Fault fault, Schedule schedule, long at, SplittableRandom random) {
+  private static Strike draw(
+      ChaosFault fault, Schedule schedule, long at, SplittableRandom random) {
     int node = random.nextInt(schedule.terms().nodes());
     int client = random.nextInt(schedule.terms().clients());
     int scope = random.nextInt(4);
-    if (fault.target == Fault.Target.LINK) {
+    if (fault.target == ChaosFault.Target.LINK) {
       node = scope == 0 ? -1 : node;
       client = scope == 1 ? -1 : client;
     }
@@ -91,19 +93,19 @@ record Plan(List<Strike> strikes) {
         return false;
       }
       if (strike.fault.mostMillis == 0
-          && strike.fault.target == Fault.Target.NODE
+          && strike.fault.target == ChaosFault.Target.NODE
           && !over
           && strike.meets(other)) {
         return false;
       }
       long silent = other.fault.silencesAfterwards ? 2 * schedule.terms().maxTtl().toMillis() : 0;
-      if (other.fault.target == Fault.Target.NODE
+      if (other.fault.target == ChaosFault.Target.NODE
           && other.endMillis + silent > strike.beginMillis
           && other.node != strike.node) {
         nodesDown++;
       }
     }
     boolean few = nodesDown <= (schedule.terms().nodes() - 1) / 2;
-    return few || !schedule.minority() || strike.fault.target != Fault.Target.NODE;
+    return few || !schedule.minority() || strike.fault.target != ChaosFault.Target.NODE;
   }
 }

@@ -12,9 +12,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** The lanes of a whole lock service, for tests that stand between it and them. */
-public final class Lanes {
+public final class TestLanes {
 
-  private Lanes() {}
+  private TestLanes() {}
 
   /** The lanes that a lock service with such settings would have. */
   public static List<LockNode> of(

@@ -5,10 +5,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** The network between one client machine and one node: how long it takes, and what is blocked. */
-final class Link {
+final class SimLink {
 
-  private final World world;
-  private final Plan plan;
+  private final SimWorld world;
+  private final SimPlan plan;
   private final SimRandom random;
   private final FaultCount faults;
   private final long baseNanos;
@@ -16,7 +16,7 @@ final class Link {
   private boolean requestsBlocked;
   private boolean repliesBlocked;
 
-  Link(World world, Plan plan, SimRandom random, FaultCount faults, long baseNanos) {
+  SimLink(SimWorld world, SimPlan plan, SimRandom random, FaultCount faults, long baseNanos) {
     this.world = world;
     this.plan = plan;
     this.random = random;
@@ -50,10 +50,10 @@ final class Link {
 
   private long delayNanos() {
     long delay = baseNanos + (plan.jitterNanos == 0 ? 0 : random.nextLong(plan.jitterNanos));
-    if (plan.has(Fault.SLOW)
+    if (plan.has(SimFault.SLOW)
         && world.nowNanos() < plan.calmFromNanos()
         && random.perMillion(plan.slowPerMillion)) {
-      faults.count(Fault.SLOW);
+      faults.count(SimFault.SLOW);
       delay += random.spread(plan.nodeTimeoutNanos / 4, 2 * plan.maxTtlNanos());
     }
     return delay;

@@ -5,7 +5,7 @@ import io.redlock.explorer.Catalog.Answer;
 import io.redlock.explorer.Catalog.Header;
 import io.redlock.explorer.Catalog.Message;
 import io.redlock.explorer.Catalog.Node;
-import io.redlock.explorer.Invariant.Violated;
+import io.redlock.explorer.ExplorerInvariant.Violated;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
@@ -19,24 +19,24 @@ import org.jspecify.annotations.Nullable;
  * The way to a bad state, for people: one event a line, and after it what each node stores. The
  * nodes keep their names all the way, although the search itself sorts them anew in every state.
  */
-final class Trace {
+final class ExplorerTrace {
 
   private static final String NODE_NAMES = "abc";
 
   private final Scope scope;
   private final Catalog catalog;
   private final Successors successors;
-  private final World world;
-  private final World before;
+  private final ExplorerWorld world;
+  private final ExplorerWorld before;
   private final StringBuilder text = new StringBuilder();
   private boolean stepped;
 
-  Trace(Scope scope, Catalog catalog, Successors successors) {
+  ExplorerTrace(Scope scope, Catalog catalog, Successors successors) {
     this.scope = scope;
     this.catalog = catalog;
     this.successors = successors;
-    world = new World(scope.attempts);
-    before = new World(scope.attempts);
+    world = new ExplorerWorld(scope.attempts);
+    before = new ExplorerWorld(scope.attempts);
   }
 
   /** Follows the states, each by its two halves, and then whatever violates an invariant. */
@@ -75,7 +75,7 @@ final class Trace {
     }
   }
 
-  private void line(int event, World after) {
+  private void line(int event, ExplorerWorld after) {
     String time = scope.isTimed() ? String.format(Locale.ROOT, "%3d  ", before.now) : "";
     text.append(String.format(Locale.ROOT, "%s%-58s", time, describe(event, after)));
     for (int node = 0; node < Scope.NODES; node++) {
@@ -85,13 +85,13 @@ final class Trace {
     text.append('\n');
   }
 
-  private String describe(int event, World after) {
-    int attempt = Event.attempt(event);
+  private String describe(int event, ExplorerWorld after) {
+    int attempt = ExplorerEvent.attempt(event);
     String owner = scope.ownerName(attempt);
-    String node = String.valueOf(NODE_NAMES.charAt(Event.node(event)));
-    Link link = catalog.links.get(before.links[Event.node(event)][attempt]);
-    int choice = Event.choice(event);
-    return switch (Event.kind(event)) {
+    String node = String.valueOf(NODE_NAMES.charAt(ExplorerEvent.node(event)));
+    ExplorerLink link = catalog.links.get(before.links[ExplorerEvent.node(event)][attempt]);
+    int choice = ExplorerEvent.choice(event);
+    return switch (ExplorerEvent.kind(event)) {
       case TICK -> "time passes";
       case SUSPEND -> "time passes, but not for " + owner + "'s monotonic clock";
       case SET_BACK -> owner + "'s wall clock is set back";
@@ -130,7 +130,7 @@ final class Trace {
   }
 
   private String request(long list, int index) {
-    Message message = catalog.messages.get(Link.item(list, index));
+    Message message = catalog.messages.get(ExplorerLink.item(list, index));
     NodeRequest request = message.request();
     if (request instanceof NodeRequest.Grant grant) {
       return "grant T=" + request.token() + " ttl=" + grant.ttlMillis() + ticket(grant.ticket());
@@ -157,13 +157,13 @@ final class Trace {
     return reply.kind() + (reply.fence() == 0 ? "" : " " + reply.fence());
   }
 
-  private String hears(String owner, String node, Link link, int index) {
-    Answer answer = catalog.answers.get(Link.item(link.replies(), index));
+  private String hears(String owner, String node, ExplorerLink link, int index) {
+    Answer answer = catalog.answers.get(ExplorerLink.item(link.replies(), index));
     String to = answer.tag() == ClientModel.RELEASE_TAG ? "release" : "request " + answer.tag();
     return owner + " hears " + said(answer) + " from " + node + " to its " + to;
   }
 
-  private String state(World after, int attempt) {
+  private String state(ExplorerWorld after, int attempt) {
     Header old = catalog.headers.get(before.headers[attempt]);
     Header now = catalog.headers.get(after.headers[attempt]);
     boolean isNews =

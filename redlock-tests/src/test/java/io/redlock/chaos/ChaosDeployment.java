@@ -1,9 +1,9 @@
 package io.redlock.chaos;
 
-import io.redlock.chaos.history.Event;
 import io.redlock.chaos.history.History;
+import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.Journal;
-import io.redlock.chaos.history.Settings;
+import io.redlock.chaos.history.RunSettings;
 import io.redlock.jedis.AdoptReport;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.testkit.Await;
@@ -23,14 +23,14 @@ import java.util.stream.Stream;
  * Masters, client processes, a proxy on each way between them, and the store that the locks
  * protect: everything that takes part in a run. Ends with {@link #close()}, whatever happened.
  */
-final class Deployment implements AutoCloseable {
+final class ChaosDeployment implements AutoCloseable {
 
   static final List<String> RESOURCES = List.of("r0", "r1");
 
   final List<ChaosNode> nodes;
   final List<ChaosClient> clients = new ArrayList<>();
   final Journal journal;
-  private final Terms terms;
+  private final ChaosTerms terms;
   private final Path folder;
   private final List<NodeWatch> watches = new ArrayList<>();
   private final Store store;
@@ -41,7 +41,7 @@ final class Deployment implements AutoCloseable {
    * @param keepsTime whether nothing will be done that leases assume not to happen; only where
    *     something will be can the masters' clocks be set
    */
-  Deployment(Terms terms, Path folder, boolean keepsTime) {
+  ChaosDeployment(ChaosTerms terms, Path folder, boolean keepsTime) {
     this.terms = terms;
     this.folder = folder;
     delete(folder);
@@ -52,7 +52,7 @@ final class Deployment implements AutoCloseable {
     }
     journal = new Journal(folder.resolve("harness.tsv"));
     journal.write(
-        Settings.of(
+        RunSettings.of(
                 terms.nodes(), terms.maxTtl(), terms.skew(), terms.variant().guarded(), keepsTime)
             .event());
     nodes =
@@ -83,7 +83,7 @@ final class Deployment implements AutoCloseable {
       }
     }
     for (ChaosNode node : nodes) {
-      journal.write(Event.now(node.name, "up"));
+      journal.write(HistoryEvent.now(node.name, "up"));
       watches.add(new NodeWatch(node, RESOURCES, journal));
     }
     for (int i = 0; i < terms.clients(); i++) {
@@ -123,13 +123,13 @@ final class Deployment implements AutoCloseable {
     }
   }
 
-  private List<Event> held() {
-    List<Event> held = new ArrayList<>();
+  private List<HistoryEvent> held() {
+    List<HistoryEvent> held = new ArrayList<>();
     for (int node = 0; node < nodes.size(); node++) {
       for (String resource : RESOURCES) {
         String owner = nodes.get(node).isRunning() ? owner(node, resource) : "";
         if (!owner.isEmpty()) {
-          held.add(Event.now("n" + node, "left", "resource", resource, "owner", owner));
+          held.add(HistoryEvent.now("n" + node, "left", "resource", resource, "owner", owner));
         }
       }
     }
@@ -150,11 +150,11 @@ final class Deployment implements AutoCloseable {
   /** Everything that was written, in one file; the parts are deleted. */
   History history() {
     watches.forEach(NodeWatch::close);
-    journal.write(Event.now("harness", "end"));
+    journal.write(HistoryEvent.now("harness", "end"));
     List<Path> parts = parts();
     History history = History.read(parts);
     history.save(folder.resolve("history.tsv"));
-    parts.forEach(Deployment::delete);
+    parts.forEach(ChaosDeployment::delete);
     clients.forEach(
         client ->
             client

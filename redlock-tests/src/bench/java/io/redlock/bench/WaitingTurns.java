@@ -18,7 +18,7 @@ import java.util.concurrent.CompletableFuture;
  * What a turn costs: from the release of one client to the acquire of the next, beside an acquire
  * that nobody contends for, and how many scripts the masters execute for it.
  */
-final class Waiting {
+final class WaitingTurns {
 
   private static final Duration TTL = Duration.ofSeconds(20);
   private static final Duration AWAY = Duration.ofMillis(1);
@@ -30,7 +30,7 @@ final class Waiting {
 
   private final Report report;
 
-  Waiting(Report report) {
+  WaitingTurns(Report report) {
     this.report = report;
   }
 
@@ -70,7 +70,7 @@ final class Waiting {
 
   private void show(Turns near, Turns far) {
     report.table(
-        "Waiting in turn",
+        "WaitingTurns in turn",
         "Two fair clients in one JVM hand a resource to and fro; medians of the last round. On"
             + " loopback the processors are what everything waits for; where the masters are "
             + AWAY.toMillis()

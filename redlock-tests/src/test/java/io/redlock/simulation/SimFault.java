@@ -1,7 +1,7 @@
 package io.redlock.simulation;
 
 /** What can go wrong in a run. Each seed takes a random subset. */
-enum Fault {
+enum SimFault {
   /** A client process stands still, between any two of its steps. */
   CLIENT_PAUSE,
   /** One thread of a client stands still while the others go on. */

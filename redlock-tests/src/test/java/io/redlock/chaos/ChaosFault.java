@@ -4,7 +4,7 @@ import io.redlock.testkit.ClockShim;
 import io.redlock.testkit.RedisServer;
 
 /** What the nemesis can do, to whom, and for how long. */
-enum Fault {
+enum ChaosFault {
   /** SIGKILL; comes back empty. */
   NODE_KILL(Target.NODE, 100, 900, true),
   /** SIGKILL; comes back at once with the data of some time ago. */
@@ -72,7 +72,7 @@ enum Fault {
   /** Whether the node does not vote for a while afterwards. */
   final boolean silencesAfterwards;
 
-  Fault(Target target, int leastMillis, int mostMillis, boolean silencesAfterwards) {
+  ChaosFault(Target target, int leastMillis, int mostMillis, boolean silencesAfterwards) {
     this.target = target;
     this.leastMillis = leastMillis;
     this.mostMillis = mostMillis;
