@@ -182,6 +182,40 @@ class ArchitectureTest {
     assertEquals(List.of(), found);
   }
 
+  /** Of the whole project: whoever reads a name knows which class it is. */
+  @Test
+  void simpleNameBelongsToOneClass() throws IOException {
+    Map<String, Set<Path>> places = new TreeMap<>();
+    for (Path folder : sourceFolders()) {
+      try (Stream<Path> files = Files.walk(folder)) {
+        files
+            .filter(file -> file.toString().endsWith(".java"))
+            .filter(file -> !file.toString().endsWith("-info.java"))
+            .forEach(
+                file ->
+                    places
+                        .computeIfAbsent(file.getFileName().toString(), name -> new TreeSet<>())
+                        .add(folder.relativize(file))); // the same where one replaces the other
+      }
+    }
+    places.values().removeIf(found -> found.size() == 1);
+    assertEquals(Map.of(), places);
+  }
+
+  private static List<Path> sourceFolders() throws IOException {
+    Path java = Path.of("java");
+    try (Stream<Path> folders =
+        Files.find(
+            Path.of(".."),
+            5,
+            (path, attributes) ->
+                path.endsWith(java) && path.getParent().getParent().endsWith("src"))) {
+      List<Path> found = folders.sorted().toList();
+      assertTrue(found.size() >= 6, found::toString);
+      return found;
+    }
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {

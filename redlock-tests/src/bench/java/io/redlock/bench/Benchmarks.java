@@ -41,7 +41,7 @@ public final class Benchmarks {
     parts.put("failed-nodes", new FailedNodes(report)::run);
     parts.put("growth", new Growth(report)::run);
     parts.put("contention", new Contention(report)::run);
-    parts.put("waiting", new Waiting(report)::run);
+    parts.put("waiting", new WaitingTurns(report)::run);
     parts.put("renewed-leases", new RenewedLeases(report)::run);
     String only = System.getProperty("bench.only", "");
     for (Map.Entry<String, Part> part : parts.entrySet()) {

@@ -7,9 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.chaos.client.Variant;
 import io.redlock.chaos.history.Finding;
 import io.redlock.chaos.history.History;
-import io.redlock.chaos.history.Verdict;
+import io.redlock.chaos.history.HistoryVerdict;
 import io.redlock.chaos.picture.Picture;
-import io.redlock.simulation.Invariant;
+import io.redlock.simulation.SimInvariant;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.GateProxy;
 import io.redlock.testkit.RequiresRedis;
@@ -33,21 +33,21 @@ import org.junit.jupiter.api.Test;
 class BrokenClientsTest {
 
   /** Generous, so that no scene is a matter of how fast the machine is. */
-  private static final Terms TERMS =
-      Terms.of(3, 3)
+  private static final ChaosTerms TERMS =
+      ChaosTerms.of(3, 3)
           .maxTtl(Duration.ofSeconds(20))
           .nodeTimeout(Duration.ofSeconds(5))
           .skew(Duration.ofSeconds(10));
 
   /** Where a lease of three seconds has to run out. */
-  private static final Terms SHORT = TERMS.nodeTimeout(Duration.ofMillis(1_400));
+  private static final ChaosTerms SHORT = TERMS.nodeTimeout(Duration.ofMillis(1_400));
 
   /** Two replies are late: the quorum is there long after the round began. */
   @Test
   void variant01CountsValidityFromTheEndOfTheRound() {
     caught(
         Variant.STAMPS_AT_THE_END,
-        Set.of(Invariant.I2),
+        Set.of(SimInvariant.I2),
         deployment -> {
           deployment.link(0, 0).replies().hold("r0");
           deployment.link(0, 1).replies().hold("r0");
@@ -67,7 +67,7 @@ class BrokenClientsTest {
   void variant05UsesAnOwnerIdAgain() {
     caught(
         Variant.REUSES_OWNER_IDS,
-        Set.of(Invariant.I5),
+        Set.of(SimInvariant.I5),
         deployment -> {
           for (int round = 0; round < 2; round++) {
             assertEquals("true", deployment.client(0).ask("0 acquire r0 20000 0"));
@@ -85,7 +85,7 @@ class BrokenClientsTest {
   void variant06ReleasesOnlyWhereItWasToldYes() {
     caught(
         Variant.RELEASES_WHERE_GRANTED,
-        Set.of(Invariant.I5),
+        Set.of(SimInvariant.I5),
         deployment -> {
           GateProxy link = deployment.link(0, 2);
           link.replies().hold("r0");
@@ -101,7 +101,7 @@ class BrokenClientsTest {
   void variant07LeavesNoTombstone() {
     caught(
         Variant.LEAVES_NO_TOMBSTONE,
-        Set.of(Invariant.I5),
+        Set.of(SimInvariant.I5),
         deployment -> {
           GateProxy link = deployment.link(0, 2);
           link.requests().hold("r0");
@@ -121,7 +121,7 @@ class BrokenClientsTest {
     caught(
         SHORT,
         Variant.EXTENDS_WHAT_IS_MISSING,
-        Set.of(Invariant.I8),
+        Set.of(SimInvariant.I8),
         deployment -> {
           GateProxy link = deployment.link(0, 2);
           assertEquals("true", deployment.client(0).ask("0 acquire r0 3000 9000"));
@@ -151,7 +151,7 @@ class BrokenClientsTest {
   void variant13LetsANodeVoteThatHasLostItsData() {
     caught(
         Variant.KNOWS_NO_ABSTENTION,
-        Set.of(Invariant.I1, Invariant.I6),
+        Set.of(SimInvariant.I1, SimInvariant.I6),
         deployment -> {
           assertEquals("true", deployment.client(0).ask("0 acquire r0 20000 0"));
           // What it does not hear of, it goes on to believe: the first holder is cut off.
@@ -182,7 +182,7 @@ class BrokenClientsTest {
     caught(
         SHORT,
         Variant.RELEASES_ANYBODY,
-        Set.of(Invariant.I1),
+        Set.of(SimInvariant.I1),
         deployment -> {
           assertEquals("true", deployment.client(0).ask("0 acquire r0 3000 9000"));
           for (int node = 0; node < 3; node++) {
@@ -219,7 +219,7 @@ class BrokenClientsTest {
    */
   @Test
   void storeThatChecksNoTokensLosesAnUpdate() {
-    Verdict verdict =
+    HistoryVerdict verdict =
         play(
             "unfenced",
             SHORT,
@@ -248,7 +248,7 @@ class BrokenClientsTest {
    */
   @Test
   void evictedLockIsHeldTwiceAndTheCheckerSeesIt() {
-    Verdict verdict =
+    HistoryVerdict verdict =
         play(
             "evicted",
             TERMS,
@@ -264,42 +264,46 @@ class BrokenClientsTest {
               deployment.client(0).ask("0 release");
               deployment.client(1).ask("0 release");
             });
-    Set<Invariant> found = invariants(verdict);
-    assertTrue(found.containsAll(Set.of(Invariant.I1, Invariant.I6)), verdict::toString);
-    assertFalse(found.contains(Invariant.I3), verdict::toString);
+    Set<SimInvariant> found = invariants(verdict);
+    assertTrue(found.containsAll(Set.of(SimInvariant.I1, SimInvariant.I6)), verdict::toString);
+    assertFalse(found.contains(SimInvariant.I3), verdict::toString);
   }
 
-  private static Set<Invariant> invariants(Verdict verdict) {
+  private static Set<SimInvariant> invariants(HistoryVerdict verdict) {
     return verdict.findings().stream()
         .map(Finding::invariant)
         .collect(Collectors.toCollection(TreeSet::new));
   }
 
-  private static void caught(Variant variant, Set<Invariant> expected, Consumer<Deployment> scene) {
+  private static void caught(
+      Variant variant, Set<SimInvariant> expected, Consumer<ChaosDeployment> scene) {
     caught(TERMS, variant, expected, scene);
   }
 
   private static void caught(
-      Terms terms, Variant variant, Set<Invariant> expected, Consumer<Deployment> scene) {
+      ChaosTerms terms,
+      Variant variant,
+      Set<SimInvariant> expected,
+      Consumer<ChaosDeployment> scene) {
     String name = variant.name().toLowerCase(java.util.Locale.ROOT).replace('_', '-');
-    Verdict sound = play("sound-" + name, terms, Variant.NONE, scene);
+    HistoryVerdict sound = play("sound-" + name, terms, Variant.NONE, scene);
     assertEquals(List.of(), sound.findings(), "the same scene with sound clients");
-    Verdict verdict = play(name, terms, variant, scene);
-    Set<Invariant> found = invariants(verdict);
+    HistoryVerdict verdict = play(name, terms, variant, scene);
+    Set<SimInvariant> found = invariants(verdict);
     System.out.println("chaos: broken client " + name + ": caught by " + found);
     assertTrue(found.containsAll(expected), () -> expected + " expected, but " + verdict);
   }
 
-  private static Verdict play(
-      String name, Terms terms, Variant variant, Consumer<Deployment> scene) {
+  private static HistoryVerdict play(
+      String name, ChaosTerms terms, Variant variant, Consumer<ChaosDeployment> scene) {
     Path folder = ChaosRun.FOLDER.resolve("scene-" + name);
-    try (Deployment deployment = new Deployment(terms.broken(variant), folder, true)) {
+    try (ChaosDeployment deployment = new ChaosDeployment(terms.broken(variant), folder, true)) {
       scene.accept(deployment);
       // A release goes on in the background when its caller has been told, until its client ends.
       deployment.awaitFree(Duration.ofSeconds(5));
       deployment.stopClients();
       History history = deployment.history();
-      Verdict verdict = Verdict.of(history);
+      HistoryVerdict verdict = HistoryVerdict.of(history);
       String facts =
           verdict.operations() + " operations, " + verdict.findings().size() + " findings";
       Picture.draw(
@@ -312,11 +316,11 @@ class BrokenClientsTest {
     return link.replies().passed("r0").stream().filter(reply -> reply.contains(verdict)).count();
   }
 
-  private static void awaitLocked(Deployment deployment, int node) {
+  private static void awaitLocked(ChaosDeployment deployment, int node) {
     Await.until("n" + node + " is locked", () -> !deployment.owner(node, "r0").isEmpty());
   }
 
-  private static void awaitUnlocked(Deployment deployment) {
+  private static void awaitUnlocked(ChaosDeployment deployment) {
     for (int each = 0; each < 3; each++) {
       int node = each;
       Await.until("n" + node + " is free", () -> deployment.owner(node, "r0").isEmpty());

@@ -1,7 +1,7 @@
 package io.redlock.chaos;
 
 import io.redlock.chaos.client.ClientSettings;
-import io.redlock.chaos.history.Event;
+import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.Journal;
 import io.redlock.testkit.GateProxy;
 import java.io.IOException;
@@ -21,7 +21,7 @@ final class ChaosClient implements AutoCloseable {
 
   final String name;
   final List<GateProxy> links = new ArrayList<>();
-  private final Terms terms;
+  private final ChaosTerms terms;
   private final int storePort;
   private final Path folder;
   private final Journal journal;
@@ -32,7 +32,7 @@ final class ChaosClient implements AutoCloseable {
   ChaosClient(
       String name,
       List<ChaosNode> nodes,
-      Terms terms,
+      ChaosTerms terms,
       int storePort,
       Path folder,
       Journal journal) {
@@ -60,7 +60,7 @@ final class ChaosClient implements AutoCloseable {
     journals.add(lifeJournal);
     for (int node = 0; node < links.size(); node++) {
       String way = "127.0.0.1:" + links.get(node).port();
-      journal.write(Event.now(life, "way", "node", "n" + node, "address", way));
+      journal.write(HistoryEvent.now(life, "way", "node", "n" + node, "address", way));
     }
     ClientProcess started =
         new ClientProcess(
@@ -89,19 +89,19 @@ final class ChaosClient implements AutoCloseable {
 
   void pause() {
     paused = true;
-    journal.write(Event.now("harness", "pause", "target", process().name()));
+    journal.write(HistoryEvent.now("harness", "pause", "target", process().name()));
     process().pause();
   }
 
   void resume() {
     process().resume();
-    journal.write(Event.now("harness", "resume", "target", process().name()));
+    journal.write(HistoryEvent.now("harness", "resume", "target", process().name()));
     paused = false;
   }
 
   void kill() {
     process().kill();
-    journal.write(Event.now(process().name(), "killed"));
+    journal.write(HistoryEvent.now(process().name(), "killed"));
   }
 
   List<Path> journals() {

@@ -66,7 +66,7 @@ class ChaosLongTest {
     ChaosRun.Report report = ChaosRun.of(schedule, seed);
     totals.add(report);
     if (report.verdict().findings().isEmpty()) {
-      Deployment.delete(report.folder());
+      ChaosDeployment.delete(report.folder());
     } else {
       System.out.println(report.failure());
     }

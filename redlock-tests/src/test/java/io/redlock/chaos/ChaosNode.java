@@ -1,6 +1,6 @@
 package io.redlock.chaos;
 
-import io.redlock.chaos.history.Event;
+import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.Journal;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.ClockShim;
@@ -109,13 +109,13 @@ final class ChaosNode implements AutoCloseable {
 
   void pause() {
     paused = true;
-    journal.write(Event.now("harness", "pause", "target", name));
+    journal.write(HistoryEvent.now("harness", "pause", "target", name));
     server.pause();
   }
 
   void resume() {
     server.resume();
-    journal.write(Event.now("harness", "resume", "target", name));
+    journal.write(HistoryEvent.now("harness", "resume", "target", name));
     paused = false;
   }
 
@@ -280,7 +280,7 @@ final class ChaosNode implements AutoCloseable {
       throw new IllegalStateException(name + "'s clock cannot be set");
     }
     clock.set(ahead);
-    journal.write(Event.now(name, "clock", "ahead", ahead.toMillis()));
+    journal.write(HistoryEvent.now(name, "clock", "ahead", ahead.toMillis()));
   }
 
   /** Only to the process that was started here: another may have come to listen on its port. */
@@ -299,7 +299,7 @@ final class ChaosNode implements AutoCloseable {
   }
 
   private void note(String kind) {
-    journal.write(Event.now(name, kind));
+    journal.write(HistoryEvent.now(name, kind));
   }
 
   @Override

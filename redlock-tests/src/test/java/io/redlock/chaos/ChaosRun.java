@@ -2,7 +2,7 @@ package io.redlock.chaos;
 
 import io.redlock.chaos.history.Finding;
 import io.redlock.chaos.history.History;
-import io.redlock.chaos.history.Verdict;
+import io.redlock.chaos.history.HistoryVerdict;
 import io.redlock.chaos.picture.Picture;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -20,8 +20,8 @@ final class ChaosRun {
   record Report(
       Schedule schedule,
       long seed,
-      Verdict verdict,
-      Map<Fault, Long> faults,
+      HistoryVerdict verdict,
+      Map<ChaosFault, Long> faults,
       Path folder,
       Duration took) {
 
@@ -62,7 +62,7 @@ final class ChaosRun {
           + seed;
     }
 
-    boolean has(io.redlock.simulation.Invariant invariant) {
+    boolean has(io.redlock.simulation.SimInvariant invariant) {
       return verdict.findings().stream().map(Finding::invariant).anyMatch(invariant::equals);
     }
   }
@@ -82,15 +82,15 @@ final class ChaosRun {
   private Report run() {
     long startNanos = System.nanoTime();
     Path folder = FOLDER.resolve(schedule.name() + "-" + seed);
-    Terms terms = schedule.terms();
-    try (Deployment deployment = new Deployment(terms, folder, schedule.keepsTime())) {
+    ChaosTerms terms = schedule.terms();
+    try (ChaosDeployment deployment = new ChaosDeployment(terms, folder, schedule.keepsTime())) {
       long beganNanos = System.nanoTime();
       deployment.clients.forEach(client -> work(client, beganNanos));
       Nemesis nemesis = new Nemesis(deployment, client -> work(client, beganNanos));
-      nemesis.execute(Plan.of(schedule, seed));
+      nemesis.execute(ChaosPlan.of(schedule, seed));
       finish(deployment);
       History history = deployment.history();
-      Verdict verdict = Verdict.of(history);
+      HistoryVerdict verdict = HistoryVerdict.of(history);
       Duration took = Duration.ofNanos(System.nanoTime() - startNanos);
       Report report = new Report(schedule, seed, verdict, nemesis.counts(), folder, took);
       Path picture = folder.resolve("run.html");
@@ -114,7 +114,7 @@ final class ChaosRun {
                   caller,
                   callerSeed,
                   Math.max(1, leftMillis),
-                  Deployment.RESOURCES.size(),
+                  ChaosDeployment.RESOURCES.size(),
                   schedule.terms().maxTtl().toMillis()));
     }
   }
@@ -123,16 +123,16 @@ final class ChaosRun {
    * Now that all faults are over: each client gets each resource and finds every master up,
    * everybody ends, all is free.
    */
-  private void finish(Deployment deployment) {
+  private void finish(ChaosDeployment deployment) {
     for (ChaosClient client : deployment.clients) {
       for (int caller = 0; caller < schedule.callers(); caller++) {
         client.process().outcome(caller + " work");
       }
     }
-    Terms terms = schedule.terms();
+    ChaosTerms terms = schedule.terms();
     long patience = 4 * terms.maxTtl().toMillis() + 2 * terms.skew().toMillis() + 20_000;
     for (ChaosClient client : deployment.clients) {
-      for (String resource : Deployment.RESOURCES) {
+      for (String resource : ChaosDeployment.RESOURCES) {
         String order =
             "0 must " + resource + " " + schedule.terms().maxTtl().toMillis() + " " + patience;
         if (client.process().ask(order).equals("true")) {

@@ -3,7 +3,7 @@ package io.redlock.chaos;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.redlock.chaos.history.History;
-import io.redlock.chaos.history.Verdict;
+import io.redlock.chaos.history.HistoryVerdict;
 import io.redlock.testkit.RequiresRedis;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -63,7 +63,7 @@ class ChaosTest {
   @EnabledIfSystemProperty(named = "chaos.history", matches = ".+")
   void historyOnFileIsJudgedAgain() {
     History history = History.read(List.of(Path.of(System.getProperty("chaos.history"))));
-    assertEquals(List.of(), Verdict.of(history).findings());
+    assertEquals(List.of(), HistoryVerdict.of(history).findings());
   }
 
   private static ChaosRun.Report report(Future<ChaosRun.Report> run) throws Throwable {

@@ -1,7 +1,7 @@
 package io.redlock.chaos;
 
-import io.redlock.chaos.Plan.Strike;
-import io.redlock.chaos.history.Event;
+import io.redlock.chaos.ChaosPlan.Strike;
+import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.testkit.GateProxy;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -21,9 +21,9 @@ final class Nemesis {
 
   private record Step(long atMillis, long order, Runnable action) {}
 
-  private final Deployment deployment;
+  private final ChaosDeployment deployment;
   private final Consumer<ChaosClient> revive;
-  private final Map<Fault, Long> counts = new EnumMap<>(Fault.class);
+  private final Map<ChaosFault, Long> counts = new EnumMap<>(ChaosFault.class);
   private final PriorityQueue<Step> steps =
       new PriorityQueue<>(
           (one, other) ->
@@ -35,12 +35,12 @@ final class Nemesis {
   /**
    * @param revive gives a process that was started in place of a killed one something to do
    */
-  Nemesis(Deployment deployment, Consumer<ChaosClient> revive) {
+  Nemesis(ChaosDeployment deployment, Consumer<ChaosClient> revive) {
     this.deployment = deployment;
     this.revive = revive;
   }
 
-  void execute(Plan plan) {
+  void execute(ChaosPlan plan) {
     for (Strike strike : plan.strikes()) {
       at(strike.beginMillis(), () -> begin(strike));
     }
@@ -58,7 +58,7 @@ final class Nemesis {
   }
 
   /** How often each fault has struck. */
-  Map<Fault, Long> counts() {
+  Map<ChaosFault, Long> counts() {
     return counts;
   }
 
@@ -114,7 +114,7 @@ final class Nemesis {
   }
 
   private static void beginClient(Strike strike, ChaosClient client) {
-    if (strike.fault() == Fault.CLIENT_PAUSE) {
+    if (strike.fault() == ChaosFault.CLIENT_PAUSE) {
       client.pause();
     } else {
       client.kill();
@@ -175,7 +175,7 @@ final class Nemesis {
   }
 
   private void endClient(Strike strike, ChaosClient client) {
-    if (strike.fault() == Fault.CLIENT_PAUSE) {
+    if (strike.fault() == ChaosFault.CLIENT_PAUSE) {
       client.resume();
     } else {
       client.start();
@@ -222,6 +222,6 @@ final class Nemesis {
 
   private void note(String kind, Strike strike) {
     deployment.journal.write(
-        Event.now("nemesis", kind, "fault", strike.fault(), "target", strike.target()));
+        HistoryEvent.now("nemesis", kind, "fault", strike.fault(), "target", strike.target()));
   }
 }

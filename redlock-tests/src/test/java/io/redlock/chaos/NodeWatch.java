@@ -1,6 +1,6 @@
 package io.redlock.chaos;
 
-import io.redlock.chaos.history.Event;
+import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.Journal;
 import io.redlock.testkit.RedisServer;
 import java.util.ArrayList;
@@ -64,7 +64,7 @@ final class NodeWatch implements AutoCloseable {
         List<?> pair = seen.subList(2 * i, 2 * i + 2);
         if (before.isEmpty() || !before.subList(2 * i, 2 * i + 2).equals(pair)) {
           journal.write(
-              Event.at(
+              HistoryEvent.at(
                   atNanos,
                   node,
                   "seen",

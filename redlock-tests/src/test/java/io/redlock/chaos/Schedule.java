@@ -13,19 +13,19 @@ import java.util.Set;
  */
 record Schedule(
     String name,
-    Terms terms,
+    ChaosTerms terms,
     int callers,
     Duration length,
-    Set<Fault> faults,
+    Set<ChaosFault> faults,
     int gapMillis,
     boolean minority) {
 
   private static final Duration SHORT = Duration.ofMillis(4_500);
 
-  static Schedule of(String name, int nodes, int clients, Fault... faults) {
-    EnumSet<Fault> kinds = EnumSet.noneOf(Fault.class);
+  static Schedule of(String name, int nodes, int clients, ChaosFault... faults) {
+    EnumSet<ChaosFault> kinds = EnumSet.noneOf(ChaosFault.class);
     kinds.addAll(List.of(faults));
-    return new Schedule(name, Terms.of(nodes, clients), 2, SHORT, kinds, 400, true);
+    return new Schedule(name, ChaosTerms.of(nodes, clients), 2, SHORT, kinds, 400, true);
   }
 
   Schedule everyMillis(int millis) {
@@ -48,7 +48,7 @@ record Schedule(
   /** Why it cannot be run here as it is; empty if it can. */
   String obstacle() {
     return faults.stream()
-        .map(Fault::obstacle)
+        .map(ChaosFault::obstacle)
         .filter(obstacle -> !obstacle.isEmpty())
         .findFirst()
         .orElse("");
@@ -56,13 +56,13 @@ record Schedule(
 
   /** The same without what cannot be had here. */
   Schedule asFarAsPossible() {
-    Set<Fault> possible = EnumSet.copyOf(faults);
+    Set<ChaosFault> possible = EnumSet.copyOf(faults);
     possible.removeIf(fault -> !fault.obstacle().isEmpty());
     return new Schedule(name, terms, callers, length, possible, gapMillis, minority);
   }
 
   /** Whether nothing happens that leases assume not to happen. */
   boolean keepsTime() {
-    return !faults.contains(Fault.NODE_CLOCK);
+    return !faults.contains(ChaosFault.NODE_CLOCK);
   }
 }

@@ -1,31 +1,31 @@
 package io.redlock.chaos;
 
-import static io.redlock.chaos.Fault.CLIENT_KILL;
-import static io.redlock.chaos.Fault.CLIENT_PAUSE;
-import static io.redlock.chaos.Fault.LINK_CUT;
-import static io.redlock.chaos.Fault.LINK_DUPLICATES;
-import static io.redlock.chaos.Fault.LINK_HOLDS_REPLIES;
-import static io.redlock.chaos.Fault.LINK_HOLDS_REQUESTS;
-import static io.redlock.chaos.Fault.LINK_LOSES_PACKETS;
-import static io.redlock.chaos.Fault.LINK_LOSES_REPLIES;
-import static io.redlock.chaos.Fault.LINK_LOSES_REQUESTS;
-import static io.redlock.chaos.Fault.LINK_NARROW;
-import static io.redlock.chaos.Fault.LINK_SLOW;
-import static io.redlock.chaos.Fault.NODE_BUSY;
-import static io.redlock.chaos.Fault.NODE_CLOCK;
-import static io.redlock.chaos.Fault.NODE_CROWDED;
-import static io.redlock.chaos.Fault.NODE_DEMOTION;
-import static io.redlock.chaos.Fault.NODE_EVICTION;
-import static io.redlock.chaos.Fault.NODE_FAILED_SAVE;
-import static io.redlock.chaos.Fault.NODE_FLUSH;
-import static io.redlock.chaos.Fault.NODE_KILL;
-import static io.redlock.chaos.Fault.NODE_LOADING;
-import static io.redlock.chaos.Fault.NODE_OLD_DUMP;
-import static io.redlock.chaos.Fault.NODE_OOM;
-import static io.redlock.chaos.Fault.NODE_PASSWORD;
-import static io.redlock.chaos.Fault.NODE_PAUSE;
-import static io.redlock.chaos.Fault.NODE_RIGHT_LOST;
-import static io.redlock.chaos.Fault.NODE_SCRIPT_FLUSH;
+import static io.redlock.chaos.ChaosFault.CLIENT_KILL;
+import static io.redlock.chaos.ChaosFault.CLIENT_PAUSE;
+import static io.redlock.chaos.ChaosFault.LINK_CUT;
+import static io.redlock.chaos.ChaosFault.LINK_DUPLICATES;
+import static io.redlock.chaos.ChaosFault.LINK_HOLDS_REPLIES;
+import static io.redlock.chaos.ChaosFault.LINK_HOLDS_REQUESTS;
+import static io.redlock.chaos.ChaosFault.LINK_LOSES_PACKETS;
+import static io.redlock.chaos.ChaosFault.LINK_LOSES_REPLIES;
+import static io.redlock.chaos.ChaosFault.LINK_LOSES_REQUESTS;
+import static io.redlock.chaos.ChaosFault.LINK_NARROW;
+import static io.redlock.chaos.ChaosFault.LINK_SLOW;
+import static io.redlock.chaos.ChaosFault.NODE_BUSY;
+import static io.redlock.chaos.ChaosFault.NODE_CLOCK;
+import static io.redlock.chaos.ChaosFault.NODE_CROWDED;
+import static io.redlock.chaos.ChaosFault.NODE_DEMOTION;
+import static io.redlock.chaos.ChaosFault.NODE_EVICTION;
+import static io.redlock.chaos.ChaosFault.NODE_FAILED_SAVE;
+import static io.redlock.chaos.ChaosFault.NODE_FLUSH;
+import static io.redlock.chaos.ChaosFault.NODE_KILL;
+import static io.redlock.chaos.ChaosFault.NODE_LOADING;
+import static io.redlock.chaos.ChaosFault.NODE_OLD_DUMP;
+import static io.redlock.chaos.ChaosFault.NODE_OOM;
+import static io.redlock.chaos.ChaosFault.NODE_PASSWORD;
+import static io.redlock.chaos.ChaosFault.NODE_PAUSE;
+import static io.redlock.chaos.ChaosFault.NODE_RIGHT_LOST;
+import static io.redlock.chaos.ChaosFault.NODE_SCRIPT_FLUSH;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -71,18 +71,18 @@ final class Schedules {
   /** A random mix. */
   static Schedule mix(long seed, Duration length) {
     SplittableRandom random = new SplittableRandom(seed);
-    Set<Fault> faults = EnumSet.noneOf(Fault.class);
+    Set<ChaosFault> faults = EnumSet.noneOf(ChaosFault.class);
     int share = new int[] {15, 30, 60}[random.nextInt(3)];
-    for (Fault fault : Fault.values()) {
+    for (ChaosFault fault : ChaosFault.values()) {
       boolean clock = fault == NODE_CLOCK;
       if (random.nextInt(100) < (clock ? 5 : share)) {
         faults.add(fault);
       }
     }
     int nodes = new int[] {3, 3, 5, 5, 7}[random.nextInt(5)];
-    List<Fault> kinds = new ArrayList<>(faults);
+    List<ChaosFault> kinds = new ArrayList<>(faults);
     Schedule schedule =
-        Schedule.of("mix", nodes, 2 + random.nextInt(3), kinds.toArray(Fault[]::new))
+        Schedule.of("mix", nodes, 2 + random.nextInt(3), kinds.toArray(ChaosFault[]::new))
             .callers(1 + random.nextInt(4))
             .lasting(length)
             .everyMillis(new int[] {60, 150, 300, 600}[random.nextInt(4)]);

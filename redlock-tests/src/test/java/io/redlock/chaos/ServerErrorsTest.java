@@ -3,9 +3,9 @@ package io.redlock.chaos;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.chaos.Plan.Strike;
-import io.redlock.chaos.history.Event;
-import io.redlock.chaos.history.Verdict;
+import io.redlock.chaos.ChaosPlan.Strike;
+import io.redlock.chaos.history.HistoryEvent;
+import io.redlock.chaos.history.HistoryVerdict;
 import io.redlock.testkit.RequiresRedis;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -30,18 +30,19 @@ class ServerErrorsTest {
   /** On a busy machine a client may have no time to notice; the next strike lasts longer. */
   private static final int MOST_STRIKES = 4;
 
-  private static Deployment deployment;
+  private static ChaosDeployment deployment;
 
   @BeforeAll
   static void start() {
-    deployment = new Deployment(Terms.of(3, 1), ChaosRun.FOLDER.resolve("server-errors"), true);
+    deployment =
+        new ChaosDeployment(ChaosTerms.of(3, 1), ChaosRun.FOLDER.resolve("server-errors"), true);
   }
 
   @AfterAll
   static void nothingWasViolated() {
-    try (Deployment ending = deployment) {
+    try (ChaosDeployment ending = deployment) {
       ending.stopClients();
-      assertEquals(List.of(), Verdict.of(ending.history()).findings());
+      assertEquals(List.of(), HistoryVerdict.of(ending.history()).findings());
     }
   }
 
@@ -58,10 +59,10 @@ class ServerErrorsTest {
     "NODE_CROWDED, max number of clients reached",
     "NODE_LOADING, LOADING",
   })
-  void clientIsToldAndGetsOverIt(Fault fault, String sign) {
+  void clientIsToldAndGetsOverIt(ChaosFault fault, String sign) {
     Assumptions.assumeTrue(fault.obstacle().isEmpty(), fault::obstacle);
     long beganNanos = System.nanoTime();
-    List<Event> events = List.of();
+    List<HistoryEvent> events = List.of();
     for (int strikes = 1; strikes <= MOST_STRIKES && !isGood(events, sign); strikes++) {
       strike(fault, strikes * Math.min(fault.mostMillis, LONGEST_MILLIS), strikes * 500L);
       events =
@@ -69,16 +70,16 @@ class ServerErrorsTest {
               .filter(event -> event.atNanos() > beganNanos)
               .toList();
     }
-    List<Event> all = events;
+    List<HistoryEvent> all = events;
     assertTrue(isTold(all, sign), () -> "nobody tells " + sign);
     assertTrue(isGood(all, sign), all::toString);
   }
 
   /** The client works from before until after. */
-  private static void strike(Fault fault, long lastsMillis, long afterwardsMillis) {
+  private static void strike(ChaosFault fault, long lastsMillis, long afterwardsMillis) {
     ClientProcess client = deployment.client(0);
     client.order("0 work 4711 " + (lastsMillis + afterwardsMillis) + " 2 1000");
-    Plan plan = new Plan(List.of(new Strike(fault, 0, 0, 0, 200, 200 + lastsMillis)));
+    ChaosPlan plan = new ChaosPlan(List.of(new Strike(fault, 0, 0, 0, 200, 200 + lastsMillis)));
     CompletableFuture<Void> struck =
         CompletableFuture.runAsync(() -> new Nemesis(deployment, revived -> {}).execute(plan));
     while (!struck.isDone()) {
@@ -93,16 +94,16 @@ class ServerErrorsTest {
   }
 
   /** The client is told, and has leases all the same. */
-  private static boolean isGood(List<Event> events, String sign) {
+  private static boolean isGood(List<HistoryEvent> events, String sign) {
     return isTold(events, sign) && events.stream().filter(event -> event.is("held")).count() > 3;
   }
 
-  private static boolean isTold(List<Event> events, String sign) {
+  private static boolean isTold(List<HistoryEvent> events, String sign) {
     return events.stream().anyMatch(event -> tells(event, sign));
   }
 
   /** What the struck master answers, or what the client says of it. */
-  private static boolean tells(Event event, String sign) {
+  private static boolean tells(HistoryEvent event, String sign) {
     return event.is("exchange") && event.actor().equals("n0") && event.text("verdict").equals(sign)
         || event.is("node") && event.text("why").contains(sign);
   }

@@ -1,6 +1,6 @@
 package io.redlock.chaos;
 
-import io.redlock.chaos.history.Event;
+import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.Journal;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -74,7 +74,7 @@ final class Store implements AutoCloseable {
     long token = Long.parseLong(request[2]);
     if (request[0].equals("read")) {
       cell.highestToken = Math.max(cell.highestToken, token);
-      journal.write(Event.now("store", "read", "resource", request[1], "token", token));
+      journal.write(HistoryEvent.now("store", "read", "resource", request[1], "token", token));
       return cell.fenced + " " + cell.unfenced;
     }
     String outcome = token >= cell.highestToken ? "accepted" : "refused";
@@ -84,7 +84,7 @@ final class Store implements AutoCloseable {
     }
     cell.unfenced = Long.parseLong(request[4]) + 1;
     journal.write(
-        Event.now(
+        HistoryEvent.now(
             "store",
             "write",
             "resource",

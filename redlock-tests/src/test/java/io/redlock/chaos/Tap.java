@@ -1,7 +1,7 @@
 package io.redlock.chaos;
 
 import io.redlock.chaos.client.Variant;
-import io.redlock.chaos.history.Event;
+import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.Journal;
 import io.redlock.testkit.GateProxy;
 import java.nio.charset.StandardCharsets;
@@ -60,7 +60,7 @@ final class Tap implements Consumer<GateProxy.Exchange> {
       return; // a lane tries whether the node still denies something
     }
     journal.write(
-        Event.at(
+        HistoryEvent.at(
             exchange.answeredNanos(),
             node,
             "exchange",

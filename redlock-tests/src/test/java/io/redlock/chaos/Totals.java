@@ -11,7 +11,7 @@ import java.util.Map;
 final class Totals {
 
   private final long startNanos = System.nanoTime();
-  private final Map<Fault, Long> faults = new EnumMap<>(Fault.class); // guarded by this
+  private final Map<ChaosFault, Long> faults = new EnumMap<>(ChaosFault.class); // guarded by this
   private final List<String> failures = new ArrayList<>(); // guarded by this
   private long runs;
   private long operations;

@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assumptions.assumeFalse;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
-import io.redlock.lease.Masters;
+import io.redlock.lease.LeaseMasters;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.RequiresRedis;
 import io.redlock.testkit.Signal;
@@ -41,7 +41,7 @@ class ExecTest {
 
   private static final int INT = 2;
 
-  @RegisterExtension static final Masters MASTERS = new Masters();
+  @RegisterExtension static final LeaseMasters MASTERS = new LeaseMasters();
 
   @TempDir Path folder;
   private Path file;

@@ -18,15 +18,15 @@ import java.time.Duration;
 final class AcquireScenes {
 
   private static final String RESOURCE = "orders/42";
-  private static final Duration TTL = Masters.MAX_TTL;
+  private static final Duration TTL = DemoMasters.MAX_TTL;
 
   private AcquireScenes() {}
 
-  static Lease aLease(Stage stage, Masters masters, Redlock alice) throws InterruptedException {
+  static Lease aLease(Stage stage, DemoMasters masters, Redlock alice) throws InterruptedException {
     stage.scene("Alice asks five masters for " + RESOURCE);
     AcquireResult result = alice.tryAcquire(RESOURCE, TTL);
     Votes votes = result.votes();
-    Masters.show(stage, votes);
+    DemoMasters.show(stage, votes);
     stage.check(result instanceof Acquired, "Alice has a lease.");
     Lease lease = result.optionalLease().orElseThrow();
     Duration remaining = lease.remaining();
@@ -34,7 +34,7 @@ final class AcquireScenes {
     stage.check(
         yes >= votes.quorum(),
         yes + " had said yes when she got it; " + votes.quorum() + " are a majority.");
-    Await.until("all masters hold it", () -> masters.owners(RESOURCE).size() == Masters.COUNT);
+    Await.until("all masters hold it", () -> masters.owners(RESOURCE).size() == DemoMasters.COUNT);
     stage.check(
         masters.owners(RESOURCE).stream().distinct().count() == 1,
         "5 of 5 hold it a moment later, all for the same owner.");
@@ -49,7 +49,7 @@ final class AcquireScenes {
             + seconds(reserve)
             + " for drifting clocks and a timely warning.");
     stage.check(
-        masters.record(RESOURCE, lease.fencingToken()) == Masters.COUNT,
+        masters.record(RESOURCE, lease.fencingToken()) == DemoMasters.COUNT,
         "Its fencing token is " + lease.fencingToken() + ", on record at all five.");
     return lease;
   }
@@ -58,7 +58,7 @@ final class AcquireScenes {
     stage.scene("Bob asks for the same");
     AcquireResult refused = bob.tryAcquire(RESOURCE, TTL);
     Votes votes = refused.votes();
-    Masters.show(stage, votes);
+    DemoMasters.show(stage, votes);
     stage.check(refused instanceof Contended, "Bob is refused: somebody else has it.");
     int taken = votes.count(Vote.TAKEN);
     stage.check(

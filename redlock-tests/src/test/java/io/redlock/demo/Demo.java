@@ -22,7 +22,7 @@ public final class Demo {
   }
 
   static int run(Stage stage) {
-    try (Masters masters = Masters.start()) {
+    try (DemoMasters masters = DemoMasters.start()) {
       introduce(stage, masters);
       try (Redlock alice = masters.connect("alice");
           Redlock bob = masters.connect("bob")) {
@@ -56,12 +56,12 @@ public final class Demo {
     }
   }
 
-  private static void introduce(Stage stage, Masters masters) {
+  private static void introduce(Stage stage, DemoMasters masters) {
     stage.title("Redlock for Java on five real masters");
-    for (int node = 0; node < Masters.COUNT; node++) {
+    for (int node = 0; node < DemoMasters.COUNT; node++) {
       RedisServer server = masters.get(node);
       String details = "redis " + masters.version(node) + ", process " + server.pid();
-      stage.row(Masters.name(node), server.host() + ":" + server.port(), details);
+      stage.row(DemoMasters.name(node), server.host() + ":" + server.port(), details);
     }
     stage.blank();
     stage.say("None of them knows of the others. Alice and bob are two clients, each with");

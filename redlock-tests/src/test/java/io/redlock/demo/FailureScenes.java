@@ -21,12 +21,12 @@ import java.util.concurrent.CompletableFuture;
 final class FailureScenes {
 
   private static final String RESOURCE = "orders/43";
-  private static final Duration TTL = Masters.MAX_TTL;
+  private static final Duration TTL = DemoMasters.MAX_TTL;
 
   private FailureScenes() {}
 
   /** Gates before c, d and e stop time on the network, so that the moment of death is certain. */
-  static void twoDieDuringAnAcquire(Stage stage, Masters masters) {
+  static void twoDieDuringAnAcquire(Stage stage, DemoMasters masters) {
     stage.scene("Two masters die in the middle of an acquire");
     String[] addresses = masters.addresses();
     try (GateProxy c = GateProxy.to(masters.get(2));
@@ -51,7 +51,7 @@ final class FailureScenes {
       masters.kill(3);
       masters.kill(4);
       e.cut();
-      Await.until("carol has lost d and e", () -> Masters.notUp(carol) == 2);
+      Await.until("carol has lost d and e", () -> DemoMasters.notUp(carol) == 2);
       stage.check(
           !masters.get(3).isAlive() && !masters.get(4).isAlive() && !acquire.isDone(),
           "kill -9 for d and e, while nothing is decided.");
@@ -59,7 +59,7 @@ final class FailureScenes {
       AcquireResult result = Await.value("carol's call ends", acquire);
       stage.check(masters.holds(2, RESOURCE), "Only now does the request reach c.");
       stage.blank();
-      Masters.show(stage, result.votes());
+      DemoMasters.show(stage, result.votes());
       stage.check(
           result instanceof Acquired && result.votes().count(Vote.YES) == 3,
           "Carol has her lease all the same, from 3 of 5.");
@@ -72,34 +72,35 @@ final class FailureScenes {
   }
 
   private static Redlock carol(
-      Masters masters, String[] addresses, GateProxy c, GateProxy d, GateProxy e) {
+      DemoMasters masters, String[] addresses, GateProxy c, GateProxy d, GateProxy e) {
     JedisRedlock.Builder settings =
-        Masters.settings()
+        DemoMasters.settings()
             .node(addresses[0])
             .node(addresses[1])
             .nodeTimeout(TTL.dividedBy(2).minusMillis(1)); // far longer than the killing takes
     GateProxy[] gates = {c, d, e};
     for (int i = 0; i < gates.length; i++) {
-      masters.recording().know(Masters.name(2 + i), "127.0.0.1:" + gates[i].port());
+      masters.recording().know(DemoMasters.name(2 + i), "127.0.0.1:" + gates[i].port());
       settings.node(gates[i].address());
     }
     return masters.recording().client("carol", settings);
   }
 
-  static void aThirdDies(Stage stage, Masters masters, Redlock alice) throws InterruptedException {
+  static void aThirdDies(Stage stage, DemoMasters masters, Redlock alice)
+      throws InterruptedException {
     stage.scene("A third master dies");
     masters.kill(2);
-    Await.until("alice has lost three", () -> Masters.notUp(alice) == 3);
+    Await.until("alice has lost three", () -> DemoMasters.notUp(alice) == 3);
     stage.say("kill -9 for c: two are left. Alice asks them.");
     stage.blank();
     long buriedOnA = masters.fence(0, RESOURCE);
     long buriedOnB = masters.fence(1, RESOURCE);
     AcquireResult refused = alice.tryAcquire(RESOURCE, TTL);
     Votes votes = refused.votes();
-    Masters.show(stage, votes);
+    DemoMasters.show(stage, votes);
     stage.check(refused instanceof Unavailable, "Alice is refused: too few masters are left.");
     stage.check(
-        votes.nodes().subList(2, Masters.COUNT).stream()
+        votes.nodes().subList(2, DemoMasters.COUNT).stream()
             .allMatch(vote -> vote.vote() == Vote.UNREACHABLE && !vote.detail().isBlank()),
         "c, d and e are named, each with its reason.");
     Await.until(
@@ -114,25 +115,27 @@ final class FailureScenes {
   }
 
   /** Nobody can tell a master that lost its data from one that never had any. */
-  static void theDeadComeBack(Stage stage, Masters masters, Redlock alice, Redlock bob)
+  static void theDeadComeBack(Stage stage, DemoMasters masters, Redlock alice, Redlock bob)
       throws InterruptedException {
     stage.scene("The dead come back without their data");
-    for (int node = 2; node < Masters.COUNT; node++) {
+    for (int node = 2; node < DemoMasters.COUNT; node++) {
       masters.restart(node);
     }
-    Await.until("alice has found them", () -> Masters.abstaining(alice) == 3);
+    Await.until("alice has found them", () -> DemoMasters.abstaining(alice) == 3);
     stage.say("c, d and e are started again, empty. Alice asks all five.");
     stage.blank();
     AcquireResult refused = alice.tryAcquire(RESOURCE, TTL);
-    Masters.show(stage, refused.votes());
+    DemoMasters.show(stage, refused.votes());
     stage.check(
         refused instanceof Unavailable
-            && refused.votes().nodes().subList(2, Masters.COUNT).stream()
+            && refused.votes().nodes().subList(2, DemoMasters.COUNT).stream()
                 .allMatch(vote -> vote.detail().startsWith("abstains")),
         "They do not vote: what they granted before, they might grant once more.");
-    Await.until("all vote again", () -> Masters.notUp(alice) + Masters.notUp(bob) == 0);
+    Await.until("all vote again", () -> DemoMasters.notUp(alice) + DemoMasters.notUp(bob) == 0);
     stage.check(
-        Masters.notUp(alice) == 0,
-        "After " + seconds(Masters.MAX_TTL) + " and a bit no such lease can be alive: they vote.");
+        DemoMasters.notUp(alice) == 0,
+        "After "
+            + seconds(DemoMasters.MAX_TTL)
+            + " and a bit no such lease can be alive: they vote.");
   }
 }

@@ -7,8 +7,8 @@ import io.redlock.LeaseRequest;
 import io.redlock.NodeStatus;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
-import io.redlock.chaos.history.Event;
 import io.redlock.chaos.history.History;
+import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.picture.Picture;
 import io.redlock.jedis.JedisRedlock;
 import java.io.IOException;
@@ -26,7 +26,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 /** Writes down what happens in the demo, and draws it. Thread-safe. */
 final class Recording {
 
-  private final Queue<Event> events = new ConcurrentLinkedQueue<>();
+  private final Queue<HistoryEvent> events = new ConcurrentLinkedQueue<>();
   private final Map<String, String> nodes = new ConcurrentHashMap<>(); // by address
 
   /** From now on the master is called so, also behind this address. */
@@ -36,7 +36,7 @@ final class Recording {
 
   /** Something happened to a master: {@code up} or {@code down}. */
   void node(String node, String what) {
-    events.add(Event.now(node, what));
+    events.add(HistoryEvent.now(node, what));
   }
 
   /** Builds a client whose calls and leases are written down under a name. */
@@ -49,7 +49,7 @@ final class Recording {
             (proxy, method, arguments) -> {
               if (method.getName().contains("cquire")) {
                 String resource = String.valueOf(arguments[0]);
-                events.add(Event.now(name + "/", "acquire", "resources", resource));
+                events.add(HistoryEvent.now(name + "/", "acquire", "resources", resource));
               }
               try {
                 return method.invoke(redlock, arguments);
@@ -79,13 +79,13 @@ final class Recording {
     @Override
     public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
       if (result.optionalLease().isEmpty()) {
-        events.add(Event.now(actor, "refused", "why", result));
+        events.add(HistoryEvent.now(actor, "refused", "why", result));
         return;
       }
       Lease lease = result.optionalLease().orElseThrow();
       long nowNanos = System.nanoTime();
       events.add(
-          Event.at(
+          HistoryEvent.at(
               nowNanos,
               actor,
               "held",
@@ -103,7 +103,7 @@ final class Recording {
     public void onEnd(Lease lease, LeaseEnd end, Duration held) {
       String kind = end.lost() ? "ended" : "release";
       events.add(
-          Event.now(
+          HistoryEvent.now(
               actor,
               kind,
               "token",
@@ -118,7 +118,7 @@ final class Recording {
     public void onNodeState(NodeStatus status) {
       String node = nodes.getOrDefault(status.name(), status.name());
       events.add(
-          Event.now(
+          HistoryEvent.now(
               process, "node", "name", node, "state", status.state(), "why", status.reason()));
     }
   }

@@ -177,7 +177,7 @@ final class Catalog {
   final Interner<Header> headers;
   final Interner<Message> messages = new Interner<>("requests", 16);
   final Interner<Answer> answers = new Interner<>("answers", 16);
-  final Interner<Link> links;
+  final Interner<ExplorerLink> links;
   private final LongMap columnNumbers = new LongMap();
   private long[] columns = new long[1 << 10];
   private int columnCount;
@@ -211,7 +211,7 @@ final class Catalog {
       firstNodes[node] = nodes.of(scope.firstNode(node));
     }
     headers.of(Header.NEW);
-    links.of(Link.NONE);
+    links.of(ExplorerLink.NONE);
     messages.of(new Message(0, new NodeRequest.Release(List.of(), "", 0), 0));
     answers.of(new Answer(0, NodeReply.unknown("")));
   }
@@ -246,7 +246,7 @@ final class Catalog {
    * Packs a state. Owners are sorted by what is known of them, nodes by what they are then; where
    * that leaves a choice, the least result is taken.
    */
-  void pack(World world) {
+  void pack(ExplorerWorld world) {
     boolean found = false;
     for (int i = 0; i < orders.size(); i++) {
       int[] order = orders.get(i);
@@ -264,7 +264,7 @@ final class Catalog {
     }
   }
 
-  private boolean isSorted(World world, int[] order) {
+  private boolean isSorted(ExplorerWorld world, int[] order) {
     if (orders.size() == 1) {
       return true;
     }
@@ -276,7 +276,7 @@ final class Catalog {
     return true;
   }
 
-  private long packLow(World world, int[] order) {
+  private long packLow(ExplorerWorld world, int[] order) {
     long packed = world.now;
     int at = nowBits;
     packed |= (long) world.cuts << at;
@@ -303,7 +303,7 @@ final class Catalog {
         | (sorted[2] & mask(HIGH_BITS)) << 2 * HIGH_BITS;
   }
 
-  private void sortColumns(World world, int[] order, int[] names) {
+  private void sortColumns(ExplorerWorld world, int[] order, int[] names) {
     for (int node = 0; node < Scope.NODES; node++) {
       unsorted[node] = column(world, node, order, names);
     }
@@ -332,7 +332,7 @@ final class Catalog {
     return cell;
   }
 
-  private int column(World world, int node, int[] order, int[] names) {
+  private int column(ExplorerWorld world, int node, int[] order, int[] names) {
     long column = orders.size() == 1 ? world.nodes[node] : renamed(world.nodes[node], order, names);
     for (int attempt : order) {
       column = column << linkBits | world.links[node][attempt];
@@ -353,7 +353,7 @@ final class Catalog {
   }
 
   /** Takes a state apart. */
-  void unpack(long packedLow, long packedHigh, World world) {
+  void unpack(long packedLow, long packedHigh, ExplorerWorld world) {
     world.now = (int) (packedLow & mask(nowBits));
     int at = nowBits;
     world.cuts = count(packedLow, at);
@@ -375,7 +375,7 @@ final class Catalog {
     }
   }
 
-  private void unpackColumn(long column, World world, int node) {
+  private void unpackColumn(long column, ExplorerWorld world, int node) {
     long rest = column;
     for (int attempt = attempts - 1; attempt >= 0; attempt--) {
       world.links[node][attempt] = (int) (rest & mask(linkBits));

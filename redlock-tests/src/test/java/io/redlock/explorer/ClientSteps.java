@@ -33,43 +33,43 @@ final class ClientSteps {
     this.model = scope.clientModel();
   }
 
-  Header header(World world, int attempt) {
+  Header header(ExplorerWorld world, int attempt) {
     return catalog.headers.get(world.headers[attempt]);
   }
 
-  Phase phase(World world, int attempt) {
+  Phase phase(ExplorerWorld world, int attempt) {
     return header(world, attempt).client().phase();
   }
 
   /** Whether the client believes in its lease. */
-  boolean isValid(World world, int attempt) {
+  boolean isValid(ExplorerWorld world, int attempt) {
     Header header = header(world, attempt);
     return header.client().isValid(clocks(world, header));
   }
 
-  private Clocks clocks(World world, Header header) {
+  private Clocks clocks(ExplorerWorld world, Header header) {
     return new Clocks(
         scope.nanos(world.now - header.lag()), scope.micros(world.now - header.setBack()));
   }
 
-  private Client client(World world, int attempt, Header header) {
+  private Client client(ExplorerWorld world, int attempt, Header header) {
     for (int node = 0; node < Scope.NODES; node++) {
       columns[node] = link(world, node, attempt).column();
     }
     return ClientColumns.with(header.client(), columns);
   }
 
-  private Link link(World world, int node, int attempt) {
+  private ExplorerLink link(ExplorerWorld world, int node, int attempt) {
     return catalog.links.get(world.links[node][attempt]);
   }
 
   /** Whether an answer with this tag comes after its round. */
-  boolean isLate(World world, int attempt, int tag) {
+  boolean isLate(ExplorerWorld world, int attempt, int tag) {
     return model.isLate(header(world, attempt).client(), tag);
   }
 
   /** Whether the round under way would go on after this answer. */
-  boolean leavesUndecided(World world, int attempt, int node, Answer answer) {
+  boolean leavesUndecided(ExplorerWorld world, int attempt, int node, Answer answer) {
     Header header = header(world, attempt);
     Client client = client(world, attempt, header);
     Turn turn = model.answered(client, node, answer.tag(), answer.reply(), clocks(world, header));
@@ -77,7 +77,7 @@ final class ClientSteps {
   }
 
   /** Of a lease that is over it is no longer remembered since when. */
-  void forgetWhatIsOver(World world, int attempt) {
+  void forgetWhatIsOver(ExplorerWorld world, int attempt) {
     Header header = header(world, attempt);
     if (header.client().phase() == Phase.HOLDING
         && header.entitledNanos() != 0
@@ -100,7 +100,7 @@ final class ClientSteps {
 
   // Events. Each changes the world in place.
 
-  void start(World world, int attempt, int ticks, int aheadMicros) {
+  void start(ExplorerWorld world, int attempt, int ticks, int aheadMicros) {
     if (scope.isRepeated(attempt)) {
       takeOverPlace(world, attempt);
     }
@@ -112,7 +112,7 @@ final class ClientSteps {
     take(world, attempt, model.start(scope.ttlMillis(ticks), micros, clocks(world, header)));
   }
 
-  private int begun(World world) {
+  private int begun(ExplorerWorld world) {
     int begun = 0;
     for (int attempt = 0; attempt < scope.attempts; attempt++) {
       begun += phase(world, attempt) == Phase.IDLE ? 0 : 1;
@@ -120,7 +120,7 @@ final class ClientSteps {
     return begun;
   }
 
-  private void takeOverPlace(World world, int attempt) {
+  private void takeOverPlace(ExplorerWorld world, int attempt) {
     Header before = header(world, attempt - 1);
     Place place = before.place();
     Header header = header(world, attempt).with(new Place(place.micros(), false, 0));
@@ -131,7 +131,7 @@ final class ClientSteps {
   }
 
   /** Whether the waiter whose attempt this was may try again. */
-  boolean mayTryAgain(World world, int attempt) {
+  boolean mayTryAgain(ExplorerWorld world, int attempt) {
     Header header = header(world, attempt);
     return header.client().phase() == Phase.ENDED
         && header.held() == 0
@@ -139,7 +139,7 @@ final class ClientSteps {
   }
 
   /** The last attempt of the fair waiter with the lowest ticket of those that go on waiting. */
-  int firstInLine(World world) {
+  int firstInLine(ExplorerWorld world) {
     int first = -1;
     for (int attempt = 0; attempt < scope.attempts; attempt++) {
       Place place = header(world, attempt).place();
@@ -157,7 +157,7 @@ final class ClientSteps {
   }
 
   /** What the attempt's caller would ask next, above every token so far. */
-  int trial(World world, int attempt, int now) {
+  int trial(ExplorerWorld world, int attempt, int now) {
     long counter = highestCounter(world);
     long token = Math.max(scope.micros(now) + scope.skewMicros, counter + 1);
     NodeRequest grant =
@@ -169,7 +169,7 @@ final class ClientSteps {
   }
 
   /** The highest counter on any node. */
-  long highestCounter(World world) {
+  long highestCounter(ExplorerWorld world) {
     long highest = 0;
     for (int node : world.nodes) {
       for (NodeModel.Cell cell : catalog.nodes.get(node).cells()) {
@@ -180,7 +180,7 @@ final class ClientSteps {
   }
 
   /** A fair waiter waits no longer, during an attempt or after one. */
-  void giveUp(World world, int attempt) {
+  void giveUp(ExplorerWorld world, int attempt) {
     Header header = header(world, attempt);
     if (header.client().phase() == Phase.ACQUIRING) {
       take(world, attempt, model.end(client(world, attempt, header)));
@@ -191,12 +191,12 @@ final class ClientSteps {
   }
 
   /** A fair waiter is heard of no more. */
-  void die(World world, int attempt) {
+  void die(ExplorerWorld world, int attempt) {
     world.headers[attempt] = catalog.headers.of(header(world, attempt).with(Place.NONE));
     isPassedByNobody(world, scope.waiter(attempt));
   }
 
-  void extend(World world, int attempt, int ticks) {
+  void extend(ExplorerWorld world, int attempt, int ticks) {
     Header header = header(world, attempt);
     take(
         world,
@@ -208,7 +208,7 @@ final class ClientSteps {
             clocks(world, header)));
   }
 
-  void answered(World world, int attempt, int node, Answer answer) {
+  void answered(ExplorerWorld world, int attempt, int node, Answer answer) {
     Header header = header(world, attempt);
     take(
         world,
@@ -221,19 +221,19 @@ final class ClientSteps {
             clocks(world, header)));
   }
 
-  void timedOut(World world, int attempt) {
+  void timedOut(ExplorerWorld world, int attempt) {
     Header header = header(world, attempt);
     Client client = client(world, attempt, header);
     take(world, attempt, model.timedOut(client, clocks(world, header)));
   }
 
-  void end(World world, int attempt) {
+  void end(ExplorerWorld world, int attempt) {
     Header header = header(world, attempt);
     take(world, attempt, model.end(client(world, attempt, header)));
   }
 
   /** The machine sleeps for a tick, or somebody sets its wall clock back by one. */
-  void clockFault(World world, int attempt, boolean suspended) {
+  void clockFault(ExplorerWorld world, int attempt, boolean suspended) {
     Header old = header(world, attempt);
     world.headers[attempt] =
         catalog.headers.of(
@@ -251,7 +251,7 @@ final class ClientSteps {
 
   // What comes of an event.
 
-  private void take(World world, int attempt, Turn turn) {
+  private void take(ExplorerWorld world, int attempt, Turn turn) {
     Header old = header(world, attempt);
     Client client = ClientColumns.forgotten(turn.client());
     Outcome outcome = turn.outcome();
@@ -259,7 +259,7 @@ final class ClientSteps {
     NodeRequest send = scope.isFair() ? fair(attempt, old, turn) : turn.send();
     Place place = placed(world, attempt, old, turn, send);
     for (int node = 0; node < Scope.NODES; node++) {
-      Link link = link(world, node, attempt).column(ClientColumns.column(client, node));
+      ExplorerLink link = link(world, node, attempt).column(ClientColumns.column(client, node));
       if (outcome != Outcome.NOTHING) {
         link = link.granted(0);
       }
@@ -267,7 +267,8 @@ final class ClientSteps {
         link = link.replies(releasesOnly(link.replies()));
       }
       if ((turn.targets() >>> node & 1) != 0 && send != null) {
-        link = link.lane(Link.appended(link.lane(), message(world, turn.tag(), send, node)));
+        link =
+            link.lane(ExplorerLink.appended(link.lane(), message(world, turn.tag(), send, node)));
       }
       world.links[node][attempt] = catalog.links.of(link);
     }
@@ -299,7 +300,7 @@ final class ClientSteps {
   }
 
   private Place placed(
-      World world, int attempt, Header old, Turn turn, @Nullable NodeRequest send) {
+      ExplorerWorld world, int attempt, Header old, Turn turn, @Nullable NodeRequest send) {
     Place place = old.place();
     if (!scope.isFair()) {
       return place;
@@ -316,7 +317,7 @@ final class ClientSteps {
   }
 
   /** Those who wait with a lower ticket that a quorum of nodes has. */
-  private int notToBePassed(World world, int attempt, long micros) {
+  private int notToBePassed(ExplorerWorld world, int attempt, long micros) {
     int waiters = 0;
     for (int other = 0; other < scope.attempts; other++) {
       Header header = header(world, other);
@@ -333,7 +334,7 @@ final class ClientSteps {
   }
 
   /** How many nodes have a waiter's ticket, and not its word on the way that it takes it back. */
-  private int queuedAt(World world, int waiter) {
+  private int queuedAt(ExplorerWorld world, int waiter) {
     String name = ClientModel.waiterName(waiter);
     int queued = 0;
     for (int node = 0; node < Scope.NODES; node++) {
@@ -344,11 +345,11 @@ final class ClientSteps {
     return queued;
   }
 
-  private boolean takesBack(World world, int node, int waiter) {
+  private boolean takesBack(ExplorerWorld world, int node, int waiter) {
     for (int attempt = 0; attempt < scope.attempts; attempt++) {
       long lane = scope.waiter(attempt) == waiter ? link(world, node, attempt).lane() : 0;
-      for (int i = 0; i < Link.size(lane); i++) {
-        NodeRequest request = catalog.messages.get(Link.item(lane, i)).request();
+      for (int i = 0; i < ExplorerLink.size(lane); i++) {
+        NodeRequest request = catalog.messages.get(ExplorerLink.item(lane, i)).request();
         if (request instanceof NodeRequest.Withdraw
             || request instanceof NodeRequest.Release release && release.last()) {
           return true;
@@ -359,7 +360,7 @@ final class ClientSteps {
   }
 
   /** It waits no longer. */
-  private void isPassedByNobody(World world, int waiter) {
+  private void isPassedByNobody(ExplorerWorld world, int waiter) {
     for (int attempt = 0; attempt < scope.attempts; attempt++) {
       Header header = header(world, attempt);
       Place place = header.place().behind(header.place().behind() & ~(1 << waiter));
@@ -369,55 +370,56 @@ final class ClientSteps {
     }
   }
 
-  private void withdraw(World world, int attempt, int targets) {
+  private void withdraw(ExplorerWorld world, int attempt, int targets) {
     int waiter = scope.waiter(attempt);
     NodeRequest withdrawal = model.withdrawing(waiter, header(world, attempt).place().micros());
     for (int node = 0; node < Scope.NODES; node++) {
       if ((targets >>> node & 1) != 0) {
-        Link link = link(world, node, attempt);
+        ExplorerLink link = link(world, node, attempt);
         int message = message(world, ClientModel.WITHDRAW_TAG, withdrawal, node);
         world.links[node][attempt] =
-            catalog.links.of(link.lane(Link.appended(link.lane(), message)));
+            catalog.links.of(link.lane(ExplorerLink.appended(link.lane(), message)));
       }
     }
   }
 
-  private void checkTurn(World world, int attempt, Header old, Client client, Outcome outcome) {
+  private void checkTurn(
+      ExplorerWorld world, int attempt, Header old, Client client, Outcome outcome) {
     String owner = scope.ownerName(attempt);
     if (outcome == Outcome.HELD) {
-      if (scope.checks(Invariant.I9)) {
+      if (scope.checks(ExplorerInvariant.I9)) {
         int granted = 0;
         for (int node = 0; node < Scope.NODES; node++) {
           granted += link(world, node, attempt).granted() == old.client().round() ? 1 : 0;
         }
         Invariants.leaseRestsOnQuorum(owner, granted, QUORUM);
       }
-      if (scope.checks(Invariant.I3)) {
+      if (scope.checks(ExplorerInvariant.I3)) {
         Invariants.tokenIsNewAndHighest(
             owner, client.token(), old.floor(), heldTokens(world, attempt));
       }
-      if (scope.checks(Invariant.I13)) {
+      if (scope.checks(ExplorerInvariant.I13)) {
         Invariants.nobodyIsPassed(owner, old.place().behind());
       }
-      if (scope.checks(Invariant.I2)) {
+      if (scope.checks(ExplorerInvariant.I2)) {
         Invariants.leaseIsGoodAtFirst(owner, client.isValid(clocks(world, old)));
       }
     }
     if (outcome == Outcome.EXTENDED) {
-      if (scope.checks(Invariant.I6)) {
+      if (scope.checks(ExplorerInvariant.I6)) {
         Invariants.nobodyAcquiredMeanwhile(owner, old.overtaken());
       }
-      if (scope.checks(Invariant.I11)) {
+      if (scope.checks(ExplorerInvariant.I11)) {
         Invariants.lostLeaseStaysLost(owner, old.client().isValid(clocks(world, old)));
       }
     }
-    if (scope.checks(Invariant.I7)) {
+    if (scope.checks(ExplorerInvariant.I7)) {
       Invariants.fullBallotDecides(
           owner, !ClientColumns.isUndecided(client), ClientColumns.answers(client), Scope.NODES);
     }
   }
 
-  private Header next(World world, int attempt, Header old, Client client, Turn turn) {
+  private Header next(ExplorerWorld world, int attempt, Header old, Client client, Turn turn) {
     Client kept = ClientColumns.header(client, Scope.NODES);
     long offered = old.offeredNanos();
     long floor = old.floor();
@@ -462,7 +464,7 @@ final class ClientSteps {
   }
 
   /** What a round that is sent now can entitle to, by a clock that is right. */
-  private long offered(World world, Turn turn) {
+  private long offered(ExplorerWorld world, Turn turn) {
     long ttlMillis = 0;
     if (turn.send() instanceof NodeRequest.Grant grant) {
       ttlMillis = grant.ttlMillis();
@@ -473,7 +475,7 @@ final class ClientSteps {
   }
 
   /** The tokens of all leases on a name that the attempt is for. */
-  private long[] heldTokens(World world, int attempt) {
+  private long[] heldTokens(ExplorerWorld world, int attempt) {
     long[] tokens = new long[scope.attempts];
     for (int other = 0; other < tokens.length; other++) {
       tokens[other] = scope.meet(attempt, other) ? header(world, other).held() : 0;
@@ -481,7 +483,7 @@ final class ClientSteps {
     return tokens;
   }
 
-  private long highestHeld(World world, int attempt) {
+  private long highestHeld(ExplorerWorld world, int attempt) {
     long highest = scope.heldBefore();
     for (long token : heldTokens(world, attempt)) {
       highest = Math.max(highest, token);
@@ -489,7 +491,7 @@ final class ClientSteps {
     return highest;
   }
 
-  private void overtakeOthers(World world, int winner) {
+  private void overtakeOthers(ExplorerWorld world, int winner) {
     for (int attempt = 0; attempt < scope.attempts; attempt++) {
       Header other = header(world, attempt);
       if (attempt != winner
@@ -512,7 +514,7 @@ final class ClientSteps {
     }
   }
 
-  private int message(World world, int tag, NodeRequest request, int node) {
+  private int message(ExplorerWorld world, int tag, NodeRequest request, int node) {
     Node asked = catalog.nodes.get(world.nodes[node]);
     boolean votes = request instanceof NodeRequest.Grant || request instanceof NodeRequest.Extend;
     int birth = !votes || asked.bornMillis() == Node.UNBORN ? -1 : asked.birth();
@@ -522,10 +524,10 @@ final class ClientSteps {
   /** An owner that has ended waits for nothing but answers to its release. */
   private long releasesOnly(long replies) {
     long left = 0;
-    for (int i = 0; i < Link.size(replies); i++) {
-      int reply = Link.item(replies, i);
+    for (int i = 0; i < ExplorerLink.size(replies); i++) {
+      int reply = ExplorerLink.item(replies, i);
       if (catalog.answers.get(reply).tag() == ClientModel.RELEASE_TAG) {
-        left = Link.appended(left, reply);
+        left = ExplorerLink.appended(left, reply);
       }
     }
     return left;

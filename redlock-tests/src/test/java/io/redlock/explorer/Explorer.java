@@ -1,6 +1,6 @@
 package io.redlock.explorer;
 
-import io.redlock.explorer.Invariant.Violated;
+import io.redlock.explorer.ExplorerInvariant.Violated;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.util.ArrayDeque;
@@ -17,7 +17,8 @@ final class Explorer {
    * @param states how many different states were found
    * @param depth how many events the farthest of them are from the beginning
    * @param isExhausted whether there are no others
-   * @param violated what was broken, and the way there as {@link Trace} tells it; null if nothing
+   * @param violated what was broken, and the way there as {@link ExplorerTrace} tells it; null if
+   *     nothing
    */
   record Result(
       String scope,
@@ -25,7 +26,7 @@ final class Explorer {
       int depth,
       boolean isExhausted,
       long cpuNanos,
-      @Nullable Invariant violated,
+      @Nullable ExplorerInvariant violated,
       String trace) {
 
     /** For example {@code 2 attempts: 1,234,567 states, depth 40, 3.1 s, 398,247/s, exhausted}. */
@@ -51,18 +52,18 @@ final class Explorer {
   private final Catalog catalog;
   private final Successors successors;
   private final StateStore store = new StateStore();
-  private final World world;
+  private final ExplorerWorld world;
 
   private Explorer(Scope scope) {
     this.scope = scope;
     catalog = new Catalog(scope);
     successors = new Successors(scope, catalog);
-    world = new World(scope.attempts);
+    world = new ExplorerWorld(scope.attempts);
   }
 
   /** Looks at every state. */
   interface Visitor {
-    void visit(World world, Catalog catalog, Scope scope);
+    void visit(ExplorerWorld world, Catalog catalog, Scope scope);
   }
 
   /** Searches until so many states are found, or all. */
@@ -94,7 +95,7 @@ final class Explorer {
       try {
         successors.of(world, (event, next) -> note(next));
       } catch (Violated violated) {
-        String trace = new Trace(scope, catalog, successors).of(path(expanding));
+        String trace = new ExplorerTrace(scope, catalog, successors).of(path(expanding));
         return result(depth + 1, false, startNanos, violated.invariant, trace);
       }
       store.addNoted(expanding);
@@ -102,7 +103,7 @@ final class Explorer {
     return result(depth, true, startNanos, null, "");
   }
 
-  private void note(World found) {
+  private void note(ExplorerWorld found) {
     catalog.pack(found);
     store.note(catalog.low(), catalog.high());
   }
@@ -116,7 +117,11 @@ final class Explorer {
   }
 
   private Result result(
-      int depth, boolean exhausted, long startNanos, @Nullable Invariant violated, String trace) {
+      int depth,
+      boolean exhausted,
+      long startNanos,
+      @Nullable ExplorerInvariant violated,
+      String trace) {
     long nanos = THREAD.getCurrentThreadCpuTime() - startNanos;
     return new Result(scope.name, store.size(), depth, exhausted, nanos, violated, trace);
   }

@@ -25,7 +25,7 @@ class ExplorerVariantsTest {
 
   @ParameterizedTest
   @MethodSource("variants")
-  void brokenRuleIsNoticed(Scope scope, Invariant expected) {
+  void brokenRuleIsNoticed(Scope scope, ExplorerInvariant expected) {
     Result result = Explorer.search(scope, MOST_STATES);
     System.out.println(result);
     if (Boolean.getBoolean("explorer.traces")) {
@@ -40,13 +40,16 @@ class ExplorerVariantsTest {
     TABLE.finish(variants().count());
   }
 
-  private static Arguments variant(Invariant expected, Scope scope) {
+  private static Arguments variant(ExplorerInvariant expected, Scope scope) {
     return Arguments.of(Named.of(scope.name, scope), expected);
   }
 
   /** Two clients, keys of two ticks; only what users see is looked for. */
   private static Scope timed(String name) {
-    return internals(name).without(Invariant.I8).without(Invariant.I9).without(Invariant.I1_BACKED);
+    return internals(name)
+        .without(ExplorerInvariant.I8)
+        .without(ExplorerInvariant.I9)
+        .without(ExplorerInvariant.I1_BACKED);
   }
 
   /** Two clients, keys of two ticks; whatever is wrong is seen. */
@@ -55,183 +58,191 @@ class ExplorerVariantsTest {
   }
 
   private static Scope untimed(String name) {
-    return Scope.of(name).attempts(2).without(Invariant.I8).without(Invariant.I9);
+    return Scope.of(name).attempts(2).without(ExplorerInvariant.I8).without(ExplorerInvariant.I9);
   }
 
   /** Two clients that may lose a node's data once. */
   private static Scope lossy(String name) {
-    return timed(name).losses(1, 2).without(Invariant.I3);
+    return timed(name).losses(1, 2).without(ExplorerInvariant.I3);
   }
 
   static Stream<Arguments> variants() {
     return Stream.of(
         variant(
-            Invariant.I1,
+            ExplorerInvariant.I1,
             timed("01 validity counts from the end of the round")
                 .clients(BrokenClients.StampsAtTheEnd::new)
-                .without(Invariant.I2)),
+                .without(ExplorerInvariant.I2)),
         variant(
-            Invariant.I1,
+            ExplorerInvariant.I1,
             timed("02a the wall clock alone decides")
                 .clients(BrokenClients.TrustsTheWallClock::new)
                 .clockFaults(1)
-                .without(Invariant.I2)),
+                .without(ExplorerInvariant.I2)),
         variant(
-            Invariant.I1,
+            ExplorerInvariant.I1,
             timed("02b the monotonic clock alone decides")
                 .clients(BrokenClients.TrustsTheMonotonicClock::new)
                 .clockFaults(1)
-                .without(Invariant.I2)),
+                .without(ExplorerInvariant.I2)),
         variant(
-            Invariant.I1,
+            ExplorerInvariant.I1,
             timed("03a no allowance for drift")
                 .drift(10_000, 10_000)
                 .clients(BrokenClients.IgnoresDrift::new)
-                .without(Invariant.I2)),
+                .without(ExplorerInvariant.I2)),
         variant(
-            Invariant.I2,
+            ExplorerInvariant.I2,
             timed("03b elapsed time is not checked")
                 .clients(BrokenClients.IgnoresElapsedTime::new)),
         variant(
-            Invariant.I3,
+            ExplorerInvariant.I3,
             timed("04a half of the nodes are a quorum").clients(BrokenClients.CountsHalf::new)),
         variant(
-            Invariant.I3,
+            ExplorerInvariant.I3,
             timed("04b an error counts as a yes").clients(BrokenClients.CountsErrors::new).cuts(2)),
         variant(
-            Invariant.I3, timed("04c a node counts twice").clients(BrokenClients.CountsTwice::new)),
-        variant(Invariant.I5, timed("05 a retry uses the owner id again").reusedOwner().cuts(1)),
+            ExplorerInvariant.I3,
+            timed("04c a node counts twice").clients(BrokenClients.CountsTwice::new)),
         variant(
-            Invariant.I5,
+            ExplorerInvariant.I5,
+            timed("05 a retry uses the owner id again").reusedOwner().cuts(1)),
+        variant(
+            ExplorerInvariant.I5,
             timed("06 a release skips nodes that did not answer")
                 .clients(BrokenClients.ReleasesWhereGranted::new)
                 .cuts(1)),
         variant(
-            Invariant.I5,
+            ExplorerInvariant.I5,
             timed("07 a release on another connection leaves no tombstone")
                 .nodes(BrokenNodes.WithoutTombstones::new)
                 .cuts(1)),
         variant(
-            Invariant.I5,
+            ExplorerInvariant.I5,
             timed("08 an extend sets a missing key")
                 .nodes(BrokenNodes.ExtendingWhatIsMissing::new)
                 .extensions(1)
                 .cuts(1)),
         variant(
-            Invariant.I1,
+            ExplorerInvariant.I1,
             timed("09a an extend succeeds by any one node")
                 .clients(BrokenClients.ExtendsByAnyNode::new)
                 .extensions(1)),
         variant(
-            Invariant.I1,
+            ExplorerInvariant.I1,
             timed("09b an extension counts from its end")
                 .clients(BrokenClients.ExtendsFromTheEnd::new)
                 .horizon(3)
                 .extensions(1)
-                .without(Invariant.I2)),
+                .without(ExplorerInvariant.I2)),
         variant(
-            Invariant.I9,
+            ExplorerInvariant.I9,
             Scope.of("10 grants of different rounds are counted together")
                 .attempts(2)
                 .rounds(2)
                 .clients(BrokenClients.CountsAllRounds::new)),
         variant(
-            Invariant.I3,
+            ExplorerInvariant.I3,
             untimed("11a a free key is granted at the counter not above it")
                 .nodes(BrokenNodes.GrantingEqualTokens::new)),
         variant(
-            Invariant.I8,
+            ExplorerInvariant.I8,
             Scope.of("11b a repeated grant does not store its token")
                 .attempts(2)
                 .rounds(2)
                 .nodes(BrokenNodes.ForgettingHigherTokens::new)),
         variant(
-            Invariant.I3,
+            ExplorerInvariant.I3,
             untimed("11c tokens are compared as text")
                 .startMicros(9)
                 .aheadMicros(0, 1)
                 .nodes(BrokenNodes.ComparingText::new)),
         variant(
-            Invariant.I3,
+            ExplorerInvariant.I3,
             untimed("11d counters are printed as doubles")
                 .startMicros(1_000_050)
                 .nodes(BrokenNodes.PrintingDoubles::new)),
         variant(
-            Invariant.I3,
+            ExplorerInvariant.I3,
             untimed("12a a release deletes the counter").nodes(BrokenNodes.ReleasingCounters::new)),
         variant(
-            Invariant.I3,
+            ExplorerInvariant.I3,
             timed("12b a counter that is ahead runs out before the time has come")
                 .nodes(BrokenNodes.ForgettingTheLead::new)
                 .aheadMicros(0, 40_000)
                 .horizon(3)
                 .retentionTicks(2)),
-        variant(Invariant.I1, lossy("13a a node votes as soon as it is back").abstainingOnlyFor(0)),
-        variant(Invariant.I1, lossy("13b a node abstains a little too short").abstainingOnlyFor(1)),
         variant(
-            Invariant.I3,
+            ExplorerInvariant.I1,
+            lossy("13a a node votes as soon as it is back").abstainingOnlyFor(0)),
+        variant(
+            ExplorerInvariant.I1,
+            lossy("13b a node abstains a little too short").abstainingOnlyFor(1)),
+        variant(
+            ExplorerInvariant.I3,
             timed("13d tokens are counted, and not told by a clock").countedTokens().losses(1, 2)),
         variant(
-            Invariant.I1_BACKED,
+            ExplorerInvariant.I1_BACKED,
             internals("15c a release deletes whatever is there")
                 .nodes(BrokenNodes.ReleasingAnybody::new)),
         variant(
-            Invariant.I1,
+            ExplorerInvariant.I1,
             timed("18a an extend shortens the key")
                 .nodes(BrokenNodes.ShorteningByExtends::new)
                 .extendTicks(1)
                 .extensions(1)),
         variant(
-            Invariant.I1_BACKED,
+            ExplorerInvariant.I1_BACKED,
             internals("18b a repeated grant shortens the key")
                 .nodes(BrokenNodes.ShorteningByGrants::new)
                 .grantTicks(1)
                 .extendTicks(3)
                 .extensions(1)
                 .copies(1)
-                .without(Invariant.I8)),
+                .without(ExplorerInvariant.I8)),
         variant(
-            Invariant.I1_BACKED,
+            ExplorerInvariant.I1_BACKED,
             internals("19 stragglers are released while the lease is alive")
                 .clients(BrokenClients.ReleasesStragglers::new)
                 .extensions(1)
                 .cuts(1)
-                .without(Invariant.I5)),
+                .without(ExplorerInvariant.I5)),
         variant(
-            Invariant.I8,
+            ExplorerInvariant.I8,
             internals("20 a join asks for no birth")
                 .nodes(BrokenNodes.JoiningAnyBirth::new)
                 .losses(1, 2)
                 .extensions(1)),
         variant(
-            Invariant.I5,
+            ExplorerInvariant.I5,
             timed("21 the release forgets what an extend may have left")
                 .clients(BrokenClients.ForgetsExtends::new)
                 .extensions(1)
                 .withdrawals(1)),
         variant(
-            Invariant.I1, lossy("22 a node that was replaced keeps its birth").unnoticedLosses()),
+            ExplorerInvariant.I1,
+            lossy("22 a node that was replaced keeps its birth").unnoticedLosses()),
         variant(
-            Invariant.I11,
+            ExplorerInvariant.I11,
             timed("23 an extend counts after the deadline")
                 .clients(BrokenClients.ExtendsWhatIsOver::new)
                 .extensions(1)),
         variant(
-            Invariant.I13,
+            ExplorerInvariant.I13,
             Scope.of("24a a node grants past its queue")
                 .fair(1, 1)
                 .heldAtFirst()
                 .nothingIsLate()
                 .nodes(BrokenNodes.PassingTheQueueBy::new)),
         variant(
-            Invariant.I13,
+            ExplorerInvariant.I13,
             Scope.of("24b a waiter draws a new ticket for each attempt")
                 .fair(2, 1)
                 .heldAtFirst()
                 .nothingIsLate()
                 .clients(BrokenClients.DrawsTicketsAnew::new)),
         variant(
-            Invariant.I14,
+            ExplorerInvariant.I14,
             Scope.of("24c a ticket never runs out")
                 .fair(1, 1)
                 .heldAtFirst()
@@ -239,44 +250,44 @@ class ExplorerVariantsTest {
                 .waitersDie()
                 .nodes(BrokenNodes.KeepingTickets::new)),
         variant(
-            Invariant.I14,
+            ExplorerInvariant.I14,
             Scope.of("24d a waiter that leaves takes back no ticket")
                 .fair(1, 1)
                 .heldAtFirst()
                 .clients(BrokenClients.LeavesTicketsBehind::new)),
         variant(
-            Invariant.I16,
+            ExplorerInvariant.I16,
             ahead("26a a counter makes room for a skew above it")
                 .nodes(BrokenNodes.MakingRoomAboveCounters::new)),
         variant(
-            Invariant.I16,
+            ExplorerInvariant.I16,
             ahead("26b a node takes tokens of any time").nodes(BrokenNodes.AcceptingAnyTime::new)),
         variant(
-            Invariant.I16,
+            ExplorerInvariant.I16,
             ahead("26c a client vouches for its own clock")
                 .clients(BrokenClients.VouchesForItself::new)),
         variant(
-            Invariant.I14,
+            ExplorerInvariant.I14,
             setRight("26d a counter beyond the skew is not outbid")
                 .nodes(BrokenNodes.RefusingSuccessors::new)),
         variant(
-            Invariant.I14,
+            ExplorerInvariant.I14,
             setRight("26e a node takes successors of its own counter only")
                 .nodes(BrokenNodes.KnowingItsOwnCounterOnly::new)),
         variant(
-            Invariant.I15,
+            ExplorerInvariant.I15,
             sets("25a a node locks the part of a set that is free")
                 .nodes(BrokenNodes.GrantingParts::new)),
         variant(
-            Invariant.I3,
+            ExplorerInvariant.I3,
             sets("25b only the first name's counter counts")
                 .nodes(BrokenNodes.CountingTheFirstName::new)
-                .without(Invariant.I8)),
+                .without(ExplorerInvariant.I8)),
         variant(
-            Invariant.I14,
+            ExplorerInvariant.I14,
             sets("25c a release skips nodes that did not answer, and their keys stay")
                 .clients(BrokenClients.ReleasesWhereGranted::new)
-                .without(Invariant.I5)));
+                .without(ExplorerInvariant.I5)));
   }
 
   /** Two clients, of which one may be ahead by one and a half times the skew. */

@@ -1,6 +1,6 @@
 package io.redlock.explorer;
 
-import io.redlock.explorer.Invariant.Violated;
+import io.redlock.explorer.ExplorerInvariant.Violated;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.testkit.NodeModel.Cell;
 
@@ -10,68 +10,71 @@ final class Invariants {
   private Invariants() {}
 
   static void leasesDoNotOverlap(int goodLeases) {
-    check(goodLeases <= 1, Invariant.I1, goodLeases + " leases");
+    check(goodLeases <= 1, ExplorerInvariant.I1, goodLeases + " leases");
   }
 
   static void leaseIsBacked(String owner, int backing, int quorum) {
-    check(backing >= quorum, Invariant.I1_BACKED, owner + ": " + backing + " nodes");
+    check(backing >= quorum, ExplorerInvariant.I1_BACKED, owner + ": " + backing + " nodes");
   }
 
   static void leaseIsEntitled(String owner, long nowNanos, long entitledNanos) {
     check(
         nowNanos < entitledNanos,
-        Invariant.I2,
+        ExplorerInvariant.I2,
         owner + ": good at " + nowNanos + " ns, entitled until " + entitledNanos);
   }
 
   static void leaseIsGoodAtFirst(String owner, boolean isGood) {
-    check(isGood, Invariant.I2, owner + ": over when it was handed out");
+    check(isGood, ExplorerInvariant.I2, owner + ": over when it was handed out");
   }
 
   /** The floor is the highest token of the leases acquired before; others are all that were. */
   static void tokenIsNewAndHighest(String owner, long token, long floor, long[] others) {
-    check(token > floor, Invariant.I3, owner + ": " + token + " after " + floor);
+    check(token > floor, ExplorerInvariant.I3, owner + ": " + token + " after " + floor);
     for (long other : others) {
-      check(token != other, Invariant.I3, owner + ": " + token + " twice");
+      check(token != other, ExplorerInvariant.I3, owner + ": " + token + " twice");
     }
   }
 
   static void releasedOwnerIsNotStored(String owner, boolean isBuried, boolean isStored) {
-    check(!isBuried || !isStored, Invariant.I5, owner + " is stored again");
+    check(!isBuried || !isStored, ExplorerInvariant.I5, owner + " is stored again");
   }
 
   /** Nothing is under way to the node for the ended owner, and it is not to be told of the end. */
   static void endedOwnerIsNotLeftBehind(String owner, boolean isQuiet, boolean isStored) {
-    check(!isQuiet || !isStored, Invariant.I5, owner + " is left behind");
+    check(!isQuiet || !isStored, ExplorerInvariant.I5, owner + " is left behind");
   }
 
   static void nobodyAcquiredMeanwhile(String owner, boolean isOvertaken) {
-    check(!isOvertaken, Invariant.I6, owner);
+    check(!isOvertaken, ExplorerInvariant.I6, owner);
   }
 
   static void fullBallotDecides(String owner, boolean isDecided, int answers, int nodes) {
-    check(isDecided || answers < nodes, Invariant.I7, owner);
+    check(isDecided || answers < nodes, ExplorerInvariant.I7, owner);
   }
 
   static void votesOnlyIfAllowed(Kind said, boolean mayVote) {
     boolean votes = said == Kind.GRANTED || said == Kind.JOINED;
-    check(mayVote || !votes, Invariant.I8, said + " by a node that abstains");
+    check(mayVote || !votes, ExplorerInvariant.I8, said + " by a node that abstains");
   }
 
   static void grantIsCounted(Kind said, long token, long counter) {
     boolean votes = said == Kind.GRANTED || said == Kind.JOINED;
-    check(!votes || counter >= token, Invariant.I8, token + " granted, " + counter + " counted");
+    check(
+        !votes || counter >= token,
+        ExplorerInvariant.I8,
+        token + " granted, " + counter + " counted");
   }
 
   static void counterNeverFalls(long before, long after) {
-    check(after >= before, Invariant.I8, "counter " + before + " became " + after);
+    check(after >= before, ExplorerInvariant.I8, "counter " + before + " became " + after);
   }
 
   /** It was set to at most the time and the skew, or one more than the highest anywhere. */
   static void counterDoesNotRunAhead(long counter, long limit, long highest) {
     check(
         counter <= Math.max(limit, highest + 1),
-        Invariant.I16,
+        ExplorerInvariant.I16,
         counter + ", the highest was " + highest);
   }
 
@@ -79,32 +82,32 @@ final class Invariants {
     boolean kept = before.owner().equals(owner) && after.owner().equals(owner);
     check(
         !kept || after.lockUntilMillis() >= before.lockUntilMillis(),
-        Invariant.I8,
+        ExplorerInvariant.I8,
         owner + ": " + before.lockUntilMillis() + " ms became " + after.lockUntilMillis());
   }
 
   static void leaseRestsOnQuorum(String owner, int granted, int quorum) {
-    check(granted >= quorum, Invariant.I9, owner + ": " + granted + " grants");
+    check(granted >= quorum, ExplorerInvariant.I9, owner + ": " + granted + " grants");
   }
 
   static void lostLeaseStaysLost(String owner, boolean wasGood) {
-    check(wasGood, Invariant.I11, owner);
+    check(wasGood, ExplorerInvariant.I11, owner);
   }
 
   /** The waiters it may not pass, as bits. */
   static void nobodyIsPassed(String owner, int passed) {
-    check(passed == 0, Invariant.I13, owner + " passes " + Integer.bitCount(passed));
+    check(passed == 0, ExplorerInvariant.I13, owner + " passes " + Integer.bitCount(passed));
   }
 
   static void firstInLineIsGranted(String waiter, int grants, int quorum) {
-    check(grants >= quorum, Invariant.I14, waiter + " would have " + grants + " grants");
+    check(grants >= quorum, ExplorerInvariant.I14, waiter + " would have " + grants + " grants");
   }
 
   static void setIsHeldAsWhole(String owner, boolean holdsAny, boolean holdsAll) {
-    check(holdsAll || !holdsAny, Invariant.I15, owner);
+    check(holdsAll || !holdsAny, ExplorerInvariant.I15, owner);
   }
 
-  private static void check(boolean holds, Invariant invariant, String detail) {
+  private static void check(boolean holds, ExplorerInvariant invariant, String detail) {
     if (!holds) {
       throw new Violated(invariant, detail);
     }

@@ -75,7 +75,7 @@ final class NodeSteps {
       Cell before = asked.get(i);
       Cell after = normal(outcome.cells().get(i));
       cells.set(names[i], after);
-      if (scope.checks(Invariant.I8)) {
+      if (scope.checks(ExplorerInvariant.I8)) {
         boolean mayVote =
             standing(message, node, now, isShort, scope.neededQuarantineTicks) == Standing.VOTING;
         Invariants.votesOnlyIfAllowed(reply.kind(), mayVote);

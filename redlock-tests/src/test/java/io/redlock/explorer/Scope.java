@@ -67,7 +67,7 @@ final class Scope {
   private boolean countsTokens;
   private NodeRules nodeRules = NodeModel::new;
   private ClientRules clientRules = ClientModel::new;
-  private final Set<Invariant> unchecked = EnumSet.noneOf(Invariant.class);
+  private final Set<ExplorerInvariant> unchecked = EnumSet.noneOf(ExplorerInvariant.class);
 
   /** Makes the model of a node. */
   interface NodeRules {
@@ -305,7 +305,7 @@ final class Scope {
   }
 
   /** Leaves an invariant out. */
-  Scope without(Invariant invariant) {
+  Scope without(ExplorerInvariant invariant) {
     unchecked.add(invariant);
     return this;
   }
@@ -318,7 +318,7 @@ final class Scope {
     return clientRules.with(NODES, driftMicros * 1_000, rounds);
   }
 
-  boolean checks(Invariant invariant) {
+  boolean checks(ExplorerInvariant invariant) {
     return !unchecked.contains(invariant)
         && (isTimed() || !invariant.needsTime)
         && switch (invariant) {

@@ -52,7 +52,7 @@ final class Settling {
   }
 
   /** Changes the world in place; true if something was done. */
-  boolean settle(World world) {
+  boolean settle(ExplorerWorld world) {
     boolean heard = false;
     boolean more;
     do {
@@ -73,16 +73,16 @@ final class Settling {
     return heard;
   }
 
-  private boolean hears(World world, int attempt, int node) {
+  private boolean hears(ExplorerWorld world, int attempt, int node) {
     int number = world.links[node][attempt];
     if (number == 0) {
       return false;
     }
-    Link link = catalog.links.get(number);
+    ExplorerLink link = catalog.links.get(number);
     if (link.replies() != 0) {
-      Answer answer = catalog.answers.get(Link.item(link.replies(), 0));
+      Answer answer = catalog.answers.get(ExplorerLink.item(link.replies(), 0));
       if (makesNoDifference(world, attempt, node, link, answer)) {
-        Link emptier = link.replies(Link.without(link.replies(), 0));
+        ExplorerLink emptier = link.replies(ExplorerLink.without(link.replies(), 0));
         world.links[node][attempt] = catalog.links.of(emptier);
         clients.answered(world, attempt, node, answer);
         return true;
@@ -91,14 +91,14 @@ final class Settling {
     return link.lane() != 0 && executes(world, attempt, node, link);
   }
 
-  private boolean executes(World world, int attempt, int node, Link link) {
-    int message = Link.item(link.lane(), 0);
+  private boolean executes(ExplorerWorld world, int attempt, int node, ExplorerLink link) {
+    int message = ExplorerLink.item(link.lane(), 0);
     if (!countersNeverFall
         || clients.phase(world, attempt) != Phase.ENDED
         || !isDead(message, world, attempt, node)) {
       return false;
     }
-    Link shorter = link.lane(Link.without(link.lane(), 0));
+    ExplorerLink shorter = link.lane(ExplorerLink.without(link.lane(), 0));
     boolean isRelease = catalog.messages.get(message).tag() == ClientModel.RELEASE_TAG;
     world.links[node][attempt] = catalog.links.of(isRelease ? shorter.buried() : shorter);
     long execution = nodes.execute(attempt, message, world.nodes[node], world.now, false);
@@ -112,7 +112,7 @@ final class Settling {
     return true;
   }
 
-  private boolean isDead(int message, World world, int attempt, int node) {
+  private boolean isDead(int message, ExplorerWorld world, int attempt, int node) {
     Node state = catalog.nodes.get(world.nodes[node]);
     NodeRequest request = catalog.messages.get(message).request();
     if (touchesTheQueue(request) || state.holdsAny(scope.owner(attempt))) {
@@ -132,7 +132,8 @@ final class Settling {
         || request instanceof NodeRequest.Release release && release.last();
   }
 
-  private boolean makesNoDifference(World world, int attempt, int node, Link link, Answer answer) {
+  private boolean makesNoDifference(
+      ExplorerWorld world, int attempt, int node, ExplorerLink link, Answer answer) {
     Kind kind = answer.reply().kind();
     if (answer.tag() == ClientModel.RELEASE_TAG) {
       return kind == Kind.RELEASED || kind == Kind.NOT_HELD;
@@ -145,13 +146,13 @@ final class Settling {
     return isYes && endsAnyway && clients.leavesUndecided(world, attempt, node, answer);
   }
 
-  private void forget(World world, int attempt, int node) {
+  private void forget(ExplorerWorld world, int attempt, int node) {
     int number = world.links[node][attempt];
     if (number == 0) {
       return;
     }
-    Link link = catalog.links.get(number);
-    Link left = link;
+    ExplorerLink link = catalog.links.get(number);
+    ExplorerLink left = link;
     if (countersNeverFall && link.strays() != 0) {
       left = left.strays(alive(link.strays(), world, attempt, node));
     }
@@ -161,19 +162,19 @@ final class Settling {
             && left.replies() == 0
             && clients.phase(world, attempt) == Phase.ENDED;
     if (isOver) {
-      left = new Link(0, 0, 0, left.column());
+      left = new ExplorerLink(0, 0, 0, left.column());
     }
     if (left != link) {
       world.links[node][attempt] = catalog.links.of(left);
     }
   }
 
-  private long alive(long strays, World world, int attempt, int node) {
+  private long alive(long strays, ExplorerWorld world, int attempt, int node) {
     long alive = 0;
-    for (int i = 0; i < Link.size(strays); i++) {
-      int stray = Link.item(strays, i);
+    for (int i = 0; i < ExplorerLink.size(strays); i++) {
+      int stray = ExplorerLink.item(strays, i);
       if (!isDead(stray, world, attempt, node)) {
-        alive = Link.appended(alive, stray);
+        alive = ExplorerLink.appended(alive, stray);
       }
     }
     return alive;

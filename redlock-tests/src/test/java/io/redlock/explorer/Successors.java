@@ -7,7 +7,7 @@ import io.redlock.explorer.Catalog.Answer;
 import io.redlock.explorer.Catalog.Header;
 import io.redlock.explorer.Catalog.Message;
 import io.redlock.explorer.Catalog.Node;
-import io.redlock.explorer.Event.Kind;
+import io.redlock.explorer.ExplorerEvent.Kind;
 import io.redlock.spi.NodeReply;
 
 /** Everything that can happen next, and the checks of what comes of it. */
@@ -16,7 +16,7 @@ final class Successors {
   /** Takes what can come next. */
   interface Sink {
     /** The world is overwritten afterwards. */
-    void found(int event, World next);
+    void found(int event, ExplorerWorld next);
   }
 
   private static final int QUORUM = Scope.NODES / 2 + 1;
@@ -26,8 +26,8 @@ final class Successors {
   private final NodeSteps nodes;
   private final ClientSteps clients;
   private final Settling settling;
-  private final World next;
-  private World world;
+  private final ExplorerWorld next;
+  private ExplorerWorld world;
   private Sink sink;
   private int event;
   private int answer;
@@ -38,7 +38,7 @@ final class Successors {
     this.nodes = new NodeSteps(scope, catalog);
     this.clients = new ClientSteps(scope, catalog);
     this.settling = new Settling(scope, catalog, nodes, clients);
-    this.next = new World(scope.attempts);
+    this.next = new ExplorerWorld(scope.attempts);
     this.world = next;
     this.sink = (what, found) -> {};
   }
@@ -56,11 +56,11 @@ final class Successors {
   }
 
   /** What the event being tried has made of the world. */
-  World outcome() {
+  ExplorerWorld outcome() {
     return next;
   }
 
-  void of(World from, Sink to) {
+  void of(ExplorerWorld from, Sink to) {
     world = from;
     sink = to;
     time();
@@ -75,8 +75,8 @@ final class Successors {
     }
   }
 
-  private World begin(Kind kind, int attempt, int node, int choice) {
-    event = Event.of(kind, attempt, node, choice);
+  private ExplorerWorld begin(Kind kind, int attempt, int node, int choice) {
+    event = ExplorerEvent.of(kind, attempt, node, choice);
     return next.set(world);
   }
 
@@ -119,7 +119,7 @@ final class Successors {
     }
   }
 
-  private void tick(World changed) {
+  private void tick(ExplorerWorld changed) {
     changed.now++;
     for (int node = 0; node < Scope.NODES; node++) {
       changed.nodes[node] = nodes.aged(changed.nodes[node], changed.now);
@@ -252,8 +252,8 @@ final class Successors {
   // What lies between an owner and a node.
 
   private void network(int attempt, int node) {
-    Link link = catalog.links.get(world.links[node][attempt]);
-    int waiting = Link.size(link.lane());
+    ExplorerLink link = catalog.links.get(world.links[node][attempt]);
+    int waiting = ExplorerLink.size(link.lane());
     boolean isBehind = isBehindItsOwn(attempt, node);
     for (int i = 0; i < (scope.orderedLanes ? Math.min(waiting, 1) : waiting); i++) {
       if (isBehind) {
@@ -273,14 +273,14 @@ final class Successors {
     if (world.cuts < scope.cuts && !isBehind && (waiting > 0 || link.replies() != 0)) {
       cut(attempt, node);
     }
-    for (int i = 0; i < Link.size(link.strays()); i++) {
+    for (int i = 0; i < ExplorerLink.size(link.strays()); i++) {
       execute(Kind.STRAY, attempt, node, i);
     }
-    int replies = Link.size(link.replies());
+    int replies = ExplorerLink.size(link.replies());
     for (int i = 0; i < (scope.orderedLanes ? Math.min(replies, 1) : replies); i++) {
       begin(Kind.DELIVER, attempt, node, i);
-      Answer answer = catalog.answers.get(Link.item(link.replies(), i));
-      Link emptier = link.replies(Link.without(link.replies(), i));
+      Answer answer = catalog.answers.get(ExplorerLink.item(link.replies(), i));
+      ExplorerLink emptier = link.replies(ExplorerLink.without(link.replies(), i));
       next.links[node][attempt] = catalog.links.of(emptier);
       clients.answered(next, attempt, node, answer);
       done();
@@ -300,13 +300,13 @@ final class Successors {
   private void execute(Kind kind, int attempt, int node, int index) {
     begin(kind, attempt, node, index);
     answer = 0;
-    Link link = catalog.links.get(world.links[node][attempt]);
-    int number = Link.item(kind == Kind.STRAY ? link.strays() : link.lane(), index);
+    ExplorerLink link = catalog.links.get(world.links[node][attempt]);
+    int number = ExplorerLink.item(kind == Kind.STRAY ? link.strays() : link.lane(), index);
     boolean isShort = kind == Kind.STARVE;
     long execution = nodes.execute(attempt, number, world.nodes[node], world.now, isShort);
     answer = NodeSteps.answer(execution);
     next.nodes[node] = NodeSteps.node(execution);
-    if (next.nodes[node] != world.nodes[node] && scope.checks(Invariant.I16)) {
+    if (next.nodes[node] != world.nodes[node] && scope.checks(ExplorerInvariant.I16)) {
       Node after = nodes.get(next.nodes[node]);
       long limit = scope.nodeMicros(world.now, after.gained()) + scope.skewMicros;
       long highest = clients.highestCounter(world);
@@ -316,19 +316,19 @@ final class Successors {
     }
     Message message = catalog.messages.get(number);
     NodeReply.Kind said = answer().reply().kind();
-    Link after = noted(link, attempt, message, said, kind == Kind.STRAY);
+    ExplorerLink after = noted(link, attempt, message, said, kind == Kind.STRAY);
     if (kind == Kind.STRAY) {
       if (after == link && next.nodes[node] == world.nodes[node]) {
         return; // nothing happened
       }
     } else {
-      after = after.lane(Link.without(after.lane(), index));
+      after = after.lane(ExplorerLink.without(after.lane(), index));
       if (isHeard(attempt, message.tag())) {
-        after = after.replies(Link.appended(after.replies(), answer));
+        after = after.replies(ExplorerLink.appended(after.replies(), answer));
       }
     }
     if (kind == Kind.COPY) {
-      after = after.strays(Link.merged(after.strays(), number)).copied();
+      after = after.strays(ExplorerLink.merged(after.strays(), number)).copied();
       next.copies++;
     }
     if (isShort) {
@@ -342,8 +342,8 @@ final class Successors {
   }
 
   /** What really happened, whatever the client will hear of it. */
-  private Link noted(
-      Link link, int attempt, Message message, NodeReply.Kind said, boolean isStray) {
+  private ExplorerLink noted(
+      ExplorerLink link, int attempt, Message message, NodeReply.Kind said, boolean isStray) {
     if (said == NodeReply.Kind.GRANTED && !isStray) {
       boolean isOfRound = clients.header(world, attempt).client().round() == message.tag();
       return isOfRound && link.granted() != message.tag() ? link.granted(message.tag()) : link;
@@ -358,13 +358,14 @@ final class Successors {
   }
 
   private void withdraw(int attempt, int node, int index) {
-    Link link = catalog.links.get(world.links[node][attempt]);
-    Message message = catalog.messages.get(Link.item(link.lane(), index));
+    ExplorerLink link = catalog.links.get(world.links[node][attempt]);
+    Message message = catalog.messages.get(ExplorerLink.item(link.lane(), index));
     if (message.tag() == ClientModel.RELEASE_TAG) {
       return;
     }
     begin(Kind.WITHDRAW, attempt, node, index).withdrawals++;
-    next.links[node][attempt] = catalog.links.of(link.lane(Link.without(link.lane(), index)));
+    next.links[node][attempt] =
+        catalog.links.of(link.lane(ExplorerLink.without(link.lane(), index)));
     if (isHeard(attempt, message.tag())) {
       Answer answer = new Answer(message.tag(), NodeReply.unreachable(""));
       clients.answered(next, attempt, node, answer);
@@ -383,18 +384,18 @@ final class Successors {
   }
 
   private void cutOff(int attempt, int node) {
-    Link link = catalog.links.get(world.links[node][attempt]);
+    ExplorerLink link = catalog.links.get(world.links[node][attempt]);
     long strays = link.strays();
-    for (int i = 0; i < Link.size(link.lane()); i++) {
-      strays = Link.merged(strays, Link.item(link.lane(), i));
+    for (int i = 0; i < ExplorerLink.size(link.lane()); i++) {
+      strays = ExplorerLink.merged(strays, ExplorerLink.item(link.lane(), i));
     }
-    Link after = new Link(0, 0, strays, link.books()).granted(0);
+    ExplorerLink after = new ExplorerLink(0, 0, strays, link.books()).granted(0);
     next.links[node][attempt] = catalog.links.of(after);
-    for (int i = 0; i < Link.size(link.replies()); i++) {
-      lose(attempt, node, catalog.answers.get(Link.item(link.replies(), i)).tag());
+    for (int i = 0; i < ExplorerLink.size(link.replies()); i++) {
+      lose(attempt, node, catalog.answers.get(ExplorerLink.item(link.replies(), i)).tag());
     }
-    for (int i = 0; i < Link.size(link.lane()); i++) {
-      lose(attempt, node, catalog.messages.get(Link.item(link.lane(), i)).tag());
+    for (int i = 0; i < ExplorerLink.size(link.lane()); i++) {
+      lose(attempt, node, catalog.messages.get(ExplorerLink.item(link.lane(), i)).tag());
     }
   }
 
@@ -413,7 +414,7 @@ final class Successors {
         checkKeys(node, state);
       }
     }
-    if (scope.checks(Invariant.I14)) {
+    if (scope.checks(ExplorerInvariant.I14)) {
       checkProgress();
     }
     if (!scope.isTimed()) {
@@ -424,7 +425,9 @@ final class Successors {
         checkLease(attempt);
       }
     }
-    for (int attempt = 0; attempt < scope.attempts && scope.checks(Invariant.I1); attempt++) {
+    for (int attempt = 0;
+        attempt < scope.attempts && scope.checks(ExplorerInvariant.I1);
+        attempt++) {
       if (isGood(attempt)) {
         Invariants.leasesDoNotOverlap(goodOnes(attempt));
       }
@@ -447,12 +450,12 @@ final class Successors {
   private void checkKeys(int node, Node state) {
     for (int attempt = 0; attempt < scope.attempts; attempt++) {
       boolean holds = state.holdsAny(scope.owner(attempt));
-      if (holds && scope.checks(Invariant.I15)) {
+      if (holds && scope.checks(ExplorerInvariant.I15)) {
         boolean holdsAll = state.holdsAll(scope.set(attempt), scope.owner(attempt));
         Invariants.setIsHeldAsWhole(scope.ownerName(attempt), holds, holdsAll);
       }
-      if (holds && scope.checks(Invariant.I5)) {
-        Link link = catalog.links.get(next.links[node][attempt]);
+      if (holds && scope.checks(ExplorerInvariant.I5)) {
+        ExplorerLink link = catalog.links.get(next.links[node][attempt]);
         Invariants.releasedOwnerIsNotStored(scope.ownerName(attempt), link.isBuried(), true);
         boolean isQuiet =
             clients.phase(next, attempt) == Phase.ENDED
@@ -468,10 +471,10 @@ final class Successors {
   private void checkLease(int attempt) {
     String owner = scope.ownerName(attempt);
     Header header = clients.header(next, attempt);
-    if (scope.checks(Invariant.I2)) {
+    if (scope.checks(ExplorerInvariant.I2)) {
       Invariants.leaseIsEntitled(owner, scope.nanos(next.now), header.entitledNanos());
     }
-    if (scope.checks(Invariant.I1_BACKED)) {
+    if (scope.checks(ExplorerInvariant.I1_BACKED)) {
       int backing = 0;
       for (int node = 0; node < Scope.NODES; node++) {
         Node state = nodes.get(next.nodes[node]);
@@ -516,7 +519,7 @@ final class Successors {
         return false;
       }
       for (int attempt = 0; attempt < scope.attempts; attempt++) {
-        Link link = catalog.links.get(next.links[node][attempt]);
+        ExplorerLink link = catalog.links.get(next.links[node][attempt]);
         if (link.lane() != 0 || link.replies() != 0) {
           return false;
         }

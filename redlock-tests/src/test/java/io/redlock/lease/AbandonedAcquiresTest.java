@@ -8,7 +8,7 @@ import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.driver.CoreBuilder;
 import io.redlock.jedis.JedisCore;
-import io.redlock.jedis.lane.Lanes;
+import io.redlock.jedis.lane.TestLanes;
 import io.redlock.spi.LockNode;
 import io.redlock.testkit.Await;
 import java.time.Duration;
@@ -41,7 +41,7 @@ class AbandonedAcquiresTest {
   /** So long that no key runs out by itself while the test waits for it to go. */
   private static final Duration TTL = Duration.ofSeconds(30);
 
-  @RegisterExtension static final Masters masters = new Masters();
+  @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
 
   private final CountingScheduler scheduler = new CountingScheduler();
   private final List<LockNode> lanes = new ArrayList<>();
@@ -68,7 +68,7 @@ class AbandonedAcquiresTest {
     Await.until("no key is left", () -> masters.locks().isEmpty());
     long cleanMillis = (System.nanoTime() - endNanos) / 1_000_000;
     Await.until("no timer is left", () -> scheduler.pending() == 5);
-    Await.until("nothing is queued", () -> lanes.stream().allMatch(Lanes::isIdle));
+    Await.until("nothing is queued", () -> lanes.stream().allMatch(TestLanes::isIdle));
     Await.until("no thread is left", () -> threads.containsAll(Threads.ofLockServices()));
     System.out.printf(
         "abandoned acquires: %d in %d ms, %s; the last key was gone after %d ms%n",

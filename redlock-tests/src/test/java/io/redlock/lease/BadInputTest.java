@@ -20,7 +20,7 @@ class BadInputTest {
 
   private static final Duration TTL = Duration.ofSeconds(5);
 
-  @RegisterExtension static final Masters masters = new Masters();
+  @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
 
   @Test
   void extendOutOfRangeChangesNothing() throws Exception {

@@ -41,7 +41,7 @@ class CloseTest {
   private static final Duration TTL = Duration.ofSeconds(5);
   private static final Duration LONG = Duration.ofMinutes(1);
 
-  @RegisterExtension static final Masters masters = new Masters();
+  @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
 
   @Test
   void everyPendingCallEndsAndEveryLeaseEndsAsClosed() throws Exception {
@@ -115,7 +115,7 @@ class CloseTest {
                 .allMatch(resource -> masters.holders(resource) == 0));
     assertEquals(5, masters.holders("busy"), "the other's lease is untouched");
     Await.until("its threads end", () -> threadsBefore.containsAll(Threads.ofLockServices()));
-    for (int node = 0; node < Masters.NODES; node++) {
+    for (int node = 0; node < LeaseMasters.NODES; node++) {
       int each = node;
       Await.until(
           "its connections are closed", () -> connections(each) <= connectionsBefore.get(each));
@@ -206,7 +206,7 @@ class CloseTest {
   }
 
   private static List<Long> connections() {
-    return IntStream.range(0, Masters.NODES).mapToObj(CloseTest::connections).toList();
+    return IntStream.range(0, LeaseMasters.NODES).mapToObj(CloseTest::connections).toList();
   }
 
   private static long connections(int node) {

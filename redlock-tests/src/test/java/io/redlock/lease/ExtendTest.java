@@ -27,7 +27,7 @@ class ExtendTest {
   /** What is left is the less of what two clocks say, one of them in microseconds and adjusted. */
   private static final long SLACK_NANOS = 100_000_000;
 
-  @RegisterExtension static final Masters masters = new Masters();
+  @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
 
   @Test
   void nodeThatCameBackEmptyHoldsTheLeaseAgainUnderTheSameToken() throws Exception {
@@ -38,7 +38,7 @@ class ExtendTest {
     masters.get(3).restart();
 
     extendUntilHeldBy(5, lease, "restarted");
-    for (int node = 0; node < Masters.NODES; node++) {
+    for (int node = 0; node < LeaseMasters.NODES; node++) {
       assertEquals(owner, masters.owner(node, "restarted"));
       assertEquals(lease.fencingToken(), masters.fence(node, "restarted"));
     }

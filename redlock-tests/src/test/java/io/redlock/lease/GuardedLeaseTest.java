@@ -23,13 +23,13 @@ class GuardedLeaseTest {
 
   private static final Duration SKEW = Duration.ofMillis(200);
 
-  @RegisterExtension static final Masters masters = new Masters();
+  @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
 
   private final LeaseEvents events = new LeaseEvents();
 
   /** A client of new masters that have been adopted. */
   private Redlock connect(Duration maxTtl) {
-    IntStream.range(0, Masters.NODES).forEach(node -> masters.get(node).command("FLUSHALL"));
+    IntStream.range(0, LeaseMasters.NODES).forEach(node -> masters.get(node).command("FLUSHALL"));
     assertTrue(guarded(masters.settings(), maxTtl).adopt().isComplete(), "adopted");
     return masters.connect(settings -> guarded(settings, maxTtl));
   }

@@ -37,7 +37,7 @@ class LeaseLockTest {
   private static final Duration TTL = Duration.ofSeconds(2);
   private static final Duration HOLD = Duration.ofMinutes(1);
 
-  @RegisterExtension static final Masters masters = new Masters();
+  @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
 
   private Redlock redlock;
 

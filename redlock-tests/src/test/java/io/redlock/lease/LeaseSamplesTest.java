@@ -22,7 +22,7 @@ class LeaseSamplesTest {
   /** For a busy machine: nobody else wants these resources. */
   private static final Duration WAIT = Duration.ofSeconds(10);
 
-  @RegisterExtension static final Masters masters = new Masters();
+  @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
 
   private Redlock redlock;
 

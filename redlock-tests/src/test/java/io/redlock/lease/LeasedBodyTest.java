@@ -28,7 +28,7 @@ class LeasedBodyTest {
   /** For a lease that is to be lost. */
   private static final Duration SHORT = Duration.ofMillis(2_100);
 
-  @RegisterExtension static final Masters masters = new Masters();
+  @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
 
   private Redlock redlock;
 

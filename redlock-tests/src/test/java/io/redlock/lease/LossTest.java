@@ -44,7 +44,7 @@ class LossTest {
 
   private static final int[] ALL = {0, 1, 2, 3, 4};
 
-  @RegisterExtension static final Masters masters = new Masters();
+  @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
 
   private final LeaseEvents events = new LeaseEvents();
   private final ExecutorService callbacks =

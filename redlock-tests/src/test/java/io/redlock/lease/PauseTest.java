@@ -33,7 +33,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 /** Clients that stand still while the world goes on. */
 class PauseTest {
 
-  @RegisterExtension static final Masters masters = new Masters();
+  @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
 
   @Test
   void processThatWasStoppedForLongerThanItsTtlIsToldTheTruthByItsFirstQuestion() throws Exception {

@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.lease.Masters;
+import io.redlock.lease.LeaseMasters;
 import io.redlock.testkit.RequiresRedis;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -27,7 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 @RequiresRedis
 class FileFencingTest {
 
-  @RegisterExtension static final Masters masters = new Masters();
+  @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
 
   private static Holders holders;
 

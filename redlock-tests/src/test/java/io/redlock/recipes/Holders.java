@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.Lease;
 import io.redlock.Redlock;
-import io.redlock.lease.Masters;
+import io.redlock.lease.LeaseMasters;
 import java.time.Duration;
 
 /**
@@ -14,7 +14,7 @@ import java.time.Duration;
 record Holders(Lease stale, Lease present) {
 
   /** Takes a moment: until the lease of the first has run out. */
-  static Holders of(Masters masters) throws InterruptedException {
+  static Holders of(LeaseMasters masters) throws InterruptedException {
     Redlock slow = masters.connect(settings -> settings.nodeTimeout(Duration.ofMillis(250)));
     Redlock next = masters.connect();
     Lease stale = slow.acquire("report", Duration.ofMillis(600), Duration.ofSeconds(10));

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.lease.Masters;
+import io.redlock.lease.LeaseMasters;
 import io.redlock.testkit.RequiresRedis;
 import java.io.IOException;
 import java.net.URI;
@@ -24,7 +24,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 @RequiresRedis
 class HttpFencingTest {
 
-  @RegisterExtension static final Masters masters = new Masters();
+  @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
 
   private static Holders holders;
 

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.Lease;
-import io.redlock.lease.Masters;
+import io.redlock.lease.LeaseMasters;
 import io.redlock.testkit.RequiresRedis;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -33,7 +33,7 @@ class SqlFencingTest {
 
   private static final String DATABASE = "jdbc:h2:mem:fencing;LOCK_TIMEOUT=20000";
 
-  @RegisterExtension static final Masters masters = new Masters();
+  @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
 
   private static Holders holders;
 

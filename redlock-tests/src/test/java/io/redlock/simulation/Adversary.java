@@ -14,13 +14,13 @@ final class Adversary {
   private static final List<Class<? extends NodeRequest>> KINDS =
       List.of(NodeRequest.Release.class, NodeRequest.Extend.class, NodeRequest.Grant.class);
 
-  private final World world;
-  private final Plan plan;
+  private final SimWorld world;
+  private final SimPlan plan;
   private final SimRandom random;
   private final FaultCount faults;
   private final SimServer server;
 
-  Adversary(World world, Plan plan, SimRandom random, FaultCount faults, SimServer server) {
+  Adversary(SimWorld world, SimPlan plan, SimRandom random, FaultCount faults, SimServer server) {
     this.world = world;
     this.plan = plan;
     this.random = random;
@@ -28,7 +28,7 @@ final class Adversary {
     this.server = server;
   }
 
-  private boolean strikes(Fault fault, long perMillion) {
+  private boolean strikes(SimFault fault, long perMillion) {
     boolean strikes =
         plan.has(fault) && world.nowNanos() < plan.calmFromNanos() && random.perMillion(perMillion);
     if (strikes) {
@@ -38,15 +38,15 @@ final class Adversary {
   }
 
   void maybeHold(SimConnection connection, NodeRequest request) {
-    if (strikes(Fault.HELD_REQUEST, plan.heldPerMillion)) {
+    if (strikes(SimFault.HELD_REQUEST, plan.heldPerMillion)) {
       hold(connection.requests(), request, "request");
     }
-    if (strikes(Fault.HELD_REPLY, plan.heldPerMillion)) {
+    if (strikes(SimFault.HELD_REPLY, plan.heldPerMillion)) {
       hold(connection.replies(), request, "reply");
     }
   }
 
-  private void hold(Link.Wire wire, NodeRequest request, String what) {
+  private void hold(SimLink.Wire wire, NodeRequest request, String what) {
     if (wire.isHeld()) {
       return;
     }
@@ -76,7 +76,7 @@ final class Adversary {
    * that, and the key does no worse than live for its ttl.)
    */
   void maybeRepeat(NodeRequest request, NodeReply first, String birthKnown) {
-    if (!strikes(Fault.DUPLICATE, plan.duplicatePerMillion)) {
+    if (!strikes(SimFault.DUPLICATE, plan.duplicatePerMillion)) {
       return;
     }
     switch (first.kind()) {

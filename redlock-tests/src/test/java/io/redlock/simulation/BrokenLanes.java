@@ -255,7 +255,9 @@ final class BrokenLanes {
         return new Scheduler() {
           @Override
           public Cancellable schedule(Runnable task, long delayNanos) {
-            return delayNanos > 200 * Plan.MILLI ? () -> {} : scheduler.schedule(task, delayNanos);
+            return delayNanos > 200 * SimPlan.MILLI
+                ? () -> {}
+                : scheduler.schedule(task, delayNanos);
           }
 
           @Override

@@ -12,14 +12,14 @@ final class CallChecks {
   /** What a callback may take to reach the caller. */
   private static final long GRACE_NANOS = 5_000_000;
 
-  private final World world;
+  private final SimWorld world;
   private final long nodeTimeoutNanos;
   private final Map<Asked, Long> clockRefusals = new HashMap<>(); // the true time of the last
   private int open;
 
   private record Asked(SimProcess process, List<String> names) {}
 
-  CallChecks(World world, Plan plan) {
+  CallChecks(SimWorld world, SimPlan plan) {
     this.world = world;
     this.nodeTimeoutNanos = plan.nodeTimeoutNanos;
   }
@@ -83,7 +83,8 @@ final class CallChecks {
         isExtended = true;
         endsIn(nodeTimeoutNanos);
       } else {
-        world.violated(Invariant.I7, () -> process + ": " + what + " does not return in its time");
+        world.violated(
+            SimInvariant.I7, () -> process + ": " + what + " does not return in its time");
       }
     }
   }

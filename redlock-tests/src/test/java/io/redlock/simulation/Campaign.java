@@ -47,10 +47,10 @@ final class Campaign {
   private void runEach(long firstSeed, long count, Thread runner) {
     for (long seed = firstSeed; seed < firstSeed + count; seed++) {
       runner.setName("simulation of seed " + seed);
-      Result result = Simulation.run(Plan.of(seed), new Parts(), false);
+      Result result = Simulation.run(SimPlan.of(seed), new Parts(), false);
       add(result);
       if (result.violation() != null) {
-        throw new AssertionError(report(Plan.of(seed)));
+        throw new AssertionError(report(SimPlan.of(seed)));
       }
       if (seeds % SEEDS_PER_REPORT == 0 && seeds < count) {
         System.out.println(summary());
@@ -88,8 +88,8 @@ final class Campaign {
   }
 
   /** All that helps to understand a violation: with as few faults as will do, as a trace. */
-  static String report(Plan plan) {
-    Plan small = shrink(plan);
+  static String report(SimPlan plan) {
+    SimPlan small = shrink(plan);
     Result result = Simulation.run(small, new Parts(), true);
     List<String> lines = result.trace().lines();
     Path file = TRACES.resolve("seed-" + plan.seed + ".txt");
@@ -115,11 +115,11 @@ final class Campaign {
   }
 
   /** Leaves out one kind of fault after the other, as long as the violation remains. */
-  private static Plan shrink(Plan plan) {
+  private static SimPlan shrink(SimPlan plan) {
     Violation violation = violationOf(plan);
-    Plan small = plan;
-    for (Fault fault : Fault.values()) {
-      Plan smaller = Plan.of(plan.seed).only(small.faults).without(fault);
+    SimPlan small = plan;
+    for (SimFault fault : SimFault.values()) {
+      SimPlan smaller = SimPlan.of(plan.seed).only(small.faults).without(fault);
       Violation left = smaller.faults.equals(small.faults) ? null : violationOf(smaller);
       if (left != null && violation != null && left.invariant() == violation.invariant()) {
         small = smaller;
@@ -128,7 +128,7 @@ final class Campaign {
     return small;
   }
 
-  private static @Nullable Violation violationOf(Plan plan) {
+  private static @Nullable Violation violationOf(SimPlan plan) {
     return Simulation.run(plan, new Parts(), false).violation();
   }
 }

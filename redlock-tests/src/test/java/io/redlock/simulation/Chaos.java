@@ -35,15 +35,19 @@ final class Chaos {
           "ERR The user executing the script can't run this command or subcommand script:"
               + " 0123456789012345678901234567890123456789, on @user_script:12.");
 
-  private final World world;
-  private final Plan plan;
+  private final SimWorld world;
+  private final SimPlan plan;
   private final SimRandom random;
   private final FaultCount faults;
   private final List<SimServer> servers;
   private final List<SimClient> clients;
 
   Chaos(
-      World world, Plan plan, FaultCount faults, List<SimServer> servers, List<SimClient> clients) {
+      SimWorld world,
+      SimPlan plan,
+      FaultCount faults,
+      List<SimServer> servers,
+      List<SimClient> clients) {
     this.world = world;
     this.plan = plan;
     this.random = SimRandom.of(plan.seed, "chaos");
@@ -53,16 +57,16 @@ final class Chaos {
   }
 
   void begin() {
-    for (Fault fault : plan.faults) {
+    for (SimFault fault : plan.faults) {
       planNext(fault);
     }
     world.at(plan.calmFromNanos(), () -> servers.forEach(server -> server.clock.rate(0)));
-    if (plan.has(Fault.NODE_OLD_DUMP) || plan.has(Fault.NODE_FAILOVER)) {
+    if (plan.has(SimFault.NODE_OLD_DUMP) || plan.has(SimFault.NODE_FAILOVER)) {
       servers.forEach(this::dumpNowAndThen);
     }
   }
 
-  private void planNext(Fault fault) {
+  private void planNext(SimFault fault) {
     long gap = gapNanos(fault);
     long at = world.nowNanos() + 1 + random.nextLong(2 * gap);
     if (gap > 0 && at < plan.calmFromNanos()) {
@@ -75,9 +79,9 @@ final class Chaos {
     }
   }
 
-  private long gapNanos(Fault fault) {
+  private long gapNanos(SimFault fault) {
     return switch (fault) {
-      case NODE_RATE -> 200 * Plan.MILLI;
+      case NODE_RATE -> 200 * SimPlan.MILLI;
       case NODE_CRASH,
           NODE_WIPE,
           NODE_OLD_DUMP,
@@ -111,7 +115,7 @@ final class Chaos {
     };
   }
 
-  private void strike(Fault fault) {
+  private void strike(SimFault fault) {
     SimServer server = servers.get(random.nextInt(victims()));
     SimClient client = clients.get(random.nextInt(clients.size()));
     switch (fault) {
@@ -161,36 +165,36 @@ final class Chaos {
     }
   }
 
-  private void strike(Fault fault, SimClient client) {
+  private void strike(SimFault fault, SimClient client) {
     SimClient.Life life = client.life();
     if (life == null || life.isOver() || client.isAsleep()) {
       return;
     }
-    long nanos = untilCalm(random.spread(Plan.MILLI, 3 * plan.maxTtlNanos()));
+    long nanos = untilCalm(random.spread(SimPlan.MILLI, 3 * plan.maxTtlNanos()));
     switch (fault) {
       case CLIENT_PAUSE -> {
-        note(fault, client.name + " stands still for " + nanos / Plan.MILLI + " ms");
+        note(fault, client.name + " stands still for " + nanos / SimPlan.MILLI + " ms");
         life.process.freeze(nanos);
       }
       case CLIENT_SUSPEND -> {
-        note(fault, client.name + " sleeps for " + nanos / Plan.MILLI + " ms");
+        note(fault, client.name + " sleeps for " + nanos / SimPlan.MILLI + " ms");
         client.suspend(nanos);
       }
       case CLIENT_WALL_STEP -> {
         long by = Simulation.anyOffset(random);
         // Asleep and set back at once, both clocks would be wrong: no lease survives that.
-        client.wall.step(plan.has(Fault.CLIENT_SUSPEND) ? Math.abs(by) : by);
-        note(fault, client.name + "'s wall clock is set by " + by / Plan.MILLI + " ms");
+        client.wall.step(plan.has(SimFault.CLIENT_SUSPEND) ? Math.abs(by) : by);
+        note(fault, client.name + "'s wall clock is set by " + by / SimPlan.MILLI + " ms");
       }
       case CLIENT_CRASH -> {
         note(fault, client.name + " dies");
         client.crash();
-        end(Plan.MILLI, () -> restart(client));
+        end(SimPlan.MILLI, () -> restart(client));
       }
       case CLIENT_CLOSE -> {
         note(fault, client.name + " is closed");
         client.close();
-        end(Plan.MILLI, () -> restart(client));
+        end(SimPlan.MILLI, () -> restart(client));
       }
       default -> {}
     }
@@ -207,7 +211,7 @@ final class Chaos {
     return plan.fewVictims ? Math.max(1, plan.nodes - plan.quorum()) : plan.nodes;
   }
 
-  private void note(Fault fault, String what) {
+  private void note(SimFault fault, String what) {
     faults.count(fault);
     world.trace.note(world.nowNanos(), fault.ordinal(), () -> "** " + fault + ": " + what);
   }
@@ -221,7 +225,7 @@ final class Chaos {
     world.after(untilCalm(random.spread(leastNanos, 3 * plan.maxTtlNanos())), action);
   }
 
-  private void ifUp(Fault fault, SimServer server, Runnable action) {
+  private void ifUp(SimFault fault, SimServer server, Runnable action) {
     if (server.isUp()) {
       note(fault, server.toString());
       action.run();
@@ -234,12 +238,12 @@ final class Chaos {
     }
   }
 
-  private void down(Fault fault, SimServer server, Runnable start) {
+  private void down(SimFault fault, SimServer server, Runnable start) {
     if (!server.isDown()) {
       note(fault, server.toString());
       server.crash();
       end(
-          Plan.MILLI,
+          SimPlan.MILLI,
           () -> {
             world.trace.note(world.nowNanos(), 11, () -> "** " + server + " comes back");
             start.run();
@@ -254,12 +258,12 @@ final class Chaos {
     String runId = server.runId();
     Dump dump = server.someDump(random);
     down(
-        Fault.NODE_FAILOVER,
+        SimFault.NODE_FAILOVER,
         server,
         () -> {
           server.failOver(dump, originalRunId);
           if (originalRunId == null && random.percent(50)) {
-            long soon = random.spread(Plan.MILLI, plan.maxTtlNanos());
+            long soon = random.spread(SimPlan.MILLI, plan.maxTtlNanos());
             world.after(untilCalm(soon), () -> failBack(server, runId));
           }
         });
@@ -273,13 +277,13 @@ final class Chaos {
   private void dumpNowAndThen(SimServer server) {
     server.takeDump();
     if (world.nowNanos() < plan.calmFromNanos()) {
-      world.after(random.spread(Plan.MILLI, plan.maxTtlNanos()), () -> dumpNowAndThen(server));
+      world.after(random.spread(SimPlan.MILLI, plan.maxTtlNanos()), () -> dumpNowAndThen(server));
     }
   }
 
   /** Another rate, such that the clock stays within the skew. */
   private void rate(SimServer server) {
-    faults.count(Fault.NODE_RATE);
+    faults.count(SimFault.NODE_RATE);
     long ppm = random.between(0, 4_000);
     long offMicros = server.clock.micros() - Simulation.trueMicros(world);
     boolean ahead = Math.abs(offMicros) > plan.skewMicros / 4 ? offMicros > 0 : random.percent(50);
@@ -288,8 +292,8 @@ final class Chaos {
 
   private void step(SimServer server) {
     long byNanos =
-        random.spread(Plan.MILLI, 3 * plan.maxTtlNanos()) * (random.percent(50) ? 1 : -1);
-    note(Fault.NODE_CLOCK_STEP, server + " by " + byNanos / Plan.MILLI + " ms");
+        random.spread(SimPlan.MILLI, 3 * plan.maxTtlNanos()) * (random.percent(50) ? 1 : -1);
+    note(SimFault.NODE_CLOCK_STEP, server + " by " + byNanos / SimPlan.MILLI + " ms");
     server.stepClock(byNanos);
     world.at(
         plan.calmFromNanos(),
@@ -303,7 +307,7 @@ final class Chaos {
     List<String> names = new ArrayList<>(server.locks().keySet());
     if (!names.isEmpty()) {
       String name = names.get(random.nextInt(names.size()));
-      note(Fault.NODE_EVICT, server + " evicts " + name);
+      note(SimFault.NODE_EVICT, server + " evicts " + name);
       server.evict(name);
     }
   }
@@ -330,7 +334,7 @@ final class Chaos {
   }
 
   private void partition(SimClient client, SimServer server) {
-    List<Link> links = new ArrayList<>();
+    List<SimLink> links = new ArrayList<>();
     switch (random.nextInt(3)) {
       case 0 -> links.addAll(client.links);
       case 1 -> clients.forEach(each -> links.add(each.links.get(server.index)));
@@ -339,13 +343,13 @@ final class Chaos {
     boolean requests = random.percent(70);
     boolean replies = !requests || random.percent(60);
     note(
-        Fault.PARTITION,
+        SimFault.PARTITION,
         (requests ? "requests " : "")
             + (replies ? "replies " : "")
             + "of "
             + links.size()
             + " links");
     links.forEach(link -> link.block(requests, replies));
-    end(plan.nodeTimeoutNanos, () -> links.forEach(Link::unblock));
+    end(plan.nodeTimeoutNanos, () -> links.forEach(SimLink::unblock));
   }
 }

@@ -12,10 +12,10 @@ final class Checker {
   final CallChecks calls;
   final LaneChecks lanes;
   final WorkChecks work;
-  private final World world;
+  private final SimWorld world;
   private final Map<String, ProtectedResource> resources = new TreeMap<>();
 
-  Checker(World world, Plan plan) {
+  Checker(SimWorld world, SimPlan plan) {
     this.world = world;
     nodes = new NodeChecks(world, plan);
     fair = new FairChecks(world, plan);

@@ -30,22 +30,22 @@ class CheckerTest {
   private static final List<String> NAME = List.of("r");
   private static final long TTL_MILLIS = 1_000;
   private static final long NODE_TIMEOUT_MILLIS = 20;
-  private static final long GOOD_NANOS = TTL_MILLIS * Plan.MILLI - 12 * Plan.MILLI;
+  private static final long GOOD_NANOS = TTL_MILLIS * SimPlan.MILLI - 12 * SimPlan.MILLI;
 
   private static final LeaseEnd RELEASED = new LeaseEnd(LeaseEnd.Cause.RELEASED, "");
 
-  private final Plan plan = plan();
-  private final World world =
-      new World(new Trace(false), EnumSet.noneOf(Invariant.class), 1_000_000);
+  private final SimPlan plan = plan();
+  private final SimWorld world =
+      new SimWorld(new SimTrace(false), EnumSet.noneOf(SimInvariant.class), 1_000_000);
   private final Checker checker = new Checker(world, plan);
   private final SimProcess a = process("a");
   private final SimProcess b = process("b");
 
-  private static Plan plan() {
-    Plan plan = Plan.of(1).only();
+  private static SimPlan plan() {
+    SimPlan plan = SimPlan.of(1).only();
     plan.nodes = 3;
     plan.maxTtlMillis = (int) TTL_MILLIS;
-    plan.nodeTimeoutNanos = NODE_TIMEOUT_MILLIS * Plan.MILLI;
+    plan.nodeTimeoutNanos = NODE_TIMEOUT_MILLIS * SimPlan.MILLI;
     return plan;
   }
 
@@ -67,7 +67,7 @@ class CheckerTest {
   }
 
   private void pass(long millis) {
-    world.runUntil(world.nowNanos() + millis * Plan.MILLI);
+    world.runUntil(world.nowNanos() + millis * SimPlan.MILLI);
   }
 
   private void grant(SimProcess process, long token, int... nodes) {
@@ -86,7 +86,7 @@ class CheckerTest {
     checker.nodes.executed(node, "run " + node, request, List.of(before), List.of(after), reply);
   }
 
-  private Hold hold(SimProcess process, long token, Claimed claimed) {
+  private SimHold hold(SimProcess process, long token, Claimed claimed) {
     return checker.holds.acquired(
         process,
         NAME,
@@ -102,7 +102,7 @@ class CheckerTest {
     return claimed;
   }
 
-  private void end(Hold hold, Claimed claimed) {
+  private void end(SimHold hold, Claimed claimed) {
     claimed.ended = true;
     checker.holds.ended(hold, RELEASED);
   }
@@ -113,7 +113,7 @@ class CheckerTest {
     pass(1);
   }
 
-  private void expect(Invariant invariant) {
+  private void expect(SimInvariant invariant) {
     look();
     Violation violation = world.violation();
     assertNotNull(violation, invariant + " was not noticed");
@@ -128,8 +128,8 @@ class CheckerTest {
   @Test
   void historyWithoutFaultIsAccepted() {
     Claimed first = acquire(a, 10);
-    Hold mine = hold(a, 10, first);
-    CallChecks.Call call = checker.calls.begins(a, "extend", 10 * Plan.MILLI);
+    SimHold mine = hold(a, 10, first);
+    CallChecks.Call call = checker.calls.begins(a, "extend", 10 * SimPlan.MILLI);
     pass(5);
     Extend extend = new Extend(NAME, mine.owner, 10, TTL_MILLIS, 0);
     checker.holds.asked(a, extend);
@@ -145,7 +145,7 @@ class CheckerTest {
     executed(0, release, longer, new Cell("", 0, 10, 1_000_000), NodeReply.RELEASED);
     pass(1);
     Claimed second = acquire(b, 11);
-    Hold theirs = hold(b, 11, second);
+    SimHold theirs = hold(b, 11, second);
     pass(900);
     end(theirs, second);
     expectNothing();
@@ -155,27 +155,27 @@ class CheckerTest {
   void twoLeasesAtOnceBreakI1() {
     hold(a, 10, acquire(a, 10));
     hold(b, 11, acquire(b, 11));
-    expect(Invariant.I1);
+    expect(SimInvariant.I1);
   }
 
   @Test
   void leaseThatOutlivesItsRoundBreaksI2() {
     Claimed claimed = acquire(a, 10);
-    claimed.untilNanos += Plan.MILLI;
+    claimed.untilNanos += SimPlan.MILLI;
     hold(a, 10, claimed);
-    expect(Invariant.I2);
+    expect(SimInvariant.I2);
   }
 
   @Test
   void leaseThatOutlivesItsExtensionBreaksI2() {
     Claimed claimed = acquire(a, 10);
-    Hold hold = hold(a, 10, claimed);
+    SimHold hold = hold(a, 10, claimed);
     pass(5);
     checker.holds.asked(a, new Extend(NAME, hold.owner, 10, TTL_MILLIS, 0));
     pass(5);
     claimed.untilNanos = world.nowNanos() + GOOD_NANOS;
     checker.holds.extended(hold);
-    expect(Invariant.I2);
+    expect(SimInvariant.I2);
   }
 
   @Test
@@ -183,7 +183,7 @@ class CheckerTest {
     Claimed first = acquire(a, 10);
     end(hold(a, 10, first), first);
     hold(b, 10, acquire(b, 10));
-    expect(Invariant.I3);
+    expect(SimInvariant.I3);
   }
 
   @Test
@@ -192,7 +192,7 @@ class CheckerTest {
     end(hold(a, 10, first), first);
     pass(1);
     hold(b, 9, acquire(b, 9));
-    expect(Invariant.I3);
+    expect(SimInvariant.I3);
   }
 
   @Test
@@ -228,7 +228,7 @@ class CheckerTest {
     ProtectedResource.Read same = checker.resource("r").read(10);
     checker.resource("r").write(first);
     checker.resource("r").write(same);
-    expect(Invariant.I4);
+    expect(SimInvariant.I4);
   }
 
   @Test
@@ -247,28 +247,28 @@ class CheckerTest {
     executed(0, release, Cell.EMPTY, new Cell("", 0, 10, 1_000_000), NodeReply.NOT_HELD);
     Grant late = new Grant(NAME, "a#10", 10, TTL_MILLIS);
     executed(0, late, new Cell("", 0, 9, 1_000_000), held(late), NodeReply.GRANTED);
-    expect(Invariant.I5);
+    expect(SimInvariant.I5);
   }
 
   @Test
   void extendAcrossSomebodyElsesLeaseBreaksI6() {
     Claimed first = acquire(a, 10);
-    Hold mine = hold(a, 10, first);
+    SimHold mine = hold(a, 10, first);
     pass(1);
     Claimed second = acquire(b, 11);
     second.ended = true;
     hold(b, 11, second);
     checker.holds.extended(mine);
-    expect(Invariant.I6);
+    expect(SimInvariant.I6);
   }
 
   @Test
   void callThatDoesNotReturnBreaksI7() {
-    checker.calls.begins(a, "acquire", 10 * Plan.MILLI);
+    checker.calls.begins(a, "acquire", 10 * SimPlan.MILLI);
     pass(13);
     expectNothing();
     pass(10);
-    expect(Invariant.I7);
+    expect(SimInvariant.I7);
   }
 
   private CallChecks.Call acquiring(long waitMillis) {
@@ -289,7 +289,7 @@ class CheckerTest {
   void acquireThatTakesItsWaitAndTwoNodeTimeoutsBreaksI7() {
     acquiring(30);
     pass(30 + 2 * NODE_TIMEOUT_MILLIS);
-    expect(Invariant.I7);
+    expect(SimInvariant.I7);
   }
 
   @Test
@@ -305,7 +305,7 @@ class CheckerTest {
     pass(30);
     checker.calls.clockRefused(a, NAME);
     pass(3 * NODE_TIMEOUT_MILLIS);
-    expect(Invariant.I7);
+    expect(SimInvariant.I7);
   }
 
   @Test
@@ -317,14 +317,14 @@ class CheckerTest {
     checker.calls.clockRefused(b, NAME);
     expectNothing();
     pass(NODE_TIMEOUT_MILLIS);
-    expect(Invariant.I7);
+    expect(SimInvariant.I7);
     call.done();
   }
 
   @Test
   void callThatTakesAsMuchLongerAsItsProcessStoodStillIsFine() {
-    CallChecks.Call call = checker.calls.begins(a, "acquire", 10 * Plan.MILLI);
-    a.freeze(100 * Plan.MILLI);
+    CallChecks.Call call = checker.calls.begins(a, "acquire", 10 * SimPlan.MILLI);
+    a.freeze(100 * SimPlan.MILLI);
     pass(105);
     call.done();
     pass(100);
@@ -335,7 +335,7 @@ class CheckerTest {
   void counterThatFallsBreaksI8() {
     Grant grant = new Grant(NAME, "a#10", 10, TTL_MILLIS);
     executed(0, grant, new Cell("", 0, 11, 1_000_000), held(grant), NodeReply.GRANTED);
-    expect(Invariant.I8);
+    expect(SimInvariant.I8);
   }
 
   @Test
@@ -343,7 +343,7 @@ class CheckerTest {
     Extend extend = new Extend(NAME, "a#10", 10, 1, 0);
     Cell shorter = new Cell("a#10", TTL_MILLIS - 1, 10, 1_000_000);
     executed(0, extend, held(extend), shorter, NodeReply.EXTENDED);
-    expect(Invariant.I8);
+    expect(SimInvariant.I8);
   }
 
   @Test
@@ -352,7 +352,7 @@ class CheckerTest {
     checker.nodes.lostData(0);
     pass(TTL_MILLIS - 1);
     grant(a, 10, 0);
-    expect(Invariant.I8);
+    expect(SimInvariant.I8);
   }
 
   @Test
@@ -370,7 +370,7 @@ class CheckerTest {
     Claimed claimed = new Claimed();
     claimed.untilNanos = GOOD_NANOS;
     hold(a, 10, claimed);
-    expect(Invariant.I9);
+    expect(SimInvariant.I9);
   }
 
   @Test
@@ -379,25 +379,25 @@ class CheckerTest {
     Claimed claimed = new Claimed();
     claimed.untilNanos = GOOD_NANOS;
     hold(a, 10, claimed);
-    expect(Invariant.I9);
+    expect(SimInvariant.I9);
   }
 
   @Test
   void lockingAgainWithAnotherTokenBreaksI10() {
     checker.holds.lockedAgain(hold(a, 10, acquire(a, 10)), 11);
-    expect(Invariant.I10);
+    expect(SimInvariant.I10);
   }
 
   @Test
   void lockHeldAfterTheLastUnlockBreaksI10() {
     checker.holds.unlocked(hold(a, 10, acquire(a, 10)), 0, true);
-    expect(Invariant.I10);
+    expect(SimInvariant.I10);
   }
 
   @Test
   void lockingTwiceAndUnlockingTwiceIsFine() {
     Claimed claimed = acquire(a, 10);
-    Hold hold = hold(a, 10, claimed);
+    SimHold hold = hold(a, 10, claimed);
     checker.holds.lockedAgain(hold, 10);
     checker.holds.unlocked(hold, 1, true);
     end(hold, claimed);
@@ -408,24 +408,24 @@ class CheckerTest {
   @Test
   void leaseThatEndsTwiceBreaksI11() {
     Claimed claimed = acquire(a, 10);
-    Hold hold = hold(a, 10, claimed);
+    SimHold hold = hold(a, 10, claimed);
     end(hold, claimed);
     end(hold, claimed);
-    expect(Invariant.I11);
+    expect(SimInvariant.I11);
   }
 
   @Test
   void leaseThatIsValidAfterItsEndBreaksI11() {
     Claimed claimed = acquire(a, 10);
     checker.holds.ended(hold(a, 10, claimed), RELEASED);
-    expect(Invariant.I11);
+    expect(SimInvariant.I11);
   }
 
   @Test
   void lossThatIsNotToldBreaksI11() {
     hold(a, 10, acquire(a, 10));
     pass(1_500);
-    expect(Invariant.I11);
+    expect(SimInvariant.I11);
   }
 
   private static final Grant ASKED = new Grant(NAME, "a#10", 10, TTL_MILLIS);
@@ -435,7 +435,7 @@ class CheckerTest {
     LaneChecks.Letter letter = checker.lanes.sent(0, ASKED);
     checker.lanes.executed(0, ASKED, NodeReply.taken(5, 9));
     checker.lanes.answered(0, letter, NodeReply.GRANTED);
-    expect(Invariant.I16);
+    expect(SimInvariant.I16);
   }
 
   @Test
@@ -443,7 +443,7 @@ class CheckerTest {
     LaneChecks.Letter letter = checker.lanes.sent(0, ASKED);
     checker.lanes.answered(0, letter, NodeReply.unreachable("silent"));
     checker.lanes.executed(0, ASKED, NodeReply.GRANTED);
-    expect(Invariant.I16);
+    expect(SimInvariant.I16);
   }
 
   @Test
@@ -451,7 +451,7 @@ class CheckerTest {
     LaneChecks.Letter letter = checker.lanes.sent(0, ASKED);
     checker.lanes.executed(0, ASKED, NodeReply.GRANTED);
     checker.lanes.withdrawn(0, letter);
-    expect(Invariant.I16);
+    expect(SimInvariant.I16);
   }
 
   @Test
@@ -481,7 +481,7 @@ class CheckerTest {
     order.heard();
     order.wrote(0, ASKED);
     order.wrote(0, release);
-    expect(Invariant.I17);
+    expect(SimInvariant.I17);
   }
 
   @Test
@@ -496,7 +496,7 @@ class CheckerTest {
     checker.lanes.sent(0, release);
     order.wrote(0, release);
     order.wrote(0, ASKED);
-    expect(Invariant.I17);
+    expect(SimInvariant.I17);
   }
 
   @Test
@@ -544,7 +544,7 @@ class CheckerTest {
     SimClock clock = new SimClock(world, Simulation.EPOCH_NANOS, 0);
     SimServer server = new SimServer(0, world, clock, new Parts(), checker, plan, new FaultCount());
     SimRandom random = new SimRandom(1);
-    Link link = new Link(world, plan, random, new FaultCount(), Plan.MILLI);
+    SimLink link = new SimLink(world, plan, random, new FaultCount(), SimPlan.MILLI);
     return new SimSocket("lane", server, link, a, plan, random, new FaultCount(), checker.lanes);
   }
 
@@ -561,7 +561,7 @@ class CheckerTest {
     pass(2_900);
     expectNothing();
     pass(500);
-    expect(Invariant.I18);
+    expect(SimInvariant.I18);
   }
 
   @Test
@@ -572,7 +572,7 @@ class CheckerTest {
     pass(2_000);
     socket.audited(true);
     pass(2_500);
-    expect(Invariant.I18);
+    expect(SimInvariant.I18);
   }
 
   @Test
@@ -586,9 +586,9 @@ class CheckerTest {
     expectNothing();
   }
 
-  private Hold extended(int times, int lostPasts) {
+  private SimHold extended(int times, int lostPasts) {
     checker.work.asked(a, new Grant(NAME, "a#10", 10, TTL_MILLIS));
-    Hold hold = hold(a, 10, acquire(a, 10));
+    SimHold hold = hold(a, 10, acquire(a, 10));
     for (int loss = 0; loss < lostPasts; loss++) {
       checker.work.resets(a);
     }
@@ -601,12 +601,12 @@ class CheckerTest {
   @Test
   void leaseThatIsReaffirmedAgainAndAgainBreaksI19() {
     checker.work.ended(extended(WorkChecks.EXTENDS_PER_LOSS + 1, 1));
-    expect(Invariant.I19);
+    expect(SimInvariant.I19);
   }
 
   @Test
   void leaseThatIsReaffirmedForEachLostPastAndExtendedByItsHolderIsFine() {
-    Hold hold = extended(2 * WorkChecks.EXTENDS_PER_LOSS + 1, 2);
+    SimHold hold = extended(2 * WorkChecks.EXTENDS_PER_LOSS + 1, 2);
     checker.work.extending(hold);
     checker.work.ended(hold);
     expectNothing();
@@ -616,14 +616,14 @@ class CheckerTest {
   void attemptThatIsBegunByACloseBreaksI19() {
     a.closing();
     checker.work.asked(a, ASKED);
-    expect(Invariant.I19);
+    expect(SimInvariant.I19);
   }
 
   @Test
   void runThatNeverEndsBreaksI12() {
     world.after(0, this::again);
     pass(1);
-    expect(Invariant.I12);
+    expect(SimInvariant.I12);
   }
 
   private void again() {

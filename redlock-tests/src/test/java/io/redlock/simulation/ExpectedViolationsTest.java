@@ -20,15 +20,15 @@ class ExpectedViolationsTest {
   void lateWriteUndoesAnUpdateWhereTokensAreNotCheckedAndOnlyThere() {
     long lost = 0;
     for (long seed = 1; seed <= MOST_SEEDS && lost == 0; seed++) {
-      Plan plan = Plan.of(seed).only(Fault.CLIENT_PAUSE, Fault.SLOW);
+      SimPlan plan = SimPlan.of(seed).only(SimFault.CLIENT_PAUSE, SimFault.SLOW);
       plan.clients = 4;
       plan.resources = 1;
       plan.maxTtlMillis = 300;
-      plan.nodeTimeoutNanos = 10 * Plan.MILLI;
+      plan.nodeTimeoutNanos = 10 * SimPlan.MILLI;
       plan.lossMargin = Duration.ZERO;
-      plan.hopNanos = Math.min(plan.hopNanos, Plan.MILLI);
-      plan.jitterNanos = Math.min(plan.jitterNanos, Plan.MILLI);
-      plan.thinkNanos = 10 * Plan.MILLI;
+      plan.hopNanos = Math.min(plan.hopNanos, SimPlan.MILLI);
+      plan.jitterNanos = Math.min(plan.jitterNanos, SimPlan.MILLI);
+      plan.thinkNanos = 10 * SimPlan.MILLI;
       Result result = Simulation.run(plan, new Parts(), false);
       assertNull(result.violation(), plan::toString);
       lost = result.unfencedLosses();
@@ -39,16 +39,16 @@ class ExpectedViolationsTest {
   /** A node whose clock is set, or which deletes a key, forgets a lease before its time. */
   @ParameterizedTest
   @EnumSource(names = {"NODE_CLOCK_STEP", "NODE_EVICT"})
-  void nodeThatForgetsALeaseBeforeItsTimeGrantsItTwice(Fault fault) {
+  void nodeThatForgetsALeaseBeforeItsTimeGrantsItTwice(SimFault fault) {
     Violation violation = null;
     for (long seed = 1; seed <= MOST_SEEDS && violation == null; seed++) {
-      Plan plan = Plan.of(seed).only(fault);
+      SimPlan plan = SimPlan.of(seed).only(fault);
       plan.nodes = 3;
       plan.fewVictims = false;
       plan.nodeFaultGapNanos = plan.maxTtlNanos() / 8;
       plan.assumesTiming = true;
       violation = Simulation.run(plan, new Parts(), false).violation();
     }
-    assertEquals(Invariant.I1, violation == null ? null : violation.invariant(), "" + violation);
+    assertEquals(SimInvariant.I1, violation == null ? null : violation.invariant(), "" + violation);
   }
 }

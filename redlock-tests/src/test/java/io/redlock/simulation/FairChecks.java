@@ -18,23 +18,23 @@ import org.jspecify.annotations.Nullable;
 final class FairChecks {
 
   /** For how long nodes keep a ticket. */
-  static final long TICKET_NANOS = 3_000 * Plan.MILLI;
+  static final long TICKET_NANOS = 3_000 * SimPlan.MILLI;
 
   /**
    * When connections are made, releases go first: a ticket that was given up may be left by a grant
    * that comes later, and runs out by itself.
    */
-  private static final long ORPHANS_UNTIL_NANOS = TICKET_NANOS + 500 * Plan.MILLI;
+  private static final long ORPHANS_UNTIL_NANOS = TICKET_NANOS + 500 * SimPlan.MILLI;
 
   private static final Comparator<Waiter> ORDER =
       Comparator.<Waiter>comparingLong(waiter -> waiter.ticket.micros())
           .thenComparing(waiter -> waiter.ticket.waiter());
 
-  private final World world;
-  private final Plan plan;
+  private final SimWorld world;
+  private final SimPlan plan;
   private final Map<String, Waiter> waiters = new HashMap<>();
   private final Map<String, Waiter> byOwner = new HashMap<>();
-  private final Map<String, Hold> holders = new HashMap<>(); // the last, by name
+  private final Map<String, SimHold> holders = new HashMap<>(); // the last, by name
   private final Map<String, Long> freeNanos = new HashMap<>(); // since when, by name
   private long longestHoldNanos;
   private long served;
@@ -59,7 +59,7 @@ final class FairChecks {
     }
   }
 
-  FairChecks(World world, Plan plan) {
+  FairChecks(SimWorld world, SimPlan plan) {
     this.world = world;
     this.plan = plan;
   }
@@ -122,7 +122,7 @@ final class FairChecks {
   }
 
   /** Somebody got a lease. */
-  void acquired(String owner, Hold hold) {
+  void acquired(String owner, SimHold hold) {
     hold.names.forEach(name -> holders.put(name, hold));
     Waiter winner = byOwner.get(owner);
     if (winner == null) {
@@ -137,7 +137,7 @@ final class FairChecks {
             && other.queuedNanos >= 0
             && other.queuedNanos < winner.askedNanos) {
           world.violated(
-              Invariant.I13, () -> hold + " goes before " + other.ticket + ", who came first");
+              SimInvariant.I13, () -> hold + " goes before " + other.ticket + ", who came first");
         }
       }
     }
@@ -161,21 +161,21 @@ final class FairChecks {
     long waitedNanos = world.nowNanos() - winner.queuedNanos;
     if (waitedNanos > (winner.ahead + 1) * turnNanos) {
       world.violated(
-          Invariant.I14,
+          SimInvariant.I14,
           () ->
               what.get()
                   + " after "
-                  + waitedNanos / Plan.MILLI
+                  + waitedNanos / SimPlan.MILLI
                   + " ms behind "
                   + winner.ahead
                   + " others, each good for "
-                  + turnNanos / Plan.MILLI
+                  + turnNanos / SimPlan.MILLI
                   + " ms");
     }
   }
 
   private long longestHoldNanos(String name) {
-    Hold holder = holders.get(name);
+    SimHold holder = holders.get(name);
     boolean goesOn = holder != null && holder.ends == 0 && !holder.process.isDead();
     return goesOn
         ? Math.max(longestHoldNanos, world.nowNanos() - holder.doneNanos)
@@ -183,25 +183,30 @@ final class FairChecks {
   }
 
   /** Without faults, nobody waits for what nobody holds. */
-  private void checkIdleness(Waiter winner, Hold hold) {
+  private void checkIdleness(Waiter winner, SimHold hold) {
     long sinceNanos = Math.max(winner.queuedNanos, freeNanos.getOrDefault(winner.name, 0L));
     sinceNanos = Math.max(sinceNanos, ORPHANS_UNTIL_NANOS);
     long idleNanos = world.nowNanos() - sinceNanos;
     if (plan.faults.isEmpty() && winner.queuedNanos >= 0 && idleNanos > mostIdleNanos()) {
       world.violated(
-          Invariant.I14,
+          SimInvariant.I14,
           () ->
-              hold + " comes " + idleNanos / Plan.MILLI + " ms after " + winner.name + " was free");
+              hold
+                  + " comes "
+                  + idleNanos / SimPlan.MILLI
+                  + " ms after "
+                  + winner.name
+                  + " was free");
     }
   }
 
   /** A few attempts that fail, and the pauses between them. */
   private long mostIdleNanos() {
-    return 4 * plan.nodeTimeoutNanos + 300 * Plan.MILLI;
+    return 4 * plan.nodeTimeoutNanos + 300 * SimPlan.MILLI;
   }
 
   /** A lease has ended; if it was lost its holder still has time to stop. */
-  void ended(Hold hold) {
+  void ended(SimHold hold) {
     longestHoldNanos = Math.max(longestHoldNanos, hold.endedNanos - hold.doneNanos);
     long keptNanos = hold.lost ? plan.lossMargin.toNanos() + plan.driftNanos(plan.maxTtlMillis) : 0;
     hold.names.forEach(name -> freeNanos.put(name, hold.endedNanos + keptNanos));

@@ -30,38 +30,38 @@ class FairSimulationTest {
   /** Nodes have its lower ticket between two rounds of the attempt that wins. */
   @Test
   void whoComesWhileAnAttemptIsUnderWayIsNotPassedByIt() {
-    Plan plan = crowd(2424).only();
+    SimPlan plan = crowd(2424).only();
     assertNull(Simulation.run(plan, new Parts(), false).violation(), plan::toString);
   }
 
   /** A node counts as silent, just when a waiter gives up whose ticket it has. */
   @Test
   void ticketThatIsGivenUpWhileANodeIsSilentIsInNobodysWay() {
-    Plan plan = crowd(3574).only();
+    SimPlan plan = crowd(3574).only();
     assertNull(Simulation.run(plan, new Parts(), false).violation(), plan::toString);
   }
 
   @Test
   void noWaiterIsHeldUpForLongByOthersThatStandStillLeaveOrDie() {
-    run("patient", 100, seed -> crowd(seed).only(Plan.FAULTS_OF_CLIENTS));
+    run("patient", 100, seed -> crowd(seed).only(SimPlan.FAULTS_OF_CLIENTS));
   }
 
   @Test
   void nothingIsViolatedWhereSomeAreFairAndSomeAreNot() {
-    run("mixed", 200, seed -> Plan.of(seed).fair(seed % 2 == 0 ? 100 : 50));
+    run("mixed", 200, seed -> SimPlan.of(seed).fair(seed % 2 == 0 ? 100 : 50));
   }
 
   @Test
   void nodeThatGrantsPastItsQueueIsNoticed() {
     assertEquals(
-        Invariant.I13,
+        SimInvariant.I13,
         firstViolation(seed -> crowd(seed).only(), BrokenNodes.PassingTheQueueBy::new));
   }
 
   @Test
   void nodeThatWakesNobodyIsNoticed() {
     assertEquals(
-        Invariant.I14,
+        SimInvariant.I14,
         firstViolation(
             seed -> crowd(seed).only(),
             (skewMicros, retentionMillis) ->
@@ -77,7 +77,7 @@ class FairSimulationTest {
   @Test
   void nodeThatKeepsTheTicketsOfTheDeadIsNoticed() {
     assertEquals(
-        Invariant.I14,
+        SimInvariant.I14,
         firstViolation(
             FairSimulationTest::patientCrowd,
             (skewMicros, retentionMillis) ->
@@ -104,8 +104,8 @@ class FairSimulationTest {
             .toList());
   }
 
-  private static Invariant firstViolation(
-      LongFunction<Plan> plans, BiFunction<Long, Long, NodeModel> model) {
+  private static SimInvariant firstViolation(
+      LongFunction<SimPlan> plans, BiFunction<Long, Long, NodeModel> model) {
     for (long seed = 1; seed <= 200; seed++) {
       Violation violation =
           Simulation.run(plans.apply(seed), Variants.nodes(model), false).violation();
@@ -120,13 +120,13 @@ class FairSimulationTest {
   @Tag("long")
   void nothingIsViolatedInThirtyThousandRuns() {
     run("in order", 5_000, seed -> crowd(seed).only());
-    run("patient", 5_000, seed -> crowd(seed).only(Plan.FAULTS_OF_CLIENTS));
-    run("mixed", 20_000, seed -> Plan.of(seed).fair(seed % 2 == 0 ? 100 : 50));
+    run("patient", 5_000, seed -> crowd(seed).only(SimPlan.FAULTS_OF_CLIENTS));
+    run("mixed", 20_000, seed -> SimPlan.of(seed).fair(seed % 2 == 0 ? 100 : 50));
   }
 
   /** All want the same, and all are fair. */
-  private static Plan crowd(long seed) {
-    Plan plan = Plan.of(seed);
+  private static SimPlan crowd(long seed) {
+    SimPlan plan = SimPlan.of(seed);
     plan.resources = 1;
     plan.clients = Math.max(plan.clients, 3);
     plan.fairPercent = 100;
@@ -134,17 +134,18 @@ class FairSimulationTest {
   }
 
   /** Some die, and the others wait for longer than that should take. */
-  private static Plan patientCrowd(long seed) {
-    Plan plan = crowd(seed).only(Fault.CLIENT_CRASH).unchecked(Invariant.I7, Invariant.I12);
+  private static SimPlan patientCrowd(long seed) {
+    SimPlan plan =
+        crowd(seed).only(SimFault.CLIENT_CRASH).unchecked(SimInvariant.I7, SimInvariant.I12);
     plan.maxTtlMillis = 300;
-    plan.nodeTimeoutNanos = 10 * Plan.MILLI;
-    plan.maxWaitNanos = 60_000 * Plan.MILLI;
-    plan.chaosNanos = 90_000 * Plan.MILLI;
+    plan.nodeTimeoutNanos = 10 * SimPlan.MILLI;
+    plan.maxWaitNanos = 60_000 * SimPlan.MILLI;
+    plan.chaosNanos = 90_000 * SimPlan.MILLI;
     plan.clients = 3;
     return plan;
   }
 
-  private static void run(String what, long seeds, LongFunction<Plan> plans) {
+  private static void run(String what, long seeds, LongFunction<SimPlan> plans) {
     long first = Long.getLong("simulation.firstSeed", 1);
     long count = Long.getLong("simulation.fairSeeds", seeds);
     long served = 0;
@@ -152,7 +153,7 @@ class FairSimulationTest {
     long leases = 0;
     for (long seed = first; seed < first + count; seed++) {
       Result result = Simulation.run(plans.apply(seed), new Parts(), false);
-      Plan plan = result.plan();
+      SimPlan plan = result.plan();
       assertNull(result.violation(), () -> plan + "\n" + trace(plans.apply(plan.seed)));
       served += result.served();
       queued += result.queued();
@@ -165,7 +166,7 @@ class FairSimulationTest {
   }
 
   /** The end of the same run, told. */
-  private static String trace(Plan plan) {
+  private static String trace(SimPlan plan) {
     Result told = Simulation.run(plan, new Parts(), true);
     int lines = told.trace().lines().size();
     return String.join("\n", told.trace().lines().subList(Math.max(0, lines - 150), lines));

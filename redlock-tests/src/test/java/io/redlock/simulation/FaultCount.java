@@ -6,9 +6,9 @@ import java.util.TreeMap;
 /** How often each fault has struck. */
 final class FaultCount {
 
-  private final long[] counts = new long[Fault.values().length];
+  private final long[] counts = new long[SimFault.values().length];
 
-  void count(Fault fault) {
+  void count(SimFault fault) {
     counts[fault.ordinal()]++;
   }
 
@@ -18,14 +18,14 @@ final class FaultCount {
     }
   }
 
-  long of(Fault fault) {
+  long of(SimFault fault) {
     return counts[fault.ordinal()];
   }
 
   /** By kind, without those that did not strike. */
-  Map<Fault, Long> byKind() {
-    Map<Fault, Long> byKind = new TreeMap<>();
-    for (Fault fault : Fault.values()) {
+  Map<SimFault, Long> byKind() {
+    Map<SimFault, Long> byKind = new TreeMap<>();
+    for (SimFault fault : SimFault.values()) {
       if (of(fault) > 0) {
         byKind.put(fault, of(fault));
       }

@@ -30,8 +30,8 @@ final class HoldChecks {
     final List<Long> doneNanos = new ArrayList<>();
     final List<Long> highestTokens = new ArrayList<>(); // of that lease and all before
     final Set<Long> tokens = new HashSet<>();
-    final List<Hold> live = new ArrayList<>();
-    @Nullable Hold last; // the one with the highest token
+    final List<SimHold> live = new ArrayList<>();
+    @Nullable SimHold last; // the one with the highest token
 
     long highestTokenBefore(long nanos) {
       int index = doneNanos.size() - 1;
@@ -42,8 +42,8 @@ final class HoldChecks {
     }
   }
 
-  private final World world;
-  private final Plan plan;
+  private final SimWorld world;
+  private final SimPlan plan;
   private final NodeChecks nodes;
   private final FairChecks fair;
   private final Map<RoundKey, List<Round>> rounds = new HashMap<>(); // callers may agree by chance
@@ -52,10 +52,10 @@ final class HoldChecks {
   private final Map<String, Long> lastAsked = new HashMap<>();
   private final Map<String, History> histories = new HashMap<>();
   private final List<History> contested = new ArrayList<>();
-  private final List<Hold> all = new ArrayList<>();
-  private final Map<String, Hold> byOwner = new HashMap<>();
+  private final List<SimHold> all = new ArrayList<>();
+  private final Map<String, SimHold> byOwner = new HashMap<>();
 
-  HoldChecks(World world, Plan plan, NodeChecks nodes, FairChecks fair) {
+  HoldChecks(SimWorld world, SimPlan plan, NodeChecks nodes, FairChecks fair) {
     this.world = world;
     this.plan = plan;
     this.nodes = nodes;
@@ -86,7 +86,7 @@ final class HoldChecks {
   }
 
   private Round round(SimProcess process, NodeRequest request, long ttlMillis) {
-    long goodNanos = ttlMillis * Plan.MILLI - plan.driftNanos(ttlMillis);
+    long goodNanos = ttlMillis * SimPlan.MILLI - plan.driftNanos(ttlMillis);
     return new Round(
         request,
         world.nowNanos(),
@@ -108,26 +108,27 @@ final class HoldChecks {
   }
 
   /** The lease of that owner, if it became one. */
-  @Nullable Hold of(String owner) {
+  @Nullable SimHold of(String owner) {
     return byOwner.get(owner);
   }
 
-  List<Hold> all() {
+  List<SimHold> all() {
     return all;
   }
 
   /** A caller got a lease. */
-  Hold acquired(SimProcess process, List<String> names, long token, LongSupplier remainingNanos) {
+  SimHold acquired(
+      SimProcess process, List<String> names, long token, LongSupplier remainingNanos) {
     Round round = bestRound(new RoundKey(process, token, names));
     String owner = round == null ? "nobody" : round.request.owner();
-    Hold hold = new Hold(process, names, owner, token, world.nowNanos(), remainingNanos);
+    SimHold hold = new SimHold(process, names, owner, token, world.nowNanos(), remainingNanos);
     all.add(hold);
     byOwner.put(owner, hold);
     world.trace.note(world.nowNanos(), token, () -> hold + " begins");
     if (round == null || nodes.grants(owner, token) < plan.quorum()) {
       int granted = nodes.grants(owner, token);
       world.violated(
-          Invariant.I9, () -> hold + " rests on " + granted + " servers of " + plan.nodes);
+          SimInvariant.I9, () -> hold + " rests on " + granted + " servers of " + plan.nodes);
     }
     long beganNanos = round == null ? world.nowNanos() : round.beganNanos;
     for (String name : names) {
@@ -154,23 +155,23 @@ final class HoldChecks {
     return best;
   }
 
-  private void checkToken(History history, Hold hold, long beganNanos) {
+  private void checkToken(History history, SimHold hold, long beganNanos) {
     long before = history.highestTokenBefore(beganNanos);
     boolean inOrder = history.tokens.add(hold.token) && before < hold.token;
     if (!inOrder && nodes.keepsTokensInOrder()) {
       world.violated(
-          Invariant.I3, () -> hold + " comes after one with token " + before + " or the same");
+          SimInvariant.I3, () -> hold + " comes after one with token " + before + " or the same");
     }
   }
 
-  private void enter(History history, Hold hold) {
+  private void enter(History history, SimHold hold) {
     int size = history.highestTokens.size();
     long highest = size == 0 ? -1 : history.highestTokens.get(size - 1);
     history.doneNanos.add(hold.doneNanos);
     history.highestTokens.add(Math.max(highest, hold.token));
     history.live.removeIf(other -> other.ends > 0 || other.process.isDead());
     history.live.add(hold);
-    Hold last = history.last;
+    SimHold last = history.last;
     if (last == null || last.token < hold.token) {
       history.last = hold;
     }
@@ -192,13 +193,13 @@ final class HoldChecks {
         });
   }
 
-  private void checkOverlap(List<Hold> live) {
-    Hold valid = null;
-    for (Hold hold : live) {
+  private void checkOverlap(List<SimHold> live) {
+    SimHold valid = null;
+    for (SimHold hold : live) {
       if (hold.isValid()) {
-        Hold other = valid;
+        SimHold other = valid;
         if (other != null) {
-          world.violated(Invariant.I1, () -> hold + " and " + other + " are valid at once");
+          world.violated(SimInvariant.I1, () -> hold + " and " + other + " are valid at once");
         }
         valid = hold;
       }
@@ -206,50 +207,52 @@ final class HoldChecks {
   }
 
   /** A caller was told that his lease was extended. */
-  void extended(Hold hold) {
+  void extended(SimHold hold) {
     world.trace.note(world.nowNanos(), hold.token, () -> hold + " was extended");
     if (!plan.keepsTimingAssumptions() || !hold.isValid()) {
       return; // by now somebody else may rightly have come
     }
     checkGoodUntil(hold);
     for (String name : hold.names) {
-      Hold last = histories.computeIfAbsent(name, n -> new History()).last;
+      SimHold last = histories.computeIfAbsent(name, n -> new History()).last;
       if (last != null && last.token > hold.token) {
-        world.violated(Invariant.I6, () -> hold + " is extended though " + last + " was acquired");
+        world.violated(
+            SimInvariant.I6, () -> hold + " is extended though " + last + " was acquired");
       }
     }
   }
 
   /** Its holder has locked once more, and this is the token now. */
-  void lockedAgain(Hold hold, long token) {
+  void lockedAgain(SimHold hold, long token) {
     if (token != hold.token) {
-      world.violated(Invariant.I10, () -> "locking " + hold + " again gives the token " + token);
+      world.violated(SimInvariant.I10, () -> "locking " + hold + " again gives the token " + token);
     }
   }
 
   /** Its holder has unlocked once; so many times it still has it locked. */
-  void unlocked(Hold hold, int times, boolean isHeld) {
+  void unlocked(SimHold hold, int times, boolean isHeld) {
     if (isHeld != times > 0) {
       world.violated(
-          Invariant.I10, () -> hold + " is locked " + times + " times more, but held: " + isHeld);
+          SimInvariant.I10,
+          () -> hold + " is locked " + times + " times more, but held: " + isHeld);
     }
   }
 
   /** A holder was told that his lease has ended. */
-  void ended(Hold hold, LeaseEnd how) {
+  void ended(SimHold hold, LeaseEnd how) {
     world.trace.note(world.nowNanos(), hold.token, () -> hold + " ends: " + how);
     hold.endedNanos = world.nowNanos();
     hold.lost = how.lost();
     fair.ended(hold);
     if (++hold.ends > 1) {
-      world.violated(Invariant.I11, () -> hold + " ends for the second time: " + how);
+      world.violated(SimInvariant.I11, () -> hold + " ends for the second time: " + how);
     }
     if (hold.isValid()) {
-      world.violated(Invariant.I11, () -> hold + " is valid after its end: " + how);
+      world.violated(SimInvariant.I11, () -> hold + " is valid after its end: " + how);
     }
   }
 
-  private void look(Hold hold) {
+  private void look(SimHold hold) {
     if (hold.ends > 0 || hold.process.isDead()) {
       return;
     }
@@ -265,13 +268,13 @@ final class HoldChecks {
     hold.lateLooks = heldUp ? 0 : hold.lateLooks + 1;
     hold.stoodStillNanos = hold.process.stoodStillNanos();
     if (hold.lateLooks > 1) {
-      world.violated(Invariant.I11, () -> hold + " is over and its holder was not told");
+      world.violated(SimInvariant.I11, () -> hold + " is over and its holder was not told");
     }
     world.after(GRACE_NANOS, () -> look(hold));
   }
 
   /** The lease must not call itself valid beyond what the rounds behind it can carry. */
-  private void checkGoodUntil(Hold hold) {
+  private void checkGoodUntil(SimHold hold) {
     Round round = bestRound(new RoundKey(hold.process, hold.token, hold.names));
     Round extend = lastExtends.get(hold.owner);
     if (round == null) {
@@ -283,7 +286,7 @@ final class HoldChecks {
     long remainingNanos = hold.remainingNanos();
     if (remainingNanos > leftNanos || remainingNanos / 1_000 > leftMicros + 1) {
       world.violated(
-          Invariant.I2,
+          SimInvariant.I2,
           () ->
               hold
                   + " says that "

@@ -27,7 +27,7 @@ final class LaneChecks {
           Kind.CLOCK,
           Kind.NOT_HELD);
 
-  private final World world;
+  private final SimWorld world;
   private final List<Map<NodeRequest, Letter>> letters = new ArrayList<>();
   private long handedOver;
 
@@ -69,7 +69,7 @@ final class LaneChecks {
       if (request instanceof NodeRequest.Release) {
         if (letter.sequence <= lastWaited && beyondReleases) {
           world.violated(
-              Invariant.I17, () -> "n" + node + ": others go before " + Names.of(request));
+              SimInvariant.I17, () -> "n" + node + ": others go before " + Names.of(request));
         }
         releases.put(request.owner(), letter.sequence);
         return;
@@ -78,12 +78,12 @@ final class LaneChecks {
       long release = releases.getOrDefault(request.owner(), 0L);
       if (letter.sequence >= firstDirect && letter.sequence < release) {
         world.violated(
-            Invariant.I17, () -> "n" + node + ": its release overtakes " + Names.of(request));
+            SimInvariant.I17, () -> "n" + node + ": its release overtakes " + Names.of(request));
       }
     }
   }
 
-  LaneChecks(World world, Plan plan) {
+  LaneChecks(SimWorld world, SimPlan plan) {
     this.world = world;
     for (int node = 0; node < plan.nodes; node++) {
       letters.add(new HashMap<>());
@@ -126,7 +126,7 @@ final class LaneChecks {
       default -> {
         if (SAID.contains(reply.kind()) && !letter.said.contains(reply.kind())) {
           world.violated(
-              Invariant.I16,
+              SimInvariant.I16,
               () -> "n" + node + " never said " + reply.kind() + " to " + Names.of(letter.request));
         }
       }
@@ -142,7 +142,7 @@ final class LaneChecks {
   private void checkRefusals(int node, Letter letter) {
     if (letter.executed > letter.sent - letter.refused) {
       world.violated(
-          Invariant.I16,
+          SimInvariant.I16,
           () ->
               "n" + node + " executes what was refused or withdrawn: " + Names.of(letter.request));
     }
@@ -151,11 +151,11 @@ final class LaneChecks {
   /** A request was answered that had been answered, or withdrawn, before. */
   void answeredTwice(int node, NodeRequest request, NodeReply reply) {
     world.violated(
-        Invariant.I16, () -> "n" + node + ": answered twice, " + reply + " to " + request);
+        SimInvariant.I16, () -> "n" + node + ": answered twice, " + reply + " to " + request);
   }
 
   /** A connection is not treated as connections are to be. */
   void violated(Supplier<String> what) {
-    world.violated(Invariant.I17, what);
+    world.violated(SimInvariant.I17, what);
   }
 }

@@ -21,9 +21,9 @@ class ManyWaitersTest {
 
   private static final Duration TTL = Duration.ofMillis(300);
 
-  private final Plan plan = plan();
-  private final World world =
-      new World(new Trace(false), EnumSet.noneOf(Invariant.class), 10_000_000);
+  private final SimPlan plan = plan();
+  private final SimWorld world =
+      new SimWorld(new SimTrace(false), EnumSet.noneOf(SimInvariant.class), 10_000_000);
   private final Checker checker = new Checker(world, plan);
   private final FaultCount faults = new FaultCount();
   private final List<SimServer> servers = new ArrayList<>();
@@ -40,15 +40,15 @@ class ManyWaitersTest {
     other = client("other");
   }
 
-  private static Plan plan() {
-    Plan plan = Plan.of(1).only();
+  private static SimPlan plan() {
+    SimPlan plan = SimPlan.of(1).only();
     plan.nodes = 3;
     plan.sessions = 0;
     plan.maxTtlMillis = 1_000;
-    plan.nodeTimeoutNanos = 20 * Plan.MILLI;
-    plan.silenceTimeoutNanos = 2_000 * Plan.MILLI;
+    plan.nodeTimeoutNanos = 20 * SimPlan.MILLI;
+    plan.silenceTimeoutNanos = 2_000 * SimPlan.MILLI;
     plan.connectTimeoutNanos = plan.silenceTimeoutNanos;
-    plan.hopNanos = 8 * Plan.MILLI; // so that an attempt takes nearly a node timeout
+    plan.hopNanos = 8 * SimPlan.MILLI; // so that an attempt takes nearly a node timeout
     plan.jitterNanos = 0;
     plan.adopted = true;
     return plan;
@@ -56,9 +56,9 @@ class ManyWaitersTest {
 
   private SimClient client(String name) {
     SimRandom random = new SimRandom(1);
-    List<Link> links =
+    List<SimLink> links =
         servers.stream()
-            .map(server -> new Link(world, plan, random, faults, plan.hopNanos))
+            .map(server -> new SimLink(world, plan, random, faults, plan.hopNanos))
             .toList();
     return new SimClient(name, world, plan, new Parts(), checker, servers, links, random, faults);
   }
@@ -115,9 +115,9 @@ class ManyWaitersTest {
           List<CompletableFuture<AcquireResult>> patient = List.of(waits(10_000), waits(10_000));
           servers.forEach(SimServer::pause);
           SimProcess process = life(client).process;
-          life(client).scheduler.schedule(() -> process.standStill(60 * Plan.MILLI), 0);
-          world.after(30 * Plan.MILLI, () -> servers.forEach(SimServer::crash));
-          world.after(40 * Plan.MILLI, () -> assertAllEnded(callers));
+          life(client).scheduler.schedule(() -> process.standStill(60 * SimPlan.MILLI), 0);
+          world.after(30 * SimPlan.MILLI, () -> servers.forEach(SimServer::crash));
+          world.after(40 * SimPlan.MILLI, () -> assertAllEnded(callers));
           pass(100);
           servers.forEach(SimServer::restart);
           pass(10_000);
@@ -133,7 +133,7 @@ class ManyWaitersTest {
   }
 
   private void pass(long millis) {
-    world.runUntil(world.nowNanos() + millis * Plan.MILLI);
+    world.runUntil(world.nowNanos() + millis * SimPlan.MILLI);
   }
 
   private static SimClient.Life life(SimClient client) {

@@ -17,14 +17,14 @@ final class NodeChecks {
 
   private record Grant(String owner, long token) {}
 
-  private final World world;
-  private final Plan plan;
+  private final SimWorld world;
+  private final SimPlan plan;
   private final List<Set<String>> released = new ArrayList<>();
   private final long[] lostDataNanos;
   private final Set<Integer> steppedClocks = new HashSet<>();
   private final Map<Grant, Set<String>> grants = new HashMap<>();
 
-  NodeChecks(World world, Plan plan) {
+  NodeChecks(SimWorld world, SimPlan plan) {
     this.world = world;
     this.plan = plan;
     lostDataNanos = new long[plan.nodes];
@@ -97,20 +97,20 @@ final class NodeChecks {
   private void checkCell(int node, NodeRequest request, Cell before, Cell after) {
     if (after.fence() < before.fence()) {
       world.violated(
-          Invariant.I8,
+          SimInvariant.I8,
           () -> "n" + node + ": " + Names.of(request) + " lowers the counter from " + before);
     }
     boolean sameOwner = !before.isFree() && before.owner().equals(after.owner());
     if (sameOwner && after.lockUntilMillis() < before.lockUntilMillis()) {
       world.violated(
-          Invariant.I8, () -> "n" + node + ": " + Names.of(request) + " shortens " + before);
+          SimInvariant.I8, () -> "n" + node + ": " + Names.of(request) + " shortens " + before);
     }
     // A clock that is set back may refuse the token of a key that was there: it is not buried.
     if (!after.isFree()
-        && !plan.has(Fault.NODE_CLOCK_STEP)
+        && !plan.has(SimFault.NODE_CLOCK_STEP)
         && released.get(node).contains(after.owner())) {
       world.violated(
-          Invariant.I5,
+          SimInvariant.I5,
           () -> "n" + node + ": " + Names.of(request) + " stores an owner that was released here");
     }
   }
@@ -119,7 +119,7 @@ final class NodeChecks {
     for (Cell cell : after) {
       if (cell.fence() != request.token()) {
         world.violated(
-            Invariant.I8,
+            SimInvariant.I8,
             () -> "n" + node + ": " + Names.of(request) + " is granted and leaves " + cell);
       }
     }
@@ -127,9 +127,9 @@ final class NodeChecks {
 
   private void checkMayVote(int node, NodeRequest request) {
     long agoNanos = world.nowNanos() - lostDataNanos[node];
-    if (agoNanos < plan.maxTtlNanos() && !plan.has(Fault.NODE_CLOCK_STEP)) {
+    if (agoNanos < plan.maxTtlNanos() && !plan.has(SimFault.NODE_CLOCK_STEP)) {
       world.violated(
-          Invariant.I8,
+          SimInvariant.I8,
           () ->
               "n"
                   + node

@@ -16,7 +16,7 @@ import java.util.random.RandomGenerator;
 /** What clients and nodes are made of. A known-bad variant replaces one part. */
 class Parts {
 
-  NodeModel model(Plan plan) {
+  NodeModel model(SimPlan plan) {
     return new NodeModel(plan.skewMicros, plan.retentionMillis);
   }
 
@@ -76,7 +76,7 @@ class Parts {
     return starter;
   }
 
-  void configure(RedlockBuilder builder, Plan plan) {}
+  void configure(RedlockBuilder builder, SimPlan plan) {}
 
   Redlock redlock(Redlock redlock) {
     return redlock;

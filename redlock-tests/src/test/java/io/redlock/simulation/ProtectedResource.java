@@ -10,14 +10,14 @@ final class ProtectedResource {
   /** What a holder has read, to write one more. */
   record Read(long token, long value, long unfencedValue) {}
 
-  private final World world;
+  private final SimWorld world;
   private final String name;
   private long highestToken;
   private long value;
   private long unfencedValue;
   private long unfencedLosses;
 
-  ProtectedResource(World world, String name) {
+  ProtectedResource(SimWorld world, String name) {
     this.world = world;
     this.name = name;
   }
@@ -33,7 +33,7 @@ final class ProtectedResource {
     if (read.token >= highestToken) {
       if (read.value != value) {
         world.violated(
-            Invariant.I4,
+            SimInvariant.I4,
             () -> name + ": the write with token " + read.token + " undoes an update");
       }
       value = read.value + 1;

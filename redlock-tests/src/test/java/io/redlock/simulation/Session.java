@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
 /** One caller of a lock service: acquires, works, extends, lets go, over and over until calm. */
 final class Session {
 
-  private final World world;
-  private final Plan plan;
+  private final SimWorld world;
+  private final SimPlan plan;
   private final Checker checker;
   private final SimClient.Life life;
   private final SimProcess process;
@@ -28,8 +28,8 @@ final class Session {
   private boolean atRest;
 
   Session(
-      World world,
-      Plan plan,
+      SimWorld world,
+      SimPlan plan,
       Checker checker,
       SimClient.Life life,
       SimRandom random,
@@ -82,7 +82,7 @@ final class Session {
     }
     LeaseRequest request = LeaseRequest.ofAll(names, someTtl());
     if (random.percent(60)) {
-      request = request.waitUpTo(Duration.ofNanos(random.spread(Plan.MILLI, plan.maxWaitNanos)));
+      request = request.waitUpTo(Duration.ofNanos(random.spread(SimPlan.MILLI, plan.maxWaitNanos)));
     }
     if (random.percent(25)) {
       request =
@@ -99,7 +99,7 @@ final class Session {
   }
 
   private Duration someTtl() {
-    long least = Math.max(4 * plan.nodeTimeoutNanos / Plan.MILLI, plan.maxTtlMillis / 4);
+    long least = Math.max(4 * plan.nodeTimeoutNanos / SimPlan.MILLI, plan.maxTtlMillis / 4);
     return Duration.ofMillis(
         random.percent(40) ? plan.maxTtlMillis : random.between(least, plan.maxTtlMillis));
   }
@@ -125,12 +125,12 @@ final class Session {
             later(thinkNanos(), this::next);
           }
         });
-    if (plan.has(Fault.CANCEL) && random.percent(25)) {
+    if (plan.has(SimFault.CANCEL) && random.percent(25)) {
       later(
           random.spread(10_000, 2 * plan.nodeTimeoutNanos),
           () -> {
             if (future.cancel(false)) {
-              faults.count(Fault.CANCEL);
+              faults.count(SimFault.CANCEL);
             }
           });
     }
@@ -144,7 +144,7 @@ final class Session {
 
   private void hold(LeaseRequest request, Lease lease) {
     List<String> names = new ArrayList<>(request.resources());
-    Hold hold =
+    SimHold hold =
         checker.holds.acquired(
             process, names, lease.fencingToken(), () -> lease.remaining().toNanos());
     boolean renews = !request.maxHold().isEmpty();
@@ -160,7 +160,7 @@ final class Session {
     proceed(hold, lease, random.nextInt(5));
   }
 
-  private void proceed(Hold hold, Lease lease, int steps) {
+  private void proceed(SimHold hold, Lease lease, int steps) {
     boolean calm = world.nowNanos() >= plan.calmFromNanos();
     if (steps == 0 || calm || !lease.isValid()) {
       letGo(lease, calm);
@@ -174,7 +174,7 @@ final class Session {
     }
   }
 
-  private void work(Hold hold, Lease lease, Runnable next) {
+  private void work(SimHold hold, Lease lease, Runnable next) {
     List<Read> reads = new ArrayList<>();
     for (String name : hold.names) {
       reads.add(checker.resource(name).read(hold.token));
@@ -183,7 +183,7 @@ final class Session {
         random.spread(10_000, plan.maxTtlNanos() / 4),
         () -> {
           if (lease.isValid()) {
-            boolean slow = plan.has(Fault.SLOW) && random.percent(10);
+            boolean slow = plan.has(SimFault.SLOW) && random.percent(10);
             long onTheWay = random.spread(1_000, slow ? plan.maxTtlNanos() : 100_000);
             world.after(onTheWay, () -> write(hold, reads));
             later(onTheWay + thinkNanos(), next);
@@ -193,13 +193,13 @@ final class Session {
         });
   }
 
-  private void write(Hold hold, List<Read> reads) {
+  private void write(SimHold hold, List<Read> reads) {
     for (int i = 0; i < reads.size(); i++) {
       checker.resource(hold.names.get(i)).write(reads.get(i));
     }
   }
 
-  private void extend(Hold hold, Lease lease, Runnable next) {
+  private void extend(SimHold hold, Lease lease, Runnable next) {
     CallChecks.Call call = checker.calls.begins(process, "extend", plan.nodeTimeoutNanos);
     checker.work.extending(hold);
     lease
@@ -261,7 +261,7 @@ final class Session {
       }
       lease = lock.lease();
       Lease first = lease;
-      Hold hold =
+      SimHold hold =
           checker.holds.acquired(
               process,
               new ArrayList<>(request.resources()),
@@ -281,14 +281,14 @@ final class Session {
       checkLost(lease, e);
     } catch (IllegalStateException e) {
       note(9, () -> "lock view: " + e.getMessage());
-    } catch (World.Over e) {
+    } catch (SimWorld.Over e) {
       note(10, () -> "the run is over");
     }
   }
 
   private void checkLost(@Nullable Lease lease, LeaseLostException told) {
     if (lease != null && lease.isValid()) {
-      world.violated(Invariant.I10, () -> "told of a loss that did not happen: " + told);
+      world.violated(SimInvariant.I10, () -> "told of a loss that did not happen: " + told);
     }
   }
 }

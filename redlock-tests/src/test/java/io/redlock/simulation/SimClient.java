@@ -25,9 +25,9 @@ final class SimClient {
   final String name;
   final SimClock monotonic;
   final SimClock wall;
-  final List<Link> links;
-  private final World world;
-  private final Plan plan;
+  final List<SimLink> links;
+  private final SimWorld world;
+  private final SimPlan plan;
   private final Parts parts;
   private final Checker checker;
   private final List<SimServer> servers;
@@ -64,7 +64,7 @@ final class SimClient {
               .random(parts.random(random))
               .ownerIds(ownerIds)
               .callbackExecutor(callbacks());
-      if (plan.has(Fault.USER_CODE)) {
+      if (plan.has(SimFault.USER_CODE)) {
         new UserCode(process, plan, random, faults).configure(builder, ownerIds, callbacks());
         CoreBuilder.startRefusedWith(builder, parts.threads(threads()));
       }
@@ -109,7 +109,7 @@ final class SimClient {
     }
 
     private SimSocket socket(String purpose, SimServer server) {
-      Link link = links.get(server.index);
+      SimLink link = links.get(server.index);
       return new SimSocket(purpose, server, link, process, plan, random, faults, checker.lanes);
     }
 
@@ -146,12 +146,12 @@ final class SimClient {
 
   SimClient(
       String name,
-      World world,
-      Plan plan,
+      SimWorld world,
+      SimPlan plan,
       Parts parts,
       Checker checker,
       List<SimServer> servers,
-      List<Link> links,
+      List<SimLink> links,
       SimRandom random,
       FaultCount faults) {
     this.name = name;
@@ -163,8 +163,8 @@ final class SimClient {
     this.links = links;
     this.random = random;
     this.faults = faults;
-    long ratePpm = plan.has(Fault.CLIENT_RATE) ? random.between(-4_000, 4_000) : 0;
-    long offsetNanos = plan.has(Fault.CLIENT_WALL_STEP) ? Simulation.anyOffset(random) : 0;
+    long ratePpm = plan.has(SimFault.CLIENT_RATE) ? random.between(-4_000, 4_000) : 0;
+    long offsetNanos = plan.has(SimFault.CLIENT_WALL_STEP) ? Simulation.anyOffset(random) : 0;
     monotonic = new SimClock(world, random.between(-1_000_000_000, 1_000_000_000), ratePpm);
     wall = new SimClock(world, Simulation.EPOCH_NANOS + offsetNanos, ratePpm);
   }
@@ -233,7 +233,7 @@ final class SimClient {
     closer.run(
         () -> {
           if (!closed.process.blocking(() -> closeNow(closed))) {
-            world.after(Plan.MILLI, () -> close(closed, closer));
+            world.after(SimPlan.MILLI, () -> close(closed, closer));
           }
         });
   }
@@ -242,8 +242,8 @@ final class SimClient {
     closed.process.closing();
     try {
       closed.redlock.close();
-      world.after(Plan.MILLI, () -> checkAnswered(closed));
-    } catch (World.Over e) {
+      world.after(SimPlan.MILLI, () -> checkAnswered(closed));
+    } catch (SimWorld.Over e) {
       world.trace.note(world.nowNanos(), 13, () -> name + " is not closed any more");
     }
   }
@@ -254,13 +254,13 @@ final class SimClient {
       return;
     }
     if (closed.process.isHeldUp()) {
-      world.after(Plan.MILLI, () -> checkAnswered(closed));
+      world.after(SimPlan.MILLI, () -> checkAnswered(closed));
       return;
     }
     for (SimNode lane : closed.lanes) {
       if (lane.open() > 0) {
         world.violated(
-            Invariant.I12, () -> lane + " is closed and owes " + lane.open() + " answers");
+            SimInvariant.I12, () -> lane + " is closed and owes " + lane.open() + " answers");
       }
     }
   }

@@ -11,9 +11,9 @@ import org.junit.jupiter.api.Test;
 /** A machine and the processes on it. */
 class SimClientTest {
 
-  private final Plan plan = Plan.of(1).only();
-  private final World world =
-      new World(new Trace(false), EnumSet.noneOf(Invariant.class), 1_000_000);
+  private final SimPlan plan = SimPlan.of(1).only();
+  private final SimWorld world =
+      new SimWorld(new SimTrace(false), EnumSet.noneOf(SimInvariant.class), 1_000_000);
   private final FaultCount faults = new FaultCount();
 
   /** Or its clock stops while it runs, and the checker takes its calls for late: seed 895 did. */
@@ -27,7 +27,7 @@ class SimClientTest {
         new SimServer(
             0, world, new SimClock(world, Simulation.EPOCH_NANOS, 0), parts, checker, plan, faults);
     SimRandom random = new SimRandom(1);
-    List<Link> links = List.of(new Link(world, plan, random, faults, Plan.MILLI));
+    List<SimLink> links = List.of(new SimLink(world, plan, random, faults, SimPlan.MILLI));
     SimClient client =
         new SimClient("c", world, plan, parts, checker, List.of(server), links, random, faults);
     client.start();
@@ -36,11 +36,11 @@ class SimClientTest {
     client.start();
     SimProcess fresh = Objects.requireNonNull(client.life()).process;
     assertNotSame(closing, fresh);
-    client.suspend(10 * Plan.MILLI);
+    client.suspend(10 * SimPlan.MILLI);
     assertTrue(client.isAsleep());
     assertTrue(closing.isFrozen());
     assertTrue(fresh.isFrozen());
-    world.runUntil(world.nowNanos() + 10 * Plan.MILLI);
+    world.runUntil(world.nowNanos() + 10 * SimPlan.MILLI);
     assertTrue(!client.isAsleep() && !closing.isFrozen() && !fresh.isFrozen());
   }
 }

@@ -5,13 +5,13 @@ final class SimClock {
 
   private static final long MILLION = 1_000_000;
 
-  private final World world;
+  private final SimWorld world;
   private long anchorTrueNanos;
   private long anchorNanos;
   private long ratePpm; // how much faster than true time
   private boolean stopped;
 
-  SimClock(World world, long startNanos, long ratePpm) {
+  SimClock(SimWorld world, long startNanos, long ratePpm) {
     this.world = world;
     this.anchorTrueNanos = world.nowNanos();
     this.anchorNanos = startNanos;

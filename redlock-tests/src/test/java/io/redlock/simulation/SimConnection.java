@@ -25,8 +25,8 @@ final class SimConnection implements Wire {
   private final SimSocket socket;
   private final Dialer.Line line;
   private final SimProcess.Strand reader;
-  private final Link.Wire requests;
-  private final Link.Wire replies;
+  private final SimLink.Wire requests;
+  private final SimLink.Wire replies;
   private final ArrayDeque<SimCommand> unanswered = new ArrayDeque<>();
   private final List<SimCommand> buffer = new ArrayList<>();
   private final Order order;
@@ -41,7 +41,7 @@ final class SimConnection implements Wire {
   private boolean isOutOfStep;
   private @Nullable Runnable overtaken; // a reply that the next one goes before
 
-  SimConnection(SimSocket socket, Link link, Dialer.Line line, SimProcess.Strand reader) {
+  SimConnection(SimSocket socket, SimLink link, Dialer.Line line, SimProcess.Strand reader) {
     this.socket = socket;
     this.line = line;
     this.reader = reader;
@@ -55,11 +55,11 @@ final class SimConnection implements Wire {
     return incarnation;
   }
 
-  Link.Wire requests() {
+  SimLink.Wire requests() {
     return requests;
   }
 
-  Link.Wire replies() {
+  SimLink.Wire replies() {
     return replies;
   }
 
@@ -169,7 +169,7 @@ final class SimConnection implements Wire {
     List<SimCommand> batch = new ArrayList<>(buffer);
     buffer.clear();
     bufferedBytes = 0;
-    boolean fails = !batch.isEmpty() && socket.strikes(Fault.WRITE_FAILS);
+    boolean fails = !batch.isEmpty() && socket.strikes(SimFault.WRITE_FAILS);
     int arriving = fails ? socket.random.nextInt(batch.size() + 1) : batch.size();
     for (SimCommand command : batch.subList(0, arriving)) {
       if (!isBroken && !isHalfOpen) {
@@ -215,7 +215,7 @@ final class SimConnection implements Wire {
     boolean strikes =
         before == null
             && command.step != SimCommand.Step.SUBSCRIBE
-            && socket.strikes(Fault.OUT_OF_STEP);
+            && socket.strikes(SimFault.OUT_OF_STEP);
     int how = strikes ? socket.random.nextInt(3) : 3;
     switch (how) {
       case 0 -> overtaken = () -> deliver(command, reply);

@@ -17,17 +17,17 @@ import java.util.function.UnaryOperator;
  */
 final class SimNode implements LockNode {
 
-  private static final long LOOK_NANOS = 250 * Plan.MILLI;
+  private static final long LOOK_NANOS = 250 * SimPlan.MILLI;
 
   /** For so long a node may be shown as up without an audit. */
-  private static final long STALE_NANOS = 3_100 * Plan.MILLI; // and a tick
+  private static final long STALE_NANOS = 3_100 * SimPlan.MILLI; // and a tick
 
   private final LockNode lane;
   private final SimSocket socket;
   private final SimSocket wakes;
   private final SimProcess process;
-  private final World world;
-  private final Plan plan;
+  private final SimWorld world;
+  private final SimPlan plan;
   private final HoldChecks holds;
   private final CallChecks calls;
   private final LaneChecks checks;
@@ -41,7 +41,7 @@ final class SimNode implements LockNode {
       LockNode lane,
       SimSocket socket,
       SimSocket wakes,
-      Plan plan,
+      SimPlan plan,
       Checker checker,
       UnaryOperator<Scheduler> schedulers) {
     this.lane = lane;
@@ -141,7 +141,7 @@ final class SimNode implements LockNode {
   private void checkAudits(State state, long successNanos, long answerNanos) {
     if (state == State.UP && successNanos > STALE_NANOS) {
       world.violated(
-          Invariant.I18, () -> this + " is shown as up, last audited " + ago(successNanos));
+          SimInvariant.I18, () -> this + " is shown as up, last audited " + ago(successNanos));
     }
     SimConnection connection = socket.current();
     boolean serves = state == State.UP || state == State.ABSTAINING;
@@ -150,12 +150,13 @@ final class SimNode implements LockNode {
         && answerNanos > plan.auditGapNanos()
         && !connection.isBeingAudited()) {
       world.violated(
-          Invariant.I18, () -> this + " can be reached, but was last audited " + ago(answerNanos));
+          SimInvariant.I18,
+          () -> this + " can be reached, but was last audited " + ago(answerNanos));
     }
   }
 
   private static String ago(long nanos) {
-    return nanos == Long.MAX_VALUE ? "never" : nanos / Plan.MILLI + " ms ago";
+    return nanos == Long.MAX_VALUE ? "never" : nanos / SimPlan.MILLI + " ms ago";
   }
 
   @Override

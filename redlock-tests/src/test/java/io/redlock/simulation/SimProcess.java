@@ -47,10 +47,10 @@ final class SimProcess implements Ticker {
   }
 
   private final String name;
-  final World world;
+  final SimWorld world;
   final SimClock monotonic;
   final SimClock wall;
-  private final Plan plan;
+  private final SimPlan plan;
   private final SimRandom random;
   private final FaultCount faults;
   private final List<Strand> strands = new ArrayList<>();
@@ -68,10 +68,10 @@ final class SimProcess implements Ticker {
 
   SimProcess(
       String name,
-      World world,
+      SimWorld world,
       SimClock monotonic,
       SimClock wall,
-      Plan plan,
+      SimPlan plan,
       SimRandom random,
       FaultCount faults) {
     this.name = name;
@@ -148,12 +148,12 @@ final class SimProcess implements Ticker {
 
   /** Between two steps of the client's code: sometimes the whole process stands still. */
   private void maybeFreezeHere() {
-    if (observed || dead || frozen || !plan.has(Fault.CLIENT_PAUSE) || !world.mayNest()) {
+    if (observed || dead || frozen || !plan.has(SimFault.CLIENT_PAUSE) || !world.mayNest()) {
       return;
     }
     if (world.nowNanos() < plan.calmFromNanos() && random.perMillion(plan.pausePerMillion)) {
       long nanos = upToCalm(random.spread(1_000_000, 2 * plan.maxTtlNanos()));
-      faults.count(Fault.CLIENT_PAUSE);
+      faults.count(SimFault.CLIENT_PAUSE);
       world.trace.note(world.nowNanos(), 1, () -> this + " stands still for " + nanos + " ns");
       frozen = true;
       letPass(nanos);
@@ -163,12 +163,12 @@ final class SimProcess implements Ticker {
 
   /** Between two steps of the client's code: sometimes the one thread stands still. */
   void maybeHoldUpThread() {
-    if (dead || frozen || isBlocked() || !plan.has(Fault.THREAD_PAUSE) || !world.mayNest()) {
+    if (dead || frozen || isBlocked() || !plan.has(SimFault.THREAD_PAUSE) || !world.mayNest()) {
       return;
     }
     if (world.nowNanos() < plan.calmFromNanos() && random.perMillion(plan.pausePerMillion)) {
       long nanos = upToCalm(random.spread(10_000, plan.maxTtlNanos()));
-      faults.count(Fault.THREAD_PAUSE);
+      faults.count(SimFault.THREAD_PAUSE);
       world.trace.note(world.nowNanos(), 2, () -> this + ": a thread stands still, " + nanos);
       standStill(nanos);
     }

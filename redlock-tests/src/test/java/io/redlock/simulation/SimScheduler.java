@@ -57,7 +57,7 @@ final class SimScheduler implements Scheduler {
   private final class Timer implements Cancellable {
     private final Runnable task;
     private final long dueNanos;
-    private World.Event event;
+    private SimWorld.Event event;
     private boolean over;
     private int weight = 1;
 
@@ -73,7 +73,7 @@ final class SimScheduler implements Scheduler {
       weight = 0;
     }
 
-    private World.Event plan() {
+    private SimWorld.Event plan() {
       long leftNanos = dueNanos - process.monotonic.nanos();
       long trueNanos = process.monotonic.trueDelayNanos(leftNanos);
       return process.world.after(trueNanos, () -> strand.run(this::due));

@@ -49,7 +49,7 @@ final class SimServer {
 
   final int index;
   final SimClock clock;
-  private final World world;
+  private final SimWorld world;
   private final NodeModel model;
   private final Parts parts;
   private final Checker checker;
@@ -60,7 +60,7 @@ final class SimServer {
   private final List<Trap> traps = new ArrayList<>();
   private final Set<Script> scripts = EnumSet.noneOf(Script.class); // that it was told
   private final Map<String, List<SimConnection>> subscribers = new TreeMap<>(); // by channel
-  private final Plan plan;
+  private final SimPlan plan;
   private final SimRandom random;
   private final FaultCount faults;
   private String birth = "";
@@ -74,11 +74,11 @@ final class SimServer {
 
   SimServer(
       int index,
-      World world,
+      SimWorld world,
       SimClock clock,
       Parts parts,
       Checker checker,
-      Plan plan,
+      SimPlan plan,
       FaultCount faults) {
     this.index = index;
     this.plan = plan;
@@ -247,13 +247,13 @@ final class SimServer {
             SimCommand.bytes(waiter.substring(colon + 1)));
     boolean calm = world.nowNanos() >= plan.calmFromNanos();
     for (SimConnection connection : subscribers.getOrDefault(channel, List.of())) {
-      if (!calm && plan.has(Fault.WAKE_LOST) && random.percent(50)) {
-        faults.count(Fault.WAKE_LOST);
+      if (!calm && plan.has(SimFault.WAKE_LOST) && random.percent(50)) {
+        faults.count(SimFault.WAKE_LOST);
         continue;
       }
       connection.push(message);
-      if (!calm && plan.has(Fault.WAKE_TWICE) && random.percent(50)) {
-        faults.count(Fault.WAKE_TWICE);
+      if (!calm && plan.has(SimFault.WAKE_TWICE) && random.percent(50)) {
+        faults.count(SimFault.WAKE_TWICE);
         connection.push(message);
       }
     }

@@ -13,13 +13,13 @@ final class SimSocket implements Dialer {
 
   final SimServer server;
   final SimProcess process;
-  final World world;
+  final SimWorld world;
   final SimRandom random;
   final Adversary adversary;
   final LaneChecks checks;
   private final String purpose;
-  private final Plan plan;
-  private final Link link;
+  private final SimPlan plan;
+  private final SimLink link;
   private final FaultCount faults;
   private final SimProcess.Strand[] readers; // of one connection and the next
   private int dials;
@@ -32,9 +32,9 @@ final class SimSocket implements Dialer {
   SimSocket(
       String purpose,
       SimServer server,
-      Link link,
+      SimLink link,
       SimProcess process,
-      Plan plan,
+      SimPlan plan,
       SimRandom random,
       FaultCount faults,
       LaneChecks checks) {
@@ -51,7 +51,7 @@ final class SimSocket implements Dialer {
     this.readers = new SimProcess.Strand[] {process.strand(), process.strand()};
   }
 
-  boolean strikes(Fault fault) {
+  boolean strikes(SimFault fault) {
     boolean strikes =
         plan.has(fault)
             && world.nowNanos() < plan.calmFromNanos()
@@ -82,8 +82,8 @@ final class SimSocket implements Dialer {
     auditedNanos = NEVER;
     auditAnsweredNanos = NEVER;
     long longestNanos = plan.connectTimeoutNanos;
-    if (strikes(Fault.CONNECT_HANGS)) {
-      world.after(random.spread(Plan.MILLI, 2 * longestNanos), fresh::knock);
+    if (strikes(SimFault.CONNECT_HANGS)) {
+      world.after(random.spread(SimPlan.MILLI, 2 * longestNanos), fresh::knock);
     } else {
       fresh.knock();
     }
@@ -107,7 +107,7 @@ final class SimSocket implements Dialer {
   void cut() {
     SimConnection current = current();
     if (current != null) {
-      faults.count(Fault.CUT);
+      faults.count(SimFault.CUT);
       world.trace.note(world.nowNanos(), 4, () -> "** CUT: " + this);
       current.cut(partOf(current.onTheWay()));
     }
@@ -117,7 +117,7 @@ final class SimSocket implements Dialer {
   void forget() {
     SimConnection current = current();
     if (current != null) {
-      faults.count(Fault.HALF_OPEN);
+      faults.count(SimFault.HALF_OPEN);
       world.trace.note(world.nowNanos(), 4, () -> "** HALF_OPEN: " + this);
       current.forget(partOf(current.onTheWay()));
     }

@@ -23,7 +23,7 @@ final class Simulation {
 
   /** What came of a run. */
   record Result(
-      Plan plan,
+      SimPlan plan,
       @Nullable Violation violation,
       long steps,
       long simulatedNanos,
@@ -33,18 +33,18 @@ final class Simulation {
       long served,
       long queued,
       FaultCount faults,
-      Trace trace) {}
+      SimTrace trace) {}
 
-  private final Plan plan;
-  private final World world;
+  private final SimPlan plan;
+  private final SimWorld world;
   private final Checker checker;
   private final FaultCount faults = new FaultCount();
   private final List<SimServer> servers = new ArrayList<>();
   private final List<SimClient> clients = new ArrayList<>();
 
-  private Simulation(Plan plan, Parts parts, boolean readable) {
+  private Simulation(SimPlan plan, Parts parts, boolean readable) {
     this.plan = plan;
-    world = new World(new Trace(readable), plan.unchecked, MAX_STEPS);
+    world = new SimWorld(new SimTrace(readable), plan.unchecked, MAX_STEPS);
     checker = new Checker(world, plan);
     SimRandom random = SimRandom.of(plan.seed, "world");
     for (int i = 0; i < plan.nodes; i++) {
@@ -62,28 +62,28 @@ final class Simulation {
 
   private SimClient client(int i, Parts parts) {
     SimRandom random = SimRandom.of(plan.seed, "client " + i);
-    List<Link> links = new ArrayList<>();
+    List<SimLink> links = new ArrayList<>();
     for (int node = 0; node < plan.nodes; node++) {
       long further = Math.floorMod(node - i, plan.nodes);
       long hop =
           plan.hopNanos + (plan.inARing ? further * plan.hopNanos : random.nextLong(plan.hopNanos));
-      links.add(new Link(world, plan, random, faults, hop));
+      links.add(new SimLink(world, plan, random, faults, hop));
     }
     return new SimClient("c" + i, world, plan, parts, checker, servers, links, random, faults);
   }
 
-  static Result run(Plan plan, Parts parts, boolean readable) {
+  static Result run(SimPlan plan, Parts parts, boolean readable) {
     return new Simulation(plan, parts, readable).run();
   }
 
   /** Microseconds since the epoch by true time. */
-  static long trueMicros(World world) {
+  static long trueMicros(SimWorld world) {
     return (EPOCH_NANOS + world.nowNanos()) / 1_000;
   }
 
   /** From a millisecond to a month, forward or back. */
   static long anyOffset(SimRandom random) {
-    long size = random.spread(Plan.MILLI, 30 * DAY);
+    long size = random.spread(SimPlan.MILLI, 30 * DAY);
     return random.percent(50) ? size : -size;
   }
 
@@ -109,7 +109,7 @@ final class Simulation {
 
   private Result result() {
     long heldNanos = 0;
-    for (Hold hold : checker.holds.all()) {
+    for (SimHold hold : checker.holds.all()) {
       heldNanos += (hold.ends > 0 ? hold.endedNanos : hold.doneNanos) - hold.doneNanos;
     }
     return new Result(
@@ -131,7 +131,7 @@ final class Simulation {
   private boolean await(long nanos, BooleanSupplier condition) {
     long endNanos = world.nowNanos() + nanos;
     while (!condition.getAsBoolean() && world.nowNanos() < endNanos && world.violation() == null) {
-      world.runUntil(Math.min(endNanos, world.nowNanos() + 100 * Plan.MILLI));
+      world.runUntil(Math.min(endNanos, world.nowNanos() + 100 * SimPlan.MILLI));
     }
     return condition.getAsBoolean();
   }
@@ -140,7 +140,7 @@ final class Simulation {
   private void settle() {
     long longest = 10 * plan.maxTtlNanos() + SECOND;
     if (!await(longest, this::isAtRest)) {
-      violated(Invariant.I7, "a caller does not come to rest");
+      violated(SimInvariant.I7, "a caller does not come to rest");
     }
     world.runUntil(world.nowNanos() + releaseNanos());
     servers.forEach(
@@ -158,7 +158,7 @@ final class Simulation {
   }
 
   private void expectNone(SimServer server, String name, String owner) {
-    Hold hold = checker.holds.of(owner);
+    SimHold hold = checker.holds.of(owner);
     long endedNanos =
         hold == null ? checker.holds.lastAskedNanos(owner) : hold.ends == 0 ? -1 : hold.endedNanos;
     boolean abandoned = hold != null && hold.process.isDead();
@@ -176,7 +176,7 @@ final class Simulation {
         && !keptForItsHolder
         && !restored
         && !isClosed(owner)) {
-      violated(Invariant.I5, server + " still has " + name + " for " + owner);
+      violated(SimInvariant.I5, server + " still has " + name + " for " + owner);
     }
   }
 
@@ -190,7 +190,7 @@ final class Simulation {
   /** One caller per resource gets it within ttl, abstention and a few pauses. */
   private void probe() {
     long sinceCalm = world.nowNanos() - plan.calmFromNanos();
-    long abstentionNanos = (plan.abstentionMillis() * Plan.MILLI) * 102 / 100 + 2 * SECOND;
+    long abstentionNanos = (plan.abstentionMillis() * SimPlan.MILLI) * 102 / 100 + 2 * SECOND;
     long within = plan.maxTtlNanos() + Math.max(0, abstentionNanos - sinceCalm) + 3 * SECOND;
     List<Probe> probes = new ArrayList<>();
     for (int i = 0; i < plan.resources; i++) {
@@ -247,7 +247,7 @@ final class Simulation {
                     .ifPresent(
                         lease -> {
                           outcome = "";
-                          Hold hold =
+                          SimHold hold =
                               checker.holds.acquired(
                                   life.process,
                                   List.of(resource),
@@ -262,7 +262,7 @@ final class Simulation {
     void expectSuccess() {
       if (!outcome.isEmpty()) {
         violated(
-            Invariant.I7,
+            SimInvariant.I7,
             client.name + " does not get " + resource + " after it got calm, but " + outcome);
       }
     }
@@ -271,36 +271,37 @@ final class Simulation {
   /** Nothing is left over. */
   private void end() {
     world.runUntil(world.nowNanos() + 2 * plan.releaseLifeNanos());
-    for (Hold hold : checker.holds.all()) {
+    for (SimHold hold : checker.holds.all()) {
       if (hold.ends == 0 && !hold.process.isDead()) {
-        violated(Invariant.I11, hold + " has not ended");
+        violated(SimInvariant.I11, hold + " has not ended");
       }
     }
     for (SimClient client : clients) {
       SimClient.Life life = client.life();
       if (life != null && life.scheduler.pending() > 0) {
-        violated(Invariant.I12, client.name + " has " + life.scheduler.pending() + " timers left");
+        violated(
+            SimInvariant.I12, client.name + " has " + life.scheduler.pending() + " timers left");
       }
     }
     for (SimServer server : servers) {
       server
           .locks()
-          .forEach((name, owner) -> violated(Invariant.I5, server + " still has " + name));
+          .forEach((name, owner) -> violated(SimInvariant.I5, server + " still has " + name));
     }
     clients.forEach(SimClient::close);
     world.runUntil(world.nowNanos() + 2 * SECOND);
     for (SimClient client : clients) {
       SimClient.Life life = client.life();
       if (life != null && life.lanes.stream().anyMatch(lane -> lane.open() > 0)) {
-        violated(Invariant.I12, client.name + " has requests that were never answered");
+        violated(SimInvariant.I12, client.name + " has requests that were never answered");
       }
     }
     if (checker.calls.open() > 0) {
-      violated(Invariant.I7, checker.calls.open() + " calls have not returned");
+      violated(SimInvariant.I7, checker.calls.open() + " calls have not returned");
     }
   }
 
-  private void violated(Invariant invariant, String what) {
+  private void violated(SimInvariant invariant, String what) {
     world.violated(invariant, () -> what);
   }
 }

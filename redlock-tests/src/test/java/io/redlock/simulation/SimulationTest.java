@@ -39,7 +39,8 @@ class SimulationTest {
   @ParameterizedTest
   @CsvFileSource(resources = "pinned-seeds.csv", useHeadersInDisplayName = true)
   void nothingIsViolatedWhereADefectWasFound(long seed, String faults, String found) {
-    Plan plan = faults == null ? Plan.of(seed) : Plan.of(seed).only(Plan.faults(faults));
+    SimPlan plan =
+        faults == null ? SimPlan.of(seed) : SimPlan.of(seed).only(SimPlan.faults(faults));
     Result result = Simulation.run(plan, new Parts(), false);
     assertNull(result.violation(), () -> found + ": " + Campaign.report(plan));
   }
@@ -49,8 +50,8 @@ class SimulationTest {
   void theSameSeedGivesTheSameRun() throws IOException {
     List<String> fingerprints = new ArrayList<>();
     for (long seed = 1; seed <= 20; seed++) {
-      Trace first = Simulation.run(Plan.of(seed), new Parts(), false).trace();
-      Trace second = Simulation.run(Plan.of(seed), new Parts(), true).trace();
+      SimTrace first = Simulation.run(SimPlan.of(seed), new Parts(), false).trace();
+      SimTrace second = Simulation.run(SimPlan.of(seed), new Parts(), true).trace();
       assertEquals(first.fingerprint(), second.fingerprint(), "seed " + seed);
       fingerprints.add("seed " + seed + ": " + first.fingerprint());
     }
@@ -61,10 +62,10 @@ class SimulationTest {
   @Test
   @EnabledIfSystemProperty(named = "simulation.seed", matches = "\\d+", disabledReason = "no seed")
   void replay() {
-    Plan plan = Plan.of(Long.getLong("simulation.seed"));
+    SimPlan plan = SimPlan.of(Long.getLong("simulation.seed"));
     String faults = System.getProperty("simulation.faults");
     if (faults != null) {
-      plan.only(Plan.faults(faults));
+      plan.only(SimPlan.faults(faults));
     }
     Result result = Simulation.run(plan, new Parts(), true);
     result.trace().lines().forEach(System.out::println);

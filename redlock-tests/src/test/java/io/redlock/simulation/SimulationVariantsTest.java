@@ -33,16 +33,20 @@ class SimulationVariantsTest {
    * @param spoil breaks the rule where it is a matter of the plan
    */
   private record Variant(
-      String rule, Invariant expected, Parts parts, Consumer<Plan> bend, Consumer<Plan> spoil) {
+      String rule,
+      SimInvariant expected,
+      Parts parts,
+      Consumer<SimPlan> bend,
+      Consumer<SimPlan> spoil) {
 
-    Plan plan(long seed) {
-      Plan plan = Plan.of(seed);
+    SimPlan plan(long seed) {
+      SimPlan plan = SimPlan.of(seed);
       bend.accept(plan);
       return plan;
     }
 
-    Plan spoiltPlan(long seed) {
-      Plan plan = plan(seed);
+    SimPlan spoiltPlan(long seed) {
+      SimPlan plan = plan(seed);
       spoil.accept(plan);
       return plan;
     }
@@ -64,7 +68,7 @@ class SimulationVariantsTest {
     }
     assertNotNull(violation, variant + " was not noticed in " + MOST_SEEDS + " seeds");
     assertEquals(variant.expected, violation.invariant(), variant + ": " + violation);
-    Plan sound = variant.plan(seed);
+    SimPlan sound = variant.plan(seed);
     assertNull(
         Simulation.run(sound, new Parts(), false).violation(), "with nothing broken: " + sound);
     TABLE.noticed(variant.rule, violation.invariant(), seed);
@@ -76,38 +80,38 @@ class SimulationVariantsTest {
   }
 
   private static Variant spoilt(
-      Invariant expected, String rule, Consumer<Plan> bend, Consumer<Plan> spoil) {
+      SimInvariant expected, String rule, Consumer<SimPlan> bend, Consumer<SimPlan> spoil) {
     return new Variant(rule, expected, new Parts(), bend, spoil);
   }
 
   private static Variant variant(
-      Invariant expected, String rule, Parts parts, Consumer<Plan> bend) {
+      SimInvariant expected, String rule, Parts parts, Consumer<SimPlan> bend) {
     return new Variant(rule, expected, parts, bend, plan -> {});
   }
 
-  private static Variant variant(Invariant expected, String rule, Parts parts) {
+  private static Variant variant(SimInvariant expected, String rule, Parts parts) {
     return variant(expected, rule, parts, plan -> {});
   }
 
   /** What is left behind is still there once it is calm. */
-  private static void longKeys(Plan plan) {
+  private static void longKeys(SimPlan plan) {
     plan.maxTtlMillis = 10_000;
-    plan.chaosNanos = 6_000 * Plan.MILLI;
-    plan.unchecked(Invariant.I7);
+    plan.chaosNanos = 6_000 * SimPlan.MILLI;
+    plan.unchecked(SimInvariant.I7);
   }
 
   /** Nodes lose their data so often that holders are hit; only what users see is looked at. */
-  private static void lossy(Plan plan) {
+  private static void lossy(SimPlan plan) {
     plan.nodes = 3;
     plan.maxTtlMillis = 300;
-    plan.nodeTimeoutNanos = 10 * Plan.MILLI;
-    plan.hopNanos = Math.min(plan.hopNanos, Plan.MILLI);
-    plan.jitterNanos = Math.min(plan.jitterNanos, Plan.MILLI);
+    plan.nodeTimeoutNanos = 10 * SimPlan.MILLI;
+    plan.hopNanos = Math.min(plan.hopNanos, SimPlan.MILLI);
+    plan.jitterNanos = Math.min(plan.jitterNanos, SimPlan.MILLI);
     plan.lossMargin = Duration.ZERO;
     plan.skewMicros = 20_000;
     plan.fewVictims = false;
-    plan.nodeFaultGapNanos = 150 * Plan.MILLI;
-    plan.unchecked(Invariant.I8, Invariant.I9);
+    plan.nodeFaultGapNanos = 150 * SimPlan.MILLI;
+    plan.unchecked(SimInvariant.I8, SimInvariant.I9);
   }
 
   static Stream<Variant> variants() {
@@ -115,7 +119,7 @@ class SimulationVariantsTest {
   }
 
   /** So many nodes are struck, and so often, that the lanes of a quorum are. */
-  private static void widely(Plan plan, Fault fault) {
+  private static void widely(SimPlan plan, SimFault fault) {
     plan.only(fault);
     plan.fewVictims = false;
     plan.nodeFaultGapNanos = plan.maxTtlNanos() / 2;
@@ -125,67 +129,67 @@ class SimulationVariantsTest {
   private static Stream<Variant> laneVariants() {
     return Stream.of(
         variant(
-            Invariant.I18,
+            SimInvariant.I18,
             "L01 the ping of an idle node is dropped",
             BrokenLanes.pingIsDropped(),
-            Plan::only),
+            SimPlan::only),
         variant(
-            Invariant.I17,
+            SimInvariant.I17,
             "L02 a release goes last after a reconnect",
             BrokenLanes.releaseGoesLastAfterAReconnect(),
-            plan -> plan.unchecked(Invariant.I12)),
+            plan -> plan.unchecked(SimInvariant.I12)),
         variant(
-            Invariant.I17,
+            SimInvariant.I17,
             "L03 a release overtakes the grant of its owner",
             BrokenLanes.releaseOvertakesItsGrant()),
         variant(
-            Invariant.I16,
+            SimInvariant.I16,
             "L04 an answer is given to the neighbour",
             BrokenLanes.answerGoesToTheNeighbour()),
-        variant(Invariant.I16, "L05 an answer is given twice", BrokenLanes.answerIsGivenTwice()),
+        variant(SimInvariant.I16, "L05 an answer is given twice", BrokenLanes.answerIsGivenTwice()),
         variant(
-            Invariant.I16,
+            SimInvariant.I16,
             "L06 what was written is called unsent when the connection is lost",
             BrokenLanes.writtenIsCalledUnsent()),
         variant(
-            Invariant.I7,
+            SimInvariant.I7,
             "L07 silence never ends",
             BrokenLanes.silenceNeverEnds(),
-            plan -> widely(plan, Fault.NODE_PAUSE)),
+            plan -> widely(plan, SimFault.NODE_PAUSE)),
         variant(
-            Invariant.I12,
+            SimInvariant.I12,
             "L08 the queue is forgotten at close",
             BrokenLanes.queueIsForgottenAtClose(),
-            plan -> plan.faults.add(Fault.CLIENT_CLOSE)),
+            plan -> plan.faults.add(SimFault.CLIENT_CLOSE)),
         variant(
-            Invariant.I12,
+            SimInvariant.I12,
             "L09 a late answer is dropped",
-            BrokenLanes.lateAnswerIsDropped(100 * Plan.MILLI)),
+            BrokenLanes.lateAnswerIsDropped(100 * SimPlan.MILLI)),
         variant(
-            Invariant.I16,
+            SimInvariant.I16,
             "L10 a withdrawn request is sent all the same",
             BrokenLanes.withdrawnIsSentAllTheSame()),
         variant(
-            Invariant.I12,
+            SimInvariant.I12,
             "L11 the unanswered is forgotten with its connection",
             BrokenLanes.unansweredIsForgottenWithItsConnection()),
         variant(
-            Invariant.I17,
+            SimInvariant.I17,
             "L12 two threads write at once",
             BrokenLanes.twoWriteAtOnce(),
-            plan -> plan.faults.add(Fault.WRITE_STALL)),
+            plan -> plan.faults.add(SimFault.WRITE_STALL)),
         variant(
-            Invariant.I18,
+            SimInvariant.I18,
             "L13 a new connection is not audited",
             BrokenLanes.newConnectionIsNotAudited(),
-            plan -> plan.unchecked(Invariant.I8)),
+            plan -> plan.unchecked(SimInvariant.I8)),
         variant(
-            Invariant.I7,
+            SimInvariant.I7,
             "L14 a missing script is taken for an answer",
             BrokenLanes.missingScriptIsAnAnswer(),
-            plan -> widely(plan, Fault.SCRIPT_FLUSH)),
+            plan -> widely(plan, SimFault.SCRIPT_FLUSH)),
         variant(
-            Invariant.I8,
+            SimInvariant.I8,
             "L15 the birth mark is not carried",
             BrokenLanes.birthMarkIsNotCarried()));
   }
@@ -194,82 +198,84 @@ class SimulationVariantsTest {
   private static Stream<Variant> callbackVariants() {
     return Stream.of(
         variant(
-            Invariant.I7,
+            SimInvariant.I7,
             "U01 a callback that the executor rejects is dropped",
             Variants.refusedCallbacksAreDropped(),
-            plan -> plan.only(Fault.USER_CODE)));
+            plan -> plan.only(SimFault.USER_CODE)));
   }
 
   private static Stream<Variant> protocolVariants() {
     return Stream.of(
         variant(
-            Invariant.I1,
+            SimInvariant.I1,
             "02b the monotonic clock alone decides",
             Variants.monotonicClockAlone(),
-            plan -> plan.only(Fault.CLIENT_SUSPEND).unchecked(Invariant.I2)),
+            plan -> plan.only(SimFault.CLIENT_SUSPEND).unchecked(SimInvariant.I2)),
         variant(
-            Invariant.I1,
+            SimInvariant.I1,
             "03a no allowance for drift",
             Variants.configured(builder -> builder.driftFactor(0)),
-            plan -> plan.only(Fault.CLIENT_RATE, Fault.NODE_RATE).unchecked(Invariant.I2)),
+            plan -> plan.only(SimFault.CLIENT_RATE, SimFault.NODE_RATE).unchecked(SimInvariant.I2)),
         variant(
-            Invariant.I9,
+            SimInvariant.I9,
             "04b an error counts as a yes",
             Variants.lanes(BrokenLane.CountsErrors::new)),
         variant(
-            Invariant.I9,
+            SimInvariant.I9,
             "04c a node counts twice",
             Variants.nodeCountedTwice(),
             plan -> plan.nodes = 3),
-        variant(Invariant.I5, "05 a retry uses the owner id again", Variants.oneOwnerId()),
+        variant(SimInvariant.I5, "05 a retry uses the owner id again", Variants.oneOwnerId()),
         variant(
-            Invariant.I5,
+            SimInvariant.I5,
             "06 a release skips nodes that did not answer",
             Variants.lanes(BrokenLane.ReleasesWhereAnswered::new),
             SimulationVariantsTest::longKeys),
         variant(
-            Invariant.I5,
+            SimInvariant.I5,
             "07 a release on another connection leaves no tombstone",
             Variants.nodes(BrokenNodes.WithoutTombstones::new)),
         variant(
-            Invariant.I5,
+            SimInvariant.I5,
             "08 an extend sets a missing key",
             Variants.nodes(BrokenNodes.ExtendingWhatIsMissing::new),
-            plan -> plan.unchecked(Invariant.I8)),
+            plan -> plan.unchecked(SimInvariant.I8)),
         variant(
-            Invariant.I1, "09a an extend succeeds by any one node", Variants.extendedByAnyNode()),
+            SimInvariant.I1,
+            "09a an extend succeeds by any one node",
+            Variants.extendedByAnyNode()),
         variant(
-            Invariant.I9,
+            SimInvariant.I9,
             "10 grants of different rounds are counted together",
             Variants.lanes(BrokenLane.CountsAllRounds::new)),
         variant(
-            Invariant.I3,
+            SimInvariant.I3,
             "11a a free key is granted at the counter not above it",
             Variants.nodes(BrokenNodes.GrantingEqualTokens::new),
-            plan -> plan.unchecked(Invariant.I2, Invariant.I5)),
+            plan -> plan.unchecked(SimInvariant.I2, SimInvariant.I5)),
         variant(
-            Invariant.I8,
+            SimInvariant.I8,
             "11b a repeated grant does not store its token",
             Variants.nodes(BrokenNodes.ForgettingHigherTokens::new)),
         variant(
-            Invariant.I7,
+            SimInvariant.I7,
             "11c tokens are compared as text",
             Variants.nodes(BrokenNodes.ComparingText::new)),
         variant(
-            Invariant.I8,
+            SimInvariant.I8,
             "11d counters are printed as doubles",
             Variants.nodes(BrokenNodes.PrintingDoubles::new)),
         variant(
-            Invariant.I3,
+            SimInvariant.I3,
             "12a a release deletes the counter",
             Variants.nodes(BrokenNodes.ReleasingCounters::new),
-            plan -> plan.unchecked(Invariant.I5, Invariant.I6, Invariant.I8)),
+            plan -> plan.unchecked(SimInvariant.I5, SimInvariant.I6, SimInvariant.I8)),
         variant(
-            Invariant.I3,
+            SimInvariant.I3,
             "12b a counter that is ahead runs out before the time has come",
             Variants.nodes(BrokenNodes.ForgettingTheLead::new),
             plan -> {
-              plan.only(Fault.NODE_CLOCK_STEP);
+              plan.only(SimFault.NODE_CLOCK_STEP);
               plan.nodes = 3;
               plan.fewVictims = false;
               plan.nodeFaultGapNanos = plan.maxTtlNanos();
@@ -277,21 +283,21 @@ class SimulationVariantsTest {
               plan.retentionMillis = 80; // four times skew: counters run out during the run
             }),
         spoilt(
-            Invariant.I1,
+            SimInvariant.I1,
             "13a a node votes as soon as it is back",
-            plan -> plan.unchecked(Invariant.I8),
+            plan -> plan.unchecked(SimInvariant.I8),
             plan -> plan.guarded = false),
         variant(
-            Invariant.I1,
+            SimInvariant.I1,
             "13c only a restart makes a node abstain",
             Variants.birthThatSurvivesFlush(),
-            plan -> lossy(plan.only(Fault.NODE_FLUSH))),
+            plan -> lossy(plan.only(SimFault.NODE_FLUSH))),
         variant(
-            Invariant.I7,
+            SimInvariant.I7,
             "14a node timeouts pass one after the other",
             Variants.oneNodeAfterTheOther()),
         variant(
-            Invariant.I7,
+            SimInvariant.I7,
             "14b a tie never resolves",
             Variants.retriesWithoutJitter(),
             plan -> {
@@ -302,21 +308,21 @@ class SimulationVariantsTest {
               plan.jitterNanos = 0;
             }),
         variant(
-            Invariant.I5,
+            SimInvariant.I5,
             "15a a renewal races the release",
             Variants.lanesAndNodes(
                 BrokenLane.ExtendsAfterRelease::new, BrokenNodes.WithoutTombstones::new)),
         variant(
-            Invariant.I11,
+            SimInvariant.I11,
             "15b no loss is told while the renewal thread waits",
             Variants.renewalThreadStarves(),
-            plan -> plan.unchecked(Invariant.I7)),
+            plan -> plan.unchecked(SimInvariant.I7)),
         variant(
-            Invariant.I1,
+            SimInvariant.I1,
             "15c a release deletes whatever is there",
             Variants.nodes(BrokenNodes.ReleasingAnybody::new)),
         variant(
-            Invariant.I7,
+            SimInvariant.I7,
             "16 retries have no jitter",
             Variants.retriesWithoutJitter(),
             plan -> {
@@ -327,36 +333,36 @@ class SimulationVariantsTest {
               plan.jitterNanos = 0;
             }),
         variant(
-            Invariant.I5,
+            SimInvariant.I5,
             "17 a caller that gives up leaves its lease behind",
             Variants.cancelIsSwallowed(),
             plan -> {
               longKeys(plan);
-              plan.faults.add(Fault.CANCEL);
+              plan.faults.add(SimFault.CANCEL);
             }),
         variant(
-            Invariant.I8,
+            SimInvariant.I8,
             "18a an extend shortens the key",
             Variants.nodes(BrokenNodes.ShorteningByExtends::new)),
         variant(
-            Invariant.I8,
+            SimInvariant.I8,
             "18b a repeated grant shortens the key",
             Variants.nodes(BrokenNodes.ShorteningByGrants::new)),
         variant(
-            Invariant.I1,
+            SimInvariant.I1,
             "19 stragglers are released while the lease is alive",
             Variants.lanes(BrokenLane.ReleasesStragglers::new),
-            plan -> plan.unchecked(Invariant.I5)),
-        variant(Invariant.I8, "20 a join asks for no birth", Variants.joinsAnyBirth()),
+            plan -> plan.unchecked(SimInvariant.I5)),
+        variant(SimInvariant.I8, "20 a join asks for no birth", Variants.joinsAnyBirth()),
         variant(
-            Invariant.I5,
+            SimInvariant.I5,
             "21 the release forgets what an extend may have left",
             Variants.lanes(BrokenLane.ReleasesWhereGranted::new),
             SimulationVariantsTest::longKeys),
         variant(
-            Invariant.I1,
+            SimInvariant.I1,
             "22 a node that was replaced keeps its birth",
             Variants.birthWithoutReplicationId(),
-            plan -> lossy(plan.only(Fault.NODE_FAILOVER))));
+            plan -> lossy(plan.only(SimFault.NODE_FAILOVER))));
   }
 }

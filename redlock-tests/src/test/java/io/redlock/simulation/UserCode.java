@@ -30,11 +30,11 @@ final class UserCode {
   }
 
   private final SimProcess process;
-  private final Plan plan;
+  private final SimPlan plan;
   private final SimRandom random;
   private final FaultCount faults;
 
-  UserCode(SimProcess process, Plan plan, SimRandom random, FaultCount faults) {
+  UserCode(SimProcess process, SimPlan plan, SimRandom random, FaultCount faults) {
     this.process = process;
     this.plan = plan;
     this.random = random;
@@ -66,7 +66,7 @@ final class UserCode {
   private boolean strikes() {
     boolean strikes = process.world.nowNanos() < plan.calmFromNanos() && random.percent(PERCENT);
     if (strikes) {
-      faults.count(Fault.USER_CODE);
+      faults.count(SimFault.USER_CODE);
     }
     return strikes;
   }
@@ -85,7 +85,7 @@ final class UserCode {
     switch (misdeed) {
       case EXCEPTION -> throw new IllegalStateException("user code throws");
       case ERROR -> throw new AssertionError("user code fails");
-      case BLOCK -> process.standStill(random.spread(Plan.MILLI, plan.maxTtlNanos()));
+      case BLOCK -> process.standStill(random.spread(SimPlan.MILLI, plan.maxTtlNanos()));
       default -> {}
     }
     return misdeed == Misdeed.NULL;
@@ -108,7 +108,7 @@ final class UserCode {
     public void onEnd(Lease lease, LeaseEnd end, Duration held) {
       if (!ended.add(lease)) {
         process.world.violated(
-            Invariant.I11, () -> process + " is told twice that " + lease + " has ended");
+            SimInvariant.I11, () -> process + " is told twice that " + lease + " has ended");
       }
       misbehaves();
     }

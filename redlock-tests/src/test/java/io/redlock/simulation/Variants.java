@@ -32,7 +32,7 @@ final class Variants {
   static Parts nodes(BiFunction<Long, Long, NodeModel> model) {
     return new Parts() {
       @Override
-      NodeModel model(Plan plan) {
+      NodeModel model(SimPlan plan) {
         return model.apply(plan.skewMicros, plan.retentionMillis);
       }
     };
@@ -58,7 +58,7 @@ final class Variants {
       }
 
       @Override
-      NodeModel model(Plan plan) {
+      NodeModel model(SimPlan plan) {
         return model.apply(plan.skewMicros, plan.retentionMillis);
       }
     };
@@ -86,7 +86,7 @@ final class Variants {
   static Parts configured(java.util.function.Consumer<RedlockBuilder> change) {
     return new Parts() {
       @Override
-      void configure(RedlockBuilder builder, Plan plan) {
+      void configure(RedlockBuilder builder, SimPlan plan) {
         change.accept(builder);
       }
     };
@@ -128,7 +128,7 @@ final class Variants {
       private long nodeTimeoutNanos;
 
       @Override
-      NodeModel model(Plan plan) {
+      NodeModel model(SimPlan plan) {
         nodeTimeoutNanos = plan.nodeTimeoutNanos;
         return super.model(plan);
       }
@@ -155,8 +155,8 @@ final class Variants {
             patient[0] =
                 () -> {
                   boolean waits = lanes.stream().anyMatch(lane -> lane.open() > 0);
-                  if (waits && delayNanos > 100 * Plan.MILLI) {
-                    current[0] = scheduler.schedule(patient[0], 10 * Plan.MILLI);
+                  if (waits && delayNanos > 100 * SimPlan.MILLI) {
+                    current[0] = scheduler.schedule(patient[0], 10 * SimPlan.MILLI);
                   } else {
                     task.run();
                   }

@@ -12,8 +12,8 @@ final class WorkChecks {
   /** A lost past is answered by so many extends of a lease, and one whose answer came too early. */
   static final int EXTENDS_PER_LOSS = 9;
 
-  private final World world;
-  private final Plan plan;
+  private final SimWorld world;
+  private final SimPlan plan;
   private final Map<SimProcess, Integer> losses = new HashMap<>();
   private final Map<String, Work> byOwner = new HashMap<>();
   private final Set<NodeRequest> seen = new HashSet<>();
@@ -29,7 +29,7 @@ final class WorkChecks {
     }
   }
 
-  WorkChecks(World world, Plan plan) {
+  WorkChecks(SimWorld world, SimPlan plan) {
     this.world = world;
     this.plan = plan;
   }
@@ -48,7 +48,7 @@ final class WorkChecks {
       byOwner.put(request.owner(), new Work(losses.getOrDefault(process, 0)));
       if (plan.boundedClose && process.isClosing()) {
         world.violated(
-            Invariant.I19, () -> process + " is being closed and begins " + Names.of(request));
+            SimInvariant.I19, () -> process + " is being closed and begins " + Names.of(request));
       }
     } else if (request instanceof NodeRequest.Extend && seen.add(request)) {
       Work work = byOwner.get(request.owner());
@@ -59,7 +59,7 @@ final class WorkChecks {
   }
 
   /** A holder extends its lease. */
-  void extending(Hold hold) {
+  void extending(SimHold hold) {
     Work work = byOwner.get(hold.owner);
     if (work != null) {
       work.extendsOfItsHolder++;
@@ -67,7 +67,7 @@ final class WorkChecks {
   }
 
   /** A lease that does not renew itself has ended. */
-  void ended(Hold hold) {
+  void ended(SimHold hold) {
     Work work = byOwner.get(hold.owner);
     if (work == null) {
       return;
@@ -76,7 +76,7 @@ final class WorkChecks {
     int allowed = work.extendsOfItsHolder + EXTENDS_PER_LOSS * lost;
     if (work.extendRounds > allowed) {
       world.violated(
-          Invariant.I19,
+          SimInvariant.I19,
           () ->
               hold
                   + " was extended "

@@ -21,11 +21,12 @@ class VariantTableTest {
   void everyKnownMistakeIsNoticedBySomeLayer() {
     Set<String> noticed =
         VariantTable.page().stream()
-            .map(row -> VariantTable.cell(row, 1).replaceFirst("^(L?\\d\\d).*", "$1"))
+            .map(row -> VariantTable.cell(row, 1).replaceFirst("^([LU]?\\d\\d).*", "$1"))
             .collect(Collectors.toCollection(TreeSet::new));
     Set<String> known = new TreeSet<>();
     IntStream.rangeClosed(1, KNOWN).forEach(i -> known.add(String.format("%02d", i)));
     IntStream.rangeClosed(1, KNOWN_OF_LANES).forEach(i -> known.add(String.format("L%02d", i)));
+    known.add("U01"); // the one way known to get callbacks wrong
     assertEquals(known, noticed);
   }
 }

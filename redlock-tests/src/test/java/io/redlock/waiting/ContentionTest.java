@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
-import io.redlock.lease.Masters;
+import io.redlock.lease.LeaseMasters;
 import io.redlock.testkit.RequiresRedis;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -27,7 +27,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 @RequiresRedis
 class ContentionTest {
 
-  @RegisterExtension static final Masters masters = new Masters();
+  @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
 
   private static final int CLIENTS = 4;
   private static final int THREADS = 3;
@@ -105,7 +105,7 @@ class ContentionTest {
   /** One master at a time: of five, four are always there. */
   private static void disturb(Random random, long endNanos) throws InterruptedException {
     while (System.nanoTime() < endNanos) {
-      int node = random.nextInt(Masters.NODES);
+      int node = random.nextInt(LeaseMasters.NODES);
       Thread.sleep(200 + random.nextInt(300));
       if (random.nextBoolean()) {
         masters.pause(node);

@@ -12,7 +12,7 @@ import io.redlock.LeaseRequest;
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.ReleaseResult;
-import io.redlock.lease.Masters;
+import io.redlock.lease.LeaseMasters;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.RedisServer;
 import io.redlock.testkit.RequiresRedis;
@@ -39,7 +39,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @RequiresRedis
 class WaitersTest {
 
-  @RegisterExtension static final Masters masters = new Masters();
+  @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
 
   private static final AtomicInteger RESOURCES = new AtomicInteger();
 
@@ -61,7 +61,7 @@ class WaitersTest {
   }
 
   private void awaitQueue(int waiters, Duration patience) {
-    for (int node = 0; node < Masters.NODES; node++) {
+    for (int node = 0; node < LeaseMasters.NODES; node++) {
       RedisServer server = masters.get(node);
       if (server.isAlive()) {
         Await.until(
@@ -121,7 +121,7 @@ class WaitersTest {
   void holderThatIsKilledBlocksItsWaitersForItsTtlAtMost(String mode) throws Exception {
     try (Waiter holder = new Waiter(mode)) {
       holder.heldToken();
-      IntStream.range(0, Masters.NODES)
+      IntStream.range(0, LeaseMasters.NODES)
           .forEach(node -> masters.get(node).command("PEXPIRE", resource, "1500")); // of its 20 s
       CompletableFuture<AcquireResult> waiting =
           masters.connect().acquireAsync(request(mode.equals("fair")));
@@ -219,7 +219,7 @@ class WaitersTest {
     alice.acquire(fairly()).release();
     assertEquals(0, subscribers(0), "nobody had to wait");
     handOver(alice, bob);
-    for (int node = 0; node < Masters.NODES; node++) {
+    for (int node = 0; node < LeaseMasters.NODES; node++) {
       int each = node;
       Await.until("bob listens to node " + node, () -> subscribers(each) == 1);
     }
@@ -270,7 +270,7 @@ class WaitersTest {
       waiter.process.destroyForcibly();
     }
     held.release();
-    for (int node = 0; node < Masters.NODES; node++) {
+    for (int node = 0; node < LeaseMasters.NODES; node++) {
       RedisServer server = masters.get(node);
       Await.until(
           "nothing is left of the queue",

@@ -7,7 +7,7 @@ import io.redlock.LeaseEnd;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.ReleaseResult;
-import io.redlock.chaos.history.Event;
+import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.Journal;
 import java.time.Duration;
 import java.util.Objects;
@@ -56,8 +56,8 @@ final class Caller implements AutoCloseable {
    */
   boolean acquire(LeaseRequest request, boolean must) throws InterruptedException {
     String resources = String.join(",", request.resources());
-    Event call =
-        Event.now(
+    HistoryEvent call =
+        HistoryEvent.now(
             name,
             "acquire",
             "resources",
@@ -73,7 +73,7 @@ final class Caller implements AutoCloseable {
     AcquireResult result = redlock.tryAcquire(request);
     if (result.optionalLease().isEmpty()) {
       String what = result.getClass().getSimpleName();
-      journal.write(Event.now(name, "refused", "result", what, "why", result));
+      journal.write(HistoryEvent.now(name, "refused", "result", what, "why", result));
       return false;
     }
     Lease got = result.optionalLease().orElseThrow();
@@ -88,7 +88,7 @@ final class Caller implements AutoCloseable {
 
   private void ended(Lease over, LeaseEnd end, boolean renewed) {
     journal.write(
-        Event.now(
+        HistoryEvent.now(
             name,
             "ended",
             "resources",
@@ -112,8 +112,9 @@ final class Caller implements AutoCloseable {
   private boolean look(Lease asked, String kind, Object... details) {
     long fromNanos = System.nanoTime();
     long leftNanos = leftNanos(asked);
-    Event event =
-        Event.now(name, kind, "token", asked.fencingToken(), "from", fromNanos, "left", leftNanos);
+    HistoryEvent event =
+        HistoryEvent.now(
+            name, kind, "token", asked.fencingToken(), "from", fromNanos, "left", leftNanos);
     for (int i = 0; i < details.length; i += 2) {
       event.details().put(details[i].toString(), details[i + 1].toString());
     }
@@ -132,7 +133,7 @@ final class Caller implements AutoCloseable {
   boolean extend() throws InterruptedException {
     Lease held = held();
     journal.write(
-        Event.now(
+        HistoryEvent.now(
             name,
             "extend",
             "token",
@@ -146,7 +147,8 @@ final class Caller implements AutoCloseable {
       return true;
     }
     String what = result.getClass().getSimpleName();
-    journal.write(Event.now(name, "not-extended", "token", held.fencingToken(), "result", what));
+    journal.write(
+        HistoryEvent.now(name, "not-extended", "token", held.fencingToken(), "result", what));
     return false;
   }
 
@@ -160,7 +162,8 @@ final class Caller implements AutoCloseable {
       boolean accepted = store.write(resource, held.fencingToken(), read);
       if (accepted) {
         journal.write(
-            Event.now(name, "confirmed", "resource", resource, "token", held.fencingToken()));
+            HistoryEvent.now(
+                name, "confirmed", "resource", resource, "token", held.fencingToken()));
       }
       all &= accepted;
     }
@@ -170,7 +173,7 @@ final class Caller implements AutoCloseable {
   ReleaseResult release() throws InterruptedException {
     Lease held = held();
     journal.write(
-        Event.now(
+        HistoryEvent.now(
             name,
             "release",
             "token",
@@ -178,7 +181,8 @@ final class Caller implements AutoCloseable {
             "within",
             settings.nodeTimeout().toMillis()));
     ReleaseResult result = held.release();
-    journal.write(Event.now(name, "released", "token", held.fencingToken(), "result", result));
+    journal.write(
+        HistoryEvent.now(name, "released", "token", held.fencingToken(), "result", result));
     lease = null;
     return result;
   }

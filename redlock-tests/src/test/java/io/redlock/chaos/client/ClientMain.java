@@ -4,7 +4,7 @@ import io.redlock.LeaseRequest;
 import io.redlock.NodeStatus;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
-import io.redlock.chaos.history.Event;
+import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.Journal;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -67,16 +67,17 @@ public final class ClientMain {
     try (Journal journal = new Journal(settings.journal())) {
       Heartbeat.start(settings.name(), journal);
       Set<Thread> before = Thread.getAllStackTraces().keySet();
-      journal.write(Event.now(settings.name(), "started", "pid", ProcessHandle.current().pid()));
+      journal.write(
+          HistoryEvent.now(settings.name(), "started", "pid", ProcessHandle.current().pid()));
       new ClientMain(settings, journal).run();
       long left = awaitOrGiveUp(PATIENCE_MILLIS, () -> threadsSince(before), 0L);
-      journal.write(Event.now(settings.name(), "stopped", "threads", left));
+      journal.write(HistoryEvent.now(settings.name(), "stopped", "threads", left));
     }
   }
 
   private void node(NodeStatus status) {
     journal.write(
-        Event.now(
+        HistoryEvent.now(
             settings.name(),
             "node",
             "name",
@@ -115,7 +116,7 @@ public final class ClientMain {
 
   private void masters(long patienceMillis) throws InterruptedException {
     String missing = awaitOrGiveUp(patienceMillis, this::notUp, "");
-    journal.write(Event.now(settings.name(), "masters", "missing", missing));
+    journal.write(HistoryEvent.now(settings.name(), "masters", "missing", missing));
     say("masters " + missing.isEmpty());
   }
 

@@ -5,7 +5,7 @@ import io.redlock.RedlockListener;
 import io.redlock.driver.RedlockBuilder;
 import io.redlock.jedis.JedisCore;
 import io.redlock.jedis.JedisRedlock;
-import io.redlock.jedis.lane.Lanes;
+import io.redlock.jedis.lane.TestLanes;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -57,7 +57,7 @@ public record ClientSettings(
     if (variant == Variant.RELEASES_WHERE_GRANTED) {
       RedlockBuilder core =
           RedlockBuilder.over(
-              Lanes.of(addresses, nodeTimeout, maxTtl, skew).stream()
+              TestLanes.of(addresses, nodeTimeout, maxTtl, skew).stream()
                   .map(ReleasesWhereGranted::new)
                   .toList());
       return core.nodeTimeout(nodeTimeout)

@@ -1,6 +1,6 @@
 package io.redlock.chaos.client;
 
-import io.redlock.chaos.history.Event;
+import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.Journal;
 
 /**
@@ -27,7 +27,7 @@ final class Heartbeat {
         Thread.sleep(SLEEP_MILLIS);
         long toNanos = System.nanoTime();
         if (toNanos - fromNanos > OVERSLEPT_NANOS) {
-          journal.write(Event.at(toNanos, process, "stalled", "from", fromNanos));
+          journal.write(HistoryEvent.at(toNanos, process, "stalled", "from", fromNanos));
         }
       }
     } catch (InterruptedException e) {

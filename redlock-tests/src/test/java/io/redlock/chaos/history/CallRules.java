@@ -1,6 +1,6 @@
 package io.redlock.chaos.history;
 
-import io.redlock.simulation.Invariant;
+import io.redlock.simulation.SimInvariant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -10,11 +10,11 @@ import java.util.Map;
 final class CallRules {
 
   /** What a busy machine may add to any call. */
-  private static final long GRACE_NANOS = 5_000 * Settings.MILLI;
+  private static final long GRACE_NANOS = 5_000 * RunSettings.MILLI;
 
   private final History history;
   private final List<Finding> findings = new ArrayList<>();
-  private final Map<String, Event> open = new HashMap<>();
+  private final Map<String, HistoryEvent> open = new HashMap<>();
 
   private CallRules(History history) {
     this.history = history;
@@ -22,7 +22,7 @@ final class CallRules {
 
   static List<Finding> check(History history) {
     CallRules rules = new CallRules(history);
-    for (Event event : history.events()) {
+    for (HistoryEvent event : history.events()) {
       switch (event.kind()) {
         case "acquire", "extend", "release" -> rules.open.put(event.actor(), event);
         case "held", "refused", "extended", "not-extended", "released" -> rules.returned(event);
@@ -34,15 +34,15 @@ final class CallRules {
     return rules.findings;
   }
 
-  private void returned(Event event) {
-    Event call = open.remove(event.actor());
+  private void returned(HistoryEvent event) {
+    HistoryEvent call = open.remove(event.actor());
     if (call == null) {
       throw new IllegalArgumentException("returned without having been called: " + event);
     }
     long took = event.atNanos() - call.atNanos();
     long still = history.stoodStillNanos(event.process(), call.atNanos(), event.atNanos());
-    if (took > call.number("within") * Settings.MILLI + GRACE_NANOS + still) {
-      found(event, call.kind() + " took " + took / Settings.MILLI + " ms: " + call);
+    if (took > call.number("within") * RunSettings.MILLI + GRACE_NANOS + still) {
+      found(event, call.kind() + " took " + took / RunSettings.MILLI + " ms: " + call);
     }
     if (event.is("refused") && call.details().containsKey("must")) {
       found(event, "no lease though all faults are over: " + event.text("why"));
@@ -50,23 +50,23 @@ final class CallRules {
   }
 
   /** When all faults are over, every client is on terms with every master again. */
-  private void masters(Event event) {
+  private void masters(HistoryEvent event) {
     if (!event.text("missing").isEmpty()) {
       found(event, event.actor() + " does without masters: " + event.text("missing"));
     }
   }
 
-  private void stopped(Event event) {
+  private void stopped(HistoryEvent event) {
     open.values().stream()
         .filter(call -> call.process().equals(event.process()))
         .forEach(call -> found(event, "did not return: " + call));
     if (event.number("threads") > 0) {
       String what = event.process() + ": " + event.text("threads") + " threads are left";
-      findings.add(new Finding(Invariant.I12, event.atNanos(), what));
+      findings.add(new Finding(SimInvariant.I12, event.atNanos(), what));
     }
   }
 
-  private void found(Event event, String what) {
-    findings.add(new Finding(Invariant.I7, event.atNanos(), what));
+  private void found(HistoryEvent event, String what) {
+    findings.add(new Finding(SimInvariant.I7, event.atNanos(), what));
   }
 }

@@ -1,6 +1,6 @@
 package io.redlock.chaos.history;
 
-import io.redlock.simulation.Invariant;
+import io.redlock.simulation.SimInvariant;
 
 /** An invariant that did not hold, when, and how that shows. */
-public record Finding(Invariant invariant, long atNanos, String what) {}
+public record Finding(SimInvariant invariant, long atNanos, String what) {}

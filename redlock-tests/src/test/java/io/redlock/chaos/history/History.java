@@ -12,22 +12,22 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /** Everything that is known of one run, in the order of time. */
-public record History(List<Event> events) {
+public record History(List<HistoryEvent> events) {
 
   public History {
-    List<Event> sorted = new ArrayList<>(events);
-    sorted.sort(Comparator.comparingLong(Event::atNanos));
+    List<HistoryEvent> sorted = new ArrayList<>(events);
+    sorted.sort(Comparator.comparingLong(HistoryEvent::atNanos));
     events = List.copyOf(sorted);
   }
 
   /** Merges what several processes have written. A last line that was cut short is left out. */
   public static History read(List<Path> files) {
-    List<Event> events = new ArrayList<>();
+    List<HistoryEvent> events = new ArrayList<>();
     for (Path file : files) {
       try {
         String text = Files.readString(file, StandardCharsets.UTF_8);
         String whole = text.substring(0, text.lastIndexOf('\n') + 1);
-        whole.lines().map(Event::parse).forEach(events::add);
+        whole.lines().map(HistoryEvent::parse).forEach(events::add);
       } catch (IOException e) {
         throw new UncheckedIOException(e);
       }
@@ -38,19 +38,19 @@ public record History(List<Event> events) {
   /** Writes everything to one file, to be read and checked again. */
   public void save(Path file) {
     try {
-      Files.write(file, events.stream().map(Event::toString).toList());
+      Files.write(file, events.stream().map(HistoryEvent::toString).toList());
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
   }
 
-  public Stream<Event> of(String... kinds) {
+  public Stream<HistoryEvent> of(String... kinds) {
     List<String> wanted = Arrays.asList(kinds);
     return events.stream().filter(event -> wanted.contains(event.kind()));
   }
 
   /** The one event of that kind. */
-  public Event one(String kind) {
+  public HistoryEvent one(String kind) {
     return of(kind)
         .findFirst()
         .orElseThrow(() -> new IllegalArgumentException("no " + kind + " in the history"));
@@ -60,7 +60,7 @@ public record History(List<Event> events) {
   long stoodStillNanos(String process, long fromNanos, long toNanos) {
     long still = 0;
     long since = Long.MIN_VALUE;
-    for (Event event : of("pause", "resume", "stalled").toList()) {
+    for (HistoryEvent event : of("pause", "resume", "stalled").toList()) {
       if (event.is("stalled")) {
         boolean its = event.actor().equals(process);
         still += its ? common(event.number("from"), event.atNanos(), fromNanos, toNanos) : 0;

@@ -24,7 +24,7 @@ public final class Journal implements AutoCloseable {
     }
   }
 
-  public void write(Event event) {
+  public void write(HistoryEvent event) {
     byte[] line = (event + "\n").getBytes(StandardCharsets.UTF_8);
     try {
       synchronized (this) {

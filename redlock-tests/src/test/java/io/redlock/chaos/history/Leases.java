@@ -8,29 +8,30 @@ import java.util.Map;
 /** All leases of a run, put together from what their holders wrote. */
 final class Leases {
 
-  final List<Hold> all = new ArrayList<>();
-  private final List<Event> orphanEnds = new ArrayList<>();
+  final List<ObservedHold> all = new ArrayList<>();
+  private final List<HistoryEvent> orphanEnds = new ArrayList<>();
 
   Leases(History history) {
-    Map<String, Event> asked = new HashMap<>(); // by caller: each makes one call at a time
-    Map<String, Hold> held = new HashMap<>(); // by caller: the lease that he holds or held last
-    Map<String, Hold> known = new HashMap<>(); // by process, token and resources
-    for (Event event : history.events()) {
+    Map<String, HistoryEvent> asked = new HashMap<>(); // by caller: each makes one call at a time
+    Map<String, ObservedHold> held =
+        new HashMap<>(); // by caller: the lease that he holds or held last
+    Map<String, ObservedHold> known = new HashMap<>(); // by process, token and resources
+    for (HistoryEvent event : history.events()) {
       switch (event.kind()) {
         case "acquire" -> asked.put(event.actor(), event);
         case "held" -> {
-          Hold hold = new Hold(asked.get(event.actor()), event);
+          ObservedHold hold = new ObservedHold(asked.get(event.actor()), event);
           all.add(hold);
           held.put(event.actor(), hold);
           known.put(key(event), hold);
         }
         case "look", "extended" -> held.get(event.actor()).look(event);
         case "release" -> {
-          Hold hold = held.get(event.actor());
+          ObservedHold hold = held.get(event.actor());
           hold.releasedNanos = Math.min(hold.releasedNanos, event.atNanos());
         }
         case "ended" -> {
-          Hold hold = known.get(key(event));
+          ObservedHold hold = known.get(key(event));
           if (hold == null) {
             orphanEnds.add(event); // told before its caller could write that he has it
           } else {
@@ -40,8 +41,8 @@ final class Leases {
         default -> {}
       }
     }
-    for (Event end : orphanEnds) {
-      Hold hold = known.get(key(end));
+    for (HistoryEvent end : orphanEnds) {
+      ObservedHold hold = known.get(key(end));
       if (hold != null) {
         hold.ends.add(0, end);
       }
@@ -49,7 +50,7 @@ final class Leases {
   }
 
   /** Leases of one process on different resources may have the same token. */
-  private static String key(Event event) {
+  private static String key(HistoryEvent event) {
     return event.process() + ' ' + event.text("token") + ' ' + event.text("resources");
   }
 }

@@ -15,7 +15,7 @@ final class NodeLives {
 
   NodeLives(History history) {
     Map<String, Long> losing = new HashMap<>();
-    for (Event event : history.of("losing", "lost").toList()) {
+    for (HistoryEvent event : history.of("losing", "lost").toList()) {
       if (event.is("losing")) {
         losing.put(event.actor(), event.atNanos());
       } else {

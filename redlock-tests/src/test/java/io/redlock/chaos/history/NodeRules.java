@@ -1,6 +1,6 @@
 package io.redlock.chaos.history;
 
-import io.redlock.simulation.Invariant;
+import io.redlock.simulation.SimInvariant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -21,16 +21,16 @@ final class NodeRules {
    * Clients ask a node once a second what it is, unless it is silent just then; the rest is for a
    * busy machine, on which nodes are silent now and then.
    */
-  private static final long FOUND_OUT_NANOS = 4_000 * Settings.MILLI;
+  private static final long FOUND_OUT_NANOS = 4_000 * RunSettings.MILLI;
 
   private final History history;
-  private final Settings settings;
+  private final RunSettings settings;
   private final List<Exchange> exchanges;
   private final List<Finding> findings = new ArrayList<>();
 
   private NodeRules(History history, List<Exchange> exchanges) {
     this.history = history;
-    this.settings = Settings.of(history);
+    this.settings = RunSettings.of(history);
     this.exchanges = exchanges;
   }
 
@@ -86,16 +86,16 @@ final class NodeRules {
         continue;
       }
       if (released.containsKey(next.owner())) {
-        found(Invariant.I5, next, released.get(next.owner()));
+        found(SimInvariant.I5, next, released.get(next.owner()));
       } else if (highest != null
           && (next.token() < highest.token()
               || next.token() == highest.token() && !next.owner().equals(highest.owner()))) {
-        found(Invariant.I8, next, highest);
+        found(SimInvariant.I8, next, highest);
       }
     }
   }
 
-  private void found(Invariant invariant, Exchange later, Exchange earlier) {
+  private void found(SimInvariant invariant, Exchange later, Exchange earlier) {
     String what = later + ", executed after " + earlier;
     findings.add(new Finding(invariant, later.answeredNanos(), what));
   }
@@ -104,7 +104,7 @@ final class NodeRules {
   private void counters() {
     NodeLives lives = new NodeLives(history);
     Map<Place, Long> last = new HashMap<>();
-    for (Event seen : history.of("seen").toList()) {
+    for (HistoryEvent seen : history.of("seen").toList()) {
       int life = lives.at(seen.actor(), seen.number("from"), seen.atNanos());
       if (life < 0) {
         continue;
@@ -113,7 +113,7 @@ final class NodeRules {
       Long before = last.put(new Place(seen.actor(), life, seen.text("resource")), counter);
       if (before != null && counter < before) {
         String what = seen.actor() + ": the counter fell from " + before + " to " + counter;
-        findings.add(new Finding(Invariant.I8, seen.atNanos(), what));
+        findings.add(new Finding(SimInvariant.I8, seen.atNanos(), what));
       }
     }
   }
@@ -136,7 +136,7 @@ final class NodeRules {
               if (vote.forwardedNanos() > loss.toNanos()
                   && vote.answeredNanos() < loss.fromNanos() + settings.abstentionNanos()) {
                 String what = vote + ", though it had lost its data";
-                findings.add(new Finding(Invariant.I8, vote.answeredNanos(), what));
+                findings.add(new Finding(SimInvariant.I8, vote.answeredNanos(), what));
               }
             }
           }
@@ -146,11 +146,11 @@ final class NodeRules {
   /** What is not fit to hold locks does not vote for longer than it takes to be found out. */
   private void unfit() {
     Map<String, Long> since = new HashMap<>();
-    List<Event> events = history.of("unfit", "fit").toList();
+    List<HistoryEvent> events = history.of("unfit", "fit").toList();
     List<Span> disturbed = disturbed();
     for (Exchange vote : exchanges) {
-      Event last = null;
-      for (Event event : events) {
+      HistoryEvent last = null;
+      for (HistoryEvent event : events) {
         if (event.actor().equals(vote.node()) && event.atNanos() < vote.answeredNanos()) {
           last = event;
         }
@@ -165,7 +165,7 @@ final class NodeRules {
                       span.fromNanos < vote.arrivedNanos()
                           && span.toNanos > vote.arrivedNanos() - FOUND_OUT_NANOS)) {
         String what = vote + ", though it is not fit to";
-        findings.add(new Finding(Invariant.I8, vote.answeredNanos(), what));
+        findings.add(new Finding(SimInvariant.I8, vote.answeredNanos(), what));
       }
     }
   }
@@ -174,7 +174,7 @@ final class NodeRules {
   private List<Span> disturbed() {
     List<Span> spans = new ArrayList<>();
     Map<String, Long> began = new HashMap<>();
-    for (Event event : history.of("fault", "healed", "stalled").toList()) {
+    for (HistoryEvent event : history.of("fault", "healed", "stalled").toList()) {
       if (event.is("stalled")) {
         spans.add(new Span(event.number("from"), event.atNanos()));
       } else if (event.text("target").startsWith("c")) {
@@ -192,10 +192,10 @@ final class NodeRules {
 
   /** Keys that were still there when everybody had ended and been given time to clean up. */
   private void leftOver() {
-    for (Event left : history.of("left").toList()) {
+    for (HistoryEvent left : history.of("left").toList()) {
       String what =
           left.actor() + " still holds " + left.text("resource") + " for " + left.text("owner");
-      findings.add(new Finding(Invariant.I5, left.atNanos(), what));
+      findings.add(new Finding(SimInvariant.I5, left.atNanos(), what));
     }
   }
 }

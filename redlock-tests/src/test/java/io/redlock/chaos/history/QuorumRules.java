@@ -1,6 +1,6 @@
 package io.redlock.chaos.history;
 
-import io.redlock.simulation.Invariant;
+import io.redlock.simulation.SimInvariant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -13,12 +13,12 @@ final class QuorumRules {
 
   private record Round(String owner, long token) {}
 
-  private final Settings settings;
+  private final RunSettings settings;
   private final Map<Long, List<Exchange>> byToken = new HashMap<>();
   private final List<Finding> findings = new ArrayList<>();
 
   private QuorumRules(History history, List<Exchange> exchanges) {
-    settings = Settings.of(history);
+    settings = RunSettings.of(history);
     for (Exchange exchange : exchanges) {
       byToken.computeIfAbsent(exchange.token(), token -> new ArrayList<>()).add(exchange);
     }
@@ -30,7 +30,7 @@ final class QuorumRules {
     return rules.findings;
   }
 
-  private void check(Hold hold) {
+  private void check(ObservedHold hold) {
     String owner = "";
     int most = 0;
     Map<Round, Set<String>> granted = new HashMap<>();
@@ -49,7 +49,7 @@ final class QuorumRules {
     }
     if (most < settings.quorum()) {
       String what = hold + " rests on " + most + " of " + settings.nodes() + " nodes";
-      findings.add(new Finding(Invariant.I9, hold.heldNanos, what));
+      findings.add(new Finding(SimInvariant.I9, hold.heldNanos, what));
       return;
     }
     deadlines(hold, owner);
@@ -59,12 +59,12 @@ final class QuorumRules {
    * The library itself extends a lease when a node has lost its past, by what it has left: of a ttl
    * that it rounds up, by no more than the allowance for drift and a millisecond.
    */
-  private static long rounded(Hold hold) {
-    return hold.ttlMillis * Settings.MILLI / 100 + Settings.MILLI;
+  private static long rounded(ObservedHold hold) {
+    return hold.ttlMillis * RunSettings.MILLI / 100 + RunSettings.MILLI;
   }
 
   /** A request begins before it arrives anywhere: so much is certain of when a round began. */
-  private void deadlines(Hold hold, String owner) {
+  private void deadlines(ObservedHold hold, String owner) {
     long first = Long.MAX_VALUE;
     List<Long> extends_ = new ArrayList<>();
     for (Exchange exchange : byToken.get(hold.token)) {
@@ -74,16 +74,17 @@ final class QuorumRules {
         extends_.add(exchange.arrivedNanos());
       }
     }
-    for (Hold.Look look : hold.looks) {
+    for (ObservedHold.Look look : hold.looks) {
       long began = first;
       for (long arrived : extends_) {
         began = arrived <= look.atNanos() ? Math.max(began, arrived) : began;
       }
-      long good = began + Settings.goodNanos(hold.ttlMillis) + (began == first ? 0 : rounded(hold));
+      long good =
+          began + RunSettings.goodNanos(hold.ttlMillis) + (began == first ? 0 : rounded(hold));
       if (look.good() && look.untilNanos() > good) {
         long over = (look.untilNanos() - good) / 1_000;
         String what = hold + " claims to be good " + over + " us longer than its round allows";
-        findings.add(new Finding(Invariant.I2, look.atNanos(), what));
+        findings.add(new Finding(SimInvariant.I2, look.atNanos(), what));
         return;
       }
     }

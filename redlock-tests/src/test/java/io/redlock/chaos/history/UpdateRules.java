@@ -1,6 +1,6 @@
 package io.redlock.chaos.history;
 
-import io.redlock.simulation.Invariant;
+import io.redlock.simulation.SimInvariant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -30,7 +30,7 @@ final class UpdateRules {
     Map<String, Copy> fenced = new HashMap<>();
     Map<String, Copy> unfenced = new HashMap<>();
     Map<String, Long> confirmed = new HashMap<>();
-    for (Event event : history.events()) {
+    for (HistoryEvent event : history.events()) {
       if (event.is("write")) {
         String resource = event.text("resource");
         rules.fenced(fenced.computeIfAbsent(resource, r -> new Copy()), event);
@@ -56,7 +56,7 @@ final class UpdateRules {
     return new Result(rules.findings, rules.unfencedLosses);
   }
 
-  private void fenced(Copy copy, Event write) {
+  private void fenced(Copy copy, HistoryEvent write) {
     boolean due = write.number("token") >= copy.highestToken;
     boolean accepted = write.text("fenced").equals("accepted");
     if (due != accepted) {
@@ -72,7 +72,7 @@ final class UpdateRules {
     copy.value = write.number("value") + 1;
   }
 
-  private void unfenced(Copy copy, Event write) {
+  private void unfenced(Copy copy, HistoryEvent write) {
     if (write.number("unfenced") != copy.value) {
       unfencedLosses++;
     }
@@ -80,6 +80,6 @@ final class UpdateRules {
   }
 
   private void found(long atNanos, String what) {
-    findings.add(new Finding(Invariant.I4, atNanos, what));
+    findings.add(new Finding(SimInvariant.I4, atNanos, what));
   }
 }

@@ -1,6 +1,6 @@
 package io.redlock.chaos.picture;
 
-import io.redlock.chaos.history.Event;
+import io.redlock.chaos.history.HistoryEvent;
 import org.jspecify.annotations.Nullable;
 
 /** The row of one caller: what it waits for, what it holds, until when it may. */
@@ -8,8 +8,8 @@ final class CallerLane {
 
   final Lane lane;
   final String process;
-  private @Nullable Event waiting;
-  private @Nullable Event held;
+  private @Nullable HistoryEvent waiting;
+  private @Nullable HistoryEvent held;
   private long goodUntilNanos;
   private long overNanos;
 
@@ -20,7 +20,7 @@ final class CallerLane {
     this.process = process;
   }
 
-  void take(Event event) {
+  void take(HistoryEvent event) {
     switch (event.kind()) {
       case "acquire" -> {
         finishLease(event.atNanos());
@@ -43,8 +43,8 @@ final class CallerLane {
     }
   }
 
-  private void waited(Event event, String outcome) {
-    Event since = waiting;
+  private void waited(HistoryEvent event, String outcome) {
+    HistoryEvent since = waiting;
     if (since != null) {
       String text = "waited for " + since.text("resources") + ", " + outcome;
       lane.add(Kind.WAITING, since.atNanos(), event.atNanos(), text);
@@ -52,12 +52,12 @@ final class CallerLane {
     }
   }
 
-  private void good(Event look) {
+  private void good(HistoryEvent look) {
     goodUntilNanos = look.number("from") + look.number("left");
   }
 
-  private void over(Event event) {
-    Event since = held;
+  private void over(HistoryEvent event) {
+    HistoryEvent since = held;
     if (since == null || since.number("token") != event.number("token")) {
       return;
     }
@@ -69,7 +69,7 @@ final class CallerLane {
   }
 
   private void finishLease(long atNanos) {
-    Event since = held;
+    HistoryEvent since = held;
     if (since == null) {
       return;
     }
@@ -86,7 +86,7 @@ final class CallerLane {
     held = null;
   }
 
-  void processEnded(Event event) {
+  void processEnded(HistoryEvent event) {
     finishLease(event.atNanos());
     if (event.is("killed")) {
       waited(event, "was killed");

@@ -58,7 +58,7 @@ public final class Picture {
     json.append("{\"facts\":").append(quote(facts));
     json.append(",\"endUs\":").append(micros(endNanos));
     json.append(",\"kinds\":").append(joined(List.of(Kind.values()), Picture::kind));
-    json.append(",\"lanes\":").append(joined(Lanes.of(history), this::lane));
+    json.append(",\"lanes\":").append(joined(PictureLanes.of(history), this::lane));
     json.append(",\"violations\":").append(joined(findings, this::violation)).append('}');
   }
 

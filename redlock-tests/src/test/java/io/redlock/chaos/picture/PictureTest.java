@@ -4,10 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.chaos.history.Event;
 import io.redlock.chaos.history.Finding;
 import io.redlock.chaos.history.History;
-import io.redlock.simulation.Invariant;
+import io.redlock.chaos.history.HistoryEvent;
+import io.redlock.simulation.SimInvariant;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -95,27 +95,27 @@ class PictureTest {
 
   private Path draw(int events) throws IOException {
     History history = new History(madeUp(events));
-    Event middle = history.events().get(events / 2);
-    Finding finding = new Finding(Invariant.I1, middle.atNanos(), "made up </script>");
+    HistoryEvent middle = history.events().get(events / 2);
+    Finding finding = new Finding(SimInvariant.I1, middle.atNanos(), "made up </script>");
     Path page = folder.resolve("run.html");
     Picture.draw(history, List.of(finding), "Made up <1>", events + " events", page);
     return page;
   }
 
-  private static List<Event> madeUp(int count) {
+  private static List<HistoryEvent> madeUp(int count) {
     SplittableRandom random = new SplittableRandom(count);
-    List<Event> events = new ArrayList<>();
+    List<HistoryEvent> events = new ArrayList<>();
     for (int node = 0; node < 5; node++) {
-      events.add(Event.at(node, "n" + node, "up"));
+      events.add(HistoryEvent.at(node, "n" + node, "up"));
     }
     for (int step = 1; events.size() < count; step++) {
       long at = step * 10 * MILLI;
       String node = "n" + random.nextInt(5);
       String caller = "c" + random.nextInt(4) + ".0/" + random.nextInt(2);
-      events.add(Event.at(at, caller, "acquire", "resources", "r0"));
+      events.add(HistoryEvent.at(at, caller, "acquire", "resources", "r0"));
       events.add(exchange(at + MILLI, node, step));
       events.add(
-          Event.at(
+          HistoryEvent.at(
               at + 2 * MILLI,
               caller,
               "held",
@@ -127,20 +127,21 @@ class PictureTest {
               at + 2 * MILLI,
               "left",
               900 * MILLI));
-      events.add(Event.at(at + 5 * MILLI, caller, "release", "token", step));
+      events.add(HistoryEvent.at(at + 5 * MILLI, caller, "release", "token", step));
       if (step % 40 == 0) {
-        events.add(Event.at(at, "nemesis", "fault", "fault", "NODE_KILL", "target", node));
-        events.add(Event.at(at, node, "down"));
-        events.add(Event.at(at + 300 * MILLI, node, "up"));
+        events.add(HistoryEvent.at(at, "nemesis", "fault", "fault", "NODE_KILL", "target", node));
+        events.add(HistoryEvent.at(at, node, "down"));
+        events.add(HistoryEvent.at(at + 300 * MILLI, node, "up"));
         events.add(
-            Event.at(at + 300 * MILLI, "nemesis", "healed", "fault", "NODE_KILL", "target", node));
+            HistoryEvent.at(
+                at + 300 * MILLI, "nemesis", "healed", "fault", "NODE_KILL", "target", node));
       }
     }
     return events.subList(0, count);
   }
 
-  private static Event exchange(long at, String node, long token) {
-    return Event.at(
+  private static HistoryEvent exchange(long at, String node, long token) {
+    return HistoryEvent.at(
         at, node, "exchange", "op", "grant", "resources", "r0", "token", token, "verdict", "GRANT");
   }
 }

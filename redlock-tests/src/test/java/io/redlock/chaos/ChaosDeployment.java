@@ -1,0 +1,187 @@
+package io.redlock.chaos;
+
+import io.redlock.chaos.history.History;
+import io.redlock.chaos.history.HistoryEvent;
+import io.redlock.chaos.history.Journal;
+import io.redlock.chaos.history.RunSettings;
+import io.redlock.jedis.AdoptReport;
+import io.redlock.jedis.JedisRedlock;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.GateProxy;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/**
+ * Masters, client processes, a proxy on each way between them, and the store that the locks
+ * protect: everything that takes part in a run. Ends with {@link #close()}, whatever happened.
+ */
+final class ChaosDeployment implements AutoCloseable {
+
+  static final List<String> RESOURCES = List.of("r0", "r1");
+
+  final List<ChaosNode> nodes;
+  final List<ChaosClient> clients = new ArrayList<>();
+  final Journal journal;
+  private final ChaosTerms terms;
+  private final Path folder;
+  private final List<NodeWatch> watches = new ArrayList<>();
+  private final Store store;
+
+  /**
+   * Starts everything and waits until it is up.
+   *
+   * @param keepsTime whether nothing will be done that leases assume not to happen; only where
+   *     something will be can the masters' clocks be set
+   */
+  ChaosDeployment(ChaosTerms terms, Path folder, boolean keepsTime) {
+    this.terms = terms;
+    this.folder = folder;
+    delete(folder);
+    try {
+      Files.createDirectories(folder);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    journal = new Journal(folder.resolve("harness.tsv"));
+    journal.write(
+        RunSettings.of(
+                terms.nodes(), terms.maxTtl(), terms.skew(), terms.variant().guarded(), keepsTime)
+            .event());
+    nodes =
+        IntStream.range(0, terms.nodes())
+            .parallel()
+            .mapToObj(node -> new ChaosNode("n" + node, !keepsTime, journal))
+            .toList();
+    store = new Store(journal);
+    try {
+      begin();
+    } catch (RuntimeException | Error e) {
+      close();
+      throw e;
+    }
+  }
+
+  private void begin() {
+    if (terms.variant().guarded()) {
+      String[] addresses = nodes.stream().map(node -> node.server.address()).toArray(String[]::new);
+      JedisRedlock.Builder builder =
+          JedisRedlock.builder().maxTtl(terms.maxTtl()).clockSkew(terms.skew());
+      for (String address : addresses) {
+        builder.node(address);
+      }
+      AdoptReport report = builder.adopt();
+      if (!report.isComplete()) {
+        throw new IllegalStateException("not adopted:\n" + report);
+      }
+    }
+    for (ChaosNode node : nodes) {
+      journal.write(HistoryEvent.now(node.name, "up"));
+      watches.add(new NodeWatch(node, RESOURCES, journal));
+    }
+    for (int i = 0; i < terms.clients(); i++) {
+      ChaosClient client = new ChaosClient("c" + i, nodes, terms, store.port(), folder, journal);
+      clients.add(client);
+      client.start();
+    }
+    clients.forEach(client -> client.process().awaitReady());
+    clients.forEach(client -> client.process().awaitMasters(20_000));
+  }
+
+  ClientProcess client(int client) {
+    return clients.get(client).process();
+  }
+
+  GateProxy link(int client, int node) {
+    return clients.get(client).links.get(node);
+  }
+
+  /** The owner under which the resource is locked on a node; empty if it is free there. */
+  String owner(int node, String resource) {
+    Object owner = nodes.get(node).server.command("GET", resource);
+    return owner == null ? "" : owner.toString();
+  }
+
+  /** Ends all clients in good order. */
+  void stopClients() {
+    clients.forEach(client -> client.process().stop());
+  }
+
+  /** Waits until no lock key is left, for so long at most, and writes down those that are. */
+  void awaitFree(Duration patience) {
+    try {
+      Await.until("all is free", patience, () -> held().isEmpty());
+    } catch (AssertionError e) {
+      held().forEach(journal::write);
+    }
+  }
+
+  private List<HistoryEvent> held() {
+    List<HistoryEvent> held = new ArrayList<>();
+    for (int node = 0; node < nodes.size(); node++) {
+      for (String resource : RESOURCES) {
+        String owner = nodes.get(node).isRunning() ? owner(node, resource) : "";
+        if (!owner.isEmpty()) {
+          held.add(HistoryEvent.now("n" + node, "left", "resource", resource, "owner", owner));
+        }
+      }
+    }
+    return held;
+  }
+
+  /** What has been written so far. */
+  History soFar() {
+    return History.read(parts());
+  }
+
+  private List<Path> parts() {
+    List<Path> parts = new ArrayList<>(List.of(folder.resolve("harness.tsv")));
+    clients.forEach(client -> parts.addAll(client.journals()));
+    return parts;
+  }
+
+  /** Everything that was written, in one file; the parts are deleted. */
+  History history() {
+    watches.forEach(NodeWatch::close);
+    journal.write(HistoryEvent.now("harness", "end"));
+    List<Path> parts = parts();
+    History history = History.read(parts);
+    history.save(folder.resolve("history.tsv"));
+    parts.forEach(ChaosDeployment::delete);
+    clients.forEach(
+        client ->
+            client
+                .journals()
+                .forEach(part -> delete(Path.of(part.toString().replace(".tsv", "")))));
+    return history;
+  }
+
+  @Override
+  public void close() {
+    watches.forEach(NodeWatch::close);
+    clients.forEach(ChaosClient::close);
+    nodes.parallelStream().forEach(ChaosNode::close);
+    store.close();
+    journal.close();
+  }
+
+  static void delete(Path path) {
+    if (!Files.exists(path)) {
+      return;
+    }
+    try (Stream<Path> files = Files.walk(path)) {
+      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+        Files.delete(file);
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

@@ -1,0 +1,92 @@
+package io.redlock.chaos;
+
+import io.redlock.testkit.ClockShim;
+import io.redlock.testkit.RedisServer;
+
+/** What the nemesis can do, to whom, and for how long. */
+enum ChaosFault {
+  /** SIGKILL; comes back empty. */
+  NODE_KILL(Target.NODE, 100, 900, true),
+  /** SIGKILL; comes back at once with the data of some time ago. */
+  NODE_OLD_DUMP(Target.NODE, 200, 1_000, true),
+  /** SIGSTOP, then SIGCONT: it executes late what it was sent. */
+  NODE_PAUSE(Target.NODE, 150, 2_500, false),
+  /** FLUSHALL. */
+  NODE_FLUSH(Target.NODE, 0, 0, true),
+  /** maxmemory is reached: nothing can be granted. */
+  NODE_OOM(Target.NODE, 200, 1_200, false),
+  /** It becomes a replica of nobody, and a master again: the same data, another history. */
+  NODE_DEMOTION(Target.NODE, 100, 800, true),
+  /** SCRIPT FLUSH. */
+  NODE_SCRIPT_FLUSH(Target.NODE, 0, 0, false),
+  /** Its policy is to evict, though it has no need to yet: clients have to refuse it (N5). */
+  NODE_EVICTION(Target.NODE, 5_000, 7_000, false),
+  /** Its background save fails: it takes no writes (MISCONF). */
+  NODE_FAILED_SAVE(Target.NODE, 200, 1_500, false),
+  /** The clients' user loses a right, and regains it (NOPERM). */
+  NODE_RIGHT_LOST(Target.NODE, 200, 1_500, false),
+  /** The clients' user has another password for a while, and connects anew (WRONGPASS). */
+  NODE_PASSWORD(Target.NODE, 200, 1_500, false),
+  /** It runs a script, and tells everybody else so (BUSY). */
+  NODE_BUSY(Target.NODE, 200, 900, false),
+  /** The clients' connections break, and no others are let in (maxclients). */
+  NODE_CROWDED(Target.NODE, 200, 1_500, false),
+  /** SIGKILL; comes back with its data, which it takes 1.6 s to load (LOADING). */
+  NODE_LOADING(Target.NODE, 1_800, 2_800, true),
+  /** Its clock is wrong by up to three seconds for a while. */
+  NODE_CLOCK(Target.NODE, 300, 1_500, false),
+  /** SIGSTOP, then SIGCONT: what it does next it does too late. */
+  CLIENT_PAUSE(Target.CLIENT, 200, 2_500, false),
+  /** SIGKILL, whatever it holds; another process starts. */
+  CLIENT_KILL(Target.CLIENT, 50, 500, false),
+  /** All connections break. */
+  LINK_CUT(Target.LINK, 0, 0, false),
+  /** Nothing reaches the node; at last the connections break. */
+  LINK_LOSES_REQUESTS(Target.LINK, 100, 1_200, false),
+  /** The node executes, but nothing comes back; at last the connections break. */
+  LINK_LOSES_REPLIES(Target.LINK, 100, 1_200, false),
+  /** Requests are held back, and arrive only after their connections have broken. */
+  LINK_HOLDS_REQUESTS(Target.LINK, 50, 1_500, false),
+  /** Replies are held back. */
+  LINK_HOLDS_REPLIES(Target.LINK, 50, 1_500, false),
+  /** A request is delivered twice. */
+  LINK_DUPLICATES(Target.LINK, 0, 0, false),
+  /** Everything takes up to 80 ms longer, each way. */
+  LINK_SLOW(Target.LINK, 300, 2_000, false),
+  /** 10 kB a second get through, each way. */
+  LINK_NARROW(Target.LINK, 500, 3_000, false),
+  /** One packet in a hundred to three in ten is lost, each way, below TCP. */
+  LINK_LOSES_PACKETS(Target.LINK, 300, 2_500, false);
+
+  /** Whom a fault strikes. */
+  enum Target {
+    NODE,
+    CLIENT,
+    LINK
+  }
+
+  final Target target;
+  final int leastMillis;
+  final int mostMillis;
+
+  /** Whether the node does not vote for a while afterwards. */
+  final boolean silencesAfterwards;
+
+  ChaosFault(Target target, int leastMillis, int mostMillis, boolean silencesAfterwards) {
+    this.target = target;
+    this.leastMillis = leastMillis;
+    this.mostMillis = mostMillis;
+    this.silencesAfterwards = silencesAfterwards;
+  }
+
+  /** Why it cannot be had here; empty if it can. */
+  String obstacle() {
+    return switch (this) {
+      case NODE_CLOCK -> ClockShim.obstacle();
+      case NODE_OLD_DUMP, NODE_LOADING, NODE_FAILED_SAVE ->
+          RedisServer.isInContainer() ? "files of a container are out of reach" : "";
+      case LINK_LOSES_PACKETS -> PacketLoss.obstacle();
+      default -> "";
+    };
+  }
+}

@@ -1,0 +1,145 @@
+package io.redlock.demo;
+
+import io.redlock.NodeStatus;
+import io.redlock.Redlock;
+import io.redlock.Votes;
+import io.redlock.Votes.NodeVote;
+import io.redlock.Votes.Vote;
+import io.redlock.jedis.JedisRedlock;
+import io.redlock.testkit.RedisServer;
+import io.redlock.testkit.RedisServers;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.Objects;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/** The five masters, called a to e, and what they say when they are asked behind the clients. */
+final class DemoMasters implements AutoCloseable {
+
+  static final int COUNT = 5;
+  static final Duration MAX_TTL = Duration.ofSeconds(5);
+
+  private final RedisServers servers;
+  private final Recording recording = new Recording();
+
+  private DemoMasters(RedisServers servers) {
+    this.servers = servers;
+    for (int node = 0; node < COUNT; node++) {
+      recording.know(name(node), servers.get(node).address());
+      recording.node(name(node), "up");
+    }
+  }
+
+  static DemoMasters start() {
+    return new DemoMasters(RedisServers.start(COUNT));
+  }
+
+  RedisServer get(int node) {
+    return servers.get(node);
+  }
+
+  /** What happens from the first call on. */
+  Recording recording() {
+    return recording;
+  }
+
+  void kill(int node) {
+    get(node).kill();
+    recording.node(name(node), "down");
+  }
+
+  /** Starts a dead master again, empty. */
+  void restart(int node) {
+    get(node).restart();
+    recording.node(name(node), "up");
+  }
+
+  static String name(int node) {
+    return String.valueOf((char) ('a' + node));
+  }
+
+  String[] addresses() {
+    return servers.addresses();
+  }
+
+  String version(int node) {
+    return Stream.of(String.valueOf(get(node).command("INFO", "server")).split("\r\n"))
+        .filter(line -> line.startsWith("redis_version:"))
+        .findFirst()
+        .map(line -> line.substring(line.indexOf(':') + 1))
+        .orElseThrow();
+  }
+
+  /** A client of all five. It waits for a master longer than usual: this machine may be busy. */
+  Redlock connect(String name) {
+    JedisRedlock.Builder settings =
+        settings().node(String.join(",", addresses())).nodeTimeout(Duration.ofSeconds(1));
+    return recording.client(name, settings);
+  }
+
+  /** Short leases and equal clocks: a master that lost its data soon votes again. */
+  static JedisRedlock.Builder settings() {
+    return JedisRedlock.builder().maxTtl(MAX_TTL).clockSkew(Duration.ofMillis(100));
+  }
+
+  /** The owner ids under which the resource is locked, one per master that holds it. */
+  List<String> owners(String resource) {
+    return values(resource);
+  }
+
+  boolean holds(int node, String resource) {
+    return get(node).command("GET", resource) != null;
+  }
+
+  /** How many masters have this token on record for the resource. */
+  long record(String resource, long token) {
+    return values("redlock:fence:" + resource).stream()
+        .filter(Long.toString(token)::equals)
+        .count();
+  }
+
+  /** The highest token that a master has granted or buried for the resource. */
+  long fence(int node, String resource) {
+    return Long.parseLong(String.valueOf(get(node).command("GET", "redlock:fence:" + resource)));
+  }
+
+  private List<String> values(String key) {
+    return IntStream.range(0, COUNT)
+        .filter(node -> get(node).isAlive())
+        .mapToObj(node -> get(node).command("GET", key))
+        .filter(Objects::nonNull)
+        .map(String::valueOf)
+        .toList();
+  }
+
+  /** How many of its nodes a client knows not to be up. */
+  static long notUp(Redlock client) {
+    return client.nodes().stream().filter(node -> node.state() != NodeStatus.State.UP).count();
+  }
+
+  /** How many of its nodes abstain, as far as a client knows. */
+  static long abstaining(Redlock client) {
+    return client.nodes().stream()
+        .filter(node -> node.state() == NodeStatus.State.ABSTAINING)
+        .count();
+  }
+
+  /** Shows what each master said, and when. */
+  static void show(Stage stage, Votes votes) {
+    for (int node = 0; node < COUNT; node++) {
+      NodeVote vote = votes.nodes().get(node);
+      String answer = vote.vote().name().toLowerCase(Locale.ROOT).replace('_', ' ');
+      boolean awaited = vote.vote() != Vote.NOT_AWAITED;
+      String when = String.format(Locale.ROOT, ", %.1f ms", vote.took().toNanos() / 1e6);
+      stage.row(name(node), answer, awaited ? vote.detail() + when : "");
+    }
+    stage.blank();
+  }
+
+  @Override
+  public void close() {
+    servers.close();
+  }
+}

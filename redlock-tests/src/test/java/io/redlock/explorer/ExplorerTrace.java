@@ -1,0 +1,201 @@
+package io.redlock.explorer;
+
+import io.redlock.driver.ClientModel;
+import io.redlock.explorer.Catalog.Answer;
+import io.redlock.explorer.Catalog.Header;
+import io.redlock.explorer.Catalog.Message;
+import io.redlock.explorer.Catalog.Node;
+import io.redlock.explorer.ExplorerInvariant.Violated;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeRequest.Ticket;
+import io.redlock.testkit.NodeModel.Cell;
+import io.redlock.testkit.NodeModel.Place;
+import java.util.Deque;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The way to a bad state, for people: one event a line, and after it what each node stores. The
+ * nodes keep their names all the way, although the search itself sorts them anew in every state.
+ */
+final class ExplorerTrace {
+
+  private static final String NODE_NAMES = "abc";
+
+  private final Scope scope;
+  private final Catalog catalog;
+  private final Successors successors;
+  private final ExplorerWorld world;
+  private final ExplorerWorld before;
+  private final StringBuilder text = new StringBuilder();
+  private boolean stepped;
+
+  ExplorerTrace(Scope scope, Catalog catalog, Successors successors) {
+    this.scope = scope;
+    this.catalog = catalog;
+    this.successors = successors;
+    world = new ExplorerWorld(scope.attempts);
+    before = new ExplorerWorld(scope.attempts);
+  }
+
+  /** Follows the states, each by its two halves, and then whatever violates an invariant. */
+  String of(Deque<long[]> path) {
+    long[] first = path.removeFirst();
+    catalog.unpack(first[0], first[1], world);
+    for (long[] state : path) {
+      step(state);
+    }
+    before.set(world);
+    try {
+      successors.of(before, (event, next) -> {});
+    } catch (Violated again) {
+      line(successors.event(), successors.outcome());
+      return text.append(again.getMessage()).append('\n').toString();
+    }
+    throw new IllegalStateException("on the way again nothing is violated:\n" + text);
+  }
+
+  private void step(long[] state) {
+    before.set(world);
+    stepped = false;
+    successors.of(
+        before,
+        (event, next) -> {
+          catalog.pack(next);
+          boolean isIt = catalog.low() == state[0] && catalog.high() == state[1];
+          if (!stepped && isIt) {
+            stepped = true;
+            line(event, next);
+            world.set(next);
+          }
+        });
+    if (!stepped) {
+      throw new IllegalStateException("the way is lost after\n" + text);
+    }
+  }
+
+  private void line(int event, ExplorerWorld after) {
+    String time = scope.isTimed() ? String.format(Locale.ROOT, "%3d  ", before.now) : "";
+    text.append(String.format(Locale.ROOT, "%s%-58s", time, describe(event, after)));
+    for (int node = 0; node < Scope.NODES; node++) {
+      text.append("  ").append(NODE_NAMES.charAt(node)).append(": ");
+      text.append(describe(catalog.nodes.get(after.nodes[node])));
+    }
+    text.append('\n');
+  }
+
+  private String describe(int event, ExplorerWorld after) {
+    int attempt = ExplorerEvent.attempt(event);
+    String owner = scope.ownerName(attempt);
+    String node = String.valueOf(NODE_NAMES.charAt(ExplorerEvent.node(event)));
+    ExplorerLink link = catalog.links.get(before.links[ExplorerEvent.node(event)][attempt]);
+    int choice = ExplorerEvent.choice(event);
+    return switch (ExplorerEvent.kind(event)) {
+      case TICK -> "time passes";
+      case SUSPEND -> "time passes, but not for " + owner + "'s monotonic clock";
+      case SET_BACK -> owner + "'s wall clock is set back";
+      case GAIN -> node + "'s clock gains";
+      case EXPIRE -> node + "'s key runs out";
+      case LAPSE -> node + "'s ticket no. " + (choice + 1) + " runs out";
+      case LOSE -> node + " loses its data";
+      case AUDIT -> node + " is audited and gets a birth";
+      case START -> owner + " begins" + state(after, attempt);
+      case TIMEOUT -> owner + " waits no longer" + state(after, attempt);
+      case EXTEND -> owner + " extends by " + scope.ttlMillis(scope.extendTicks[choice]) + " ms";
+      case END -> owner + " ends its lease";
+      case GIVE_UP -> owner + " gives up";
+      case DIE -> owner + " dies";
+      case EXECUTE -> node + executes(owner, link.lane(), choice) + answer();
+      case COPY ->
+          node
+              + executes(owner, link.lane(), choice)
+              + ": "
+              + said(successors.answer())
+              + ", copied";
+      case STARVE -> node + executes(owner, link.lane(), choice) + ", out of memory";
+      case STRAY ->
+          node
+              + executes("the stray " + owner, link.strays(), choice)
+              + ": "
+              + said(successors.answer());
+      case WITHDRAW -> owner + " takes back from " + node + " " + request(link.lane(), choice);
+      case CUT -> owner + "'s connection to " + node + " breaks";
+      case DELIVER -> hears(owner, node, link, choice) + state(after, attempt);
+    };
+  }
+
+  private String executes(String owner, long list, int index) {
+    return " executes " + owner + "'s " + request(list, index);
+  }
+
+  private String request(long list, int index) {
+    Message message = catalog.messages.get(ExplorerLink.item(list, index));
+    NodeRequest request = message.request();
+    if (request instanceof NodeRequest.Grant grant) {
+      return "grant T=" + request.token() + " ttl=" + grant.ttlMillis() + ticket(grant.ticket());
+    }
+    if (request instanceof NodeRequest.Extend extend) {
+      return "extend T=" + request.token() + " ttl=" + extend.ttlMillis();
+    }
+    return request instanceof NodeRequest.Release release
+        ? "release T=" + request.token() + ticket(release.ticket())
+        : "withdrawal" + ticket(((NodeRequest.Withdraw) request).ticket());
+  }
+
+  private static String ticket(@Nullable Ticket ticket) {
+    return ticket == null ? "" : " ticket=" + ticket.micros();
+  }
+
+  private String answer() {
+    Answer answer = successors.answer();
+    return answer.tag() == 0 ? "" : ": " + said(answer);
+  }
+
+  private static String said(Answer answer) {
+    NodeReply reply = answer.reply();
+    return reply.kind() + (reply.fence() == 0 ? "" : " " + reply.fence());
+  }
+
+  private String hears(String owner, String node, ExplorerLink link, int index) {
+    Answer answer = catalog.answers.get(ExplorerLink.item(link.replies(), index));
+    String to = answer.tag() == ClientModel.RELEASE_TAG ? "release" : "request " + answer.tag();
+    return owner + " hears " + said(answer) + " from " + node + " to its " + to;
+  }
+
+  private String state(ExplorerWorld after, int attempt) {
+    Header old = catalog.headers.get(before.headers[attempt]);
+    Header now = catalog.headers.get(after.headers[attempt]);
+    boolean isNews =
+        old.client().phase() != now.client().phase()
+            || old.client().round() != now.client().round()
+            || old.entitledNanos() != now.entitledNanos();
+    if (!isNews) {
+      return "";
+    }
+    return switch (now.client().phase()) {
+      case IDLE -> "";
+      case ACQUIRING -> ", proposes T=" + now.client().proposed();
+      case HOLDING -> ", holds T=" + now.held();
+      case ENDED -> ", ends";
+    };
+  }
+
+  private String describe(Node node) {
+    StringBuilder says = new StringBuilder();
+    for (Cell cell : node.cells()) {
+      says.append(says.isEmpty() ? "" : "; ").append(cell.isFree() ? "-" : cell.owner());
+      if (!cell.isFree() && scope.isTimed()) {
+        says.append(" until ").append(cell.lockUntilMillis() - scope.startMicros / 1_000);
+      }
+      says.append(", c=").append(cell.fence());
+      for (Place place : cell.queue()) {
+        says.append(", ticket ").append(place.micros());
+      }
+    }
+    if (node.bornMillis() != Node.OLD) {
+      says.append(node.bornMillis() == Node.UNBORN ? ", unborn" : ", abstains");
+    }
+    return says.append(node.gained() ? ", fast" : "").toString();
+  }
+}

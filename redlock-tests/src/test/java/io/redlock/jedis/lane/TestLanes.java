@@ -1,0 +1,52 @@
+package io.redlock.jedis.lane;
+
+import io.redlock.jedis.connection.NodeAddress;
+import io.redlock.jedis.connection.NodePools;
+import io.redlock.jedis.scripts.RequestEncoder;
+import io.redlock.jedis.trust.NodeTrust;
+import io.redlock.jedis.trust.Peers;
+import io.redlock.jedis.trust.TrustRules;
+import io.redlock.spi.LockNode;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The lanes of a whole lock service, for tests that stand between it and them. */
+public final class TestLanes {
+
+  private TestLanes() {}
+
+  /** The lanes that a lock service with such settings would have. */
+  public static List<LockNode> of(
+      List<String> addresses, Duration nodeTimeout, Duration maxTtl, Duration skew) {
+    List<String> faults = new ArrayList<>();
+    LaneSettings settings = LaneSettings.derive(nodeTimeout, null, maxTtl, skew, null, faults);
+    long skewMicros = settings.skewMicros();
+    int nodes = addresses.size();
+    RequestEncoder encoder = new RequestEncoder(settings.retentionMillis(), settings.skewMicros());
+    TrustRules rules = TrustRules.of(nodes, true, maxTtl, 0.01, skewMicros);
+    Peers peers = new Peers(nodes, skewMicros);
+    List<LockNode> lanes = new ArrayList<>();
+    for (String each : addresses) {
+      NodeAddress address = NodeAddress.parse(each, lanes.size() + 1, faults);
+      if (address == null || !faults.isEmpty()) {
+        throw new IllegalArgumentException(faults.toString());
+      }
+      NodeTrust trust = new NodeTrust(address.name(), lanes.size(), peers, rules, 0.01);
+      lanes.add(
+          NodeLane.of(
+              address.name(),
+              NodePools.open(address, null, settings.silenceTimeout()),
+              true,
+              encoder,
+              settings,
+              trust));
+    }
+    return lanes;
+  }
+
+  /** Whether nothing waits to be sent to this master, or for its answer. */
+  public static boolean isIdle(LockNode node) {
+    return ((NodeLane) node).isIdle();
+  }
+}

@@ -1,0 +1,142 @@
+package io.redlock.lease;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.ExtendResult;
+import io.redlock.Lease;
+import io.redlock.LeaseEnd;
+import io.redlock.LeaseRequest;
+import io.redlock.Redlock;
+import io.redlock.testkit.Await;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** A renewed lease over many ttls, through failures, and to its end. */
+class LeaseRenewalTest {
+
+  private static final Duration TTL = Duration.ofSeconds(3);
+  private static final Duration NODE_TIMEOUT = Duration.ofMillis(700);
+  private static final Duration LONG = Duration.ofHours(1);
+
+  /** For a busy machine: nobody else wants these resources. */
+  private static final Duration WAIT = Duration.ofSeconds(10);
+
+  @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
+
+  private final LeaseEvents events = new LeaseEvents();
+
+  private Redlock connect() {
+    return masters.connect(settings -> settings.nodeTimeout(NODE_TIMEOUT).listener(events));
+  }
+
+  private static LeaseRequest request(String resource) {
+    return LeaseRequest.of(resource, TTL).waitUpTo(WAIT);
+  }
+
+  /** One that was under way may be told late. */
+  private void assertNoMoreExtends(Duration span, String why) throws InterruptedException {
+    long told = events.extended.size();
+    Thread.sleep(span.toMillis());
+    assertTrue(events.extended.size() <= told + 1, why);
+  }
+
+  @Test
+  void leaseIsHeldWithoutAGapOverManyTtls() throws Exception {
+    Redlock redlock = connect();
+    Redlock contender = connect();
+    Lease lease = redlock.acquire(request("long").renewFor(LONG));
+    long token = lease.fencingToken();
+    int refused = 0;
+    while (events.count(ExtendResult.Extended.class) < 6) { // two ttls
+      assertTrue(lease.isValid());
+      assertTrue(contender.tryAcquire("long", TTL).optionalLease().isEmpty());
+      refused++;
+      assertTrue(masters.pttl(refused % 5, "long") <= TTL.toMillis());
+      Thread.sleep(5);
+    }
+    assertEquals(token, lease.fencingToken());
+    lease.release();
+    masters.awaitHolders(0, "long");
+    assertNoMoreExtends(TTL, "a released lease is not renewed");
+    assertEquals(List.of(LeaseEnd.Cause.RELEASED), events.causes());
+  }
+
+  @Test
+  void renewalEndsWithTheLongestHoldAndTheLeaseRunsOut() throws Exception {
+    Redlock redlock = connect();
+    Duration maxHold = Duration.ofMillis(2_000);
+    long start = System.nanoTime();
+    Lease lease = redlock.acquire(request("hung holder").renewFor(maxHold));
+    LeaseEnd end = Await.value("the end", lease.ended().toCompletableFuture());
+    long held = System.nanoTime() - start;
+    assertEquals(LeaseEnd.Cause.MAX_HOLD, end.cause());
+    assertTrue(held > maxHold.toNanos(), "held for " + held);
+    masters.awaitHolders(0, "hung holder");
+    assertTrue(redlock.acquire(request("hung holder")).isValid());
+  }
+
+  @Test
+  void minorityThatDiesIsNotMissedAndJoinsAgainWhenItIsBack() throws Exception {
+    Redlock redlock = connect();
+    Lease lease = redlock.acquire(request("minority").renewFor(LONG));
+    masters.kill(0, 4);
+    long extended = events.count(ExtendResult.Extended.class);
+    Await.until(
+        "two ttls of renewals on three nodes",
+        () -> events.count(ExtendResult.Extended.class) >= extended + 6);
+    assertEquals(3, masters.holders("minority"));
+    masters.get(0).restart();
+    masters.get(4).restart();
+    masters.awaitHolders(5, "minority");
+    assertTrue(lease.isValid());
+    assertEquals(lease.fencingToken(), masters.fence(4, "minority"));
+    assertEquals(List.of(), events.causes());
+  }
+
+  @Test
+  void outageOfTheMajorityThatIsShorterThanTheLeaseIsSurvived() throws Exception {
+    Redlock redlock = connect();
+    Duration ttl = Duration.ofSeconds(6);
+    Lease lease = redlock.acquire(LeaseRequest.of("short outage", ttl).renewFor(LONG));
+    masters.pause(0, 1, 2);
+    Await.until(
+        "the renewal has been tried again and again",
+        () -> events.count(ExtendResult.Unknown.class) >= 3);
+    assertEquals(0, events.count(ExtendResult.Extended.class));
+    masters.resume(0, 1, 2);
+    Await.until("the renewal succeeds", () -> events.count(ExtendResult.Extended.class) > 0);
+    assertTrue(lease.isValid());
+    assertTrue(lease.remaining().compareTo(ttl.dividedBy(2)) > 0);
+    assertEquals(List.of(), events.causes());
+  }
+
+  @Test
+  void outageOfTheMajorityThatLastsEndsTheLeaseBeforeItsDeadline() throws Exception {
+    Duration margin = Duration.ofSeconds(2);
+    Redlock redlock =
+        masters.connect(
+            settings -> settings.nodeTimeout(NODE_TIMEOUT).lossMargin(margin).listener(events));
+    Duration ttl = Duration.ofSeconds(5);
+    Lease lease = redlock.acquire(LeaseRequest.of("long outage", ttl).renewFor(LONG));
+    Await.until("a renewal", () -> events.count(ExtendResult.Extended.class) > 0);
+    masters.kill(2, 3, 4);
+    Await.until("the loss", () -> !events.ended.isEmpty());
+    assertFalse(lease.isValid());
+
+    LeaseEvents.Extend last =
+        events.extended.stream()
+            .filter(extend -> extend.result() instanceof ExtendResult.Extended)
+            .reduce((former, latter) -> latter)
+            .orElseThrow();
+    Duration remaining = ((ExtendResult.Extended) last.result()).remaining();
+    long lossNanos = last.atNanos() + remaining.toNanos(); // told late rather than early
+    long lateNanos = events.ended.get(0).atNanos() - lossNanos;
+    assertTrue(lateNanos < margin.toNanos(), "the margin; late by " + lateNanos);
+    assertNoMoreExtends(Duration.ofSeconds(2), "a lost lease is not renewed");
+    assertEquals(List.of(LeaseEnd.Cause.EXPIRED), events.causes());
+  }
+}

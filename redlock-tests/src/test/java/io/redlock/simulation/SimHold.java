@@ -1,0 +1,53 @@
+package io.redlock.simulation;
+
+import java.util.List;
+import java.util.function.LongSupplier;
+
+/** A lease as the checker knows it. */
+final class SimHold {
+
+  final SimProcess process;
+  final List<String> names;
+  final String owner;
+  final long token;
+  final long doneNanos;
+  private final LongSupplier remainingNanos;
+  int ends;
+  boolean lost; // how it ended
+  long endedNanos;
+  long stoodStillNanos; // of its process, when the checker last looked
+  int lateLooks;
+
+  /**
+   * @param doneNanos the true time at which the caller got it
+   * @param remainingNanos what the lease says when it is asked
+   */
+  SimHold(
+      SimProcess process,
+      List<String> names,
+      String owner,
+      long token,
+      long doneNanos,
+      LongSupplier remainingNanos) {
+    this.process = process;
+    this.names = names;
+    this.owner = owner;
+    this.token = token;
+    this.doneNanos = doneNanos;
+    this.remainingNanos = remainingNanos;
+  }
+
+  /** What the lease would say if its holder asked now. */
+  long remainingNanos() {
+    return process.isDead() ? 0 : process.observe(remainingNanos::getAsLong);
+  }
+
+  boolean isValid() {
+    return remainingNanos() > 0;
+  }
+
+  @Override
+  public String toString() {
+    return process + "'s lease on " + names + " of " + owner + ", T" + token;
+  }
+}

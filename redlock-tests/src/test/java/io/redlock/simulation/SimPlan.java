@@ -1,0 +1,258 @@
+package io.redlock.simulation;
+
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * What one seed decides before anything happens: how many take part, on which settings, which
+ * faults may strike and how often. Not final in its numbers: a test may bend a plan to its purpose
+ * before the run.
+ */
+final class SimPlan {
+
+  static final long MILLI = 1_000_000;
+
+  static final Set<SimFault> FAULTS_OF_CLIENTS =
+      EnumSet.of(
+          SimFault.CLIENT_PAUSE,
+          SimFault.THREAD_PAUSE,
+          SimFault.CLIENT_CRASH,
+          SimFault.CLIENT_CLOSE,
+          SimFault.CANCEL,
+          SimFault.WAKE_LOST,
+          SimFault.WAKE_TWICE);
+
+  final long seed;
+  int nodes;
+  int clients;
+  int sessions; // callers in each client
+  int resources;
+  int maxTtlMillis;
+  long nodeTimeoutNanos;
+  long silenceTimeoutNanos;
+  long connectTimeoutNanos;
+  long skewMicros;
+  double driftFactor = 0.01;
+  Duration lossMargin = Duration.ZERO;
+  long retentionMillis;
+  long hopNanos; // how long one message takes at least
+  long jitterNanos;
+  long chaosNanos;
+  long thinkNanos; // between two things that a caller does, at most
+  boolean guarded = true;
+  boolean adopted;
+  boolean fewVictims; // faults of nodes strike a minority only
+  boolean inARing; // each client has a nearest node of its own, and all have the same distances
+  boolean boundedClose = true; // a lock service that is being closed begins no attempt
+  boolean assumesTiming; // leases are held to their word though a fault breaks what they assume
+  Set<SimInvariant> unchecked = EnumSet.noneOf(SimInvariant.class);
+  EnumSet<SimFault> faults = EnumSet.noneOf(SimFault.class);
+  long pausePerMillion;
+  long socketPerMillion; // of what is written, answered or dialled
+  long heldPerMillion;
+  long slowPerMillion;
+  long duplicatePerMillion;
+  long nodeFaultGapNanos;
+  long clientFaultGapNanos;
+  long networkFaultGapNanos;
+
+  int fairPercent; // of the requests for one resource
+  long maxWaitNanos; // of a caller that waits
+
+  private SimPlan(long seed) {
+    this.seed = seed;
+  }
+
+  static SimPlan of(long seed) {
+    SimRandom random = SimRandom.of(seed, "plan");
+    SimPlan plan = new SimPlan(seed);
+    plan.size(random);
+    plan.settings(random);
+    plan.swarm(random);
+    return plan;
+  }
+
+  private void size(SimRandom random) {
+    nodes = (int) random.oneOf(1, 2, 3, 3, 3, 3, 4, 5, 5, 5, 6, 7);
+    clients = (int) (random.percent(4) ? random.between(20, 50) : random.spread(1, 8));
+    sessions = clients > 10 ? 1 : (int) random.oneOf(1, 1, 2, 3);
+    resources = (int) random.oneOf(1, 1, 1, 2, 3);
+  }
+
+  private void settings(SimRandom random) {
+    boolean crowded = clients > 10;
+    maxTtlMillis =
+        (int)
+            (crowded
+                ? random.oneOf(300, 1_000)
+                : random.oneOf(300, 300, 1_000, 1_000, 3_000, 10_000));
+    nodeTimeoutNanos = Math.min(random.spread(2, 64), maxTtlMillis / 8) * MILLI;
+    silenceTimeoutNanos = silenceTimeoutNanos(random);
+    connectTimeoutNanos = silenceTimeoutNanos;
+    skewMicros = 1_000 * random.oneOf(20, 100, 500, 2_000);
+    lossMargin = Duration.ofMillis(random.percent(60) ? 0 : maxTtlMillis / random.oneOf(10, 50));
+    retentionMillis = Math.max(600_000, 10L * maxTtlMillis);
+    hopNanos = random.spread(20_000, Math.max(20_000, nodeTimeoutNanos / 8));
+    jitterNanos = random.percent(20) ? 0 : random.spread(1_000, nodeTimeoutNanos / 2);
+    chaosNanos = Math.min(crowded ? 4_000 : 30_000, Math.max(4_000, 12L * maxTtlMillis)) * MILLI;
+    maxWaitNanos = 3 * maxTtlNanos();
+    thinkNanos = random.spread(MILLI, maxTtlNanos() / (crowded ? 1 : 4));
+    adopted = random.percent(90);
+    fewVictims = random.percent(50);
+  }
+
+  /** Mostly what is used unless somebody asks for another: a short one means many pings. */
+  private long silenceTimeoutNanos(SimRandom random) {
+    long shortNanos = Math.max(nodeTimeoutNanos * random.between(2, 10), 200 * MILLI);
+    long usualNanos = Math.max(20 * nodeTimeoutNanos, 2_000 * MILLI);
+    return random.percent(85) ? usualNanos : shortNanos;
+  }
+
+  private void swarm(SimRandom random) {
+    int share = (int) random.oneOf(10, 20, 40, 60);
+    for (SimFault fault : SimFault.values()) {
+      if (fault == SimFault.WAKE_LOST || fault == SimFault.WAKE_TWICE) {
+        continue; // only in runs with fair waiters
+      }
+      boolean within = fault != SimFault.NODE_CLOCK_STEP && fault != SimFault.NODE_EVICT;
+      if (random.percent(share) && within) {
+        faults.add(fault);
+      }
+    }
+    if (random.percent(5)) {
+      faults.add(SimFault.NODE_CLOCK_STEP);
+    }
+    pausePerMillion = random.spread(10, 2_000);
+    socketPerMillion = random.spread(100, 20_000);
+    heldPerMillion = random.spread(500, 40_000);
+    slowPerMillion = random.spread(500, 40_000);
+    duplicatePerMillion = random.spread(1_000, 200_000);
+    nodeFaultGapNanos = random.spread(maxTtlNanos() / 2, 16 * maxTtlNanos());
+    clientFaultGapNanos = random.spread(maxTtlNanos() / 4, 8 * maxTtlNanos());
+    networkFaultGapNanos = random.spread(maxTtlNanos() / 8, 8 * maxTtlNanos());
+  }
+
+  /** So many percent of the requests for one resource are fair, and wakes go astray. */
+  SimPlan fair(int percent) {
+    fairPercent = percent;
+    SimRandom random = SimRandom.of(seed, "fair");
+    for (SimFault fault : List.of(SimFault.WAKE_LOST, SimFault.WAKE_TWICE)) {
+      if (random.percent(40)) {
+        faults.add(fault);
+      }
+    }
+    return this;
+  }
+
+  /** Whether nodes and network do what they should. */
+  boolean holdsUpOnlyClients() {
+    return FAULTS_OF_CLIENTS.containsAll(faults);
+  }
+
+  boolean has(SimFault fault) {
+    return faults.contains(fault);
+  }
+
+  /** Only these faults. */
+  SimPlan only(Collection<SimFault> kinds) {
+    faults = EnumSet.noneOf(SimFault.class);
+    faults.addAll(kinds);
+    return this;
+  }
+
+  SimPlan only(SimFault... kinds) {
+    return only(List.of(kinds));
+  }
+
+  /** The faults of a list of names. */
+  static List<SimFault> faults(String names) {
+    return Arrays.stream(names.split("[, ]+"))
+        .filter(name -> !name.isEmpty())
+        .map(SimFault::valueOf)
+        .toList();
+  }
+
+  String faultNames() {
+    return faults.stream().map(SimFault::name).collect(Collectors.joining(","));
+  }
+
+  /** These invariants are not looked at, so that what follows from their violation is seen. */
+  SimPlan unchecked(SimInvariant... invariants) {
+    unchecked.addAll(List.of(invariants));
+    return this;
+  }
+
+  SimPlan without(SimFault fault) {
+    faults.remove(fault);
+    return this;
+  }
+
+  Duration maxTtl() {
+    return Duration.ofMillis(maxTtlMillis);
+  }
+
+  long maxTtlNanos() {
+    return maxTtlMillis * MILLI;
+  }
+
+  /** After so long a release that did not get through is no longer repeated. */
+  long releaseLifeNanos() {
+    return maxTtlNanos() + skewMicros * 1_000 + 1_000 * MILLI;
+  }
+
+  /** The next audit follows within this, if nothing stands still: a ping later, and some. */
+  long auditGapNanos() {
+    return Math.min(1_000 * MILLI, silenceTimeoutNanos / 2) * 5 / 4 + nodeTimeoutNanos + 50 * MILLI;
+  }
+
+  /** From then on nothing goes wrong any more. */
+  long calmFromNanos() {
+    return chaosNanos;
+  }
+
+  int quorum() {
+    return nodes / 2 + 1;
+  }
+
+  /** The allowance for the drift of clocks over so long. */
+  long driftNanos(long ttlMillis) {
+    return ttlMillis * (long) Math.ceil(driftFactor * 1_000_000) + 2 * MILLI;
+  }
+
+  /** For how long a node without its past does not vote. */
+  long abstentionMillis() {
+    return maxTtlMillis + driftNanos(maxTtlMillis) / MILLI + 1 + 2 * skewMicros / 1_000;
+  }
+
+  /** Whether nothing may happen that leases assume not to happen. */
+  boolean keepsTimingAssumptions() {
+    return assumesTiming || (!has(SimFault.NODE_CLOCK_STEP) && !has(SimFault.NODE_EVICT));
+  }
+
+  @Override
+  public String toString() {
+    return "seed "
+        + seed
+        + ": "
+        + nodes
+        + " nodes, "
+        + clients
+        + " clients of "
+        + sessions
+        + " callers, "
+        + resources
+        + " resources, maxTtl "
+        + maxTtlMillis
+        + " ms, node timeout "
+        + nodeTimeoutNanos / MILLI
+        + " ms, skew "
+        + skewMicros / 1_000
+        + " ms, faults "
+        + faults;
+  }
+}
