@@ -1,5 +1,7 @@
 package io.redlock;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * Work that is done under a lease and returns a result.
  *
@@ -7,7 +9,7 @@ package io.redlock;
  * @param <E> the checked exception that the work throws; {@link RuntimeException} if none
  */
 @FunctionalInterface
-public interface LeasedCallable<T, E extends Exception> {
+public interface LeasedCallable<T extends @Nullable Object, E extends Exception> {
 
   /**
    * Does the work.

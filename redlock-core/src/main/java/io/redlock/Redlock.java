@@ -3,6 +3,7 @@ package io.redlock;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Acquires locks, as leases, over a quorum of independent Redis masters. A {@link Lease} is a right
@@ -178,8 +179,8 @@ public interface Redlock extends AutoCloseable {
    * @throws IllegalArgumentException if the request does not fit this instance's settings
    * @throws IllegalStateException if this instance is closed, also during the acquire
    */
-  <T, E extends Exception> T callLeased(LeaseRequest request, LeasedCallable<T, E> body)
-      throws E, InterruptedException;
+  <T extends @Nullable Object, E extends Exception> T callLeased(
+      LeaseRequest request, LeasedCallable<T, E> body) throws E, InterruptedException;
 
   /**
    * Acquires a lease, runs the body under it, and releases it: {@link #callLeased} without a

@@ -130,8 +130,8 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
   }
 
   @Override
-  public <T, E extends Exception> T callLeased(LeaseRequest request, LeasedCallable<T, E> body)
-      throws E, InterruptedException {
+  public <T extends @Nullable Object, E extends Exception> T callLeased(
+      LeaseRequest request, LeasedCallable<T, E> body) throws E, InterruptedException {
     Objects.requireNonNull(body, "body is null: give the work to do");
     HeldLease lease = (HeldLease) acquire(request);
     T value;
@@ -149,11 +149,11 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
   public <E extends Exception> void runLeased(LeaseRequest request, LeasedRunnable<E> body)
       throws E, InterruptedException {
     Objects.requireNonNull(body, "body is null: give the work to do");
-    this.<@Nullable Void, E>callLeased(
+    this.<Lease, E>callLeased(
         request,
         lease -> {
           body.run(lease);
-          return null;
+          return lease;
         });
   }
 

@@ -68,7 +68,7 @@ final class RedlockPeer implements Peer {
 
   private Cycle contender(LeaseRequest request) {
     return () -> {
-      Lease lease = redlock.tryAcquire(request).lease().orElse(null);
+      Lease lease = redlock.tryAcquire(request).optionalLease().orElse(null);
       if (lease == null) {
         return 0;
       }

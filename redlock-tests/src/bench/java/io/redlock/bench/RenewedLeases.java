@@ -139,7 +139,8 @@ final class RenewedLeases {
       }
       for (CompletableFuture<AcquireResult> each : batch) {
         AcquireResult result = each.get(30, TimeUnit.SECONDS);
-        leases.add(result.lease().orElseThrow(() -> new IllegalStateException("" + result)));
+        leases.add(
+            result.optionalLease().orElseThrow(() -> new IllegalStateException("" + result)));
       }
     }
   }

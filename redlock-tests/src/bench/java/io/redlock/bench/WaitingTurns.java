@@ -168,7 +168,7 @@ final class WaitingTurns {
     long start = System.nanoTime();
     held.close();
     long nanos = acquired.join() - start;
-    waiting.join().lease().orElseThrow().release();
+    waiting.join().optionalLease().orElseThrow().release();
     return nanos;
   }
 
@@ -207,7 +207,7 @@ final class WaitingTurns {
                 for (int turn = 0; turn < CONTENDED_TURNS / clients.size(); turn++) {
                   client
                       .acquireAsync(request)
-                      .thenCompose(result -> result.lease().orElseThrow().releaseAsync())
+                      .thenCompose(result -> result.optionalLease().orElseThrow().releaseAsync())
                       .join();
                 }
               });

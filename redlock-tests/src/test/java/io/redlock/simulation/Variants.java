@@ -22,6 +22,7 @@ import java.util.concurrent.Future;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** Parts of a simulation that break one rule each. */
 final class Variants {
@@ -239,8 +240,8 @@ final class Variants {
     }
 
     @Override
-    public <T, E extends Exception> T callLeased(LeaseRequest request, LeasedCallable<T, E> body)
-        throws E, InterruptedException {
+    public <T extends @Nullable Object, E extends Exception> T callLeased(
+        LeaseRequest request, LeasedCallable<T, E> body) throws E, InterruptedException {
       return redlock.callLeased(request, body);
     }
 
