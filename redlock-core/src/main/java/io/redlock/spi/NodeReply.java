@@ -83,9 +83,9 @@ public record NodeReply(Kind kind, long fence, long remainingMillis, String deta
   }
 
   /**
-   * Returns {@link Kind#TAKEN}. * @param remainingMillis the remaining life of the holder's key; −1
-   * if it has no bound
+   * Returns {@link Kind#TAKEN}.
    *
+   * @param remainingMillis the remaining life of the holder's key; −1 if it has no bound
    * @param fence the node's counter
    * @return the answer
    */
@@ -135,7 +135,7 @@ public record NodeReply(Kind kind, long fence, long remainingMillis, String deta
   }
 
   /**
-   * Returns {@link Kind#UNREACHABLE}. * *
+   * Returns {@link Kind#UNREACHABLE}.
    *
    * @param detail the reason
    * @return the answer
