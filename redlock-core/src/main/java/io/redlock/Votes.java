@@ -51,7 +51,7 @@ public record Votes(List<NodeVote> nodes, int quorum) {
   public record NodeVote(
       String node, Vote vote, String detail, Duration took, @Nullable Duration refusedFor) {
 
-    /** For example {@code c busy 4.1s left}. */
+    /** For example {@code c held for 4.1s more}. */
     @Override
     public String toString() {
       return vote == Vote.YES
@@ -78,7 +78,7 @@ public record Votes(List<NodeVote> nodes, int quorum) {
 
   /**
    * Returns the text for exception messages, for example {@code 2 of 5 granted, 3 needed (a granted
-   * 1ms, b granted 1ms, c busy 4.1s left, d no answer in 50ms, e refused connection)}.
+   * 1ms, b granted 1ms, c held for 4.1s more, d no answer in 50ms, e refused connection)}.
    */
   @Override
   public String toString() {

@@ -344,7 +344,7 @@ class AcquireLoopTest {
     thoughtful.time.passMillis(100);
     thoughtful.script(Bed::yes);
     thoughtful.time.passMillis(500);
-    assertEquals(1, thoughtful.cluster.liveLeases.snapshot().size());
+    assertEquals(1, thoughtful.context.liveLeases.snapshot().size());
     runCallbacks();
     assertTrue(lease(next).isValid());
   }

@@ -24,8 +24,8 @@ class AttemptTest {
   private final List<AttemptEnd> outcomes = new ArrayList<>();
 
   private Attempt attempt() {
-    List<String> names = bed.cluster.settings.names(Bed.REQUEST);
-    return new Attempt(bed.cluster, Bed.REQUEST, names, "owner-1", null, outcomes::add);
+    List<String> names = bed.context.settings.names(Bed.REQUEST);
+    return new Attempt(bed.context, Bed.REQUEST, names, "owner-1", null, outcomes::add);
   }
 
   private void start() {

@@ -35,7 +35,7 @@ final class Bed {
   final List<ScriptedNode> nodes = new ArrayList<>();
   final List<String> journal = new ArrayList<>();
   final List<String> events = new ArrayList<>();
-  final ServiceContext cluster;
+  final ServiceContext context;
   final QuorumRedlock redlock;
   Supplier<String> ownerIds = this::nextOwner;
   private int owners;
@@ -95,7 +95,7 @@ final class Bed {
             -1,
             0,
             "app:");
-    cluster =
+    context =
         new ServiceContext(
             List.<LockNode>copyOf(nodes),
             settings,
@@ -106,7 +106,7 @@ final class Bed {
             retryStrategy,
             new Callbacks(callbackExecutor, true, time),
             listener == null ? new Recorder() : listener);
-    redlock = new QuorumRedlock(cluster);
+    redlock = new QuorumRedlock(context);
     redlock.start();
   }
 
@@ -194,8 +194,8 @@ final class Bed {
             () -> how + ": " + node.name() + " was not told that " + request + " has ended");
       }
     }
-    assertEquals(List.of(), cluster.liveLeases.snapshot(), () -> how + ": leases");
-    assertTrue(cluster.lines.isEmpty(), () -> how + ": lines");
+    assertEquals(List.of(), context.liveLeases.snapshot(), () -> how + ": leases");
+    assertTrue(context.queues.isEmpty(), () -> how + ": queues");
     assertEquals(0, time.tasks(), () -> how + ": timers");
   }
 

@@ -397,7 +397,7 @@ class HeldLeaseTest {
     assertEquals(101, other.time.tasks(), "a timer for each, one tick for all");
     other.time.stepWall(Duration.ofMinutes(1));
     other.time.pass(COARSE_TICK);
-    assertEquals(List.of(), other.cluster.liveLeases.snapshot());
+    assertEquals(List.of(), other.context.liveLeases.snapshot());
   }
 
   @Test

@@ -49,9 +49,9 @@ class ReentrantLeaseTest {
         asked -> {
           calls.add(asked);
           return new AcquireLoop(
-              bed.cluster,
+              bed.context,
               asked,
-              new Pauses(RetryStrategy.jitteredBackoff(), bed.cluster.random),
+              new Pauses(RetryStrategy.jitteredBackoff(), bed.context.random),
               bed.redlock);
         });
   }

@@ -15,7 +15,7 @@ class SettingsTest {
   private static final Duration AGES = Duration.ofSeconds(Long.MAX_VALUE);
 
   private final Bed bed = new Bed(3);
-  private final Settings settings = bed.cluster.settings;
+  private final Settings settings = bed.context.settings;
 
   /** The one thing that is wrong; it names the value and, after a colon or semicolon, the fix. */
   private void assertRefused(LeaseRequest request, String value, String fix) {
