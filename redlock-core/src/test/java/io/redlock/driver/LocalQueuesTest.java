@@ -124,7 +124,7 @@ class LocalQueuesTest {
     assertEquals("no node was asked", result.votes().toString());
     held.close();
     bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
-    bed.assertNothingIsLeft("gave up in line");
+    bed.assertNothingIsLeft("gave up in the queue");
   }
 
   @Test
@@ -165,7 +165,7 @@ class LocalQueuesTest {
         List.of("app:a", "app:b"), bed.node(0).asked(NodeRequest.Release.class).get(0).names());
   }
 
-  /** A waiter that writes down that it was told to proceed, and counts how often it is compared. */
+  /** A waiter that records its calls, and counts how often it is compared. */
   private static final class Waiter implements LocalQueues.Waiter {
     private static final List<String> NAMES = List.of("orders/42");
 

@@ -37,7 +37,7 @@ class RedlockBuilderTest {
   }
 
   /**
-   * The one thing that is wrong names the setting, its value and, after the last colon, the fix.
+   * Asserts that the only problem names the setting, its value and, after the last colon, the fix.
    */
   private static void assertRefused(
       UnaryOperator<RedlockBuilder> configuration, String value, String fix) {
