@@ -36,7 +36,7 @@ record Waiting(
   /** Waits longer than this have no end, and need no timer. */
   static final long ENDLESS_NANOS = Long.MAX_VALUE / 4;
 
-  /** How long to wait for the other nodes' wake-ups after the first. */
+  /** The longest wait for the other nodes' wake-ups after the first. */
   static final long WAKE_PATIENCE_NANOS = 5_000_000;
 
   /** The phases of a call. */
