@@ -3,18 +3,18 @@ package io.redlock;
 import java.time.Duration;
 
 /**
- * What a node is at one moment, and why.
+ * The state of a node at one moment, and the reason for it.
  *
  * @param name the node's name as configured
- * @param state what it is
- * @param sinceAgo for how long it has been so
+ * @param state its state
+ * @param sinceAgo the time since it entered the state
  * @param reason why, and what to do about it where that is known; empty for {@link State#UP}
- * @param lastError the last failure of the connection or error of the server, even if it has been
- *     overcome; empty if there was none
- * @param roundTripMedian from sending to answer, half of the last requests were not slower; zero if
+ * @param lastError the last failure of the connection or error of the server, even if it is over;
+ *     empty if there was none
+ * @param roundTripMedian the median time from sending to answer over the last requests; zero if
  *     none was answered or it is not measured
- * @param roundTrip99 the same for 99 of 100
- * @param queued how many requests wait in this process to be sent
+ * @param roundTrip99 the 99th percentile of the same
+ * @param queued the number of requests that wait in this process to be sent
  */
 public record NodeStatus(
     String name,
@@ -26,30 +26,30 @@ public record NodeStatus(
     Duration roundTrip99,
     int queued) {
 
-  /** What a node can be. */
+  /** The states of a node. */
   public enum State {
     /** Not yet connected for the first time. */
     CONNECTING,
     /** Connected and voting. */
     UP,
-    /** Connected, but it has answered nothing for longer than the node timeout. */
+    /** Connected, but without an answer for longer than the node timeout. */
     SILENT,
-    /** Not connected; attempts go on in the background. */
+    /** Not connected; the library reconnects in the background. */
     DOWN,
-    /** Connected, but for now it does not vote: its data is too young, or too few others are up. */
+    /** Connected, but not voting yet: its data is too new, or too few other nodes are up. */
     ABSTAINING,
-    /** Connected or not, it must not vote until a person has mended it. */
+    /** Connected or not, it must not vote until an operator fixes it. */
     MISCONFIGURED,
-    /** Closed with the lock service it belonged to. */
+    /** Closed together with its lock service. */
     CLOSED
   }
 
   /**
-   * The status of a node that measures nothing.
+   * Creates the status of a node that measures nothing.
    *
    * @param name the node's name as configured
-   * @param state what it is
-   * @param sinceAgo for how long it has been so
+   * @param state its state
+   * @param sinceAgo the time since it entered the state
    * @param reason why
    */
   public NodeStatus(String name, State state, Duration sinceAgo, String reason) {

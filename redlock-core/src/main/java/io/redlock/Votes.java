@@ -7,33 +7,33 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What each node said in one round, in the order of the configuration.
+ * The answers of all nodes in one round, in the order of the configuration.
  *
  * @param nodes one entry per node
- * @param quorum how many yeses were needed
+ * @param quorum the number of yes votes that were needed
  */
 public record Votes(List<NodeVote> nodes, int quorum) {
 
-  /** Makes the list unmodifiable. */
+  /** Copies the list. */
   public Votes {
     nodes = List.copyOf(nodes);
   }
 
-  /** One node's answer, classed. */
+  /** The classes of answers. */
   public enum Vote {
     /** It granted, extended, joined, or released. */
     YES,
-    /** Somebody else is or was ahead there. */
+    /** It refused: another request holds the resource there, or is or was ahead of this one. */
     TAKEN,
-    /** It was reached, and could not or would not say yes. */
+    /** It was reached, but could not or would not grant. */
     UNABLE,
-    /** Nobody knows whether it executed the request. */
+    /** It may or may not have executed the request. */
     UNKNOWN,
-    /** It was not reached, or serves nobody just now. */
+    /** It was not reached, or serves no client for now. */
     UNREACHABLE,
-    /** It must be mended by a person before it can vote. */
+    /** An operator must fix it before it can vote. */
     MISCONFIGURED,
-    /** The round was decided before it answered. */
+    /** The round was decided before its answer came. */
     NOT_AWAITED
   }
 
@@ -41,16 +41,17 @@ public record Votes(List<NodeVote> nodes, int quorum) {
    * One node's part in a round.
    *
    * @param node the node's name
-   * @param vote its answer, classed
-   * @param detail its answer, for a person
-   * @param took from the start of the round to its answer, or to the end of the wait for it
-   * @param refusedFor the longest time for which the reason of a refusal can last: the life of the
-   *     present holder's key, or the rest of an abstention; null where that is not known
+   * @param vote the class of its answer
+   * @param detail its answer in words, for an operator
+   * @param took the time from the start of the round to its answer, or to the end of the wait for
+   *     it
+   * @param refusedFor the longest time that the reason of a refusal can last: the remaining life of
+   *     the holder's key, or the rest of an abstention; null if unknown
    */
   public record NodeVote(
       String node, Vote vote, String detail, Duration took, @Nullable Duration refusedFor) {
 
-    /** For example {@code c busy 4.1s left}. */
+    /** For example {@code c held for 4.1s more}. */
     @Override
     public String toString() {
       return vote == Vote.YES
@@ -60,10 +61,10 @@ public record Votes(List<NodeVote> nodes, int quorum) {
   }
 
   /**
-   * How many nodes gave this vote.
+   * Returns the number of nodes with this vote.
    *
-   * @param vote which
-   * @return a count from 0 to the number of nodes
+   * @param vote the vote to count
+   * @return a number from 0 to the number of nodes
    */
   public int count(Vote vote) {
     int count = 0;
@@ -76,8 +77,8 @@ public record Votes(List<NodeVote> nodes, int quorum) {
   }
 
   /**
-   * Fit for an exception message, for example {@code 2 of 5 granted, 3 needed (a granted 1ms, b
-   * granted 1ms, c busy 4.1s left, d no answer in 50ms, e refused connection)}.
+   * Returns the text for exception messages, for example {@code 2 of 5 granted, 3 needed (a granted
+   * 1ms, b granted 1ms, c held for 4.1s more, d no answer in 50ms, e refused connection)}.
    */
   @Override
   public String toString() {

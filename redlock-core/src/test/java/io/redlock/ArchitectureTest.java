@@ -23,10 +23,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * All of time, chance and order comes in from outside, so that a simulation can own it: outside
- * {@code Defaults.java} and {@code Ticker.system()} no main source of this module may name a real
- * clock, real randomness, a timer or a thread pool of the JDK's, or anything whose iteration order
- * differs between runs.
+ * A simulation must control all time, chance and order. Outside {@code Defaults.java} and {@code
+ * Ticker.system()}, no main source of this module may name a real clock, real randomness, a timer
+ * or thread pool of the JDK, or a collection whose iteration order differs between runs.
  */
 class ArchitectureTest {
 
@@ -59,7 +58,8 @@ class ArchitectureTest {
           .toList();
 
   /**
-   * The asynchronous methods of CompletableFuture, each with how many arguments name an executor.
+   * The asynchronous methods of CompletableFuture, each with its number of arguments if one is an
+   * executor.
    */
   private static final Pattern ASYNC =
       Pattern.compile(
@@ -73,7 +73,7 @@ class ArchitectureTest {
           "/\\*.*?\\*/|//[^\\n]*|\"\"\".*?\"\"\"|\"(\\\\.|[^\"\\\\\\n])*\"|'(\\\\.|[^'\\\\\\n])*'",
           Pattern.DOTALL);
 
-  /** Everything in a source that must not be there. */
+  /** Returns everything in a source that must not be there. */
   private static List<String> faults(String source) {
     String code = COMMENT_OR_LITERAL.matcher(source).replaceAll(" ");
     List<String> faults = new ArrayList<>();
@@ -96,7 +96,7 @@ class ArchitectureTest {
     return takesAnotherStage ? 3 : 2;
   }
 
-  /** How many arguments the call has whose parenthesis opens just before. */
+  /** Returns the number of arguments of the call whose parenthesis opens just before. */
   private static int arguments(String code, int start) {
     int depth = 0;
     int commas = 0;
@@ -261,7 +261,7 @@ class ArchitectureTest {
     assertEquals(List.of(), faults(code));
   }
 
-  /** No two classes may refer to each other, however many lie between them. */
+  /** No class may refer to itself through other classes. */
   @Test
   void classesFormNoReferenceCycle() throws Exception {
     Map<String, Set<String>> references = references(CLASSES);
@@ -301,7 +301,7 @@ class ArchitectureTest {
 
   private static final Path CLASSES = Path.of("target", "classes");
 
-  /** Which classes each class refers to, nested ones being part of the outermost. */
+  /** Returns the classes to which each class refers; nested ones count as the outermost. */
   private static Map<String, Set<String>> references(Path classes) throws Exception {
     Map<String, Set<String>> references = new TreeMap<>();
     try (Stream<Path> files = Files.walk(classes)) {
@@ -331,7 +331,7 @@ class ArchitectureTest {
     return name.substring(0, name.lastIndexOf('.'));
   }
 
-  /** The names of classes and the descriptors and signatures in a class file, one per line. */
+  /** Returns the class names, descriptors and signatures in a class file, one per line. */
   private static String constants(Path file) throws IOException {
     StringBuilder constants = new StringBuilder();
     try (DataInputStream in = new DataInputStream(Files.newInputStream(file))) {
@@ -355,7 +355,7 @@ class ArchitectureTest {
     return constants.toString();
   }
 
-  /** Each set of classes of which every one reaches every other. */
+  /** Returns the sets of classes in which each class reaches each other one. */
   private static List<String> cycles(Map<String, Set<String>> references) {
     Map<String, Set<String>> reached = new TreeMap<>();
     references.keySet().forEach(name -> reached.put(name, reach(references, name)));

@@ -23,7 +23,7 @@ class VotesTest {
         List.of(
             vote("a", Vote.YES, "granted", 1_100),
             vote("b", Vote.YES, "granted", 1_900),
-            vote("c", Vote.TAKEN, "busy 4.1s left", 900),
+            vote("c", Vote.TAKEN, "held for 4.1s more", 900),
             vote("d", Vote.UNKNOWN, "no answer in 50ms", 50_000),
             vote("e", Vote.UNREACHABLE, "refused connection", 80)),
         3);
@@ -35,7 +35,7 @@ class VotesTest {
         new LockNotAcquiredException(REQUEST, new AcquireResult.Unavailable(failed()));
     assertEquals(
         "not acquired: orders/42: 2 of 5 granted, 3 needed (a granted 1ms, b granted 1ms,"
-            + " c busy 4.1s left, d no answer in 50ms, e refused connection)",
+            + " c held for 4.1s more, d no answer in 50ms, e refused connection)",
         exception.getMessage());
     assertEquals(failed(), exception.result().votes());
   }

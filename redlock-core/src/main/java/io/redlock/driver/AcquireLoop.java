@@ -14,15 +14,15 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One call for a lease: attempts with fresh owner ids, pauses between them, until one holds or the
- * wait is over. {@link Waiting} decides which; here are the monitor, the timer, the attempts and
- * the future. Needs no thread of its own; blocking calls merely wait for its future.
+ * One call for a lease: attempts with new owner ids, and pauses between them, until one succeeds or
+ * the wait ends. {@link Waiting} decides what to do; this class adds the monitor, the timer, the
+ * attempts and the future. Needs no thread of its own; blocking calls wait for its future.
  */
 final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
 
-  /** The calls of one lock service that are not over, so that closing it can end them. */
+  /** The open calls of one lock service, so that closing it can end them. */
   interface OpenCalls {
-    /** False if the service is closed. */
+    /** Returns false if the service is closed. */
     boolean add(AcquireLoop call);
 
     void remove(AcquireLoop call);
@@ -30,11 +30,11 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
     boolean isClosed();
   }
 
-  private final ServiceContext cluster;
+  private final ServiceContext context;
   private final LeaseRequest request;
   private final List<String> names;
   private final Pauses pauses;
-  private final @Nullable QueuePlace place; // null unless it is first come, first served
+  private final @Nullable QueuePlace place; // null unless the request is fair
   private final CompletableFuture<AcquireResult> future = new CompletableFuture<>();
   private final OpenCalls openCalls;
   private final FlightEvents.@Nullable Acquire event = FlightEvents.acquiring();
@@ -43,29 +43,29 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
 
   private String owner = ""; // drawn before the first attempt
   private Waiting waiting; // guarded by this
-  private @Nullable Attempt running; // guarded by this; null unless it asks
-  private @Nullable Cancellable timer; // guarded by this; of the present plan
+  private @Nullable Attempt running; // guarded by this; null between attempts
+  private @Nullable Cancellable timer; // guarded by this; of the current plan
   private @Nullable AttemptEnd lastRefusal; // guarded by this
-  private boolean isStarting; // guarded by this; some thread is in ask()
-  private long started; // guarded by this; attempts
-  private boolean isStrategyBusy; // guarded by this; it owes an answer, perhaps to an older plan
+  private boolean isStarting; // guarded by this; a thread is in ask()
+  private long started; // guarded by this; the number of attempts
+  private boolean isStrategyBusy; // guarded by this; it has not answered, perhaps for an older plan
 
-  AcquireLoop(ServiceContext cluster, LeaseRequest request, Pauses pauses, OpenCalls openCalls) {
-    this.cluster = cluster;
+  AcquireLoop(ServiceContext context, LeaseRequest request, Pauses pauses, OpenCalls openCalls) {
+    this.context = context;
     this.request = request;
     this.pauses = pauses;
     this.openCalls = openCalls;
-    this.names = cluster.settings.names(request);
-    this.startNanos = cluster.ticker.monotonicNanos();
+    this.names = context.settings.names(request);
+    this.startNanos = context.ticker.monotonicNanos();
     this.maxWaitNanos = request.maxWait().map(Settings::saturatedNanos).orElse(0L);
     this.waiting =
         Waiting.begin(
             new Waiting.Rules(
                 request.isFair(),
-                cluster.nodes.size(),
+                context.nodes.size(),
                 Math.min(QueuePlace.LIFE_NANOS, Settings.saturatedNanos(request.ttl())),
-                cluster.settings.nodeTimeoutNanos()));
-    this.place = request.isFair() ? cluster.fairWaiters.enter(this, waits()) : null;
+                context.settings.nodeTimeoutNanos()));
+    this.place = request.isFair() ? context.fairWaiters.enter(this, waits()) : null;
   }
 
   @Override
@@ -78,16 +78,16 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
     return place != null;
   }
 
-  /** Draws the owner id on the caller's thread: its source is user code, and may block. */
+  /** Starts the call. Draws the owner id here, on the caller's thread: its source may block. */
   CompletableFuture<AcquireResult> start() {
     try {
-      owner = cluster.ownerIds.get();
+      owner = context.ownerIds.get();
     } catch (IllegalStateException failure) {
       fail(failure);
       return future;
     }
     if (openCalls.add(this)) {
-      boolean mayAsk = !waits() || cluster.lines.join(this);
+      boolean mayAsk = !waits() || context.queues.join(this);
       long leftNanos = leftNanos();
       step(now -> now.joined(mayAsk, leftNanos));
     } else {
@@ -101,25 +101,25 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   }
 
   private long leftNanos() {
-    return maxWaitNanos - (cluster.ticker.monotonicNanos() - startNanos);
+    return maxWaitNanos - (context.ticker.monotonicNanos() - startNanos);
   }
 
-  /** Starts, and waits for the result; an interrupt gives up. */
+  /** Starts, and waits for the result; an interrupt cancels the call. */
   AcquireResult await() throws InterruptedException {
     try {
-      return Blocking.await(start(), cluster.scheduler);
+      return Blocking.await(start(), context.scheduler);
     } catch (InterruptedException e) {
       cancel();
       throw e;
     }
   }
 
-  /** Starts, and waits for the result whatever happens. */
+  /** Starts, and waits for the result; an interrupt does not end the wait. */
   AcquireResult awaitUninterruptibly() {
-    return Blocking.uninterruptibly(start(), cluster.scheduler);
+    return Blocking.uninterruptibly(start(), context.scheduler);
   }
 
-  /** Gives up; whatever was or will be granted is released. */
+  /** Cancels the call; every grant, also a later one, is released. */
   void cancel() {
     if (future.cancel(false)) {
       stop();
@@ -131,7 +131,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   /**
    * Ends the call because the service is closed.
    *
-   * @return what is released; empty if nothing is, because a lease is just being handed out
+   * @return the claim that is released; empty if there is none, or if a lease is being handed out
    */
   Optional<Claim> fail() {
     return fail(new IllegalStateException("this Redlock is closed"));
@@ -141,7 +141,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
     return future.completeExceptionally(why) ? stop() : Optional.empty();
   }
 
-  /** True if the call ended with this result. */
+  /** Returns true if the call ended with this result. */
   boolean yielded(@Nullable AcquireResult result) {
     return result != null
         && future.isDone()
@@ -149,7 +149,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
         && future.join() == result;
   }
 
-  /** Releases the lease of a call that is complete although nobody wants it any more. */
+  /** Releases the lease of a complete call whose caller has given up. */
   void releaseUnwanted() {
     if (future.isDone() && !future.isCompletedExceptionally()) {
       future.join().optionalLease().ifPresent(Lease::close);
@@ -164,7 +164,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
     }
     try {
       if (unfinished == null) {
-        withdraw();
+        removeTickets();
       }
       return Optional.ofNullable(unfinished).map(Attempt::abandon);
     } finally {
@@ -186,20 +186,20 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
     }
   }
 
-  /** Gives up its place in the queues, if it has one and no claim has done so or will. */
-  private void withdraw() {
+  /** Removes its tickets from the nodes, unless a claim has done so or will. */
+  private void removeTickets() {
     if (place != null) {
-      place.withdraw(cluster.nodes, names);
+      place.removeTickets(context.nodes, names);
     }
   }
 
   private void leave() {
     openCalls.remove(this);
     if (place != null) {
-      cluster.fairWaiters.leave(place);
+      context.fairWaiters.leave(place);
     }
     if (waits()) {
-      cluster.lines.leave(this);
+      context.queues.leave(this);
     }
   }
 
@@ -217,10 +217,10 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   }
 
   private boolean hasTickets() {
-    return place != null && place.stands();
+    return place != null && place.hasTickets();
   }
 
-  /** Takes the event, sets the timer if that begins a new plan, and does what is planned. */
+  /** Applies the event. If that begins a new plan, sets the timer and carries the plan out. */
   private void step(UnaryOperator<Waiting> event) {
     Waiting next;
     synchronized (this) {
@@ -233,7 +233,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
       cancelTimer();
       if (next.isTimed()) {
         int planned = next.plan();
-        timer = cluster.scheduler.schedule(() -> due(planned), next.nanos());
+        timer = context.scheduler.schedule(() -> due(planned), next.nanos());
       }
     }
     switch (next.phase()) {
@@ -245,7 +245,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   }
 
   private void due(int plan) {
-    boolean mayAsk = hasTickets() || cluster.lines.mayAsk(this);
+    boolean mayAsk = hasTickets() || context.queues.mayAsk(this);
     long leftNanos = leftNanos();
     step(
         now ->
@@ -255,16 +255,16 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   }
 
   /**
-   * Makes attempts for as long as the plan is to ask; a plan made meanwhile is next in the loop.
+   * Makes attempts while the plan is to ask; a plan made meanwhile is carried out by the same loop.
    */
   private void ask() {
     while (mayStart()) {
       try {
-        Attempt next = new Attempt(cluster, request, names, nextOwner(), place, this::attempted);
+        Attempt next = new Attempt(context, request, names, nextOwner(), place, this::attempted);
         if (runs(next)) {
           next.start();
         }
-      } catch (RuntimeException | Error e) { // of the machine: out of memory, say
+      } catch (RuntimeException | Error e) { // for example out of memory
         fail(e instanceof RuntimeException failure ? failure : new IllegalStateException(e));
       } finally {
         synchronized (this) {
@@ -281,7 +281,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
     return may;
   }
 
-  /** Returns an owner id that no other attempt has: the call's own, numbered from the second on. */
+  /** Returns a unique owner id: that of the call, with a number from the second attempt on. */
   private synchronized String nextOwner() {
     started++;
     return started == 1 ? owner : owner + "-" + started;
@@ -299,7 +299,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
       return;
     }
     if (waits()) {
-      cluster.lines.refused(this, outcome);
+      context.queues.refused(this, outcome);
     }
     long leftNanos = leftNanos();
     step(
@@ -329,10 +329,10 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
     return Objects.requireNonNull(lastRefusal).outcome();
   }
 
-  /** Asks the strategy where user code belongs: it may block, and the timer goes on. */
+  /** Asks the strategy on a callback thread, since it may block; the timer goes on. */
   private void ponder(Waiting asked) {
     AcquireResult.Outcome outcome = lastOutcome();
-    cluster.callBack(
+    context.callBack(
         () -> {
           long nanos = pauses.chosenNanos(asked.attempts(), outcome);
           long leftNanos = leftNanos();
@@ -344,32 +344,32 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
         });
   }
 
-  /** The wait is over: reports the last refusal, of the line if this call has asked no node. */
+  /** Ends with the last refusal: that of the queue if this call has asked no node. */
   private void giveUp() {
     AttemptEnd refusal;
     synchronized (this) {
       refusal = lastRefusal;
     }
     if (refusal == null) {
-      refusal = cluster.lines.refusal(this);
+      refusal = context.queues.refusal(this);
     }
-    withdraw(); // before its caller hears of it, who may close the service at once
-    finish(refusal != null ? refusal.result() : new AcquireResult.Contended(cluster.noVotes));
+    removeTickets(); // before the result: its receiver may close the service at once
+    finish(refusal != null ? refusal.result() : new AcquireResult.Contended(context.noVotes));
   }
 
   private void finish(AcquireResult result) {
     Optional<Lease> lease = result.optionalLease();
     boolean wanted = future.complete(result);
-    if (wanted || lease.isPresent()) { // an unwanted lease is told of from beginning to end
+    if (wanted || lease.isPresent()) { // each lease is reported at its beginning and its end
       FlightEvents.acquired(event, request, result);
-      long tookNanos = cluster.ticker.monotonicNanos() - startNanos;
-      cluster.tell(listener -> listener.onAcquire(request, result, Duration.ofNanos(tookNanos)));
+      long tookNanos = context.ticker.monotonicNanos() - startNanos;
+      context.report(listener -> listener.onAcquire(request, result, Duration.ofNanos(tookNanos)));
     }
     if (!wanted) {
       lease.ifPresent(Lease::close);
     }
     synchronized (this) {
-      endLocked(); // not before: who ends the call meanwhile has to find the attempt that held
+      endLocked(); // not before: a cancel meanwhile has to find the attempt that succeeded
     }
     leave();
   }

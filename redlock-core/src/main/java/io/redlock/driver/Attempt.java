@@ -12,12 +12,12 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One attempt at a lease: up to three acquire rounds under one fresh owner id, all within one node
- * timeout. It ends with a lease, or failed with everything it may have left behind being released.
+ * One attempt to acquire a lease: up to three rounds under one new owner id, all within one node
+ * timeout. It ends with a lease, or fails; then every key that it may have left is released.
  */
 final class Attempt implements Timeouts.Waiting {
 
-  private final ServiceContext cluster;
+  private final ServiceContext context;
   private final LeaseRequest request;
   private final Claim claim;
   private final Terms terms;
@@ -27,30 +27,30 @@ final class Attempt implements Timeouts.Waiting {
   private volatile boolean done;
 
   Attempt(
-      ServiceContext cluster,
+      ServiceContext context,
       LeaseRequest request,
       List<String> names,
       String owner,
       @Nullable QueuePlace place,
       Consumer<AttemptEnd> whenDone) {
-    this.cluster = cluster;
+    this.context = context;
     this.request = request;
-    this.claim = new Claim(cluster, names, owner, place);
-    this.terms = cluster.settings.terms(cluster.nodes.size(), Settings.ceilMillis(request.ttl()));
+    this.claim = new Claim(context, names, owner, place);
+    this.terms = context.settings.terms(context.nodes.size(), Settings.ceilMillis(request.ttl()));
     this.whenDone = whenDone;
   }
 
   void start() {
-    long token = cluster.tokens.next();
+    long token = context.tokens.next();
     GrantFanout first = new GrantFanout(token);
-    cluster.timeouts.add(this, first.startNanos);
+    context.timeouts.add(this, first.startNanos);
     first.start();
   }
 
   /**
-   * Gives up, now or as soon as everything was handed over. The outcome is not reported.
+   * Ends the attempt without a result. The release is sent once all its requests were.
    *
-   * @return what is released
+   * @return the claim that is released
    */
   Claim abandon() {
     done = true;
@@ -112,9 +112,9 @@ final class Attempt implements Timeouts.Waiting {
               round.highestSeen(),
               terms.ttlMillis(),
               place == null ? null : place.ticket(round.token()));
-      send(grant, terms.ttlMillis()); // sends nothing once the attempt was abandoned
+      send(grant, terms.ttlMillis()); // sends nothing if the attempt was abandoned
       if (timedOut) {
-        timeout(); // it struck while the rounds changed over
+        timeout(); // the timeout came between two rounds
       }
     }
 

@@ -8,17 +8,16 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The end of an attempt, as it was at the moment of its decision: nothing that a node answers later
- * changes it.
+ * The result of an attempt at the moment of its decision. Later answers do not change it.
  *
- * @param decision of the attempt's last round
+ * @param decision the decision of the attempt's last round
  * @param lease null unless the decision is {@link Decision#HELD}
- * @param votes what each node had said by then
- * @param takenRemainingMillis the shortest life that a refusing node gave its present holder or the
- *     first ticket in its queue; −1 where none has an end
- * @param keepsPlace true if the caller's place in the queues is worth keeping: cut off from a
- *     quorum, or too slow, it would only block those that could win
- * @param isBehindOthers true if nothing but others' leases and tickets stood in the way
+ * @param votes the answers of the nodes until then
+ * @param takenRemainingMillis the shortest remaining life of a holder's key or first ticket that a
+ *     refusing node reported; −1 if none reported an end
+ * @param keepsPlace true if the caller keeps its tickets; without a quorum, or too slow, it would
+ *     only block waiters that could succeed
+ * @param isBehindOthers true if the lease failed only because of others' leases and tickets
  */
 record AttemptEnd(
     Decision decision,

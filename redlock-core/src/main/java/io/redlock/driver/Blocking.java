@@ -4,12 +4,12 @@ import io.redlock.spi.Scheduler;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 
-/** How blocking calls wait for what is done without a thread. */
+/** The waits of blocking calls. */
 final class Blocking {
 
   private Blocking() {}
 
-  /** Blocking for the value; rethrows a runtime exception as itself. */
+  /** Waits for the value; rethrows a runtime exception unchanged. */
   static <T> T await(CompletableFuture<T> future, Scheduler scheduler) throws InterruptedException {
     scheduler.await(future);
     try {
@@ -22,7 +22,7 @@ final class Blocking {
     }
   }
 
-  /** Blocking for the value whatever happens; an interrupt is set again afterwards. */
+  /** Waits for the value; an interrupt does not end the wait, and is set again afterwards. */
   static <T> T uninterruptibly(CompletableFuture<T> future, Scheduler scheduler) {
     boolean interrupted = false;
     try {

@@ -5,9 +5,9 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * The way out to user code, which may throw, block, or take long. It is handed to the user's
- * executor by threads that do nothing else, because an executor may run it then and there. Losses
- * have threads of their own, so that no other user code can hold them up.
+ * Runs user code, which may throw, block, or take long. Threads that do nothing else hand it to the
+ * user's executor, because an executor may run it at once. Losses have threads of their own, so
+ * that no other user code delays them.
  */
 final class Callbacks {
 
@@ -20,8 +20,8 @@ final class Callbacks {
   private final Scheduler scheduler;
 
   /**
-   * @param executor where user code runs; {@code Runnable::run} for the threads of this object
-   * @param direct true if the executor is called at once, on whatever thread; for simulations
+   * @param executor runs user code; {@code Runnable::run} for the threads of this object
+   * @param direct true to call the executor at once, on the current thread; for simulations
    */
   Callbacks(
       Executor executor,
@@ -36,7 +36,7 @@ final class Callbacks {
     this.scheduler = scheduler;
   }
 
-  /** Runs user code that learns of a loss. */
+  /** Runs user code that handles a loss. */
   void ofLoss(Runnable userCode) {
     deliver(losses, userCode);
   }
@@ -58,7 +58,7 @@ final class Callbacks {
   private void start(Defaults.Threads threads, Runnable task) {
     try {
       threads.execute(task);
-    } catch (Throwable e) { // there is no memory for a thread
+    } catch (Throwable e) { // no memory for a thread
       scheduler.schedule(() -> start(threads, task), RETRY_NANOS);
       Log.LOG.error("No thread could be started for a callback; this is tried again", e);
     }
@@ -74,19 +74,19 @@ final class Callbacks {
     try {
       executor.execute(callback);
       return true;
-    } catch (Throwable e) { // the executor's; what user code throws is contained
+    } catch (Throwable e) { // thrown by the executor: Callback catches what user code throws
       Log.LOG.warn("The callback executor refused a callback; a thread of the library runs it", e);
       return false;
     }
   }
 
-  /** Lets the threads end as soon as they have nothing to do. */
+  /** Lets the threads end as soon as they are idle. */
   void close() {
     losses.close();
     others.close();
   }
 
-  /** User code, run once even if an executor takes it and fails after all. */
+  /** User code that runs once, even if an executor accepts it and then throws. */
   private static final class Callback extends AtomicBoolean implements Runnable {
     private static final long serialVersionUID = 1;
 

@@ -8,42 +8,42 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One owner id's life on the nodes: its grants, its extends, and the release that ends it. Keeps
- * the books that the release needs, and is the lock that guards every operation of this owner.
+ * The life of one owner id on the nodes: its grants, its extends, and the release that ends it.
+ * Records what the release needs. It is also the lock that guards every operation of this owner.
  *
- * <p>Order matters twice. A release is sent only after every request of this owner has been handed
- * to its node, so that it stands behind them in the node's line; and once the claim has ended,
- * nothing but its release is sent any more.
+ * <p>Order matters twice. The release is sent only after every request of this owner has been
+ * handed to its node, so that it is behind them in the node's lane. Once the claim has ended,
+ * nothing but its release is sent.
  */
 final class Claim {
 
-  final ServiceContext cluster;
+  final ServiceContext context;
   final List<String> names;
   final String owner;
 
   final @Nullable QueuePlace place;
 
-  private final byte[] unanswered; // guarded by this; requests in flight per node, saturating
+  private final byte[] unanswered; // guarded by this; unanswered requests per node, saturating
   private Footprint footprint = Footprint.NONE; // guarded by this
   private long token; // guarded by this; the highest proposed
-  private long reported; // guarded by this; the highest counter that it was to exceed
+  private long reported; // guarded by this; the highest counter in its grants
   private long longestTtlMillis; // guarded by this
-  private int sending; // guarded by this; fan-outs that have not handed everything over yet
+  private int sending; // guarded by this; rounds that have not sent all requests yet
   private @Nullable PendingRelease release; // guarded by this; set once the claim has ended
-  private boolean last; // guarded by this; nothing follows that release
+  private boolean last; // guarded by this; no request of the caller follows that release
   private boolean releaseStarted; // guarded by this
   private boolean releaseSent; // guarded by this
   private @Nullable Runnable onReleaseSent; // guarded by this
 
-  Claim(ServiceContext cluster, List<String> names, String owner, @Nullable QueuePlace place) {
-    this.cluster = cluster;
+  Claim(ServiceContext context, List<String> names, String owner, @Nullable QueuePlace place) {
+    this.context = context;
     this.names = names;
     this.place = place;
     this.owner = owner;
-    this.unanswered = new byte[cluster.nodes.size()];
+    this.unanswered = new byte[context.nodes.size()];
   }
 
-  /** Asks to send one request to every node. False if the claim has ended: then nothing may go. */
+  /** Records a request to every node. Returns false, and nothing may go, if the claim has ended. */
   synchronized boolean beginSending(NodeRequest request, long ttlMillis) {
     if (release != null) {
       return false;
@@ -58,13 +58,13 @@ final class Claim {
       if (unanswered[node] < Byte.MAX_VALUE) {
         unanswered[node]++;
       } else {
-        footprint = footprint.with(node, Kind.UNKNOWN); // more than is worth counting
+        footprint = footprint.with(node, Kind.UNKNOWN); // too many to count
       }
     }
     return true;
   }
 
-  /** Everything was handed over. */
+  /** Records that the request was handed to every node. */
   void doneSending() {
     synchronized (this) {
       sending--;
@@ -72,7 +72,7 @@ final class Claim {
     startReleaseIfDue();
   }
 
-  /** A node has answered, or its request was withdrawn, which counts as unreachable. */
+  /** Records a node's answer; a withdrawn request counts as unreachable. */
   void answered(int node, Kind kind) {
     assert Thread.holdsLock(this);
     if (unanswered[node] > 0) {
@@ -81,7 +81,7 @@ final class Claim {
     footprint = footprint.with(node, kind);
   }
 
-  /** Whether the node has said yes to this owner. */
+  /** Returns true if the node has said yes to this owner. */
   synchronized boolean wasGrantedBy(int node) {
     return (footprint.yes() & 1 << node) != 0;
   }
@@ -91,14 +91,14 @@ final class Claim {
   }
 
   /**
-   * Ends the claim: what it may have left on nodes is released, its place in their queues too, and
-   * whoever is next there is woken. Repeated calls only report.
+   * Ends the claim: releases the keys that it may have left on nodes, and removes its tickets,
+   * which wakes the next waiter. Repeated calls only return the release.
    */
   PendingRelease end() {
     return end(true);
   }
 
-  /** Ends a claim that failed, whose caller goes on and keeps its place. */
+  /** Ends a claim that failed, whose caller goes on and keeps its tickets. */
   void fail() {
     end(false);
   }
@@ -108,7 +108,7 @@ final class Claim {
     boolean started;
     synchronized (this) {
       if (release == null) {
-        release = new PendingRelease(cluster);
+        release = new PendingRelease(context);
       }
       last |= nothingFollows;
       ended = release;
@@ -116,12 +116,12 @@ final class Claim {
     }
     startReleaseIfDue();
     if (started && nothingFollows && place != null) {
-      place.withdraw(cluster.nodes, names); // its caller was to go on, and gave up after all
+      place.removeTickets(context.nodes, names); // its caller first went on, and has given up now
     }
     return ended;
   }
 
-  /** Runs the callback once the release of this ended claim has been handed to its nodes. */
+  /** Runs the callback once the release of this ended claim was handed to its nodes. */
   void whenReleaseSent(Runnable callback) {
     synchronized (this) {
       if (!releaseSent) {
@@ -151,13 +151,13 @@ final class Claim {
     }
     Ticket ticket = null;
     if (place != null) {
-      ticket = nothingFollows ? place.takeBack() : place.ticket();
+      ticket = nothingFollows ? place.forgetTicket() : place.ticket();
     }
     NodeRequest.Release request =
         new NodeRequest.Release(names, owner, token, reported, nothingFollows, ticket);
     due.start(request, targets, longestTtlMillis);
     if (nothingFollows && ticket != null) {
-      QueuePlace.withdraw(cluster.nodes, names, ticket, targets);
+      QueuePlace.removeTickets(context.nodes, names, ticket, targets);
     }
     synchronized (this) {
       releaseSent = true;

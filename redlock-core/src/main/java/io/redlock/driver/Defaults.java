@@ -16,7 +16,7 @@ import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
-/** Real time, real randomness, real threads: the only place in this module that names them. */
+/** Real time, randomness and threads: their only source in the driver. */
 final class Defaults {
 
   private Defaults() {}
@@ -29,7 +29,7 @@ final class Defaults {
     return new SingleThread();
   }
 
-  /** Not for secrets: spreads retries. */
+  /** Returns the source that spreads retries; not for secrets. */
   static RandomGenerator random() {
     return new RandomGenerator() {
       @Override
@@ -39,7 +39,7 @@ final class Defaults {
     };
   }
 
-  /** 128 random bits from a secure source, in hexadecimal. */
+  /** Returns a source of ids: 128 bits from a secure generator, in hexadecimal. */
   static Supplier<String> ownerIds() {
     SecureRandom secure = new SecureRandom();
     HexFormat hex = HexFormat.of();
@@ -59,8 +59,8 @@ final class Defaults {
   }
 
   /**
-   * A few threads for code that may block: none to begin with, one more while all are busy, none
-   * again when there has been nothing to do for a second. Takes tasks for ever.
+   * A few threads for code that may block. A thread starts when all others are busy, and ends after
+   * an idle second. Accepts tasks also after {@link #close()}.
    */
   static final class Threads {
 
@@ -71,14 +71,14 @@ final class Defaults {
     private final ThreadFactory factory;
     private final ArrayDeque<Runnable> tasks = new ArrayDeque<>(); // guarded by this
     private int alive; // guarded by this; threads
-    private int idle; // guarded by this; those of them that wait for a task
+    private int idle; // guarded by this; threads that wait for a task
     private boolean closed; // guarded by this
 
     Threads(ThreadFactory factory) {
       this.factory = factory;
     }
 
-    /** Throws, and forgets the task, if it needs a thread and none can be started. */
+    /** Runs the task later. Throws, and drops it, if it needs a thread and none can be started. */
     void execute(Runnable task) {
       synchronized (this) {
         tasks.add(task);
@@ -105,7 +105,7 @@ final class Defaults {
       }
     }
 
-    /** From now on a thread ends as soon as it has nothing to do. */
+    /** Lets every thread end as soon as it is idle. */
     synchronized void close() {
       closed = true;
       notifyAll();
@@ -115,11 +115,11 @@ final class Defaults {
       for (Runnable task = next(); task != null; task = next()) {
         try {
           task.run();
-        } catch (Throwable e) { // what user code throws is contained; its log could not be written
+        } catch (Throwable e) { // only if an exception of user code could not be logged
           Thread current = Thread.currentThread();
           current.getUncaughtExceptionHandler().uncaughtException(current, e);
         }
-        Thread.interrupted(); // what user code left behind must not meet other user code
+        Thread.interrupted(); // an interrupt that user code left must not reach other user code
       }
     }
 
@@ -166,7 +166,7 @@ final class Defaults {
       executor.shutdownNow();
     }
 
-    /** One object for all that a timer needs: every lease has one or two. */
+    /** A timer in one object, to save memory: every lease has one or two. */
     private static final class Task implements Callable<@Nullable Void>, Cancellable {
       private final Runnable body;
       private @Nullable Future<?> future; // set before the task is handed out

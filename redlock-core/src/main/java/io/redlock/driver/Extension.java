@@ -21,25 +21,25 @@ final class Extension extends Fanout implements Timeouts.Waiting {
   /** A lease that can be extended. */
   interface Extendable extends Lease {
 
-    /** Whether it has ended, by a check of its own if need be. */
+    /** Returns true if it has ended; checks its deadline if need be. */
     boolean hasEnded();
 
-    /** The deadline that an extension has to meet. Called under the claim's lock. */
+    /** Returns the deadline that an extension has to meet. Called under the claim's lock. */
     Deadline deadline();
 
-    /** A quorum holds the lease until then. Never shortens. Called under the claim's lock. */
+    /** Moves the deadline, since a quorum extended. Never back. Called under the claim's lock. */
     void lengthen(Deadline extended, long ttlMillis);
 
     /** Ends the lease, unless it has ended already. */
     void lose(LeaseEnd how);
 
     /**
-     * Extends the lease in the background. A failure of this library, an error included, is an
-     * unknown outcome; what the next step throws is logged, and the step taken again with one.
+     * Extends the lease in the background. An exception or error of this library counts as an
+     * unknown result. What the next step throws is logged, and the lease is checked soon.
      */
     void extend(long ttlMillis, Consumer<ExtendResult> next);
 
-    /** The same for the time that the lease has left, which does not lengthen it. */
+    /** Extends the lease to its present deadline, to find out whether a quorum holds it. */
     void confirm(Consumer<ExtendResult> next);
   }
 
@@ -55,19 +55,19 @@ final class Extension extends Fanout implements Timeouts.Waiting {
     super(claim);
     this.lease = lease;
     this.lengthens = lengthens;
-    this.terms = cluster.settings.terms(cluster.nodes.size(), ttlMillis);
+    this.terms = context.settings.terms(context.nodes.size(), ttlMillis);
     this.round = ExtendRound.begin(terms, startNanos, startWallMicros);
   }
 
   CompletableFuture<ExtendResult> start() {
-    long sentMicros = cluster.clock.micros();
+    long sentMicros = context.clock.micros();
     NodeRequest extend =
         new NodeRequest.Extend(
             claim.names, claim.owner, lease.fencingToken(), terms.ttlMillis(), sentMicros);
     if (!lease.hasEnded() && send(extend, terms.ttlMillis())) {
-      cluster.timeouts.add(this, startNanos);
+      context.timeouts.add(this, startNanos);
     } else {
-      finish(new ExtendResult.Lost(cluster.noVotes));
+      finish(new ExtendResult.Lost(context.noVotes));
     }
     return future;
   }
@@ -106,8 +106,8 @@ final class Extension extends Fanout implements Timeouts.Waiting {
             case LOST -> lost();
             default -> new ExtendResult.Unknown(votes());
           });
-    } finally { // a renewal that waits for this must go on whatever fails
-      future.complete(new ExtendResult.Unknown(cluster.noVotes));
+    } finally { // a renewal that waits for this must go on after any failure
+      future.complete(new ExtendResult.Unknown(context.noVotes));
     }
   }
 
@@ -125,7 +125,7 @@ final class Extension extends Fanout implements Timeouts.Waiting {
   private void finish(ExtendResult result) {
     future.complete(result);
     FlightEvents.extended(event, lease, result);
-    long tookNanos = cluster.ticker.monotonicNanos() - startNanos;
-    cluster.tell(listener -> listener.onExtend(lease, result, Duration.ofNanos(tookNanos)));
+    long tookNanos = context.ticker.monotonicNanos() - startNanos;
+    context.report(listener -> listener.onExtend(lease, result, Duration.ofNanos(tookNanos)));
   }
 }

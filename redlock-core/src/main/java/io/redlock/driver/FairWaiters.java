@@ -6,13 +6,13 @@ import java.util.Map;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** The fair calls of one lock service: gives each its number, and finds the one a wake is for. */
+/** The fair calls of one lock service: numbers them, and passes wake-ups on to them. */
 final class FairWaiters {
 
   /** A call that nodes can wake. */
   @FunctionalInterface
   interface Waiter {
-    /** A node says that this call is first in its queue. Neither blocks nor throws. */
+    /** Called when a node reports this call as first in its queue. Must not block or throw. */
     void woken(int node);
   }
 
@@ -25,10 +25,10 @@ final class FairWaiters {
     this.ids = ids;
   }
 
-  /** A place for this call, which is woken until it leaves if it waits. */
+  /** Returns a place for this call; if it waits, it receives wake-ups until it leaves. */
   QueuePlace enter(Waiter call, boolean waits) {
     String known = client();
-    String drawn = known == null ? ids.get() : known; // a user's: it may block, but no lane with it
+    String drawn = known == null ? ids.get() : known; // user code, which may block
     synchronized (this) {
       if (client == null) {
         client = drawn;
@@ -49,7 +49,7 @@ final class FairWaiters {
     waiting.remove(place.number());
   }
 
-  /** A node says that a waiter is first in the queue of a free name. */
+  /** Passes on that a waiter is first in a node's queue of a free name. */
   void woken(long number, int node) {
     Waiter call;
     synchronized (this) {
@@ -60,7 +60,7 @@ final class FairWaiters {
     }
   }
 
-  /** A node's wake-ups reach this client from now on; any waiter may have missed one. */
+  /** Wakes all, since any may have missed a wake-up before the node's began to arrive. */
   void listening(int node) {
     List<Waiter> all;
     synchronized (this) {

@@ -13,14 +13,14 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The driver of one round: sends its request to every node, feeds the answers to the round under
- * the claim's lock, and acts on the decision outside it, once. No decision is made before
- * everything has been handed over; no lock is held while nodes are called.
+ * The driver of one round: sends its request to every node, passes the answers to the round under
+ * the claim's lock, and acts on the decision outside it, once. The round is not decided before the
+ * request was handed to every node. No lock is held while nodes are called.
  */
 abstract class Fanout implements LockNode.ReplyHandler {
 
   final Claim claim;
-  final ServiceContext cluster;
+  final ServiceContext context;
   final long startNanos;
   final long startWallMicros;
 
@@ -33,43 +33,43 @@ abstract class Fanout implements LockNode.ReplyHandler {
   private boolean timedOut; // guarded by claim
   private long decidedAfterNanos; // guarded by claim
 
-  /** Reads both clocks: nothing has been sent yet. */
+  /** Reads both clocks, before anything is sent. */
   Fanout(Claim claim) {
     this.claim = claim;
-    this.cluster = claim.cluster;
-    int nodes = cluster.nodes.size();
+    this.context = claim.context;
+    int nodes = context.nodes.size();
     this.pending = new Pending[nodes];
     this.replies = new NodeReply[nodes];
     this.tookNanos = new long[nodes];
     this.events = FlightEvents.calling(nodes);
-    this.startNanos = cluster.ticker.monotonicNanos();
-    this.startWallMicros = cluster.ticker.wallMicros();
+    this.startNanos = context.ticker.monotonicNanos();
+    this.startWallMicros = context.ticker.wallMicros();
   }
 
-  /** Feeds an answer to the round. Called under the claim's lock. */
+  /** Passes an answer to the round. Called under the claim's lock. */
   abstract void record(int node, NodeReply reply);
 
-  /** Tells the round that its time is up. Called under the claim's lock. */
+  /** Passes the timeout to the round. Called under the claim's lock. */
   abstract void close();
 
-  /** Asks the round, having read the clocks; true if it is decided. Under the claim's lock. */
+  /** Returns true if the round is decided at this time. Called under the claim's lock. */
   abstract boolean decide(long nowNanos, long nowWallMicros);
 
   /** Acts on the decision; called once, without locks. */
   abstract void act();
 
-  /** Sends the request to every node. False if the claim has ended and nothing was sent. */
+  /** Sends the request to every node. Returns false, and sends nothing, if the claim has ended. */
   final boolean send(NodeRequest request, long ttlMillis) {
     if (!claim.beginSending(request, ttlMillis)) {
       return false;
     }
-    List<LockNode> nodes = cluster.nodes;
+    List<LockNode> nodes = context.nodes;
     try {
       for (int node = 0; node < pending.length; node++) {
         pending[node] = nodes.get(node).send(request, node, this);
       }
     } finally {
-      claim.doneSending(); // or the release would wait for ever
+      claim.doneSending(); // or the release would never be sent
     }
     step(() -> sent = true);
     return true;
@@ -77,7 +77,7 @@ abstract class Fanout implements LockNode.ReplyHandler {
 
   @Override
   public final void onReply(int node, NodeReply reply) {
-    FlightEvents.answered(events, node, cluster.nodes.get(node).name(), reply);
+    FlightEvents.answered(events, node, context.nodes.get(node).name(), reply);
     step(
         () -> {
           claim.answered(node, reply.kind());
@@ -85,12 +85,12 @@ abstract class Fanout implements LockNode.ReplyHandler {
         });
   }
 
-  /** The node timeout has passed. What has come by the time of the decision counts. */
+  /** Ends the round at the node timeout. Answers that came before the decision count. */
   final void timeout() {
     step(() -> timedOut |= !decided);
   }
 
-  /** Whether the round is decided; what comes now is booked but counts no more. */
+  /** Returns true if the round is decided; later answers are recorded, but do not count. */
   public boolean isDecided() {
     return decided;
   }
@@ -105,8 +105,8 @@ abstract class Fanout implements LockNode.ReplyHandler {
         withdrawUnanswered();
         close();
       }
-      long nowNanos = cluster.ticker.monotonicNanos();
-      if (!decide(nowNanos, cluster.ticker.wallMicros())) {
+      long nowNanos = context.ticker.monotonicNanos();
+      if (!decide(nowNanos, context.ticker.wallMicros())) {
         return;
       }
       decided = true;
@@ -118,7 +118,7 @@ abstract class Fanout implements LockNode.ReplyHandler {
   private void take(int node, NodeReply reply) {
     if (!decided && replies[node] == null) {
       replies[node] = reply;
-      tookNanos[node] = cluster.ticker.monotonicNanos() - startNanos;
+      tookNanos[node] = context.ticker.monotonicNanos() - startNanos;
       record(node, reply);
     }
   }
@@ -134,14 +134,14 @@ abstract class Fanout implements LockNode.ReplyHandler {
     }
   }
 
-  /** What each node said by the time of the decision. */
+  /** Returns the answers that came before the decision. */
   final Votes votes() {
     synchronized (claim) {
       List<Votes.NodeVote> votes = new ArrayList<>(replies.length);
       for (int node = 0; node < replies.length; node++) {
         NodeReply reply = replies[node];
         long nanos = reply == null ? decidedAfterNanos : tookNanos[node];
-        String name = cluster.nodes.get(node).name();
+        String name = context.nodes.get(node).name();
         votes.add(ReplyText.vote(name, reply, Duration.ofNanos(nanos), timedOut));
       }
       return new Votes(votes, Ballot.quorum(replies.length));

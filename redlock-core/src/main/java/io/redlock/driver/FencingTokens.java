@@ -1,8 +1,9 @@
 package io.redlock.driver;
 
 /**
- * Proposes fencing tokens: the median clock, but above what this client has proposed before, while
- * nodes may accept that. Nodes alone decide; where a counter is higher, the next round outbids it.
+ * Proposes fencing tokens: the time of the median clock, but above this client's earlier tokens, as
+ * long as nodes may accept that. Nodes decide; if a counter is higher, the next round proposes
+ * more.
  */
 final class FencingTokens {
 
@@ -16,7 +17,7 @@ final class FencingTokens {
     this.skewMicros = skewMicros;
   }
 
-  /** A token to propose. */
+  /** Returns a token to propose. */
   synchronized long next() {
     long now = clock.micros();
     boolean isAhead = lastProposed >= now && lastProposed < now + skewMicros;

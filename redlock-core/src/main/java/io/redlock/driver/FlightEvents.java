@@ -21,15 +21,15 @@ import jdk.jfr.Threshold;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells the Flight Recorder what a {@link RedlockListener} is told, and of slow nodes. Costs
- * nothing while no recording wants to know, and does nothing where the module jdk.jfr is missing:
- * then no class but this one may be loaded, so others only pass events on.
+ * Records the events of a {@link RedlockListener}, and slow nodes, with the Flight Recorder. Costs
+ * nothing without a recording, and does nothing if the module jdk.jfr is missing. In that case the
+ * event classes cannot be loaded, so other classes only pass events on.
  */
 final class FlightEvents {
 
   private static final boolean PRESENT = isPresent();
 
-  private static volatile @Nullable Thread unrecorded; // set by itself
+  private static volatile @Nullable Thread unrecorded; // set by that thread
 
   private FlightEvents() {}
 
@@ -46,7 +46,7 @@ final class FlightEvents {
     return PRESENT && FlightRecorder.isInitialized() && Thread.currentThread() != unrecorded;
   }
 
-  /** Loads what recording needs, and records nothing of what this thread does in the task. */
+  /** Loads the classes for recording, then runs the task on this thread without recording it. */
   static void unrecorded(Runnable task) {
     if (isRecording()) {
       Types.ACQUIRE.isEnabled();
@@ -59,7 +59,7 @@ final class FlightEvents {
     }
   }
 
-  /** What is recorded at the moment; only asked once the recorder has been initialized. */
+  /** The event types; loaded only after the recorder is initialized. */
   private static final class Types {
     static final EventType ACQUIRE = EventType.getEventType(Acquire.class);
     static final EventType EXTEND = EventType.getEventType(Extend.class);
@@ -69,7 +69,7 @@ final class FlightEvents {
     private Types() {}
   }
 
-  /** A call for a lease begins; null if nobody wants to know. */
+  /** Begins the event of a call for a lease; null if it is not recorded. */
   static @Nullable Acquire acquiring() {
     if (!isRecording() || !Types.ACQUIRE.isEnabled()) {
       return null;
@@ -93,7 +93,7 @@ final class FlightEvents {
     }
   }
 
-  /** An extension begins; null if nobody wants to know. */
+  /** Begins the event of an extension; null if it is not recorded. */
   static @Nullable Extend extending() {
     if (!isRecording() || !Types.EXTEND.isEnabled()) {
       return null;
@@ -123,7 +123,7 @@ final class FlightEvents {
     return result instanceof ExtendResult.Unknown unknown ? unknown.votes().toString() : "";
   }
 
-  /** A lease is held; null if nobody wants to know. */
+  /** Begins the event of a lease; null if it is not recorded. */
   static @Nullable LeaseEnded holding() {
     if (!isRecording() || !Types.LEASE.isEnabled()) {
       return null;
@@ -134,7 +134,7 @@ final class FlightEvents {
   }
 
   static void ended(@Nullable LeaseEnded begun, Lease lease, LeaseEnd end) {
-    LeaseEnded event = begun == null ? holding() : begun; // recorded since later: without its life
+    LeaseEnded event = begun == null ? holding() : begun; // the recording began later
     if (event != null) {
       event.lease = lease.toString();
       event.cause = end.cause().name();
@@ -144,7 +144,7 @@ final class FlightEvents {
     }
   }
 
-  /** A request goes to so many nodes; null if nobody wants to know. */
+  /** Begins the events of a request to each node; null if they are not recorded. */
   static NodeCall @Nullable [] calling(int nodes) {
     if (!isRecording() || !Types.CALL.isEnabled()) {
       return null;
@@ -212,7 +212,7 @@ final class FlightEvents {
   @Name("redlock.Lease")
   @Label("Lease")
   @Category("Redlock")
-  @Description("The life of a lease, told when it has ended")
+  @Description("The life of a lease, recorded at its end")
   @StackTrace(false)
   static final class LeaseEnded extends Event {
     String lease = "";
@@ -236,7 +236,7 @@ final class FlightEvents {
   @Name("redlock.NodeState")
   @Label("Node State")
   @Category("Redlock")
-  @Description("A node has become something else")
+  @Description("A node changed state")
   @StackTrace(false)
   static final class NodeState extends Event {
     String node = "";

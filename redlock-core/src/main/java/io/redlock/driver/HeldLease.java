@@ -21,7 +21,7 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** A lease as its holder sees it. Ends once; from then on only its release lives. */
+/** The lease of a holder. Ends once; after that only its release goes on. */
 final class HeldLease implements Extension.Extendable, LiveLeases.Live {
 
   private static final long TIMER_TOLERANCE_NANOS = 1_000_000;
@@ -29,7 +29,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
       new LeaseEnd(Cause.REFUSED, "no majority held it when it was released");
 
   private final Claim claim;
-  private final ServiceContext cluster;
+  private final ServiceContext context;
   private final LeaseRequest request;
   private final long token;
   private final long startNanos;
@@ -40,34 +40,33 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   private volatile @Nullable LeaseEnd end; // written under claim, once
   private @Nullable Cancellable timer; // guarded by claim; of the loss, then of the keys' release
   private @Nullable Renewal renewal; // guarded by claim
-  private @Nullable Reaffirmation
-      reaffirmation; // guarded by claim; null until a node lost its past
+  private @Nullable Reaffirmation reaffirmation; // guarded by claim; null until a node was reset
   private @Nullable CompletableFuture<LeaseEnd> ended; // guarded by claim; null until asked for
 
   private HeldLease(
       Claim claim, LeaseRequest request, long token, Deadline deadline, long ttlMillis) {
     this.claim = claim;
-    this.cluster = claim.cluster;
+    this.context = claim.context;
     this.request = request;
     this.token = token;
-    this.startNanos = cluster.ticker.monotonicNanos();
+    this.startNanos = context.ticker.monotonicNanos();
     this.deadline = deadline;
     this.lossTime = lossTime(deadline, ttlMillis);
   }
 
-  /** The lease that a decided round stands for, watched and, if so requested, renewed. */
+  /** Returns the lease of a successful round; watches it and, if requested, renews it. */
   static HeldLease begin(Claim claim, LeaseRequest request, AcquireRound round) {
-    ServiceContext cluster = claim.cluster;
+    ServiceContext context = claim.context;
     long ttlMillis = round.terms().ttlMillis();
     HeldLease lease = new HeldLease(claim, request, round.token(), round.deadline(), ttlMillis);
-    cluster.lines.leased(claim.names);
-    cluster.liveLeases.add(lease);
+    context.queues.leased(claim.names);
+    context.liveLeases.add(lease);
     lease.checkDeadline();
     request
         .maxHold()
         .map(Settings::saturatedNanos)
         .map(nanos -> Deadline.after(round.startNanos(), round.startWallMicros(), nanos))
-        .ifPresent(until -> lease.renew(new Renewal(lease, cluster, ttlMillis, until)));
+        .ifPresent(until -> lease.renew(new Renewal(lease, context, ttlMillis, until)));
     return lease;
   }
 
@@ -82,7 +81,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
 
   private Deadline lossTime(Deadline deadline, long ttlMillis) {
     return Deadline.after(
-        deadline.nanos(), deadline.wallMicros(), -cluster.settings.lossMarginNanos(ttlMillis));
+        deadline.nanos(), deadline.wallMicros(), -context.settings.lossMarginNanos(ttlMillis));
   }
 
   @Override
@@ -104,8 +103,8 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
     if (end != null) {
       return 0;
     }
-    long nowNanos = cluster.ticker.monotonicNanos();
-    return Math.max(0, lossTime.remainingNanos(nowNanos, cluster.ticker.wallMicros()));
+    long nowNanos = context.ticker.monotonicNanos();
+    return Math.max(0, lossTime.remainingNanos(nowNanos, context.ticker.wallMicros()));
   }
 
   @Override
@@ -128,19 +127,19 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
 
   @Override
   public ExtendResult extend(Duration ttl) throws InterruptedException {
-    return Blocking.await(checkedExtension(ttl), cluster.scheduler);
+    return Blocking.await(checkedExtension(ttl), context.scheduler);
   }
 
   @Override
   public CompletableFuture<ExtendResult> extendAsync(Duration ttl) {
     CompletableFuture<ExtendResult> future = new CompletableFuture<>();
-    checkedExtension(ttl).thenAccept(result -> cluster.complete(future, result));
+    checkedExtension(ttl).thenAccept(result -> context.complete(future, result));
     return future;
   }
 
   private CompletableFuture<ExtendResult> checkedExtension(Duration ttl) {
     Objects.requireNonNull(ttl, "ttl is null: give the time to extend by, from now");
-    Settings.reject("cannot extend " + this, cluster.settings.ttlProblems(ttl));
+    Settings.reject("cannot extend " + this, context.settings.ttlProblems(ttl));
     LeaseEnd how = end;
     if (how != null && how.cause() == Cause.RELEASED) {
       throw new IllegalStateException(this + " was released and cannot be extended");
@@ -169,7 +168,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
       extended = step.get();
     } catch (Throwable e) {
       Log.LOG.error("{} could not be extended; this is a defect of the lock library", this, e);
-      extended = CompletableFuture.completedFuture(new ExtendResult.Unknown(cluster.noVotes));
+      extended = CompletableFuture.completedFuture(new ExtendResult.Unknown(context.noVotes));
     }
     extended.thenAccept(
         result -> {
@@ -177,14 +176,14 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
             next.accept(result);
           } catch (Throwable e) {
             Log.LOG.error("The next extension of {} is late", this, e);
-            cluster.liveLeases.checkSoon();
+            context.liveLeases.checkSoon();
           }
         });
   }
 
   /**
-   * A node that granted this lease has lost its past: finds out whether a quorum still holds it,
-   * and lets the node join again.
+   * Finds out whether a quorum still holds the lease after a node that granted it was reset, and
+   * lets the node join again.
    */
   @Override
   public void reaffirm(int node) {
@@ -194,18 +193,18 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
     Reaffirmation chain;
     synchronized (claim) {
       if (reaffirmation == null) {
-        reaffirmation = new Reaffirmation(this, cluster);
+        reaffirmation = new Reaffirmation(this, context);
       }
       chain = reaffirmation;
     }
     chain.begin();
   }
 
-  /** A ttl that ends with the lease. */
+  /** Returns a ttl that ends with the lease. */
   private long leftMillis() {
     synchronized (claim) {
-      return cluster.settings.ttlMillisFor(
-          deadline.remainingNanos(cluster.ticker.monotonicNanos(), cluster.ticker.wallMicros()));
+      return context.settings.ttlMillisFor(
+          deadline.remainingNanos(context.ticker.monotonicNanos(), context.ticker.wallMicros()));
     }
   }
 
@@ -228,7 +227,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
     lossTime = lossTime.max(lossTime(extended, ttlMillis));
   }
 
-  /** Declares the lease lost if its time has come; else sees to it that this is checked in time. */
+  /** Declares the lease lost if its time has come; else sets a timer to check it again. */
   void checkDeadline() {
     boolean watched = false;
     try {
@@ -238,12 +237,12 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
       watched = true;
     } finally {
       if (!watched) {
-        cluster.liveLeases.checkSoon();
+        context.liveLeases.checkSoon();
       }
     }
   }
 
-  /** True if its time has come. */
+  /** Returns true if its time has come; else sets the timer. */
   private boolean watchDeadline() {
     synchronized (claim) {
       if (end != null) {
@@ -252,8 +251,8 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
       long leftNanos = remainingNanos();
       while (leftNanos > 0) {
         cancelTimer();
-        timer = cluster.scheduler.schedule(this::checkDeadline, leftNanos);
-        // The delay counts from now on, which is late if this thread stood still meanwhile.
+        timer = context.scheduler.schedule(this::checkDeadline, leftNanos);
+        // The delay counts from now on, which is too late if this thread was paused meanwhile.
         long plannedNanos = leftNanos;
         leftNanos = remainingNanos();
         if (plannedNanos - leftNanos < TIMER_TOLERANCE_NANOS) {
@@ -293,7 +292,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
         : new LeaseEnd(Cause.EXPIRED, "it was not extended before its deadline came near");
   }
 
-  /** Ends the lease, unless it has ended already, and releases it wherever it may be held. */
+  /** Ends the lease, unless it has ended, and releases it on every node that may hold it. */
   PendingRelease end(LeaseEnd how) {
     boolean first = conclude(how);
     synchronized (claim) {
@@ -301,24 +300,24 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
     }
     PendingRelease release = claim.end();
     if (first) {
-      cluster.lines.ended(claim.names);
+      context.queues.ended(claim.names);
     }
     return release;
   }
 
   /**
-   * Ends the lease, unless it has ended already, and keeps its keys until its deadline or until its
-   * holder releases it: the margin is the holder's time to stop. A wall clock that was set forward
-   * must not take that time from it, so the monotonic clock decides.
+   * Ends the lease, unless it has ended. Keeps its keys until its deadline, or until its holder
+   * releases it: in the loss margin the holder has time to stop. The monotonic clock decides, so
+   * that a wall clock that is set forward does not shorten that time.
    */
   @Override
   public void lose(LeaseEnd how) {
     if (conclude(how)) {
-      cluster.lines.ended(claim.names);
+      context.queues.ended(claim.names);
       synchronized (claim) {
         if (!claim.hasEnded()) {
-          long leftNanos = deadline.nanos() - cluster.ticker.monotonicNanos();
-          timer = cluster.scheduler.schedule(claim::end, leftNanos);
+          long leftNanos = deadline.nanos() - context.ticker.monotonicNanos();
+          timer = context.scheduler.schedule(claim::end, leftNanos);
         }
       }
     }
@@ -327,11 +326,11 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   @Override
   public void abandon(LeaseEnd how) {
     if (conclude(how)) {
-      cluster.lines.ended(claim.names);
+      context.queues.ended(claim.names);
     }
   }
 
-  /** True if the lease had not ended before. */
+  /** Ends the lease; returns true if it had not ended before. */
   private boolean conclude(LeaseEnd how) {
     boolean first;
     CompletableFuture<LeaseEnd> awaited;
@@ -348,18 +347,18 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
     }
     if (first) {
       try {
-        tell(how, awaited);
-      } catch (Throwable e) { // those who wait for the resource must not wait for ever
-        Log.LOG.error("The end of {} was not told to all", this, e);
+        report(how, awaited);
+      } catch (Throwable e) { // waiters for the resource must go on all the same
+        Log.LOG.error("The end of {} could not be reported", this, e);
       }
     }
     return first;
   }
 
-  private void tell(LeaseEnd how, @Nullable CompletableFuture<LeaseEnd> awaited) {
-    cluster.liveLeases.remove(this);
-    long heldNanos = cluster.ticker.monotonicNanos() - startNanos;
-    cluster.announce(
+  private void report(LeaseEnd how, @Nullable CompletableFuture<LeaseEnd> awaited) {
+    context.liveLeases.remove(this);
+    long heldNanos = context.ticker.monotonicNanos() - startNanos;
+    context.announce(
         how, awaited, listener -> listener.onEnd(this, how, Duration.ofNanos(heldNanos)));
     if (how.lost()) {
       Log.LOG.warn("{} is lost: {}, {}", this, how.cause(), how.detail());
@@ -369,30 +368,30 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
 
   @Override
   public ReleaseResult release() throws InterruptedException {
-    return Blocking.await(releasing(), cluster.scheduler);
+    return Blocking.await(releasing(), context.scheduler);
   }
 
   @Override
   public CompletableFuture<ReleaseResult> releaseAsync() {
     CompletableFuture<ReleaseResult> future = new CompletableFuture<>();
-    releasing().thenAccept(result -> cluster.complete(future, result));
+    releasing().thenAccept(result -> context.complete(future, result));
     return future;
   }
 
-  /** Releases the lease, unless it is found to be lost, wherever it may be held. */
+  /** Releases the lease on every node that may hold it; if it has expired, it ends as lost. */
   CompletableFuture<ReleaseResult> releasing() {
     if (!isValid()) {
-      checkDeadline(); // after a pause the first call tells a lost lease from a released one
+      checkDeadline(); // a lease that expired in a pause is lost, not released
     }
     return end(new LeaseEnd(Cause.RELEASED, "by its holder")).result();
   }
 
-  /** Releases the lease and waits for the outcome whatever happens. */
+  /** Releases the lease and waits for the result; an interrupt does not end the wait. */
   ReleaseResult releaseUninterruptibly() {
-    return Blocking.uninterruptibly(releasing(), cluster.scheduler);
+    return Blocking.uninterruptibly(releasing(), context.scheduler);
   }
 
-  /** How the lease was lost before this came of its release; empty if it was not, or is held. */
+  /** Returns the loss of the lease, given the result of its release; empty if it was not lost. */
   Optional<LeaseLostException> loss(@Nullable ReleaseResult released) {
     LeaseEnd how = end;
     if (how != null && how.lost()) {
@@ -423,7 +422,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
       asked = ended;
     }
     if (how != null) {
-      cluster.complete(asked, how);
+      context.complete(asked, how);
     }
     return asked.minimalCompletionStage();
   }

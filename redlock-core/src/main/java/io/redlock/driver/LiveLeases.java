@@ -10,21 +10,21 @@ import java.util.Set;
 import java.util.function.Consumer;
 
 /**
- * All leases that have not ended. Each has a timer of its own on the monotonic clock; here a coarse
- * tick compares that clock with the wall clock and, when the wall clock has run ahead (a suspended
- * machine, a step), has every lease look at its deadline again.
+ * All leases that have not ended. Each has its own timer on the monotonic clock. A coarse tick
+ * compares that clock with the wall clock; if the wall clock has run ahead (the machine was
+ * suspended, or the clock was set), every lease checks its deadline again.
  */
 final class LiveLeases {
 
   /** A lease that has not ended. */
   interface Live {
-    /** Declares it lost if its time has come; else sees to it that its timers are set. */
+    /** Declares it lost if its time has come; else sets its timers. */
     void check();
 
-    /** A node has lost its past: finds out whether a quorum still holds it. */
+    /** Finds out whether a quorum still holds it after this node was reset. */
     void reaffirm(int node);
 
-    /** Ends it, and leaves its keys to run out. */
+    /** Ends it, and leaves its keys to expire. */
     void abandon(LeaseEnd how);
   }
 
@@ -64,7 +64,7 @@ final class LiveLeases {
     } finally {
       if (!done) {
         synchronized (this) {
-          ticking = false; // so that the next lease begins anew
+          ticking = false; // so that the next lease schedules it again
         }
       }
     }
@@ -78,12 +78,12 @@ final class LiveLeases {
     return new ArrayList<>(leases);
   }
 
-  /** Does this with each; what fails for one does not keep it from the others. */
+  /** Runs the action for each lease; a failure for one does not affect the others. */
   void forEach(Consumer<Live> action) {
     each(snapshot(), action);
   }
 
-  /** An error has stopped a timer of some lease: the next tick has all of them checked. */
+  /** Has the next tick check all leases, since an error has stopped a timer. */
   synchronized void checkSoon() {
     mustCheck = true;
   }
@@ -93,8 +93,7 @@ final class LiveLeases {
       try {
         action.accept(lease);
       } catch (Throwable e) {
-        Log.LOG.error(
-            "{} could not be looked after; this is a defect of the lock library", lease, e);
+        Log.LOG.error("{} could not be checked; this is a defect of the lock library", lease, e);
       }
     }
   }

@@ -7,44 +7,44 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The calls of one lock service that wait: one line per resource (or set of resources), first come,
- * first served. Only the head of a line asks the nodes, and not even that while a lease of this
- * very service holds the resource: it proceeds when that lease ends, which is when its grants stand
- * right behind the release in every node's line. So a hot key costs the nodes no more than its
- * acquires and releases, however many wait.
+ * The waiting calls of one lock service: one queue per resource (or set of resources), first come,
+ * first served. Only the head of a queue asks the nodes, and only while no lease of this service
+ * holds the resource. It proceeds when that lease ends: then its grants come right behind the
+ * release in every node's lane. So a hot key costs the nodes only its acquires and releases, no
+ * matter how many calls wait.
  *
- * <p>A head may fail, and leave, before it has been told to proceed to the end, and so may the
- * next. So a line is handed on by one thread at a time, in a loop: no stack grows with the line.
+ * <p>A head may fail and leave while it proceeds, and so may the next. One thread at a time
+ * therefore calls the heads, in a loop: no stack grows with the queue.
  */
 final class LocalQueues {
 
-  /** A call that waits in a line. */
+  /** A waiting call. */
   interface Waiter {
-    /** The line in which it waits. */
+    /** Returns the names that identify its queue. */
     List<String> names();
 
     boolean isFair();
 
-    /** The line has moved, and this waiter is its head. Neither blocks nor throws. */
+    /** Called when this waiter is the head of its queue and may ask. Must not block or throw. */
     void proceed(long delayNanos);
   }
 
   /**
-   * So many leases in a row go to the head of the local line at once; then it pauses, so that other
-   * processes, which can only poll, get their chance.
+   * The number of leases in a row that go to the head of the local queue at once. Then it pauses,
+   * so that other processes, which can only poll, get a chance.
    */
   private static final int HANDOFFS_IN_A_ROW = 16;
 
   private static final long COURTESY_NANOS = 2_000_000;
 
-  private static final class Line {
+  private static final class Queue {
     final LinkedHashSet<Waiter> waiting = new LinkedHashSet<>(2);
     int leases;
     int handoffs;
-    boolean isHandedOn; // some thread is in handOn()
-    boolean hasMoved; // its head has not been told yet
+    boolean isHandedOn; // a thread is in handOn()
+    boolean hasMoved; // its head has not been called yet
     long delayNanos;
-    @Nullable AttemptEnd refusal; // of the last attempt, if that failed
+    @Nullable AttemptEnd refusal; // of the last attempt, if it failed
 
     @Nullable Waiter head() {
       return waiting.isEmpty() ? null : waiting.iterator().next();
@@ -55,128 +55,128 @@ final class LocalQueues {
     }
   }
 
-  private final Map<List<String>, Line> lines = new HashMap<>(); // guarded by this, lines included
+  private final Map<List<String>, Queue> queues = new HashMap<>(); // guarded by this, queues too
 
-  /** True if nobody waits and nothing is leased. */
+  /** Returns true if no call waits and nothing is leased. */
   synchronized boolean isEmpty() {
-    return lines.isEmpty();
+    return queues.isEmpty();
   }
 
-  /** Joins the end of the line. True if the call may ask the nodes now. */
+  /** Joins the end of the queue. Returns true if the call may ask the nodes now. */
   synchronized boolean join(Waiter call) {
-    Line line = lines.computeIfAbsent(call.names(), names -> new Line());
-    line.waiting.add(call);
-    return line.mayAsk(call);
+    Queue queue = queues.computeIfAbsent(call.names(), names -> new Queue());
+    queue.waiting.add(call);
+    return queue.mayAsk(call);
   }
 
-  /** True if the call is the head of its line and no lease of this service is in its way. */
+  /** Returns true if the call is the head of its queue and this service has no lease on it. */
   synchronized boolean mayAsk(Waiter call) {
-    Line line = lines.get(call.names());
-    return line != null && line.mayAsk(call);
+    Queue queue = queues.get(call.names());
+    return queue != null && queue.mayAsk(call);
   }
 
-  /** The head has asked the nodes and failed. */
+  /** Records the failed attempt of a head. */
   synchronized void refused(Waiter call, AttemptEnd refusal) {
-    Line line = lines.get(call.names());
-    if (line != null) {
-      line.refusal = refusal;
+    Queue queue = queues.get(call.names());
+    if (queue != null) {
+      queue.refusal = refusal;
     }
   }
 
-  /** The end of the line's last attempt; null if that succeeded, or if there was none. */
+  /** Returns the queue's last attempt; null if it succeeded, or if there was none. */
   synchronized @Nullable AttemptEnd refusal(Waiter call) {
-    Line line = lines.get(call.names());
-    return line == null ? null : line.refusal;
+    Queue queue = queues.get(call.names());
+    return queue == null ? null : queue.refusal;
   }
 
-  /** Leaves the line, from wherever in it; the next may be the new head. */
+  /** Leaves the queue, from any position; if it was the head, the next may proceed. */
   void leave(Waiter call) {
     List<String> names = call.names();
-    Line line;
+    Queue queue;
     synchronized (this) {
-      line = lines.get(names);
-      if (line == null) {
+      queue = queues.get(names);
+      if (queue == null) {
         return;
       }
-      boolean moves = line.mayAsk(call);
-      line.waiting.remove(call);
-      removeIfEmpty(names, line);
-      if (!moves || isHandedOnElsewhere(line, 0)) {
+      boolean moves = queue.mayAsk(call);
+      queue.waiting.remove(call);
+      removeIfEmpty(names, queue);
+      if (!moves || isHandedOnElsewhere(queue, 0)) {
         return;
       }
     }
-    handOn(line);
+    handOn(queue);
   }
 
-  /** A lease of this service holds the resource. */
+  /** Records that a lease of this service holds the resource. */
   synchronized void leased(List<String> names) {
-    Line line = lines.computeIfAbsent(names, absent -> new Line());
-    line.leases++;
-    line.refusal = null;
+    Queue queue = queues.computeIfAbsent(names, absent -> new Queue());
+    queue.leases++;
+    queue.refusal = null;
   }
 
-  /** That lease has ended, and its release, if any, is on its way. */
+  /** Records that such a lease has ended and its release, if any, was sent. */
   void ended(List<String> names) {
-    Line line;
+    Queue queue;
     synchronized (this) {
-      line = lines.get(names);
-      if (line == null || --line.leases > 0) {
+      queue = queues.get(names);
+      if (queue == null || --queue.leases > 0) {
         return;
       }
-      Waiter next = line.head();
+      Waiter next = queue.head();
       if (next == null) {
-        removeIfEmpty(names, line);
+        removeIfEmpty(names, queue);
         return;
       }
-      // A fair one stands behind the tickets of the others anyway.
-      boolean pauses = !next.isFair() && ++line.handoffs % HANDOFFS_IN_A_ROW == 0;
-      if (isHandedOnElsewhere(line, pauses ? COURTESY_NANOS : 0)) {
+      // A fair waiter is behind the tickets of other processes anyway.
+      boolean pauses = !next.isFair() && ++queue.handoffs % HANDOFFS_IN_A_ROW == 0;
+      if (isHandedOnElsewhere(queue, pauses ? COURTESY_NANOS : 0)) {
         return;
       }
     }
-    handOn(line);
+    handOn(queue);
   }
 
-  /** Notes that the line has moved; true if the thread that hands it on will see to that. */
-  private boolean isHandedOnElsewhere(Line line, long delayNanos) {
+  /** Records that the queue has moved. Returns true if another thread is calling its heads. */
+  private boolean isHandedOnElsewhere(Queue queue, long delayNanos) {
     assert Thread.holdsLock(this);
-    line.hasMoved = true;
-    line.delayNanos = delayNanos;
-    boolean elsewhere = line.isHandedOn;
-    line.isHandedOn = true;
+    queue.hasMoved = true;
+    queue.delayNanos = delayNanos;
+    boolean elsewhere = queue.isHandedOn;
+    queue.isHandedOn = true;
     return elsewhere;
   }
 
-  private void handOn(Line line) {
+  private void handOn(Queue queue) {
     while (true) {
       Waiter next;
       long delayNanos;
       synchronized (this) {
-        next = line.hasMoved && line.leases == 0 ? line.head() : null;
-        delayNanos = line.delayNanos;
-        line.hasMoved = false;
+        next = queue.hasMoved && queue.leases == 0 ? queue.head() : null;
+        delayNanos = queue.delayNanos;
+        queue.hasMoved = false;
         if (next == null) {
-          line.isHandedOn = false;
+          queue.isHandedOn = false;
           return;
         }
       }
-      boolean told = false;
+      boolean proceeded = false;
       try {
         next.proceed(delayNanos);
-        told = true;
+        proceeded = true;
       } finally {
-        if (!told) { // short of memory: this must not be the end of the name
+        if (!proceeded) { // out of memory: the queue must still move later
           synchronized (this) {
-            line.isHandedOn = false;
+            queue.isHandedOn = false;
           }
         }
       }
     }
   }
 
-  private void removeIfEmpty(List<String> names, Line line) {
-    if (line.leases == 0 && line.waiting.isEmpty()) {
-      lines.remove(names);
+  private void removeIfEmpty(List<String> names, Queue queue) {
+    if (queue.leases == 0 && queue.waiting.isEmpty()) {
+      queues.remove(names);
     }
   }
 }

@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.OptionalLong;
 
 /**
- * Microseconds since the epoch by the median of the nodes' clocks, so that the clients' own clocks
- * do not matter; by the client's wall clock until a quorum of nodes has told its time.
+ * The median of the nodes' clocks, in microseconds since the epoch, so that the clients' own clocks
+ * do not matter. Until a quorum of nodes has reported its time: the client's wall clock.
  */
 final class MedianClock {
 

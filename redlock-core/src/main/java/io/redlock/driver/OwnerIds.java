@@ -2,7 +2,7 @@ package io.redlock.driver;
 
 import java.util.function.Supplier;
 
-/** A source of owner ids that fails rather than return none. */
+/** A source of owner ids that throws instead of returning null or a blank id. */
 record OwnerIds(Supplier<String> source) implements Supplier<String> {
 
   @Override

@@ -6,7 +6,7 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.random.RandomGenerator;
 
-/** The retry strategy of one lock service, contained: where it fails, the default one decides. */
+/** The retry strategy of one lock service; if it fails, the default strategy decides. */
 final class Pauses {
 
   private static final RetryStrategy DEFAULT = RetryStrategy.jitteredBackoff();
@@ -20,7 +20,7 @@ final class Pauses {
     this.random = random;
   }
 
-  /** True if the strategy is a user's, which may block. */
+  /** Returns true if the strategy is user code, which may block. */
   boolean mayBlock() {
     return !DEFAULT.equals(strategy);
   }
@@ -29,15 +29,15 @@ final class Pauses {
     return DEFAULT.delay(failures, outcome, random).toNanos();
   }
 
-  /** Asks the strategy, which may block. Never throws. */
+  /** Returns the pause that the strategy chooses. It may block. Never throws. */
   long chosenNanos(int failures, Outcome outcome) {
     try {
       Duration chosen = strategy.delay(failures, outcome, random);
       if (chosen.isNegative()) {
-        throw new IllegalArgumentException("a pause of " + chosen);
+        throw new IllegalArgumentException("a negative pause: " + chosen);
       }
       return chosen.toNanos();
-    } catch (RuntimeException | Error e) { // a user's, or what comes of null or of centuries
+    } catch (RuntimeException | Error e) { // of the strategy, or for null or centuries
       if (!complained.getAndSet(true)) {
         Log.LOG.warn("The retry strategy failed; the default one decides, now and later", e);
       }

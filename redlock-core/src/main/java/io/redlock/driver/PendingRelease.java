@@ -11,9 +11,9 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The release of an ended claim: the driver of a {@link ReleaseRound}. Each node that may hold a
- * key is told until it acknowledges, or until the key has run out by itself. The result is there as
- * soon as it is settled, at the latest after a node timeout; nobody has to wait for it.
+ * The release of an ended claim: the driver of a {@link ReleaseRound}. It is sent to each node that
+ * may hold a key until the node acknowledges, or until the key has expired. The result is known as
+ * soon as it is settled, at the latest after a node timeout; no thread has to wait for it.
  */
 final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Waiting {
 
@@ -21,7 +21,7 @@ final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Waiting {
   private static final int MAX_DOUBLINGS = 7;
   private static final long MARGIN_NANOS = 1_000_000_000;
 
-  private final ServiceContext cluster;
+  private final ServiceContext context;
   private final CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
   private final @Nullable Pending[] pending; // guarded by this
   private final byte[] repeats; // guarded by this
@@ -31,34 +31,35 @@ final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Waiting {
   private boolean givenUp; // guarded by this
   private @Nullable Cancellable giveUp; // guarded by this
 
-  PendingRelease(ServiceContext cluster) {
-    this.cluster = cluster;
-    int nodes = cluster.nodes.size();
+  PendingRelease(ServiceContext context) {
+    this.context = context;
+    int nodes = context.nodes.size();
     this.pending = new Pending[nodes];
     this.repeats = new byte[nodes];
     this.round = ReleaseRound.begin(nodes, 0);
   }
 
-  /** What is known of the release once that is settled or a node timeout has passed. */
+  /** Returns the future result, known once it is settled or a node timeout has passed. */
   CompletableFuture<ReleaseResult> result() {
     return result;
   }
 
   /**
-   * Begins to tell the given nodes.
+   * Begins to send the release to the given nodes.
    *
-   * @param targets as bits
-   * @param ttlMillis the longest ttl that was asked for
+   * @param release the request
+   * @param targets the nodes, as bits
+   * @param ttlMillis the longest ttl that the claim requested
    */
   void start(NodeRequest.Release release, int targets, long ttlMillis) {
-    long nowNanos = cluster.ticker.monotonicNanos();
-    int nodes = cluster.nodes.size();
+    long nowNanos = context.ticker.monotonicNanos();
+    int nodes = context.nodes.size();
     boolean nothingToDo;
     synchronized (this) {
       round = ReleaseRound.begin(nodes, targets);
       request = release;
       giveUpNanos =
-          nowNanos + ttlMillis * 1_000_000 + cluster.settings.skewMicros() * 1_000 + MARGIN_NANOS;
+          nowNanos + ttlMillis * 1_000_000 + context.settings.skewMicros() * 1_000 + MARGIN_NANOS;
       nothingToDo = round.isComplete();
     }
     if (nothingToDo) {
@@ -67,14 +68,14 @@ final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Waiting {
     }
     for (int node = 0; node < nodes; node++) {
       if ((targets & 1 << node) != 0) {
-        tell(node);
+        sendSafely(node);
       }
     }
-    cluster.timeouts.add(this, nowNanos);
+    context.timeouts.add(this, nowNanos);
   }
 
-  /** Tells a node; should that fail it is as good as unanswered, and the others are told. */
-  private void tell(int node) {
+  /** Sends the release to a node. A failure counts as a lost answer, and spares other nodes. */
+  private void sendSafely(int node) {
     try {
       send(node);
     } catch (Throwable e) {
@@ -91,7 +92,7 @@ final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Waiting {
         return;
       }
     }
-    Pending sent = cluster.nodes.get(node).send(release, node, this);
+    Pending sent = context.nodes.get(node).send(release, node, this);
     boolean tooLate;
     synchronized (this) {
       pending[node] = sent;
@@ -130,13 +131,13 @@ final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Waiting {
       delayNanos = FIRST_REPEAT_NANOS << repeats[node];
       repeats[node] = (byte) Math.min(repeats[node] + 1, MAX_DOUBLINGS);
     }
-    cluster.scheduler.schedule(
-        () -> tell(node), delayNanos / 2 + cluster.random.nextLong(delayNanos));
+    context.scheduler.schedule(
+        () -> sendSafely(node), delayNanos / 2 + context.random.nextLong(delayNanos));
   }
 
   @Override
   public synchronized boolean isDecided() {
-    return round.isComplete(); // a result can be there long before the last node has heard of it
+    return round.isComplete(); // the result can be known long before the last node acknowledges
   }
 
   @Override
@@ -146,8 +147,8 @@ final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Waiting {
       round = round.timedOut();
       atLast = result(round);
       if (!round.isComplete()) {
-        long delayNanos = giveUpNanos - cluster.ticker.monotonicNanos();
-        giveUp = cluster.scheduler.schedule(this::giveUp, delayNanos);
+        long delayNanos = giveUpNanos - context.ticker.monotonicNanos();
+        giveUp = context.scheduler.schedule(this::giveUp, delayNanos);
       }
     }
     result.complete(atLast);

@@ -8,23 +8,23 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The place of one fair call in the queues of the nodes: the token of its first attempt, which it
- * keeps over all attempts. Nodes forget it by themselves soon after the last of them.
+ * keeps over all attempts. Its tickets expire soon after the last attempt.
  */
 final class QueuePlace {
 
   private static final long LIFE_MILLIS = 3_000;
 
-  /** How long nodes keep a ticket; one that they granted no longer than its key. */
+  /** The life of a ticket. The ticket of a holder expires with its key at the latest. */
   static final long LIFE_NANOS = LIFE_MILLIS * 1_000_000;
 
   private final String client;
   private final long number;
   private final long lifeMillis;
   private long micros; // guarded by this; 0 before the first attempt
-  private boolean stands; // guarded by this; tickets may be with nodes
+  private boolean hasTickets; // guarded by this; nodes may have tickets
 
   /**
-   * @param waits whether the call waits for its turn; otherwise it only respects that of others
+   * @param waits true if the call leaves tickets; otherwise it only respects those of others
    */
   QueuePlace(String client, long number, boolean waits) {
     this.client = client;
@@ -36,58 +36,58 @@ final class QueuePlace {
     return number;
   }
 
-  /** How long tickets that live so long can be left alone before they are asked for again. */
+  /** Returns how soon the caller of tickets with this life must ask again to keep them. */
   static long refreshNanos(long lifeNanos) {
     return lifeNanos / 3;
   }
 
-  /** The ticket for an attempt that proposes this token. */
+  /** Returns the ticket for an attempt that proposes this token. */
   synchronized Ticket ticket(long token) {
     if (micros == 0) {
       micros = token;
     }
-    stands |= lifeMillis > 0;
+    hasTickets |= lifeMillis > 0;
     return new Ticket(client, number, micros, lifeMillis);
   }
 
-  /** Nodes refused the token for their clocks' sake: the next attempt tells better when it came. */
+  /** Forgets a first token that nodes refused by their clocks: the next one is more exact. */
   synchronized void restart() {
-    if (!stands) {
+    if (!hasTickets) {
       micros = 0;
     }
   }
 
-  /** Whether nodes may have tickets. */
-  synchronized boolean stands() {
-    return stands;
+  /** Returns true if nodes may have tickets. */
+  synchronized boolean hasTickets() {
+    return hasTickets;
   }
 
-  /** The ticket that nodes may have; null if there is none with any node. */
+  /** Returns the ticket that nodes may have; null if no node has one. */
   synchronized @Nullable Ticket ticket() {
-    return stands ? new Ticket(client, number, micros, lifeMillis) : null;
+    return hasTickets ? new Ticket(client, number, micros, lifeMillis) : null;
   }
 
-  /** The same, to be taken back. */
-  synchronized @Nullable Ticket takeBack() {
+  /** Returns the same, for the caller to remove it. */
+  synchronized @Nullable Ticket forgetTicket() {
     Ticket ticket = ticket();
-    stands = false;
+    hasTickets = false;
     return ticket;
   }
 
-  /** Gives the place up on all nodes. What gets lost on the way runs out by itself. */
-  void withdraw(List<LockNode> nodes, List<String> names) {
-    Ticket ticket = takeBack();
+  /** Removes the tickets on all nodes. One whose removal is lost expires by itself. */
+  void removeTickets(List<LockNode> nodes, List<String> names) {
+    Ticket ticket = forgetTicket();
     if (ticket != null) {
-      withdraw(nodes, names, ticket, 0);
+      removeTickets(nodes, names, ticket, 0);
     }
   }
 
-  /** Tells all nodes but some, as bits, to take a ticket back. */
-  static void withdraw(List<LockNode> nodes, List<String> names, Ticket ticket, int butNot) {
-    NodeRequest withdrawal = new NodeRequest.Withdraw(names, ticket);
+  /** Removes a ticket on all nodes but these, given as bits. */
+  static void removeTickets(List<LockNode> nodes, List<String> names, Ticket ticket, int butNot) {
+    NodeRequest removal = new NodeRequest.Withdraw(names, ticket);
     for (int node = 0; node < nodes.size(); node++) {
       if ((butNot & 1 << node) == 0) {
-        nodes.get(node).send(withdrawal, node, (slot, reply) -> {});
+        nodes.get(node).send(removal, node, (slot, reply) -> {});
       }
     }
   }

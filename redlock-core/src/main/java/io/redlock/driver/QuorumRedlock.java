@@ -25,15 +25,14 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
-/** The lock service: every face over {@link AcquireLoop}. */
+/** The lock service: all methods of {@link Redlock}, over {@link AcquireLoop}. */
 final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
 
-  private final ServiceContext cluster;
+  private final ServiceContext context;
 
   /**
-   * The calls that are not over, and their numbers. Not under a monitor: a lane that wants it would
-   * wait for the virtual thread that is to have it next, which waits for thousands of others to be
-   * run.
+   * The open calls, and their numbers. Not under a monitor: a lane would wait for it behind a
+   * virtual thread, which waits for thousands of others to be scheduled.
    */
   private final Map<AcquireLoop, Long> calls = new ConcurrentHashMap<>();
 
@@ -41,14 +40,14 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
   private final AtomicBoolean closed = new AtomicBoolean();
   private final Pauses pauses;
 
-  QuorumRedlock(ServiceContext cluster) {
-    this.cluster = cluster;
-    this.pauses = new Pauses(cluster.retryStrategy, cluster.random);
+  QuorumRedlock(ServiceContext context) {
+    this.context = context;
+    this.pauses = new Pauses(context.retryStrategy, context.random);
   }
 
   void start() {
-    for (int node = 0; node < cluster.nodes.size(); node++) {
-      cluster.nodes.get(node).start(cluster.ticker, cluster.scheduler, new NodeObserver(node));
+    for (int node = 0; node < context.nodes.size(); node++) {
+      context.nodes.get(node).start(context.ticker, context.scheduler, new NodeObserver(node));
     }
   }
 
@@ -62,26 +61,26 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
     @Override
     public void onStateChange(NodeStatus status) {
       FlightEvents.nodeState(status);
-      cluster.tell(listener -> listener.onNodeState(status));
+      context.report(listener -> listener.onNodeState(status));
     }
 
     @Override
     public void onReset(String reason) {
-      String name = cluster.nodes.get(node).name();
+      String name = context.nodes.get(node).name();
       FlightEvents.nodeReset(name, reason);
-      cluster.tell(listener -> listener.onNodeReset(name, reason));
-      cluster.scheduler.schedule(
-          () -> cluster.liveLeases.forEach(lease -> lease.reaffirm(node)), 0);
+      context.report(listener -> listener.onNodeReset(name, reason));
+      context.scheduler.schedule(
+          () -> context.liveLeases.forEach(lease -> lease.reaffirm(node)), 0);
     }
 
     @Override
     public void onWake(long waiter) {
-      cluster.fairWaiters.woken(waiter, node);
+      context.fairWaiters.woken(waiter, node);
     }
 
     @Override
     public void onListening() {
-      cluster.fairWaiters.listening(node);
+      context.fairWaiters.listening(node);
     }
   }
 
@@ -99,7 +98,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
   }
 
   private AcquireLoop call(LeaseRequest request) {
-    return new AcquireLoop(cluster, request, pauses, this);
+    return new AcquireLoop(context, request, pauses, this);
   }
 
   @Override
@@ -110,13 +109,13 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
     future.whenComplete(
         (result, failure) -> {
           if (!loop.yielded(result)) {
-            loop.cancel(); // cancelled, timed out, or completed by its user with something else
+            loop.cancel(); // cancelled, timed out, or completed by its user
           }
         });
     loop.start()
         .whenComplete(
             (result, failure) ->
-                cluster.callBack(
+                context.callBack(
                     () -> {
                       boolean wanted =
                           failure == null
@@ -164,25 +163,25 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
       throw new IllegalArgumentException(
           "a lock on "
               + Brief.names(request.resources())
-              + " needs a longest time to be held: add .renewFor(maxHold) to the request");
+              + " needs a longest hold: add .renewFor(maxHold) to the request");
     }
     return new ReentrantLease(request, this::call);
   }
 
   private void check(LeaseRequest request) {
     Objects.requireNonNull(request, "request is null: make one with LeaseRequest.of(name, ttl)");
-    Settings.reject("cannot acquire", cluster.settings.problems(request));
+    Settings.reject("cannot acquire", context.settings.problems(request));
   }
 
   @Override
   public List<NodeStatus> nodes() {
-    return cluster.nodes.stream().map(LockNode::status).toList();
+    return context.nodes.stream().map(LockNode::status).toList();
   }
 
   @Override
   public boolean add(AcquireLoop call) {
     calls.put(call, numbers.incrementAndGet());
-    return !closed.get(); // else the call fails itself; close() may find it as well
+    return !closed.get(); // if closed, the call fails itself; close() may find it as well
   }
 
   @Override
@@ -207,23 +206,23 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
             .toList();
     awaitReleases(unfinished.stream().map(AcquireLoop::fail).flatMap(Optional::stream).toList());
     LeaseEnd closing = new LeaseEnd(Cause.CLOSED, "its Redlock was closed");
-    cluster.liveLeases.forEach(lease -> lease.abandon(closing));
-    cluster.nodes.forEach(LockNode::stop); // all at once: each may take a node timeout
-    cluster.nodes.forEach(LockNode::close);
-    cluster.timeouts.close(); // what a node still owes an answer to
-    cluster.scheduler.close();
-    cluster.callbacks.close();
+    context.liveLeases.forEach(lease -> lease.abandon(closing));
+    context.nodes.forEach(LockNode::stop); // together: each may take a node timeout
+    context.nodes.forEach(LockNode::close);
+    context.timeouts.close(); // ends the waits that no node has answered
+    context.scheduler.close();
+    context.callbacks.close();
   }
 
   /**
-   * Lets threads that are just handing grants to nodes hand over the releases too, before the nodes
-   * are closed. They never block; the bound is for who closes from within such a thread.
+   * Waits until threads that are sending grants have sent the releases too, before the nodes are
+   * closed. They never block; the time limit is for a caller that is such a thread.
    */
   private void awaitReleases(List<Claim> claims) {
     CountDownLatch sent = new CountDownLatch(claims.size());
     claims.forEach(claim -> claim.whenReleaseSent(sent::countDown));
     try {
-      sent.await(cluster.settings.nodeTimeoutNanos(), TimeUnit.NANOSECONDS);
+      sent.await(context.settings.nodeTimeoutNanos(), TimeUnit.NANOSECONDS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

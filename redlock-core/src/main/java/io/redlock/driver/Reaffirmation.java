@@ -5,30 +5,30 @@ import io.redlock.spi.Scheduler.Cancellable;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds out whether a quorum still holds a lease after nodes have lost their past: extends it until
- * the answer is certain, after pauses that double, and so often at most. Then it gives up, which is
- * safe: a node that could not be asked still holds what it held, or will be found to have lost its
- * past. A node that loses its past meanwhile starts the same chain of extensions anew.
+ * Finds out whether a quorum still holds a lease after a node was reset: extends it until the
+ * result is certain, at most {@link #MOST} times, after pauses that double. Then it gives up, which
+ * is safe: a node that did not answer still holds what it held, or its own reset will be noticed.
+ * Another reset meanwhile starts the extensions anew.
  */
 final class Reaffirmation {
 
-  /** Extensions per lost past. */
+  /** The largest number of extensions per reset. */
   static final int MOST = 8;
 
   private final Extension.Extendable lease;
-  private final ServiceContext cluster;
+  private final ServiceContext context;
 
   private boolean asking; // guarded by this; an extension is under way
-  private boolean outdated; // guarded by this; its answers may be from before the latest loss
-  private int asked; // guarded by this; extensions since the latest loss
+  private boolean outdated; // guarded by this; its answers may be from before the latest reset
+  private int asked; // guarded by this; extensions since the latest reset
   private @Nullable Cancellable timer; // guarded by this; of the next extension
 
-  Reaffirmation(Extension.Extendable lease, ServiceContext cluster) {
+  Reaffirmation(Extension.Extendable lease, ServiceContext context) {
     this.lease = lease;
-    this.cluster = cluster;
+    this.context = context;
   }
 
-  /** A node has lost its past: asks at once, or as soon as the present answer is there. */
+  /** Extends after a reset: at once, or as soon as the extension under way has ended. */
   void begin() {
     synchronized (this) {
       asked = 0;
@@ -55,12 +55,12 @@ final class Reaffirmation {
     asking = false;
     if (outdated) {
       outdated = false;
-      timer = cluster.scheduler.schedule(this::ask, 0);
+      timer = context.scheduler.schedule(this::ask, 0);
     } else if (result instanceof ExtendResult.Unknown && asked < MOST) {
-      long ceilingNanos = cluster.settings.nodeTimeoutNanos() << asked;
+      long ceilingNanos = context.settings.nodeTimeoutNanos() << asked;
       timer =
-          cluster.scheduler.schedule(
-              this::ask, ceilingNanos / 2 + cluster.random.nextLong(ceilingNanos / 2));
+          context.scheduler.schedule(
+              this::ask, ceilingNanos / 2 + context.random.nextLong(ceilingNanos / 2));
     }
   }
 }

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Configures a {@link Redlock} over nodes that an adapter or a simulation supplies. Every setting
- * has a default. Not thread-safe; good for one {@link #build()}.
+ * has a default. Not thread-safe; for one {@link #build()}.
  */
 public final class RedlockBuilder {
 
@@ -70,7 +70,7 @@ public final class RedlockBuilder {
   }
 
   /**
-   * Returns a builder of a lock service over these nodes. It does nothing until {@link #build()}.
+   * Returns a builder of a lock service over these nodes. Nothing starts before {@link #build()}.
    *
    * @param nodes independent masters, in the order in which results name them
    * @return the builder
@@ -80,8 +80,8 @@ public final class RedlockBuilder {
   }
 
   /**
-   * How long a round waits for a node. A node that is slower is not waited for and not counted;
-   * what it does with the request is cleaned up after.
+   * Sets how long a round waits for its nodes. The answer of a slower node does not count; what the
+   * node granted is released.
    *
    * @param nodeTimeout from 1 ms, below half of any ttl; default 50 ms
    * @return this
@@ -92,7 +92,7 @@ public final class RedlockBuilder {
   }
 
   /**
-   * The upper bound of any ttl. The same for all clients of a deployment.
+   * Sets the upper bound of every ttl. Use the same value on all clients of a deployment.
    *
    * @param maxTtl from 10 ms to an hour; default 30 s
    * @return this
@@ -103,7 +103,8 @@ public final class RedlockBuilder {
   }
 
   /**
-   * The part of a ttl by which a node's clock may outrun this machine's while a lease lasts.
+   * Sets the drift allowance: the part of a ttl that a node's clock may gain on this machine's
+   * during a lease.
    *
    * @param driftFactor from 0 up to, not including, 0.5; default 0.01
    * @return this
@@ -114,7 +115,7 @@ public final class RedlockBuilder {
   }
 
   /**
-   * How far node clocks may lie apart.
+   * Sets the largest difference between node clocks.
    *
    * @param clockSkew at least 1 ms; default 2 s
    * @return this
@@ -125,7 +126,8 @@ public final class RedlockBuilder {
   }
 
   /**
-   * How long before its deadline a lease is declared lost, so that its holder can stop in time.
+   * Sets how long before its deadline a lease is declared lost, so that its holder can stop in
+   * time.
    *
    * @param lossMargin not negative; default a tenth of the lease's ttl
    * @return this
@@ -136,8 +138,7 @@ public final class RedlockBuilder {
   }
 
   /**
-   * The least time a lease must be good for when it is handed out; a quorum that comes later than
-   * that is "too slow".
+   * Sets the shortest validity of a new lease; with less time left, the acquire was too slow.
    *
    * @param minValidity not negative; default zero
    * @return this
@@ -148,7 +149,7 @@ public final class RedlockBuilder {
   }
 
   /**
-   * What stands before every resource in its key on the nodes, for example {@code "myapp:lock:"}.
+   * Sets the prefix of every key, for example {@code "myapp:lock:"}.
    *
    * @param keyPrefix anything that does not begin with {@code redlock:}; default empty
    * @return this
@@ -159,7 +160,7 @@ public final class RedlockBuilder {
   }
 
   /**
-   * How long waiting calls pause between two attempts.
+   * Sets how long waiting calls pause between two attempts.
    *
    * @param retryStrategy default {@link RetryStrategy#jitteredBackoff()}
    * @return this
@@ -170,7 +171,7 @@ public final class RedlockBuilder {
   }
 
   /**
-   * Who is told of acquires, extends, ends and node states.
+   * Sets the listener for lease and node events.
    *
    * @param listener called on the callback executor
    * @return this
@@ -184,14 +185,14 @@ public final class RedlockBuilder {
    * Sets the executor of user code: dependents of futures, {@link Lease#ended()}, the listener.
    *
    * <p>By default each lock service has daemon threads for it, which start when they are needed and
-   * end when they are not. Losses, that is {@link Lease#ended()} and {@link RedlockListener#onEnd}
-   * of a lost lease, have threads of their own, up to four, and everything else has up to four.
-   * User code that blocks therefore delays no lease and no timer, and no warning of a loss unless
-   * it blocks there.
+   * end when they are idle. Losses, that is {@link Lease#ended()} and {@link RedlockListener#onEnd}
+   * of a lost lease, have up to four threads of their own; everything else has up to four. User
+   * code that blocks therefore delays no lease and no timer. It delays the report of a loss only if
+   * it blocks the threads of losses.
    *
-   * <p>With an executor the same threads hand it its tasks, so it may block, or run them on the
+   * <p>With an executor, the same threads hand it the tasks, so it may block, or run them on the
    * calling thread. A task that it refuses runs on the thread that handed it over. An executor
-   * whose threads are all busy delays every callback, the warning of a loss too.
+   * whose threads are all busy delays every callback, the report of a loss too.
    *
    * @param callbackExecutor default the threads of the lock service
    * @return this
@@ -202,7 +203,7 @@ public final class RedlockBuilder {
   }
 
   /**
-   * The clocks, for simulations.
+   * Sets the clocks, for simulations.
    *
    * @param ticker default the machine's
    * @return this
@@ -213,8 +214,9 @@ public final class RedlockBuilder {
   }
 
   /**
-   * The scheduler, for simulations; closed with the lock service. With it, a callback executor is
-   * called on the thread that causes the callback, so that one thread can run everything.
+   * Sets the scheduler, for simulations; it is closed with the lock service. With it, a callback
+   * executor is called on the thread that causes the callback, so that one thread can run
+   * everything.
    *
    * @param scheduler default one daemon thread
    * @return this
@@ -225,9 +227,9 @@ public final class RedlockBuilder {
   }
 
   /**
-   * The randomness that spreads retries, for simulations.
+   * Sets the source of randomness that spreads retries, for simulations.
    *
-   * @param random default a thread-safe one; must be thread-safe where threads are real
+   * @param random thread-safe, unless one thread runs everything; default a thread-safe one
    * @return this
    */
   public RedlockBuilder random(RandomGenerator random) {
@@ -236,8 +238,8 @@ public final class RedlockBuilder {
   }
 
   /**
-   * The source of owner ids, for simulations: one for each call, drawn on the thread of its caller.
-   * Ids must never repeat.
+   * Sets the source of owner ids, for simulations: one for each call, drawn on the thread of its
+   * caller. Ids must never repeat.
    *
    * @param ownerIds default 128 bits from a secure source
    * @return this
@@ -248,9 +250,10 @@ public final class RedlockBuilder {
   }
 
   /**
-   * Everything that {@link #build()} would refuse, each with its fix. Has no side effect.
+   * Returns every problem for which {@link #build()} would throw, each with its fix. Has no side
+   * effect.
    *
-   * @return empty if the configuration is sound
+   * @return the problems; empty if the configuration is valid
    */
   public List<String> problems() {
     List<String> problems = new ArrayList<>();
@@ -273,7 +276,7 @@ public final class RedlockBuilder {
         Duration.ofMillis(10),
         "use at least 10 ms",
         Settings.LONGEST_TTL,
-        ", and renewFor for what is held longer");
+        ", and renewFor for longer holds");
     Settings.check(
         problems,
         "clockSkew",
@@ -313,10 +316,10 @@ public final class RedlockBuilder {
   }
 
   /**
-   * Starts the nodes and returns the service. Does not wait for any node: they may all be down.
+   * Starts the nodes and returns the service. Does not wait for the nodes: they may all be down.
    *
    * @return the service; close it when it is no longer needed
-   * @throws IllegalArgumentException if the configuration is not sound; lists every problem
+   * @throws IllegalArgumentException if the configuration is not valid; lists every problem
    */
   public Redlock build() {
     Settings.reject("cannot build a Redlock", problems());
@@ -344,14 +347,14 @@ public final class RedlockBuilder {
     return new RedlockBuilder(nodes).callbackExecutor(Runnable::run).start();
   }
 
-  /** Builds it without a check or a word. */
+  /** Builds the service without checks and log lines. */
   Redlock start() {
     Scheduler timers = scheduler != null ? scheduler : Defaults.scheduler();
     Callbacks callbacks =
         callbackExecutor == null
             ? new Callbacks(Runnable::run, false, timers, losses, others)
             : new Callbacks(callbackExecutor, scheduler != null, timers, losses, others);
-    ServiceContext cluster =
+    ServiceContext context =
         new ServiceContext(
             nodes,
             settings(),
@@ -362,7 +365,7 @@ public final class RedlockBuilder {
             retryStrategy,
             callbacks,
             listener);
-    QuorumRedlock redlock = new QuorumRedlock(cluster);
+    QuorumRedlock redlock = new QuorumRedlock(context);
     redlock.start();
     return redlock;
   }

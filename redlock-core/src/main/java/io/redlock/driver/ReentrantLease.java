@@ -13,7 +13,7 @@ import java.util.concurrent.locks.Condition;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** {@link LeaseLock} over a lock service: counts the holds of each thread. */
+/** A {@link LeaseLock} over a lock service: counts the holds of each thread. */
 final class ReentrantLease implements LeaseLock {
 
   private static final Duration ENDLESS = Duration.ofSeconds(Long.MAX_VALUE);

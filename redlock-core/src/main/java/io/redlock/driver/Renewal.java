@@ -6,9 +6,9 @@ import io.redlock.spi.Scheduler.Cancellable;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps one lease alive: an extension every third of its ttl, sooner again when one came to
- * nothing, until the lease ends or has been held for as long as its holder allowed. Due times are
- * rounded down to a common grid, so that many leases share the batches of the nodes' lanes.
+ * Renews one lease: extends it every third of its ttl, and sooner after an unknown result, until it
+ * ends or has been held for the request's longest hold. Due times are rounded down to a common
+ * grid, so that many leases share the batches of the nodes' lanes.
  */
 final class Renewal {
 
@@ -17,18 +17,18 @@ final class Renewal {
   private static final int MAX_DOUBLINGS = 16;
 
   private final Extension.Extendable lease;
-  private final ServiceContext cluster;
+  private final ServiceContext context;
   private final long ttlMillis;
   private final Deadline until;
 
   private int failures; // guarded by this
   private @Nullable Cancellable timer; // guarded by this
-  private boolean stalled; // guarded by this; an error kept the next step from being scheduled
+  private boolean stalled; // guarded by this; an error prevented the next extension
   private boolean stopped; // guarded by this
 
-  Renewal(Extension.Extendable lease, ServiceContext cluster, long ttlMillis, Deadline until) {
+  Renewal(Extension.Extendable lease, ServiceContext context, long ttlMillis, Deadline until) {
     this.lease = lease;
-    this.cluster = cluster;
+    this.context = context;
     this.ttlMillis = ttlMillis;
     this.until = until;
   }
@@ -44,13 +44,13 @@ final class Renewal {
     }
   }
 
-  /** Whether the lease has been held for as long as it may be renewed. */
+  /** Returns true if the lease has been held for as long as it may be renewed. */
   boolean isOver() {
-    return until.remainingNanos(cluster.ticker.monotonicNanos(), cluster.ticker.wallMicros()) <= 0;
+    return until.remainingNanos(context.ticker.monotonicNanos(), context.ticker.wallMicros()) <= 0;
   }
 
   private void scheduleNext(long delayNanos) {
-    long dueNanos = cluster.ticker.monotonicNanos() + delayNanos;
+    long dueNanos = context.ticker.monotonicNanos() + delayNanos;
     long onGrid = delayNanos - Math.floorMod(dueNanos, Math.min(GRID_NANOS, delayNanos + 1));
     schedule(onGrid);
   }
@@ -58,12 +58,12 @@ final class Renewal {
   private synchronized void schedule(long delayNanos) {
     if (!stopped) {
       stalled = true;
-      timer = cluster.scheduler.schedule(this::renew, delayNanos);
+      timer = context.scheduler.schedule(this::renew, delayNanos);
       stalled = false;
     }
   }
 
-  /** Goes on, should an error have stopped it. */
+  /** Continues if an error has stopped the renewal. */
   synchronized void resume() {
     if (stalled) {
       schedule(0);
@@ -83,7 +83,7 @@ final class Renewal {
     } else if (result instanceof ExtendResult.Unknown) {
       long cap = Math.max(FIRST_RETRY_NANOS, ttlMillis * 1_000_000 / 10);
       long ceiling = Math.min(cap, FIRST_RETRY_NANOS << Math.min(failures++, MAX_DOUBLINGS));
-      schedule(1 + cluster.random.nextLong(ceiling));
+      schedule(1 + context.random.nextLong(ceiling));
     }
   }
 }

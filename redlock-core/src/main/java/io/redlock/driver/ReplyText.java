@@ -7,7 +7,7 @@ import io.redlock.text.Brief;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** How a node's answer is classed and told to people. */
+/** The class of each node's answer, and its text for operators. */
 final class ReplyText {
 
   private ReplyText() {}
@@ -59,8 +59,8 @@ final class ReplyText {
 
   private static String taken(long remainingMillis) {
     return remainingMillis < 0
-        ? "busy without limit"
-        : "busy " + Brief.duration(Duration.ofMillis(remainingMillis)) + " left";
+        ? "held without limit"
+        : "held for " + Brief.duration(Duration.ofMillis(remainingMillis)) + " more";
   }
 
   private static String abstains(NodeReply reply) {

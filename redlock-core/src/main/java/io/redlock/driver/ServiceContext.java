@@ -15,7 +15,7 @@ import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
-/** What every operation of one lock service shares: the nodes, the clocks, the settings. */
+/** The parts that all operations of one lock service share: nodes, clocks, settings. */
 final class ServiceContext {
 
   final List<LockNode> nodes;
@@ -28,10 +28,10 @@ final class ServiceContext {
   final MedianClock clock;
   final FencingTokens tokens;
   final Timeouts timeouts;
-  final LocalQueues lines = new LocalQueues();
+  final LocalQueues queues = new LocalQueues();
   final FairWaiters fairWaiters;
   final LiveLeases liveLeases;
-  final Votes noVotes; // of a round in which no node was asked
+  final Votes noVotes; // for a call that asked no node
   final Callbacks callbacks;
   private final @Nullable RedlockListener listener;
 
@@ -62,26 +62,24 @@ final class ServiceContext {
     fairWaiters = new FairWaiters(this.ownerIds);
   }
 
-  /** Tells the listener, where user code belongs. */
-  void tell(Consumer<RedlockListener> event) {
+  /** Notifies the listener, on a callback thread. */
+  void report(Consumer<RedlockListener> event) {
     if (listener != null) {
       callBack(() -> event.accept(listener));
     }
   }
 
-  /** Hands a result to a user's future, whose dependents may run then and there. */
+  /** Completes a user's future, on a callback thread, since its dependents may run there. */
   <T> void complete(CompletableFuture<T> future, T value) {
     callBack(() -> future.complete(value));
   }
 
-  /** Runs user code where it can hold up nothing but other user code; contains what it throws. */
+  /** Runs user code where it delays only other user code; its exceptions are logged. */
   void callBack(Runnable userCode) {
     callbacks.other(userCode);
   }
 
-  /**
-   * Tells of the end of a lease those who have asked for it; of a loss ahead of everything else.
-   */
+  /** Reports the end of a lease to its future and to the listener; a loss on threads of its own. */
   void announce(
       LeaseEnd how,
       @Nullable CompletableFuture<LeaseEnd> awaited,

@@ -8,15 +8,15 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The numbers a lock service runs on, checked, in the units of the arithmetic.
+ * The checked settings of a lock service, as numbers in the units of the arithmetic.
  *
  * @param nodeTimeoutNanos how long a round waits for a node
- * @param maxTtlMillis the upper bound of any ttl
+ * @param maxTtlMillis the upper bound of every ttl
  * @param driftPartsPerMillion the part of a ttl allowed for clock drift
- * @param skewMicros how far node clocks may lie apart
+ * @param skewMicros the largest difference between node clocks
  * @param lossMarginNanos how long before its deadline a lease is lost; −1 for a tenth of its ttl
- * @param minValidityNanos the least time a lease must be good for when it is handed out
- * @param keyPrefix what stands before every resource in its key
+ * @param minValidityNanos the shortest validity of a new lease
+ * @param keyPrefix the prefix of every key
  */
 record Settings(
     long nodeTimeoutNanos,
@@ -32,12 +32,12 @@ record Settings(
   private static final int MAX_RESOURCES = 16;
   private static final Duration LONGEST = Duration.ofDays(365);
 
-  /** A master that lost its data abstains for as long as any client may hold anything. */
+  /** The limit of maxTtl: a master that lost its data abstains for that long. */
   static final Duration LONGEST_TTL = Duration.ofHours(1);
 
   static final Duration LONGEST_SKEW = Duration.ofMinutes(10);
 
-  /** Nanoseconds, saturating: a wait of centuries is as good as endless. */
+  /** Returns nanoseconds, saturating: a wait of centuries counts as endless. */
   static long saturatedNanos(Duration duration) {
     try {
       return duration.toNanos();
@@ -46,27 +46,27 @@ record Settings(
     }
   }
 
-  /** Milliseconds, rounded up: nodes never hold a key for less than was asked. */
+  /** Returns milliseconds, rounded up: nodes never hold a key for less than requested. */
   static long ceilMillis(Duration duration) {
     long millis = duration.toMillis();
     return duration.minusMillis(millis).isZero() ? millis : millis + 1;
   }
 
-  /** Before the deadline of a lease with this ttl, the time at which it is declared lost. */
+  /** Returns how long before its deadline a lease with this ttl is declared lost. */
   long lossMarginNanos(long ttlMillis) {
     return lossMarginNanos >= 0 ? lossMarginNanos : ttlMillis * 1_000_000 / 10;
   }
 
   /**
-   * A ttl with which a lease is good for that long, and by no more than the drift allowance and a
-   * millisecond longer; at most maxTtl.
+   * Returns a ttl that makes a lease valid for this long, and longer by at most the drift allowance
+   * and a millisecond; at most maxTtl.
    */
   long ttlMillisFor(long validNanos) {
     long driftNanos = Terms.driftNanos(validNanos / 1_000_000, 2 * driftPartsPerMillion);
     return Math.min(maxTtlMillis, Math.max(1, (validNanos + driftNanos) / 1_000_000 + 1));
   }
 
-  /** The terms of an operation with this ttl over so many nodes. */
+  /** Returns the terms of an operation with this ttl over this number of nodes. */
   Terms terms(int nodes, long ttlMillis) {
     return new Terms(
         nodes,
@@ -75,7 +75,7 @@ record Settings(
         lossMarginNanos(ttlMillis) + minValidityNanos);
   }
 
-  /** The keys that a request locks, in alphabetical order of the resources. */
+  /** Returns the keys of a request, in the alphabetical order of its resources. */
   List<String> names(LeaseRequest request) {
     return List.copyOf(
         keyPrefix.isEmpty()
@@ -83,7 +83,7 @@ record Settings(
             : request.resources().stream().map(keyPrefix::concat).toList());
   }
 
-  /** Everything that is wrong with a request, each with its fix. */
+  /** Returns the problems of a request, each with its fix. */
   List<String> problems(LeaseRequest request) {
     List<String> problems = new ArrayList<>();
     int count = request.resources().size();
@@ -128,7 +128,7 @@ record Settings(
     return problems;
   }
 
-  /** Everything that is wrong with a ttl, each with its fix. */
+  /** Returns the problems of a ttl, each with its fix. */
   List<String> ttlProblems(Duration ttl) {
     List<String> problems = new ArrayList<>();
     if (ttl.isNegative() || ttl.isZero()) {
@@ -169,20 +169,20 @@ record Settings(
     return problems;
   }
 
-  /** Throws if there is a problem, naming them all. */
+  /** Throws if there is a problem; the message lists all. */
   static void reject(String what, List<String> problems) {
     if (!problems.isEmpty()) {
       throw new IllegalArgumentException(what + ": " + String.join("; ", problems));
     }
   }
 
-  /** Checks a duration against its range and reports under its name. */
+  /** Adds a problem if the duration is out of range. */
   static void check(
       List<String> problems, String name, Duration value, Duration least, String fix) {
     check(problems, name, value, least, fix, LONGEST, "");
   }
 
-  /** The same with another upper bound; what else to do follows it. */
+  /** Adds a problem if the duration is out of range; {@code instead} completes the fix. */
   static void check(
       List<String> problems,
       String name,

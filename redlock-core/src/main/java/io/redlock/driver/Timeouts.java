@@ -6,18 +6,17 @@ import java.util.ArrayDeque;
 import java.util.List;
 
 /**
- * The node timeouts of all rounds. They are all equally long, so a queue keeps them in order and
- * one task in the scheduler serves them all: a round that is decided in time, as nearly all are,
- * costs no timer of its own.
+ * The node timeouts of all rounds. All are equally long, so a queue keeps them in order and one
+ * task in the scheduler serves them all. A round costs no timer of its own.
  */
 final class Timeouts {
 
-  /** Something that waits for nodes. */
+  /** An operation that waits for nodes. */
   interface Waiting {
-    /** Whether it no longer waits. */
+    /** Returns true if it no longer waits. */
     boolean isDecided();
 
-    /** The node timeout has passed. */
+    /** Called when the node timeout has passed. */
     void onTimeout();
   }
 
@@ -60,7 +59,7 @@ final class Timeouts {
     }
   }
 
-  /** Nobody waits any longer: the scheduler is about to end, and may have taken a tick with it. */
+  /** Ends all waits now: the scheduler is about to close, and runs no more ticks. */
   void close() {
     List<Entry> open;
     synchronized (this) {
@@ -72,7 +71,7 @@ final class Timeouts {
   }
 
   private void tick() {
-    long nextNanos = timeoutNanos; // should this fail
+    long nextNanos = timeoutNanos; // if this fails
     try {
       nextNanos = strikeAllDue();
     } finally {
@@ -82,7 +81,7 @@ final class Timeouts {
     }
   }
 
-  /** How long until the next is due; −1 if none waits. */
+  /** Runs all due timeouts; returns the time until the next one, −1 if there is none. */
   private long strikeAllDue() {
     while (true) {
       Waiting due = null;
@@ -115,7 +114,7 @@ final class Timeouts {
     } finally {
       if (!armed) {
         synchronized (this) {
-          scheduled = false; // so that whoever comes next arms it
+          scheduled = false; // so that the next round arms it
         }
       }
     }
@@ -126,7 +125,7 @@ final class Timeouts {
       if (!due.isDecided()) {
         due.onTimeout();
       }
-    } catch (Throwable e) { // one defect must not stop every other timeout
+    } catch (Throwable e) { // one defect must not stop the other timeouts
       Log.LOG.error("A timeout failed; this is a defect of the lock library", e);
     }
   }

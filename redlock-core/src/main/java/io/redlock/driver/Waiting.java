@@ -4,22 +4,22 @@ import io.redlock.protocol.AcquireRound.Decision;
 import io.redlock.protocol.Ballot;
 
 /**
- * The waiting of one call as a pure value: events go in, the next value comes out, and its phase
- * says what the call does now. It has no thread, no future and no clock: whoever owns these passes
- * the time that is left, makes an attempt when the phase is {@link Phase#ASKS}, and reports {@link
- * #due} after {@link #nanos} when it is a phase of waiting.
+ * The waiting of one call as a pure value: each event returns the next value, whose phase says what
+ * the call does now. It has no thread, no future and no clock. Its owner has these: it passes the
+ * time that is left, makes an attempt when the phase is {@link Phase#ASKS}, and calls {@link #due}
+ * when a phase of waiting has lasted {@link #nanos}.
  *
- * <p>An event that does not concern the call returns the same plan, so a plan's number tells a
- * timer or an answer that comes too late.
+ * <p>An event that does not concern the call keeps the plan, so a timer or an answer that comes too
+ * late is recognized by the number of its plan.
  *
- * @param rules what does not change during the call
+ * @param rules the constants of the call
  * @param phase what the call does now
  * @param nanos how long the phase lasts at most, from the event that began it
  * @param boundNanos the longest pause that the last refusal allows
  * @param plan the number of phases begun so far
  * @param attempts the number of attempts begun so far
- * @param clockLearned true if nodes have refused a token of this call for their clocks' sake
- * @param lineMoved true if the local line has moved since the attempt began
+ * @param clockLearned true if nodes have refused a token of this call by their clocks
+ * @param hasMoved true if the local queue has moved since the attempt began
  * @param wokenBy the nodes that have woken the call since its last attempt began, as bits
  */
 record Waiting(
@@ -30,22 +30,22 @@ record Waiting(
     int plan,
     int attempts,
     boolean clockLearned,
-    boolean lineMoved,
+    boolean hasMoved,
     int wokenBy) {
 
-  /** Blocking longer than this have no end, and need no timer. */
+  /** Waits longer than this have no end, and need no timer. */
   static final long ENDLESS_NANOS = Long.MAX_VALUE / 4;
 
-  /** The time for the other nodes' wake-ups after the first. */
+  /** The longest wait for the other nodes' wake-ups after the first. */
   static final long WAKE_PATIENCE_NANOS = 5_000_000;
 
-  /** What a call does. */
+  /** The phases of a call. */
   enum Phase {
-    /** It stands behind others of its own process. */
-    IN_LINE,
+    /** It is queued behind other calls of its process. */
+    QUEUED,
     /** It asks the nodes: an attempt is under way. */
     ASKS,
-    /** It has failed, and waits for its retry strategy to choose a pause. */
+    /** Its attempt has failed, and it waits for its retry strategy to choose a pause. */
     PONDERS,
     /** It pauses between two attempts. */
     PAUSES,
@@ -54,34 +54,34 @@ record Waiting(
   }
 
   /**
-   * What does not change during a call.
+   * The constants of a call.
    *
    * @param isFair true if the call waits in the nodes' queues
-   * @param nodes how many nodes there are
+   * @param nodes the number of nodes
    * @param ticketNanos how long a node that granted keeps the ticket
    * @param patienceNanos how long the retry strategy may take
    */
   record Rules(boolean isFair, int nodes, long ticketNanos, long patienceNanos) {}
 
-  /** A call that stands in line without a timer, before it knows its place there. */
+  /** Returns a queued call without a timer, before it knows its place in the queue. */
   static Waiting begin(Rules rules) {
-    return new Waiting(rules, Phase.IN_LINE, ENDLESS_NANOS, Long.MAX_VALUE, 0, 0, false, false, 0);
+    return new Waiting(rules, Phase.QUEUED, ENDLESS_NANOS, Long.MAX_VALUE, 0, 0, false, false, 0);
   }
 
-  /** True if the phase ends by itself. */
+  /** Returns true if the phase ends after a time. */
   boolean isTimed() {
     return phase != Phase.ASKS && phase != Phase.OVER && nanos < ENDLESS_NANOS;
   }
 
-  /** After the call has joined its line, unless the line has moved since. */
+  /** Returns the value after the call has joined its queue, unless the queue has moved since. */
   Waiting joined(boolean mayAsk, long leftNanos) {
     if (plan > 0) {
       return this;
     }
-    return mayAsk ? asks() : with(Phase.IN_LINE, leftNanos);
+    return mayAsk ? asks() : with(Phase.QUEUED, leftNanos);
   }
 
-  /** After the line has moved, so that this call is its head: asks after a delay. */
+  /** Returns the value after the call has become the head of its queue: it asks after a delay. */
   Waiting moved(long delayNanos, long leftNanos) {
     return switch (phase) {
       case OVER -> this;
@@ -96,8 +96,8 @@ record Waiting(
   }
 
   /**
-   * After a wake-up by a node: a hint. The other nodes will send one as well if they can, so the
-   * call asks when a quorum has, or a moment after the first.
+   * Returns the value after a wake-up by a node, which is a hint. The other nodes send one as well
+   * if they can, so the call asks when a quorum has, or a moment after the first.
    *
    * @param hasTickets true if nodes may have a ticket of this call
    */
@@ -105,7 +105,7 @@ record Waiting(
     if (phase == Phase.OVER || !rules.isFair || !hasTickets) {
       return this;
     }
-    Waiting noted = noting(lineMoved, wokenBy | 1 << node);
+    Waiting noted = noting(hasMoved, wokenBy | 1 << node);
     if (phase == Phase.ASKS) {
       return noted;
     }
@@ -118,10 +118,11 @@ record Waiting(
   }
 
   /**
-   * After the attempt has failed: asks again at once, pauses, ponders or gives up.
+   * Returns the value after a failed attempt: the call asks again at once, pauses, ponders or gives
+   * up.
    *
-   * @param leftNanos zero or less if the wait is over; then only clocks that were just learned are
-   *     worth one more attempt
+   * @param leftNanos zero or less if the wait is over; then there is one more attempt only if nodes
+   *     have just refused a token by their clocks
    */
   Waiting refused(AttemptEnd outcome, long leftNanos) {
     if (phase != Phase.ASKS) {
@@ -132,7 +133,7 @@ record Waiting(
     if (leftNanos <= 0 && !learns) {
       return over();
     }
-    if (learns || lineMoved || isWokenByQuorum()) {
+    if (learns || hasMoved || isWokenByQuorum()) {
       return asks(learned);
     }
     boolean keepsPlace = rules.isFair && outcome.keepsPlace();
@@ -140,26 +141,28 @@ record Waiting(
     long longestNanos = isHinted ? WAKE_PATIENCE_NANOS : Long.MAX_VALUE;
     longestNanos = Math.min(longestNanos, lifeNanos(outcome.takenRemainingMillis()));
     if (keepsPlace && outcome.isBehindOthers()) {
-      // It will be woken: it only keeps its tickets alive.
+      // It will be woken; until then it only keeps its tickets alive.
       longestNanos = Math.min(longestNanos, QueuePlace.refreshNanos(QueuePlace.LIFE_NANOS));
       return with(Phase.PAUSES, Math.min(longestNanos, leftNanos));
     }
     if (keepsPlace) {
-      // The others that were granted a part have tickets by now: it asks again soon, and before
-      // the tickets that came with the grants have run out.
+      // Others that were granted a part have tickets by now. It asks again soon, before its own
+      // tickets from those nodes that granted expire.
       longestNanos = Math.min(longestNanos, QueuePlace.refreshNanos(rules.ticketNanos));
     }
     return with(Phase.PONDERS, Math.min(rules.patienceNanos, leftNanos), longestNanos);
   }
 
-  /** The life of the holder's key; with 0 ms left it is there until the node's clock moves on. */
+  /**
+   * Returns the life of the holder's key: with 0 ms left it is there until the next millisecond.
+   */
   private static long lifeNanos(long remainingMillis) {
     return remainingMillis < 0 || remainingMillis >= Long.MAX_VALUE / 1_000_000
         ? Long.MAX_VALUE
         : (remainingMillis + 1) * 1_000_000;
   }
 
-  /** After the retry strategy has chosen the pause that follows this plan. */
+  /** Returns the value after the retry strategy has chosen the pause that follows this plan. */
   Waiting paused(int answeredPlan, long pauseNanos, long leftNanos) {
     if (phase != Phase.PONDERS || plan != answeredPlan) {
       return this;
@@ -169,22 +172,22 @@ record Waiting(
   }
 
   /**
-   * After the time of this plan has passed. Not for a call that ponders: the default strategy
-   * answers for it.
+   * Returns the value after the time of this plan has passed. Not for a call that ponders: for it,
+   * the default strategy chooses the pause.
    *
-   * @param mayAsk true if the call is the head of its line, or keeps tickets alive
+   * @param mayAsk true if the call is the head of its queue, or keeps tickets alive
    */
   Waiting due(int duePlan, boolean mayAsk, long leftNanos) {
     if (plan != duePlan || phase == Phase.OVER || phase == Phase.ASKS) {
       return this;
     }
-    if (phase != Phase.IN_LINE && mayAsk) {
+    if (phase != Phase.QUEUED && mayAsk) {
       return asks();
     }
-    return leftNanos > 0 ? with(Phase.IN_LINE, leftNanos) : over();
+    return leftNanos > 0 ? with(Phase.QUEUED, leftNanos) : over();
   }
 
-  /** After the call was ended: cancelled, closed, or served. */
+  /** Returns the value after the call has ended: cancelled, closed, or with a lease. */
   Waiting over() {
     return phase == Phase.OVER ? this : with(Phase.OVER, 0);
   }
@@ -208,7 +211,7 @@ record Waiting(
 
   private Waiting with(Phase next, long nextNanos, long longestNanos) {
     return new Waiting(
-        rules, next, nextNanos, longestNanos, plan + 1, attempts, clockLearned, lineMoved, wokenBy);
+        rules, next, nextNanos, longestNanos, plan + 1, attempts, clockLearned, hasMoved, wokenBy);
   }
 
   private Waiting noting(boolean moved, int woken) {

@@ -20,9 +20,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 
 /**
- * A few leases over nodes within this process, once in a JVM. Otherwise the first real lease loads
- * and links the classes of the driver while its node timeout passes: on a busy machine, longer than
- * that.
+ * Acquires a few leases over nodes in this process, once in a JVM. Otherwise the first real lease
+ * would load the classes of the driver during its node timeout, and on a busy machine exceed it.
  */
 final class Warmup {
 
@@ -35,7 +34,7 @@ final class Warmup {
   private Warmup() {}
 
   /**
-   * Does nothing the second time. An interrupt ends it early and stays set.
+   * Runs the warm-up on the first call, and never again. An interrupt ends it early and stays set.
    *
    * @param builder builds a lock service over the given nodes
    */
@@ -74,23 +73,23 @@ final class Warmup {
       lease.get().release();
     }
     try {
-      // Closed on this thread: the Flight Recorder leaves out what it does, and no other.
+      // Closed on this thread: only its events are not recorded.
       redlock
           .acquireAsync(request)
           .get(1, TimeUnit.SECONDS)
           .optionalLease()
           .ifPresent(Lease::close);
     } catch (ExecutionException | TimeoutException e) {
-      throw new IllegalStateException("nodes that always agree did not", e);
+      throw new IllegalStateException("the nodes of the warm-up did not answer", e);
     }
   }
 
-  /** Says yes at once, whatever it is asked. */
+  /** A node that says yes to every request, at once. */
   private record Agreeing(String name) implements LockNode {
 
     @Override
     public void start(Ticker ticker, Scheduler scheduler, Observer observer) {
-      // It is there.
+      // Nothing to start.
     }
 
     @Override
@@ -115,7 +114,7 @@ final class Warmup {
 
     @Override
     public void close() {
-      // There is nothing to close.
+      // Nothing to close.
     }
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Carries out what the protocol decides: attempts, waiting, held leases, renewal, callbacks. {@link
- * io.redlock.driver.RedlockBuilder} is the entrance for adapters and simulations; everything else
- * is hidden.
+ * Carries out the decisions of the protocol: attempts, waiting, held leases, renewal, callbacks.
+ * {@link io.redlock.driver.RedlockBuilder} is for adapters and simulations; everything else is
+ * hidden.
  */
 @NullMarked
 package io.redlock.driver;

@@ -3,24 +3,25 @@ package io.redlock.protocol;
 import io.redlock.spi.NodeReply;
 
 /**
- * One fan-out of a grant to all nodes, as a pure value: events go in, the next value comes out, and
- * {@link #decide} says what to do. It has no thread, no future and no clock; the driver, the
- * simulator and the exhaustive explorer run this same class.
+ * One fan-out of a grant to all nodes, as a pure value: each event returns the next value, and
+ * {@link #decide} returns what to do. It has no thread, no future and no clock; the driver, the
+ * simulator and the explorer run this same class.
  *
  * <ol>
- *   <li>The start is read on both clocks before the first send.
- *   <li>Only grants of this owner and token in this round count, each node once. What earlier
- *       rounds of the attempt got is asked for again.
- *   <li>With a quorum, time is read again: held if start + ttl − drift is far enough away.
- *   <li>Where only stale counters stand between the attempt and a quorum, the same owner proposes a
- *       higher token to all nodes, in a round with a start of its own.
- *   <li>Otherwise the attempt has failed, as soon as a quorum is ruled out and it is settled
- *       whether the nodes that said "taken" did it alone. (One dead node of five must not turn
- *       "contended" into "unavailable" just because its refusal comes first.)
+ *   <li>The start is read on both clocks before the first request is sent.
+ *   <li>Only grants to this owner at this token in this round count, each node once. Grants of
+ *       earlier rounds do not count: the nodes are asked again.
+ *   <li>With a quorum, the clocks are read again. The lock is held if start + ttl − drift is far
+ *       enough away.
+ *   <li>If only refusals of a stale token prevent a quorum, the same owner proposes a higher token
+ *       to all nodes, in a new round with its own start.
+ *   <li>Otherwise the attempt fails once no quorum is possible and it is settled whether the nodes
+ *       that said "taken" alone prevent it. (One dead node of five must not turn "contended" into
+ *       "unavailable" only because its failure arrives first.)
  * </ol>
  *
- * @param terms what is asked
- * @param number which round of the attempt, from 1
+ * @param terms the terms of the grant
+ * @param number the number of the round in its attempt, from 1
  * @param token the fencing token proposed
  * @param startNanos monotonic time before the first send
  * @param startWallMicros wall time before the first send
@@ -36,40 +37,40 @@ public record AcquireRound(
     long highestSeen,
     Ballot ballot) {
 
-  /** How often one attempt may ask all nodes. */
+  /** The largest number of rounds in one attempt. */
   public static final int MAX_ROUNDS = 3;
 
-  /** What to do next. */
+  /** The next step of the driver. */
   public enum Decision {
-    /** A quorum is possible, or the reason of the failure is not settled: wait. */
+    /** Wait: a quorum is possible, or the reason of the failure is not settled. */
     WAIT,
-    /** A quorum granted in time. */
+    /** Succeeded: a quorum granted in time. */
     HELD,
     /** Start {@link #next}. */
     PROPOSE_HIGHER,
-    /** Failed because nodes' clocks refused the token: learn them and make a new attempt. */
+    /** Failed: nodes refused the token by their clocks. Learn their clocks, make a new attempt. */
     CLOCK_REFUSED,
-    /** Failed: others are ahead on so many nodes that no quorum is left. */
+    /** Failed: others hold the resource on so many nodes that no quorum is left. */
     CONTENDED,
     /** Failed: too few nodes could say yes. */
     UNAVAILABLE,
-    /** Failed: the quorum came too late to be of use. */
+    /** Failed: a quorum granted, but too late. */
     TOO_SLOW
   }
 
-  /** The first round of an attempt, before anything is sent. */
+  /** Returns the first round of an attempt, before any request is sent. */
   public static AcquireRound first(Terms terms, long token, long startNanos, long startWallMicros) {
     return new AcquireRound(
         terms, 1, token, startNanos, startWallMicros, 0, Ballot.empty(terms.nodes()));
   }
 
-  /** After a node's answer to this round's grant. */
+  /** Returns the round after a node's answer to its grant. */
   public AcquireRound answered(int node, NodeReply reply) {
     long seen = Math.max(highestSeen, reply.fence());
     return with(number, seen, ballot.with(node, reply.kind()));
   }
 
-  /** After the attempt's time: who has not answered is unknown, and no other round will follow. */
+  /** Returns the round after its timeout: missing answers are unknown, no other round follows. */
   public AcquireRound timedOut() {
     return with(MAX_ROUNDS, highestSeen, ballot.closed());
   }
@@ -78,7 +79,7 @@ public record AcquireRound(
     return new AcquireRound(terms, round, token, startNanos, startWallMicros, seen, answers);
   }
 
-  /** What to do now; decided by the answers, and by the time if they are a quorum. */
+  /** Returns what to do now, by the answers and, if a quorum granted, by the time. */
   public Decision decide(long nowNanos, long nowWallMicros) {
     int yes = ballot.count(Ballot.GRANTED);
     if (yes >= ballot.quorum()) {
@@ -105,22 +106,22 @@ public record AcquireRound(
     return unsettled ? Decision.WAIT : Decision.UNAVAILABLE;
   }
 
-  /** Whether a quorum of nodes was found at work, whatever it said. */
+  /** Returns true if a quorum of nodes granted or refused; such nodes are at work. */
   public boolean reachedQuorum() {
     return ballot.count(Ballot.GRANTED | Ballot.TAKEN) >= ballot.quorum();
   }
 
-  /** Whether any node granted. */
+  /** Returns true if at least one node granted. */
   public boolean wasGrantedAnywhere() {
     return ballot.count(Ballot.GRANTED) > 0;
   }
 
-  /** Until when this round's quorum holds. */
+  /** Returns the end of the time for which a quorum of this round holds the lock. */
   public Deadline deadline() {
     return terms.deadline(startNanos, startWallMicros);
   }
 
-  /** The round in which the same owner proposes a token above every counter seen. */
+  /** Returns the round in which the same owner proposes a token above every counter seen. */
   public AcquireRound next(long nowNanos, long nowWallMicros) {
     return new AcquireRound(
         terms,

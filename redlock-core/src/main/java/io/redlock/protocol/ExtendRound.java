@@ -6,50 +6,50 @@ import io.redlock.spi.NodeReply;
  * One fan-out of an extend to all nodes, as a pure value.
  *
  * <ol>
- *   <li>It is measured from its own start, on both clocks, read before the first send.
- *   <li>It succeeds with a quorum of nodes that still held the lease or could join it, if the
- *       deadline it is to replace has not passed when they are counted: only then was the lease
- *       held all the time.
- *   <li>It is lost when so many nodes no longer hold it that no quorum can.
- *   <li>Anything else is unknown and changes nothing.
+ *   <li>Its start is read on both clocks before the first request is sent.
+ *   <li>It succeeds with a quorum of nodes that still held the lease or joined it, if the lease's
+ *       present deadline has not passed when they are counted. Only then was the lease held all the
+ *       time.
+ *   <li>The lease is lost once the nodes that may still hold it are too few for a quorum.
+ *   <li>Any other result is unknown and changes nothing.
  * </ol>
  *
- * @param terms what is asked
+ * @param terms the terms of the extend
  * @param startNanos monotonic time before the first send
  * @param startWallMicros wall time before the first send
  * @param ballot the answers so far
  */
 public record ExtendRound(Terms terms, long startNanos, long startWallMicros, Ballot ballot) {
 
-  /** What to do next. */
+  /** The next step of the driver. */
   public enum Decision {
-    /** Nothing is settled yet. */
+    /** The result is not settled yet. */
     WAIT,
     /** A quorum holds the lease until {@link #deadline}. */
     EXTENDED,
     /** The lease is lost: refused by too many, or its deadline has passed. */
     LOST,
-    /** Too few nodes answered, or too late to be of use. */
+    /** Too few nodes answered, or too late. */
     UNKNOWN
   }
 
-  /** A round of which nothing was sent yet. */
+  /** Returns a round of which nothing was sent yet. */
   public static ExtendRound begin(Terms terms, long startNanos, long startWallMicros) {
     return new ExtendRound(terms, startNanos, startWallMicros, Ballot.empty(terms.nodes()));
   }
 
-  /** After a node's answer. */
+  /** Returns the round after a node's answer. */
   public ExtendRound answered(int node, NodeReply reply) {
     return new ExtendRound(terms, startNanos, startWallMicros, ballot.with(node, reply.kind()));
   }
 
-  /** After the node timeout: who has not answered is unknown. */
+  /** Returns the round after the node timeout: missing answers are unknown. */
   public ExtendRound timedOut() {
     return new ExtendRound(terms, startNanos, startWallMicros, ballot.closed());
   }
 
   /**
-   * What to do next.
+   * Returns what to do now.
    *
    * @param current the lease's present deadline
    */
@@ -71,7 +71,7 @@ public record ExtendRound(Terms terms, long startNanos, long startWallMicros, Ba
     return open ? Decision.WAIT : Decision.UNKNOWN;
   }
 
-  /** Until when this round's quorum holds. */
+  /** Returns the end of the time for which a quorum of this round holds the lease. */
   public Deadline deadline() {
     return terms.deadline(startNanos, startWallMicros);
   }

@@ -3,19 +3,19 @@ package io.redlock.protocol;
 import io.redlock.spi.NodeReply.Kind;
 
 /**
- * Where one owner id may have left a key: the nodes that must hear of its end, and no others. Per
- * node the class is sticky: one yes, or one operation of unknown fate, marks it for good. Nodes
- * that only refused are left alone, since a tombstone there would hurt the winner.
+ * The nodes on which one owner may have left a key, and which its release must therefore reach. A
+ * mark stays: one yes, or one operation without a known result, is enough. Nodes that only refused
+ * get no release, since a tombstone there would hurt the winner.
  *
- * @param yes nodes that said yes to any operation of this owner, as bits
- * @param unknown nodes where any operation of this owner has an unknown fate, as bits
+ * @param yes nodes that said yes to an operation of this owner, as bits
+ * @param unknown nodes that may have executed an operation of this owner, as bits
  */
 public record Footprint(int yes, int unknown) {
 
-  /** Nothing was left anywhere. */
+  /** No key on any node. */
   public static final Footprint NONE = new Footprint(0, 0);
 
-  /** After a node's answer to any operation of the owner. */
+  /** Returns the footprint after a node's answer to an operation of the owner. */
   public Footprint with(int node, Kind kind) {
     int bit = 1 << node;
     return switch (kind) {
@@ -25,7 +25,7 @@ public record Footprint(int yes, int unknown) {
     };
   }
 
-  /** The nodes to release on, given those that still owe an answer. */
+  /** Returns the nodes to release on, given those that have not answered. */
   public int releaseSet(int unanswered) {
     return yes | unknown | unanswered;
   }

@@ -4,28 +4,28 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 
 /**
- * The end of one owner id on the nodes where it may have left a key, as a pure value. A node is
- * told until it acknowledges; the result is known earlier, or never.
+ * The release of one owner on the nodes where it may have left a key, as a pure value. The release
+ * is sent to a node until the node acknowledges it; the result is known earlier, or never.
  *
- * @param targets the nodes to tell, as bits
- * @param acknowledged those that did what they were told, as bits
- * @param repeated those told more than once, as bits: "not held" from them may be the echo of an
- *     answer that was lost, and proves nothing
- * @param ballot what counts towards the result
+ * @param targets the nodes to release on, as bits
+ * @param acknowledged those that executed the release, as bits
+ * @param repeated those that get it again, as bits: their "not held" proves nothing, for a release
+ *     whose answer was lost may have deleted the key
+ * @param ballot the answers that count for the result
  */
 public record ReleaseRound(int targets, int acknowledged, int repeated, Ballot ballot) {
 
-  /** What is known of a release. */
+  /** The possible results. */
   public enum Known {
-    /** A quorum held it and holds it no more. */
+    /** A quorum held the lock until this release. */
     RELEASED,
-    /** No quorum can have held it. */
+    /** No quorum can have held the lock. */
     NOT_HELD,
-    /** Neither is certain. */
+    /** Neither is known. */
     UNCONFIRMED
   }
 
-  /** A release of which nothing was sent yet; the targets are the nodes to tell, as bits. */
+  /** Returns a release of which nothing was sent yet, for these nodes, given as bits. */
   public static ReleaseRound begin(int nodes, int targets) {
     Ballot ballot = Ballot.empty(nodes);
     for (int node = 0; node < nodes; node++) {
@@ -36,7 +36,7 @@ public record ReleaseRound(int targets, int acknowledged, int repeated, Ballot b
     return new ReleaseRound(targets, 0, 0, ballot);
   }
 
-  /** After a node's answer. */
+  /** Returns the release after a node's answer. */
   public ReleaseRound answered(int node, NodeReply reply) {
     int bit = 1 << node;
     return switch (reply.kind()) {
@@ -50,29 +50,29 @@ public record ReleaseRound(int targets, int acknowledged, int repeated, Ballot b
     };
   }
 
-  /** After the wait for the result is over; telling goes on. */
+  /** Returns the release after the wait for its result; it is still sent to nodes that owe it. */
   public ReleaseRound timedOut() {
     return new ReleaseRound(targets, acknowledged, repeated, ballot.closed());
   }
 
-  /** Whether the node must be told, or told again. */
+  /** Returns true if the node must still execute the release. */
   public boolean owes(int node) {
     return (targets & ~acknowledged & 1 << node) != 0;
   }
 
-  /** Whether every node has done what it was told. */
+  /** Returns true if every target has executed the release. */
   public boolean isComplete() {
     return acknowledged == targets;
   }
 
-  /** Whether the result is settled, or every node has answered and some will be told again. */
+  /** Returns true if the result is settled, or if every target has answered at least once. */
   public boolean isSettled() {
     return ballot.count(Ballot.RELEASED) >= ballot.quorum()
         || ballot.excludesQuorum(ballot.count(Ballot.NOT_HELD))
         || (targets & ~(acknowledged | repeated)) == 0;
   }
 
-  /** What is known of the release. */
+  /** Returns the result, as far as it is known. */
   public Known known() {
     if (ballot.count(Ballot.RELEASED) >= ballot.quorum()) {
       return Known.RELEASED;

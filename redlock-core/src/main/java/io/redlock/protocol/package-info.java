@@ -1,8 +1,7 @@
 /**
- * What a client decides, and nothing else: rounds that take an answer or the end of a wait and are
- * given the time when they are asked what to do, and the values they are made of. Immutable,
- * without threads, futures or clocks, so that production, simulation and exhaustive search run the
- * same rules. Not exported.
+ * The decisions of a client, and nothing else: rounds that take the answers and the time and return
+ * what to do, and the values they consist of. Immutable, without threads, futures or clocks, so
+ * that production, simulator and explorer run the same rules. Not exported.
  */
 @NullMarked
 package io.redlock.protocol;

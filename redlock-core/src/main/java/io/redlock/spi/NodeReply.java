@@ -1,81 +1,81 @@
 package io.redlock.spi;
 
 /**
- * One node's answer to one request: yes, no, or unknown, with what the node told about it.
+ * One node's answer to one request: yes, no or unknown, and the details that the node reported.
  *
- * @param kind what the answer means
+ * @param kind the meaning of the answer
  * @param fence the node's counter for {@link Kind#TAKEN} and {@link Kind#STALE}; else 0
- * @param remainingMillis how long the present holder's key (for {@link Kind#TAKEN}), the first
- *     ticket in the queue (for {@link Kind#WAIT}) or the node's abstention (for {@link
- *     Kind#ABSTAIN}) lasts, in milliseconds; −1 where there is no bound
- * @param detail what to tell a person, without secrets; empty where the kind says it all
+ * @param remainingMillis the remaining life of the holder's key (for {@link Kind#TAKEN}), of the
+ *     first ticket in the queue (for {@link Kind#WAIT}) or of the node's abstention (for {@link
+ *     Kind#ABSTAIN}), in milliseconds; −1 if there is no bound
+ * @param detail the reason in words, for an operator, without secrets; empty if the kind says it
+ *     all
  */
 public record NodeReply(Kind kind, long fence, long remainingMillis, String detail) {
 
   /** The lock was granted. */
   public static final NodeReply GRANTED = of(Kind.GRANTED, "");
 
-  /** The lease was lengthened. */
+  /** The lease was extended. */
   public static final NodeReply EXTENDED = of(Kind.EXTENDED, "");
 
-  /** The node did not hold the lease and does now. */
+  /** The node did not hold the lease, and holds it now. */
   public static final NodeReply JOINED = of(Kind.JOINED, "");
 
   /** The owner's keys were deleted. */
   public static final NodeReply RELEASED = of(Kind.RELEASED, "");
 
-  /** The owner's keys were not there. */
+  /** The owner had no keys. */
   public static final NodeReply NOT_HELD = of(Kind.NOT_HELD, "");
 
-  /** What an answer means. */
+  /** The kinds of answers. */
   public enum Kind {
-    /** Yes: the keys are this owner's, at this token. */
+    /** Yes: this owner holds the names, at this token. */
     GRANTED,
-    /** Yes: the keys were this owner's and live longer now. */
+    /** Yes: this owner held the names, and holds them for longer now. */
     EXTENDED,
-    /** Yes: a key was missing and is this owner's again. */
+    /** Yes: this owner did not hold all names on the node, and holds them now. */
     JOINED,
-    /** Done: the owner's keys are deleted, its token is buried. */
+    /** Yes: the owner's keys are deleted, and its tombstone is set. */
     RELEASED,
-    /** No: somebody else holds a name. */
+    /** No: another owner holds a name. */
     TAKEN,
-    /** No: the names are free, but somebody else is first in the queue. */
+    /** No: the names are free, but another waiter is first in the queue. */
     WAIT,
-    /** No: the node has seen a token as high as this one; a higher one may succeed. */
+    /** No: the node has seen this token or a higher one; a still higher one may succeed. */
     STALE,
-    /** No: the node lost its past too recently to vote. */
+    /** No: the node was reset too recently to vote. */
     ABSTAIN,
     /**
-     * No: the token does not fit the node's clock. A release found nothing to delete, and buries
-     * the token only when it is repeated later: until then a grant on its way might still be in
-     * time.
+     * No: the token does not fit the node's clock. A release with this answer found nothing to
+     * delete and set no tombstone: repeat it, since a grant that is still on its way may succeed.
      */
     CLOCK,
-    /** The owner does not hold the names, and nothing was written for it but its tombstone. */
+    /** No: the owner does not hold the names; only its tombstone may have been set. */
     NOT_HELD,
     /**
-     * The server is out of memory: nothing was granted; a release found nothing to delete and left
-     * no tombstone. (One that deletes makes room to go on, and leaves its tombstone.)
+     * No: the server is out of memory. A release with this answer found nothing to delete and set
+     * no tombstone. (A release that deletes a key makes room for its tombstone.)
      */
     OUT_OF_MEMORY,
-    /** Nobody knows whether it was executed. */
+    /** Unknown: it may or may not have been executed. */
     UNKNOWN,
-    /** Certainly not executed: the node could not be reached, or cannot serve anybody just now. */
+    /** Not executed: the node could not be reached, or serves no client for now. */
     UNREACHABLE,
-    /** Certainly not executed: the node must not take part until an operator has fixed it. */
+    /** Not executed: the node must not take part until an operator fixes it. */
     MISCONFIGURED,
     /**
-     * Nobody knows how much of it was executed: the server denied the script a command. An operator
-     * must fix the node.
+     * Unknown: the server denied the script a command, and may have executed a part of it. An
+     * operator must fix the node.
      */
     DENIED
   }
 
   /**
-   * An answer that carries nothing but its meaning.
+   * Returns an answer without a counter or a remaining time.
    *
-   * @param kind what it means
-   * @param detail what to tell a person; may be empty
+   * @param kind the meaning of the answer
+   * @param detail the reason in words, for an operator; may be empty
    * @return the answer
    */
   public static NodeReply of(Kind kind, String detail) {
@@ -83,7 +83,7 @@ public record NodeReply(Kind kind, long fence, long remainingMillis, String deta
   }
 
   /**
-   * Somebody else holds a name.
+   * Returns {@link Kind#TAKEN}.
    *
    * @param remainingMillis the remaining life of the holder's key; −1 if it has no bound
    * @param fence the node's counter
@@ -94,9 +94,9 @@ public record NodeReply(Kind kind, long fence, long remainingMillis, String deta
   }
 
   /**
-   * The name is free, and somebody else is first in its queue.
+   * Returns {@link Kind#WAIT}.
    *
-   * @param remainingMillis how long the first ticket is good unless it is asked for again
+   * @param remainingMillis the remaining life of the first ticket, unless its owner asks again
    * @return the answer
    */
   public static NodeReply waiting(long remainingMillis) {
@@ -104,7 +104,7 @@ public record NodeReply(Kind kind, long fence, long remainingMillis, String deta
   }
 
   /**
-   * The token is not above the node's counter.
+   * Returns {@link Kind#STALE}.
    *
    * @param fence the node's counter
    * @return the answer
@@ -114,10 +114,10 @@ public record NodeReply(Kind kind, long fence, long remainingMillis, String deta
   }
 
   /**
-   * The node lost its past and abstains.
+   * Returns {@link Kind#ABSTAIN}.
    *
-   * @param remainingMillis for how much longer; −1 if unknown
-   * @param detail why
+   * @param remainingMillis the rest of the abstention; −1 if unknown
+   * @param detail the reason
    * @return the answer
    */
   public static NodeReply abstain(long remainingMillis, String detail) {
@@ -125,7 +125,7 @@ public record NodeReply(Kind kind, long fence, long remainingMillis, String deta
   }
 
   /**
-   * Nobody knows whether the request was executed.
+   * Returns {@link Kind#UNKNOWN}.
    *
    * @param detail what happened
    * @return the answer
@@ -135,9 +135,9 @@ public record NodeReply(Kind kind, long fence, long remainingMillis, String deta
   }
 
   /**
-   * The request was certainly not executed.
+   * Returns {@link Kind#UNREACHABLE}.
    *
-   * @param detail why
+   * @param detail the reason
    * @return the answer
    */
   public static NodeReply unreachable(String detail) {
@@ -145,9 +145,9 @@ public record NodeReply(Kind kind, long fence, long remainingMillis, String deta
   }
 
   /**
-   * The node must be fixed before it can take part.
+   * Returns {@link Kind#MISCONFIGURED}.
    *
-   * @param detail the reason and, where it can be told, the fix
+   * @param detail the reason and, if it is known, the fix
    * @return the answer
    */
   public static NodeReply misconfigured(String detail) {

@@ -3,12 +3,12 @@ package io.redlock.spi;
 import java.time.Instant;
 
 /**
- * The two clocks that everything is measured by. Both are needed: a suspended machine stops the
- * monotonic clock while the servers count on, and the wall clock may be set back.
+ * The two clocks of a lock service. Both are needed: a suspended machine stops the monotonic clock
+ * while the servers' time passes, and the wall clock may be set back.
  */
 public interface Ticker {
 
-  /** The machine's clocks. */
+  /** Returns the machine's clocks. */
   static Ticker system() {
     return new Ticker() {
       @Override
@@ -24,9 +24,9 @@ public interface Ticker {
     };
   }
 
-  /** Nanoseconds on a clock that never goes back, of arbitrary origin; only differences count. */
+  /** Returns the nanoseconds of a clock that never goes back; only differences have a meaning. */
   long monotonicNanos();
 
-  /** Microseconds since the epoch on the machine's wall clock. */
+  /** Returns the microseconds since the epoch, by the machine's wall clock. */
   long wallMicros();
 }

@@ -1,6 +1,6 @@
 /**
- * What an adapter to a Redis client, or a simulation, implements: nodes that execute requests, two
- * clocks, and a scheduler. The lock service in {@link io.redlock} is built on nothing else.
+ * The interfaces that an adapter to a Redis client, or a simulation, implements: nodes that execute
+ * requests, two clocks, and a scheduler. The lock service needs nothing else.
  */
 @NullMarked
 package io.redlock.spi;

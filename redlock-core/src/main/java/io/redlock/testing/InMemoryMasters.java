@@ -17,19 +17,19 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Masters in memory, for unit tests of code that takes a {@link Redlock}. What {@link #connect()}
- * returns is the real lock service; only its masters, and if so wished its clocks, are not.
+ * Masters in memory, for unit tests of code that uses a {@link Redlock}. {@link #connect()} returns
+ * the real lock service; only its masters, and optionally its clocks, are simulated.
  *
- * <p><b>In virtual time</b> nothing sleeps. Time passes when the test says so ({@link #advance}),
- * and while a call blocks: a call that waits ten seconds for a lock returns at once, ten seconds
- * later. Renewals, losses and callbacks happen on the thread that lets time pass. For tests of one
- * thread; with several, whoever blocks lets time pass for all.
+ * <p><b>In virtual time</b> nothing sleeps. Time passes in {@link #advance} and while a call
+ * blocks: a call that waits ten seconds for a lock returns at once, and the clock is ten seconds
+ * later. Renewals, losses and callbacks run on the thread that lets time pass. For tests with one
+ * thread; with several, each blocked thread lets time pass for all.
  *
- * <p><b>In real time</b> everything is as in production, threads included, over masters that answer
+ * <p><b>In real time</b> everything is as in production, threads included, but the masters answer
  * at once.
  *
- * <p>Not promised: what a real network does to messages. All masters see one clock and keep what
- * they stored, also when they are stopped.
+ * <p>Not simulated: the delays and losses of a real network. All masters have the same clock. They
+ * keep their data, also while they are stopped.
  */
 public final class InMemoryMasters implements AutoCloseable {
 
@@ -37,7 +37,7 @@ public final class InMemoryMasters implements AutoCloseable {
   private static final String STOPPED = "refused connection";
 
   private final @Nullable FakeScheduler virtual;
-  private final Object driving = new Object(); // held by whoever lets virtual time pass
+  private final Object driving = new Object(); // held by the thread that lets virtual time pass
   private final List<InMemoryServer> servers = new ArrayList<>();
   private final List<Boolean> stopped = new ArrayList<>(); // guarded by this
   private final List<List<InMemoryNode>> connections = new ArrayList<>(); // guarded by this
@@ -56,9 +56,9 @@ public final class InMemoryMasters implements AutoCloseable {
   }
 
   /**
-   * Masters in time that the test moves.
+   * Returns masters in virtual time.
    *
-   * @param count how many, for example three
+   * @param count the number of masters, for example three
    * @return masters that vote and hold nothing
    */
   public static InMemoryMasters inVirtualTime(int count) {
@@ -66,9 +66,9 @@ public final class InMemoryMasters implements AutoCloseable {
   }
 
   /**
-   * Masters in real time, for tests with several threads.
+   * Returns masters in real time, for tests with several threads.
    *
-   * @param count how many, for example three
+   * @param count the number of masters, for example three
    * @return masters that vote and hold nothing
    */
   public static InMemoryMasters inRealTime(int count) {
@@ -76,7 +76,7 @@ public final class InMemoryMasters implements AutoCloseable {
   }
 
   /**
-   * One more client, as in a process of its own, with the default settings.
+   * Returns a new client, as in another process, with the default settings.
    *
    * @return a lock service; closed with the masters
    */
@@ -85,9 +85,9 @@ public final class InMemoryMasters implements AutoCloseable {
   }
 
   /**
-   * One more client with other settings.
+   * Returns a new client with other settings.
    *
-   * @param settings what to change: ttl, timeouts, a listener; clocks and scheduler are the
+   * @param settings changes the settings: ttl, timeouts, a listener; clock and scheduler are the
    *     masters'
    * @return a lock service; closed with the masters
    */
@@ -123,7 +123,7 @@ public final class InMemoryMasters implements AutoCloseable {
     return ++owners;
   }
 
-  /** Outlives each of its clients, and lets time pass while one of them blocks. */
+  /** A scheduler that outlives its clients, and lets time pass while one of them blocks. */
   private final class VirtualTime implements Scheduler {
     private final FakeScheduler all;
 
@@ -141,7 +141,7 @@ public final class InMemoryMasters implements AutoCloseable {
       synchronized (driving) {
         while (!future.isDone()) {
           if (!all.runNext()) {
-            throw new IllegalStateException("time can pass for ever, and this will not come");
+            throw new IllegalStateException("this call would never return: nothing is scheduled");
           }
         }
       }
@@ -152,9 +152,9 @@ public final class InMemoryMasters implements AutoCloseable {
   }
 
   /**
-   * Lets virtual time pass, and does what is due meanwhile: renewals, losses, timeouts, retries.
+   * Lets virtual time pass, and runs what becomes due: renewals, losses, timeouts, retries.
    *
-   * @param span how long
+   * @param span the time
    * @throws IllegalStateException in real time
    */
   public void advance(Duration span) {
@@ -165,11 +165,11 @@ public final class InMemoryMasters implements AutoCloseable {
   }
 
   /**
-   * Lets virtual time pass while nothing is done, as if the process stood still: no renewal, no
-   * callback. What has become due meanwhile is done when time passes next, or found out by whoever
-   * asks first.
+   * Lets virtual time pass without running anything, as if the process were paused: no renewal, no
+   * callback. What became due runs when time passes next; a lease that expired is found by the
+   * first call that checks it.
    *
-   * @param span how long
+   * @param span the time
    * @throws IllegalStateException in real time
    */
   public void pause(Duration span) {
@@ -184,30 +184,28 @@ public final class InMemoryMasters implements AutoCloseable {
   }
 
   /**
-   * Somebody else gets the resource on every master, even where it is held, and keeps it for so
-   * long.
+   * Gives the resource on every master to another holder, even where it is held.
    *
-   * @param resource what, with the key prefix if the clients have one
-   * @param ttl for how long
+   * @param resource the resource, with the key prefix if the clients have one
+   * @param ttl how long the other holder keeps it
    */
   public void occupy(String resource, Duration ttl) {
     servers.forEach(server -> server.set(resource, SOMEBODY, ttl.toMillis()));
   }
 
   /**
-   * Whoever holds the resource holds it no longer on any master: the next extension finds the lease
-   * lost.
+   * Takes the resource from its holder on every master: the next extension finds the lease lost.
    *
-   * @param resource what, with the key prefix if the clients have one
+   * @param resource the resource, with the key prefix if the clients have one
    */
   public void vacate(String resource) {
     servers.forEach(server -> server.delete(resource));
   }
 
   /**
-   * Whether a majority of the masters holds the resource for anybody.
+   * Returns true if a majority of the masters holds the resource, for any holder.
    *
-   * @param resource what, with the key prefix if the clients have one
+   * @param resource the resource, with the key prefix if the clients have one
    */
   public boolean isHeld(String resource) {
     return 2 * servers.stream().filter(server -> server.owner(resource).isPresent()).count()
@@ -215,9 +213,10 @@ public final class InMemoryMasters implements AutoCloseable {
   }
 
   /**
-   * Stops masters; they keep what they hold.
+   * Stops masters; they keep their data.
    *
-   * @param count the first so many; half of them or more make the lock service unavailable
+   * @param count how many of them, from the first on; half of all or more make the lock service
+   *     unavailable
    */
   public void stop(int count) {
     for (int master = 0; master < Math.min(count, servers.size()); master++) {
@@ -225,7 +224,7 @@ public final class InMemoryMasters implements AutoCloseable {
     }
   }
 
-  /** All masters are up again, with what they held. */
+  /** Starts all stopped masters, with the data that they kept. */
   public synchronized void startAll() {
     for (int i = 0; i < servers.size(); i++) {
       if (stopped.set(i, false)) {

@@ -7,9 +7,9 @@ import java.util.TreeSet;
 import java.util.function.BooleanSupplier;
 
 /**
- * Runs tasks in virtual time, on the thread that drives it, in the order of (due time, sequence).
- * The ticker moves only here, to the moment of the next task. Scheduling and cancelling are
- * thread-safe; one thread at a time may drive.
+ * Runs tasks in virtual time, on the calling thread, in the order of due time, then of scheduling.
+ * The ticker moves only here, to the time of the next task. Scheduling and cancelling are
+ * thread-safe; one thread at a time may run tasks.
  */
 public final class FakeScheduler implements Scheduler {
 
@@ -22,7 +22,7 @@ public final class FakeScheduler implements Scheduler {
   private boolean closed; // guarded by this
 
   /**
-   * A scheduler without tasks.
+   * Creates a scheduler without tasks.
    *
    * @param ticker the clocks that move with it
    */
@@ -30,7 +30,7 @@ public final class FakeScheduler implements Scheduler {
     this.ticker = ticker;
   }
 
-  /** The clocks that move with it. */
+  /** Returns the clocks that move with it. */
   public FakeTicker ticker() {
     return ticker;
   }
@@ -53,17 +53,17 @@ public final class FakeScheduler implements Scheduler {
     tasks.clear();
   }
 
-  /** How many tasks wait to be run. */
+  /** Returns the number of scheduled tasks. */
   public synchronized int pending() {
     return tasks.size();
   }
 
-  /** Moves time to the next task and runs it; false if there is none. */
+  /** Moves time to the next task and runs it. Returns false if there is none. */
   public boolean runNext() {
     return runNextBefore(Long.MAX_VALUE);
   }
 
-  /** Lets so much time pass and runs what becomes due, what those tasks schedule included. */
+  /** Lets this time pass and runs the tasks that become due, also those that they schedule. */
   public void runFor(Duration span) {
     long endNanos = ticker.monotonicNanos() + span.toNanos();
     while (runNextBefore(endNanos)) {
@@ -72,12 +72,12 @@ public final class FakeScheduler implements Scheduler {
     ticker.advanceNanos(Math.max(0, endNanos - ticker.monotonicNanos()));
   }
 
-  /** Runs what is due now, and what those tasks schedule for now. */
+  /** Runs the tasks that are due now, also those that they schedule for now. */
   public void runDue() {
     runFor(Duration.ZERO);
   }
 
-  /** Runs task after task until the condition holds; fails if it does not within so much time. */
+  /** Runs task after task until the condition holds. Fails if it does not within the limit. */
   public void runUntil(String expectation, Duration limit, BooleanSupplier condition) {
     long endNanos = ticker.monotonicNanos() + limit.toNanos();
     while (!condition.getAsBoolean()) {

@@ -4,10 +4,10 @@ import io.redlock.spi.Ticker;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Both clocks by hand: time passes on both together, or steps on one alone. Thread-safe. */
+/** Clocks that a test moves: both together, or the wall clock alone. Thread-safe. */
 public final class FakeTicker implements Ticker {
 
-  /** Where the wall clock starts: 2026-01-01T00:00:00Z. */
+  /** The first time of the wall clock: 2026-01-01T00:00:00Z. */
   public static final long START_WALL_MICROS = 1_767_225_600_000_000L;
 
   private final AtomicLong monotonicNanos = new AtomicLong(1_000_000_000L);
@@ -23,17 +23,17 @@ public final class FakeTicker implements Ticker {
     return Math.floorDiv(wallNanos.get(), 1_000L);
   }
 
-  /** Time passes. */
+  /** Lets time pass on both clocks. */
   public void advance(Duration by) {
     advanceNanos(by.toNanos());
   }
 
-  /** Somebody sets the wall clock, forward or back. */
+  /** Sets the wall clock forward or back. */
   public void stepWall(Duration by) {
     wallNanos.addAndGet(by.toNanos());
   }
 
-  /** The machine sleeps: the monotonic clock stands still while the world, and the wall, go on. */
+  /** Suspends the machine: the monotonic clock stands still while the wall clock goes on. */
   public void suspend(Duration by) {
     stepWall(by);
   }

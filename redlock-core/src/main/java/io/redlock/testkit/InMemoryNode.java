@@ -19,25 +19,25 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One client's ordered connection to an {@link InMemoryServer}. Answers come at once, on the
+ * One client's ordered connection to an {@link InMemoryServer}. Answers arrive at once, on the
  * calling thread, unless the test interferes:
  *
  * <ul>
- *   <li>{@link #holdSends}: nothing is written, so that it can still be withdrawn;
- *   <li>{@link #holdRequests}, {@link #holdReplies}, {@link #delay}: they stay on the way;
- *   <li>{@link #cut}, {@link #down}: whatever is on the way becomes unknown; what had not been
- *       executed is lost, or executed later with {@link #deliverStrays};
+ *   <li>{@link #holdSends}: nothing is sent, so that every request can still be withdrawn;
+ *   <li>{@link #holdRequests}, {@link #holdReplies}, {@link #delay}: messages stay on their way;
+ *   <li>{@link #cut}, {@link #down}: every request on its way is answered as unknown; those that
+ *       the server has not executed are lost, or executed later with {@link #deliverStrays};
  *   <li>{@link #duplicate}: every request is executed twice.
  * </ul>
  *
- * <p>Thread-safe. Answers are handed out outside the lock.
+ * <p>Thread-safe. Handlers are called outside the lock.
  */
 public final class InMemoryNode implements LockNode {
 
   private final String name;
   private final InMemoryServer server;
 
-  // Guarded by this, as is everything below.
+  // Guarded by this, as are all fields below.
   private final Deque<Flight> unsent = new ArrayDeque<>();
   private final Deque<Flight> requests = new ArrayDeque<>();
   private final Deque<Flight> replies = new ArrayDeque<>();
@@ -62,13 +62,13 @@ public final class InMemoryNode implements LockNode {
   private LongSupplier replyNanos = () -> 0;
   private Scheduler.Cancellable wake = () -> {};
 
-  /** A connection that works as soon as it is started. */
+  /** Creates a connection that is up as soon as it is started. */
   public InMemoryNode(String name, InMemoryServer server) {
     this.name = name;
     this.server = server;
   }
 
-  /** The server at its other end. */
+  /** Returns the server at its other end. */
   public InMemoryServer server() {
     return server;
   }
@@ -82,7 +82,7 @@ public final class InMemoryNode implements LockNode {
   public void start(Ticker ticker, Scheduler scheduler, Observer observer) {
     synchronized (this) {
       if (this.ticker != null) {
-        throw new IllegalStateException("node " + name + " was started before");
+        throw new IllegalStateException("node " + name + " is already started");
       }
       this.ticker = ticker;
       this.scheduler = scheduler;
@@ -93,19 +93,19 @@ public final class InMemoryNode implements LockNode {
     pump();
   }
 
-  /** Wake-ups are lost while there is no connection, and before the first refusal. */
+  /** Passes a wake-up on; it is lost without a connection, and before the first refusal. */
   private void wake(String waiter) {
-    Observer told;
+    Observer notified;
     synchronized (this) {
       boolean mine = !client.isEmpty() && waiter.startsWith(client + ":");
-      told = mine && state == State.UP && !losesWakes ? observer : null;
+      notified = mine && state == State.UP && !losesWakes ? observer : null;
     }
-    if (told != null) {
-      told.onWake(Long.parseLong(waiter.substring(waiter.indexOf(':') + 1)));
+    if (notified != null) {
+      notified.onWake(Long.parseLong(waiter.substring(waiter.indexOf(':') + 1)));
     }
   }
 
-  /** From now on no wake-up reaches the client. */
+  /** Drops every wake-up from now on. */
   public synchronized void loseWakes() {
     losesWakes = true;
   }
@@ -154,22 +154,22 @@ public final class InMemoryNode implements LockNode {
     pump();
   }
 
-  /** From now on nothing is written: it waits in the client. */
+  /** Keeps requests in the client, unsent, from now on. */
   public synchronized void holdSends() {
     holdsSends = true;
   }
 
-  /** From now on requests are written but do not reach the server. */
+  /** Keeps requests on their way to the server from now on. */
   public synchronized void holdRequests() {
     holdsRequests = true;
   }
 
-  /** From now on requests are executed but their replies do not arrive. */
+  /** Keeps replies on their way to the client from now on. */
   public synchronized void holdReplies() {
     holdsReplies = true;
   }
 
-  /** Lets everything go that was held, in order; nothing is held any more. */
+  /** Ends all holds; the messages move on in their order. */
   public void letGo() {
     synchronized (this) {
       holdsSends = false;
@@ -179,28 +179,28 @@ public final class InMemoryNode implements LockNode {
     pump();
   }
 
-  /** How long each request and each reply is on its way from now on; order is kept. */
+  /** Sets how long each request and each reply is on its way from now on; order is kept. */
   public synchronized void delay(LongSupplier requestNanos, LongSupplier replyNanos) {
     this.requestNanos = requestNanos;
     this.replyNanos = replyNanos;
   }
 
-  /** Whether each request is executed twice from now on; the second reply is lost. */
+  /** Sets whether each request is executed twice from now on; the second reply is lost. */
   public synchronized void duplicate(boolean twice) {
     duplicates = twice;
   }
 
-  /** How many requests are on their way to the server. */
+  /** Returns the number of requests on their way to the server. */
   public synchronized int requestsOnTheWay() {
     return requests.size();
   }
 
-  /** How many replies are on their way to the client. */
+  /** Returns the number of replies on their way to the client. */
   public synchronized int repliesOnTheWay() {
     return replies.size();
   }
 
-  /** The connection breaks, and the next one is there at once. */
+  /** Breaks the connection; a new one is up at once. */
   public void cut() {
     synchronized (this) {
       loseConnection();
@@ -208,7 +208,7 @@ public final class InMemoryNode implements LockNode {
     pump();
   }
 
-  /** The connection breaks, and there is none until {@link #up}. */
+  /** Breaks the connection; there is none until {@link #up}. */
   public void down(String why) {
     synchronized (this) {
       loseConnection();
@@ -226,7 +226,7 @@ public final class InMemoryNode implements LockNode {
     pump();
   }
 
-  /** There is a connection again; the releases that waited for it go first. */
+  /** Connects again; the releases that waited for it are sent first. */
   public void up() {
     synchronized (this) {
       enter(State.UP, "");
@@ -234,7 +234,7 @@ public final class InMemoryNode implements LockNode {
     pump();
   }
 
-  /** Requests that were on the way when their connection broke are executed after all. */
+  /** Executes the requests that were on their way when their connection broke. */
   public void deliverStrays() {
     List<NodeRequest> late;
     synchronized (this) {
@@ -248,7 +248,7 @@ public final class InMemoryNode implements LockNode {
     return unsent.remove(flight);
   }
 
-  /** Moves everything as far as it may go, then tells of it outside the lock. */
+  /** Moves every message as far as it may go, then calls the handlers outside the lock. */
   private void pump() {
     List<Runnable> due;
     synchronized (this) {
@@ -289,9 +289,9 @@ public final class InMemoryNode implements LockNode {
         && grant.ticket() != null
         && client.isEmpty()) {
       client = grant.ticket().client();
-      Observer told = observer;
-      if (told != null) {
-        calls.add(told::onListening);
+      Observer notified = observer;
+      if (notified != null) {
+        calls.add(notified::onListening);
       }
     }
   }
@@ -339,11 +339,11 @@ public final class InMemoryNode implements LockNode {
     state = next;
     reason = why;
     wasUp |= next == State.UP;
-    Observer told = observer;
-    if (ticker != null && told != null) {
+    Observer notified = observer;
+    if (ticker != null && notified != null) {
       sinceNanos = ticker.monotonicNanos();
       NodeStatus status = status();
-      calls.add(() -> told.onStateChange(status));
+      calls.add(() -> notified.onStateChange(status));
     }
   }
 

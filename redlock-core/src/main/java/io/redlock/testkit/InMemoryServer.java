@@ -17,13 +17,13 @@ import java.util.TreeMap;
 import java.util.function.Consumer;
 
 /**
- * One master in memory: what it stores, its clock, and whether it votes. Clients reach it through
- * an {@link InMemoryNode} each. Its clock runs with the ticker's monotonic one, as a server's does
- * whatever happens to the clients' wall clocks, until it is stepped. Thread-safe.
+ * One master in memory: its data, its clock, and its standing. Each client reaches it through an
+ * {@link InMemoryNode} of its own. Its clock runs with the ticker's monotonic clock, since a server
+ * does not share the clients' wall clocks. Thread-safe.
  */
 public final class InMemoryServer {
 
-  /** The rules with the default settings of a deployment: skew 2 s, retention 10 min. */
+  /** The rules with the default settings: skew 2 s, retention 10 min. */
   public static final NodeModel DEFAULT_MODEL = new NodeModel(2_000_000, 600_000);
 
   private final NodeModel model;
@@ -33,24 +33,24 @@ public final class InMemoryServer {
   private long clockAheadMicros; // of the monotonic clock; guarded by this
   private Standing standing = Standing.VOTING; // guarded by this
 
-  /** An empty server. */
+  /** Creates an empty server. */
   public InMemoryServer(NodeModel model, Ticker ticker) {
     this.model = model;
     this.ticker = ticker;
     this.clockAheadMicros = ticker.wallMicros() - monotonicMicros();
   }
 
-  /** An empty server with the default rules. */
+  /** Creates an empty server with the default rules. */
   public InMemoryServer(Ticker ticker) {
     this(DEFAULT_MODEL, ticker);
   }
 
-  /** From now on the listener is told of everybody who is woken: {@link Ticket#waiter()}. */
+  /** Adds a listener, which receives the {@link Ticket#waiter()} of every wake-up. */
   public synchronized void listen(Consumer<String> listener) {
     listeners.add(listener);
   }
 
-  /** Executes a request, atomically, and tells of whoever is woken. */
+  /** Executes a request, atomically, and reports the wake-ups to the listeners. */
   public NodeReply execute(NodeRequest request) {
     return execute(request, Runnable::run);
   }
@@ -58,17 +58,17 @@ public final class InMemoryServer {
   /**
    * Executes a request, atomically.
    *
-   * @param later is given what tells of whoever is woken, to be run when the caller holds no lock:
-   *     listeners have locks of their own
+   * @param later receives the tasks that call the listeners, to be run when the caller holds no
+   *     lock: listeners have locks of their own
    */
   NodeReply execute(NodeRequest request, Consumer<Runnable> later) {
     Outcome outcome = executed(request);
-    List<Consumer<String>> told;
+    List<Consumer<String>> all;
     synchronized (this) {
-      told = List.copyOf(listeners);
+      all = List.copyOf(listeners);
     }
     for (String waiter : outcome.woken()) {
-      later.accept(() -> told.forEach(listener -> listener.accept(waiter)));
+      later.accept(() -> all.forEach(listener -> listener.accept(waiter)));
     }
     return outcome.reply();
   }
@@ -86,64 +86,64 @@ public final class InMemoryServer {
     return outcome;
   }
 
-  /** The server's clock, in microseconds since the epoch. */
+  /** Returns the server's time, in microseconds since the epoch. */
   public synchronized long nowMicros() {
     return monotonicMicros() + clockAheadMicros;
   }
 
-  /** Somebody sets the server's clock. */
+  /** Sets the server's clock forward or back. */
   public synchronized void stepClock(Duration by) {
     clockAheadMicros += by.toNanos() / 1_000;
   }
 
-  /** From now on the server votes, abstains, or is short of memory. */
+  /** Sets whether the server votes, abstains, or is out of memory. */
   public synchronized void setStanding(Standing standing) {
     this.standing = standing;
   }
 
-  /** What the server may do, apart from what it stores. */
+  /** Returns whether the server votes, abstains, or is out of memory. */
   public synchronized Standing standing() {
     return standing;
   }
 
-  /** Everything stored is gone, counters too. */
+  /** Deletes all data, counters too. */
   public synchronized void loseData() {
     cells.clear();
   }
 
-  /** A client of another kind sets a plain key; a life of −1 ms means for ever. */
+  /** Sets a plain key, as another application does; with a negative ttl it never expires. */
   public synchronized void set(String name, String value, long ttlMillis) {
     long untilMillis = ttlMillis < 0 ? Long.MAX_VALUE : nowMillis() + ttlMillis;
     put(name, cell(name).locked(value, untilMillis));
   }
 
-  /** Somebody deletes a key; the counter stays. */
+  /** Deletes a lock key; the counter stays. */
   public synchronized void delete(String name) {
     put(name, cell(name).locked("", 0));
   }
 
-  /** A client of another kind sets a key that is not a string. */
+  /** Sets a key that is not a string, as another application does. */
   public synchronized void setWrongType(String name) {
     put(name, cell(name).lockedByWrongType());
   }
 
-  /** Somebody sets the counter of a name. */
+  /** Sets the counter of a name. */
   public synchronized void setFence(String name, long fence, long ttlMillis) {
     Cell cell = cell(name);
     put(name, cell.counting(fence, nowMillis() + ttlMillis));
   }
 
-  /** What is stored under the name now. */
+  /** Returns the data under the name, as of now. */
   public synchronized Cell cell(String name) {
     return cells.getOrDefault(name, Cell.EMPTY).at(nowMillis());
   }
 
-  /** Who holds the name. */
+  /** Returns the owner of the name; empty if it is free. */
   public Optional<String> owner(String name) {
     return Optional.of(cell(name).owner()).filter(owner -> !owner.isEmpty());
   }
 
-  /** The names that somebody holds, in order, with their owners. */
+  /** Returns the names that are held, in order, with their owners. */
   public synchronized Map<String, String> locks() {
     Map<String, String> locks = new TreeMap<>();
     cells.forEach((name, cell) -> owner(name).ifPresent(owner -> locks.put(name, owner)));

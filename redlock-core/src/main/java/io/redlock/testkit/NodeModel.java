@@ -12,15 +12,15 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How one node answers, as a pure function: what is stored under the names asked for, the request
- * and the node's time give an answer and what is stored afterwards. No clock, no state, no I/O: the
- * same rules as the scripts, in a form that can be run over millions of states.
+ * The rules of one node, as a pure function from the data under the requested names, the request
+ * and the node's time to the answer and the new data. No clock, no state, no I/O: the same rules as
+ * the scripts, in a form that can be run over millions of states.
  *
- * <p>Expiry is Redis's: a key set at millisecond t to live p milliseconds is still there at t + p,
- * with 0 ms to live, and gone at t + p + 1. Of the node's microseconds, expiry sees whole
- * milliseconds.
+ * <p>Keys expire as in Redis, by whole milliseconds of the node's clock: a key that is set at
+ * millisecond t to live p milliseconds is still there at t + p, with 0 ms to live, and gone at t +
+ * p + 1.
  *
- * <p>Not final, so that a test can break one rule and watch it being noticed.
+ * <p>Not final, so that a test can break one rule and show that the explorer notices.
  */
 public class NodeModel {
 
@@ -30,21 +30,21 @@ public class NodeModel {
   private static final String NOBODY = "";
   private static final String NOT_A_STRING = "\0 not a string";
 
-  /** What the node may do, apart from what it stores. */
+  /** The states of a node, apart from its data. */
   public enum Standing {
     /** It grants, joins, extends and releases. */
     VOTING,
-    /** It lost its past, or the sender knows another one: it extends and releases. */
+    /** It was reset, or the sender knows another birth mark: it extends and releases. */
     ABSTAINING,
-    /** It votes, but memory is short: what would create a key fails. */
+    /** It votes, but is out of memory: a request that would create a key fails. */
     OUT_OF_MEMORY
   }
 
   /**
    * A ticket in a queue.
    *
-   * @param micros the ticket: the lower, the earlier
-   * @param untilMillis the last millisecond of the node's clock at which it counts
+   * @param micros the time of the ticket: the lowest is first
+   * @param untilMillis the last millisecond of the node's clock at which the ticket counts
    */
   public record Place(String waiter, long micros, long untilMillis) {
 
@@ -57,37 +57,37 @@ public class NodeModel {
   }
 
   /**
-   * What a node stores under one name. Times are milliseconds of the node's clock, the last at
+   * The data of a node under one name. Times are milliseconds of the node's clock: the last at
    * which the key is there.
    *
-   * @param owner the lock key's value, empty if there is no key
+   * @param owner the lock key's value; empty if there is no key
    * @param lockUntilMillis the lock key's end; {@link Long#MAX_VALUE} if it has none
-   * @param fence the counter, 0 if there is none
+   * @param fence the counter; 0 if there is none
    * @param fenceUntilMillis the counter's end
-   * @param queue who waits, in the order of their tickets
+   * @param queue the waiters, in the order of their tickets
    */
   public record Cell(
       String owner, long lockUntilMillis, long fence, long fenceUntilMillis, List<Place> queue) {
 
-    /** Nothing stored. */
+    /** No data. */
     public static final Cell EMPTY = new Cell(NOBODY, 0, 0, 0);
 
-    /** A name for which nobody waits. */
+    /** Creates the data of a name without waiters. */
     public Cell(String owner, long lockUntilMillis, long fence, long fenceUntilMillis) {
       this(owner, lockUntilMillis, fence, fenceUntilMillis, List.of());
     }
 
-    /** The same counter and queue under somebody's lock key. */
+    /** Returns the same counter and queue with another lock key. */
     public Cell locked(String byOwner, long untilMillis) {
       return new Cell(byOwner, untilMillis, fence, fenceUntilMillis, queue);
     }
 
-    /** The same lock key and queue with another counter. */
+    /** Returns the same lock key and queue with another counter. */
     public Cell counting(long counter, long untilMillis) {
       return new Cell(owner, lockUntilMillis, counter, untilMillis, queue);
     }
 
-    /** The same lock key and counter with another queue. */
+    /** Returns the same lock key and counter with another queue. */
     public Cell queued(List<Place> places) {
       return new Cell(owner, lockUntilMillis, fence, fenceUntilMillis, places);
     }
@@ -99,7 +99,7 @@ public class NodeModel {
       return queued(List.copyOf(places));
     }
 
-    /** The holder's ticket counts no longer than its key. */
+    /** Lets the ticket of a new holder expire with its key at the latest. */
     private Cell withTicketUpToItsLock(@Nullable Ticket ticket, long nowMillis) {
       return ticket != null && nowMillis + ticket.lifeMillis() > lockUntilMillis
           ? joined(ticket, lockUntilMillis)
@@ -112,12 +112,12 @@ public class NodeModel {
       return others.size() == queue.size() ? this : queued(others);
     }
 
-    /** The same counter under a key that is not a string. */
+    /** Returns the same counter and queue with a key that is not a string. */
     public Cell lockedByWrongType() {
       return locked(NOT_A_STRING, Long.MAX_VALUE);
     }
 
-    /** What is left of it at that time: expired keys are gone. */
+    /** Returns the data at that time, without expired keys. */
     public Cell at(long nowMillis) {
       boolean lockGone = !owner.isEmpty() && nowMillis > lockUntilMillis;
       boolean fenceGone = fence != 0 && nowMillis > fenceUntilMillis;
@@ -134,12 +134,12 @@ public class NodeModel {
           placeGone ? queue.stream().filter(place -> !place.isOver(nowMillis)).toList() : queue);
     }
 
-    /** How long the lock key lives from now; −1 if it has no end. Only while there is one. */
+    /** Returns the remaining life of the lock key, which must exist; −1 if it has no end. */
     public long remainingMillis(long nowMillis) {
       return lockUntilMillis == Long.MAX_VALUE ? -1 : lockUntilMillis - nowMillis;
     }
 
-    /** Whether nobody holds the name. */
+    /** Returns true if the name has no holder. */
     public boolean isFree() {
       return owner.isEmpty();
     }
@@ -162,15 +162,15 @@ public class NodeModel {
   }
 
   /**
-   * What came of a request.
+   * The result of a request.
    *
-   * @param cells what is stored under the request's names now, in their order
+   * @param cells the new data under the request's names, in their order
    * @param reply the answer
-   * @param woken the waiters that are woken
+   * @param woken the waiters to wake
    */
   public record Outcome(List<Cell> cells, NodeReply reply, List<String> woken) {
 
-    /** Nobody is woken. */
+    /** Creates a result without wake-ups. */
     public Outcome(List<Cell> cells, NodeReply reply) {
       this(cells, reply, List.of());
     }
@@ -180,9 +180,9 @@ public class NodeModel {
   private final long retentionMillis;
 
   /**
-   * The rules of a deployment.
+   * Creates the rules for these settings.
    *
-   * @param skewMicros how far clocks may lie apart
+   * @param skewMicros the largest difference of clocks
    * @param retentionMillis how long a counter outlives the last use of its name
    */
   public NodeModel(long skewMicros, long retentionMillis) {
@@ -193,10 +193,10 @@ public class NodeModel {
   /**
    * Executes one request.
    *
-   * @param cells what is stored under the request's names, in their order
-   * @param request what to do
-   * @param standing what the node may do
-   * @param nowMicros the node's clock
+   * @param cells the data under the request's names, in their order
+   * @param request the request
+   * @param standing the state of the node
+   * @param nowMicros the node's time
    */
   public final Outcome execute(
       List<Cell> cells, NodeRequest request, Standing standing, long nowMicros) {
@@ -216,7 +216,7 @@ public class NodeModel {
         : left(live, live, ((NodeRequest.Withdraw) request).ticket(), NodeReply.NOT_HELD);
   }
 
-  /** Locks the names, or says why not. */
+  /** Locks the names, or refuses with a reason. */
   protected Outcome grant(
       List<Cell> cells, NodeRequest.Grant request, Standing standing, long nowMicros) {
     long token = request.token();
@@ -258,7 +258,7 @@ public class NodeModel {
         NodeReply.GRANTED);
   }
 
-  /** Lengthens what is held, or takes part again. */
+  /** Extends the keys of the owner, or joins. */
   protected Outcome extend(
       List<Cell> cells, NodeRequest.Extend request, Standing standing, long nowMicros) {
     boolean joins = false;
@@ -283,7 +283,7 @@ public class NodeModel {
     return new Outcome(extended, joins ? NodeReply.JOINED : NodeReply.EXTENDED);
   }
 
-  /** Deletes what the owner holds and buries its token. */
+  /** Deletes the keys of the owner and sets a tombstone. */
   protected Outcome release(
       List<Cell> cells, NodeRequest.Release request, Standing standing, long nowMicros) {
     if (any(cells, Cell::isWrongType)) {
@@ -312,15 +312,15 @@ public class NodeModel {
         : new Outcome(after, reply, woken(cells, after, ticket));
   }
 
-  /** Takes the ticket back. */
+  /** Removes the ticket. */
   private Outcome left(List<Cell> before, List<Cell> released, Ticket ticket, NodeReply reply) {
     List<Cell> after = map(released, cell -> cell.left(ticket));
     return new Outcome(after, reply, woken(before, after, ticket));
   }
 
   /**
-   * Who is first in the queue of a free name where a release or a withdrawal changed something, and
-   * is not the one who asked for that: he goes on by himself.
+   * Returns the first waiter of each free name whose holder or queue the request has changed,
+   * except the waiter that sent the request: it goes on anyway.
    */
   protected List<String> woken(List<Cell> before, List<Cell> after, @Nullable Ticket ticket) {
     List<String> woken = new ArrayList<>();
@@ -339,22 +339,22 @@ public class NodeModel {
     return woken;
   }
 
-  /** Whether nobody is before this waiter in the queue of a free name. */
+  /** Returns true if this waiter is first in the queue of a free name, or the queue is empty. */
   protected boolean isFirst(Cell cell, Ticket ticket) {
     return cell.queue().isEmpty() || cell.queue().get(0).waiter().equals(ticket.waiter());
   }
 
-  /** Whether a grant may lock the name: free below the token, or the owner's own. */
+  /** Returns true if a grant may lock the name: it is free below the token, or the owner's own. */
   protected boolean mayLock(Cell cell, String owner, long token) {
     return cell.isHeldBy(owner) ? token >= cell.fence() : token > cell.fence();
   }
 
-  /** Whether an extend may lock a name that its owner does not hold: free below the token. */
+  /** Returns true if an extend may lock a name that its owner lost: it is free below the token. */
   protected boolean mayJoin(Cell cell, long token) {
     return cell.isFree() && token > cell.fence();
   }
 
-  /** The owner's key under the name, never shorter than before, with its token. */
+  /** Returns the name with the owner's key, never shorter than before, and the token. */
   protected Cell lock(Cell cell, String owner, long token, long ttlMillis, long nowMicros) {
     long nowMillis = Math.floorDiv(nowMicros, 1_000L);
     long remainingMillis = cell.isFree() ? 0 : cell.remainingMillis(nowMillis);
@@ -363,14 +363,15 @@ public class NodeModel {
   }
 
   /**
-   * The counter outlives its lead over the clock: it is gone when a token of the time is higher.
+   * Returns the end of a counter. A counter ahead of the clock lives longer by its lead, so that it
+   * expires only when tokens from the clock are higher.
    */
   protected long fenceUntilMillis(long token, long nowMicros) {
     long leadMillis = Math.max(0, -Math.floorDiv(nowMicros - token, 1_000L));
     return Math.floorDiv(nowMicros, 1_000L) + retentionMillis + leadMillis;
   }
 
-  /** The owner's key, never shorter than before, its counter kept alive. */
+  /** Returns the name with the owner's key extended, never shortened, and its counter kept. */
   protected Cell lengthen(Cell cell, long ttlMillis, long nowMicros) {
     long nowMillis = Math.floorDiv(nowMicros, 1_000L);
     long untilMillis = nowMillis + Math.max(ttlMillis, cell.remainingMillis(nowMillis));
@@ -378,7 +379,7 @@ public class NodeModel {
     return cell.fence() == 0 ? longer : longer.fenced(cell.fence(), nowMillis + retentionMillis);
   }
 
-  /** The tombstone: the counter at the token, if that is above it. */
+  /** Sets a tombstone: raises the counter to the token. */
   protected Cell bury(Cell cell, long token, long nowMicros) {
     return token <= cell.fence() ? cell : cell.fenced(token, fenceUntilMillis(token, nowMicros));
   }
@@ -389,12 +390,12 @@ public class NodeModel {
         : lock(cell, request.owner(), request.token(), request.ttlMillis(), nowMicros);
   }
 
-  /** Whether no node can have granted the token: it is neither of the time nor a successor. */
+  /** Returns true if no node can have granted the token: neither clock nor counter explains it. */
   protected boolean isAhead(long token, long reported, long nowMicros) {
     return token > nowMicros + skewMicros && token > reported + 1 || token >= TOKEN_LIMIT;
   }
 
-  /** Whether an extend that joins is neither from the future nor a straggler. */
+  /** Returns true if an extend may join: it is neither too old nor from the future. */
   private boolean fitsTheClock(NodeRequest.Extend request, long nowMicros) {
     return request.token() < TOKEN_LIMIT
         && request.sentMicros() <= nowMicros + skewMicros

@@ -1,6 +1,6 @@
 /**
- * Masters in memory and time by hand, not exported: what {@code io.redlock.testing} offers to users
- * and the tests of this project are built on.
+ * Masters in memory and virtual time, the basis of {@code io.redlock.testing} and of this project's
+ * own tests. Not exported.
  */
 @NullMarked
 package io.redlock.testkit;

@@ -193,7 +193,7 @@ class AcquireLoopTest {
     assertEquals(1, asked.node(0).asked(Grant.class).size());
   }
 
-  /** Strategies of users that answer nothing of use, by what is wrong with them. */
+  /** Returns a strategy with this defect. */
   private static RetryStrategy bad(String how) {
     return (failures, cause, random) ->
         switch (how) {
@@ -226,7 +226,7 @@ class AcquireLoopTest {
     asked.assertNothingIsLeft(how);
   }
 
-  /** A bed whose callbacks wait in this queue: as long as they do, the strategy blocks. */
+  /** The callbacks of the bed; until they run, the strategy blocks. */
   private final Deque<Runnable> callbacks = new ArrayDeque<>();
 
   private final List<String> asked = new ArrayList<>();
@@ -344,7 +344,7 @@ class AcquireLoopTest {
     thoughtful.time.passMillis(100);
     thoughtful.script(Bed::yes);
     thoughtful.time.passMillis(500);
-    assertEquals(1, thoughtful.cluster.liveLeases.snapshot().size());
+    assertEquals(1, thoughtful.context.liveLeases.snapshot().size());
     runCallbacks();
     assertTrue(lease(next).isValid());
   }
@@ -453,7 +453,7 @@ class AcquireLoopTest {
     assertEquals(List.of(), bed.events);
   }
 
-  /** A call's life, step by step: refused, outbid, out of time, paused, granted. */
+  /** The steps of a call: refused, outbid, timed out, paused, granted. */
   private static List<Runnable> life(Bed bed) {
     return List.of(
         () -> bed.answerGrants(NodeReply.stale(bed.time.wallMicros() + 5), 0),

@@ -26,7 +26,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Null, for each parameter of each method of what users call. */
+/** Passes null for each parameter of each public method. */
 class ArgumentsTest {
 
   private static Stream<Arguments> parameters() {

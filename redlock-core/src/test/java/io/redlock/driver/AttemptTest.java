@@ -24,8 +24,8 @@ class AttemptTest {
   private final List<AttemptEnd> outcomes = new ArrayList<>();
 
   private Attempt attempt() {
-    List<String> names = bed.cluster.settings.names(Bed.REQUEST);
-    return new Attempt(bed.cluster, Bed.REQUEST, names, "owner-1", null, outcomes::add);
+    List<String> names = bed.context.settings.names(Bed.REQUEST);
+    return new Attempt(bed.context, Bed.REQUEST, names, "owner-1", null, outcomes::add);
   }
 
   private void start() {
@@ -316,7 +316,7 @@ class AttemptTest {
     bed.betweenSteps(attempt::abandon);
     bed.script(Bed::yes);
     bed.answerGrants(NodeReply.GRANTED, 0, 1);
-    outcomes.forEach(outcome -> outcome.lease().close()); // as the call does that gave it up
+    outcomes.forEach(outcome -> outcome.lease().close()); // as a cancelled call does
     bed.answerGrants(NodeReply.GRANTED, 2);
     settle();
     assertEquals("abc", bed.releasedOn());
@@ -373,8 +373,8 @@ class AttemptTest {
   }
 
   /**
-   * The first send takes longer than a node timeout (a cold JVM), and the grants come meanwhile:
-   * what the votes say and what was decided must be the same.
+   * The first send takes longer than a node timeout (a cold JVM), and the grants arrive meanwhile.
+   * The votes and the decision must agree.
    */
   @Test
   void grantsThatComeWhileALateTimeoutWaitsForTheFanOutCount() {

@@ -36,7 +36,7 @@ final class Bed {
   final List<ScriptedNode> nodes = new ArrayList<>();
   final List<String> journal = new ArrayList<>();
   final List<String> events = new ArrayList<>();
-  final ServiceContext cluster;
+  final ServiceContext context;
   final QuorumRedlock redlock;
   Supplier<String> ownerIds = this::nextOwner;
   private int owners;
@@ -96,7 +96,7 @@ final class Bed {
             -1,
             0,
             "app:");
-    cluster =
+    context =
         new ServiceContext(
             List.<LockNode>copyOf(nodes),
             settings,
@@ -107,11 +107,11 @@ final class Bed {
             retryStrategy,
             callbacks(callbackExecutor, true, time),
             listener == null ? new Recorder() : listener);
-    redlock = new QuorumRedlock(cluster);
+    redlock = new QuorumRedlock(context);
     redlock.start();
   }
 
-  /** With the threads that a lock service has for callbacks. */
+  /** Returns callbacks with the threads of a lock service. */
   static Callbacks callbacks(Executor executor, boolean direct, Scheduler scheduler) {
     return new Callbacks(
         executor,
@@ -121,7 +121,7 @@ final class Bed {
         new Defaults.Threads(Defaults.daemons("redlock-callbacks")));
   }
 
-  /** What has come of it; fails, and does not wait, if nothing has. */
+  /** Returns the result; fails, and does not wait, if there is none yet. */
   static <T> T now(CompletableFuture<T> future) {
     assertTrue(future.isDone(), "not done");
     return future.join();
@@ -131,12 +131,12 @@ final class Bed {
     return nodes.get(index);
   }
 
-  /** What every node answers at once from now on; null for what is to be answered later. */
+  /** Sets how every node answers at once from now on; null keeps a request open. */
   void script(Function<NodeRequest, @Nullable NodeReply> answers) {
     nodes.forEach(node -> node.script(answers));
   }
 
-  /** Every node says yes to everything at once. */
+  /** Makes every node say yes to every request at once. */
   static NodeReply yes(NodeRequest request) {
     if (request instanceof NodeRequest.Grant) {
       return NodeReply.GRANTED;
@@ -144,7 +144,7 @@ final class Bed {
     return request instanceof NodeRequest.Extend ? NodeReply.EXTENDED : NodeReply.RELEASED;
   }
 
-  /** A lease that every node granted at once. */
+  /** Returns a lease that every node granted at once. */
   HeldLease lease() {
     return lease(REQUEST);
   }
@@ -156,7 +156,7 @@ final class Bed {
     return (HeldLease) result.optionalLease().orElseThrow();
   }
 
-  /** How many requests of this type all nodes have been handed. */
+  /** Returns the number of requests of this type to all nodes. */
   int asked(Class<? extends NodeRequest> type) {
     return nodes.stream().mapToInt(node -> node.asked(type).size()).sum();
   }
@@ -172,7 +172,7 @@ final class Bed {
     return asked(NodeRequest.Release.class);
   }
 
-  /** The nodes that were told to release, as a string of their names. */
+  /** Returns the nodes that got a release, as a string of their names. */
   String releasedOn() {
     StringBuilder names = new StringBuilder();
     for (ScriptedNode node : nodes) {
@@ -184,8 +184,8 @@ final class Bed {
   }
 
   /**
-   * Nothing may be locked any more and nothing be under way: wherever an operation may have left a
-   * key, the release of its owner was sent behind it; no lease, line or timer is left.
+   * Asserts that nothing is locked or under way: to every node on which an operation may have left
+   * a key, the release of its owner was sent behind it; no lease, queue or timer is left.
    */
   void assertNothingIsLeft(Object how) {
     for (ScriptedNode node : nodes) {
@@ -202,15 +202,15 @@ final class Bed {
                             && later.token() >= request.token());
         assertTrue(
             released || !calls.get(index).mayHaveLeftAKey(),
-            () -> how + ": " + node.name() + " was not told that " + request + " has ended");
+            () -> how + ": " + node.name() + " got no release for " + request);
       }
     }
-    assertEquals(List.of(), cluster.liveLeases.snapshot(), () -> how + ": leases");
-    assertTrue(cluster.lines.isEmpty(), () -> how + ": lines");
+    assertEquals(List.of(), context.liveLeases.snapshot(), () -> how + ": leases");
+    assertTrue(context.queues.isEmpty(), () -> how + ": queues");
     assertEquals(0, time.tasks(), () -> how + ": timers");
   }
 
-  /** What happens each time that the clock is read between the steps of a round, not within one. */
+  /** Runs an action whenever the clock is read between the steps of a round, not within one. */
   void betweenSteps(Runnable hook) {
     time.whenRead(
         () -> {

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class CallbackTest {
 
-  /** Fails in every way a listener can. */
+  /** A listener that fails in every method. */
   private static final class Failing implements RedlockListener {
     @Override
     public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
@@ -153,7 +153,8 @@ class CallbackTest {
     Bed bed = new Bed(3);
     CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(Bed.REQUEST);
     bed.node(0).answer(NodeRequest.Grant.class, NodeReply.GRANTED);
-    bed.time.duringNextSchedule(() -> call.cancel(false)); // it is granted, and gets its timer
+    bed.time.duringNextSchedule(
+        () -> call.cancel(false)); // the lease is granted, and gets its timer
     bed.node(1).answer(NodeRequest.Grant.class, NodeReply.GRANTED);
     assertTrue(call.isCancelled());
     assertEquals(Set.of("Acquired", "RELEASED"), Set.copyOf(bed.events));
@@ -187,7 +188,8 @@ class CallbackTest {
         new Bed(
             3,
             task -> {
-              throw new Error("unable to create native thread"); // JUnit gives up on the true one
+              throw new Error(
+                  "unable to create native thread"); // JUnit ends on an OutOfMemoryError
             },
             null);
     leaseOf(bed).ended().thenRun(told::countDown);

@@ -30,20 +30,20 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Where user code runs, and whom it can hold up. */
+/** The threads of user code, and what blocked user code delays. */
 @Timeout(60)
 class CallbackThreadsTest {
 
   private static final Duration SHORT = Duration.ofMillis(1_500);
   private static final Duration LONG = Duration.ofSeconds(30);
 
-  /** For a busy machine: nobody else wants these resources. */
+  /** Long, for a busy machine: no other caller wants these resources. */
   private static final Duration WAIT = Duration.ofSeconds(10);
 
   private final InMemoryMasters masters = InMemoryMasters.inRealTime(3);
   private final CountDownLatch never = new CountDownLatch(1);
 
-  /** Blocks in every method but {@code onEnd}. */
+  /** A listener that blocks in every method but {@code onEnd}. */
   private final class Blocking implements RedlockListener {
     final CompletableFuture<LeaseEnd> told = new CompletableFuture<>();
 
@@ -116,7 +116,7 @@ class CallbackThreadsTest {
     assertEquals(LeaseEnd.Cause.EXPIRED, soon(lease.ended().toCompletableFuture()).cause());
   }
 
-  /** Has the dependents of so many calls block; each waits for a lease that is then released. */
+  /** Makes the dependents of many calls block; each waits for a lease that is then released. */
   private List<CompletableFuture<Void>> blockDependents(Redlock redlock, int count)
       throws InterruptedException {
     List<Lease> held = new ArrayList<>();
@@ -255,7 +255,7 @@ class CallbackThreadsTest {
     redlock.acquire("first", LONG, WAIT).close();
     redlock.acquire("second", LONG, WAIT).extend(LONG);
     assertTrue(second.await(20, TimeUnit.SECONDS));
-    await("the end is told", () -> count(listener, ends) > 0);
+    await("the end is reported", () -> count(listener, ends) > 0);
     blockUntilIdle();
     assertEquals(1, count(listener, ends));
   }

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 class ClaimTest {
 
   private final Bed bed = new Bed(3);
-  private final Claim claim = new Claim(bed.cluster, List.of("app:orders/42"), "owner-1", null);
+  private final Claim claim = new Claim(bed.context, List.of("app:orders/42"), "owner-1", null);
 
   private void answered(int node, Kind kind) {
     synchronized (claim) {
@@ -148,7 +148,7 @@ class ClaimTest {
   }
 
   private final QueuePlace place = new QueuePlace("client", 7, true);
-  private final Claim fair = new Claim(bed.cluster, List.of("app:orders/42"), "owner-1", place);
+  private final Claim fair = new Claim(bed.context, List.of("app:orders/42"), "owner-1", place);
 
   private void sendFairly() {
     place.ticket(5);
@@ -174,7 +174,7 @@ class ClaimTest {
     assertEquals(1, bed.node(2).asked(Withdraw.class).size());
     fair.end();
     assertEquals(2, bed.asked(Withdraw.class));
-    assertFalse(place.stands());
+    assertFalse(place.hasTickets());
   }
 
   @Test
@@ -186,10 +186,10 @@ class ClaimTest {
     assertEquals(7, release.ticket().number());
     fair.fail();
     assertEquals(0, bed.asked(Withdraw.class));
-    assertTrue(place.stands());
+    assertTrue(place.hasTickets());
     fair.end();
     assertEquals(3, bed.asked(Withdraw.class));
-    assertFalse(place.stands());
+    assertFalse(place.hasTickets());
   }
 
   @Test

@@ -32,7 +32,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Thousands of callers that wait for one name, on a thread with a small stack: no call may take
+ * Thousands of callers that wait for one name, on a thread with a small stack. No call may take
  * longer than its wait and one node timeout, and no stack may grow with their number.
  */
 @Timeout(60)
@@ -44,7 +44,7 @@ class CrowdTest {
   private static final LeaseRequest REQUEST =
       LeaseRequest.of("orders/42", Duration.ofSeconds(10)).waitUpTo(WAIT);
 
-  /** Answers on the caller's stack, before the request has been handed over, or never. */
+  /** A node that answers on the caller's stack, before {@code send} returns, or never. */
   private static final class Node implements LockNode {
     private final String name;
     private Function<NodeRequest, @Nullable NodeReply> script = Bed::yes;
@@ -88,7 +88,7 @@ class CrowdTest {
     public void close() {}
   }
 
-  /** How a call ended, and when. */
+  /** The end of a call, and its time. */
   private record End(@Nullable AcquireResult result, long afterNanos, int depth) {}
 
   private final FakeTime time = new FakeTime();
@@ -166,7 +166,7 @@ class CrowdTest {
     }
   }
 
-  /** The wait of the head ends first, but is seen to have ended after that of all others. */
+  /** The wait of the head ends first, but its timer runs after those of all others. */
   private void crowdThatMissesItsEnd(int callers) {
     crowd(1, REQUEST);
     time.passMillis(1);
@@ -175,7 +175,7 @@ class CrowdTest {
     time.pause(Duration.ofMillis(300));
   }
 
-  /** Every call has ended in time and said why; the name and the service live on. */
+  /** Asserts that every call has ended in time, with a reason, and that the service goes on. */
   private void assertAllEndedInTime(int callers, Class<? extends AcquireResult> expected) {
     assertEquals(callers, ends.size(), "calls that ended");
     for (End end : ends) {
@@ -303,7 +303,7 @@ class CrowdTest {
     assertEquals(deepest.get(0), deepest.get(1));
   }
 
-  /** Grants come on the caller's stack and so does the release: each hands the line on. */
+  /** Grants and releases are answered on the caller's stack; each hands the queue on. */
   @Test
   void stackDoesNotGrowWithTheNumberOfThoseThatAreServedAtOnce() {
     List<Integer> served = new ArrayList<>();

@@ -7,8 +7,8 @@ import java.util.Comparator;
 import java.util.TreeSet;
 
 /**
- * Both clocks and the scheduler by hand, on one thread. The monotonic clock starts below zero, so
- * that every test crosses it: its origin is arbitrary.
+ * Virtual clocks and a scheduler, on one thread. The monotonic clock starts below zero, so that
+ * every test crosses zero: the origin of that clock is arbitrary.
  */
 final class FakeTime implements Ticker, Scheduler {
 
@@ -58,12 +58,12 @@ final class FakeTime implements Ticker, Scheduler {
     tasks.clear();
   }
 
-  /** What another thread does while the next task is being scheduled. */
+  /** Runs an action of another thread while the next task is being scheduled. */
   void duringNextSchedule(Runnable meanwhile) {
     duringNextSchedule = meanwhile;
   }
 
-  /** What another thread does whenever the clock is read. */
+  /** Runs an action of another thread whenever the clock is read. */
   void whenRead(Runnable meanwhile) {
     whenRead = meanwhile;
   }
@@ -72,7 +72,7 @@ final class FakeTime implements Ticker, Scheduler {
     return tasks.size();
   }
 
-  /** Time passes, and what becomes due runs at its time. */
+  /** Lets time pass; each task runs when it becomes due. */
   void pass(Duration span) {
     long endNanos = nanos + span.toNanos();
     while (!tasks.isEmpty() && tasks.first().dueNanos <= endNanos) {
@@ -87,17 +87,17 @@ final class FakeTime implements Ticker, Scheduler {
     pass(Duration.ofMillis(millis));
   }
 
-  /** Time passes unnoticed: no task runs, as if the process had been paused. */
+  /** Lets time pass without running tasks, as if the process were paused. */
   void pause(Duration span) {
     jump(span.toNanos());
   }
 
-  /** The process will be paused just before it schedules its next task. */
+  /** Pauses the process just before it schedules its next task. */
   void pauseBeforeScheduling(Duration span) {
     nextHoldUp = span;
   }
 
-  /** The wall clock is set, or the machine sleeps: the monotonic clock knows nothing of it. */
+  /** Moves the wall clock alone, as if it were set or the machine were suspended. */
   void stepWall(Duration by) {
     wallNanos += by.toNanos();
   }

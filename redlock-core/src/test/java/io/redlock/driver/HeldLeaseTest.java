@@ -29,7 +29,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class HeldLeaseTest {
 
-  /** Ttl less one percent, 2 ms, and the loss margin of a tenth. */
+  /** The ttl less one percent, 2 ms, and the loss margin of a tenth. */
   private static final Duration VALIDITY = Bed.TTL.minusMillis(100 + 2 + 1_000);
 
   private static final Duration COARSE_TICK = Duration.ofMillis(50);
@@ -196,7 +196,7 @@ class HeldLeaseTest {
     bed.time.stepWall(Duration.ofHours(-1));
     bed.time.passMillis(5_000);
     assertInstanceOf(ExtendResult.Extended.class, Bed.now(extend()));
-    bed.time.stepWall(Bed.TTL); // asleep for as long as the keys live
+    bed.time.stepWall(Bed.TTL); // suspended for as long as the keys live
     assertFalse(lease.isValid());
   }
 
@@ -397,7 +397,7 @@ class HeldLeaseTest {
     assertEquals(101, other.time.tasks(), "a timer for each, one tick for all");
     other.time.stepWall(Duration.ofMinutes(1));
     other.time.pass(COARSE_TICK);
-    assertEquals(List.of(), other.cluster.liveLeases.snapshot());
+    assertEquals(List.of(), other.context.liveLeases.snapshot());
   }
 
   @Test

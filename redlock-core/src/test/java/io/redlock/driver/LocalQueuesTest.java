@@ -124,7 +124,7 @@ class LocalQueuesTest {
     assertEquals("no node was asked", result.votes().toString());
     held.close();
     bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
-    bed.assertNothingIsLeft("gave up in line");
+    bed.assertNothingIsLeft("gave up in the queue");
   }
 
   @Test
@@ -165,7 +165,7 @@ class LocalQueuesTest {
         List.of("app:a", "app:b"), bed.node(0).asked(NodeRequest.Release.class).get(0).names());
   }
 
-  /** A waiter that writes down that it was told to proceed, and counts how often it is compared. */
+  /** A waiter that records its calls, and counts how often it is compared. */
   private static final class Waiter implements LocalQueues.Waiter {
     private static final List<String> NAMES = List.of("orders/42");
 
@@ -209,12 +209,12 @@ class LocalQueuesTest {
     }
   }
 
-  private final LocalQueues lines = new LocalQueues();
+  private final LocalQueues queues = new LocalQueues();
   private final List<String> told = new ArrayList<>();
 
   private Waiter waiter(String name) {
     Waiter waiter = new Waiter(name, told, false);
-    lines.join(waiter);
+    queues.join(waiter);
     return waiter;
   }
 
@@ -226,29 +226,29 @@ class LocalQueuesTest {
   void onlyTheHeadMayAskAndOnlyWhileNoLeaseIsInTheWay() {
     Waiter first = new Waiter("first", told, false);
     Waiter second = new Waiter("second", told, false);
-    assertFalse(lines.mayAsk(first));
-    assertTrue(lines.join(first));
-    assertFalse(lines.join(second));
-    assertTrue(lines.mayAsk(first));
-    assertFalse(lines.mayAsk(second));
-    lines.leased(Waiter.NAMES);
-    assertFalse(lines.mayAsk(first));
-    lines.leased(Waiter.NAMES);
-    lines.ended(Waiter.NAMES);
-    assertFalse(lines.mayAsk(first));
+    assertFalse(queues.mayAsk(first));
+    assertTrue(queues.join(first));
+    assertFalse(queues.join(second));
+    assertTrue(queues.mayAsk(first));
+    assertFalse(queues.mayAsk(second));
+    queues.leased(Waiter.NAMES);
+    assertFalse(queues.mayAsk(first));
+    queues.leased(Waiter.NAMES);
+    queues.ended(Waiter.NAMES);
+    assertFalse(queues.mayAsk(first));
     assertEquals(List.of(), told);
-    lines.ended(Waiter.NAMES);
-    assertTrue(lines.mayAsk(first));
+    queues.ended(Waiter.NAMES);
+    assertTrue(queues.mayAsk(first));
     assertEquals(List.of("first"), told);
-    lines.leave(first);
-    assertTrue(lines.mayAsk(second));
+    queues.leave(first);
+    assertTrue(queues.mayAsk(second));
     assertEquals(List.of("first", "second"), told);
   }
 
   @Test
   void joiningALineThatALeaseHoldsIsNoReasonToAsk() {
-    lines.leased(Waiter.NAMES);
-    assertFalse(lines.join(new Waiter("first", told, false)));
+    queues.leased(Waiter.NAMES);
+    assertFalse(queues.join(new Waiter("first", told, false)));
   }
 
   @Test
@@ -256,48 +256,48 @@ class LocalQueuesTest {
     Waiter first = waiter("first");
     Waiter second = waiter("second");
     waiter("third");
-    lines.leave(second);
+    queues.leave(second);
     assertEquals(List.of(), told);
-    lines.leased(Waiter.NAMES);
-    lines.leave(first);
+    queues.leased(Waiter.NAMES);
+    queues.leave(first);
     assertEquals(List.of(), told);
-    lines.ended(Waiter.NAMES);
+    queues.ended(Waiter.NAMES);
     assertEquals(List.of("third"), told);
   }
 
   @Test
   void nothingHappensToALineThatIsNotThere() {
-    lines.ended(Waiter.NAMES);
-    lines.leave(new Waiter("nobody", told, false));
-    lines.refused(new Waiter("nobody", told, false), refusal());
-    assertNull(lines.refusal(new Waiter("nobody", told, false)));
+    queues.ended(Waiter.NAMES);
+    queues.leave(new Waiter("nobody", told, false));
+    queues.refused(new Waiter("nobody", told, false), refusal());
+    assertNull(queues.refusal(new Waiter("nobody", told, false)));
     assertEquals(List.of(), told);
   }
 
   @Test
   void lineIsForgottenWhenItsLastWaiterAndItsLastLeaseHaveGone() {
-    assertTrue(lines.isEmpty());
+    assertTrue(queues.isEmpty());
     Waiter first = waiter("first");
-    lines.leased(Waiter.NAMES);
-    lines.leave(first);
-    assertFalse(lines.isEmpty());
-    lines.ended(Waiter.NAMES);
-    assertTrue(lines.isEmpty());
-    lines.leave(waiter("second"));
-    assertTrue(lines.isEmpty());
+    queues.leased(Waiter.NAMES);
+    queues.leave(first);
+    assertFalse(queues.isEmpty());
+    queues.ended(Waiter.NAMES);
+    assertTrue(queues.isEmpty());
+    queues.leave(waiter("second"));
+    assertTrue(queues.isEmpty());
   }
 
   @Test
   void leaseBesideAnotherDoesNotCountAsHandedOver() {
     waiter("first");
     for (int lease = 0; lease < 15; lease++) {
-      lines.leased(Waiter.NAMES);
+      queues.leased(Waiter.NAMES);
     }
     for (int lease = 0; lease < 15; lease++) {
-      lines.ended(Waiter.NAMES);
+      queues.ended(Waiter.NAMES);
     }
-    lines.leased(Waiter.NAMES);
-    lines.ended(Waiter.NAMES);
+    queues.leased(Waiter.NAMES);
+    queues.ended(Waiter.NAMES);
     assertEquals(List.of("first", "first"), told);
   }
 
@@ -306,11 +306,11 @@ class LocalQueuesTest {
     Waiter first = waiter("first");
     Waiter second = waiter("second");
     AttemptEnd refusal = refusal();
-    assertNull(lines.refusal(second));
-    lines.refused(first, refusal);
-    assertSame(refusal, lines.refusal(second));
-    lines.leased(Waiter.NAMES);
-    assertNull(lines.refusal(second));
+    assertNull(queues.refusal(second));
+    queues.refused(first, refusal);
+    assertSame(refusal, queues.refusal(second));
+    queues.leased(Waiter.NAMES);
+    assertNull(queues.refusal(second));
   }
 
   @Test
@@ -343,10 +343,10 @@ class LocalQueuesTest {
       next.proceeds =
           () -> {
             depths.add(StackWalker.getInstance().walk(frames -> (int) frames.count()));
-            lines.leave(next);
+            queues.leave(next);
           };
     }
-    lines.leave(head);
+    queues.leave(head);
     assertEquals(IntStream.range(0, 100).mapToObj(String::valueOf).toList(), told);
     assertEquals(1, depths.stream().distinct().count(), depths::toString);
   }
@@ -358,13 +358,13 @@ class LocalQueuesTest {
     waiter("third");
     second.proceeds =
         () -> {
-          lines.leased(Waiter.NAMES);
-          lines.leave(second);
+          queues.leased(Waiter.NAMES);
+          queues.leave(second);
           assertEquals(List.of("second"), told);
-          lines.ended(Waiter.NAMES);
+          queues.ended(Waiter.NAMES);
           assertEquals(List.of("second"), told, "the loop is not left");
         };
-    lines.leave(head);
+    queues.leave(head);
     assertEquals(List.of("second", "third"), told);
   }
 
@@ -375,12 +375,12 @@ class LocalQueuesTest {
     waiter("third");
     second.proceeds =
         () -> {
-          lines.leave(second);
-          lines.leased(Waiter.NAMES);
+          queues.leave(second);
+          queues.leased(Waiter.NAMES);
         };
-    lines.leave(head);
+    queues.leave(head);
     assertEquals(List.of("second"), told);
-    lines.ended(Waiter.NAMES);
+    queues.ended(Waiter.NAMES);
     assertEquals(List.of("second", "third"), told);
   }
 
@@ -393,8 +393,8 @@ class LocalQueuesTest {
         () -> {
           throw new AssertionError("short of memory");
         };
-    assertThrows(AssertionError.class, () -> lines.leave(head));
-    lines.leave(second);
+    assertThrows(AssertionError.class, () -> queues.leave(head));
+    queues.leave(second);
     assertEquals(List.of("second", "third"), told);
   }
 
@@ -405,7 +405,7 @@ class LocalQueuesTest {
       waiters.add(waiter(String.valueOf(waiter)));
     }
     for (int waiter = 999; waiter >= 0; waiter--) {
-      lines.leave(waiters.get(waiter));
+      queues.leave(waiters.get(waiter));
     }
     int compared = waiters.stream().mapToInt(waiter -> waiter.compared).sum();
     assertTrue(compared < 1_000, compared + " comparisons");

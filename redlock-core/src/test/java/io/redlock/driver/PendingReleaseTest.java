@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 
 class PendingReleaseTest {
 
-  /** What TTL, skew and margin of the test bed add up to. */
+  /** The sum of ttl, skew and margin of the test bed. */
   private static final Duration GIVES_UP_AFTER = Bed.TTL.plusSeconds(2).plusSeconds(1);
 
   private final Bed bed = new Bed(3);

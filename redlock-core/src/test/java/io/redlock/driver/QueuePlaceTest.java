@@ -30,30 +30,30 @@ class QueuePlaceTest {
   void callThatDoesNotWaitLeavesNoTicket() {
     QueuePlace impatient = new QueuePlace("client", 7, false);
     assertEquals(new Ticket("client", 7, 100, 0), impatient.ticket(100));
-    assertFalse(impatient.stands());
+    assertFalse(impatient.hasTickets());
     assertNull(impatient.ticket());
-    assertNull(impatient.takeBack());
+    assertNull(impatient.forgetTicket());
   }
 
   @Test
   void ticketStandsFromTheFirstAttemptUntilItIsTakenBack() {
-    assertFalse(place.stands());
+    assertFalse(place.hasTickets());
     assertNull(place.ticket());
     Ticket ticket = place.ticket(100);
-    assertTrue(place.stands());
+    assertTrue(place.hasTickets());
     assertEquals(ticket, place.ticket());
-    assertTrue(place.stands());
-    assertEquals(ticket, place.takeBack());
-    assertFalse(place.stands());
-    assertNull(place.takeBack());
+    assertTrue(place.hasTickets());
+    assertEquals(ticket, place.forgetTicket());
+    assertFalse(place.hasTickets());
+    assertNull(place.forgetTicket());
   }
 
   @Test
   void placeThatWasTakenBackComesBackWithTheSameTicket() {
     Ticket ticket = place.ticket(100);
-    place.takeBack();
+    place.forgetTicket();
     assertEquals(ticket, place.ticket(300));
-    assertTrue(place.stands());
+    assertTrue(place.hasTickets());
   }
 
   @Test
@@ -61,7 +61,7 @@ class QueuePlaceTest {
     place.ticket(100);
     place.restart();
     assertEquals(100, place.ticket(200).micros());
-    place.takeBack();
+    place.forgetTicket();
     place.restart();
     assertEquals(300, place.ticket(300).micros());
   }
@@ -75,24 +75,24 @@ class QueuePlaceTest {
   @Test
   void placeIsWithdrawnOnAllNodesOnce() {
     Ticket ticket = place.ticket(100);
-    place.withdraw(nodes, NAMES);
+    place.removeTickets(nodes, NAMES);
     for (ScriptedNode node : bed.nodes) {
       assertEquals(List.of(new Withdraw(NAMES, ticket)), node.asked(Withdraw.class));
       node.answer(Withdraw.class, Bed.yes(new Withdraw(NAMES, ticket)));
     }
-    place.withdraw(nodes, NAMES);
+    place.removeTickets(nodes, NAMES);
     assertEquals(3, bed.asked(Withdraw.class));
   }
 
   @Test
   void placeThatStandsNowhereIsNotWithdrawn() {
-    place.withdraw(nodes, NAMES);
+    place.removeTickets(nodes, NAMES);
     assertEquals(0, bed.asked(Withdraw.class));
   }
 
   @Test
   void nodesThatGetAReleaseGetNoWithdrawal() {
-    QueuePlace.withdraw(nodes, NAMES, place.ticket(100), 0b101);
+    QueuePlace.removeTickets(nodes, NAMES, place.ticket(100), 0b101);
     assertEquals(List.of("b Withdraw"), bed.journal);
   }
 }

@@ -181,8 +181,8 @@ class QuorumRedlockTest {
   }
 
   /**
-   * A quorum is counted on one thread and the service is closed by another before the call has its
-   * lease. Whatever comes first: nobody may hold a valid lease whose release has been sent.
+   * One thread counts a quorum, another closes the service before the call gets its lease. In every
+   * order, no caller may hold a valid lease whose release was sent.
    */
   @Test
   void closeNeverReleasesALeaseThatACallIsJustHandingOut() throws InterruptedException {
@@ -205,7 +205,7 @@ class QuorumRedlockTest {
         .script(
             request -> {
               if (request instanceof Release) {
-                goOn.countDown(); // the close is half done: let the other thread finish
+                goOn.countDown(); // half closed: let the other thread finish
                 join(answering);
                 Lease lease = handedOut.get();
                 releasedWhileValid.compareAndSet(false, lease != null && lease.isValid());

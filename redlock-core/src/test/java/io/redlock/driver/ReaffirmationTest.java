@@ -18,19 +18,19 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a lost past makes a client send. */
+/** The requests of a client after a node was reset. */
 class ReaffirmationTest {
 
   private static final Duration TTL = Duration.ofMinutes(10);
 
-  /** The first and seven more. */
+  /** The first extension and seven more. */
   private static final int MOST = 8;
 
   private static final Duration LONG_ENOUGH = Duration.ofMinutes(1);
 
   private final Bed bed = new Bed(3);
 
-  /** How often each lease, by its owner, was extended on node c, which answers. */
+  /** The number of extensions per owner on node c, which answers. */
   private final Map<String, Integer> extended = new HashMap<>();
 
   private final List<Long> moments = new ArrayList<>();
@@ -44,7 +44,7 @@ class ReaffirmationTest {
     return leases;
   }
 
-  /** Node a has lost the lease, b cannot be reached, c holds it: nobody knows. */
+  /** Node a has lost the lease, b cannot be reached, c holds it: the result is unknown. */
   private void answerUnknown() {
     bed.node(0).script(counting(request -> NodeReply.NOT_HELD));
     bed.node(1).script(counting(request -> NodeReply.unreachable("down")));

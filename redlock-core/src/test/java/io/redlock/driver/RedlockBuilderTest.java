@@ -37,7 +37,7 @@ class RedlockBuilderTest {
   }
 
   /**
-   * The one thing that is wrong names the setting, its value and, after the last colon, the fix.
+   * Asserts that the only problem names the setting, its value and, after the last colon, the fix.
    */
   private static void assertRefused(
       UnaryOperator<RedlockBuilder> configuration, String value, String fix) {
@@ -76,7 +76,7 @@ class RedlockBuilderTest {
   void ttlForWhichMastersWouldAbstainTooLongIsRefusedWithWhatToDoInstead() {
     assertEquals(
         List.of(
-            "maxTtl PT720H is too long: use at most PT1H, and renewFor for what is held longer",
+            "maxTtl PT720H is too long: use at most PT1H, and renewFor for longer holds",
             "clockSkew PT10M1S is too long: use at most PT10M, and set the clocks by NTP"),
         problems(
             builder -> builder.maxTtl(Duration.ofDays(30)).clockSkew(Duration.ofSeconds(601))));

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Time passes where a call waits: see {@link #whileItWaits}. */
+/** Time passes while a call waits: see {@link #whileItWaits}. */
 @Timeout(60)
 class ReentrantLeaseTest {
 
@@ -49,9 +49,9 @@ class ReentrantLeaseTest {
         asked -> {
           calls.add(asked);
           return new AcquireLoop(
-              bed.cluster,
+              bed.context,
               asked,
-              new Pauses(RetryStrategy.jitteredBackoff(), bed.cluster.random),
+              new Pauses(RetryStrategy.jitteredBackoff(), bed.context.random),
               bed.redlock);
         });
   }

@@ -158,7 +158,7 @@ class RenewalTest {
   @Test
   void stepThatCannotBeScheduledIsMadeUpFor() {
     bed.time.pass(Bed.TTL.dividedBy(3).minusMillis(30));
-    bed.redlock.acquireAsync(LeaseRequest.of("other", Bed.TTL)); // timeouts are being watched
+    bed.redlock.acquireAsync(LeaseRequest.of("other", Bed.TTL)); // timeouts are scheduled
     failSchedulingDuringTheNextExtension();
     bed.time.pass(Duration.ofMinutes(1));
     assertTrue(lease.isValid());
@@ -167,7 +167,7 @@ class RenewalTest {
     assertEquals(made + 3, extensions(), "one chain of extensions");
   }
 
-  /** While timeouts are watched already, the next task is the next step. */
+  /** Once timeouts are scheduled, the next task is the next step. */
   private void failSchedulingDuringTheNextExtension() {
     bed.node(2)
         .script(

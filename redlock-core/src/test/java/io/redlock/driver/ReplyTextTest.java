@@ -49,8 +49,8 @@ class ReplyTextTest {
 
   @Test
   void repliesAreToldInWords() {
-    assertEquals("a busy without limit", vote("a", NodeReply.taken(-1, 1), 1).toString());
-    assertEquals("a busy 7ms left", vote("a", NodeReply.taken(7, 1), 1).toString());
+    assertEquals("a held without limit", vote("a", NodeReply.taken(-1, 1), 1).toString());
+    assertEquals("a held for 7ms more", vote("a", NodeReply.taken(7, 1), 1).toString());
     assertEquals("a has seen a higher token: 17", vote("a", NodeReply.stale(17), 1).toString());
     assertEquals(
         "a abstains 12s more: restarted",
@@ -66,7 +66,7 @@ class ReplyTextTest {
   @Test
   void foreignKeyThatLivesForAgesIsToldToo() {
     assertEquals(
-        "a busy 9223372036854775s left",
+        "a held for 9223372036854775s more",
         vote("a", NodeReply.taken(Long.MAX_VALUE, 1), 1).toString());
   }
 }

@@ -13,10 +13,10 @@ import java.util.OptionalLong;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** A node that answers what the test says: at once, by its script, or when told to. */
+/** A node whose answers the test decides: at once, by a script, or later, one by one. */
 final class ScriptedNode implements LockNode {
 
-  /** A request this node was handed. */
+  /** A request that was sent to this node. */
   static final class Call implements Pending {
     final NodeRequest request;
     private final int slot;
@@ -42,7 +42,7 @@ final class ScriptedNode implements LockNode {
       handler.onReply(slot, reply);
     }
 
-    /** Whether it may have left a key: it was told yes, or nobody knows, or it is on its way. */
+    /** Returns true if it may have left a key: the answer was yes or unknown, or is missing. */
     boolean mayHaveLeftAKey() {
       return !(request instanceof NodeRequest.Release)
           && !withdrawn
@@ -88,19 +88,19 @@ final class ScriptedNode implements LockNode {
   private Observer observer = status -> {};
 
   /**
-   * @param journal where every request is written down, with those of the other nodes
+   * @param journal receives every request, with those of the other nodes
    */
   ScriptedNode(String name, List<String> journal) {
     this.name = name;
     this.journal = journal;
   }
 
-  /** What to answer at once; null for what is to be answered later. */
+  /** Sets how to answer at once; null keeps a request open. */
   void script(Function<NodeRequest, @Nullable NodeReply> answers) {
     script = answers;
   }
 
-  /** From now on requests stay in the client, where they can be withdrawn. */
+  /** Keeps requests in the client from now on, where they can be withdrawn. */
   void holdSends() {
     holdsSends = true;
   }
@@ -109,7 +109,7 @@ final class ScriptedNode implements LockNode {
     offsetMicros = OptionalLong.of(offset);
   }
 
-  /** Whether this thread is in the middle of booking an answer to any request so far. */
+  /** Returns true if this thread is handling an answer to any request so far. */
   boolean isBooking() {
     return calls.stream()
         .anyMatch(call -> call.handler instanceof Fanout fanout && Thread.holdsLock(fanout.claim));
@@ -131,18 +131,18 @@ final class ScriptedNode implements LockNode {
     return calls;
   }
 
-  /** Forgets what it was handed, for tests with very many requests. */
+  /** Forgets all requests, for tests with very many of them. */
   void forget() {
     calls.clear();
     journal.clear();
   }
 
-  /** Breaks the contract: throws when it is handed the next request. */
+  /** Breaks the contract: throws at the next request. */
   void failsNext(Error error) {
     nextFailure = error;
   }
 
-  /** The requests of this type, in the order in which they came. */
+  /** Returns the requests of this type, in the order in which they came. */
   <T extends NodeRequest> List<T> asked(Class<T> type) {
     return calls.stream()
         .map(call -> call.request)
@@ -205,7 +205,7 @@ final class ScriptedNode implements LockNode {
     return new NodeStatus(name, NodeStatus.State.UP, Duration.ZERO, "");
   }
 
-  /** Breaks the contract: what it was handed stays unanswered when it is closed. */
+  /** Breaks the contract: leaves open requests unanswered when it is closed. */
   void owesAnswersWhenClosed() {
     owesAnswers = true;
   }

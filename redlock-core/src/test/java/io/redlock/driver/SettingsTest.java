@@ -15,9 +15,9 @@ class SettingsTest {
   private static final Duration AGES = Duration.ofSeconds(Long.MAX_VALUE);
 
   private final Bed bed = new Bed(3);
-  private final Settings settings = bed.cluster.settings;
+  private final Settings settings = bed.context.settings;
 
-  /** The one thing that is wrong; it names the value and, after a colon or semicolon, the fix. */
+  /** Asserts that the only problem names the value and, after a colon or semicolon, the fix. */
   private void assertRefused(LeaseRequest request, String value, String fix) {
     List<String> problems = settings.problems(request);
     assertEquals(1, problems.size(), problems::toString);

@@ -32,8 +32,8 @@ import org.junit.jupiter.api.Timeout;
 
 /**
  * Real threads over nodes with threads of their own: callers wait, extend, release, cancel and are
- * interrupted all at once. No two hold the same resource, tokens rise, and in the end nothing is
- * locked and nothing is under way.
+ * interrupted, all at the same time. No two hold the same resource, tokens rise, and at the end
+ * nothing is locked and nothing is under way.
  */
 @Timeout(120)
 class StressTest {
@@ -65,7 +65,7 @@ class StressTest {
     }
   }
 
-  /** The default scheduler; knows how many tasks neither ran nor were cancelled. */
+  /** The default scheduler; counts the tasks that neither ran nor were cancelled. */
   private static final class CountingScheduler implements Scheduler {
     private final Scheduler real = Defaults.scheduler();
     final AtomicInteger pending = new AtomicInteger();
@@ -181,7 +181,7 @@ class StressTest {
     return callers;
   }
 
-  /** Makes so many calls, and goes on until there have been as many leases. */
+  /** Makes this number of calls, then goes on until there were as many leases. */
   private void run(Redlock redlock, int calls, SplittableRandom random) {
     for (int call = 0;
         (call < calls || held.get() < calls) && failures.isEmpty();
@@ -211,7 +211,7 @@ class StressTest {
     }
   }
 
-  /** Cancels after a moment, or too late: then the lease is ours. */
+  /** Cancels after a moment; if that is too late, the lease is ours. */
   private void giveUp(
       Resource resource, CompletableFuture<AcquireResult> call, SplittableRandom random) {
     futures.add(call);
@@ -228,7 +228,7 @@ class StressTest {
     Lease lease = acquired.lease();
     held.incrementAndGet();
     Lease other = resource.holder.getAndSet(lease);
-    boolean closed = !lease.isValid(); // nobody loses a lease here but by close()
+    boolean closed = !lease.isValid(); // only close() makes a lease end here
     if (!closed && other != null && other.isValid()) {
       assertNull(other, () -> lease + " while there is " + other + ", seed " + seed);
     }

@@ -19,8 +19,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A node with a thread of its own that executes what it is asked in order, as the protocol says,
- * and now and then is busy, slow, or loses an answer. Keys do not expire: no test lasts that long.
+ * A node with a thread of its own that executes requests in order, as the protocol requires. Now
+ * and then it refuses, is slow, or loses an answer. Keys do not expire: no test lasts that long.
  */
 final class ThreadedNode implements LockNode {
 

@@ -66,7 +66,7 @@ class ThreadsTest {
     return soon(ran);
   }
 
-  /** A thread that waits for a task; on a busy machine one may not be seen before it ends. */
+  /** Waits until a thread is idle; on a busy machine it may end before it is seen. */
   private Thread idleThread() throws Exception {
     while (true) {
       Thread thread = runOne();
@@ -164,7 +164,7 @@ class ThreadsTest {
     CompletableFuture<Boolean> interrupted = new CompletableFuture<>();
     CountDownLatch queued = new CountDownLatch(1);
     for (int task = 0; task < 3; task++) {
-      threads.execute(this::block); // so that one thread does the rest in turn
+      threads.execute(this::block); // so that one thread runs the other tasks in turn
     }
     threads.execute(
         () -> {

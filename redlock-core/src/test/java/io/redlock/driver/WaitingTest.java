@@ -37,7 +37,7 @@ class WaitingTest {
     return Waiting.begin(rules(isFair)).joined(true, LEFT);
   }
 
-  private static Waiting inLine() {
+  private static Waiting queued() {
     return begun().joined(false, LEFT);
   }
 
@@ -52,11 +52,11 @@ class WaitingTest {
 
   private static Waiting in(Phase phase) {
     return switch (phase) {
-      case IN_LINE -> inLine();
+      case QUEUED -> queued();
       case ASKS -> asking(false);
       case PONDERS -> pondering(false);
       case PAUSES -> pausing();
-      case OVER -> inLine().over();
+      case OVER -> queued().over();
     };
   }
 
@@ -85,7 +85,7 @@ class WaitingTest {
   private static void assertPlan(Phase phase, long nanos, Waiting waiting) {
     assertEquals(phase, waiting.phase());
     assertEquals(nanos, waiting.nanos());
-    boolean waits = phase == Phase.IN_LINE || phase == Phase.PONDERS || phase == Phase.PAUSES;
+    boolean waits = phase == Phase.QUEUED || phase == Phase.PONDERS || phase == Phase.PAUSES;
     assertEquals(waits, waiting.isTimed());
   }
 
@@ -93,7 +93,7 @@ class WaitingTest {
     assertPlan(Phase.ASKS, 0, after);
     assertEquals(before.plan() + 1, after.plan());
     assertEquals(before.attempts() + 1, after.attempts());
-    assertFalse(after.lineMoved());
+    assertFalse(after.hasMoved());
     assertEquals(0, after.wokenBy());
     assertEquals(Long.MAX_VALUE, after.boundNanos());
   }
@@ -106,7 +106,7 @@ class WaitingTest {
 
   @Test
   void callBeginsInLineWithoutATimer() {
-    assertEquals(Phase.IN_LINE, begun().phase());
+    assertEquals(Phase.QUEUED, begun().phase());
     assertFalse(begun().isTimed());
     assertEquals(0, begun().attempts());
     assertFalse(begun().clockLearned());
@@ -119,7 +119,7 @@ class WaitingTest {
 
   @Test
   void anyOtherStandsInLineUntilItsWaitIsOver() {
-    assertPlan(Phase.IN_LINE, LEFT, begun().joined(false, LEFT));
+    assertPlan(Phase.QUEUED, LEFT, begun().joined(false, LEFT));
     assertEquals(0, begun().joined(false, LEFT).attempts());
   }
 
@@ -140,7 +140,7 @@ class WaitingTest {
   @ParameterizedTest
   @EnumSource(
       value = Phase.class,
-      names = {"IN_LINE", "PONDERS", "PAUSES"})
+      names = {"QUEUED", "PONDERS", "PAUSES"})
   void lineThatMovesLetsItsHeadAsk(Phase phase) {
     Waiting before = in(phase);
     assertAsksAnew(before, before.moved(0, 1));
@@ -153,7 +153,7 @@ class WaitingTest {
   @ParameterizedTest
   @EnumSource(
       value = Phase.class,
-      names = {"IN_LINE", "PONDERS", "PAUSES"})
+      names = {"QUEUED", "PONDERS", "PAUSES"})
   void headWhoseWaitIsOverAsksNobody(Phase phase) {
     assertPlan(Phase.OVER, 0, in(phase).moved(0, 0));
     assertPlan(Phase.OVER, 0, in(phase).moved(2 * MILLI, -1));
@@ -164,7 +164,7 @@ class WaitingTest {
     Waiting asks = asking(false);
     Waiting moved = asks.moved(0, LEFT);
     assertEquals(asks.plan(), moved.plan());
-    assertTrue(moved.lineMoved());
+    assertTrue(moved.hasMoved());
     assertAsksAnew(moved, moved.refused(unavailable(), LEFT));
     assertFalse(moved.refused(unavailable(), LEFT).clockLearned());
     assertAsksAnew(moved, moved.refused(unavailable(), 1));
@@ -351,7 +351,7 @@ class WaitingTest {
   @ParameterizedTest
   @EnumSource(
       value = Phase.class,
-      names = {"IN_LINE", "ASKS", "PAUSES"})
+      names = {"QUEUED", "ASKS", "PAUSES"})
   void answerOfTheStrategyIsOnlyForTheCallThatPonders(Phase phase) {
     Waiting other = in(phase);
     assertSame(other, other.paused(other.plan(), 1, LEFT));
@@ -370,17 +370,17 @@ class WaitingTest {
     Waiting pauses = pausing();
     assertAsksAnew(pauses, pauses.due(pauses.plan(), true, LEFT));
     assertAsksAnew(pauses, pauses.due(pauses.plan(), true, 0));
-    assertPlan(Phase.IN_LINE, 7, pauses.due(pauses.plan(), false, 7));
+    assertPlan(Phase.QUEUED, 7, pauses.due(pauses.plan(), false, 7));
     assertPlan(Phase.OVER, 0, pauses.due(pauses.plan(), false, 0));
   }
 
   @Test
   void waitThatIsOverInLineIsGivenUp() {
-    Waiting inLine = inLine();
+    Waiting inLine = queued();
     assertPlan(Phase.OVER, 0, inLine.due(inLine.plan(), false, 0));
     assertPlan(Phase.OVER, 0, inLine.due(inLine.plan(), true, 0));
     Waiting tooEarly = inLine.due(inLine.plan(), true, 3);
-    assertPlan(Phase.IN_LINE, 3, tooEarly);
+    assertPlan(Phase.QUEUED, 3, tooEarly);
     assertNotEquals(inLine.plan(), tooEarly.plan(), "its timer is set again");
   }
 

@@ -34,7 +34,7 @@ class WarmupTest {
     Set<Thread> left = threads();
     left.removeAll(before);
     for (Thread thread : left) {
-      thread.join(TimeUnit.SECONDS.toMillis(20)); // it is on its way out
+      thread.join(TimeUnit.SECONDS.toMillis(20)); // it is about to end
       assertFalse(thread.isAlive(), thread::getName);
     }
   }

@@ -52,7 +52,7 @@ class AcquireRoundTest {
     return round.decide(START + 1_000_000, WALL + 1_000);
   }
 
-  /** How many nodes gave which answer; the rest of the rules is about these numbers alone. */
+  /** The number of nodes per answer; the rules depend on these numbers alone. */
   private record Answers(int granted, int stale, int clock, int taken, int other, int pending) {
 
     int nodes() {
@@ -63,12 +63,12 @@ class AcquireRoundTest {
       return 2 * granted > nodes();
     }
 
-    /** Those who said "taken" did it alone: had all others granted, it would not have been held. */
+    /** Returns true if the nodes that said "taken" would prevent it even if all others granted. */
     boolean isContended() {
       return !new Answers(nodes() - taken - stale, 0, 0, taken + stale, 0, 0).isHeld();
     }
 
-    /** Whether the unanswered nodes may yet answer so that it comes true. */
+    /** Returns true if answers of the open nodes can still make the condition true. */
     boolean canYet(Predicate<Answers> wish) {
       for (int grant = 0; grant <= pending; grant++) {
         for (int take = 0; take <= pending - grant; take++) {
@@ -132,7 +132,7 @@ class AcquireRoundTest {
     return new Answers(counts[0], counts[1], counts[2], counts[3], counts[4], counts[5]);
   }
 
-  /** Remembered, since millions of ballots come down to a few thousand mixes of answers. */
+  /** A cache: millions of ballots are only a few thousand mixes of answers. */
   private static final List<Map<Answers, Decision>> EXPECTED =
       List.of(new HashMap<>(), new HashMap<>(), new HashMap<>(), new HashMap<>());
 
@@ -145,7 +145,7 @@ class AcquireRoundTest {
     }
   }
 
-  /** Every ballot of so many nodes: each has given any answer or none. */
+  /** Returns every ballot of this number of nodes: each has given any answer or none. */
   private static void everyBallot(Ballot soFar, int node, Consumer<Ballot> check) {
     if (node == soFar.nodes()) {
       check.accept(soFar);
@@ -180,7 +180,8 @@ class AcquireRoundTest {
   }
 
   /**
-   * Nodes are alike, so only how many gave which answer matters; those left at the end are open.
+   * Nodes are alike, so only the number of nodes per answer matters; those left at the end are
+   * open.
    */
   private static void everyMix(Ballot soFar, int node, Kind[] kinds, int from) {
     check(numbered(2, soFar));

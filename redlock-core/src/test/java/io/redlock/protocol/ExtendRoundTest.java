@@ -30,7 +30,7 @@ class ExtendRoundTest {
     return round.decide(CURRENT, START + 1_000_000, WALL + 1_000);
   }
 
-  /** How many nodes hold it, do not, gave no usable answer, or none yet. */
+  /** The numbers of nodes that hold it, do not hold it, gave no usable answer, or none yet. */
   private record Answers(int yes, int notHeld, int other, int pending) {
 
     int nodes() {

@@ -27,7 +27,7 @@ class ReleaseRoundTest {
     return history.contains(Kind.RELEASED) || history.contains(Kind.NOT_HELD);
   }
 
-  /** What a node's answers, in order, are worth: "not held" only from a node told just once. */
+  /** Returns the result: a node's "not held" counts only if it is its first answer. */
   private static Known expected(List<List<Kind>> histories) {
     int deleted = 0;
     int notHeld = 0;

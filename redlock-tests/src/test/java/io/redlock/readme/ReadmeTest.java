@@ -145,7 +145,7 @@ class ReadmeTest {
   private static String withoutNumbers(String message) {
     return message
         .replaceAll("\\d+\\.\\d+\\.\\d+\\.\\d+:\\d+", "master")
-        .replaceAll("\\d+(\\.\\d+)?(m?s) left", "time left");
+        .replaceAll("\\d+(\\.\\d+)?(m?s) more", "time more");
   }
 
   private static long held(String resource) {
