@@ -45,7 +45,7 @@ class DoctorAndAdoptTest {
     assertPrints(0, " ADOPTED", prefixed, "adopt", "--key-prefix=other:");
     Map<String, String> wrong = Map.of("REDLOCK_NODES", nodes(), "REDLOCK_CLOCK_SKEW", "much");
     for (String command : new String[] {"doctor", "adopt"}) {
-      assertPrints(2, "REDLOCK_CLOCK_SKEW: 'much' is no duration", wrong, command);
+      assertPrints(2, "REDLOCK_CLOCK_SKEW: 'much' is not a duration", wrong, command);
     }
   }
 

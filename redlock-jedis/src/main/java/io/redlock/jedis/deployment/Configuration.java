@@ -15,8 +15,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Settings as text, from properties ({@code redlock.max-ttl}) or the environment ({@code
- * REDLOCK_MAX_TTL}). Names are compared without regard to case, hyphens and underscores.
+ * A parser of settings from properties ({@code redlock.max-ttl}) or the environment ({@code
+ * REDLOCK_MAX_TTL}). Ignores case, hyphens and underscores in their names.
  */
 public final class Configuration {
 
@@ -25,7 +25,7 @@ public final class Configuration {
 
   private static final Pattern AMOUNT = Pattern.compile("(\\d{1,12})\\s*(ms|s|m|h|d)");
 
-  /** How each setting is written as a property, and what it does. */
+  /** The property of each setting, and its setter. */
   private static final Map<String, BiConsumer<Deployment, String>> SETTINGS = new LinkedHashMap<>();
 
   static {
@@ -56,9 +56,9 @@ public final class Configuration {
   }
 
   /**
-   * Sets what the settings say.
+   * Applies the settings.
    *
-   * @return what is wrong with them, each with its fix, in the order of the table
+   * @return the faults, each with its fix, in the order of the table
    */
   static List<String> apply(Map<?, ?> settings, Deployment deployment) {
     Map<String, String> named = new TreeMap<>();
@@ -80,7 +80,7 @@ public final class Configuration {
     return faults;
   }
 
-  /** Unknown variables belong to somebody else; an unknown property is a mistake. */
+  /** An unknown variable may belong to another program; an unknown property is a fault. */
   private static void recognize(String name, Map<String, String> given, List<String> faults) {
     boolean property = name.startsWith(PROPERTY);
     if (!property && !name.startsWith(VARIABLE)) {
@@ -105,7 +105,10 @@ public final class Configuration {
     return name.replaceAll("[-_]", "").toLowerCase(Locale.ROOT);
   }
 
-  /** For example {@code 500ms}, {@code 30s}, {@code 5m}, {@code 2h}, {@code 1d}, {@code PT30S}. */
+  /**
+   * Parses, for example, {@code 500ms}, {@code 30s}, {@code 5m}, {@code 2h}, {@code 1d}, {@code
+   * PT30S}.
+   */
   public static Duration duration(String text) {
     Matcher amount = AMOUNT.matcher(text);
     if (amount.matches()) {
@@ -122,7 +125,7 @@ public final class Configuration {
       return Duration.parse(text);
     } catch (DateTimeParseException e) {
       throw new IllegalArgumentException(
-          "'" + text + "' is no duration: write 500ms, 30s, 5m, 2h or ISO 8601 as in PT30S", e);
+          "'" + text + "' is not a duration: write 500ms, 30s, 5m, 2h or ISO 8601 as in PT30S", e);
     }
   }
 
@@ -130,7 +133,8 @@ public final class Configuration {
     try {
       return Double.parseDouble(text);
     } catch (NumberFormatException e) {
-      throw new IllegalArgumentException("'" + text + "' is no number: write one such as 0.01", e);
+      throw new IllegalArgumentException(
+          "'" + text + "' is not a number: write one such as 0.01", e);
     }
   }
 
