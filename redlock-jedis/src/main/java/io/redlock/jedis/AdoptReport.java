@@ -4,8 +4,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * What became of the masters that were to be adopted, or to forget, in the order in which they were
- * named.
+ * The result of adopting masters, or of clearing their abstention, in the order of the addresses.
  *
  * @param nodes one entry per master
  */
@@ -16,32 +15,35 @@ public record AdoptReport(List<Node> nodes) {
     nodes = List.copyOf(nodes);
   }
 
-  /** What became of one master. */
+  /** The outcome for one master. */
   public enum Outcome {
-    /** It votes at once from now on. */
+    /** It was adopted, and votes from now on. */
     ADOPTED,
-    /** It asks for no longer abstention than the clients in use will ask for again. */
+    /** Its abstention was cleared; the clients in use set it again. */
     FORGOTTEN,
-    /** It was trusted before, and is left as it was. */
+    /** It was trusted before, and was not changed. */
     ALREADY_TRUSTED,
     /** It cannot be adopted, and nothing was changed on it. */
     REFUSED,
-    /** It gave no answer, and nothing was changed on it. */
+    /** It did not answer, and nothing was changed on it. */
     UNREACHABLE,
     /** It could be adopted, but another one cannot; nothing was changed on it. */
     LEFT_ALONE
   }
 
   /**
-   * One master.
+   * The entry for one master.
    *
    * @param name host and port
-   * @param outcome what became of it
-   * @param detail why, and what to do about it; empty where the outcome says it all
+   * @param outcome the result
+   * @param detail the reason and the fix; empty if the outcome says it all
    */
   public record Node(String name, Outcome outcome, String detail) {
 
-    /** For example {@code 10.0.0.1:6379 REFUSED (it is a replica: address its master instead)}. */
+    /**
+     * Returns, for example, {@code 10.0.0.1:6379 REFUSED (it is a replica: address its master
+     * instead)}.
+     */
     @Override
     public String toString() {
       return name + " " + outcome + (detail.isEmpty() ? "" : " (" + detail + ")");
@@ -49,7 +51,7 @@ public record AdoptReport(List<Node> nodes) {
   }
 
   /**
-   * Whether every master is trusted now, or has forgotten.
+   * Returns true if every master is trusted now, or its abstention was cleared.
    *
    * @return false if any was refused, unreachable or left alone
    */
@@ -63,7 +65,7 @@ public record AdoptReport(List<Node> nodes) {
                 });
   }
 
-  /** One line per master. */
+  /** Returns one line per master. */
   @Override
   public String toString() {
     return nodes.stream().map(Node::toString).collect(Collectors.joining("\n"));

@@ -21,11 +21,12 @@ import redis.clients.jedis.Protocol;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * Lets an operator vouch for brand-new masters, so that they need not abstain. All of a deployment
- * or none: a single new node among used ones takes the place of one on which leases may rest.
+ * The adoption of brand-new masters, which an operator confirms to be new, so that they need not
+ * abstain. All masters of a deployment are adopted, or none: a single new node among used ones may
+ * replace one that held leases.
  *
- * <p>A grant leaves a counter behind for at least ten minutes, so where no key of the library is,
- * none was granted lately.
+ * <p>A grant leaves a counter behind for at least ten minutes, so a node without keys of the
+ * library has granted nothing lately.
  */
 final class Adoption {
 
@@ -37,11 +38,11 @@ final class Adoption {
   private final String keyPrefix;
 
   /**
-   * What is to be done with a node.
+   * The plan for one node.
    *
-   * @param renewal the mark to write; null if there is none to be written
-   * @param otherwise what becomes of the node if nothing is written
-   * @param isInUse whether clients may rely on it already
+   * @param renewal the mark to write; null to write none
+   * @param otherwise the outcome if nothing is written
+   * @param isInUse true if clients may rely on it already
    */
   private record Plan(
       @Nullable Renewal renewal, Outcome otherwise, String detail, boolean isInUse) {
@@ -74,7 +75,7 @@ final class Adoption {
             : write(plans));
   }
 
-  /** Lets the clients in use say anew for how long a master without its past has to abstain. */
+  /** Clears how long masters that were reset abstain; the clients in use set it again. */
   AdoptReport forget() {
     List<Plan> plans = new ArrayList<>();
     for (Audited audited : audits) {
@@ -106,8 +107,7 @@ final class Adoption {
       return new Plan(null, Outcome.ALREADY_TRUSTED, "", isInUse);
     }
     if (mark != null && !mark.isOf(audit)) {
-      return Plan.refuse(
-          "it was in use and lost its data: it votes by itself after its abstention");
+      return Plan.refuse("it was in use and lost its data: wait, it votes after its abstention");
     }
     String key = lockKey.value();
     if (key == null) {
@@ -115,9 +115,7 @@ final class Adoption {
     }
     if (!key.isEmpty()) {
       return Plan.refuse(
-          "it holds keys of locks, for example "
-              + key
-              + ": it votes by itself after its abstention");
+          "it holds lock keys, for example " + key + ": wait, it votes after its abstention");
     }
     BirthMark adopted =
         mark == null
@@ -127,7 +125,7 @@ final class Adoption {
     return new Plan(new Renewal(audit.birth(), adopted), Outcome.LEFT_ALONE, "", false);
   }
 
-  /** Nothing is done, because not everything can be. */
+  /** Reports that nothing was written because some node cannot be adopted. */
   private List<Node> unwritten(List<Plan> plans, boolean inUse) {
     List<Node> nodes = new ArrayList<>();
     for (int i = 0; i < plans.size(); i++) {
@@ -136,7 +134,7 @@ final class Adoption {
       if (plan.renewal == null) {
         nodes.add(new Node(name, plan.otherwise, plan.detail));
       } else if (inUse) {
-        String detail = "it is new among nodes in use: it votes by itself after its abstention";
+        String detail = "it is new among nodes in use: wait, it votes after its abstention";
         nodes.add(new Node(name, Outcome.REFUSED, detail));
       } else {
         nodes.add(new Node(name, Outcome.LEFT_ALONE, "all nodes are adopted, or none"));
@@ -153,7 +151,7 @@ final class Adoption {
       String name = probe.masters().get(i).name();
       Outcome outcome = written.get(i).value();
       if (outcome == null) {
-        String detail = written.get(i).failureText() + "; do it once more";
+        String detail = written.get(i).failureText() + ": run it again";
         nodes.add(new Node(name, Outcome.UNREACHABLE, detail));
       } else {
         boolean late = outcome == Outcome.LEFT_ALONE && plans.get(i).renewal != null;
@@ -161,7 +159,7 @@ final class Adoption {
             new Node(
                 name,
                 outcome,
-                late ? "a client was faster: do it once more" : plans.get(i).detail));
+                late ? "a client wrote its birth mark first: run it again" : plans.get(i).detail));
       }
     }
     return nodes;
@@ -183,7 +181,7 @@ final class Adoption {
     return mark.isOf(after) && mark.isAdopted() ? Outcome.ADOPTED : Outcome.LEFT_ALONE;
   }
 
-  /** A key that locks leave behind; empty if there is none. */
+  /** Returns a key that a lock left behind; empty if there is none. */
   private String anyLockKey(int index, Connection connection) {
     String key = anyKey(connection, LIBRARY_KEYS);
     return key.isEmpty() && !keyPrefix.isEmpty()
@@ -202,7 +200,7 @@ final class Adoption {
               .add("COUNT")
               .add(SCAN_COUNT);
       if (!(connection.executeCommand(scan) instanceof List<?> page && page.size() == 2)) {
-        throw new JedisException("SCAN was answered by something else");
+        throw new JedisException("unexpected answer to SCAN");
       }
       for (Object each : (List<?>) page.get(1)) {
         String key = text(each);

@@ -15,7 +15,8 @@ import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.util.Pool;
 
 /**
- * Leases from a quorum of independent Redis masters, reached through Jedis.
+ * The entry point for Redis: builds a {@link Redlock} over independent masters, which it reaches
+ * through Jedis.
  *
  * <pre>{@code
  * try (Redlock redlock = JedisRedlock.connect("10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379")) {
@@ -23,8 +24,8 @@ import redis.clients.jedis.util.Pool;
  * }
  * }</pre>
  *
- * <p>Masters are independent: no replication between them, no cluster, no two addresses of one
- * server. Use an odd number, three or five.
+ * <p>The masters must be independent: no replication between them, no Redis Cluster, no server
+ * listed twice. Use an odd number, three or five.
  */
 public final class JedisRedlock {
 
@@ -33,14 +34,14 @@ public final class JedisRedlock {
   /**
    * Connects to masters with the default settings.
    *
-   * <p>Succeeds though some or all of the masters are down: they are connected to as soon as they
-   * are there, and {@link Redlock#nodes()} says what they are until then. Waits at most half a
-   * second for the first connections, so that a lease asked for next finds the masters that are up.
+   * <p>Succeeds even if some or all masters are down. They are connected as soon as they are up;
+   * {@link Redlock#nodes()} returns their states. Waits at most half a second for the first
+   * connections, so that the first acquire finds the masters that are up.
    *
-   * @param addresses {@code redis[s]://[user[:password]@]host:port} or {@code host:port}, one to
-   *     fifteen, each on its own or several in one text, separated by commas or white space;
-   *     special characters in user and password as {@code %xx}; {@code rediss} is TLS; an IPv6
-   *     literal stands in brackets
+   * @param addresses one to fifteen addresses, {@code redis[s]://[user[:password]@]host:port} or
+   *     {@code host:port}; one text may list several, separated by commas or white space; special
+   *     characters in user and password are written {@code %xx}; {@code rediss} is TLS; an IPv6
+   *     literal is written in brackets
    * @return the lock service; close it when it is no longer needed
    * @throws IllegalArgumentException if an address is null, blank or does not parse, the same one
    *     is given twice, or there is none; lists every fault with its fix, without passwords
@@ -50,18 +51,18 @@ public final class JedisRedlock {
   }
 
   /**
-   * Vouches for brand-new masters, once, so that they vote at once. Without it a new master
-   * abstains for as long as one that lost its data, because nobody can tell the two apart: 34.3 s
-   * with the default settings.
+   * Adopts brand-new masters, so that they vote at once. Otherwise a new master abstains for as
+   * long as one that lost its data, because a client cannot tell the two apart: 34.3 s with the
+   * default settings.
    *
-   * <p>For the masters of a <em>new</em> deployment, all in one call, before it is used. It is
-   * refused for masters that hold keys of locks and for deployments of which some masters are in
-   * use; then nothing is changed on any of them. Calling it once more does no harm. <b>Never adopt
-   * masters that lost their data within the longest ttl</b>: locks on them would be granted twice.
+   * <p>Call it once for all masters of a <em>new</em> deployment, before the deployment is used. It
+   * is refused if a master holds lock keys or if some masters are in use; then no master is
+   * changed. Repeated calls do no harm. <b>Never adopt masters that lost their data within the
+   * longest ttl</b>: locks on them would be granted twice.
    *
    * @param addresses all masters of the deployment, written as for {@link #connect}
-   * @return what became of each
-   * @throws IllegalArgumentException if an address is not sound; lists every fault with its fix
+   * @return the outcome for each master
+   * @throws IllegalArgumentException if an address is not valid; lists every fault with its fix
    */
   public static AdoptReport adopt(String... addresses) {
     return masters(addresses).adopt();
@@ -77,17 +78,17 @@ public final class JedisRedlock {
   }
 
   /**
-   * Begins a configuration.
+   * Returns a new builder.
    *
-   * @return a builder with the default settings and no node
+   * @return a builder with the default settings and no nodes
    */
   public static Builder builder() {
     return new Builder();
   }
 
   /**
-   * Configures a lock service over Redis masters. Every setting but the nodes has a default. Not
-   * thread-safe; good for one {@link #build()}.
+   * A builder of a lock service over Redis masters. Every setting has a default, except the nodes.
+   * Not thread-safe; call {@link #build()} once.
    */
   public static final class Builder {
 
@@ -107,12 +108,12 @@ public final class JedisRedlock {
     }
 
     /**
-     * Adds a master that is reached through a pool of the user's. The pool is not closed with the
-     * lock service, and must have connections to spare: one is taken for as long as it is healthy,
-     * and a second one while fair requests wait. Each connection is asked for its database ({@code
-     * CLIENT INFO}, Redis 6.2 or newer), and on another one than 0 the node is refused.
+     * Adds a master that is reached through a user-supplied pool. The lock service does not close
+     * the pool. It keeps one connection for as long as that is healthy, and a second one while fair
+     * requests wait. It asks each connection for its database ({@code CLIENT INFO}, Redis 6.2 or
+     * newer); the node is misconfigured if that is not 0.
      *
-     * @param name what to call the node in results and logs
+     * @param name the node's name in results and logs
      * @param pool connections to database 0 of one master
      * @return this
      */
@@ -122,15 +123,15 @@ public final class JedisRedlock {
     }
 
     /**
-     * Takes settings from properties such as {@code redlock.max-ttl}, or from the environment,
-     * where the same one is {@code REDLOCK_MAX_TTL}: {@code configure(System.getenv())}. Entries
-     * whose names begin with neither {@code redlock.} nor {@code REDLOCK_} are left alone, and so
-     * are unknown variables; an unknown property is refused. Durations are written {@code 500ms},
-     * {@code 30s}, {@code 5m}, {@code 2h}, {@code 1d} or {@code PT30S}. Later calls on this builder
-     * override what was set here, and add to the nodes.
+     * Reads settings from properties such as {@code redlock.max-ttl}, or from environment variables
+     * such as {@code REDLOCK_MAX_TTL}: {@code configure(System.getenv())}. Ignores entries whose
+     * names begin with neither {@code redlock.} nor {@code REDLOCK_}, and unknown variables; an
+     * unknown property is a fault. Durations are written {@code 500ms}, {@code 30s}, {@code 5m},
+     * {@code 2h}, {@code 1d} or {@code PT30S}. Later calls on this builder override these settings,
+     * and add to the nodes.
      *
      * @param settings for example a {@link java.util.Properties}; names and values as text
-     * @return this; what cannot be understood is reported by {@link #build()}, with everything else
+     * @return this; {@link #build()} reports what cannot be parsed, with all other faults
      */
     public Builder configure(Map<?, ?> settings) {
       deployment.configure(settings);
@@ -138,11 +139,11 @@ public final class JedisRedlock {
     }
 
     /**
-     * What the addresses do not say: TLS, credentials, client name, timeouts of connecting. A login
-     * in an address goes before the one given here. Does not concern pools of the user's.
+     * Sets what the addresses leave open: TLS, credentials, client name, connect timeouts.
+     * Credentials in an address take precedence. User-supplied pools are not affected.
      *
-     * @param clientConfig on database 0; default Jedis's own, with the silence timeout for
-     *     connecting
+     * @param clientConfig a configuration for database 0; default Jedis's own, with the silence
+     *     timeout for connecting
      * @return this
      */
     public Builder clientConfig(JedisClientConfig clientConfig) {
@@ -151,8 +152,8 @@ public final class JedisRedlock {
     }
 
     /**
-     * How long a round waits for a node; also, how long a node may leave everything unanswered
-     * before it is not asked any more until it answers again.
+     * Sets how long a round waits for a node. A node that answers nothing for that long is not
+     * asked again until it answers.
      *
      * @param nodeTimeout from 1 ms, below half of any ttl; default 50 ms
      * @return this
@@ -163,8 +164,8 @@ public final class JedisRedlock {
     }
 
     /**
-     * Sets how long a connection may stay without any answer before it is given up and replaced.
-     * Until then late answers are read.
+     * Sets how long a connection may stay without any answer before it is replaced. Until then late
+     * answers are read.
      *
      * @param silenceTimeout from twice the node timeout to 10 min; default 20 node timeouts, at
      *     least 2 s
@@ -176,8 +177,8 @@ public final class JedisRedlock {
     }
 
     /**
-     * The upper bound of any ttl. The same for all clients of a deployment: a master that lost its
-     * data abstains for the longest. What is held longer is renewed.
+     * Sets the upper bound of any ttl. It must be the same for all clients of a deployment: a
+     * master that lost its data abstains for the longest. Use renewal to hold a lock for longer.
      *
      * @param maxTtl from 10 ms to an hour; default 30 s
      * @return this
@@ -188,7 +189,8 @@ public final class JedisRedlock {
     }
 
     /**
-     * The part of a ttl by which a node's clock may outrun this machine's while a lease lasts.
+     * Sets the part of a ttl by which a node's clock may outrun this machine's clock during a
+     * lease.
      *
      * @param driftFactor from 0 up to, not including, 0.5; default 0.01
      * @return this
@@ -199,7 +201,7 @@ public final class JedisRedlock {
     }
 
     /**
-     * How far node clocks may lie apart. The same for all clients of a deployment.
+     * Sets how far node clocks may differ. It must be the same for all clients of a deployment.
      *
      * @param clockSkew from 1 ms to 10 min; default 2 s
      * @return this
@@ -210,17 +212,19 @@ public final class JedisRedlock {
     }
 
     /**
-     * Whether nodes that lost their data are kept from granting again what they may have granted
-     * before. The same for all clients of a deployment: a node that is used with both is refused.
+     * Sets whether nodes that lost their data are kept from granting again what they may have
+     * granted before. It must be the same for all clients of a deployment; otherwise the node is
+     * misconfigured.
      *
-     * <p>With the guard on, a master that was restarted, emptied, resynchronised or promoted, and a
-     * brand-new one too, abstains for {@code maxTtl} with its drift allowance, and twice the clock
-     * skew: 34.3 s with the default settings. {@link #adopt()} spares brand-new masters that.
+     * <p>With the guard on, a master abstains after it was restarted, emptied, resynchronised or
+     * promoted, and when it is brand-new. It abstains for {@code maxTtl}, its drift allowance and
+     * twice the clock skew: 34.3 s with the default settings. {@link #adopt()} spares brand-new
+     * masters the wait.
      *
-     * <p>With the guard off, they vote at once. <b>Two clients can then hold the same lock</b>: a
-     * lease on two of three masters is granted once more when one of the two restarts empty, or
-     * from an older dump. Off is for masters that never lose an acknowledged write (append-only
-     * file, {@code appendfsync always}, no fail-over), and for tests.
+     * <p>With the guard off, such a master votes at once. <b>Two clients can then hold the same
+     * lock</b>: a lease on two of three masters is granted again when one of the two restarts
+     * empty, or from an older dump. Switch it off only for masters that never lose an acknowledged
+     * write (append-only file, {@code appendfsync always}, no failover), and for tests.
      *
      * @param restartGuard default true
      * @return this
@@ -231,10 +235,9 @@ public final class JedisRedlock {
     }
 
     /**
-     * How long a master keeps the counter of a resource after it was last used, which costs about
-     * 130 bytes there. With its counter gone, a resource's tokens still grow, because they come
-     * from the clocks, but no longer whatever the clocks do. The same for all clients of a
-     * deployment.
+     * Sets how long a master keeps the counter of a resource after its last use. A counter costs
+     * about 130 bytes there. Once it is gone, tokens still grow, because they come from the clocks,
+     * but only while the clocks are right. It must be the same for all clients of a deployment.
      *
      * @param fenceRetention at least {@link #maxTtl} and four times {@link #clockSkew}, at most 365
      *     days; default ten times maxTtl, at least 10 min
@@ -246,7 +249,8 @@ public final class JedisRedlock {
     }
 
     /**
-     * How long before its deadline a lease is declared lost, so that its holder can stop in time.
+     * Sets how long before its deadline a lease is declared lost, so that its holder can stop in
+     * time.
      *
      * @param lossMargin not negative; default a tenth of the lease's ttl
      * @return this
@@ -258,7 +262,7 @@ public final class JedisRedlock {
     }
 
     /**
-     * The least time a lease must be good for when it is handed out.
+     * Sets the least validity that a lease must have when it is returned.
      *
      * @param minValidity not negative; default zero
      * @return this
@@ -270,8 +274,8 @@ public final class JedisRedlock {
     }
 
     /**
-     * What stands before every resource in its key, for example {@code "myapp:lock:"}. The same for
-     * all clients of a deployment.
+     * Sets the prefix of every key, for example {@code "myapp:lock:"}. It must be the same for all
+     * clients of a deployment.
      *
      * @param keyPrefix anything that does not begin with {@code redlock:}; default empty
      * @return this
@@ -282,7 +286,7 @@ public final class JedisRedlock {
     }
 
     /**
-     * How long waiting calls pause between two attempts.
+     * Sets how long waiting calls pause between two attempts.
      *
      * @param retryStrategy default {@link RetryStrategy#jitteredBackoff()}
      * @return this
@@ -294,7 +298,7 @@ public final class JedisRedlock {
     }
 
     /**
-     * Who is told of acquires, extends, ends and node states.
+     * Sets the listener for lease and node events.
      *
      * @param listener called on the callback executor
      * @return this
@@ -317,20 +321,19 @@ public final class JedisRedlock {
       return this;
     }
 
-    /** What no user needs but tests do: clocks, the scheduler, the nodes. */
+    /** Passes on a setting that only tests need: clocks, the scheduler, the nodes. */
     Builder core(Consumer<RedlockBuilder> setting) {
       deployment.core(setting);
       return this;
     }
 
     /**
-     * Connects to the masters and returns the service. Succeeds though some or all of them are
-     * down; waits at most ten node timeouts for the first connections, and sends each master a
-     * request that none can grant, so that the first lease finds its way warm. An interrupt ends
-     * that wait early and stays set.
+     * Connects to the masters and returns the service. Succeeds even if some or all of them are
+     * down. Waits at most ten node timeouts for the first connections, and sends each master a
+     * request that none can grant, as a warm-up. An interrupt ends that wait early and stays set.
      *
      * @return the service; close it when it is no longer needed
-     * @throws IllegalArgumentException if the configuration is not sound; lists every fault with
+     * @throws IllegalArgumentException if the configuration is not valid; lists every fault with
      *     its fix, without passwords
      */
     public Redlock build() {
@@ -338,12 +341,12 @@ public final class JedisRedlock {
     }
 
     /**
-     * Vouches for the masters that are configured: see {@link JedisRedlock#adopt}. With a key
-     * prefix, keys that begin with it count as keys of locks, too. Waits for each master up to five
-     * silence timeouts; an interrupt ends the wait early and stays set.
+     * Adopts the configured masters, as {@link JedisRedlock#adopt} does. With a key prefix, keys
+     * that begin with it count as lock keys, too. Waits for each master up to five silence
+     * timeouts; an interrupt ends the wait early and stays set.
      *
-     * @return what became of each
-     * @throws IllegalArgumentException if the configuration is not sound, or says {@code
+     * @return the outcome for each master
+     * @throws IllegalArgumentException if the configuration is not valid, or says {@code
      *     restartGuard(false)}; lists every fault with its fix, without passwords
      */
     public AdoptReport adopt() {
@@ -358,18 +361,18 @@ public final class JedisRedlock {
     }
 
     /**
-     * Takes back for how long masters that lost their data abstain, after a client with a wrong
-     * {@link #maxTtl} has asked for too long. Clients in use ask for what they need again within a
-     * second. <b>Only when that client is stopped, and nothing is held for longer than the other
-     * clients ask for</b>: a master that lost its data would grant it again.
+     * Clears how long masters that lost their data abstain, after a client with a wrong {@link
+     * #maxTtl} set it too long. The clients in use set it again within a second. <b>First stop that
+     * client, and wait until nothing is held for longer than the {@code maxTtl} of the others</b>:
+     * otherwise a master that lost its data could grant it again.
      *
-     * @return what became of each master
-     * @throws IllegalArgumentException if the configuration is not sound; lists every fault with
+     * @return the outcome for each master
+     * @throws IllegalArgumentException if the configuration is not valid; lists every fault with
      *     its fix, without passwords
      */
     public AdoptReport forgetAbstention() {
       return deployment.ask(
-          "cannot take the abstention back",
+          "cannot clear the abstention",
           List.of(),
           (probe, audits) -> new Adoption(probe, audits, deployment.keyPrefix()).forget());
     }

@@ -1,6 +1,6 @@
 /**
- * The front door for Redis: {@code JedisRedlock} connects to independent Redis masters through
- * Jedis and returns an {@code io.redlock.Redlock}.
+ * The entry point for Redis: {@code JedisRedlock} connects to independent masters through Jedis and
+ * returns an {@code io.redlock.Redlock}.
  */
 @NullMarked
 package io.redlock.jedis;

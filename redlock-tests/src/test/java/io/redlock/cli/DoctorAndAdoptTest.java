@@ -41,11 +41,11 @@ class DoctorAndAdoptTest {
     servers.get(1).command("SET", "locks:1", "somebody");
     Map<String, String> prefixed = new HashMap<>(patient(nodes()));
     prefixed.put("REDLOCK_KEY_PREFIX", "locks:");
-    assertPrints(1, "it holds keys of locks, for example locks:1", prefixed, "adopt");
+    assertPrints(1, "it holds lock keys, for example locks:1", prefixed, "adopt");
     assertPrints(0, " ADOPTED", prefixed, "adopt", "--key-prefix=other:");
     Map<String, String> wrong = Map.of("REDLOCK_NODES", nodes(), "REDLOCK_CLOCK_SKEW", "much");
     for (String command : new String[] {"doctor", "adopt"}) {
-      assertPrints(2, "REDLOCK_CLOCK_SKEW: 'much' is no duration", wrong, command);
+      assertPrints(2, "REDLOCK_CLOCK_SKEW: 'much' is not a duration", wrong, command);
     }
   }
 

@@ -120,7 +120,7 @@ class ExecTest {
             .orElse(0);
     assertTrue(lastMillis < killedMillis + SHORT.toMillis(), () -> told + ", " + killedMillis);
     assertTrue(told.contains("TERM"), told::toString);
-    assertTrue(exec.output().contains("the lease on job is lost"), exec::output);
+    assertTrue(exec.output().contains("the lease on job was lost"), exec::output);
   }
 
   @Test
@@ -184,7 +184,7 @@ class ExecTest {
     CliProcess unsound =
         exec(List.of("--nodes=redis://app:geheim@x", "--grace=1x"), "job", "echo", "ran");
     assertEquals(123, unsound.exitCode(), unsound::output);
-    assertTrue(unsound.output().contains("'1x' is no duration"), unsound::output);
+    assertTrue(unsound.output().contains("'1x' is not a duration"), unsound::output);
     assertFalse(unsound.output().contains("geheim"), unsound::output);
   }
 

@@ -6,17 +6,17 @@ import io.redlock.testkit.RedisServer;
 import java.nio.file.Path;
 import org.opentest4j.TestAbortedException;
 
-/**
- * The library on five real masters: {@code ./mvnw -q -Pdemo process-test-classes}. Exits with 0
- * only if everything it shows was checked and holds.
- */
+/** A demo of the library on five real masters: {@code ./mvnw -q -Pdemo process-test-classes}. */
 public final class Demo {
 
   private Demo() {}
 
-  /** Exits with 0 if everything shown is so, with 1 if not, with 2 if there is no Redis to use. */
+  /**
+   * Runs the demo and exits: with 0 if every statement was checked and holds, with 1 if not, with 2
+   * if there is no Redis.
+   */
   public static void main(String[] args) {
-    // Dead masters and lost leases are the subject: the library's warnings would repeat it.
+    // The demo shows dead masters and lost leases itself; the library's warnings would repeat that.
     System.setProperty("org.slf4j.simpleLogger.defaultLogLevel", "error");
     System.exit(run(Stage.onStandardOutput()));
   }
@@ -34,12 +34,12 @@ public final class Demo {
         HangingHolderScene.play(stage, alice, bob);
       }
       stage.finish();
-      Path picture = masters.recording().draw("What the masters and the clients of the demo did.");
-      stage.say("All of it as a picture, to be opened in a browser: " + picture);
+      Path picture = masters.recording().draw("The masters and the clients of the demo.");
+      stage.say("A picture of it, to open in a browser: " + picture);
       stage.blank();
       return 0;
     } catch (Stage.NotSo e) {
-      stage.fail("what it was to show is not so");
+      stage.fail("the statement does not hold");
       return 1;
     } catch (Throwable e) {
       Throwable cause = e;
@@ -64,7 +64,7 @@ public final class Demo {
       stage.row(DemoMasters.name(node), server.host() + ":" + server.port(), details);
     }
     stage.blank();
-    stage.say("None of them knows of the others. Alice and bob are two clients, each with");
-    stage.say("connections of its own. What carries a ✓ was checked before it was printed.");
+    stage.say("They do not know each other. Alice and Bob are two clients, each with its");
+    stage.say("own connections. A statement with a ✓ was checked before it was printed.");
   }
 }

@@ -15,7 +15,7 @@ import java.util.Objects;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/** The five masters, called a to e, and what they say when they are asked behind the clients. */
+/** The five masters, called a to e, and the keys they hold, read without the clients. */
 final class DemoMasters implements AutoCloseable {
 
   static final int COUNT = 5;
@@ -40,7 +40,7 @@ final class DemoMasters implements AutoCloseable {
     return servers.get(node);
   }
 
-  /** What happens from the first call on. */
+  /** Returns the recording of all events. */
   Recording recording() {
     return recording;
   }
@@ -72,19 +72,21 @@ final class DemoMasters implements AutoCloseable {
         .orElseThrow();
   }
 
-  /** A client of all five. It waits for a master longer than usual: this machine may be busy. */
+  /** Returns a client of all five. Its node timeout is long, because this machine may be busy. */
   Redlock connect(String name) {
     JedisRedlock.Builder settings =
         settings().node(String.join(",", addresses())).nodeTimeout(Duration.ofSeconds(1));
     return recording.client(name, settings);
   }
 
-  /** Short leases and equal clocks: a master that lost its data soon votes again. */
+  /**
+   * Returns settings for short leases and equal clocks, so that a reset master soon votes again.
+   */
   static JedisRedlock.Builder settings() {
     return JedisRedlock.builder().maxTtl(MAX_TTL).clockSkew(Duration.ofMillis(100));
   }
 
-  /** The owner ids under which the resource is locked, one per master that holds it. */
+  /** Returns the owner id on each master that holds the resource. */
   List<String> owners(String resource) {
     return values(resource);
   }
@@ -93,14 +95,14 @@ final class DemoMasters implements AutoCloseable {
     return get(node).command("GET", resource) != null;
   }
 
-  /** How many masters have this token on record for the resource. */
+  /** Returns the number of masters whose counter of the resource is this token. */
   long record(String resource, long token) {
     return values("redlock:fence:" + resource).stream()
         .filter(Long.toString(token)::equals)
         .count();
   }
 
-  /** The highest token that a master has granted or buried for the resource. */
+  /** Returns the highest token that a master has granted or buried for the resource. */
   long fence(int node, String resource) {
     return Long.parseLong(String.valueOf(get(node).command("GET", "redlock:fence:" + resource)));
   }
@@ -114,19 +116,19 @@ final class DemoMasters implements AutoCloseable {
         .toList();
   }
 
-  /** How many of its nodes a client knows not to be up. */
+  /** Returns how many nodes are not up, as a client knows them. */
   static long notUp(Redlock client) {
     return client.nodes().stream().filter(node -> node.state() != NodeStatus.State.UP).count();
   }
 
-  /** How many of its nodes abstain, as far as a client knows. */
+  /** Returns how many nodes abstain, as a client knows them. */
   static long abstaining(Redlock client) {
     return client.nodes().stream()
         .filter(node -> node.state() == NodeStatus.State.ABSTAINING)
         .count();
   }
 
-  /** Shows what each master said, and when. */
+  /** Shows the answer of each master, and its time. */
   static void show(Stage stage, Votes votes) {
     for (int node = 0; node < COUNT; node++) {
       NodeVote vote = votes.nodes().get(node);

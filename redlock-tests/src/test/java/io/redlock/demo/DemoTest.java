@@ -27,7 +27,7 @@ class DemoTest {
     assertEquals(List.of(), without(statements(shown), quoted));
   }
 
-  /** What carries a check mark, without its figures. */
+  /** Returns the statements with a check mark, without their figures. */
   private static List<String> statements(String text) {
     return text.lines()
         .filter(line -> line.startsWith("   ✓ "))

@@ -17,7 +17,7 @@ import io.redlock.testkit.GateProxy;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
-/** What happens when masters die: two are too few to matter, three are too many. */
+/** The scenes in which masters die: two may die, three are too many. */
 final class FailureScenes {
 
   private static final String RESOURCE = "orders/43";
@@ -25,7 +25,9 @@ final class FailureScenes {
 
   private FailureScenes() {}
 
-  /** Gates before c, d and e stop time on the network, so that the moment of death is certain. */
+  /**
+   * Gates before c, d and e hold back commands and replies, so that the moment of death is certain.
+   */
   static void twoDieDuringAnAcquire(Stage stage, DemoMasters masters) {
     stage.scene("Two masters die in the middle of an acquire");
     String[] addresses = masters.addresses();
@@ -43,31 +45,31 @@ final class FailureScenes {
       Await.until("a and b grant", () -> masters.holds(0, RESOURCE) && masters.holds(1, RESOURCE));
       stage.check(
           masters.holds(4, RESOURCE),
-          "Carol's request is under way. a and b have granted; e has too, but its answer has not"
+          "Carol's request is under way. a and b have granted; so has e, but its answer has not"
               + " arrived yet.");
       stage.check(
           !masters.holds(2, RESOURCE) && !masters.holds(3, RESOURCE),
-          "c and d have not got the request yet.");
+          "The request has not reached c and d yet.");
       masters.kill(3);
       masters.kill(4);
       e.cut();
       Await.until("carol has lost d and e", () -> DemoMasters.notUp(carol) == 2);
       stage.check(
           !masters.get(3).isAlive() && !masters.get(4).isAlive() && !acquire.isDone(),
-          "kill -9 for d and e, while nothing is decided.");
+          "kill -9 for d and e, before anything is decided.");
       c.requests().open();
       AcquireResult result = Await.value("carol's call ends", acquire);
-      stage.check(masters.holds(2, RESOURCE), "Only now does the request reach c.");
+      stage.check(masters.holds(2, RESOURCE), "The request reaches c only now.");
       stage.blank();
       DemoMasters.show(stage, result.votes());
       stage.check(
           result instanceof Acquired && result.votes().count(Vote.YES) == 3,
-          "Carol has her lease all the same, from 3 of 5.");
+          "Carol still acquires her lease, from 3 of 5.");
       Lease lease = result.optionalLease().orElseThrow();
-      stage.check(lease.isValid(), "It is good for " + seconds(lease.remaining()) + ".");
+      stage.check(lease.isValid(), "It is valid for " + seconds(lease.remaining()) + ".");
       stage.check(
           Await.value("carol's release ends", lease.releaseAsync()) == ReleaseResult.RELEASED,
-          "She releases it; the three that are left confirm.");
+          "She releases it; the remaining three confirm.");
     }
   }
 
@@ -77,7 +79,7 @@ final class FailureScenes {
         DemoMasters.settings()
             .node(addresses[0])
             .node(addresses[1])
-            .nodeTimeout(TTL.dividedBy(2).minusMillis(1)); // far longer than the killing takes
+            .nodeTimeout(TTL.dividedBy(2).minusMillis(1)); // far longer than the kills take
     GateProxy[] gates = {c, d, e};
     for (int i = 0; i < gates.length; i++) {
       masters.recording().know(DemoMasters.name(2 + i), "127.0.0.1:" + gates[i].port());
@@ -91,7 +93,7 @@ final class FailureScenes {
     stage.scene("A third master dies");
     masters.kill(2);
     Await.until("alice has lost three", () -> DemoMasters.notUp(alice) == 3);
-    stage.say("kill -9 for c: two are left. Alice asks them.");
+    stage.say("kill -9 for c: two masters are left. Alice asks them.");
     stage.blank();
     long buriedOnA = masters.fence(0, RESOURCE);
     long buriedOnB = masters.fence(1, RESOURCE);
@@ -102,7 +104,7 @@ final class FailureScenes {
     stage.check(
         votes.nodes().subList(2, DemoMasters.COUNT).stream()
             .allMatch(vote -> vote.vote() == Vote.UNREACHABLE && !vote.detail().isBlank()),
-        "c, d and e are named, each with its reason.");
+        "The result names c, d and e, each with its reason.");
     Await.until(
         "a and b have granted and are free again",
         () ->
@@ -111,13 +113,13 @@ final class FailureScenes {
                 && masters.owners(RESOURCE).isEmpty());
     stage.check(
         masters.owners(RESOURCE).isEmpty(),
-        "What a and b granted meanwhile is released again: nothing is left locked.");
+        "The grants of a and b are released again: nothing stays locked.");
   }
 
-  /** Nobody can tell a master that lost its data from one that never had any. */
+  /** Restarted masters abstain: a client cannot tell one that lost its data from a new one. */
   static void theDeadComeBack(Stage stage, DemoMasters masters, Redlock alice, Redlock bob)
       throws InterruptedException {
-    stage.scene("The dead come back without their data");
+    stage.scene("The dead masters return without their data");
     for (int node = 2; node < DemoMasters.COUNT; node++) {
       masters.restart(node);
     }
@@ -130,12 +132,12 @@ final class FailureScenes {
         refused instanceof Unavailable
             && refused.votes().nodes().subList(2, DemoMasters.COUNT).stream()
                 .allMatch(vote -> vote.detail().startsWith("abstains")),
-        "They do not vote: what they granted before, they might grant once more.");
+        "c, d and e abstain: they might grant again what they granted before.");
     Await.until("all vote again", () -> DemoMasters.notUp(alice) + DemoMasters.notUp(bob) == 0);
     stage.check(
         DemoMasters.notUp(alice) == 0,
         "After "
             + seconds(DemoMasters.MAX_TTL)
-            + " and a bit no such lease can be alive: they vote.");
+            + " and a bit no earlier lease can be valid: they vote.");
   }
 }

@@ -14,7 +14,7 @@ final class FencedRegister {
     this.value = value;
   }
 
-  /** Writes the value unless a holder with a higher token was here before; says whether it did. */
+  /** Writes the value, unless it has seen a higher token. Returns true if it did. */
   synchronized boolean write(String newValue, long fencingToken) {
     if (fencingToken < highestToken) {
       return false;

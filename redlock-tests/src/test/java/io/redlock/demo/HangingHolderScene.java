@@ -10,20 +10,20 @@ import io.redlock.testkit.Await;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
-/** Why a lock needs a fencing token: its holder may hang, wake up late, and go on. */
+/** The scene that shows the need for fencing tokens: a holder hangs, wakes up late, and goes on. */
 final class HangingHolderScene {
 
   private static final String RESOURCE = "register";
   private static final Duration TTL = Duration.ofSeconds(4);
 
-  /** By default a lease is lost a tenth of its ttl before its deadline. */
+  /** By default a lease counts as lost a tenth of its ttl before its deadline. */
   private static final Duration LOSS_MARGIN = TTL.dividedBy(10);
 
   private record Told(long atNanos, LeaseEnd end) {}
 
   private record Acquired(long atNanos, Lease lease) {}
 
-  /** What alice found when her thread ran again. */
+  /** The state that Alice finds when her thread runs again. */
   private record Awake(boolean valid, boolean written) {}
 
   private HangingHolderScene() {}
@@ -41,12 +41,12 @@ final class HangingHolderScene {
     alices.ended().thenAccept(end -> told.complete(new Told(System.nanoTime() - startNanos, end)));
     stage.check(
         alices.isValid(),
-        "Alice has the register with token "
+        "Alice holds the register's lock with token "
             + alices.fencingToken()
-            + ", until "
+            + ", for "
             + seconds(deadlineNanos)
-            + " from now.");
-    stage.check(register.write("alice", alices.fencingToken()), "It takes what she writes.");
+            + ".");
+    stage.check(register.write("alice", alices.fencingToken()), "The register accepts her write.");
     Runnable work =
         () -> {
           alarm.join(); // a long collection, a swapped-out process, a stuck disk
@@ -67,24 +67,24 @@ final class HangingHolderScene {
         loss.end().cause() == LeaseEnd.Cause.EXPIRED && loss.atNanos() < deadlineNanos,
         "After "
             + seconds(loss.atNanos())
-            + " alice is told that her lease is lost, "
+            + " Alice is notified that her lease is lost, "
             + seconds(deadlineNanos - loss.atNanos())
             + " before its deadline.");
     Acquired bobs = Await.value("bob gets his turn", waiting);
     stage.check(
         bobs.atNanos() >= deadlineNanos,
-        "After " + seconds(bobs.atNanos()) + ", when her deadline is past, bob has it.");
+        "After " + seconds(bobs.atNanos()) + ", past her deadline, Bob acquires the lock.");
     stage.check(
         bobs.lease().fencingToken() > alices.fencingToken(),
-        "His token is " + bobs.lease().fencingToken() + ", which is higher.");
+        "His token is " + bobs.lease().fencingToken() + ", which is higher than hers.");
     stage.check(
-        register.write("bob", bobs.lease().fencingToken()), "The register takes what he writes.");
+        register.write("bob", bobs.lease().fencingToken()), "The register accepts his write.");
     alarm.complete(null);
     Awake late = Await.value("alice's thread runs again", awake);
-    stage.check(!late.valid(), "Alice's thread runs again. Her lease says no when it is asked.");
+    stage.check(!late.valid(), "Alice's thread runs again. Her lease is no longer valid.");
     stage.check(
         !late.written() && register.value().equals("bob"),
-        "She writes without asking: the register refuses her token and keeps what bob wrote.");
+        "She writes without a check: the register refuses her token and keeps Bob's value.");
     bobs.lease().release();
   }
 }

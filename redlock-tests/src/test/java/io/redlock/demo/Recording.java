@@ -23,23 +23,23 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
-/** Writes down what happens in the demo, and draws it. Thread-safe. */
+/** A recording of the demo, which it draws. Thread-safe. */
 final class Recording {
 
   private final Queue<HistoryEvent> events = new ConcurrentLinkedQueue<>();
   private final Map<String, String> nodes = new ConcurrentHashMap<>(); // by address
 
-  /** From now on the master is called so, also behind this address. */
+  /** Sets the name of the master at this address, which may be a gate's. */
   void know(String node, String address) {
     nodes.put(address.replace("redis://", ""), node);
   }
 
-  /** Something happened to a master: {@code up} or {@code down}. */
+  /** Records an event of a master: {@code up} or {@code down}. */
   void node(String node, String what) {
     events.add(HistoryEvent.now(node, what));
   }
 
-  /** Builds a client whose calls and leases are written down under a name. */
+  /** Builds a client whose calls and leases are recorded under a name. */
   Redlock client(String name, JedisRedlock.Builder settings) {
     Redlock redlock = settings.listener(new Listener(name)).build();
     return (Redlock)
@@ -59,7 +59,7 @@ final class Recording {
             });
   }
 
-  /** Draws everything so far and says where. */
+  /** Draws everything so far, and returns the file. */
   Path draw(String facts) throws IOException {
     Path file = Path.of("target", "demo.html");
     Files.createDirectories(file.getParent());

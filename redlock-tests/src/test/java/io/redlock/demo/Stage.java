@@ -11,8 +11,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Where the demo is seen: scenes, tables, and statements that are checked before they are printed.
- * Colours only where a terminal is looking, plain letters where the output cannot carry others.
+ * The output of the demo: scenes, tables, and statements that are checked before they are printed.
+ * Uses colours only on a terminal, and plain characters if the charset has no others.
  */
 final class Stage {
 
@@ -26,7 +26,7 @@ final class Stage {
   private int scenes;
   private int checks;
 
-  /** What was to be shown is not so. */
+  /** Thrown when a statement does not hold. */
   static final class NotSo extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -41,7 +41,7 @@ final class Stage {
     this.unicode = unicode;
   }
 
-  /** The standard output, in the charset it is read in. */
+  /** Returns a stage on standard output, in the charset of its reader. */
   static Stage onStandardOutput() {
     Charset charset = outputCharset();
     PrintStream out = new PrintStream(new FileOutputStream(FileDescriptor.out), true, charset);
@@ -66,7 +66,7 @@ final class Stage {
       return false;
     }
     try {
-      // From Java 22 on there may be a console where there is no terminal.
+      // From Java 22 on there may be a console without a terminal.
       return (Boolean) Console.class.getMethod("isTerminal").invoke(console);
     } catch (ReflectiveOperationException beforeJava22) {
       return true;
@@ -90,7 +90,7 @@ final class Stage {
     line("   " + text);
   }
 
-  /** For example {@code 8.89 s}. */
+  /** Returns, for example, {@code 8.89 s}. */
   static String seconds(Duration duration) {
     return seconds(duration.toNanos());
   }
@@ -99,13 +99,13 @@ final class Stage {
     return String.format(Locale.ROOT, "%.2f s", nanos / 1e9);
   }
 
-  /** One line of a table: cells, each padded to its width; the last one takes what it needs. */
+  /** Prints a line of a table: cells padded to their widths, except the last one. */
   void row(String key, String cell, String last) {
     String padded = last.isEmpty() ? cell : String.format(Locale.ROOT, "%-17s ", cell);
     line(INDENT + bold(key) + "  " + padded + dim(last));
   }
 
-  /** What a program printed, set apart. */
+  /** Prints the output of a program, indented. */
   void quote(String text) {
     for (String line : wrapped(text)) {
       line(INDENT + "  " + dim(line));
@@ -115,7 +115,7 @@ final class Stage {
   /** States something that holds; ends the demo if it does not. */
   void check(boolean holds, String statement) {
     if (!holds) {
-      state(paint("31", "✗ "), "not so: " + statement);
+      state(paint("31", "✗ "), "does not hold: " + statement);
       throw new NotSo(statement);
     }
     checks++;
@@ -156,7 +156,7 @@ final class Stage {
     line("");
   }
 
-  /** Why the demo ended before its end. */
+  /** Prints why the demo ended early. */
   void fail(String reason) {
     line("");
     line(paint("31", "The demo ended early: ") + reason);

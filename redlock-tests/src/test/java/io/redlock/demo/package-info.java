@@ -1,4 +1,6 @@
-/** What the library does, shown on real masters in a few seconds: {@code Demo.main}. */
+/**
+ * The demo: shows in a few seconds, on real masters, what the library does. See {@code Demo.main}.
+ */
 @NullMarked
 package io.redlock.demo;
 

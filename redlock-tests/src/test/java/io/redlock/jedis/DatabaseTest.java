@@ -97,7 +97,7 @@ class DatabaseTest {
         List.of(
             assertThrows(IllegalArgumentException.class, builder::build).getMessage(),
             assertThrows(IllegalArgumentException.class, builder::adopt).getMessage())) {
-      assertTrue(message.contains("clientConfig selects database 1: leave it at 0"), message);
+      assertTrue(message.contains("clientConfig selects database 1: use 0"), message);
     }
   }
 

@@ -230,8 +230,7 @@ class AuditTest {
     assertEquals(
         List.of(
             "is DOWN",
-            "can no longer be relied upon for what it granted before: it was restarted, or another"
-                + " server has taken its place",
+            "may have lost earlier grants: it was restarted or replaced by another server",
             "is UP again, was DOWN",
             "is SILENT",
             "is UP again, was SILENT"),
@@ -292,7 +291,7 @@ class AuditTest {
     List<String> losses =
         List.of(
             status(0).name() + ": its data, or its birth mark, was deleted",
-            status(1).name() + ": it was restarted, or another server has taken its place");
+            status(1).name() + ": it was restarted or replaced by another server");
     awaitLosses(3);
     assertEquals(losses, told.losses().subList(0, 2));
     assertTrue(told.losses().get(2).contains("its replication history"), told.losses()::toString);

@@ -7,10 +7,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * {@link JedisRedlock#adopt} from a command line: {@code java -cp … io.redlock.jedis.cli.Adopt
- * [--key-prefix=P | --forget-abstention] 10.0.0.1:6379 10.0.0.2:6379 10.0.0.3:6379}. With {@code
- * --forget-abstention} it is {@link JedisRedlock.Builder#forgetAbstention}. Exits with 0 if that
- * succeeded with all masters, with 1 if not, with 2 if the addresses are not sound.
+ * The command line of {@link JedisRedlock#adopt}: {@code java -cp … io.redlock.jedis.cli.Adopt
+ * [--key-prefix=P | --forget-abstention] 10.0.0.1:6379 10.0.0.2:6379 10.0.0.3:6379}. {@code
+ * --forget-abstention} calls {@link JedisRedlock.Builder#forgetAbstention} instead. Exits with 0 if
+ * all masters succeeded, with 1 if one did not, with 2 if the addresses are not valid.
  */
 final class Adopt {
 
@@ -20,10 +20,10 @@ final class Adopt {
   private Adopt() {}
 
   /**
-   * Never returns.
+   * Runs the command and exits.
    *
-   * @param args addresses as for {@link JedisRedlock#connect}, of all masters of the deployment;
-   *     without any, they are read from the standard input
+   * @param args addresses of all masters of the deployment, as for {@link JedisRedlock#connect};
+   *     without any, they are read from standard input
    */
   public static void main(String[] args) {
     List<String> words = new ArrayList<>(List.of(args));

@@ -15,8 +15,8 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParseResult;
 
 /**
- * The command line, {@code java -jar redlock-jedis-cli.jar}: see docs/command-line.md. Picocli and
- * a log provider are in that jar, and are no dependencies of whoever uses this module as a library.
+ * The command line, {@code java -jar redlock-jedis-cli.jar}: see docs/command-line.md. That jar
+ * contains picocli and a log provider; the library depends on neither.
  */
 @Command(
     name = "redlock",
@@ -26,9 +26,9 @@ import picocli.CommandLine.ParseResult;
     synopsisSubcommandLabel = "COMMAND",
     footer = {
       "",
-      "Masters are named as arguments or in the environment variable REDLOCK_NODES, which keeps"
-          + " passwords out of the list of processes; doctor and adopt read them from standard input"
-          + " otherwise. The environment has the other settings, too: REDLOCK_KEY_PREFIX,"
+      "List the masters as arguments or in the environment variable REDLOCK_NODES, which keeps"
+          + " passwords out of the process list; otherwise doctor and adopt read them from standard"
+          + " input. Other settings are environment variables, too: REDLOCK_KEY_PREFIX,"
           + " REDLOCK_NODE_TIMEOUT and so on."
     })
 final class Cli {
@@ -44,7 +44,7 @@ final class Cli {
   }
 
   /**
-   * Never returns.
+   * Runs the command and exits.
    *
    * @param args a subcommand and its arguments
    */
@@ -73,7 +73,7 @@ final class Cli {
     commandLine.getSubcommands().values().forEach(each -> each.getCommandSpec().version(version));
     return commandLine
         .setStopAtPositional(true)
-        .setExpandAtFiles(false) // a command's arguments are its own
+        .setExpandAtFiles(false) // arguments of a command are passed on unchanged
         .registerConverter(Duration.class, Cli::duration)
         .setUsageHelpAutoWidth(true)
         .setExecutionExceptionHandler(Cli::report);
@@ -87,7 +87,7 @@ final class Cli {
     }
   }
 
-  /** What is wrong with the settings is told in a sentence; anything else is a defect. */
+  /** Prints a fault of the settings as a sentence; any other exception is a defect. */
   private static int report(Exception thrown, CommandLine command, ParseResult parsed)
       throws Exception {
     if (!(thrown instanceof IllegalArgumentException)) {
@@ -100,8 +100,8 @@ final class Cli {
   @Command(
       mixinStandardHelpOptions = true,
       description =
-          "Prints what a lock service would make of the masters; changes nothing. Exits with 0 if"
-              + " all can be used, with 1 if one cannot, with 2 if the addresses are not sound.")
+          "Checks if a lock service can use the masters; changes nothing. Exits with 0 if it can"
+              + " use all, with 1 if not, with 2 if the addresses are not valid.")
   int doctor(
       @Parameters(paramLabel = "MASTER", arity = "0..*", description = "[user:password@]host:port")
           @Nullable List<String> masters) {
@@ -113,19 +113,19 @@ final class Cli {
   @Command(
       mixinStandardHelpOptions = true,
       description =
-          "Vouches for brand-new masters, all of a deployment at once, before it is used. Exits"
-              + " with 0 if all are trusted now, with 1 if not, with 2 if the addresses are not"
-              + " sound.")
+          "Adopts brand-new masters, so that they vote at once; list all masters of the deployment,"
+              + " before it is used. Exits with 0 if all are trusted now, with 1 if not, with 2 if"
+              + " the addresses are not valid.")
   int adopt(
       @Option(
               names = "--key-prefix",
-              description = "of the locks' keys (default: REDLOCK_KEY_PREFIX, or none)")
+              description = "the prefix of lock keys (default: REDLOCK_KEY_PREFIX, or none)")
           @Nullable String keyPrefix,
       @Option(
               names = "--forget-abstention",
               description =
-                  "instead, take back for how long a master without its data abstains, once the"
-                      + " client that asked for too long is stopped")
+                  "instead, clear how long masters that lost their data abstain; first stop the"
+                      + " client that set it too long")
           boolean forget,
       @Parameters(paramLabel = "MASTER", arity = "0..*", description = "[user:password@]host:port")
           @Nullable List<String> masters) {
@@ -136,7 +136,10 @@ final class Cli {
     return Adopt.run(builder, forget, System.out);
   }
 
-  /** Those of the environment, and the masters that are named otherwise, if any are. */
+  /**
+   * Returns the environment, with the masters from the arguments or standard input if there are
+   * any.
+   */
   private Map<String, String> settings(@Nullable List<String> masters) {
     Map<String, String> settings = new HashMap<>(environment);
     List<String> named = masters == null ? List.of() : masters;

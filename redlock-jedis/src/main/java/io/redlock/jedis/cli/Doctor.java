@@ -17,10 +17,10 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Prints what a lock service would make of a list of masters: {@code java -cp …
+ * A check of masters: prints the verdict of a lock service on each. {@code java -cp …
  * io.redlock.jedis.cli.Doctor 10.0.0.1:6379 10.0.0.2:6379 10.0.0.3:6379}. Changes nothing on them.
  * Exits with 0 if all can be used, now or after their abstention, with 1 if one cannot, with 2 if
- * the addresses are not sound.
+ * the addresses are not valid.
  */
 public final class Doctor {
 
@@ -30,16 +30,16 @@ public final class Doctor {
   private Doctor() {}
 
   /**
-   * Never returns.
+   * Runs the check and exits.
    *
-   * @param args addresses as for {@link JedisRedlock#connect}; without any, they are read from the
-   *     standard input, so that passwords need not stand in the command line
+   * @param args addresses as for {@link JedisRedlock#connect}; without any, they are read from
+   *     standard input, which keeps passwords out of the command line
    */
   public static void main(String[] args) {
     System.exit(run(Terminal.words(args, System.in), System.out));
   }
 
-  /** What the program does, but for the exit. */
+  /** Runs the check and returns the exit code. */
   public static int run(List<String> addresses, PrintStream out) {
     Deployment deployment = new Deployment();
     addresses.forEach(deployment::node);
@@ -95,7 +95,7 @@ public final class Doctor {
   private static String note(NodeAudit audit, Verdict verdict) {
     String warning = TrustRules.warning(audit);
     if (verdict.renewal() != null && verdict.stand() == Stand.ABSTAINS) {
-      return "new, or without its past: it abstains for maxTtl and a bit once it is used, unless a"
+      return "new or reset: when first used, it abstains for a little more than maxTtl, unless a"
           + " brand-new deployment is adopted";
     }
     return verdict.reason().isEmpty() && warning != null ? warning : verdict.reason();
@@ -118,8 +118,8 @@ public final class Doctor {
             + " cannot be used");
     if (audits.size() % 2 == 0 || audits.size() < 3) {
       out.println(
-          "use an odd number of nodes, at least three: one more of an even number fails no"
-              + " less often, and fewer than three survive no failure");
+          "use an odd number of nodes, at least three: an even number survives no more failures"
+              + " than the odd number below it, and fewer than three survive none");
     }
     return others == 0 ? 0 : 1;
   }

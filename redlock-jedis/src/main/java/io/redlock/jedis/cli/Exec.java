@@ -19,23 +19,25 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** Runs a command while holding a lease, and ends the command when the lease is lost. */
+/**
+ * The command {@code exec}: holds a lease while another command runs, and ends that if it is lost.
+ */
 @Command(
     name = "exec",
     mixinStandardHelpOptions = true,
     description = {
-      "Runs a command while holding a lock that is renewed, and passes its exit code on. The"
-          + " command finds REDLOCK_RESOURCE and REDLOCK_FENCING_TOKEN in its environment. When the"
-          + " lease is lost it gets TERM and, after the grace, KILL, before anybody else can have"
-          + " the lock. TERM and INT end the command with TERM and free the lock.",
+      "Runs a command while holding a renewed lock, and exits with its exit code. The command"
+          + " gets REDLOCK_RESOURCE and REDLOCK_FENCING_TOKEN in its environment. If the lease is"
+          + " lost, the command gets TERM and, after the grace, KILL, before another client can"
+          + " acquire the lock. TERM and INT end the command with TERM and release the lock.",
       ""
     },
-    exitCodeListHeading = "%nExit codes, besides those of the command:%n",
+    exitCodeListHeading = "%nExit codes, in addition to those of the command:%n",
     exitCodeList = {
-      "120:not acquired, somebody else holds the lock",
+      "120:not acquired, another client holds the lock",
       "121:not acquired, too few masters can vote",
-      "122:the lease was lost; the command has been ended",
-      "123:the arguments or settings are not sound",
+      "122:the lease was lost, and the command was ended",
+      "123:the arguments or settings are not valid",
       "127:the command could not be started"
     },
     exitCodeOnInvalidInput = Exec.USAGE)
@@ -48,7 +50,7 @@ final class Exec implements Callable<Integer> {
   static final int NOT_STARTED = 127;
   private static final int ENDED_BY_TERM = 128 + 15;
 
-  /** Longer than for a service: a program that has just been started is slow. */
+  /** Longer than for a service: a program is slow just after its start. */
   private static final Duration LONGEST_NODE_TIMEOUT = Duration.ofMillis(500);
 
   private static final Duration LEAST_RESERVE = Duration.ofMillis(200);
@@ -59,17 +61,17 @@ final class Exec implements Callable<Integer> {
   @Option(
       names = "--nodes",
       paramLabel = "MASTERS",
-      description = "host:port,... or REDLOCK_NODES in the environment")
+      description = "host:port,... (default: REDLOCK_NODES in the environment)")
   private @Nullable String nodes;
 
-  @Option(names = "--resource", required = true, description = "what to lock")
+  @Option(names = "--resource", required = true, description = "the name to lock")
   private String resource = "";
 
   @Option(
       names = "--ttl",
       defaultValue = "30s",
       description =
-          "how long the lock lasts should this machine die (default: ${DEFAULT-VALUE}, at most"
+          "how long the lock lasts if this machine dies (default: ${DEFAULT-VALUE}, at most"
               + " REDLOCK_MAX_TTL)")
   private Duration ttl = Duration.ZERO;
 
@@ -87,10 +89,13 @@ final class Exec implements Callable<Integer> {
 
   @Option(
       names = "--grace",
-      description = "between TERM and KILL when the lease is lost (default: a tenth of the ttl)")
+      description = "time from TERM to KILL if the lease is lost (default: a tenth of the ttl)")
   private @Nullable Duration grace;
 
-  @Parameters(paramLabel = "COMMAND", arity = "1..*", description = "after --, with its arguments")
+  @Parameters(
+      paramLabel = "COMMAND",
+      arity = "1..*",
+      description = "the command and its arguments, after --")
   private List<String> command = List.of();
 
   Exec(Map<String, String> environment) {
@@ -150,7 +155,7 @@ final class Exec implements Callable<Integer> {
       return NOT_STARTED;
     }
     if (process.outlivesLease(killAfter)) {
-      say("the lease on " + resource + " is lost: the command has been ended");
+      say("the lease on " + resource + " was lost, and the command was ended");
       return LOST;
     }
     ReleaseResult released = lease.release();
@@ -159,7 +164,7 @@ final class Exec implements Callable<Integer> {
       return LOST;
     }
     if (released == ReleaseResult.UNCONFIRMED) {
-      say("too few masters confirmed the release of " + resource + ": it ends within " + ttl);
+      say("too few masters confirmed the release of " + resource + ": it expires within " + ttl);
     }
     return process.exitCode();
   }
@@ -176,10 +181,10 @@ final class Exec implements Callable<Integer> {
     return a.compareTo(b) <= 0 ? a : b;
   }
 
-  /** What a signal finds: a wait for the lock, or a command. */
+  /** The state that a signal acts on: a wait for the lock, or a command. */
   private static final class Running {
 
-    /** The exit code is left to the JVM. */
+    /** Leaves the exit code to the JVM. */
     static final int UNDECIDED = -1;
 
     private final Thread caller = Thread.currentThread();
@@ -190,7 +195,7 @@ final class Exec implements Callable<Integer> {
     synchronized LeasedProcess start(ProcessBuilder builder, Lease lease)
         throws IOException, InterruptedException {
       if (stopping) {
-        Thread.interrupted(); // or it would keep the release from being waited for
+        Thread.interrupted(); // otherwise close() would not wait for the release
         throw new InterruptedException();
       }
       LeasedProcess started = new LeasedProcess(builder.start(), lease);
@@ -202,7 +207,7 @@ final class Exec implements Callable<Integer> {
       exitCode.complete(code);
     }
 
-    /** In a shutdown hook: other threads go on, so the command still runs under its lease. */
+    /** Runs in a shutdown hook: other threads go on, so the command still runs under its lease. */
     void shutDown() {
       if (exitCode.isDone()) {
         return;

@@ -19,7 +19,7 @@ final class LeasedProcess {
   private final Lease lease;
   private final CompletableFuture<LeaseEnd> leaseEnd;
 
-  /** When the lease is lost unless it is renewed: by each clock, as the other may stand still. */
+  /** The time at which the lease is lost unless renewed, by both clocks: one of them may stop. */
   private long lossNanos = System.nanoTime();
 
   private long lossMillis = System.currentTimeMillis();
@@ -32,11 +32,11 @@ final class LeasedProcess {
   }
 
   /**
-   * Waits for the end of the process, or of the lease: then it ends the process and its
-   * descendants, with TERM now and KILL for what is left after the grace, and returns when it is
+   * Waits for the end of the process or of the lease. If the lease ends, sends the process and its
+   * descendants TERM at once, and KILL after the grace if they still run, and waits until they are
    * gone.
    *
-   * @return whether the lease ended first
+   * @return true if the lease ended first
    */
   boolean outlivesLease(Duration grace) throws InterruptedException {
     CompletableFuture<Object> either = CompletableFuture.anyOf(process.onExit(), leaseEnd);
@@ -72,20 +72,20 @@ final class LeasedProcess {
               TimeUnit.MILLISECONDS.toNanos(killMillis - System.currentTimeMillis()));
       isDone(member.onExit(), leftNanos);
     }
-    family.addAll(family()); // what was started meanwhile
+    family.addAll(family()); // those started meanwhile
     family.forEach(ProcessHandle::destroyForcibly);
     while (!isDone(process.onExit(), LONGEST_LOOK_NANOS)) {
       process.destroyForcibly();
     }
-    // Not for ever: one whose parent does not reap it, such as this program where it is the first
-    // process of a container, is dead and never seen to exit.
+    // Bounded: a dead process is never seen to exit if its parent does not reap it, for example if
+    // this program is the first process of a container.
     long startNanos = System.nanoTime();
     for (ProcessHandle member : family) {
       isDone(member.onExit(), LONGEST_LOOK_NANOS - (System.nanoTime() - startNanos));
     }
   }
 
-  /** The process and its descendants, those of a parent that has ended excepted. */
+  /** Returns the process and its descendants, except those whose parent has ended. */
   private Set<ProcessHandle> family() {
     Set<ProcessHandle> family = new LinkedHashSet<>();
     family.add(process.toHandle());

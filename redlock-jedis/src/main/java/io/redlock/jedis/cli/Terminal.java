@@ -6,12 +6,12 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Scanner;
 
-/** What the programs read, and how they print. */
+/** The input and output of the commands. */
 final class Terminal {
 
   private Terminal() {}
 
-  /** The arguments or, if there are none, the words of the input. */
+  /** Returns the arguments or, if there are none, the words of the input. */
   static List<String> words(String[] args, InputStream input) {
     if (args.length > 0) {
       return List.of(args);
@@ -19,7 +19,7 @@ final class Terminal {
     return new Scanner(input, StandardCharsets.UTF_8).tokens().toList();
   }
 
-  /** Columns as wide as their widest cell; the last one is not padded. */
+  /** Prints columns as wide as their widest cell; the last one is not padded. */
   static void printTable(List<List<String>> rows, PrintStream out) {
     for (List<String> row : rows) {
       StringBuilder line = new StringBuilder();

@@ -1,4 +1,4 @@
-/** Programs: the command line, and two of its commands that the library can start by itself. */
+/** The command line, and two of its commands that also run from the library's own jar. */
 @NullMarked
 package io.redlock.jedis.cli;
 

@@ -16,8 +16,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Settings as text, from properties ({@code redlock.max-ttl}) or the environment ({@code
- * REDLOCK_MAX_TTL}). Names are compared without regard to case, hyphens and underscores.
+ * A parser of settings from properties ({@code redlock.max-ttl}) or the environment ({@code
+ * REDLOCK_MAX_TTL}). Ignores case, hyphens and underscores in their names.
  */
 public final class Configuration {
 
@@ -26,7 +26,7 @@ public final class Configuration {
 
   private static final Pattern AMOUNT = Pattern.compile("(\\d{1,12})\\s*(ms|s|m|h|d)");
 
-  /** How each setting is written as a property, and what it does. */
+  /** The property of each setting, and its setter. */
   private static final Map<String, BiConsumer<Deployment, String>> SETTINGS = new LinkedHashMap<>();
 
   static {
@@ -57,9 +57,9 @@ public final class Configuration {
   }
 
   /**
-   * Sets what the settings say.
+   * Applies the settings.
    *
-   * @return what is wrong with them, each with its fix, in the order of the table
+   * @return the faults, each with its fix, in the order of the table
    */
   static List<String> apply(Map<?, ?> settings, Deployment deployment) {
     Map<String, @Nullable String> named = new TreeMap<>();
@@ -86,7 +86,7 @@ public final class Configuration {
     return faults;
   }
 
-  /** Unknown variables belong to somebody else; an unknown property is a mistake. */
+  /** An unknown variable may belong to another program; an unknown property is a fault. */
   private static void recognize(String name, Map<String, String> given, List<String> faults) {
     boolean property = name.startsWith(PROPERTY);
     if (!property && !name.startsWith(VARIABLE)) {
@@ -111,7 +111,10 @@ public final class Configuration {
     return name.replaceAll("[-_]", "").toLowerCase(Locale.ROOT);
   }
 
-  /** For example {@code 500ms}, {@code 30s}, {@code 5m}, {@code 2h}, {@code 1d}, {@code PT30S}. */
+  /**
+   * Parses, for example, {@code 500ms}, {@code 30s}, {@code 5m}, {@code 2h}, {@code 1d}, {@code
+   * PT30S}.
+   */
   public static Duration duration(String text) {
     Matcher amount = AMOUNT.matcher(text);
     if (amount.matches()) {
@@ -128,7 +131,7 @@ public final class Configuration {
       return Duration.parse(text);
     } catch (DateTimeParseException e) {
       throw new IllegalArgumentException(
-          "'" + text + "' is no duration: write 500ms, 30s, 5m, 2h or ISO 8601 as in PT30S", e);
+          "'" + text + "' is not a duration: write 500ms, 30s, 5m, 2h or ISO 8601 as in PT30S", e);
     }
   }
 
@@ -136,7 +139,8 @@ public final class Configuration {
     try {
       return Double.parseDouble(text);
     } catch (NumberFormatException e) {
-      throw new IllegalArgumentException("'" + text + "' is no number: write one such as 0.01", e);
+      throw new IllegalArgumentException(
+          "'" + text + "' is not a number: write one such as 0.01", e);
     }
   }
 

@@ -32,16 +32,16 @@ import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.util.Pool;
 
 /**
- * The masters of a deployment and the settings of one client, which are checked when it is built or
- * asked. Not thread-safe; good for one of the two.
+ * The masters of a deployment and the settings of one client. They are checked by {@link #build}
+ * and {@link #ask}; call one of the two, once. Not thread-safe.
  */
 public final class Deployment {
 
   private static final int FIRST_CONTACT_NODE_TIMEOUTS = 10;
 
   /**
-   * Makes the first lease find its way warm: classes, connections and the servers' scripts. No node
-   * grants it, as no counter is below its token and no clock so far behind.
+   * A request that warms up classes, connections and the servers' scripts. No node grants it: no
+   * counter is below its token, and no clock is so far behind.
    */
   private static final NodeRequest HARMLESS =
       new NodeRequest.Grant(List.of("redlock:warm-up"), "warm-up", 0, 1);
@@ -61,7 +61,7 @@ public final class Deployment {
   private @Nullable Duration fenceRetention;
   private @Nullable JedisClientConfig clientConfig;
 
-  /** A master as it was configured: by its address, or by a name and a pool. */
+  /** A configured master: an address, or a name and a pool. */
   private record Master(@Nullable String text, @Nullable Pool<Connection> pool) {}
 
   /** Returns the value of a setting, which may be left out but not be null. */
@@ -85,82 +85,82 @@ public final class Deployment {
     }
   }
 
-  /** Adds a master that is reached through a pool of the user's. */
+  /** Adds a master that is reached through a user-supplied pool. */
   public void node(@Nullable String name, Pool<Connection> pool) {
     given(pool, "pool", "give the pool of node " + name + ", or add the node by its address");
     masters.add(new Master(name, pool));
   }
 
-  /** Takes settings as text; what cannot be understood is reported with everything else. */
+  /** Reads settings as text; what cannot be parsed is reported with all other faults. */
   public void configure(Map<?, ?> settings) {
     given(settings, "settings", "give a map, for example System.getenv()");
     misread.addAll(Configuration.apply(settings, this));
   }
 
-  /** What the addresses do not say. */
+  /** Sets what the addresses leave open. */
   public void clientConfig(JedisClientConfig clientConfig) {
     this.clientConfig = given(clientConfig, "clientConfig");
   }
 
-  /** After so much silence a node counts as silent. */
+  /** Sets how long a node may answer nothing before it counts as silent. */
   public void nodeTimeout(Duration nodeTimeout) {
     this.nodeTimeout = given(nodeTimeout, "nodeTimeout");
   }
 
-  /** Sets how long a connection may stay without any answer before it is given up and replaced. */
+  /** Sets how long a connection may stay without any answer before it is replaced. */
   public void silenceTimeout(Duration silenceTimeout) {
     this.silenceTimeout = given(silenceTimeout, "silenceTimeout");
   }
 
-  /** The upper bound of any ttl. */
+  /** Sets the upper bound of any ttl. */
   public void maxTtl(Duration maxTtl) {
     this.maxTtl = given(maxTtl, "maxTtl");
   }
 
-  /** By how much a node's clock may outrun this machine's. */
+  /** Sets the part by which a node's clock may outrun this machine's. */
   public void driftFactor(double driftFactor) {
     this.driftFactor = driftFactor;
   }
 
-  /** How far the clocks of two nodes may lie apart. */
+  /** Sets how far the clocks of two nodes may differ. */
   public void clockSkew(Duration clockSkew) {
     this.clockSkew = given(clockSkew, "clockSkew");
   }
 
-  /** Whether nodes that lost their data abstain. */
+  /** Sets whether nodes that lost their data abstain. */
   public void restartGuard(boolean restartGuard) {
     this.restartGuard = restartGuard;
   }
 
-  /** Whether nodes that lost their data abstain. */
+  /** Returns true if nodes that lost their data abstain. */
   public boolean isGuarded() {
     return restartGuard;
   }
 
-  /** How long a node keeps a counter after its last write. */
+  /** Sets how long a node keeps a counter after its last write. */
   public void fenceRetention(Duration fenceRetention) {
     this.fenceRetention = given(fenceRetention, "fenceRetention");
   }
 
-  /** What stands before every resource in its key. */
+  /** Sets the prefix of every key. */
   public void keyPrefix(String keyPrefix) {
     this.keyPrefix = given(keyPrefix, "keyPrefix");
   }
 
-  /** What stands before every resource in its key. */
+  /** Returns the prefix of every key. */
   public String keyPrefix() {
     return keyPrefix;
   }
 
-  /** What only the core has to know. */
+  /** Passes a setting on to the core. */
   public void core(Consumer<RedlockBuilder> setting) {
     passedOn.add(setting);
   }
 
   /**
-   * Connects, and waits a while for the first connections.
+   * Connects, and waits a short time for the first connections.
    *
-   * @throws IllegalArgumentException if the configuration is not sound; lists every fault
+   * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
   public Redlock build() {
     Checked checked = check("cannot connect", List.of());
@@ -171,20 +171,20 @@ public final class Deployment {
   }
 
   /**
-   * What each master says of itself; nothing is written.
+   * Audits the masters. Writes nothing.
    *
-   * @throws IllegalArgumentException if the configuration is not sound; lists every fault
+   * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
   public List<Audited> survey() {
     return ask("cannot ask", List.of(), (probe, audits) -> audits);
   }
 
   /**
-   * Audits the masters without a lock service, and does with them what is to be done then.
+   * Audits the masters without a lock service, and asks them a question.
    *
-   * @param what what cannot be done if the configuration is not sound
-   * @param knownFaults what is wrong besides
-   * @throws IllegalArgumentException if the configuration is not sound; lists every fault
+   * @param what the beginning of the message if the configuration is not valid
+   * @param knownFaults faults that were found before
+   * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
   public <T> T ask(
       String what, List<String> knownFaults, BiFunction<Probe, List<Audited>, T> question) {
@@ -197,7 +197,7 @@ public final class Deployment {
     }
   }
 
-  /** A sound configuration, put together and not yet started. */
+  /** A valid configuration: lanes and a builder that are not yet started. */
   private record Checked(
       LaneSettings settings,
       List<Probe.Master> probed,
@@ -213,7 +213,7 @@ public final class Deployment {
       faults.add(
           "clientConfig selects database "
               + clientConfig.getDatabase()
-              + ": leave it at 0, where all clients' locks are; a keyPrefix keeps applications apart");
+              + ": use 0, as all clients do; a keyPrefix separates applications");
     }
     List<Probe.Master> probed = masters(settings, faults);
     List<NodeLane> lanes = lanes(probed, settings);
@@ -274,14 +274,14 @@ public final class Deployment {
     return lanes;
   }
 
-  /** Not by DNS, which may take long. */
+  /** Returns the name of this machine, without DNS, which may take long. */
   private static String hostName() {
     String host = System.getenv().getOrDefault("HOSTNAME", "");
     if (host.isEmpty()) {
       try {
         host = Files.readString(Path.of("/proc/sys/kernel/hostname")).strip();
       } catch (IOException e) {
-        host = System.getenv().getOrDefault("COMPUTERNAME", "unknown"); // another system
+        host = System.getenv().getOrDefault("COMPUTERNAME", "unknown"); // not Linux
       }
     }
     return host;

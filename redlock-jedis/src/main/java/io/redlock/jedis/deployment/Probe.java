@@ -15,35 +15,38 @@ import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.util.Pool;
 
-/** Asks masters one question each, side by side, without a lock service. */
+/** A query of all masters in parallel, without a lock service. */
 public final class Probe {
 
-  /** DNS knows no timeout, and every address of a name may take the whole time to connect. */
+  /**
+   * Several, as DNS has no timeout, and each address of a name may take the whole timeout to
+   * connect.
+   */
   private static final int TIMEOUTS = 5;
 
   private final List<Master> masters;
   private final Duration timeout;
 
-  /** A master and where its connections come from. */
+  /** A master and the pool of its connections. */
   public record Master(String name, Pool<Connection> pool, boolean ownsPool) {}
 
   /**
-   * What one master answered.
+   * The answer of one master.
    *
-   * @param value null if it did not
-   * @param failure why it did not; null if it did
+   * @param value null if there is none
+   * @param failure the reason if there is none; null otherwise
    */
   public record Answer<T>(@Nullable T value, @Nullable NodeReply failure) {
 
-    /** Why it did not; empty if it did. */
+    /** Returns the reason why there is no answer; empty if there is one. */
     public String failureText() {
       return failure == null ? "" : failure.detail();
     }
   }
 
-  /** What is asked of the master at that place. */
+  /** A question to one master. */
   public interface Question<T> {
-    /** The answer; what is thrown counts as none. */
+    /** Asks the master of this index. Throws if there is no answer. */
     T ask(int index, Connection connection);
   }
 
@@ -52,12 +55,12 @@ public final class Probe {
     this.timeout = timeout;
   }
 
-  /** In the order in which they were named. */
+  /** Returns the masters, in the order of the configuration. */
   public List<Master> masters() {
     return masters;
   }
 
-  /** The answers, in the order of the masters. An interrupt stays set and ends the wait. */
+  /** Returns the answers, in the order of the masters. An interrupt stays set and ends the wait. */
   public <T> List<Answer<T>> ask(Question<T> question) {
     List<CompletableFuture<Answer<T>>> pending = new ArrayList<>();
     for (int i = 0; i < masters.size(); i++) {

@@ -14,7 +14,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 
-/** Audits masters without a lock service and without writing anything. */
+/** An audit of all masters without a lock service. Writes nothing. */
 public final class Survey {
 
   private static final Ticker CLOCKS = Ticker.system();
@@ -23,13 +23,13 @@ public final class Survey {
   private final long skewMicros;
 
   /**
-   * What came of one audit.
+   * The result of one audit.
    *
-   * @param name of the node
+   * @param name the node's name
    * @param audit null if there is no answer
-   * @param around what is known besides; null if there is no answer
-   * @param verdict what a client would make of it; null if there is no answer
-   * @param failure why there is none; empty if there is
+   * @param around the knowledge about the others; null if there is no answer
+   * @param verdict the verdict of a client; null if there is no answer
+   * @param failure the reason if there is no answer; empty otherwise
    */
   public record Audited(
       String name,
@@ -45,11 +45,11 @@ public final class Survey {
     this.skewMicros = skewMicros;
   }
 
-  /** In the order of the masters. */
+  /** Returns the results, in the order of the masters. */
   List<Audited> audit() {
     List<Answer<Timed>> answers = probe.ask((index, connection) -> audit(connection));
     Peers peers = new Peers(answers.size(), skewMicros);
-    surroundings(peers, answers); // so that the first ones are judged by what the last ones say
+    surroundings(peers, answers); // so that the last answers count for the first verdicts
     List<@Nullable Surroundings> around = surroundings(peers, answers);
     List<Audited> audits = new ArrayList<>();
     for (int i = 0; i < answers.size(); i++) {
@@ -60,7 +60,8 @@ public final class Survey {
 
   private static Timed audit(Connection connection) {
     AuditCall.over(
-        connection, AuditCall.invocation(0, null)); // the second one is timed without delay
+        connection,
+        AuditCall.invocation(0, null)); // loads the script, so that the second one is fast
     long beforeNanos = CLOCKS.monotonicNanos();
     NodeAudit audit = AuditCall.over(connection, AuditCall.invocation(1, null));
     return new Timed(audit, beforeNanos, CLOCKS.monotonicNanos());

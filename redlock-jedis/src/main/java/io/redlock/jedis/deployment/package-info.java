@@ -1,4 +1,7 @@
-/** A deployment as it is configured: checked, put together as lanes, or just asked. */
+/**
+ * The configuration of a deployment: checks it, builds a lock service from it, or queries its
+ * masters.
+ */
 @NullMarked
 package io.redlock.jedis.deployment;
 

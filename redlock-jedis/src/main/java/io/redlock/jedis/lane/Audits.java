@@ -15,29 +15,29 @@ import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.exceptions.JedisDataException;
 
 /**
- * The audits of a node: when the next is due, what it asks, and what the last answer means. A part
- * of the {@link LaneMachine}, and guarded like it.
+ * The audits of a node: when the next is due, what it writes, and what the last answer means. A
+ * part of the {@link LaneMachine}, and guarded like it.
  *
- * <p>Audits wait in no queue, so nothing that happens to requests can end them.
+ * <p>Audits do not wait in the queue, so nothing that happens to requests affects them.
  */
 final class Audits {
 
-  /** A node that was not audited for so long does not vote. */
+  /** The time without an audit after which a node does not vote. */
   private static final long FRESH_NANOS = TimeUnit.SECONDS.toNanos(3);
 
-  /** What an answer is to an audit. */
+  /** The kind of an answer to an audit. */
   enum Answer {
     /** It led to a new verdict. */
     VERDICT,
     /** An error that passes by itself. */
     TRANSIENT_ERROR,
-    /** It answers something else. */
+    /** It does not answer this audit. */
     FOREIGN
   }
 
   private final NodeTrust trust;
   private final NodeClock clock;
-  private final Ticker ticker; // for the judgement only
+  private final Ticker ticker; // for the verdict only
   private final Consumer<String> resets;
   private final long periodNanos;
 
@@ -51,7 +51,7 @@ final class Audits {
   private Argument birth = Argument.EMPTY;
 
   /**
-   * @param resets takes the reason when the node lost what it granted before
+   * @param resets takes the reason when the node may have lost earlier grants
    * @param periodNanos the time between two audits
    */
   Audits(
@@ -73,7 +73,7 @@ final class Audits {
     return verdict.stand() == Verdict.Stand.VOTES;
   }
 
-  /** Returns the birth mark that grants carry. */
+  /** Returns the birth mark for grants. */
   Argument birth() {
     return birth;
   }
@@ -88,14 +88,14 @@ final class Audits {
     return !underWay && nowNanos - dueNanos >= 0 ? call(renewal) : null;
   }
 
-  /** The audit that was due is sent. */
+  /** Takes note that the audit that was due is sent. */
   void sent(long nowNanos) {
     underWay = true;
     renewal = null;
     dueNanos = nowNanos + periodNanos;
   }
 
-  /** There is a reason for an audit. */
+  /** Makes the next audit due now. */
   void hasten(long nowNanos) {
     dueNanos = nowNanos;
   }
@@ -116,7 +116,7 @@ final class Audits {
     return nowNanos - succeededNanos > FRESH_NANOS && nowNanos - sinceNanos > FRESH_NANOS;
   }
 
-  /** Takes an answer. */
+  /** Takes an answer to an audit. */
   Answer answered(Call audit, @Nullable Object reply, long nowNanos) {
     Verdict made;
     if (reply instanceof JedisDataException error) {
@@ -151,7 +151,10 @@ final class Audits {
     };
   }
 
-  /** Plans the next audit: one period after the last, or as soon as there is a reason. */
+  /**
+   * Plans the next audit: one period after the last, or earlier if a mark is to be written or an
+   * abstention ends.
+   */
   void plan(long nowNanos) {
     dueNanos = sentNanos + periodNanos;
     long remainingNanos = TimeUnit.MILLISECONDS.toNanos(verdict.remainingMillis());
@@ -165,7 +168,7 @@ final class Audits {
     }
   }
 
-  /** The connection is given up. */
+  /** Takes note that the connection is given up. */
   void left() {
     underWay = false;
     renewal = null;

@@ -14,19 +14,19 @@ import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Protocol;
 
 /**
- * One command on its way through a lane: a request of the lock service, or one of the lane's own.
- * All fields are guarded by the lane, except where a comment says otherwise.
+ * A command on its way through a lane: a request of the lock service, or a command of the lane
+ * itself. All fields are guarded by the lane, unless a comment says otherwise.
  */
 final class Call implements Pending {
 
-  /** What a command is for. */
+  /** The purpose of a command. */
   enum Purpose {
     REQUEST,
     AUDIT,
     LOAD_SCRIPT
   }
 
-  /** Where a call stands. */
+  /** The progress of a call. */
   enum State {
     QUEUED,
     SENT,
@@ -36,12 +36,12 @@ final class Call implements Pending {
   final Purpose purpose;
   final Script script;
 
-  /** The time at which the call was queued or, once it is sent, the time at which it was sent. */
+  /** The time at which the call was queued or, once it was sent, the time at which it was sent. */
   long sinceNanos;
 
   State state = State.QUEUED;
 
-  /** Whether the server gets the text of the script instead of its digest. */
+  /** True if the server gets the text of the script instead of its digest. */
   boolean byText;
 
   private final @Nullable Invocation invocation; // null to load a script
@@ -66,9 +66,9 @@ final class Call implements Pending {
   }
 
   /**
-   * A request of the lock service.
+   * Returns a call for a request of the lock service.
    *
-   * @param withdrawal takes the call back, under the lane's lock
+   * @param withdrawal withdraws the call, under the lane's lock
    */
   static Call request(
       Invocation invocation, int slot, ReplyHandler handler, Predicate<Call> withdrawal) {
@@ -92,7 +92,7 @@ final class Call implements Pending {
     return script == Script.RELEASE && purpose == Purpose.REQUEST;
   }
 
-  /** The script call that is made; there is none where a script is loaded. */
+  /** Returns the script call; there is none if a script is loaded. */
   Invocation invocation() {
     if (invocation == null) {
       throw new IllegalStateException("no script is called");
@@ -100,13 +100,16 @@ final class Call implements Pending {
     return invocation;
   }
 
-  /** About how many bytes the command occupies in a socket's buffer. */
+  /** Returns the approximate size of the command in a socket's buffer. */
   int bytes() {
     int body = invocation == null ? 64 : invocation.bytes;
     return byText || invocation == null ? body + script.text.getRaw().length : body;
   }
 
-  /** The command as it is sent; the birth mark goes to scripts that compare it. Any thread. */
+  /**
+   * Returns the command to send, with the birth mark for scripts that compare it. Any thread may
+   * call it.
+   */
   CommandArguments command(Argument birth) {
     if (invocation == null) {
       return new CommandArguments(Protocol.Command.SCRIPT).add("LOAD").add(script.text);
@@ -114,7 +117,9 @@ final class Call implements Pending {
     return byText ? invocation.byText(birth) : invocation.bySha(birth);
   }
 
-  /** Decides the answer, unless there is one. True if it has to be {@link #deliver delivered}. */
+  /**
+   * Decides the answer, unless there is one. Returns true if it must be {@link #deliver delivered}.
+   */
   boolean decide(NodeReply reply) {
     if (state == State.OVER) {
       return false;
@@ -124,7 +129,7 @@ final class Call implements Pending {
     return handler != null;
   }
 
-  /** Gives the decided answer to whoever waits for it. By the thread that decided it, unlocked. */
+  /** Delivers the decided answer. Called by the thread that decided it, without the lock. */
   void deliver() {
     NodeReply reply = answer;
     if (handler != null && reply != null) {
@@ -132,7 +137,7 @@ final class Call implements Pending {
     }
   }
 
-  /** Gives an answer to somebody who must not throw. */
+  /** Delivers an answer to a handler, which must not throw. */
   static void deliver(ReplyHandler handler, int slot, NodeReply reply) {
     try {
       handler.onReply(slot, reply);

@@ -2,30 +2,30 @@ package io.redlock.jedis.lane;
 
 import redis.clients.jedis.CommandArguments;
 
-/** Something that a lane's state machine asks its shell to do, once the step is over. */
+/** An action that the shell of a lane performs for its state machine after a step. */
 sealed interface Effect {
 
-  /** Begin to connect. */
+  /** Begins to connect. */
   record Dial() implements Effect {}
 
-  /** Give a connection up; see {@link Wire#end}. */
+  /** Gives a connection up; see {@link Wire#end}. */
   record End(Wire wire, boolean isWhole) implements Effect {}
 
-  /** Write a command of the lane's own at once. */
+  /** Writes a command of the lane itself at once. */
   record Write(Wire wire, CommandArguments command) implements Effect {}
 
-  /** Deliver the answer that was decided. */
+  /** Delivers the answer that was decided. */
   record Answer(Call call) implements Effect {}
 
-  /** Tell the log and the observer, in the order in which it happened. */
+  /** Reports to the log and the observer, in the order of the events. */
   record Report(Runnable report) implements Effect {}
 
-  /** A fair waiter was refused: listen for its wake-up. */
+  /** Listens for the wake-up of a fair waiter that was refused. */
   record Listen() implements Effect {}
 
-  /** The first attempt to connect has succeeded or failed. */
+  /** Notes that the first attempt to connect has succeeded or failed. */
   record FirstAttempt() implements Effect {}
 
-  /** Everything is answered, and nothing will be sent any more. */
+  /** Notes that every call is answered and no more are sent. */
   record Closed() implements Effect {}
 }

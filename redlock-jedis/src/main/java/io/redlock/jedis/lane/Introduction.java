@@ -7,20 +7,20 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is sent over a new connection before it carries requests: the node is audited, gets its
- * birth mark if one is due, and loads the scripts. A part of the {@link LaneMachine}, and guarded
- * like it.
+ * The commands that go over a new connection before it carries requests. They audit the node, write
+ * its birth mark if one is due, and load the scripts. A part of the {@link LaneMachine}, and
+ * guarded like it.
  *
- * <p>Lanes that start together wait for each other a moment, because none votes before a quorum of
- * nodes has been audited. Then the node is audited once more.
+ * <p>Lanes that start together wait a moment for each other, because no node votes until a quorum
+ * has been audited. Then each node is audited again.
  */
 final class Introduction {
 
-  /** Scripts that are loaded on each connection, so that no request needs a second try. */
+  /** The scripts that each connection loads, so that no request has to be sent twice. */
   static final List<Script> LOADED =
       List.of(Script.GRANT, Script.FAIR_GRANT, Script.EXTEND, Script.RELEASE);
 
-  /** Clients that write the same birth mark at the same time need no more tries than this. */
+  /** The number of attempts that is enough for clients that write a birth mark at the same time. */
   private static final int MAX_RENEWALS = 4;
 
   private enum Step {
@@ -35,7 +35,7 @@ final class Introduction {
   private final LaneCalls calls;
 
   private Step step = Step.AUDIT;
-  private boolean early; // no quorum of nodes was known when the connection was made
+  private boolean early; // no quorum of nodes was known at the begin
   private int renewals;
   private int loads;
 
@@ -59,7 +59,7 @@ final class Introduction {
     calls.addAhead(audit);
   }
 
-  /** An audit led to a verdict. Returns true if that was the end. */
+  /** Goes on after a verdict. Returns true if the introduction is complete. */
   boolean audited() {
     Renewal renewal = audits.verdict().renewal();
     if (renewal != null && renewals < MAX_RENEWALS) {
@@ -75,7 +75,7 @@ final class Introduction {
     return true;
   }
 
-  /** A script was loaded. Returns true if that was the end. */
+  /** Goes on after a script was loaded. Returns true if the introduction is complete. */
   boolean loaded() {
     loads--;
     if (loads > 0 || !early) {
@@ -93,7 +93,7 @@ final class Introduction {
     return step == Step.AWAIT_QUORUM;
   }
 
-  /** A quorum of nodes is known from now on. */
+  /** Goes on once a quorum of nodes is known. */
   void quorum() {
     if (step == Step.AWAIT_QUORUM) {
       step = Step.AUDIT_AGAIN;

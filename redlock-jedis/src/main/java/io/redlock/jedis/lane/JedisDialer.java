@@ -15,13 +15,16 @@ import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.util.Pool;
 
 /**
- * Makes connections with Jedis. One daemon thread makes a connection, reads it, gives it back, and
- * makes the next; it ends when none is asked for. So neither DNS nor TLS nor a password holds up
- * anybody else.
+ * A dialer that uses Jedis. One daemon thread makes a connection, reads it, returns it to the pool,
+ * and makes the next; it ends when no connection is asked for. So DNS, TLS and authentication delay
+ * no other thread.
  */
 public final class JedisDialer implements Dialer {
 
-  /** Jedis's buffer holds 8 KiB; flushed before it is full, it never writes in the middle. */
+  /**
+   * Less than Jedis's buffer of 8 KiB: a buffer that is flushed before it is full never writes a
+   * part of a command.
+   */
   private static final int FLUSH_BYTES = 7 << 10;
 
   private final String threadName;
@@ -34,9 +37,10 @@ public final class JedisDialer implements Dialer {
 
   /**
    * @param threadName the name of its thread
-   * @param pool gives the connections, and takes them back
-   * @param ownsPool whether the pool is the lane's: closed with the dialer, and on database 0
-   * @param settings how long a connection may say nothing
+   * @param pool the source of the connections
+   * @param ownsPool true if the pool belongs to the lane: it is closed with the dialer, and on
+   *     database 0
+   * @param settings give the read timeout
    */
   public JedisDialer(
       String threadName, Pool<Connection> pool, boolean ownsPool, LaneSettings settings) {
@@ -59,7 +63,7 @@ public final class JedisDialer implements Dialer {
         working = true;
         return;
       } catch (OutOfMemoryError e) { // no more threads
-        asked.remove(line); // before anybody else can start a thread that serves it
+        asked.remove(line); // before another thread can serve it
         failure = e;
       }
     }
@@ -89,7 +93,7 @@ public final class JedisDialer implements Dialer {
     return null;
   }
 
-  /** One connection from its first byte to its last. */
+  /** Serves one connection from its first byte to its last. */
   private void serve(Line line) {
     SocketWire wire;
     try {
@@ -138,7 +142,7 @@ public final class JedisDialer implements Dialer {
     }
   }
 
-  /** Of a broken connection the pool makes a replacement there and then. */
+  /** Returns the connection to the pool, which replaces a broken one at once. */
   private void giveBack(SocketWire wire) {
     boolean ends;
     synchronized (this) {
@@ -183,14 +187,14 @@ public final class JedisDialer implements Dialer {
     private final Connection connection;
     private final Thread reader = Thread.currentThread();
     private final int pooledSoTimeoutMillis;
-    private int buffered; // of whoever writes
+    private int buffered; // only for the writing thread
     private volatile boolean ended;
     private volatile boolean whole;
 
     SocketWire(Connection connection) {
       this.connection = connection;
       this.pooledSoTimeoutMillis = connection.getSoTimeout();
-      connection.setHandlingPool(null); // close() hands it back, to whatever pool it came from
+      connection.setHandlingPool(null); // otherwise close() would return it to its pool
     }
 
     @Override
@@ -213,7 +217,7 @@ public final class JedisDialer implements Dialer {
       }
     }
 
-    /** Waits for the next answer; an error reply is one. */
+    /** Waits for the next answer, which may be an error reply. */
     @Nullable Object read() {
       try {
         return connection.getUnflushedObject();
@@ -238,7 +242,7 @@ public final class JedisDialer implements Dialer {
       whole = isWhole && byReader;
       ended = true;
       if (!byReader) {
-        // Ends the read that is under way. It may hang behind a write, so it has a thread.
+        // Ends the read that is under way. Has its own thread, because it may block behind a write.
         Thread closer = new Thread(this::disconnect, threadName + "-closer");
         closer.setDaemon(true);
         contain(closer::start);

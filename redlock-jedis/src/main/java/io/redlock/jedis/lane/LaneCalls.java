@@ -10,12 +10,15 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The calls of a lane in their order: those that wait to be sent, and those that were sent and have
- * no answer. A part of the {@link LaneMachine}, and guarded like it.
+ * The calls of a lane in order: those that wait to be sent, and those that were sent and not yet
+ * answered. A part of the {@link LaneMachine}, and guarded like it.
  */
 final class LaneCalls {
 
-  /** Withdrawn calls stay in the queue until they are met, but no more than so many. */
+  /**
+   * The largest number of withdrawn calls in the queue; the others are removed when they are
+   * reached.
+   */
   private static final int MAX_WITHDRAWN = 4_096;
 
   private final long releaseLifeNanos;
@@ -28,19 +31,19 @@ final class LaneCalls {
 
   /**
    * @param releaseLifeNanos the time after which a release that could not be sent is pointless
-   * @param effects takes the answers to deliver
+   * @param effects receives the answers to deliver
    */
   LaneCalls(long releaseLifeNanos, Consumer<Effect> effects) {
     this.releaseLifeNanos = releaseLifeNanos;
     this.effects = effects;
   }
 
-  /** Returns how many calls wait in the queue. */
+  /** Returns the number of calls in the queue. */
   int queued() {
     return queued;
   }
 
-  /** Returns how many calls were sent and have no answer. */
+  /** Returns the number of calls that were sent and not yet answered. */
   int unanswered() {
     return unanswered.size();
   }
@@ -50,7 +53,7 @@ final class LaneCalls {
     return unanswered.peek();
   }
 
-  /** Returns true if nothing waits to be sent or to be answered. */
+  /** Returns true if no call waits to be sent or to be answered. */
   boolean isIdle() {
     return queued == 0 && ahead.isEmpty() && unanswered.isEmpty();
   }
@@ -60,7 +63,7 @@ final class LaneCalls {
     return !ahead.isEmpty() || (unanswered.isEmpty() && queued > 0);
   }
 
-  /** Returns true if the call will be answered, or is. */
+  /** Returns true if the call was answered or will be. */
   boolean knows(@Nullable Call call) {
     return call != null
         && (call.state == Call.State.OVER || queue.contains(call) || unanswered.contains(call));
@@ -75,12 +78,12 @@ final class LaneCalls {
     queued++;
   }
 
-  /** Adds a call that goes out before the queue. */
+  /** Adds a call that is sent before the queue. */
   void addAhead(Call call) {
     ahead.add(call);
   }
 
-  /** Takes a call back. Returns true if it will certainly never be executed. */
+  /** Withdraws a call. Returns true if it will certainly never be executed. */
   boolean withdraw(Call call) {
     if (call.state != Call.State.QUEUED) {
       return false;
@@ -93,7 +96,7 @@ final class LaneCalls {
     return true;
   }
 
-  /** Moves the releases in the queue before everything else. */
+  /** Moves the releases to the front of the queue. */
   void putReleasesFirst() {
     queue =
         queue.stream()
@@ -101,7 +104,7 @@ final class LaneCalls {
             .collect(Collectors.toCollection(ArrayDeque::new));
   }
 
-  /** Answers what is queued, all but the releases that can still be of use. */
+  /** Answers the queued calls, except releases that are not yet pointless. */
   void refuseQueued(NodeReply refusal, long nowNanos) {
     queue.removeIf(
         call -> {
@@ -113,7 +116,7 @@ final class LaneCalls {
         });
   }
 
-  /** Answers what is queued. */
+  /** Answers all queued calls. */
   void refuseAll(NodeReply refusal) {
     queue.forEach(call -> refuse(call, refusal));
     queue.clear();
@@ -128,7 +131,7 @@ final class LaneCalls {
 
   // Sending.
 
-  /** Sends what goes out before the queue. */
+  /** Sends the calls that go before the queue. */
   void sendAhead(List<Call> batch, long nowNanos) {
     for (Call call = ahead.peek(); call != null; call = ahead.peek()) {
       send(call, batch, nowNanos);
@@ -159,12 +162,12 @@ final class LaneCalls {
 
   // After a call was sent.
 
-  /** The oldest call without an answer was answered. */
+  /** Removes the oldest unanswered call, which was answered. */
   void removeOldest() {
     unansweredBytes -= unanswered.remove().bytes();
   }
 
-  /** Answers requests whose answers are late, but for releases; late answers are still read. */
+  /** Answers the sent requests, except releases; their late answers are still read. */
   void answerLate(NodeReply unknown) {
     for (Call call : unanswered) {
       if (call.purpose == Call.Purpose.REQUEST && !call.isRelease()) {
@@ -173,9 +176,9 @@ final class LaneCalls {
     }
   }
 
-  /** Answers everything that was sent: no answer is read any more. */
+  /** Answers all calls that were sent, because no more answers are read. */
   void answerSent(NodeReply unknown) {
-    unanswered.addAll(ahead); // were sent before, or are the lane's own
+    unanswered.addAll(ahead); // sent before, or commands of the lane itself
     ahead.clear();
     for (Call call = unanswered.peek(); call != null; call = unanswered.peek()) {
       decide(call, unknown);
@@ -186,7 +189,7 @@ final class LaneCalls {
 
   private void decide(Call call, NodeReply reply) {
     if (call.state != Call.State.OVER) {
-      effects.accept(new Effect.Answer(call)); // before: memory may be short
+      effects.accept(new Effect.Answer(call)); // first, because it may run out of memory
       call.decide(reply);
     }
   }

@@ -15,30 +15,30 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 
 /**
- * The connection of a lane, while there is one: what is written when, what the answers mean, and
+ * The current connection of a lane. It decides what is written when, what the answers mean, and
  * when the node is silent. A part of the {@link LaneMachine}, and guarded like it.
  *
- * <p>Writing has rules, so that a lone caller pays for no change of threads and many callers share
- * system calls. Whoever finds at most one call unanswered writes at once; otherwise calls collect,
- * and go out as one batch with the last answer to the batch before. If nothing was read or written
- * for 3 ms, the node is slow: then callers, and the tick, write past what is unanswered. One thread
- * writes at a time; the next batch is handed to it when it comes back. An audit that is due goes
- * out with the next batch, ahead of the requests; the tick sees to it that there is one.
+ * <p>The rules of writing save a lone caller a change of threads, and let many callers share system
+ * calls. A caller that finds at most one unanswered call writes at once. Otherwise calls collect,
+ * and are sent as one batch after the last answer to the previous batch. If nothing was read or
+ * written for 3 ms, the node is slow: then callers and the tick write without waiting for answers.
+ * One thread writes at a time, and gets the next batch when it has finished. An audit that is due
+ * is sent with the next batch, ahead of the requests; the tick makes sure that there is one.
  */
 final class LaneConnection {
 
-  /** With more unanswered calls than this, requests collect. */
+  /** The number of unanswered calls beyond which requests collect. */
   private static final int BUSY = 1;
 
   /** The roles in which a thread writes. */
   enum Writer {
     /** A thread that must not block. */
     ANYBODY,
-    /** The thread that reads the answers, and has read the last that was due. */
+    /** The thread that reads the answers, and has read the last one that was due. */
     READER
   }
 
-  /** Calls to be written to a connection, in order, by one thread. */
+  /** Calls that one thread writes to a connection, in order. */
   record Batch(Wire wire, List<Call> calls, Argument birth) {}
 
   private final LaneSettings settings;
@@ -53,15 +53,15 @@ final class LaneConnection {
   private final NodeReply silence;
 
   private @Nullable Wire wire;
-  private boolean open; // introduced
-  private boolean answered; // anything, since it was introduced
+  private boolean open; // carries requests
+  private boolean answered; // anything, since it is open
   private boolean writing;
   private long lastReadNanos;
   private long lastWriteNanos;
   private long quorumByNanos;
 
   /**
-   * @param abandon takes the reason why the connection is of no more use
+   * @param abandon takes the reason why the connection can no longer be used
    */
   LaneConnection(
       LaneSettings settings,
@@ -94,7 +94,7 @@ final class LaneConnection {
     return other != null && other == wire;
   }
 
-  /** Returns true if there is a connection and it carries requests. */
+  /** Returns true if there is a connection that carries requests. */
   boolean isOpen() {
     return open;
   }
@@ -104,9 +104,9 @@ final class LaneConnection {
     return answered;
   }
 
-  // From its begin to its end.
+  // Begin and end.
 
-  /** There is a connection: introduces it. */
+  /** Begins the introduction of a new connection. */
   void begin(Wire fresh, long nowNanos) {
     wire = fresh;
     writing = false;
@@ -117,19 +117,19 @@ final class LaneConnection {
     ticks.watch(nowNanos);
   }
 
-  /** The connection is introduced: it carries what has waited for it, releases first. */
+  /** Opens the connection for requests. Those that wait are sent, releases first. */
   private void open(long nowNanos) {
     open = true;
     health.connected(audits.verdict(), nowNanos);
     planAudit(nowNanos);
     if (!audits.isFavorable()) {
-      audits.hasten(nowNanos); // there may be a quorum since
+      audits.hasten(nowNanos); // there may be a quorum by now
     }
     calls.putReleasesFirst();
     effects.accept(new Effect.FirstAttempt());
   }
 
-  /** A quorum of nodes is known from now on: nodes that abstained for lack of one may vote. */
+  /** Audits the node again once a quorum is known: it may have abstained for lack of one. */
   void quorum(long nowNanos) {
     if (open) {
       auditNow(nowNanos);
@@ -138,7 +138,7 @@ final class LaneConnection {
     }
   }
 
-  /** Ends the connection, so that it may serve others if everything was answered. */
+  /** Ends the connection, so that it can be reused if everything was answered. */
   void close() {
     leave(!writing && calls.isIdle());
   }
@@ -160,7 +160,7 @@ final class LaneConnection {
 
   // Writing.
 
-  /** Returns the calls to write now; null if there are none, or somebody else writes. */
+  /** Returns the calls to write now; null if there are none or another thread writes. */
   @Nullable Batch nextBatch(Writer writer, long nowNanos) {
     Wire target = wire;
     if (target == null || writing) {
@@ -197,7 +197,7 @@ final class LaneConnection {
                 && nowNanos - silentSinceNanos(nowNanos) > LaneSettings.PATIENCE_NANOS);
   }
 
-  /** A batch was written. */
+  /** Takes note that a batch was written. */
   void written() {
     writing = false;
   }
@@ -244,7 +244,7 @@ final class LaneConnection {
     abandon.accept(NodeReply.unreachable("out of step: " + what), nowNanos);
   }
 
-  /** Returns the meaning of an answer to a request; null if it is none. */
+  /** Returns the meaning of an answer to a request; null if it does not answer this request. */
   private @Nullable NodeReply answer(@Nullable Object reply, Call call, long nowNanos) {
     NodeReply answer =
         reply instanceof JedisDataException error
@@ -267,7 +267,10 @@ final class LaneConnection {
     return answer;
   }
 
-  /** The node says that its data is not what was judged; returns why, if this is known by now. */
+  /**
+   * Returns the answer for a node that reports other data than was audited, with the reason if it
+   * is known.
+   */
   private NodeReply abstention(NodeReply answer, long nowNanos) {
     NodeReply known = health.toGrant();
     if (known == null) {
@@ -281,7 +284,7 @@ final class LaneConnection {
     ticks.by(nowNanos);
   }
 
-  /** Returns false if this is not the answer to the loading of a script. */
+  /** Takes the answer to a SCRIPT LOAD. Returns false if this is none. */
   private boolean loaded(@Nullable Object reply, long nowNanos) {
     if (!(reply instanceof byte[]) && !(reply instanceof JedisDataException)) {
       return false;
@@ -295,7 +298,7 @@ final class LaneConnection {
     return true;
   }
 
-  /** Returns false if this is not the answer to that audit. */
+  /** Takes the answer to that audit. Returns false if this is none. */
   private boolean audited(Call audit, @Nullable Object reply, long nowNanos) {
     Audits.Answer answer = audits.answered(audit, reply, nowNanos);
     if (answer == Audits.Answer.FOREIGN) {
@@ -324,7 +327,7 @@ final class LaneConnection {
 
   // Time.
 
-  /** Looks after what nothing else may look after: silence, audits, the wait for a quorum. */
+  /** Checks for silence, stale audits and the end of the wait for a quorum. */
   void tick(long nowNanos) {
     if (open) {
       judgeSilence(nowNanos);
@@ -339,7 +342,7 @@ final class LaneConnection {
     }
   }
 
-  /** Plans the next tick of a connection that there is. */
+  /** Plans the next tick while there is a connection. */
   void planTick(long nowNanos) {
     long auditNanos = audits.dueOrStaleNanos(nowNanos);
     if (open && calls.isIdle() && auditNanos - nowNanos > 0) {
@@ -349,7 +352,7 @@ final class LaneConnection {
     }
   }
 
-  /** Calls the node silent if it has not answered for a node timeout. */
+  /** Marks the node as silent if it has not answered for a node timeout. */
   void judgeSilence(long nowNanos) {
     if (silentNanos(nowNanos) >= settings.nodeTimeoutNanos() && health.silent(silence, nowNanos)) {
       calls.refuseQueued(silence, nowNanos);
@@ -357,14 +360,12 @@ final class LaneConnection {
     }
   }
 
-  /** Silence counts only while this process was not held up itself. */
+  /** Returns the silence of the node, not counting pauses of this process. */
   private long silentNanos(long nowNanos) {
     return nowNanos - later(silentSinceNanos(nowNanos), ticks.awakeSinceNanos());
   }
 
-  /**
-   * Returns since when the oldest unanswered call waits, or the time of the last answer if later.
-   */
+  /** Returns when the oldest unanswered call was sent, or the time of the last answer if later. */
   private long silentSinceNanos(long nowNanos) {
     Call oldest = calls.oldest();
     return oldest == null ? nowNanos : later(oldest.sinceNanos, lastReadNanos);

@@ -15,9 +15,9 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state of a node, since when it has been so and why, and the answer to requests that are not
- * sent because of it. Reports each change of the state once. A part of the {@link LaneMachine}, and
- * guarded like it.
+ * The state of a node, its begin and its reason, and the answer to requests that are not sent
+ * because of it. Reports each change of state once. A part of the {@link LaneMachine}, and guarded
+ * like it.
  */
 final class LaneHealth {
 
@@ -30,7 +30,7 @@ final class LaneHealth {
   private boolean outOfMemory;
 
   /**
-   * The part of the state that the last audit decides, while the node answers.
+   * The part of the state that follows from the last audit, while the node answers.
    *
    * @param toGrant the answer to grants; null if they are sent
    * @param toExtend the answer to extends; null if they are sent
@@ -59,10 +59,9 @@ final class LaneHealth {
   }
 
   /**
-   * @param refusal the answer to everything but releases, and but withdrawals if the node is
-   *     silent; null if it depends on the standing
-   * @param denied the script that the node does not execute although its audit finds nothing wrong;
-   *     null if there is none
+   * @param refusal the answer to all requests except releases (and except removals of tickets if
+   *     the node is silent); null if it depends on the standing
+   * @param denied the script that the node denies although its audit is good; null if there is none
    */
   private record Condition(
       State state,
@@ -72,7 +71,7 @@ final class LaneHealth {
       Standing standing,
       @Nullable Script denied) {
 
-    /** Whether the state follows from an audit or an answer: the node is connected. */
+    /** Returns true if the state follows from an audit or an answer, so the node is connected. */
     boolean isConnected() {
       return refusal == null && (state == standing.state || denied != null);
     }
@@ -86,9 +85,9 @@ final class LaneHealth {
   }
 
   /**
-   * Returns the answer to a request that is not sent; null if it is sent, or waits to be. A
-   * withdrawal reaches a silent node as soon as that wakes up, and until then nobody waits for its
-   * answer.
+   * Returns the answer to a request that is not sent; null if it is sent or queued. The removal of
+   * a ticket is sent to a silent node, too: it arrives when the node wakes up, and no caller waits
+   * for the answer.
    */
   @Nullable NodeReply refusal(NodeRequest request) {
     if (request instanceof NodeRequest.Release) {
@@ -104,7 +103,7 @@ final class LaneHealth {
     return request instanceof NodeRequest.Grant ? standing.toGrant : standing.toExtend;
   }
 
-  /** Returns the answer to everything but releases; null if there is no such answer. */
+  /** Returns the answer to all requests except releases; null if there is no such answer. */
   @Nullable NodeReply refusal() {
     return condition.refusal;
   }
@@ -126,12 +125,12 @@ final class LaneHealth {
         queued);
   }
 
-  /** There is a connection, and this is the verdict of its first audits. */
+  /** Takes the first verdict on a new connection. */
   void connected(Verdict verdict, long nowNanos) {
     become(asStanding(Standing.of(verdict), nowNanos));
   }
 
-  /** This is the verdict of the next audit of a connection. */
+  /** Takes a later verdict on a connection. */
   void audited(Verdict verdict, long nowNanos) {
     Standing standing = Standing.of(verdict);
     become(
@@ -140,7 +139,7 @@ final class LaneHealth {
             : asStanding(standing, nowNanos));
   }
 
-  /** No audit has succeeded for too long: the node must not vote on what it was. */
+  /** Stops the node from voting, because its last successful audit is too old. */
   void unaudited(String reason, long nowNanos) {
     if (condition.standing.toGrant == null) {
       Standing standing = Standing.abstains(-1, reason);
@@ -151,7 +150,7 @@ final class LaneHealth {
     }
   }
 
-  /** The node answered: if it was silent, it is not any more. */
+  /** Takes note of an answer, which ends a silence. */
   void answered(long nowNanos) {
     if (condition.state == State.SILENT) {
       become(asStanding(condition.standing, nowNanos));
@@ -159,8 +158,8 @@ final class LaneHealth {
   }
 
   /**
-   * The node answered a request. If it executed the script that it denied before, it denies it no
-   * more.
+   * Takes the answer to a request. A script that was denied before and is executed now is no longer
+   * denied.
    */
   void answered(Script script, NodeReply reply, long roundTripNanos, long nowNanos) {
     roundTrips.add(roundTripNanos);
@@ -181,7 +180,7 @@ final class LaneHealth {
         reply.kind() == NodeReply.Kind.GRANTED || reply.kind() == NodeReply.Kind.JOINED;
     if (created && outOfMemory) {
       outOfMemory = false;
-      report(() -> LOG.warn("node {} grants again, it is no longer out of memory", node));
+      report(() -> LOG.warn("node {} grants again: it is no longer out of memory", node));
     }
     if (condition.state == State.SILENT || condition.denied == script) {
       become(asStanding(condition.standing, nowNanos));
@@ -197,10 +196,11 @@ final class LaneHealth {
     }
   }
 
-  /** The node does not serve until an operator fixes it; requests are sent all the same. */
+  /** Marks the node as misconfigured until an operator fixes it; requests are still sent. */
   private void misconfigured(Script script, NodeReply reply, long nowNanos) {
     lastError = reply.detail();
-    boolean isKnown = condition.standing.state == State.MISCONFIGURED; // the audit says it better
+    boolean isKnown =
+        condition.standing.state == State.MISCONFIGURED; // the audit has the better reason
     if (isKnown || ReplyMapper.concernsOneName(reply)) {
       answered(nowNanos);
     } else if (condition.isConnected() || condition.state == State.SILENT) {
@@ -208,7 +208,7 @@ final class LaneHealth {
     }
   }
 
-  /** The node has not answered for too long. True if it was taken to answer until now. */
+  /** Marks the node as silent. Returns true if it counted as connected until now. */
   boolean silent(NodeReply refusal, long nowNanos) {
     if (!condition.isConnected()) {
       return false;
@@ -217,20 +217,20 @@ final class LaneHealth {
     return true;
   }
 
-  /** The connection is gone; requests wait for the next one, which is being made. */
+  /** Takes note that the connection is lost; requests wait for the next one. */
   void lost(String reason, long nowNanos) {
     lastError = reason;
     become(to(State.DOWN, reason, null, Standing.VOTES, nowNanos));
   }
 
-  /** There is no connection and, for a while, none to wait for. */
+  /** Takes note that no connection could be made; requests do not wait. */
   void down(NodeReply refusal, long nowNanos) {
     lastError = refusal.detail();
     State state = refusal.kind() == NodeReply.Kind.MISCONFIGURED ? State.MISCONFIGURED : State.DOWN;
     become(to(state, refusal.detail(), refusal, Standing.VOTES, nowNanos));
   }
 
-  /** Lets no request wait for the connection any longer; returns the answer that they get. */
+  /** Stops requests from waiting for the connection; returns their answer. */
   NodeReply connectingTooLong(long nowNanos) {
     NodeReply refusal =
         NodeReply.unreachable(condition.reason.isEmpty() ? "not yet connected" : condition.reason);
@@ -238,7 +238,7 @@ final class LaneHealth {
     return refusal;
   }
 
-  /** The lane is closed. */
+  /** Takes note that the lane is closed. */
   void closed(long nowNanos) {
     NodeReply refusal = NodeReply.unreachable("closed");
     become(to(State.CLOSED, "", refusal, condition.standing, nowNanos));

@@ -16,9 +16,10 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All decisions of a lane: what is written when, what is refused, when the node is silent or lost,
- * when it is audited, what an answer means. Events in, effects out: it knows no thread and no
- * socket, and time is handed in. {@link NodeLane} is the shell around it. Not thread-safe.
+ * The state machine of a lane. It decides what is written when, which requests are not sent, when
+ * the node is silent or lost, when it is audited, and what an answer means. Events in, effects out:
+ * it uses no thread and no socket, and gets the time as an argument. {@link NodeLane} is the shell
+ * around it. Not thread-safe.
  *
  * <p>The machine itself decides when to connect, how long requests wait for that, and how the lane
  * ends. Its parts decide the rest: {@link LaneCalls}, {@link LaneConnection}, {@link Introduction},
@@ -85,9 +86,9 @@ final class LaneMachine {
     effects.add(effect);
   }
 
-  // What the shell asks.
+  // Queries of the shell.
 
-  /** Takes what has to be done because of the events since the last time. */
+  /** Returns the effects of the events since the last call. */
   List<Effect> takeEffects() {
     if (effects.isEmpty()) {
       return List.of();
@@ -106,7 +107,7 @@ final class LaneMachine {
     return health.status(nowNanos, calls.queued());
   }
 
-  /** Returns true if nothing waits to be sent or to be answered. */
+  /** Returns true if no call waits to be sent or to be answered. */
   boolean isIdle() {
     return calls.isIdle();
   }
@@ -116,20 +117,20 @@ final class LaneMachine {
     return calls.hasMore();
   }
 
-  /** Returns true if the call will be answered, or is. */
+  /** Returns true if the call was answered or will be. */
   boolean knows(@Nullable Call call) {
     return calls.knows(call);
   }
 
   // Requests.
 
-  /** Returns the answer to a request that is not taken; null if it is to be {@link #enqueue}d. */
+  /** Returns the answer to a request that is not sent; null if it is to be {@link #enqueue}d. */
   @Nullable NodeReply refusal(NodeRequest request, long nowNanos) {
     if (phase == Phase.NEW || phase == Phase.CLOSED || closing) {
       return NodeReply.unreachable(phase == Phase.NEW ? "not started" : "closed");
     }
-    // A caller that comes just after another has waited in vain must not wait as long. If the tick
-    // is late, this process was held up itself, and what has arrived meanwhile is read first.
+    // A caller must not wait as long as the one before it that waited in vain. If the tick is late,
+    // this process was paused, and reads first what has arrived meanwhile.
     if (ticks.isInTime(nowNanos)) {
       connection.judgeSilence(nowNanos);
     }
@@ -148,27 +149,27 @@ final class LaneMachine {
     ticks.watch(nowNanos);
   }
 
-  /** Takes a call back. Returns true if it will certainly never be executed. */
+  /** Withdraws a call. Returns true if it will certainly never be executed. */
   boolean withdraw(Call call) {
     return calls.withdraw(call);
   }
 
   /**
-   * Returns the calls to write now; null if there are none, or somebody else writes. Whoever gets a
-   * batch writes it and then says so, by {@link #written} or {@link #writeFailed}.
+   * Returns the calls to write now; null if there are none or another thread writes. The thread
+   * that gets a batch writes it and then calls {@link #written} or {@link #writeFailed}.
    */
   @Nullable Batch nextBatch(Writer writer, long nowNanos) {
     return connection.nextBatch(writer, nowNanos);
   }
 
-  /** A batch was written. */
+  /** Takes note that a batch was written. */
   void written(@Nullable Wire to) {
     if (connection.isOver(to)) {
       connection.written();
     }
   }
 
-  /** A batch could not be written, or only in part. */
+  /** Gives the connection up, because a batch was not written completely. */
   void writeFailed(Wire to, Throwable why, long nowNanos) {
     if (connection.isOver(to)) {
       abandon(NodeReply.unreachable(ReplyMapper.lost(why)), nowNanos);
@@ -177,7 +178,7 @@ final class LaneMachine {
 
   // The connection.
 
-  /** Begins to work. */
+  /** Begins to connect. */
   void start(long nowNanos) {
     dial();
     waitForConnection(nowNanos);
@@ -193,7 +194,7 @@ final class LaneMachine {
     ticks.by(connectByNanos);
   }
 
-  /** There is a connection: introduces it, unless it comes too late. */
+  /** Begins the introduction of a new connection, unless it comes too late. */
   void connected(Wire fresh, long nowNanos) {
     if (phase != Phase.DIALING) {
       effects.add(new Effect.End(fresh, false));
@@ -203,7 +204,7 @@ final class LaneMachine {
     connection.begin(fresh, nowNanos);
   }
 
-  /** No connection could be made. */
+  /** Takes note that no connection could be made. */
   void failed(Throwable why, long nowNanos) {
     if (phase == Phase.DIALING) {
       unreachable(ReplyMapper.connectFailure(why), nowNanos);
@@ -229,12 +230,12 @@ final class LaneMachine {
     ticks.by(dialNanos);
   }
 
-  /** A quorum of nodes is known from now on: nodes that abstained for lack of one may vote. */
+  /** Audits the node again once a quorum is known: it may have abstained for lack of one. */
   void quorum(long nowNanos) {
     connection.quorum(nowNanos);
   }
 
-  /** The connection has ended. */
+  /** Takes note that the connection has ended. */
   void lost(@Nullable Wire from, Throwable why, long nowNanos) {
     if (connection.isOver(from)) {
       abandon(
@@ -245,7 +246,7 @@ final class LaneMachine {
     }
   }
 
-  /** The connection is of no more use: a new one is made, at once if this one was. */
+  /** Gives the connection up and makes a new one, at once if this one answered requests. */
   private void abandon(NodeReply why, long nowNanos) {
     if (connection.isOpen()) {
       lose(why.detail(), nowNanos);
@@ -294,7 +295,7 @@ final class LaneMachine {
 
   // Time.
 
-  /** Looks after what nothing else may look after: silence, audits, pauses. */
+  /** Checks for silence, stale audits and the end of pauses. */
   void tick(long nowNanos) {
     ticks.come(nowNanos);
     if (closing && nowNanos - closeByNanos >= 0) {
@@ -334,8 +335,8 @@ final class LaneMachine {
   // The end.
 
   /**
-   * Takes no more requests. What was given before is written and answered, for a node timeout at
-   * most; an audit goes last, so that the thread that reads sees the end.
+   * Takes no more requests. Earlier ones are still sent and answered, for a node timeout at most.
+   * An audit goes last, so that the reading thread gets an answer after them.
    */
   void close(long nowNanos) {
     if (closing || phase == Phase.CLOSED) {
@@ -351,7 +352,7 @@ final class LaneMachine {
     }
   }
 
-  /** Closes at once: what is in flight is unknown. */
+  /** Closes at once: requests in flight are answered with <i>unknown</i>. */
   void end(long nowNanos) {
     if (phase == Phase.CLOSED) {
       return;
@@ -366,8 +367,8 @@ final class LaneMachine {
   }
 
   /**
-   * A step failed by a defect, or for lack of memory: whatever was in flight is unknown, and a new
-   * connection starts from the beginning.
+   * Starts again with a new connection after a step failed, by a defect or for lack of memory.
+   * Requests in flight are answered with <i>unknown</i>.
    */
   void fail(Throwable why, long nowNanos) {
     if (phase != Phase.NEW && phase != Phase.CLOSED) {

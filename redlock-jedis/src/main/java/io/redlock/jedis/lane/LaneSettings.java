@@ -6,14 +6,14 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a lane needs to know about the lock service it belongs to.
+ * The settings of a lane, derived from those of its lock service.
  *
- * @param nodeTimeoutNanos after so much silence a node counts as silent
- * @param silenceTimeoutNanos after so much silence a connection is abandoned
- * @param releaseLifeNanos after so long a release that could not be sent has become pointless: no
- *     key it could delete is left
+ * @param nodeTimeoutNanos the time without an answer after which a node counts as silent
+ * @param silenceTimeoutNanos the time without an answer after which a connection is given up
+ * @param releaseLifeNanos the time after which an unsent release is pointless: all keys that it
+ *     could delete have expired
  * @param retentionMillis how long a node keeps a counter after its last write
- * @param skewMicros how far the clocks of two nodes may lie apart
+ * @param skewMicros the allowed difference between the clocks of two nodes
  */
 public record LaneSettings(
     long nodeTimeoutNanos,
@@ -22,19 +22,19 @@ public record LaneSettings(
     long retentionMillis,
     long skewMicros) {
 
-  /** Requests that may wait in one lane, releases not counted. */
+  /** The largest number of requests that wait in one lane, not counting releases. */
   static final int MAX_QUEUED = 16_384;
 
-  /** Bytes without an answer beyond which the worker, which may block, writes no more. */
+  /** The unanswered bytes beyond which the reading thread, which may block, stops writing. */
   static final long MAX_UNANSWERED_BYTES = 1 << 20;
 
   /**
-   * The same for everybody else: so little fits the socket buffers even of a server that has
+   * The same for all other threads: so few bytes fit the socket buffers even if the server has
    * stopped reading, so the write does not block.
    */
   static final long MAX_UNANSWERED_BYTES_OF_OTHERS = 64 << 10;
 
-  /** A reply that takes longer than this is not waited for before the next request is written. */
+  /** The time after which the next request is written without waiting for the reply any longer. */
   static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(3);
 
   private static final long MAX_PING_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -46,12 +46,12 @@ public record LaneSettings(
   private static final Duration LONGEST = Duration.ofDays(365);
 
   /**
-   * Derives what is not set.
+   * Returns these settings, with defaults for those that are not set.
    *
    * @param silenceTimeout null for the default
    * @param fenceRetention null for the default
-   * @param faults where to say what is wrong with these two; the other values are checked by the
-   *     lock service and only kept within what the arithmetic bears
+   * @param faults takes the faults of these two; the lock service checks the other values, which
+   *     are only kept within bounds here
    */
   public static LaneSettings derive(
       Duration nodeTimeout,
@@ -84,9 +84,10 @@ public record LaneSettings(
   }
 
   /**
-   * A grant may arrive as late after its token as a ttl and a skew, on a node whose clock is off by
-   * as much as that token's was: the trace of its release must outlast that, or it locks a name for
-   * nobody. And a token that is drawn from the clocks after the counter is gone must be higher.
+   * Returns the retention. A grant may arrive a ttl and a skew after its token, at a node whose
+   * clock is off by another skew. The counter that its release left must outlive that; otherwise
+   * the grant locks a name for nobody. A token drawn from the clocks after the counter is gone must
+   * also be higher.
    */
   private static Duration retention(
       @Nullable Duration fenceRetention, Duration maxTtl, Duration skew, List<String> faults) {
@@ -107,7 +108,7 @@ public record LaneSettings(
     return bounded(fenceRetention);
   }
 
-  /** What the arithmetic bears. */
+  /** Returns the nearest duration that is safe to calculate with. */
   public static Duration bounded(Duration value) {
     return within(Duration.ofMillis(1), value, LONGEST);
   }
@@ -120,24 +121,24 @@ public record LaneSettings(
     return a.compareTo(b) >= 0 ? a : b;
   }
 
-  /** After so much silence a connection is abandoned. */
+  /** Returns the time without an answer after which a connection is given up. */
   public Duration silenceTimeout() {
     return Duration.ofNanos(silenceTimeoutNanos);
   }
 
-  /** How long an idle lane waits before it asks the node whether it is there. */
+  /** Returns how long an idle lane waits before it pings the node. */
   long pingNanos() {
     return Math.min(MAX_PING_NANOS, silenceTimeoutNanos / 2);
   }
 
-  /** How often a lane with something unanswered is looked at. */
+  /** Returns the time between two checks of a lane that waits for an answer. */
   long watchNanos() {
     return Math.max(TimeUnit.MILLISECONDS.toNanos(1), nodeTimeoutNanos / 4);
   }
 
   /**
-   * A read may begin just after one ping and see the next one: only a request sent after that must
-   * not be cut short.
+   * Returns the read timeout. A read may begin just after one ping and last until the next: a
+   * request that is sent then must still get its whole silence timeout.
    */
   int soTimeoutMillis() {
     return (int) TimeUnit.NANOSECONDS.toMillis(silenceTimeoutNanos + pingNanos());

@@ -1,8 +1,8 @@
 package io.redlock.jedis.lane;
 
 /**
- * The time of a lane's next tick. A tick that comes late shows that this process was held up. A
- * part of the {@link LaneMachine}, and guarded like it.
+ * The time of a lane's next tick. A late tick shows that this process was paused. A part of the
+ * {@link LaneMachine}, and guarded like it.
  */
 final class LaneTicks {
 
@@ -20,12 +20,12 @@ final class LaneTicks {
     this.awakeSinceNanos = nowNanos;
   }
 
-  /** Returns true if the next tick is at another time than the one that was {@link #planned}. */
+  /** Returns true if the next tick has changed since {@link #planned}. */
   boolean isReplanned() {
     return isReplanned;
   }
 
-  /** The next tick will come at its time. */
+  /** Takes note that the shell has scheduled the next tick. */
   void planned() {
     isReplanned = false;
   }
@@ -35,7 +35,7 @@ final class LaneTicks {
     return nextNanos;
   }
 
-  /** Plans a tick at this time, unless there is one before. */
+  /** Plans a tick at this time, unless one is planned earlier. */
   void by(long nanos) {
     if (!isPlanned || nanos - nextNanos < 0) {
       isPlanned = true;
@@ -44,12 +44,12 @@ final class LaneTicks {
     }
   }
 
-  /** Plans the next look at something that is under way. */
+  /** Plans the next check of something that is under way. */
   void watch(long nowNanos) {
     by(nowNanos + watchNanos);
   }
 
-  /** The tick has come. */
+  /** Takes note that the tick has come. */
   void come(long nowNanos) {
     if (isPlanned && !isInTime(nowNanos)) {
       awakeSinceNanos = nowNanos;
@@ -62,7 +62,7 @@ final class LaneTicks {
     return isPlanned && nowNanos - nextNanos <= watchNanos;
   }
 
-  /** Returns the time since which this process was not held up. */
+  /** Returns the time since which this process was not paused. */
   long awakeSinceNanos() {
     return awakeSinceNanos;
   }

@@ -29,16 +29,16 @@ import redis.clients.jedis.Connection;
 import redis.clients.jedis.util.Pool;
 
 /**
- * The one way to a master: everything goes out in the order in which it was given, over one
- * connection, and the answers come back in that order.
+ * The only path to a master: requests go over one connection in the order in which they were given,
+ * and their answers arrive in that order.
  *
  * <p>The shell around a {@link LaneMachine}, which decides everything. Events come from callers,
- * from the thread that reads the connection, and from the scheduler. Each is one step of the
- * machine under the lane's lock; the effects follow when the lock is free again: no lock is held
- * while a socket is written to, an answer is delivered or an observer is called.
+ * from the thread that reads the connection, and from the scheduler. Each event is one step of the
+ * machine under the lane's lock. Its effects follow after the lock is released: no thread holds it
+ * while it writes to a socket, delivers an answer or calls an observer.
  *
- * <p>A lane survives every failure of a step: it logs the failure, calls everything in flight
- * unknown, and starts again with a new connection.
+ * <p>A lane survives every failure of a step. It logs the failure, answers everything in flight
+ * with <i>unknown</i>, and starts again with a new connection.
  */
 public final class NodeLane implements LockNode {
 
@@ -59,17 +59,17 @@ public final class NodeLane implements LockNode {
   private final InOrder<Runnable> reports = new InOrder<>(this::report);
   private final ReentrantLock lock = new ReentrantLock();
 
-  private volatile @Nullable Parts parts; // set by start
-  private boolean closed; // guarded by lock; for a lane that was never started
+  private volatile @Nullable Parts parts; // null until start
+  private boolean closed; // guarded by lock; true only if it was closed without a start
   private @Nullable Cancellable nextTick; // guarded by lock
 
-  /** Everything that works between start and close. */
+  /** The parts that exist from the start on. */
   private record Parts(
       Ticker ticker, Scheduler scheduler, LaneMachine machine, WakeListener wakes) {}
 
   /**
-   * @param dialer makes the connection that carries the requests; closed with the lane
-   * @param wakeDialer makes the connection that wake-ups come over; closed with the lane
+   * @param dialer makes the connection for requests; closed with the lane
+   * @param wakeDialer makes the connection for wake-ups; closed with the lane
    * @param trust judges the node's audits
    * @param random spreads the attempts to connect
    */
@@ -91,9 +91,9 @@ public final class NodeLane implements LockNode {
   }
 
   /**
-   * A lane whose connections come from a pool.
+   * Returns a lane whose connections come from a pool.
    *
-   * @param ownsPool whether the pool is closed with the lane
+   * @param ownsPool true if the pool is closed with the lane
    */
   public static NodeLane of(
       String name,
@@ -198,7 +198,7 @@ public final class NodeLane implements LockNode {
     void run(LaneMachine machine, long nowNanos);
   }
 
-  /** One step that may end with something to write, by a thread that must not block. */
+  /** Runs one step, then writes, as a thread that must not block. */
   private void step(Step step) {
     Parts running = parts;
     if (running != null) {
@@ -222,7 +222,10 @@ public final class NodeLane implements LockNode {
     perform(running, effects);
   }
 
-  /** Ends a step under the lock. Takes the effects last: what is taken must not get lost. */
+  /**
+   * Ends a step under the lock. Takes the effects last, because effects that are taken must not get
+   * lost.
+   */
   private List<Effect> settle(Parts running, long nowNanos) {
     planTick(running, nowNanos);
     List<Effect> effects = running.machine.takeEffects();
@@ -234,14 +237,17 @@ public final class NodeLane implements LockNode {
     return effects;
   }
 
-  /** A step failed: by a defect, or for lack of memory. Memory may still be short. */
+  /**
+   * Restarts the lane after a step failed, by a defect or for lack of memory, which may still be
+   * short.
+   */
   private List<Effect> failed(Parts running, Throwable failure, long nowNanos) {
     try {
       LOG.error("node {}: its lane failed and starts again", name, failure);
       running.machine.fail(failure, nowNanos);
       return settle(running, nowNanos);
     } catch (RuntimeException | Error again) {
-      return List.of(); // the next step finds what is left to do
+      return List.of(); // the next step finds the rest
     }
   }
 
@@ -257,7 +263,7 @@ public final class NodeLane implements LockNode {
     }
   }
 
-  /** Writes batch after batch until there is none, or somebody else writes. */
+  /** Writes batches until there is none or another thread writes. */
   private void write(Parts running, @Nullable Batch first, Writer writer) {
     Batch batch = first == null ? next(running, null, writer) : first;
     while (batch != null) {
@@ -275,7 +281,7 @@ public final class NodeLane implements LockNode {
     }
   }
 
-  /** The next batch, once the last was written. */
+  /** Returns the next batch, after the last one was written. */
   private @Nullable Batch next(Parts running, @Nullable Wire written, Writer writer) {
     long nowNanos = running.ticker.monotonicNanos();
     List<Effect> effects;
@@ -349,7 +355,9 @@ public final class NodeLane implements LockNode {
     }
   }
 
-  /** One connection, or the attempt to make one. Called by the thread that reads it. */
+  /**
+   * The events of one connection, or of the attempt to make it. Called by the thread that reads it.
+   */
   private final class Connected implements Dialer.Line {
     private final Parts running;
     private @Nullable Wire wire; // null while there is no connection
@@ -401,7 +409,7 @@ public final class NodeLane implements LockNode {
     }
   }
 
-  // The rest of a node.
+  // The other methods of a node.
 
   @Override
   public OptionalLong clockOffsetMicros() {
@@ -426,13 +434,13 @@ public final class NodeLane implements LockNode {
     }
   }
 
-  /** Whether nothing waits to be sent or to be answered. */
+  /** Returns true if no call waits to be sent or to be answered. */
   boolean isIdle() {
     Parts running = parts;
     return running == null || ask(running, LaneMachine::isIdle);
   }
 
-  /** Returns true once the first attempt to connect has succeeded or failed. */
+  /** Waits for the first attempt to connect. Returns true if it has succeeded or failed. */
   public boolean awaitFirstAttempt(long nanos) throws InterruptedException {
     return firstAttempt.await(nanos, TimeUnit.NANOSECONDS);
   }

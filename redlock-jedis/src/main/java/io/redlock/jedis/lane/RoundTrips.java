@@ -16,7 +16,7 @@ final class RoundTrips {
     next = (next + 1) % KEPT;
   }
 
-  /** Returns what so many percent of the last durations did not exceed; zero if there are none. */
+  /** Returns this percentile of the last durations; zero if there are none. */
   Duration percentile(int percent) {
     int[] sorted = Arrays.stream(micros).filter(value -> value > 0).sorted().toArray();
     return sorted.length == 0

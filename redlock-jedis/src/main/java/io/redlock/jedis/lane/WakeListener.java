@@ -12,9 +12,9 @@ import java.util.function.ObjLongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Hears on one node when this client's fair waiters are woken. The shell around a {@link
- * WakeMachine}, as {@link NodeLane} is one around a {@link LaneMachine}. Without it waiters only
- * ask less often than they could.
+ * The receiver of wake-ups from one node for this client's fair waiters. It is the shell around a
+ * {@link WakeMachine}, as {@link NodeLane} is the shell around a {@link LaneMachine}. If it fails,
+ * waiters still ask, but less often.
  */
 final class WakeListener {
 
@@ -43,14 +43,14 @@ final class WakeListener {
     this.machine = new WakeMachine(node, settings, observer);
   }
 
-  /** Takes the name of the client whose waiters are to be woken. */
+  /** Sets the name of the client that owns the waiters. */
   void expect(String theClient) {
     if (client == null) {
       client = theClient;
     }
   }
 
-  /** A fair waiter was refused and waits to be woken. */
+  /** Takes note that a fair waiter was refused and waits for a wake-up. */
   void need() {
     String whose = client;
     if (whose != null) {

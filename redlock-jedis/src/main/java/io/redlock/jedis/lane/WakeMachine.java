@@ -14,17 +14,17 @@ import redis.clients.jedis.Protocol;
 import redis.clients.jedis.exceptions.JedisDataException;
 
 /**
- * All decisions about the connection for wake-ups: it is made when a fair waiter is refused,
- * subscribed to the client's channel, probed once a second, and ended when no waiter was refused
+ * The state machine of the connection for wake-ups. It is made when a fair waiter is refused,
+ * subscribes to the client's channel, is probed once a second, and ends when no waiter was refused
  * for ten seconds. Events in, effects out, as in {@link LaneMachine}. Not thread-safe.
  *
- * <p>A probe subscribes once more, which changes nothing and is answered.
+ * <p>A probe repeats the subscription, which changes nothing and is answered.
  */
 final class WakeMachine {
 
   static final String CHANNEL_PREFIX = "redlock:wake:";
 
-  /** No tick is planned. */
+  /** The value for no planned tick. */
   static final long NEVER = Long.MIN_VALUE;
 
   private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(10);
@@ -61,14 +61,14 @@ final class WakeMachine {
     this.observer = observer;
   }
 
-  /** Takes what has to be done because of the events since the last time. */
+  /** Returns the effects of the events since the last call. */
   List<Effect> takeEffects() {
     List<Effect> taken = effects;
     effects = new ArrayList<>(2);
     return taken;
   }
 
-  /** The time of the next tick, or {@link #NEVER}. */
+  /** Returns the time of the next tick, or {@link #NEVER}. */
   long tickNanos() {
     return switch (phase) {
       case OFF, DIALING -> NEVER;
@@ -77,7 +77,7 @@ final class WakeMachine {
     };
   }
 
-  /** A fair waiter of this client was refused, and waits to be woken. */
+  /** Takes note that a fair waiter of this client was refused and waits for a wake-up. */
   void need(String client, long nowNanos) {
     channel = CHANNEL_PREFIX + client;
     neededNanos = nowNanos;
@@ -100,7 +100,7 @@ final class WakeMachine {
     }
   }
 
-  /** There is a connection: subscribes, unless nobody needs it any more. */
+  /** Subscribes over the new connection, unless it is no longer needed. */
   void connected(Wire fresh, long nowNanos) {
     if (phase != Phase.DIALING || closed) {
       effects.add(new Effect.End(fresh, false));
@@ -120,7 +120,7 @@ final class WakeMachine {
     return new CommandArguments(command).add(String.valueOf(channel));
   }
 
-  /** No connection could be made. */
+  /** Takes note that no connection could be made. */
   void failed(Throwable why, long nowNanos) {
     if (phase == Phase.DIALING) {
       warn(why);
@@ -134,7 +134,7 @@ final class WakeMachine {
     dueNanos = nowNanos + (FIRST_BACKOFF_NANOS << failures);
   }
 
-  /** The connection has ended. */
+  /** Takes note that the connection has ended. */
   void lost(@Nullable Wire from, Throwable why, long nowNanos) {
     if (from == wire && from != null) {
       LOG.debug("node {}: the connection for wake-ups is lost", node, why);
@@ -158,7 +158,7 @@ final class WakeMachine {
     }
   }
 
-  /** Takes what was read: the answer to a subscription or its end, or a wake-up. */
+  /** Takes a message: the answer to SUBSCRIBE or UNSUBSCRIBE, or a wake-up. */
   void received(@Nullable Wire from, @Nullable Object reply, long nowNanos) {
     if (from != wire || from == null) {
       return;
@@ -190,7 +190,7 @@ final class WakeMachine {
       long number = Long.parseLong(waiter);
       effects.add(new Effect.Report(() -> observer.onWake(number)));
     } catch (NumberFormatException e) {
-      LOG.debug("node {}: somebody else writes to {}", node, channel);
+      LOG.debug("node {}: another program publishes to {}", node, channel);
     }
   }
 
@@ -205,17 +205,17 @@ final class WakeMachine {
   private void warn(Throwable why) {
     boolean passes = !(why instanceof JedisDataException) && !(why instanceof Error);
     if (passes || warned) {
-      LOG.debug("node {}: wake-ups do not get through for now", node, why);
+      LOG.debug("node {}: wake-ups do not arrive for now", node, why);
     } else {
       warned = true;
       LOG.warn(
-          "node {} wakes no fair waiters, they ask every second instead: {}",
+          "node {} wakes no fair waiters, so they ask every second instead: {}",
           node,
           ReplyMapper.connectFailure(why).detail());
     }
   }
 
-  /** Dials after a pause; once a second, asks whether the node is there, or ends the connection. */
+  /** Dials after a pause. Once a second, probes the connection, or ends it if it is not needed. */
   void tick(long nowNanos) {
     Wire current = wire;
     boolean isDue = nowNanos - dueNanos >= 0;
@@ -241,7 +241,7 @@ final class WakeMachine {
     effects.add(new Effect.Write(from, command(Protocol.Command.UNSUBSCRIBE)));
   }
 
-  /** Ends the connection, and makes none any more. */
+  /** Ends the connection, and makes no more. */
   void close() {
     closed = true;
     Wire current = wire;

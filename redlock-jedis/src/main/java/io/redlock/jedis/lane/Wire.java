@@ -3,33 +3,33 @@ package io.redlock.jedis.lane;
 import redis.clients.jedis.CommandArguments;
 
 /**
- * One connection to a master, as whoever writes to it sees it. Written by one thread at a time.
- * What is written arrives in that order, or not at all.
+ * The writing side of one connection to a master. One thread writes at a time. Commands arrive in
+ * the order in which they were written, or not at all.
  */
 public interface Wire {
 
   /**
-   * Buffers a command, or writes it. May block while the socket takes no more.
+   * Buffers a command, or writes it. May block while the socket buffers are full.
    *
    * @param command the command
-   * @param bytes about how many bytes it occupies
-   * @throws redis.clients.jedis.exceptions.JedisException the connection is of no more use
+   * @param bytes its approximate size
+   * @throws redis.clients.jedis.exceptions.JedisException if the connection can no longer be used
    */
   void write(CommandArguments command, int bytes);
 
   /**
-   * Hands what was buffered to the socket. May block while the socket takes no more.
+   * Writes the buffered commands to the socket. May block while the socket buffers are full.
    *
-   * @throws redis.clients.jedis.exceptions.JedisException the connection is of no more use
+   * @throws redis.clients.jedis.exceptions.JedisException if the connection can no longer be used
    */
   void flush();
 
   /**
-   * Gives the connection up: {@link Dialer.Line#lost} follows, if it has not been called. Neither
-   * blocks nor throws. Any thread.
+   * Gives the connection up: {@link Dialer.Line#lost} follows if it was not yet called. Neither
+   * blocks nor throws. Any thread may call it.
    *
-   * @param isWhole whether everything that was written has been answered, so that the connection
-   *     may serve others
+   * @param isWhole true if everything that was written has been answered, so that the connection
+   *     can be reused
    */
   void end(boolean isWhole);
 }

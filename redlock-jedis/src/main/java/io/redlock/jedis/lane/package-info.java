@@ -1,6 +1,6 @@
 /**
- * The one way to a master: {@code NodeLane} is a node to the lock service, the rest is how it keeps
- * order, batches, and finds out what became of its connection.
+ * The lane, the only path to a master: {@code NodeLane} is a node of the lock service. The other
+ * classes keep its order, build batches and watch its connection.
  */
 @NullMarked
 package io.redlock.jedis.lane;

@@ -3,12 +3,12 @@ package io.redlock.jedis.trust;
 import java.util.OptionalLong;
 
 /**
- * Notices when a node's clock is set. Between two audits it may gain or lose no more on this
- * machine's clock than the drift that leases allow for; what exceeds that, and the time the audits
- * took, was a step. Not thread-safe.
+ * A detector of steps of a node's clock. Between two audits that clock may gain or lose the drift
+ * that leases allow for, and the time that the audits took. Anything beyond is a step. Not
+ * thread-safe.
  *
- * <p>A machine that slept finds every node ahead of its monotonic clock, one whose own clock was
- * set finds every node off its wall clock: a step is what shows on both.
+ * <p>Every node is ahead of the monotonic clock of a machine that slept, and off the wall clock of
+ * a machine whose clock was set. A step of the node shows on both clocks.
  */
 final class ClockStepDetector {
 
@@ -28,8 +28,8 @@ final class ClockStepDetector {
    * Compares an audit with those before it.
    *
    * @param nodeMicros the node's clock, read between the two readings of the monotonic clock
-   * @param wallAheadMicros how far this machine's wall clock is ahead of the monotonic one
-   * @return by how much the node's clock was set since the last audit; empty if it was not
+   * @param wallAheadMicros the lead of this machine's wall clock over its monotonic clock
+   * @return the step of the node's clock since the last audit; empty if there was none
    */
   OptionalLong stepMicros(
       long nodeMicros, long beforeNanos, long afterNanos, long wallAheadMicros) {
@@ -47,12 +47,12 @@ final class ClockStepDetector {
     return OptionalLong.of(Math.abs(byMonotonic) < Math.abs(byWall) ? byMonotonic : byWall);
   }
 
-  /** Between what the node's clock has been ahead of one of ours since it was last set. */
+  /** The bounds of a node clock's lead over one of our clocks, since its last step. */
   private static final class Bounds {
     private long atLeast;
     private long atMost;
 
-    /** By how much the new bounds lie outside of the old ones; 0 if they may be one truth. */
+    /** Returns how far the new bounds lie outside the old ones; 0 if both can be true. */
     long step(long newAtLeast, long newAtMost, long driftMicros, boolean started) {
       long oldAtLeast = atLeast - driftMicros;
       long oldAtMost = atMost + driftMicros;

@@ -1,17 +1,17 @@
 package io.redlock.jedis.trust;
 
 /**
- * What a node said about itself: asked before anything else on every new connection, and once a
- * second from then on.
+ * The facts that a node reports about itself. They are the first thing asked on every new
+ * connection, and are asked again every second.
  *
  * @param version of the server
  * @param runId the identity of the server process
  * @param role {@code master} or {@code slave}
  * @param mode {@code standalone}, {@code cluster} or {@code sentinel}
  * @param replId the identity of the replication history
- * @param replicas how many replicas are connected
+ * @param replicas the number of connected replicas
  * @param maxMemoryBytes the memory limit, 0 for none
- * @param evictionPolicy what is evicted at the limit
+ * @param evictionPolicy the eviction policy at the limit
  * @param nodeMicros the node's clock, in microseconds since the epoch
  * @param birth the text under {@link BirthMark#KEY}, empty if there is none
  */
@@ -28,21 +28,21 @@ public record NodeAudit(
     String birth) {
 
   /**
-   * A birth mark to write, unless another client was faster.
+   * A birth mark to write, unless another client writes one first.
    *
-   * @param seen what stood there when that was decided
-   * @param mark what shall stand there
-   * @param aheadMillis added to the time of the first sight if that is when the mark is written,
-   *     because the node's clock may be wrong by so much more than the skew
+   * @param seen the text under the key at the time of the decision
+   * @param mark the new mark
+   * @param aheadMillis added to the first-seen time if that is the time of the write, because the
+   *     node's clock may be wrong by so much more than the skew
    */
   public record Renewal(String seen, BirthMark mark, long aheadMillis) {
 
-    /** One that is written by a clock that may be relied upon. */
+    /** A mark that is dated by a reliable clock. */
     public Renewal(String seen, BirthMark mark) {
       this(seen, mark, 0);
     }
 
-    /** The time of the first sight as the script takes it. */
+    /** Returns the first-seen time as an argument of the script. */
     public String firstSeen() {
       return mark.firstSeenMillis() == BirthMark.NOW
           ? "+" + aheadMillis
@@ -50,7 +50,7 @@ public record NodeAudit(
     }
   }
 
-  /** Whether it takes writes. */
+  /** Returns true if the node takes writes. */
   public boolean isMaster() {
     return role.equals("master");
   }

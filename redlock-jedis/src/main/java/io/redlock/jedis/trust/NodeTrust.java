@@ -9,8 +9,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What one lane makes of the audits of its node: judges each by the rules and by what its peers
- * know, and notices when the node lost what it had granted before. Guarded by the lane.
+ * The judge of one node's audits. It applies the rules to each audit and to what the peers know,
+ * and detects when the node may have lost earlier grants. Guarded by the lane.
  */
 public final class NodeTrust {
 
@@ -25,12 +25,12 @@ public final class NodeTrust {
   private @Nullable Past past;
   private String warned = "";
 
-  /** Whose data it was when the node last had a mark of its own. */
+  /** The owner of the data when the node last had a valid mark. */
   private record Past(String runId, String replId, long firstSeenMillis) {}
 
   /**
    * @param index the node's place among its peers
-   * @param driftFactor by how much a node's clock may outrun this machine's
+   * @param driftFactor the part by which a node's clock may outrun this machine's
    */
   public NodeTrust(String node, int index, Peers peers, TrustRules rules, double driftFactor) {
     this.node = node;
@@ -41,9 +41,9 @@ public final class NodeTrust {
   }
 
   /**
-   * Judges an audit that was asked for between two readings of the monotonic clock.
+   * Judges an audit that was made between two readings of the monotonic clock.
    *
-   * @param resets takes the reason if the node lost what it granted before
+   * @param resets takes the reason if the node may have lost earlier grants
    */
   public Verdict judge(
       NodeAudit audit, long beforeNanos, long afterNanos, Ticker ticker, Consumer<String> resets) {
@@ -57,14 +57,14 @@ public final class NodeTrust {
     String loss = loss(audit);
     loss = loss.isEmpty() ? step : loss;
     if (!loss.isEmpty()) {
-      LOG.warn("node {} can no longer be relied upon for what it granted before: {}", node, loss);
+      LOG.warn("node {} may have lost earlier grants: {}", node, loss);
       resets.accept(loss);
     }
     warn(audit);
     return verdict;
   }
 
-  /** How the node lost its data since the last audit; empty if it did not. */
+  /** Returns how the node lost its data since the last audit; empty if it did not. */
   private String loss(NodeAudit audit) {
     Past before = past;
     BirthMark mark = BirthMark.parse(audit.birth());
@@ -76,11 +76,11 @@ public final class NodeTrust {
       return "";
     }
     if (!before.runId.equals(audit.runId())) {
-      return "it was restarted, or another server has taken its place";
+      return "it was restarted or replaced by another server";
     }
     return before.replId.equals(audit.replId())
         ? "its data, or its birth mark, was deleted"
-        : "its replication history is another: it was promoted or resynchronised, or got a replica";
+        : "its replication history changed: it was promoted or resynchronised, or got a replica";
   }
 
   private String step(NodeAudit audit, long beforeNanos, long afterNanos, Ticker ticker) {
@@ -99,12 +99,12 @@ public final class NodeTrust {
     warned = warning == null ? "" : warning;
   }
 
-  /** The connection has ended. */
+  /** Takes note that the connection has ended. */
   public void left() {
     peers.left(index);
   }
 
-  /** Whether there is or was a quorum of nodes. */
+  /** Returns true if there is or was a quorum of nodes. */
   public boolean hasQuorum() {
     return peers.hasQuorum();
   }

@@ -8,8 +8,8 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the lanes of one lock service know of each other's nodes: clocks, identities, and how long a
- * node without a past has to abstain. Thread-safe.
+ * The knowledge that the lanes of one lock service share about their nodes: clocks, identities, and
+ * how long a node that was reset abstains. Thread-safe.
  */
 public final class Peers {
 
@@ -18,10 +18,10 @@ public final class Peers {
   private final boolean[] accepted; // guarded by this; connected, and not refused
   private final List<Runnable> whenQuorum = new ArrayList<>(); // guarded by this
   private final boolean[] inUse; // guarded by this; clients may rely on it already
-  private final @Nullable BirthMark[] marks; // guarded by this; as they were last heard of
+  private final @Nullable BirthMark[] marks; // guarded by this; as last seen
   private boolean quorum; // guarded by this; stays true
 
-  /** What a connected node said last. The offset is that of its clock to the monotonic one. */
+  /** The last audit of a connected node. The offset is its clock minus the monotonic clock. */
   private record Heard(
       String name, String runId, long offsetMicros, long uncertaintyMicros, long wallAheadMicros) {
 
@@ -29,15 +29,15 @@ public final class Peers {
       return Math.abs(offsetMicros - other.offsetMicros);
     }
 
-    /** By how much the distance may have been misread. */
+    /** Returns the largest error of the distance. */
     long misreadMicros(Heard other) {
       return this == other ? 0 : uncertaintyMicros + other.uncertaintyMicros;
     }
   }
 
   /**
-   * @param nodes how many nodes the deployment has
-   * @param skewMicros how far the clocks of two nodes may lie apart
+   * @param nodes the number of nodes of the deployment
+   * @param skewMicros the allowed difference between the clocks of two nodes
    */
   public Peers(int nodes, long skewMicros) {
     this.skewMicros = skewMicros;
@@ -52,9 +52,9 @@ public final class Peers {
   }
 
   /**
-   * Takes note of an audit that was asked for between two readings of the monotonic clock.
+   * Takes note of an audit that was made between two readings of the monotonic clock.
    *
-   * @return what is known at that moment, the audit included
+   * @return all that is known now, including this audit
    */
   public synchronized Surroundings hear(
       int node, String name, NodeAudit audit, long beforeNanos, long afterNanos, Ticker ticker) {
@@ -87,7 +87,7 @@ public final class Peers {
         twin);
   }
 
-  /** The mark that asks for the longest abstention; null if there is none. */
+  /** Returns the mark with the longest abstention; null if there is none. */
   private @Nullable BirthMark longest() {
     BirthMark longest = null;
     for (BirthMark mark : marks) {
@@ -107,7 +107,7 @@ public final class Peers {
     return false;
   }
 
-  /** Another connected node that is the same process: whoever comes second is not counted. */
+  /** Returns the name of another node that is the same process; the second one does not count. */
   private String twin(int node, String runId) {
     for (int other = 0; other < heard.length; other++) {
       Heard known = heard[other];
@@ -119,8 +119,8 @@ public final class Peers {
   }
 
   /**
-   * What was heard before this machine slept, or before its own clock was set, no longer says what
-   * time it is on a node, and does not count.
+   * Returns the audits since this machine last slept or its clock was last set; older ones no
+   * longer give the time of a node.
    */
   private List<Heard> fresh(long wallAheadMicros) {
     List<Heard> fresh = new ArrayList<>();
@@ -133,8 +133,8 @@ public final class Peers {
   }
 
   /**
-   * By how much the clock may lie further than the skew from those of a quorum, itself among them;
-   * empty if there is no quorum that tells this time, as far as can be seen.
+   * Returns by how much more than the skew the clock may differ from the clocks of a quorum that
+   * includes it; empty if no quorum agrees with it.
    */
   private OptionalLong beyondSkewMicros(Heard self, List<Heard> fresh) {
     long[] beyond =
@@ -158,11 +158,10 @@ public final class Peers {
   }
 
   /**
-   * Takes note of what was made of an audit. Nobody knows what time it is on the nodes, nor for how
-   * long they have to abstain, before a quorum of them has been accepted at the same time, once:
-   * until then none votes.
+   * Takes note of a verdict. Until a quorum of nodes has been accepted at the same time, their time
+   * and their abstention are unknown, so none votes.
    *
-   * @return whether that is so by now
+   * @return true if there is or was such a quorum
    */
   boolean judged(int node, boolean isAccepted) {
     List<Runnable> due;
@@ -191,13 +190,13 @@ public final class Peers {
     return quorum;
   }
 
-  /** Why no node votes yet. */
+  /** Returns why no node votes yet. */
   synchronized String tooFew() {
     return "only "
         + count()
         + " of "
         + heard.length
-        + " nodes can be used so far, and none votes before "
+        + " nodes can be used so far; none votes until "
         + needed()
         + " can";
   }
@@ -209,7 +208,7 @@ public final class Peers {
     }
   }
 
-  /** The node's connection has ended: who answers the next one is not known. */
+  /** Takes note that the node's connection has ended: another server may answer the next one. */
   synchronized void left(int node) {
     heard[node] = null;
     accepted[node] = false;

@@ -6,20 +6,20 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides what a node may do, from what it says of itself and what is known of the others. A pure
- * function: no clock, no I/O, no memory.
+ * The rules that decide what a node may do, from its audit and from what is known about the others.
+ * A pure function: no clock, no I/O, no memory.
  *
- * <p>A node that lost its data forgets what it granted, and would grant it again. Its birth mark
- * tells: it is gone, or was made by another process or in another replication history. Such a node
- * is marked anew and abstains until every lease that it may have granted before has ended: the
- * longest ttl, the drift allowed to it, and twice the skew, because the age of the mark is counted
- * by the node's own clock, which may have been off by one skew either way.
+ * <p>A node that lost its data forgets its grants, and could grant the same locks again. Its birth
+ * mark shows the loss: the mark is gone, or comes from another process or replication history. Such
+ * a node gets a new mark and abstains until every earlier lease has ended. That takes the longest
+ * ttl, its drift, and twice the skew: the node's own clock gives the age of the mark, and may have
+ * been off by one skew either way.
  *
- * @param nodes how many nodes the deployment has
- * @param guarded whether the birth mark is heeded
- * @param abstentionMillis for how long a node without a past has to abstain for this client
- * @param skewMicros how far the clocks of two nodes may lie apart
- * @param client what this client calls itself where it asks for the longest abstention
+ * @param nodes the number of nodes of the deployment
+ * @param guarded true if the birth mark counts
+ * @param abstentionMillis how long a node that was reset must abstain for this client
+ * @param skewMicros the allowed difference between the clocks of two nodes
+ * @param client the name of this client in the marks that it writes
  */
 public record TrustRules(
     int nodes, boolean guarded, long abstentionMillis, long skewMicros, String client) {
@@ -28,17 +28,17 @@ public record TrustRules(
       "; to change it, stop all clients and delete " + BirthMark.KEY + " on every node";
 
   /**
-   * What is known besides the audit.
+   * The knowledge about the other nodes and this machine.
    *
    * @param clockMicros the time at the audit by the median of the audited nodes, or by this
-   *     machine's clock where fewer than a quorum have been audited
-   * @param byMedian which of the two
-   * @param beyondSkewMicros by how much the node's clock may lie further than the skew from those
-   *     of a quorum, its own among them; empty if no quorum tells the same time. A median says
-   *     less: of two nodes that have been asked one may be wrong, and be the median
-   * @param uncertaintyMicros by how much the node's clock may have been misread
-   * @param longest the mark, of any node, that asks for the longest abstention; null if none does
-   * @param othersInUse whether another node is in use already
+   *     machine's clock if fewer than a quorum have been audited
+   * @param byMedian true for the median
+   * @param beyondSkewMicros by how much more than the skew the node's clock may differ from the
+   *     clocks of a quorum that includes it; empty if no quorum agrees. The median does not
+   *     suffice: of two audited nodes, the one with the wrong clock may be the median
+   * @param uncertaintyMicros the largest error in reading the node's clock
+   * @param longest the mark, of any node, with the longest abstention; null if there is none
+   * @param othersInUse true if another node is in use already
    * @param sameServerAs another node that is the same process; empty if there is none
    */
   public record Surroundings(
@@ -55,7 +55,10 @@ public record TrustRules(
     }
   }
 
-  /** A drift that makes no sense is reported elsewhere and only kept within bounds here. */
+  /**
+   * Returns the rules for these settings. An invalid drift is reported elsewhere and only kept
+   * within bounds here.
+   */
   public static TrustRules of(
       int nodes, boolean guarded, Duration maxTtl, double driftFactor, long skewMicros) {
     long ttlMillis = maxTtl.plusNanos(999_999).toMillis();
@@ -64,12 +67,12 @@ public record TrustRules(
     return new TrustRules(nodes, guarded, abstentionMillis, skewMicros, BirthMark.NOBODY);
   }
 
-  /** The same rules for a client of this name; see {@link BirthMark#asker}. */
+  /** Returns the same rules for a client of this name; see {@link BirthMark#asker}. */
   public TrustRules askedBy(String asker) {
     return new TrustRules(nodes, guarded, abstentionMillis, skewMicros, asker);
   }
 
-  /** What the node may do, and why. */
+  /** Returns what the node may do, and why. */
   public Verdict judge(NodeAudit audit, Surroundings around) {
     String misconfiguration = misconfiguration(audit, around);
     if (misconfiguration != null) {
@@ -88,7 +91,9 @@ public record TrustRules(
     return !mark.isOf(audit) || fromTheFuture ? renew(audit, around) : judge(audit, mark, around);
   }
 
-  /** What a person has to mend before the node can take part; null if there is nothing. */
+  /**
+   * Returns what an operator has to fix before the node can take part; null if there is nothing.
+   */
   private @Nullable String misconfiguration(NodeAudit audit, Surroundings around) {
     if (!audit.isMaster()) {
       return "it is a replica: address its master instead";
@@ -135,7 +140,7 @@ public record TrustRules(
     return skewMicros + around.uncertaintyMicros();
   }
 
-  /** The node has no past that could be relied upon: its data counts as first seen now. */
+  /** Judges a node without a valid mark: its data counts as first seen now. */
   private Verdict renew(NodeAudit audit, Surroundings around) {
     BirthMark mark =
         new BirthMark(
@@ -155,8 +160,8 @@ public record TrustRules(
       // The age of the mark would be wrong by as much as the clock is.
       return Verdict.abstains(
           -1,
-          "its data is new, and whether its clock is right cannot be told before a quorum of nodes"
-              + " tells the same time",
+          "its data is new, and its clock cannot be checked until the clocks of a quorum of nodes"
+              + " agree",
           null);
     }
     long aheadMillis = ceilMillis(beyondMicros.getAsLong());
@@ -204,7 +209,7 @@ public record TrustRules(
     return Math.max(abstentionMillis, around.abstentionMillis());
   }
 
-  /** The client that asks for the longest abstention. */
+  /** Returns the name of the client that needs the longest abstention. */
   private String asker(Surroundings around) {
     BirthMark longest = around.longest();
     return longest != null && longest.abstentionMillis() > abstentionMillis
@@ -212,7 +217,7 @@ public record TrustRules(
         : client;
   }
 
-  /** The clock may be off by so much more than the skew without having been refused for it. */
+  /** Returns by how much more than the skew the clock may be off without being refused for it. */
   private static long misread(Surroundings around) {
     return ceilMillis(2 * around.uncertaintyMicros());
   }
@@ -232,18 +237,18 @@ public record TrustRules(
             : "";
     String adopt =
         mayBeBrandNew && !around.othersInUse()
-            ? ", and brand-new masters can be adopted, all at once"
+            ? "; brand-new masters can be adopted, all together"
             : "";
     return "its data is new; it votes in " + (leftMillis + 999) / 1_000 + "s" + longest + adopt;
   }
 
-  /** What is allowed, but worth a word in the log; null if there is nothing. */
+  /** Returns what is allowed but worth a warning; null if there is nothing. */
   public static @Nullable String warning(NodeAudit audit) {
     return audit.replicas() == 0
         ? null
         : "it has "
             + audit.replicas()
-            + " connected replicas: never let one of them take over its address, a promoted"
-            + " replica may lack locks that were granted";
+            + " connected replicas: never let one take over its address, because a promoted"
+            + " replica may lack granted locks";
   }
 }

@@ -3,14 +3,14 @@ package io.redlock.jedis.trust;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a client makes of a node's {@link NodeAudit}.
+ * The judgement of a node's {@link NodeAudit} by one client.
  *
- * @param stand what the node may do
- * @param reason why it does not vote, and what to do about it; empty if it votes
- * @param remainingMillis for how much longer it abstains; −1 if unknown
- * @param birth what every grant and join is to carry, so that the node can refuse it once its data
- *     is not what was judged any more; empty: the node shall not look
- * @param renewal the birth mark to write, after which the node is audited again; null: none
+ * @param stand the rights of the node
+ * @param reason the reason why it does not vote, and the fix; empty if it votes
+ * @param remainingMillis the rest of its abstention; −1 if unknown
+ * @param birth the birth mark that every grant and join carries, so that the node can refuse it
+ *     once its data is not what was judged; empty if the node does not compare it
+ * @param renewal the birth mark to write, after which the node is audited again; null for none
  */
 public record Verdict(
     Stand stand,
@@ -19,13 +19,13 @@ public record Verdict(
     String birth,
     NodeAudit.@Nullable Renewal renewal) {
 
-  /** What a node may do. */
+  /** The rights of a node. */
   public enum Stand {
-    /** Everything. */
+    /** It may do everything. */
     VOTES,
-    /** Extend what it holds, and release. */
+    /** It may extend what it holds, and release. */
     ABSTAINS,
-    /** Release. */
+    /** It may release. */
     REFUSED
   }
 
@@ -36,13 +36,13 @@ public record Verdict(
     return new Verdict(Stand.VOTES, "", 0, birth, renewal);
   }
 
-  /** It may extend and release. */
+  /** Returns the verdict that the node may only extend and release. */
   public static Verdict abstains(
       long remainingMillis, String reason, NodeAudit.@Nullable Renewal renewal) {
     return new Verdict(Stand.ABSTAINS, reason, remainingMillis, NONE, renewal);
   }
 
-  /** It may release. */
+  /** Returns the verdict that the node may only release. */
   public static Verdict refused(String reason) {
     return new Verdict(Stand.REFUSED, reason, -1, NONE, null);
   }

@@ -1,6 +1,6 @@
 /**
- * What to make of what a node says of itself: whether it votes, abstains or is refused, and whether
- * it lost what it granted before. Knows of no connection.
+ * The rules of trust in a node: they judge its audits and decide if it votes, abstains or is
+ * refused, and if it lost earlier grants. Independent of connections.
  */
 @NullMarked
 package io.redlock.jedis.trust;

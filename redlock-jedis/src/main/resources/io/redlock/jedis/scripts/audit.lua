@@ -1,10 +1,10 @@
--- What the node is, asked first on every new connection and once a second. Writes the birth mark if
--- it is told to, and if the mark is still what the writer has seen.
+-- Returns the facts about the node; called first on every new connection and once a second. Writes
+-- a new birth mark if there is one, and if the old one is still the one that the caller has seen.
 -- KEYS: the birth mark.
--- ARGV: a number that the answer repeats; to write the mark, besides: the mark as it was seen
--- ('' = none), the new one up to its first-seen, first-seen in ms (+N = in N ms), what follows it.
--- Says: {number, version, run_id, role, mode, master_replid, connected replicas, maxmemory, policy,
--- now (us), birth mark}
+-- ARGV: a number that the answer repeats; to write the mark, also: the mark as it was seen
+-- ('' = none), the new one before its first-seen time, that time in ms (+N = in N ms), the rest.
+-- Returns: {number, version, run_id, role, mode, master_replid, connected replicas, maxmemory,
+-- policy, now (us), birth mark}
 local time = redis.call('TIME')
 local birth = redis.call('GET', KEYS[1]) or ''
 

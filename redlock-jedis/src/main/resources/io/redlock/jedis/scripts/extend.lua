@@ -1,10 +1,10 @@
--- Lengthens what one owner holds. A name that is free, and that nobody touched since, is locked
--- again: the node joins the lease. With several names: all or nothing.
--- A quorum granted the token: it may be ahead of the clock by as much as it likes.
+-- Extends what one owner holds. A name that is free and has no later token is locked again: the
+-- node joins the lease. With several names: all or nothing.
+-- The token may be ahead of the clock by any amount, because a quorum granted it.
 -- KEYS: lock and fence of each name in turn; then the birth mark.
 -- ARGV: owner, T, ttl (ms), retention (ms), skew (us), sent (us), birth ('' = no guard).
--- Says: EXTENDED T | JOINED T | NOT_HELD T
--- Missing locks are written last: a command that is denied leaves none behind.
+-- Returns: EXTENDED T | JOINED T | NOT_HELD T
+-- Missing locks are written last, so that a denied command leaves none behind.
 local call = redis.call
 local owner, T, ttl, retention = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local last = #KEYS - 1
@@ -33,7 +33,7 @@ if missing then
       or (birth ~= '' and call('GET', KEYS[#KEYS]) ~= birth) then
     return 'NOT_HELD ' .. T
   end
-  local lead = math.max(0, math.ceil((token - now) / 1000)) -- which the counter outlives
+  local lead = math.max(0, math.ceil((token - now) / 1000)) -- the counter outlives it
   for _, i in ipairs(missing) do
     keeps[i] = math.max(retention + lead, call('PTTL', KEYS[i + 1]))
   end

@@ -1,12 +1,12 @@
--- Locks one name for the waiter who is first in its queue, and gives whoever asks a place there.
--- KEYS: lock, fence, queue (waiters by their tickets), ends (waiters by the last ms of their
--- tickets); then the birth mark.
+-- Locks one name for the waiter that is first in its queue, and gives each caller a ticket.
+-- KEYS: lock, fence, queue (waiters by ticket), ends (waiters by the last ms of their tickets);
+-- then the birth mark.
 -- ARGV: owner, T, ttl (ms), retention (ms), skew (us), the highest counter that a node has reported
--- to the owner (0 = none), waiter, ticket (us), life of the ticket (ms, 0 = leave none), birth
+-- to the owner (0 = none), waiter, ticket (us), life of the ticket (ms, 0 = no ticket), birth
 -- ('' = no guard).
--- Says: what grant.lua says | WAIT T, how long the first ticket is good (ms)
--- The lock is written last of all: a command that is denied leaves none behind, and a ticket only
--- where it can be taken back.
+-- Returns: what grant.lua returns | WAIT T, the rest of the first ticket's life (ms)
+-- The lock is written last: a denied command leaves no lock behind, and leaves a ticket only if the
+-- ticket can be removed.
 local lock, fence, queue, ends, mark = unpack(KEYS)
 local owner, T, ttl, retention, skew, reported, waiter, ticket, life, birth = unpack(ARGV)
 
@@ -32,18 +32,17 @@ if not taken
   return 'STALE ' .. T .. ' ' .. highest
 end
 
--- Waiters whose tickets have run out.
+-- Waiters whose tickets have expired.
 local over = redis.call('ZRANGEBYSCORE', ends, '-inf', string.format('(%.0f', nowMillis))
 for _, waiter in ipairs(over) do
   over[waiter] = true
 end
 local queueLives = redis.call('PTTL', queue)
 local lockLives = redis.call('PTTL', lock)
-local lead = math.max(0, math.ceil((token - now) / 1000)) -- which the counter outlives
+local lead = math.max(0, math.ceil((token - now) / 1000)) -- the counter outlives it
 local keeps = math.max(retention + lead, redis.call('PTTL', fence))
 
--- Where memory is short no ticket is left, nor anything else written before the lock. Nothing is
--- left either where it could not be given an end, or not be taken back.
+-- Leaves no ticket if memory is short, or if the ticket could not be given an end or be removed.
 local function leaveTicket()
   if life == 0 then
     return
@@ -53,7 +52,7 @@ local function leaveTicket()
     left.err = left.err .. ' (ZADD)' -- the server does not say which
     return not string.find(left.err, 'OOM') and left
   end
-  over[waiter] = nil -- it counts again
+  over[waiter] = nil -- its ticket is valid again
   local keep = math.max(life + 1000, queueLives)
   local expires = redis.pcall('PEXPIRE', ends, keep)
   if type(expires) == 'table' then
@@ -103,7 +102,7 @@ if holder then
   lives = math.max(ttl, lockLives)
 end
 if tonumber(lives) < life then
-  -- A holder that dies shall not block the name for longer than its key does.
+  -- The ticket of a holder that dies must not block the name for longer than its key does.
   redis.call('ZADD', ends, 'XX', string.format('%.0f', nowMillis + lives), waiter)
 end
 redis.call('SET', fence, T, 'PX', keeps)

@@ -2,10 +2,10 @@
 -- KEYS: lock and fence of each name in turn; then the birth mark.
 -- ARGV: owner, T, ttl (ms), retention (ms), skew (us), the highest counter that a node has reported
 -- to the owner (0 = none), birth ('' = no guard).
--- Says: GRANT T | TAKEN T pttl c | STALE T c | CLOCK T now | ABSTAIN T
--- Tokens stay strings: Lua would print them as 1.7e+15. They are compared as numbers; adding 0 is
--- the cheap way to make them so.
--- The locks are written last: a command that is denied leaves none behind, but for the counters.
+-- Returns: GRANT T | TAKEN T pttl c | STALE T c | CLOCK T now | ABSTAIN T
+-- Tokens stay strings, because Lua would print them as 1.7e+15. Adding 0 converts them to numbers,
+-- at little cost, to compare them.
+-- The locks are written last, so that a denied command leaves only counters behind.
 local call = redis.call
 local owner, T, ttl, retention = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local birth = ARGV[7]

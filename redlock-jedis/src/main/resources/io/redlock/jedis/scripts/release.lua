@@ -1,13 +1,13 @@
--- Deletes what one owner holds and buries its token, so that a grant or a join of this owner that
--- is executed later is refused. The counter is never lowered and never deleted.
--- Where nothing follows, the caller's ticket is taken back as well. Whoever is first in the queue of
--- a name that has become free is woken, unless it is the caller, who goes on by itself.
--- A token is not buried that no node can have granted, lest one client's clock drive the counters;
--- a grant that comes later might be in time. So this is no acknowledgement, unless there was a key.
+-- Deletes what one owner holds and buries its token: raises the counter to it, so that a later
+-- grant or join of this owner is refused. The counter is never lowered and never deleted.
+-- If nothing follows, also removes the caller's ticket. Wakes the first waiter in the queue of each
+-- name that has become free, unless that is the caller, which goes on by itself.
+-- A token that no node can have granted is not buried, so that one client's clock cannot drive the
+-- counters. A later grant may still be in time, so CLOCK does not confirm the release.
 -- KEYS: lock, fence, queue and ends of each name in turn.
 -- ARGV: owner, T, retention (ms), skew (us), the highest counter that a node has reported to the
--- owner (0 = none), '1' if nothing follows, the caller as a waiter ('' = it is none).
--- Says: RELEASED T | NOT_HELD T | CLOCK T now
+-- owner (0 = none), '1' if nothing follows, the caller as a waiter ('' = none).
+-- Returns: RELEASED T | NOT_HELD T | CLOCK T now
 local call = redis.call
 local owner, T = ARGV[1], ARGV[2]
 
@@ -24,7 +24,7 @@ for i = 1, #KEYS, 4 do
   end
 end
 
--- Whatever fails from here on, the rest is done all the same; the first error is the answer.
+-- If a command fails from here on, the rest is still done; the first error is the answer.
 local failure
 local function try(command, ...)
   local answer = redis.pcall(command, ...)
@@ -54,7 +54,7 @@ local function entomb(token, retention, skew, reported)
     end
     return
   end
-  local lead = math.max(0, math.ceil((token - now) / 1000)) -- which the counter outlives
+  local lead = math.max(0, math.ceil((token - now) / 1000)) -- the counter outlives it
   for _, fence in ipairs(bury) do
     try('SET', fence, T, 'PX', math.max(retention + lead, try('PTTL', fence) or 0))
   end
@@ -92,7 +92,7 @@ local function leave(lock, queue, ends)
   local time = call('TIME')
   local nowMillis = time[1] * 1000 + math.floor(time[2] / 1000)
   local over = call('ZRANGEBYSCORE', ends, '-inf', string.format('(%.0f', nowMillis))
-  for _, waiter in ipairs(over) do -- their tickets have run out
+  for _, waiter in ipairs(over) do -- their tickets have expired
     forget(waiter, queue, ends)
   end
   local first = call('ZRANGE', queue, 0, 0)[1]
@@ -102,7 +102,7 @@ local function leave(lock, queue, ends)
   end
 end
 
--- Contained: nothing that goes wrong with a queue may stand in the way of a release.
+-- A failure in a queue must not make the release fail.
 for _, i in ipairs(queued) do
   pcall(leave, KEYS[i], KEYS[i + 2], KEYS[i + 3])
 end

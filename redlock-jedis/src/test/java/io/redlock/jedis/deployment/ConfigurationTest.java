@@ -157,7 +157,7 @@ class ConfigurationTest {
             "address 1 does not end in host:port",
             "redlock.ndoes is unknown: use one of nodes, node-timeout,",
             "redlock.max-ttl and redlock.maxTtl are the same setting",
-            "redlock.drift-factor: 'much' is no number",
+            "redlock.drift-factor: 'much' is not a number",
             "redlock.restart-guard: 'yes' is neither true nor false",
             "clockSkew PT0S")) {
       assertTrue(faults.contains(part), () -> part + " is missing in: " + faults);

@@ -109,7 +109,7 @@ class IntroductionTest {
     assertEquals(List.of(), bed.told());
     bed.pass(1);
     assertEquals(
-        List.of("ABSTAINING: only 1 of 3 nodes can be used so far, and none votes before 2 can"),
+        List.of("ABSTAINING: only 1 of 3 nodes can be used so far; none votes until 2 can"),
         bed.told());
     assertEquals(
         List.of(NodeReply.unreachable("not yet connected")), early.answers, "waited for too long");

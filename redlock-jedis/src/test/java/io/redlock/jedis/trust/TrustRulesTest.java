@@ -320,8 +320,8 @@ class TrustRulesTest {
     Surroundings longer = new Surroundings(now(), true, SAME_TIME, 0, asking(3 * Q), false, "");
     Verdict young = rules.judge(audit(seen(NOW_MILLIS)), longer);
     assertEquals(
-        "its data is new; it votes in 103s, because client batch-7:4711 asked for 102s, and"
-            + " brand-new masters can be adopted, all at once",
+        "its data is new; it votes in 103s, because client batch-7:4711 asked for 102s;"
+            + " brand-new masters can be adopted, all together",
         young.reason());
     Verdict renewed = rules.judge(audit(""), longer);
     assertEquals("batch-7:4711", renewal(renewed).mark().asker());
