@@ -502,7 +502,9 @@ class WakeMachineTest implements LockNode.Observer {
       tickAfter(millisToTick());
     }
     List<String> once =
-        List.of("node n wakes no fair waiters, they ask every second instead: NOPERM no channels");
+        List.of(
+            "node n wakes no fair waiters, so they ask every second instead: NOPERM no channels:"
+                + " allow it with ACL SETUSER");
     assertEquals(once, log.warnings());
     connect();
     receive((Object) new JedisDataException("NOPERM no channels"));
