@@ -215,7 +215,7 @@ class FaultSentencesTest {
     try (RedisServer server = RedisServer.start()) {
       server.command("LPUSH", "redlock:birth", "value");
       assertToldEverywhere(
-          "redlock:birth holds what this version does not understand: use one version of the"
+          "redlock:birth holds a value that this version cannot read: use one version of the"
               + " library, or delete the key",
           Vote.MISCONFIGURED,
           server.address());

@@ -37,7 +37,7 @@ public record BirthMark(
   /** Says that another program, or another version of this library, wrote that key. */
   public static final String UNREADABLE =
       KEY
-          + " holds what this version does not understand: use one version of the library, or"
+          + " holds a value that this version cannot read: use one version of the library, or"
           + " delete the key";
 
   /** Stands for the moment, by the node's clock, at which the mark is written. */
