@@ -8,7 +8,7 @@ package io.redlock;
  */
 public record LeaseEnd(Cause cause, String detail) {
 
-  /** What ends a lease. */
+  /** The causes that end a lease. */
   public enum Cause {
     /** Its holder released it. */
     RELEASED,

@@ -7,7 +7,7 @@ public enum ReleaseResult {
   /** Too few nodes still held the lock when it was released: it had been lost before. */
   NOT_HELD,
   /**
-   * Too few nodes answered in time. They are told again in the background; the lock expires by its
+   * Too few nodes answered in time. They are asked again in the background; the lock expires by its
    * ttl at the latest.
    */
   UNCONFIRMED

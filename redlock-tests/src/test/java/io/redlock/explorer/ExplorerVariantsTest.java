@@ -264,7 +264,7 @@ class ExplorerVariantsTest {
             ahead("26b a node takes tokens of any time").nodes(BrokenNodes.AcceptingAnyTime::new)),
         variant(
             ExplorerInvariant.I16,
-            ahead("26c a client vouches for its own clock")
+            ahead("26c a client trusts its own clock")
                 .clients(BrokenClients.VouchesForItself::new)),
         variant(
             ExplorerInvariant.I14,

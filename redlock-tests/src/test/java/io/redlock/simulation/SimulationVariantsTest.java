@@ -314,7 +314,7 @@ class SimulationVariantsTest {
                 BrokenLane.ExtendsAfterRelease::new, BrokenNodes.WithoutTombstones::new)),
         variant(
             SimInvariant.I11,
-            "15b no loss is told while the renewal thread waits",
+            "15b no loss is reported while the renewal thread waits",
             Variants.renewalThreadStarves(),
             plan -> plan.unchecked(SimInvariant.I7)),
         variant(

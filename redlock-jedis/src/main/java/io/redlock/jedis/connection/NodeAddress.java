@@ -15,8 +15,8 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.util.JedisURIHelper;
 
 /**
- * Where a master is, and who logs in there: {@code redis[s]://[user[:password]@]host:port}, or just
- * {@code host:port}. Hosts are in lower case and IPv6 literals in one spelling, so that equal
+ * The address of a master, with the credentials: {@code redis[s]://[user[:password]@]host:port}, or
+ * {@code host:port} alone. Hosts are in lower case and IPv6 literals in one spelling, so that equal
  * addresses have equal names.
  */
 public final class NodeAddress {
@@ -28,7 +28,8 @@ public final class NodeAddress {
   private static final String HOST = "(?:\\[[0-9A-Fa-f:.]+]|[A-Za-z0-9._-]+)";
 
   /**
-   * What holds no secret: one host with a scheme or a port. A word alone may be half a password.
+   * Matches text without a secret: one host with a scheme or a port. A word alone may be half a
+   * password.
    */
   private static final Pattern HARMLESS =
       Pattern.compile("[A-Za-z]+://" + HOST + "(?::\\d*)?/?|" + HOST + ":\\d*/?");
@@ -51,9 +52,9 @@ public final class NodeAddress {
   /**
    * Reads one address.
    *
-   * @param position which of the addresses it is, from 1, for the message
-   * @param problems where to say what is wrong with it and what to write instead
-   * @return null if there is a problem
+   * @param position the position among the addresses, from 1, for the message
+   * @param problems receives each fault with its fix
+   * @return the address; null if there is a fault
    */
   public static @Nullable NodeAddress parse(
       @Nullable String address, int position, List<String> problems) {
@@ -71,7 +72,7 @@ public final class NodeAddress {
     }
   }
 
-  /** Takes the place of an address that does not parse, so that the other checks can go on. */
+  /** Returns a stand-in for an address that does not parse, so that the other checks go on. */
   public static NodeAddress standIn(int position) {
     return new NodeAddress(new HostAndPort("address-" + position, 1), false, null, null);
   }
@@ -117,7 +118,7 @@ public final class NodeAddress {
     }
     int port = Integer.parseInt(matcher.group("port"));
     if (port < 1 || port > 65_535) {
-      throw new Unusable("has no possible port: use 1 to 65535");
+      throw new Unusable("has an impossible port: use 1 to 65535");
     }
     String ipv6 = matcher.group("ipv6");
     return new HostAndPort(
@@ -126,7 +127,7 @@ public final class NodeAddress {
 
   private static String canonical(String ipv6) throws Unusable {
     try {
-      return InetAddress.getByName("[" + ipv6 + "]").getHostAddress(); // a literal: asks no DNS
+      return InetAddress.getByName("[" + ipv6 + "]").getHostAddress(); // a literal needs no DNS
     } catch (UnknownHostException e) {
       throw new Unusable("has no IPv6 address in its brackets");
     }
@@ -136,7 +137,7 @@ public final class NodeAddress {
     return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
   }
 
-  /** As much of an address as can be shown. */
+  /** Returns the part of an address that holds no secret. */
   private static String harmless(String text) {
     if (HARMLESS.matcher(text).matches()) {
       return " (" + text + ")";
@@ -147,7 +148,7 @@ public final class NodeAddress {
         : "";
   }
 
-  /** The node's name: host and port, never the login. */
+  /** Returns the node's name: host and port, never the credentials. */
   public String name() {
     String host = hostAndPort.getHost();
     return (host.indexOf(':') < 0 ? host : "[" + host + "]") + ":" + hostAndPort.getPort();
@@ -161,17 +162,17 @@ public final class NodeAddress {
     return tls;
   }
 
-  /** Null for the server's default user. */
+  /** Returns the user; null for the server's default user. */
   @Nullable String user() {
     return user;
   }
 
-  /** Null if the address has no login; empty for a user without a password. */
+  /** Returns the password; null without credentials, empty for a user without a password. */
   @Nullable String password() {
     return password;
   }
 
-  /** The name. */
+  /** Returns the name. */
   @Override
   public String toString() {
     return name();

@@ -32,25 +32,25 @@ import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.util.IOUtils;
 import redis.clients.jedis.util.Pool;
 
-/** Makes the connection pools of lanes, and takes connections from them. */
+/** Opens the connection pools of lanes, and takes connections from them. */
 public final class NodePools {
 
-  /** A lane's connection, and one for whoever listens. */
+  /** One connection for the lane, and one for wake-ups. */
   private static final int CONNECTIONS = 2;
 
-  /** In the answer to CLIENT INFO. */
+  /** Finds the database in the answer to CLIENT INFO. */
   private static final Pattern DATABASE = Pattern.compile("(?:^|\\s)db=(\\d+)");
 
   private NodePools() {}
 
   /**
-   * Takes a connection from a pool, which may have to make it. One of a user-supplied pool may be
-   * on any database, and on another one each time: clients on different databases of a master would
-   * not see each other's locks.
+   * Takes a connection from a pool, which may have to connect. A connection of a user-supplied pool
+   * may be on any database, and on another one each time. Clients on different databases of a
+   * master would not see each other's locks.
    *
-   * @param ownsPool whether the pool was opened here, where nothing but database 0 is selected
-   * @throws UnfitConnection the connection is on another database
-   * @throws JedisException there is none, or the server does not say which database it is on
+   * @param ownsPool true if the pool was opened here, and so is on database 0
+   * @throws UnfitConnection if the connection is on another database
+   * @throws JedisException if the pool has none, or the server does not report the database
    */
   public static Connection lease(Pool<Connection> pool, boolean ownsPool) {
     Connection connection = pool.getResource();
@@ -77,7 +77,7 @@ public final class NodePools {
     Matcher database = DATABASE.matcher(info);
     if (!database.find()) {
       throw new UnfitConnection(
-          "the server does not say which database its pool is on: use Redis 6.2 or newer");
+          "the server does not report which database its pool is on: use Redis 6.2 or newer");
     }
     if (!database.group(1).equals("0")) {
       throw new UnfitConnection(
@@ -88,10 +88,11 @@ public final class NodePools {
   }
 
   /**
-   * A pool of connections to one master; connects nothing yet.
+   * Opens a pool for one master, without connecting yet.
    *
-   * @param base what the address does not say: TLS, credentials, timeouts; null for the defaults
-   * @param patience how long to wait for a connection where the base does not say
+   * @param base the settings that the address leaves open: TLS, credentials, timeouts; null for the
+   *     defaults
+   * @param patience how long to wait for a connection if the base leaves it open
    */
   public static ConnectionPool open(
       NodeAddress address, @Nullable JedisClientConfig base, Duration patience) {
@@ -133,7 +134,7 @@ public final class NodePools {
     return config.hostAndPortMapper(new OnConnectingThreadsOnly(mapper)).build();
   }
 
-  /** Verifies the host, as Jedis's older switch alone does not, unless the base says how to. */
+  /** Verifies the host, which Jedis's older switch alone does not, unless the base sets how. */
   @SuppressWarnings("deprecation") // the older switch: the base may rely on it
   private static void addTls(
       DefaultJedisClientConfig.Builder config, @Nullable JedisClientConfig base) {
@@ -145,9 +146,9 @@ public final class NodePools {
   }
 
   /**
-   * Jedis leaves the TLS handshake to the first write and, if that one fails, to the attempt to
-   * write the same once more before it gives up: against a server that does not speak TLS, and
-   * waits for more, that took two timeouts, and ended in one that did not mention TLS.
+   * Makes the TLS handshake at once. Jedis leaves it to the first write, and repeats that write if
+   * it fails. Against a server without TLS that waits for more, this took two timeouts and ended in
+   * an error that did not mention TLS.
    */
   private record SecuredAtOnce(JedisSocketFactory next) implements JedisSocketFactory {
 
@@ -168,9 +169,9 @@ public final class NodePools {
   }
 
   /**
-   * Jedis reconnects without a word when it finds a connection closed while it writes. A lane must
-   * not: what was in flight would be forgotten, the audit left out, and a caller's thread could
-   * hang in DNS. So nobody but a {@link ConnectingThread} is told where the server is.
+   * Gives the address to a {@link ConnectingThread} only. Jedis reconnects silently when it finds a
+   * connection closed while it writes. A lane must not: the requests in flight would be forgotten,
+   * the audit left out, and a caller's thread could hang in DNS.
    */
   private record OnConnectingThreadsOnly(@Nullable HostAndPortMapper next)
       implements HostAndPortMapper {

@@ -1,4 +1,4 @@
-/** Where a master is, and how connections to it are made. */
+/** The addresses of masters, and the pools of connections to them. */
 @NullMarked
 package io.redlock.jedis.connection;
 

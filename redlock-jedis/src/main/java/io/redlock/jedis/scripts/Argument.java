@@ -6,7 +6,7 @@ import redis.clients.jedis.args.Rawable;
 /** One argument of a command, encoded once and shared by every lane that sends it. */
 public final class Argument implements Rawable {
 
-  /** An empty text. */
+  /** The empty text. */
   public static final Argument EMPTY = of("");
 
   private final byte[] raw;
@@ -15,7 +15,7 @@ public final class Argument implements Rawable {
     this.raw = raw;
   }
 
-  /** A text, in UTF-8. */
+  /** Returns a text as an argument, in UTF-8. */
   public static Argument of(String text) {
     return new Argument(text.getBytes(StandardCharsets.UTF_8));
   }

@@ -10,10 +10,10 @@ import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.exceptions.JedisException;
 
-/** How a node is asked what it is, and how its answer is read. */
+/** The audit of a node: the request, and the reading of its answer. */
 public final class AuditCall {
 
-  /** Says that what came is no answer to an audit. */
+  /** The message for an answer that belongs to no audit. */
   static final String NO_ANSWER = "the audit was answered by something else";
 
   private static final int FIELDS = 11;
@@ -23,9 +23,9 @@ public final class AuditCall {
   private AuditCall() {}
 
   /**
-   * An invocation whose reply can be told from that of any other.
+   * Returns an invocation whose reply differs from that of any other.
    *
-   * @param renewal the mark to write first; null if there is none to be written
+   * @param renewal the mark to write first; null for none
    */
   public static Invocation invocation(long number, @Nullable Renewal renewal) {
     Argument echo = Argument.of(number);
@@ -40,9 +40,10 @@ public final class AuditCall {
   }
 
   /**
-   * Asks over a connection that carries nothing else.
+   * Audits over a connection that carries nothing else.
    *
-   * @throws JedisException the connection failed, the server answered with an error, or not to this
+   * @throws JedisException if the connection failed, or the server answered with an error or to
+   *     another call
    */
   public static NodeAudit over(Connection connection, Invocation invocation) {
     connection.sendCommand(invocation.byText(Argument.EMPTY));
@@ -54,7 +55,7 @@ public final class AuditCall {
     return audit;
   }
 
-  /** The audit in a reply; null if the reply is none, or answers another invocation. */
+  /** Returns the audit in a reply; null if it is none, or answers another invocation. */
   public static @Nullable NodeAudit parse(@Nullable Object reply, Invocation invocation) {
     if (!(reply instanceof List<?> list) || list.size() != FIELDS) {
       return null;
@@ -82,7 +83,7 @@ public final class AuditCall {
         fields.get(10));
   }
 
-  /** What some servers leave out counts as zero. */
+  /** Returns a number; zero if the server left it out. */
   private static long number(String text) {
     return text.isEmpty() ? 0 : Long.parseLong(text);
   }

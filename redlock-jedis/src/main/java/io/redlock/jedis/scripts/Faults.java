@@ -7,8 +7,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The sentences that say what is wrong with a server and how to fix it, where Java and the server
- * say neither. None repeats an address, a user or a password.
+ * The sentences that name a fault of a server and its fix, where Java and the server name neither.
+ * None repeats an address, a user or a password.
  */
 final class Faults {
 
@@ -36,7 +36,7 @@ final class Faults {
   private static final String NO_REDIS =
       "what answers there is no Redis server: correct host and port";
 
-  /** What Java throws for want of a connection: a type without its package, and a message. */
+  /** The failures to connect, each as a type without its package and a message. */
   private static final List<Row> OF_CONNECTIONS =
       List.of(
           row("UnknownHostException:.*", "unknown host"),

@@ -11,23 +11,23 @@ import redis.clients.jedis.Protocol;
  */
 public final class Invocation {
 
-  /** What is called. */
+  /** Returns the script. */
   public final Script script;
 
-  /** What every reply to this invocation repeats. */
+  /** Returns the text that every reply to this invocation repeats. */
   final byte[] echo;
 
-  /** About how many bytes the command occupies in a socket's buffer. */
+  /** Returns about how many bytes the command occupies in a socket's buffer. */
   public final int bytes;
 
   private final List<Argument> arguments;
 
-  /** The command for every node alike; null where each has its own birth mark to compare. */
+  /** The command for all nodes; null if each has its own birth mark to compare. */
   private final @Nullable CommandArguments common;
 
   /**
    * @param echo the argument that every reply repeats
-   * @param arguments what follows the digest: number of keys, keys, other arguments
+   * @param arguments the arguments after the digest: number of keys, keys, others
    */
   Invocation(Script script, Argument echo, List<Argument> arguments) {
     this.script = script;
@@ -41,7 +41,7 @@ public final class Invocation {
     this.common = script.guarded() ? null : bySha();
   }
 
-  /** The command that names the script by its digest. */
+  /** Returns the command that names the script by its digest. */
   public CommandArguments bySha(Argument birth) {
     return common == null ? bySha().add(birth) : common;
   }
@@ -50,7 +50,7 @@ public final class Invocation {
     return complete(new CommandArguments(Protocol.Command.EVALSHA).add(script.sha));
   }
 
-  /** The command that carries the script itself. */
+  /** Returns the command that carries the script itself. */
   public CommandArguments byText(Argument birth) {
     CommandArguments command =
         complete(new CommandArguments(Protocol.Command.EVAL).add(script.text));

@@ -12,48 +12,48 @@ import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.exceptions.JedisDataException;
 
 /**
- * Says what a reply, an error reply or a failure means for the quorum: whether the request was
- * executed, and whether it pays to ask again.
+ * Interprets replies, error replies and failures for the quorum: whether the request was executed,
+ * and whether another attempt can help.
  */
 public final class ReplyMapper {
 
-  /** Where Redis before 7 hides the error of a command that a script called. */
+  /** The text around the error of a command that a script called, in Redis before 7. */
   private static final Pattern WRAPPED =
       Pattern.compile("^(?:ERR Error running script .*?)?(?:@user_script: ?\\d+: )+-?");
 
-  /** What the server repeats of a command it does not know may be a password. */
+  /** The arguments of an unknown command, which the server repeats: one may be a password. */
   private static final Pattern REPEATED_ARGUMENTS =
       Pattern.compile(",? with args beginning with.*", Pattern.DOTALL);
 
-  /** Where Redis from 7 on says which script called the command that failed. */
+  /** The text with which Redis from 7 on names the script of a failed command. */
   private static final Pattern SCRIPT_SUFFIX = Pattern.compile(" script: [0-9a-f]{40}, on .*$");
 
   private static final NodeReply CLOCK =
       NodeReply.of(NodeReply.Kind.CLOCK, "the token does not fit the node's clock");
 
-  /** How Redis 6.2 to 8 say that a command is disabled or has another name. */
+  /** The error of Redis 6.2 to 8 for a command that is disabled or renamed. */
   private static final Pattern UNKNOWN_COMMAND =
       Pattern.compile("^(?:ERR )?[Uu]nknown (?:Redis )?command (?:called from|['`](\\w+))");
 
-  /** How Lua fails over a counter that is no number; scripts read those before they write. */
+  /** The error of Lua for a counter that is no number; scripts read counters before they write. */
   private static final Pattern NO_NUMBER =
       Pattern.compile(
           "user_script:\\d+: attempt to (?:perform arithmetic on .*a string value"
               + "|compare number with nil)");
 
-  /** Where a script says which command failed. */
+  /** The suffix with which a script names the command that failed. */
   private static final Pattern COMMAND_SUFFIX = Pattern.compile(" \\(([A-Z]+)\\)$");
 
   /** A command as a script calls it. */
   private static final Pattern CALL = Pattern.compile("call\\('([A-Z]+)'");
 
-  /** How Redis 6.2 to 8 begin when they refuse a command to a script that they execute. */
+  /** The errors of Redis 6.2 to 8 for a command that a running script may not call. */
   private static final Pattern DENIED_TO_SCRIPT =
       Pattern.compile(
           "^(?:ERR )?(?:The user executing the script can't|Unknown Redis command called from)"
               + "|^NOPERM ACL failure in script");
 
-  /** What Redis 6.2 to 8 say when a user's key patterns do not include a name. */
+  /** The errors of Redis 6.2 to 8 for a name outside the user's key patterns. */
   private static final Pattern DENIED_KEY =
       Pattern.compile(
           "^(?:NOPERM|(?:ERR )?The user executing the script).* (?:one of the keys|a key)");
@@ -63,9 +63,9 @@ public final class ReplyMapper {
   private ReplyMapper() {}
 
   /**
-   * What a script's reply means.
+   * Interprets a script's reply.
    *
-   * @return null if this cannot be the reply to that invocation: the stream is out of step
+   * @return the answer; null if it cannot be the reply to that invocation: the stream is out of step
    */
   public static @Nullable NodeReply reply(@Nullable Object reply, Invocation invocation) {
     if (!(reply instanceof byte[] text)) {
@@ -107,7 +107,7 @@ public final class ReplyMapper {
       return CLOCK;
     }
     if (says("ABSTAIN", text, token, true)) {
-      return NodeReply.abstain(-1, "its data is not what it was; it is being audited");
+      return NodeReply.abstain(-1, "its data changed; it is being audited");
     }
     return null;
   }
@@ -136,13 +136,13 @@ public final class ReplyMapper {
     return says("CLOCK", text, token, false) && nodeMicros(text) > 0;
   }
 
-  /** The node's clock in a CLOCK reply, in microseconds since the epoch; −1 if it is not there. */
+  /** Returns the node's clock in a CLOCK reply, in µs since the epoch; −1 if there is none. */
   public static long nodeMicros(byte[] clockReply) {
     String[] words = words(clockReply, 0);
     return words.length == 3 ? Long.parseLong(words[2]) : -1;
   }
 
-  /** Whether the text is this word, a blank, the token, and then nothing or a blank. */
+  /** Returns true if the text is this word, a blank, the token, and then nothing or a blank. */
   private static boolean says(String word, byte[] text, byte[] token, boolean nothingElse) {
     int end = word.length() + 1 + token.length;
     if (text.length < end || (nothingElse ? text.length > end : text.length == end)) {
@@ -165,7 +165,7 @@ public final class ReplyMapper {
     return new String(text, StandardCharsets.US_ASCII).split(" ", limit);
   }
 
-  /** A counter; −1 if somebody else wrote it, and it is none. */
+  /** Returns a counter; −1 if another application wrote something else. */
   private static long counter(String text) {
     try {
       return Long.parseLong(text);
@@ -175,9 +175,9 @@ public final class ReplyMapper {
   }
 
   /**
-   * What an error reply to a script means. A script that was denied a command may have executed
-   * others. What the state of the server forbids, memory above all, it forbids to the first command
-   * that writes, and to all of them: then nothing was written.
+   * Interprets an error reply to a script. A script that was denied one command may have executed
+   * others. The state of the server, such as its memory, forbids the first command that writes and
+   * all others: then nothing was written.
    */
   public static NodeReply error(JedisDataException error) {
     String raw = String.valueOf(error.getMessage());
@@ -209,7 +209,7 @@ public final class ReplyMapper {
     };
   }
 
-  /** What to say of a command that the server does not execute for this user; null if it does. */
+  /** Returns the sentence for a command that the server denies to this user; null if it does not. */
   private static @Nullable String denial(String message, String called) {
     Matcher unknown = UNKNOWN_COMMAND.matcher(message);
     if (unknown.find()) {
@@ -226,14 +226,14 @@ public final class ReplyMapper {
         : message + (called.isEmpty() ? "" : " (" + called + ")") + Faults.ALLOW_COMMAND;
   }
 
-  /** The command that a script could not call; empty if the error does not tell. */
+  /** Returns the command that a script could not call; empty if the error does not name it. */
   private static String called(String raw) {
     Matcher named = COMMAND_SUFFIX.matcher(raw);
     Matcher called = CALL.matcher(Script.lineIn(raw));
     return named.find() ? named.group(1) : called.find() ? called.group(1) : "";
   }
 
-  /** Whether a misconfiguration concerns one name only, and not the node. */
+  /** Returns true if a misconfiguration concerns one name only, and not the node. */
   public static boolean concernsOneName(NodeReply reply) {
     String detail = reply.detail();
     return detail.startsWith("a key of another application has ")
@@ -241,7 +241,7 @@ public final class ReplyMapper {
         || DENIED_KEY.matcher(detail).find();
   }
 
-  /** The errors that carry no code of their own. */
+  /** Interprets the errors without a code of their own. */
   private static NodeReply plainError(String message) {
     if (message.startsWith("ERR max number of clients reached")) {
       return NodeReply.unreachable(message);
@@ -256,8 +256,7 @@ public final class ReplyMapper {
   }
 
   /**
-   * What it means that no connection could be had, or that one that was had does not serve: never
-   * that a request was executed.
+   * Interprets a failure to connect, or a connection that cannot be used. No request was executed.
    */
   public static NodeReply connectFailure(Throwable failure) {
     Deque<Throwable> open = new ArrayDeque<>();
@@ -276,7 +275,7 @@ public final class ReplyMapper {
     return NodeReply.unreachable("no connection: " + plain(innermost(failure)));
   }
 
-  /** What is around it says only who noticed. */
+  /** Returns the innermost cause: the others name only the layers that noticed. */
   private static Throwable innermost(Throwable failure) {
     Throwable inner = failure;
     for (int depth = 0; inner.getCause() != null && depth < 20; depth++) {
@@ -301,7 +300,7 @@ public final class ReplyMapper {
     return sentence == null ? null : NodeReply.unreachable(sentence);
   }
 
-  /** What became of a connection, in a few words. */
+  /** Returns the fate of a connection in a few words. */
   public static String lost(Throwable failure) {
     for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
       if (cause instanceof SocketTimeoutException) {

@@ -6,7 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Turns requests into script calls, once for all the lanes of a lock service. Thread-safe. */
+/** Turns requests into script calls, once for all lanes of a lock service. Thread-safe. */
 public final class RequestEncoder {
 
   static final String FENCE_PREFIX = "redlock:fence:";
@@ -20,21 +20,21 @@ public final class RequestEncoder {
   private final Argument retentionMillis;
   private final Argument skewMicros;
 
-  /** The last result: a fan-out hands the same request to one lane after the other. Racy. */
+  /** The last result: a fan-out gives the same request to one lane after the other. Racy. */
   private volatile @Nullable Encoded last;
 
   private record Encoded(NodeRequest request, Invocation invocation) {}
 
   /**
    * @param retentionMillis how long a node keeps a counter after its last write
-   * @param skewMicros how far the clocks of two nodes may lie apart
+   * @param skewMicros how far the clocks of two nodes may differ
    */
   public RequestEncoder(long retentionMillis, long skewMicros) {
     this.retentionMillis = Argument.of(retentionMillis);
     this.skewMicros = Argument.of(skewMicros);
   }
 
-  /** The call of a script that makes this request. */
+  /** Returns the script call for a request. */
   public Invocation encode(NodeRequest request) {
     Encoded known = last;
     if (known != null && known.request == request) {

@@ -13,23 +13,23 @@ import java.util.regex.Pattern;
 
 /** The scripts that a node executes, and the digests under which servers cache them. */
 public enum Script {
-  /** Locks names unless one is taken. */
+  /** Locks names unless one is held. */
   GRANT,
-  /** The same for a waiter in a queue. */
+  /** Does the same for a waiter in a queue. */
   FAIR_GRANT,
-  /** Lets a lease last longer. */
+  /** Extends a lease. */
   EXTEND,
-  /** Frees names, and keeps grants that come later from locking them. */
+  /** Releases names, and buries grants that arrive later. */
   RELEASE,
-  /** Tells what the node is, and writes its birth mark if it is to. */
+  /** Reports what the node is, and writes its birth mark if one is given. */
   AUDIT;
 
-  /** What the script says. */
+  /** The text of the script. */
   public final Argument text;
 
   final Argument sha;
 
-  /** What an error message says about the place of the failure, in Redis 6.2 to 8. */
+  /** The line of a failure in an error message of Redis 6.2 to 8. */
   private static final Pattern PLACE = Pattern.compile("user_script: ?(\\d+)");
 
   Script() {
@@ -38,7 +38,7 @@ public enum Script {
     sha = Argument.of(sha1(source));
   }
 
-  /** Whether the script takes the node's birth mark, as its last argument. */
+  /** Returns true if the script takes the node's birth mark as its last argument. */
   boolean guarded() {
     return this == GRANT || this == FAIR_GRANT || this == EXTEND;
   }

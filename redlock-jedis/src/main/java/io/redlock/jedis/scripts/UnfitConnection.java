@@ -2,13 +2,13 @@ package io.redlock.jedis.scripts;
 
 import redis.clients.jedis.exceptions.JedisException;
 
-/** A connection that works and must not be used: the operator has something to fix. */
+/** Thrown for a connection that works but must not be used until an operator fixes it. */
 public final class UnfitConnection extends JedisException {
 
   private static final long serialVersionUID = 1;
 
   /**
-   * @param reason what is wrong, and the fix
+   * @param reason the fault, and the fix
    */
   public UnfitConnection(String reason) {
     super(reason);

@@ -1,4 +1,4 @@
-/** The scripts that a node executes: how they are called, and what the answers mean. */
+/** The scripts that a node executes, their calls, and the meaning of their answers. */
 @NullMarked
 package io.redlock.jedis.scripts;
 

@@ -5,19 +5,19 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a node keeps under {@code redlock:birth}: whose data it is, since when, and what the clients
- * agreed on. A node that was restarted, emptied, resynchronised or promoted carries no mark, or one
- * that is not its own.
+ * The mark that a node keeps under {@code redlock:birth}: which process its data belongs to, since
+ * when, and on what its clients agreed. A node that was restarted, emptied, resynchronised or
+ * promoted has no mark, or the mark of another process.
  *
  * @param runId the server process that the data was seen in
  * @param replId the replication history that the data belongs to
  * @param firstSeenMillis when the data was first seen, by the node's clock, in milliseconds since
  *     the epoch
- * @param isAdopted whether an operator vouched for the node, so that it need not abstain
- * @param abstentionMillis for how long a node without a past abstains, as far as the clients that
- *     wrote the mark needed it
+ * @param isAdopted true if an operator adopted the node, so that it need not abstain
+ * @param abstentionMillis how long the node abstains after a reset, as asked for by the clients that
+ *     wrote the mark
  * @param nodes how many nodes the deployment has
- * @param guarded whether the clients heed the mark
+ * @param guarded true if the clients respect the mark
  * @param asker the client that asked for the longest abstention, as host and process; {@code -} if
  *     none has said so
  */
@@ -31,32 +31,32 @@ public record BirthMark(
     boolean guarded,
     String asker) {
 
-  /** Where the node keeps it. */
+  /** The key of the mark. */
   public static final String KEY = "redlock:birth";
 
-  /** Says that another program, or another version of this library, wrote that key. */
+  /** The message for a key that another program, or another version of this library, wrote. */
   public static final String UNREADABLE =
       KEY
           + " holds a value that this version cannot read: use one version of the library, or"
           + " delete the key";
 
-  /** Stands for the moment, by the node's clock, at which the mark is written. */
+  /** The placeholder for the node's time at which it writes the mark. */
   public static final long NOW = -1;
 
   private static final String VERSION = "2";
   static final String NOBODY = "-";
   private static final int LONGEST_HOST = 40;
 
-  /** Clients do not hold anything for longer: what a mark asks for beyond it is a mistake. */
+  /** The longest abstention: no client holds anything longer. */
   static final long LONGEST_ABSTENTION_MILLIS = 7_200_000;
 
-  /** Version 1 did not say who asked. */
+  /** Version 1 did not name the asker. */
   private static final Pattern FORM =
       Pattern.compile(
           "[12] (\\w+) (\\w+) (\\d{1,15}) (seen|adopted) (\\d{1,15}) (\\d{1,3}) (guarded|unguarded)"
               + "(?: ([!-~]{1,64}))?");
 
-  /** A mark that nobody has asked to abstain for longer. */
+  /** Makes a mark without an asker. */
   public BirthMark(
       String runId,
       String replId,
@@ -68,13 +68,13 @@ public record BirthMark(
     this(runId, replId, firstSeenMillis, isAdopted, abstentionMillis, nodes, guarded, NOBODY);
   }
 
-  /** The name of a process in marks: printable ASCII without blanks, of bounded length. */
+  /** Returns the name of a process in marks: printable ASCII without blanks, of bounded length. */
   public static String asker(String host, long pid) {
     String plain = host.replaceAll("[^!-~]", "?");
     return plain.substring(0, Math.min(LONGEST_HOST, plain.length())) + ":" + pid;
   }
 
-  /** The mark in a text; null if it is none, or one of another version. */
+  /** Returns the mark in a text; null if it is none, or one of another version. */
   public static @Nullable BirthMark parse(String text) {
     Matcher matcher = FORM.matcher(text);
     if (!matcher.matches()) {
@@ -91,40 +91,40 @@ public record BirthMark(
         matcher.group(8) == null ? NOBODY : matcher.group(8));
   }
 
-  /** Whether the data is still that of this server and this history. */
+  /** Returns true if the data is still that of this server and this history. */
   public boolean isOf(NodeAudit audit) {
     return runId.equals(audit.runId()) && replId.equals(audit.replId());
   }
 
-  /** Whether its clients may rely on the node by now, as far as the mark asks for. */
+  /** Returns true if the abstention that the mark asks for is over. */
   boolean isSettled(NodeAudit audit) {
     return isAdopted
         ? abstentionMillis > 0
         : audit.nodeMillis() - firstSeenMillis >= abstentionMillis;
   }
 
-  /** The same data, for clients that need a longer abstention. */
+  /** Returns a mark of the same data with a longer abstention. */
   BirthMark abstaining(long millis, String client) {
     return new BirthMark(runId, replId, firstSeenMillis, isAdopted, millis, nodes, guarded, client);
   }
 
-  /** The same data, for no more than the clients in use ask for again. */
+  /** Returns a mark of the same data whose abstention the present clients set anew. */
   public BirthMark forgetful() {
     return abstaining(0, NOBODY);
   }
 
-  /** The same data, vouched for by an operator. */
+  /** Returns a mark of the same data as adopted by an operator. */
   public BirthMark adopted() {
     return new BirthMark(
         runId, replId, firstSeenMillis, true, abstentionMillis, nodes, guarded, asker);
   }
 
-  /** What stands before the time of the first sight. */
+  /** Returns the text before the time of the first sight. */
   public String head() {
     return VERSION + " " + runId + " " + replId + " ";
   }
 
-  /** What stands after the time of the first sight. */
+  /** Returns the text after the time of the first sight. */
   public String tail() {
     return (isAdopted ? " adopted " : " seen ")
         + abstentionMillis
@@ -134,7 +134,7 @@ public record BirthMark(
         + asker;
   }
 
-  /** As the node stores it. */
+  /** Returns the text that the node stores. */
   @Override
   public String toString() {
     return head() + firstSeenMillis + tail();

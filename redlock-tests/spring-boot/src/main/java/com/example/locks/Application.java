@@ -2,6 +2,6 @@ package com.example.locks;
 
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 
-/** What the recipe is tested in. */
+/** The application in which the recipe is tested. */
 @SpringBootApplication
 public class Application {}
