@@ -8,6 +8,7 @@ import io.redlock.ExtendResult;
 import io.redlock.Lease;
 import io.redlock.LeaseLostException;
 import io.redlock.LeaseRequest;
+import io.redlock.LeaseTooShortException;
 import io.redlock.Redlock;
 import io.redlock.ReleaseResult;
 import java.time.Duration;
@@ -58,10 +59,9 @@ class BadInputTest {
   void renewalHasAPositiveEnd() throws Exception {
     Redlock redlock = masters.connect();
     LeaseRequest request = LeaseRequest.of("renewal", TTL);
+    refused("maxHold PT0S is not positive", () -> redlock.acquire(request.renewFor(Duration.ZERO)));
     refused(
-        "renewFor PT0S is not positive", () -> redlock.acquire(request.renewFor(Duration.ZERO)));
-    refused(
-        "renewFor PT-1S is not positive",
+        "maxHold PT-1S is not positive",
         () -> redlock.asLock(request.renewFor(Duration.ofSeconds(-1))));
     assertEquals(0, masters.holders("renewal"));
     try (Lease lease = redlock.acquire(request.renewFor(Duration.ofSeconds(Long.MAX_VALUE)))) {
@@ -90,10 +90,13 @@ class BadInputTest {
   void leaseThatIsGoodForLessIsNotLostForBeingAsked() throws Exception {
     Redlock redlock = masters.connect();
     Lease lease = redlock.acquire("shorter", TTL, TTL);
-    LeaseLostException tooLong =
-        assertThrows(LeaseLostException.class, () -> lease.ensureValid(Duration.ofMinutes(1)));
+    LeaseTooShortException tooShort =
+        assertThrows(LeaseTooShortException.class, () -> lease.ensureValid(Duration.ofMinutes(1)));
     assertTrue(
-        tooLong.getMessage().matches(".* is good for [1-4]\\.\\ds only"), tooLong.getMessage());
+        tooShort
+            .getMessage()
+            .matches(".* is valid for [1-4]\\.\\ds only, less than 60s: extend it first"),
+        tooShort.getMessage());
     lease.ensureValid(Duration.ofSeconds(1));
     lease.ensureValid(Duration.ofSeconds(-1));
     assertTrue(lease.isValid());

@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.redlock.Lease;
 import io.redlock.LeaseLock;
-import io.redlock.LeaseLostException;
 import io.redlock.LeaseRequest;
+import io.redlock.LeaseTooShortException;
 import io.redlock.Redlock;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -52,7 +52,7 @@ class LeaseSamplesTest {
     ship(redlock.acquire("orders", Duration.ofSeconds(10), WAIT), orders, shipments);
     assertEquals(orders, shipments.written);
     Lease brief = redlock.acquire("other orders", Duration.ofMillis(1_000), WAIT);
-    assertThrows(LeaseLostException.class, () -> ship(brief, orders, shipments));
+    assertThrows(LeaseTooShortException.class, () -> ship(brief, orders, shipments));
     assertEquals(orders, shipments.written);
   }
 

@@ -65,7 +65,8 @@ public final class ReplyMapper {
   /**
    * Interprets a script's reply.
    *
-   * @return the answer; null if it cannot be the reply to that invocation: the stream is out of step
+   * @return the answer; null if it cannot be the reply to that invocation: the stream is out of
+   *     step
    */
   public static @Nullable NodeReply reply(@Nullable Object reply, Invocation invocation) {
     if (!(reply instanceof byte[] text)) {
@@ -209,7 +210,9 @@ public final class ReplyMapper {
     };
   }
 
-  /** Returns the sentence for a command that the server denies to this user; null if it does not. */
+  /**
+   * Returns the sentence for a command that the server denies to this user; null if it does not.
+   */
   private static @Nullable String denial(String message, String called) {
     Matcher unknown = UNKNOWN_COMMAND.matcher(message);
     if (unknown.find()) {

@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
  * @param firstSeenMillis when the data was first seen, by the node's clock, in milliseconds since
  *     the epoch
  * @param isAdopted true if an operator adopted the node, so that it need not abstain
- * @param abstentionMillis how long the node abstains after a reset, as asked for by the clients that
- *     wrote the mark
+ * @param abstentionMillis how long the node abstains after a reset, as asked for by the clients
+ *     that wrote the mark
  * @param nodes how many nodes the deployment has
  * @param guarded true if the clients respect the mark
  * @param asker the client that asked for the longest abstention, as host and process; {@code -} if
