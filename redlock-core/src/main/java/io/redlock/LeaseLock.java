@@ -63,7 +63,8 @@ public interface LeaseLock extends Lock {
 
   /**
    * Locks in one attempt, and returns the result: the request's wait does not count here. Takes at
-   * most a node timeout; an interrupt does not end it.
+   * most a node timeout, or two if nodes refused the first token because of their clocks. An
+   * interrupt does not end it.
    *
    * @return true if the lock was acquired, false otherwise
    * @throws LeaseLostException if the current thread already held the lock and its lease has ended
@@ -74,7 +75,8 @@ public interface LeaseLock extends Lock {
 
   /**
    * Locks, waiting up to {@code time} instead of the request's wait, and returns the result.
-   * Exceeds the time by at most a node timeout.
+   * Exceeds the time by at most a node timeout, or two if nodes have just refused a token because
+   * of their clocks.
    *
    * @param time how long to wait; zero or less for one attempt
    * @param unit the unit of {@code time}

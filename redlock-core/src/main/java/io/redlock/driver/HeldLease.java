@@ -116,9 +116,13 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   public void ensureValid(Duration atLeast) {
     Objects.requireNonNull(atLeast, "atLeast is null: give the time you need, or zero for now");
     long left = remainingNanos();
-    if (left <= 0) {
+    while (left <= 0) {
       checkDeadline(); // after a pause no timer may have declared it lost yet
-      throw new LeaseLostException(this, Objects.requireNonNull(end));
+      LeaseEnd how = end;
+      if (how != null) {
+        throw new LeaseLostException(this, how);
+      }
+      left = remainingNanos(); // an extension or the wall clock came in between
     }
     if (left < Settings.saturatedNanos(atLeast)) {
       throw new LeaseTooShortException(this, Duration.ofNanos(left), atLeast);

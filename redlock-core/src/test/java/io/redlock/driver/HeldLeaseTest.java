@@ -92,6 +92,21 @@ class HeldLeaseTest {
   }
 
   @Test
+  void wallClockThatIsSetBackBetweenTwoLooksEndsNoLease() {
+    bed.time.stepWall(Duration.ofHours(1));
+    int[] reads = {0};
+    bed.time.whenRead(
+        () -> {
+          if (++reads[0] == 2) {
+            bed.time.stepWall(Duration.ofHours(-1));
+          }
+        });
+    lease.ensureValid(Duration.ZERO);
+    assertTrue(reads[0] > 2);
+    assertTrue(lease.isValid());
+  }
+
+  @Test
   void lossThatNoTimerHasSeenYetIsSeenByTheFirstCall() {
     bed.time.pause(VALIDITY);
     LeaseLostException lost =

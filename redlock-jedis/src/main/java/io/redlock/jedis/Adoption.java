@@ -25,8 +25,8 @@ import redis.clients.jedis.exceptions.JedisException;
  * abstain. All masters of a deployment are adopted, or none: a single new node among used ones may
  * replace one that held leases.
  *
- * <p>A grant leaves a counter behind for at least ten minutes, so a node without keys of the
- * library has granted nothing lately.
+ * <p>A grant leaves a counter behind for the fence retention, which is longer than any ttl. So a
+ * node without keys of the library has granted nothing that is still held.
  */
 final class Adoption {
 

@@ -235,9 +235,9 @@ public final class JedisRedlock {
     }
 
     /**
-     * Sets how long a master keeps the counter of a resource after its last use. A counter costs
-     * about 130 bytes there. Once it is gone, tokens still grow, because they come from the clocks,
-     * but only while the clocks are right. It must be the same for all clients of a deployment.
+     * Sets how long a master keeps the counter of a resource after its last use. Once it is gone,
+     * tokens still grow, because they come from the clocks, but only while the clocks are right. It
+     * must be the same for all clients of a deployment.
      *
      * @param fenceRetention at least {@link #maxTtl} and four times {@link #clockSkew}, at most 365
      *     days; default ten times maxTtl, at least 10 min

@@ -233,6 +233,11 @@ final class SimNode implements LockNode {
   }
 
   @Override
+  public void stop() {
+    lane.stop();
+  }
+
+  @Override
   public void close() {
     isClosed = true;
     lane.close();

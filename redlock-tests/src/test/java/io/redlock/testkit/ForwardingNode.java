@@ -48,6 +48,11 @@ public abstract class ForwardingNode implements LockNode {
   }
 
   @Override
+  public void stop() {
+    node.stop();
+  }
+
+  @Override
   public void close() {
     node.close();
   }

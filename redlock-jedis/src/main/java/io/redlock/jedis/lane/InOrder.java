@@ -18,7 +18,7 @@ final class InOrder<T> {
   private boolean working; // guarded by lock
 
   /**
-   * @param worker does the work; must not throw
+   * @param worker does the work; if it throws, {@link #run} does, and the next one goes on
    */
   InOrder(Consumer<T> worker) {
     this.worker = worker;
@@ -36,7 +36,24 @@ final class InOrder<T> {
   /** Does the work that there is, unless another thread does it. */
   void run() {
     for (T next = next(true); next != null; next = next(false)) {
-      worker.accept(next);
+      boolean done = false;
+      try {
+        worker.accept(next);
+        done = true;
+      } finally {
+        if (!done) {
+          stop();
+        }
+      }
+    }
+  }
+
+  private void stop() {
+    lock.lock();
+    try {
+      working = false;
+    } finally {
+      lock.unlock();
     }
   }
 

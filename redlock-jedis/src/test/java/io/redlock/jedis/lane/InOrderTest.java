@@ -1,0 +1,47 @@
+package io.redlock.jedis.lane;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class InOrderTest {
+
+  private final List<String> done = new ArrayList<>();
+
+  @Test
+  void workThatIsAddedDuringOtherWorkIsDoneAfterIt() {
+    List<InOrder<String>> self = new ArrayList<>();
+    self.add(
+        new InOrder<>(
+            piece -> {
+              if (piece.equals("first")) {
+                self.get(0).add("second");
+                self.get(0).run(); // another thread does it: the one that does the first
+              }
+              done.add(piece);
+            }));
+    self.get(0).add("first");
+    self.get(0).run();
+    assertEquals(List.of("first", "second"), done);
+  }
+
+  @Test
+  void workThatFailsShutsOutNoOther() {
+    InOrder<String> inOrder =
+        new InOrder<>(
+            piece -> {
+              if (piece.equals("fails")) {
+                throw new IllegalStateException("a log that cannot be written");
+              }
+              done.add(piece);
+            });
+    inOrder.add("fails");
+    inOrder.add("next");
+    assertThrows(IllegalStateException.class, inOrder::run);
+    inOrder.run();
+    assertEquals(List.of("next"), done);
+  }
+}
