@@ -239,7 +239,8 @@ public final class RedlockBuilder {
 
   /**
    * Sets the source of owner ids, for simulations: one for each call, drawn on the thread of its
-   * caller. Ids must never repeat.
+   * caller. No id may repeat, or be another id followed by a hyphen and a number, which is how the
+   * later attempts of a call are named.
    *
    * @param ownerIds default 128 bits from a secure source
    * @return this
