@@ -36,6 +36,9 @@ class ContentionTest {
   /** For so long a call may wait for a stopped master. */
   private static final Duration NODE_TIMEOUT = Duration.ofMillis(250);
 
+  /** Turns go by the masters' clocks, which a client on a busy machine misreads by milliseconds. */
+  private static final Duration HOLD = Duration.ofMillis(10);
+
   private static final LeaseRequest FAIR =
       LeaseRequest.of("contended", TTL).waitUpTo(Duration.ofSeconds(60)).fairly();
 
@@ -81,6 +84,7 @@ class ContentionTest {
                       synchronized (turns) {
                         turns[client]++;
                       }
+                      Thread.sleep(HOLD.toMillis());
                       inside.decrementAndGet();
                     }
                     lease.close();

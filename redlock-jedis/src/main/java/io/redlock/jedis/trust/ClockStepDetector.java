@@ -15,8 +15,8 @@ final class ClockStepDetector {
   private static final long FLOOR_MICROS = 2_000;
 
   private final double driftFactor;
-  private final Bounds monotonic = new Bounds();
-  private final Bounds wall = new Bounds();
+  private final LeadBounds monotonic = new LeadBounds();
+  private final LeadBounds wall = new LeadBounds();
   private long lastNanos;
   private boolean started;
 
@@ -33,38 +33,17 @@ final class ClockStepDetector {
    */
   OptionalLong stepMicros(
       long nodeMicros, long beforeNanos, long afterNanos, long wallAheadMicros) {
-    long atLeast = nodeMicros - afterNanos / 1_000 - 1;
-    long atMost = nodeMicros - beforeNanos / 1_000 + 1;
+    long atLeast = LeadBounds.leastMicros(nodeMicros, afterNanos);
+    long atMost = LeadBounds.mostMicros(nodeMicros, beforeNanos);
     long sinceMicros = started ? (afterNanos - lastNanos) / 1_000 : 0;
     long drift = FLOOR_MICROS + (long) (sinceMicros * driftFactor);
-    long byMonotonic = monotonic.step(atLeast, atMost, drift, started);
-    long byWall = wall.step(atLeast - wallAheadMicros, atMost - wallAheadMicros, drift, started);
+    long byMonotonic = monotonic.step(atLeast, atMost, drift);
+    long byWall = wall.step(atLeast - wallAheadMicros, atMost - wallAheadMicros, drift);
     lastNanos = afterNanos;
     started = true;
     if (byMonotonic == 0 || byWall == 0 || byMonotonic > 0 != byWall > 0) {
       return OptionalLong.empty();
     }
     return OptionalLong.of(Math.abs(byMonotonic) < Math.abs(byWall) ? byMonotonic : byWall);
-  }
-
-  /** The bounds of a node clock's lead over one of our clocks, since its last step. */
-  private static final class Bounds {
-    private long atLeast;
-    private long atMost;
-
-    /** Returns how far the new bounds lie outside the old ones; 0 if both can be true. */
-    long step(long newAtLeast, long newAtMost, long driftMicros, boolean started) {
-      long oldAtLeast = atLeast - driftMicros;
-      long oldAtMost = atMost + driftMicros;
-      if (!started || newAtLeast > oldAtMost || newAtMost < oldAtLeast) {
-        long step = (newAtLeast + newAtMost) / 2 - (atLeast + atMost) / 2;
-        atLeast = newAtLeast;
-        atMost = newAtMost;
-        return started ? step : 0;
-      }
-      atLeast = Math.max(oldAtLeast, newAtLeast);
-      atMost = Math.min(oldAtMost, newAtMost);
-      return 0;
-    }
   }
 }
