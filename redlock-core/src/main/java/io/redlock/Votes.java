@@ -24,7 +24,7 @@ public record Votes(List<NodeVote> nodes, int quorum) {
     /** It granted, extended, joined, or released. */
     YES,
     /** It refused: another request holds the resource there, or is or was ahead of this one. */
-    TAKEN,
+    REFUSED,
     /** It was reached, but could not or would not grant. */
     UNABLE,
     /** It may or may not have executed the request. */

@@ -23,7 +23,7 @@ class VotesTest {
         List.of(
             vote("a", Vote.YES, "granted", 1_100),
             vote("b", Vote.YES, "granted", 1_900),
-            vote("c", Vote.TAKEN, "held for 4.1s more", 900),
+            vote("c", Vote.REFUSED, "held for 4.1s more", 900),
             vote("d", Vote.UNKNOWN, "no answer in 50ms", 50_000),
             vote("e", Vote.UNREACHABLE, "refused connection", 80)),
         3);
@@ -62,7 +62,7 @@ class VotesTest {
   @Test
   void votesAreCountedByClass() {
     assertEquals(2, failed().count(Vote.YES));
-    assertEquals(1, failed().count(Vote.TAKEN));
+    assertEquals(1, failed().count(Vote.REFUSED));
     assertEquals(1, failed().count(Vote.UNKNOWN));
     assertEquals(1, failed().count(Vote.UNREACHABLE));
     assertEquals(0, failed().count(Vote.MISCONFIGURED));

@@ -89,7 +89,7 @@ final class Attempt implements Timeouts.Waiting {
     private AcquireRound round; // guarded by claim
     private Decision decision = Decision.WAIT; // guarded by claim
     private boolean abandoned; // guarded by claim
-    private long takenRemainingMillis = -1; // guarded by claim
+    private long heldRemainingMillis = -1; // guarded by claim
 
     GrantFanout(long token) {
       super(Attempt.this.claim);
@@ -121,11 +121,10 @@ final class Attempt implements Timeouts.Waiting {
     @Override
     void record(int node, NodeReply reply) {
       round = round.answered(node, reply);
-      boolean refused = reply.kind() == NodeReply.Kind.TAKEN || reply.kind() == NodeReply.Kind.WAIT;
+      boolean refused = reply.kind() == NodeReply.Kind.HELD || reply.kind() == NodeReply.Kind.WAIT;
       if (refused && reply.remainingMillis() >= 0) {
         long left = reply.remainingMillis();
-        takenRemainingMillis =
-            takenRemainingMillis < 0 ? left : Math.min(takenRemainingMillis, left);
+        heldRemainingMillis = heldRemainingMillis < 0 ? left : Math.min(heldRemainingMillis, left);
       }
     }
 
@@ -158,7 +157,7 @@ final class Attempt implements Timeouts.Waiting {
           decision,
           lease,
           votes(),
-          takenRemainingMillis,
+          heldRemainingMillis,
           decision != Decision.TOO_SLOW && round.reachedQuorum(),
           decision == Decision.CONTENDED && !round.wasGrantedAnywhere());
     }

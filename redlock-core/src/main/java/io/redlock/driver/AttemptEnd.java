@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param decision the decision of the attempt's last round
  * @param lease null unless the decision is {@link Decision#HELD}
  * @param votes the answers of the nodes until then
- * @param takenRemainingMillis the shortest remaining life of a holder's key or first ticket that a
+ * @param heldRemainingMillis the shortest remaining life of a holder's key or first ticket that a
  *     refusing node reported; −1 if none reported an end
  * @param keepsPlace true if the caller keeps its tickets; without a quorum, or too slow, it would
  *     only block waiters that could succeed
@@ -23,7 +23,7 @@ record AttemptEnd(
     Decision decision,
     @Nullable Lease lease,
     Votes votes,
-    long takenRemainingMillis,
+    long heldRemainingMillis,
     boolean keepsPlace,
     boolean isBehindOthers) {
 

@@ -84,7 +84,7 @@ final class QueuePlace {
 
   /** Removes a ticket on all nodes but these, given as bits. */
   static void removeTickets(List<LockNode> nodes, List<String> names, Ticket ticket, int butNot) {
-    NodeRequest removal = new NodeRequest.Withdraw(names, ticket);
+    NodeRequest removal = new NodeRequest.RemoveTicket(names, ticket);
     for (int node = 0; node < nodes.size(); node++) {
       if ((butNot & 1 << node) == 0) {
         nodes.get(node).send(removal, node, (slot, reply) -> {});

@@ -30,7 +30,7 @@ final class ReplyText {
   private static Vote classed(NodeReply.Kind kind) {
     return switch (kind) {
       case GRANTED, EXTENDED, JOINED, RELEASED -> Vote.YES;
-      case TAKEN, WAIT, STALE -> Vote.TAKEN;
+      case HELD, WAIT, STALE -> Vote.REFUSED;
       case ABSTAIN, CLOCK, NOT_HELD, OUT_OF_MEMORY -> Vote.UNABLE;
       case UNKNOWN -> Vote.UNKNOWN;
       case UNREACHABLE -> Vote.UNREACHABLE;
@@ -44,9 +44,9 @@ final class ReplyText {
       case EXTENDED -> "extended";
       case JOINED -> "joined";
       case RELEASED -> "released";
-      case TAKEN -> taken(reply.remainingMillis());
+      case HELD -> held(reply.remainingMillis());
       case WAIT -> "others are first in the queue";
-      case STALE -> "has seen a higher token: " + reply.fence();
+      case STALE -> "has seen a higher token: " + reply.counter();
       case ABSTAIN -> abstains(reply);
       case CLOCK -> or(reply, "clock too far off");
       case NOT_HELD -> or(reply, "does not hold it");
@@ -57,7 +57,7 @@ final class ReplyText {
     };
   }
 
-  private static String taken(long remainingMillis) {
+  private static String held(long remainingMillis) {
     return remainingMillis < 0
         ? "held without limit"
         : "held for " + Brief.duration(Duration.ofMillis(remainingMillis)) + " more";

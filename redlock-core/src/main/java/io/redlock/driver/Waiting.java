@@ -139,7 +139,7 @@ record Waiting(
     boolean keepsPlace = rules.isFair && outcome.keepsPlace();
     boolean isHinted = keepsPlace && wokenBy != 0;
     long longestNanos = isHinted ? WAKE_PATIENCE_NANOS : Long.MAX_VALUE;
-    longestNanos = Math.min(longestNanos, lifeNanos(outcome.takenRemainingMillis()));
+    longestNanos = Math.min(longestNanos, lifeNanos(outcome.heldRemainingMillis()));
     if (keepsPlace && outcome.isBehindOthers()) {
       // It will be woken; until then it only keeps its tickets alive.
       longestNanos = Math.min(longestNanos, QueuePlace.refreshNanos(QueuePlace.LIFE_NANOS));

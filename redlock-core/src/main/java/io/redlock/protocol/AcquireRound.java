@@ -16,7 +16,7 @@ import io.redlock.spi.NodeReply;
  *   <li>If only refusals of a stale token prevent a quorum, the same owner proposes a higher token
  *       to all nodes, in a new round with its own start.
  *   <li>Otherwise the attempt fails once no quorum is possible and it is settled whether the nodes
- *       that said "taken" alone prevent it. (One dead node of five must not turn "contended" into
+ *       that refused alone prevent it. (One dead node of five must not turn "contended" into
  *       "unavailable" only because its failure arrives first.)
  * </ol>
  *
@@ -66,7 +66,7 @@ public record AcquireRound(
 
   /** Returns the round after a node's answer to its grant. */
   public AcquireRound answered(int node, NodeReply reply) {
-    long seen = Math.max(highestSeen, reply.fence());
+    long seen = Math.max(highestSeen, reply.counter());
     return with(number, seen, ballot.with(node, reply.kind()));
   }
 
@@ -94,21 +94,21 @@ public record AcquireRound(
     if (number < MAX_ROUNDS && yes + stale + pending >= ballot.quorum()) {
       return Decision.PROPOSE_HIGHER;
     }
-    int taken = ballot.count(Ballot.TAKEN);
-    if (ballot.excludesQuorum(taken)) {
+    int refused = ballot.count(Ballot.REFUSED);
+    if (ballot.excludesQuorum(refused)) {
       return Decision.CONTENDED;
     }
     int clock = ballot.count(Ballot.CLOCK);
     if (clock > 0 && yes + stale + clock + pending >= ballot.quorum()) {
       return Decision.CLOCK_REFUSED;
     }
-    boolean unsettled = taken > 0 && ballot.excludesQuorum(taken + pending);
+    boolean unsettled = refused > 0 && ballot.excludesQuorum(refused + pending);
     return unsettled ? Decision.WAIT : Decision.UNAVAILABLE;
   }
 
   /** Returns true if a quorum of nodes granted or refused; such nodes are at work. */
   public boolean reachedQuorum() {
-    return ballot.count(Ballot.GRANTED | Ballot.TAKEN) >= ballot.quorum();
+    return ballot.count(Ballot.GRANTED | Ballot.REFUSED) >= ballot.quorum();
   }
 
   /** Returns true if at least one node granted. */

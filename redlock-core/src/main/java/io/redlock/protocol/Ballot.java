@@ -29,7 +29,7 @@ public record Ballot(int nodes, long packed) {
   public static final int STALE = bit(Kind.STALE);
 
   /** No: others hold the resource, are first in its queue, or had a higher token. */
-  public static final int TAKEN = bit(Kind.TAKEN) | bit(Kind.WAIT) | STALE;
+  public static final int REFUSED = bit(Kind.HELD) | bit(Kind.WAIT) | STALE;
 
   /** No: the token is too far from the node's time. */
   public static final int CLOCK = bit(Kind.CLOCK);

@@ -4,14 +4,14 @@ package io.redlock.spi;
  * One node's answer to one request: yes, no or unknown, and the details that the node reported.
  *
  * @param kind the meaning of the answer
- * @param fence the node's counter for {@link Kind#TAKEN} and {@link Kind#STALE}; else 0
- * @param remainingMillis the remaining life of the holder's key (for {@link Kind#TAKEN}), of the
+ * @param counter the node's counter for {@link Kind#HELD} and {@link Kind#STALE}; else 0
+ * @param remainingMillis the remaining life of the holder's key (for {@link Kind#HELD}), of the
  *     first ticket in the queue (for {@link Kind#WAIT}) or of the node's abstention (for {@link
  *     Kind#ABSTAIN}), in milliseconds; −1 if there is no bound
  * @param detail the reason in words, for an operator, without secrets; empty if the kind says it
  *     all
  */
-public record NodeReply(Kind kind, long fence, long remainingMillis, String detail) {
+public record NodeReply(Kind kind, long counter, long remainingMillis, String detail) {
 
   /** The lock was granted. */
   public static final NodeReply GRANTED = of(Kind.GRANTED, "");
@@ -39,7 +39,7 @@ public record NodeReply(Kind kind, long fence, long remainingMillis, String deta
     /** Yes: the owner's keys are deleted, and its tombstone is set. */
     RELEASED,
     /** No: another owner holds a name. */
-    TAKEN,
+    HELD,
     /** No: the names are free, but another waiter is first in the queue. */
     WAIT,
     /** No: the node has seen this token or a higher one; a still higher one may succeed. */
@@ -83,14 +83,14 @@ public record NodeReply(Kind kind, long fence, long remainingMillis, String deta
   }
 
   /**
-   * Returns {@link Kind#TAKEN}.
+   * Returns {@link Kind#HELD}.
    *
    * @param remainingMillis the remaining life of the holder's key; −1 if it has no bound
-   * @param fence the node's counter
+   * @param counter the node's counter
    * @return the answer
    */
-  public static NodeReply taken(long remainingMillis, long fence) {
-    return new NodeReply(Kind.TAKEN, fence, remainingMillis, "");
+  public static NodeReply held(long remainingMillis, long counter) {
+    return new NodeReply(Kind.HELD, counter, remainingMillis, "");
   }
 
   /**
@@ -106,11 +106,11 @@ public record NodeReply(Kind kind, long fence, long remainingMillis, String deta
   /**
    * Returns {@link Kind#STALE}.
    *
-   * @param fence the node's counter
+   * @param counter the node's counter
    * @return the answer
    */
-  public static NodeReply stale(long fence) {
-    return new NodeReply(Kind.STALE, fence, -1, "");
+  public static NodeReply stale(long counter) {
+    return new NodeReply(Kind.STALE, counter, -1, "");
   }
 
   /**

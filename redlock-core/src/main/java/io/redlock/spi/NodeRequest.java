@@ -127,7 +127,7 @@ public sealed interface NodeRequest {
    * @param names the lock key
    * @param ticket the ticket to remove
    */
-  record Withdraw(List<String> names, Ticket ticket) implements NodeRequest {
+  record RemoveTicket(List<String> names, Ticket ticket) implements NodeRequest {
 
     /** Returns the waiter, which holds nothing under this name. */
     @Override

@@ -283,7 +283,7 @@ public final class InMemoryNode implements LockNode {
   }
 
   private void listenIfRefused(Flight flight) {
-    boolean refused = flight.reply.kind() == Kind.TAKEN || flight.reply.kind() == Kind.WAIT;
+    boolean refused = flight.reply.kind() == Kind.HELD || flight.reply.kind() == Kind.WAIT;
     if (refused
         && flight.request instanceof NodeRequest.Grant grant
         && grant.ticket() != null

@@ -128,7 +128,7 @@ public final class InMemoryServer {
   }
 
   /** Sets the counter of a name. */
-  public synchronized void setFence(String name, long fence, long ttlMillis) {
+  public synchronized void setCounter(String name, long fence, long ttlMillis) {
     Cell cell = cell(name);
     put(name, cell.counting(fence, nowMillis() + ttlMillis));
   }

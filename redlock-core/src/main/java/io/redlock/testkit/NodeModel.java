@@ -62,24 +62,28 @@ public class NodeModel {
    *
    * @param owner the lock key's value; empty if there is no key
    * @param lockUntilMillis the lock key's end; {@link Long#MAX_VALUE} if it has none
-   * @param fence the counter; 0 if there is none
-   * @param fenceUntilMillis the counter's end
+   * @param counter the counter; 0 if there is none
+   * @param counterUntilMillis the counter's end
    * @param queue the waiters, in the order of their tickets
    */
   public record Cell(
-      String owner, long lockUntilMillis, long fence, long fenceUntilMillis, List<Place> queue) {
+      String owner,
+      long lockUntilMillis,
+      long counter,
+      long counterUntilMillis,
+      List<Place> queue) {
 
     /** No data. */
     public static final Cell EMPTY = new Cell(NOBODY, 0, 0, 0);
 
     /** Creates the data of a name without waiters. */
-    public Cell(String owner, long lockUntilMillis, long fence, long fenceUntilMillis) {
-      this(owner, lockUntilMillis, fence, fenceUntilMillis, List.of());
+    public Cell(String owner, long lockUntilMillis, long counter, long counterUntilMillis) {
+      this(owner, lockUntilMillis, counter, counterUntilMillis, List.of());
     }
 
     /** Returns the same counter and queue with another lock key. */
     public Cell locked(String byOwner, long untilMillis) {
-      return new Cell(byOwner, untilMillis, fence, fenceUntilMillis, queue);
+      return new Cell(byOwner, untilMillis, counter, counterUntilMillis, queue);
     }
 
     /** Returns the same lock key and queue with another counter. */
@@ -89,7 +93,7 @@ public class NodeModel {
 
     /** Returns the same lock key and counter with another queue. */
     public Cell queued(List<Place> places) {
-      return new Cell(owner, lockUntilMillis, fence, fenceUntilMillis, places);
+      return new Cell(owner, lockUntilMillis, counter, counterUntilMillis, places);
     }
 
     private Cell joined(Ticket ticket, long untilMillis) {
@@ -120,17 +124,17 @@ public class NodeModel {
     /** Returns the data at that time, without expired keys. */
     public Cell at(long nowMillis) {
       boolean lockGone = !owner.isEmpty() && nowMillis > lockUntilMillis;
-      boolean fenceGone = fence != 0 && nowMillis > fenceUntilMillis;
+      boolean counterGone = counter != 0 && nowMillis > counterUntilMillis;
       boolean placeGone =
           !queue.isEmpty() && queue.stream().anyMatch(place -> place.isOver(nowMillis));
-      if (!lockGone && !fenceGone && !placeGone) {
+      if (!lockGone && !counterGone && !placeGone) {
         return this;
       }
       return new Cell(
           lockGone ? NOBODY : owner,
           lockGone ? 0 : lockUntilMillis,
-          fenceGone ? 0 : fence,
-          fenceGone ? 0 : fenceUntilMillis,
+          counterGone ? 0 : counter,
+          counterGone ? 0 : counterUntilMillis,
           placeGone ? queue.stream().filter(place -> !place.isOver(nowMillis)).toList() : queue);
     }
 
@@ -156,8 +160,8 @@ public class NodeModel {
       return locked(NOBODY, 0);
     }
 
-    private Cell fenced(long token, long untilMillis) {
-      return counting(token, Math.max(untilMillis, fenceUntilMillis));
+    private Cell counted(long token, long untilMillis) {
+      return counting(token, Math.max(untilMillis, counterUntilMillis));
     }
   }
 
@@ -213,7 +217,7 @@ public class NodeModel {
     }
     return any(live, Cell::isWrongType)
         ? new Outcome(live, NodeReply.misconfigured(""))
-        : left(live, live, ((NodeRequest.Withdraw) request).ticket(), NodeReply.NOT_HELD);
+        : left(live, live, ((NodeRequest.RemoveTicket) request).ticket(), NodeReply.NOT_HELD);
   }
 
   /** Locks the names, or refuses with a reason. */
@@ -240,7 +244,7 @@ public class NodeModel {
       return new Outcome(queued, taken(cells, request.owner(), nowMicros));
     }
     if (!all(cells, cell -> mayLock(cell, request.owner(), token))) {
-      return new Outcome(cells, NodeReply.stale(highestFence(cells)));
+      return new Outcome(cells, NodeReply.stale(highestCounter(cells)));
     }
     if (ticket != null && any(queued, cell -> cell.isFree() && !isFirst(cell, ticket))) {
       long untilMillis = queued.get(0).queue().get(0).untilMillis();
@@ -294,7 +298,7 @@ public class NodeModel {
     boolean held = any(cells, cell -> cell.isHeldBy(owner));
     boolean unburied =
         isAhead(request.token(), request.reported(), nowMicros)
-            && any(cells, cell -> cell.fence() < request.token());
+            && any(cells, cell -> cell.counter() < request.token());
     List<Cell> after =
         unburied ? deleted : map(deleted, cell -> bury(cell, request.token(), nowMicros));
     NodeReply reply = NodeReply.NOT_HELD;
@@ -346,12 +350,12 @@ public class NodeModel {
 
   /** Returns true if a grant may lock the name: it is free below the token, or the owner's own. */
   protected boolean mayLock(Cell cell, String owner, long token) {
-    return cell.isHeldBy(owner) ? token >= cell.fence() : token > cell.fence();
+    return cell.isHeldBy(owner) ? token >= cell.counter() : token > cell.counter();
   }
 
   /** Returns true if an extend may lock a name that its owner lost: it is free below the token. */
   protected boolean mayJoin(Cell cell, long token) {
-    return cell.isFree() && token > cell.fence();
+    return cell.isFree() && token > cell.counter();
   }
 
   /** Returns the name with the owner's key, never shorter than before, and the token. */
@@ -359,14 +363,14 @@ public class NodeModel {
     long nowMillis = Math.floorDiv(nowMicros, 1_000L);
     long remainingMillis = cell.isFree() ? 0 : cell.remainingMillis(nowMillis);
     return cell.locked(owner, nowMillis + Math.max(ttlMillis, remainingMillis))
-        .fenced(token, fenceUntilMillis(token, nowMicros));
+        .counted(token, counterUntilMillis(token, nowMicros));
   }
 
   /**
    * Returns the end of a counter. A counter ahead of the clock lives longer by its lead, so that it
    * expires only when tokens from the clock are higher.
    */
-  protected long fenceUntilMillis(long token, long nowMicros) {
+  protected long counterUntilMillis(long token, long nowMicros) {
     long leadMillis = Math.max(0, -Math.floorDiv(nowMicros - token, 1_000L));
     return Math.floorDiv(nowMicros, 1_000L) + retentionMillis + leadMillis;
   }
@@ -376,12 +380,16 @@ public class NodeModel {
     long nowMillis = Math.floorDiv(nowMicros, 1_000L);
     long untilMillis = nowMillis + Math.max(ttlMillis, cell.remainingMillis(nowMillis));
     Cell longer = cell.locked(cell.owner(), untilMillis);
-    return cell.fence() == 0 ? longer : longer.fenced(cell.fence(), nowMillis + retentionMillis);
+    return cell.counter() == 0
+        ? longer
+        : longer.counted(cell.counter(), nowMillis + retentionMillis);
   }
 
   /** Sets a tombstone: raises the counter to the token. */
   protected Cell bury(Cell cell, long token, long nowMicros) {
-    return token <= cell.fence() ? cell : cell.fenced(token, fenceUntilMillis(token, nowMicros));
+    return token <= cell.counter()
+        ? cell
+        : cell.counted(token, counterUntilMillis(token, nowMicros));
   }
 
   private Cell extend(Cell cell, NodeRequest.Extend request, long nowMicros) {
@@ -419,13 +427,13 @@ public class NodeModel {
         remainingMillis = of < 0 || remainingMillis < 0 ? -1 : Math.max(remainingMillis, of);
       }
     }
-    return NodeReply.taken(remainingMillis, highestFence(cells));
+    return NodeReply.held(remainingMillis, highestCounter(cells));
   }
 
-  private static long highestFence(List<Cell> cells) {
+  private static long highestCounter(List<Cell> cells) {
     long highest = 0;
     for (Cell cell : cells) {
-      highest = Math.max(highest, cell.fence());
+      highest = Math.max(highest, cell.counter());
     }
     return highest;
   }

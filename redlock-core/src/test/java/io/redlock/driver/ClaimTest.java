@@ -10,7 +10,7 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Release;
-import io.redlock.spi.NodeRequest.Withdraw;
+import io.redlock.spi.NodeRequest.RemoveTicket;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -78,9 +78,9 @@ class ClaimTest {
     claim.doneSending();
     claim.doneSending();
     for (int node = 0; node < 3; node++) {
-      answered(node, Kind.TAKEN);
+      answered(node, Kind.HELD);
     }
-    answered(0, Kind.TAKEN);
+    answered(0, Kind.HELD);
     answered(1, Kind.UNREACHABLE);
     claim.end();
     assertEquals("c", bed.releasedOn());
@@ -112,9 +112,9 @@ class ClaimTest {
       claim.doneSending();
     }
     for (int request = 0; request < requests; request++) {
-      answered(0, Kind.TAKEN);
-      answered(1, Kind.TAKEN);
-      answered(2, Kind.TAKEN);
+      answered(0, Kind.HELD);
+      answered(1, Kind.HELD);
+      answered(2, Kind.HELD);
     }
     claim.end();
     assertEquals("abc", bed.releasedOn());
@@ -169,11 +169,11 @@ class ClaimTest {
     Release release = bed.node(0).asked(Release.class).get(0);
     assertTrue(release.last());
     assertEquals(7, release.ticket().number());
-    assertEquals(0, bed.node(0).asked(Withdraw.class).size());
-    assertEquals(1, bed.node(1).asked(Withdraw.class).size());
-    assertEquals(1, bed.node(2).asked(Withdraw.class).size());
+    assertEquals(0, bed.node(0).asked(RemoveTicket.class).size());
+    assertEquals(1, bed.node(1).asked(RemoveTicket.class).size());
+    assertEquals(1, bed.node(2).asked(RemoveTicket.class).size());
     fair.end();
-    assertEquals(2, bed.asked(Withdraw.class));
+    assertEquals(2, bed.asked(RemoveTicket.class));
     assertFalse(place.hasTickets());
   }
 
@@ -185,10 +185,10 @@ class ClaimTest {
     assertFalse(release.last());
     assertEquals(7, release.ticket().number());
     fair.fail();
-    assertEquals(0, bed.asked(Withdraw.class));
+    assertEquals(0, bed.asked(RemoveTicket.class));
     assertTrue(place.hasTickets());
     fair.end();
-    assertEquals(3, bed.asked(Withdraw.class));
+    assertEquals(3, bed.asked(RemoveTicket.class));
     assertFalse(place.hasTickets());
   }
 

@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.spi.LockNode;
+import io.redlock.spi.NodeRequest.RemoveTicket;
 import io.redlock.spi.NodeRequest.Ticket;
-import io.redlock.spi.NodeRequest.Withdraw;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -77,22 +77,22 @@ class QueuePlaceTest {
     Ticket ticket = place.ticket(100);
     place.removeTickets(nodes, NAMES);
     for (ScriptedNode node : bed.nodes) {
-      assertEquals(List.of(new Withdraw(NAMES, ticket)), node.asked(Withdraw.class));
-      node.answer(Withdraw.class, Bed.yes(new Withdraw(NAMES, ticket)));
+      assertEquals(List.of(new RemoveTicket(NAMES, ticket)), node.asked(RemoveTicket.class));
+      node.answer(RemoveTicket.class, Bed.yes(new RemoveTicket(NAMES, ticket)));
     }
     place.removeTickets(nodes, NAMES);
-    assertEquals(3, bed.asked(Withdraw.class));
+    assertEquals(3, bed.asked(RemoveTicket.class));
   }
 
   @Test
   void placeThatStandsNowhereIsNotWithdrawn() {
     place.removeTickets(nodes, NAMES);
-    assertEquals(0, bed.asked(Withdraw.class));
+    assertEquals(0, bed.asked(RemoveTicket.class));
   }
 
   @Test
   void nodesThatGetAReleaseGetNoWithdrawal() {
     QueuePlace.removeTickets(nodes, NAMES, place.ticket(100), 0b101);
-    assertEquals(List.of("b Withdraw"), bed.journal);
+    assertEquals(List.of("b RemoveTicket"), bed.journal);
   }
 }

@@ -42,7 +42,7 @@ class AcquireRoundTest {
 
   private static NodeReply reply(Kind kind) {
     return switch (kind) {
-      case TAKEN -> NodeReply.taken(5_000, TOKEN - 10);
+      case HELD -> NodeReply.held(5_000, TOKEN - 10);
       case STALE -> NodeReply.stale(TOKEN);
       default -> NodeReply.of(kind, "");
     };
@@ -63,7 +63,7 @@ class AcquireRoundTest {
       return 2 * granted > nodes();
     }
 
-    /** Returns true if the nodes that said "taken" would prevent it even if all others granted. */
+    /** Returns true if the nodes that refused would prevent it even if all others granted. */
     boolean isContended() {
       return !new Answers(nodes() - taken - stale, 0, 0, taken + stale, 0, 0).isHeld();
     }
@@ -125,7 +125,7 @@ class AcquireRoundTest {
         case GRANTED -> counts[0]++;
         case STALE -> counts[1]++;
         case CLOCK -> counts[2]++;
-        case TAKEN, WAIT -> counts[3]++;
+        case HELD, WAIT -> counts[3]++;
         default -> counts[4]++;
       }
     }
@@ -219,7 +219,7 @@ class AcquireRoundTest {
   void whatWasDecidedEarlyWouldHaveBeenDecidedLateAsWell(long seed) {
     SplittableRandom random = new SplittableRandom(seed);
     Kind[] kinds = {
-      Kind.GRANTED, Kind.TAKEN, Kind.STALE, Kind.CLOCK, Kind.UNREACHABLE, Kind.UNKNOWN
+      Kind.GRANTED, Kind.HELD, Kind.STALE, Kind.CLOCK, Kind.UNREACHABLE, Kind.UNKNOWN
     };
     for (int run = 0; run < 5_000; run++) {
       int nodes = 1 + random.nextInt(9);
@@ -282,7 +282,7 @@ class AcquireRoundTest {
         round(5)
             .answered(0, NodeReply.GRANTED)
             .answered(1, NodeReply.stale(TOKEN + 70))
-            .answered(2, NodeReply.taken(900, TOKEN + 90))
+            .answered(2, NodeReply.held(900, TOKEN + 90))
             .answered(3, NodeReply.stale(TOKEN + 20));
     assertEquals(Decision.PROPOSE_HIGHER, decide(first));
     AcquireRound second = first.next(START + 5, WALL + 6);
@@ -332,7 +332,7 @@ class AcquireRoundTest {
     AcquireRound first =
         round(3)
             .answered(0, NodeReply.stale(TOKEN + 7))
-            .answered(1, NodeReply.taken(-1, TOKEN + 9))
+            .answered(1, NodeReply.held(-1, TOKEN + 9))
             .answered(2, NodeReply.GRANTED);
     assertEquals(TOKEN + 9, first.highestSeen());
     AcquireRound second = first.next(START, WALL).answered(0, NodeReply.stale(TOKEN + 8));
@@ -343,7 +343,7 @@ class AcquireRoundTest {
   @ParameterizedTest
   @EnumSource(Kind.class)
   void quorumIsReachedWhereAQuorumGrantsOrIsTakenOrStale(Kind kind) {
-    boolean isAtWork = Set.of(Kind.GRANTED, Kind.TAKEN, Kind.WAIT, Kind.STALE).contains(kind);
+    boolean isAtWork = Set.of(Kind.GRANTED, Kind.HELD, Kind.WAIT, Kind.STALE).contains(kind);
     AcquireRound one = round(3).answered(1, reply(kind));
     assertFalse(one.reachedQuorum());
     assertEquals(isAtWork, one.answered(2, NodeReply.GRANTED).reachedQuorum());
@@ -360,13 +360,13 @@ class AcquireRoundTest {
 
   @Test
   void oneDeadNodeDoesNotTurnContendedIntoUnavailable() {
-    List<Kind> kinds = List.of(Kind.UNREACHABLE, Kind.TAKEN, Kind.TAKEN, Kind.GRANTED);
+    List<Kind> kinds = List.of(Kind.UNREACHABLE, Kind.HELD, Kind.HELD, Kind.GRANTED);
     AcquireRound round = round(5);
     for (int node = 0; node < kinds.size(); node++) {
       round = round.answered(node, reply(kinds.get(node)));
     }
     assertEquals(Decision.WAIT, decide(round));
-    assertEquals(Decision.CONTENDED, decide(round.answered(4, reply(Kind.TAKEN))));
+    assertEquals(Decision.CONTENDED, decide(round.answered(4, reply(Kind.HELD))));
     assertEquals(Decision.UNAVAILABLE, decide(round.answered(4, reply(Kind.UNREACHABLE))));
   }
 

@@ -87,12 +87,12 @@ class BallotTest {
           Kind kind = Kind.values()[random.nextInt(Kind.values().length)];
           ballot = ballot.with(node, kind);
           pending--;
-          taken += EnumSet.of(Kind.TAKEN, Kind.WAIT, Kind.STALE).contains(kind) ? 1 : 0;
+          taken += EnumSet.of(Kind.HELD, Kind.WAIT, Kind.STALE).contains(kind) ? 1 : 0;
           held += EnumSet.of(Kind.EXTENDED, Kind.JOINED).contains(kind) ? 1 : 0;
         }
       }
       assertEquals(pending, ballot.count(Ballot.PENDING), "seed " + seed);
-      assertEquals(taken, ballot.count(Ballot.TAKEN), "seed " + seed);
+      assertEquals(taken, ballot.count(Ballot.REFUSED), "seed " + seed);
       assertEquals(held, ballot.count(Ballot.HELD), "seed " + seed);
       assertEquals(nodes, ballot.count(-1), "seed " + seed);
     }

@@ -18,7 +18,7 @@ class FootprintTest {
       for (Kind second : Kind.values()) {
         for (Kind third : Kind.values()) {
           Footprint footprint =
-              Footprint.NONE.with(2, first).with(2, second).with(2, third).with(0, Kind.TAKEN);
+              Footprint.NONE.with(2, first).with(2, second).with(2, third).with(0, Kind.HELD);
           boolean expected =
               LEAVES_A_KEY_PERHAPS.contains(first)
                   || LEAVES_A_KEY_PERHAPS.contains(second)

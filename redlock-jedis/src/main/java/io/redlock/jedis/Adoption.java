@@ -8,7 +8,7 @@ import io.redlock.jedis.deployment.Survey.Audited;
 import io.redlock.jedis.scripts.AuditCall;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.NodeAudit;
-import io.redlock.jedis.trust.NodeAudit.Renewal;
+import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.jedis.trust.Verdict;
 import io.redlock.jedis.trust.Verdict.Stand;
 import java.nio.charset.StandardCharsets;
@@ -40,19 +40,19 @@ final class Adoption {
   /**
    * The plan for one node.
    *
-   * @param renewal the mark to write; null to write none
+   * @param refresh the mark to write; null to write none
    * @param otherwise the outcome if nothing is written
    * @param isInUse true if clients may rely on it already
    */
   private record Plan(
-      @Nullable Renewal renewal, Outcome otherwise, String detail, boolean isInUse) {
+      @Nullable Refresh refresh, Outcome otherwise, String detail, boolean isInUse) {
 
     static Plan refuse(String detail) {
       return new Plan(null, Outcome.REFUSED, detail, false);
     }
 
     boolean isHindrance() {
-      return renewal == null && otherwise != Outcome.ALREADY_TRUSTED;
+      return refresh == null && otherwise != Outcome.ALREADY_TRUSTED;
     }
   }
 
@@ -87,7 +87,7 @@ final class Adoption {
               : mark == null
                   ? new Plan(null, Outcome.LEFT_ALONE, "it has no birth mark", false)
                   : new Plan(
-                      new Renewal(audit.birth(), mark.forgetful()), Outcome.FORGOTTEN, "", false));
+                      new Refresh(audit.birth(), mark.forgetful()), Outcome.FORGOTTEN, "", false));
     }
     return new AdoptReport(write(plans));
   }
@@ -122,7 +122,7 @@ final class Adoption {
             ? new BirthMark(
                 audit.runId(), audit.replId(), BirthMark.NOW, true, 0, probe.masters().size(), true)
             : mark.adopted();
-    return new Plan(new Renewal(audit.birth(), adopted), Outcome.LEFT_ALONE, "", false);
+    return new Plan(new Refresh(audit.birth(), adopted), Outcome.LEFT_ALONE, "", false);
   }
 
   /** Reports that nothing was written because some node cannot be adopted. */
@@ -131,7 +131,7 @@ final class Adoption {
     for (int i = 0; i < plans.size(); i++) {
       Plan plan = plans.get(i);
       String name = probe.masters().get(i).name();
-      if (plan.renewal == null) {
+      if (plan.refresh == null) {
         nodes.add(new Node(name, plan.otherwise, plan.detail));
       } else if (inUse) {
         String detail = "it is new among nodes in use: wait, it votes after its abstention";
@@ -154,7 +154,7 @@ final class Adoption {
         String detail = written.get(i).failureText() + ": run it again";
         nodes.add(new Node(name, Outcome.UNREACHABLE, detail));
       } else {
-        boolean late = outcome == Outcome.LEFT_ALONE && plans.get(i).renewal != null;
+        boolean late = outcome == Outcome.LEFT_ALONE && plans.get(i).refresh != null;
         nodes.add(
             new Node(
                 name,
@@ -166,17 +166,17 @@ final class Adoption {
   }
 
   private static Outcome write(Connection connection, Plan plan) {
-    Renewal renewal = plan.renewal;
-    if (renewal == null) {
+    Refresh refresh = plan.refresh;
+    if (refresh == null) {
       return plan.otherwise;
     }
-    NodeAudit after = AuditCall.over(connection, AuditCall.invocation(1, renewal));
+    NodeAudit after = AuditCall.over(connection, AuditCall.invocation(1, refresh));
     BirthMark mark = BirthMark.parse(after.birth());
     if (mark == null) {
       return Outcome.LEFT_ALONE;
     }
     if (plan.otherwise == Outcome.FORGOTTEN) {
-      return mark.equals(renewal.mark()) ? Outcome.FORGOTTEN : Outcome.LEFT_ALONE;
+      return mark.equals(refresh.mark()) ? Outcome.FORGOTTEN : Outcome.LEFT_ALONE;
     }
     return mark.isOf(after) && mark.isAdopted() ? Outcome.ADOPTED : Outcome.LEFT_ALONE;
   }

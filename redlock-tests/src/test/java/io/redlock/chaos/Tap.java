@@ -80,7 +80,7 @@ final class Tap implements Consumer<GateProxy.Exchange> {
             exchange.forwardedNanos()));
   }
 
-  /** The first word of the reply: GRANT, TAKEN …, or of an error: OOM, NOSCRIPT … */
+  /** The first word of the reply: GRANT, HELD …, or of an error: OOM, NOSCRIPT … */
   private static String verdict(String reply) {
     String[] lines = reply.split("\r\n");
     String text = reply.startsWith("$") && lines.length > 1 ? lines[1] : lines[0].substring(1);

@@ -60,11 +60,11 @@ final class AcquireScenes {
     Votes votes = refused.votes();
     DemoMasters.show(stage, votes);
     stage.check(refused instanceof Contended, "Bob is refused: another client holds it.");
-    int taken = votes.count(Vote.TAKEN);
+    int taken = votes.count(Vote.REFUSED);
     stage.check(
         taken >= votes.quorum()
             && votes.nodes().stream()
-                .filter(vote -> vote.vote() == Vote.TAKEN)
+                .filter(vote -> vote.vote() == Vote.REFUSED)
                 .allMatch(vote -> vote.refusedFor() != null),
         taken + " masters refused him, each with the longest time he may have to wait.");
     String message = messageOf(bob);

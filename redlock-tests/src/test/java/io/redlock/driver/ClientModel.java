@@ -368,7 +368,7 @@ public class ClientModel {
 
   /** Where such a waiter has nothing to release. */
   public final NodeRequest withdrawing(int waiter, long micros) {
-    return new NodeRequest.Withdraw(NAMES, place(waiter, micros));
+    return new NodeRequest.RemoveTicket(NAMES, place(waiter, micros));
   }
 
   /** The name by which nodes know such a waiter. */

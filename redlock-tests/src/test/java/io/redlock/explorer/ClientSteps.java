@@ -173,7 +173,7 @@ final class ClientSteps {
     long highest = 0;
     for (int node : world.nodes) {
       for (NodeModel.Cell cell : catalog.nodes.get(node).cells()) {
-        highest = Math.max(highest, cell.fence());
+        highest = Math.max(highest, cell.counter());
       }
     }
     return highest;
@@ -350,7 +350,7 @@ final class ClientSteps {
       long lane = scope.waiter(attempt) == waiter ? link(world, node, attempt).lane() : 0;
       for (int i = 0; i < ExplorerLink.size(lane); i++) {
         NodeRequest request = catalog.messages.get(ExplorerLink.item(lane, i)).request();
-        if (request instanceof NodeRequest.Withdraw
+        if (request instanceof NodeRequest.RemoveTicket
             || request instanceof NodeRequest.Release release && release.last()) {
           return true;
         }

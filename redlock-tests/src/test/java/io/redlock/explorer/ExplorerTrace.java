@@ -140,7 +140,7 @@ final class ExplorerTrace {
     }
     return request instanceof NodeRequest.Release release
         ? "release T=" + request.token() + ticket(release.ticket())
-        : "withdrawal" + ticket(((NodeRequest.Withdraw) request).ticket());
+        : "withdrawal" + ticket(((NodeRequest.RemoveTicket) request).ticket());
   }
 
   private static String ticket(@Nullable Ticket ticket) {
@@ -154,7 +154,7 @@ final class ExplorerTrace {
 
   private static String said(Answer answer) {
     NodeReply reply = answer.reply();
-    return reply.kind() + (reply.fence() == 0 ? "" : " " + reply.fence());
+    return reply.kind() + (reply.counter() == 0 ? "" : " " + reply.counter());
   }
 
   private String hears(String owner, String node, ExplorerLink link, int index) {
@@ -188,7 +188,7 @@ final class ExplorerTrace {
       if (!cell.isFree() && scope.isTimed()) {
         says.append(" until ").append(cell.lockUntilMillis() - scope.startMicros / 1_000);
       }
-      says.append(", c=").append(cell.fence());
+      says.append(", c=").append(cell.counter());
       for (Place place : cell.queue()) {
         says.append(", ticket ").append(place.micros());
       }

@@ -79,8 +79,8 @@ final class NodeSteps {
         boolean mayVote =
             standing(message, node, now, isShort, scope.neededQuarantineTicks) == Standing.VOTING;
         Invariants.votesOnlyIfAllowed(reply.kind(), mayVote);
-        Invariants.grantIsCounted(reply.kind(), message.request().token(), after.fence());
-        Invariants.counterNeverFalls(before.fence(), after.fence());
+        Invariants.grantIsCounted(reply.kind(), message.request().token(), after.counter());
+        Invariants.counterNeverFalls(before.counter(), after.counter());
         Invariants.ownerNeverShortens(before, after, owner);
       }
     }
@@ -153,16 +153,16 @@ final class NodeSteps {
 
   /** When a counter ends is of no interest where none does within the horizon. */
   private Cell normal(Cell cell) {
-    return scope.countersExpire() || cell.fence() == 0
+    return scope.countersExpire() || cell.counter() == 0
         ? cell
-        : cell.counting(cell.fence(), FAR_MILLIS);
+        : cell.counting(cell.counter(), FAR_MILLIS);
   }
 
   /** What the client makes nothing of is left out: states that differ in it only are the same. */
   private NodeReply normal(Message message, NodeReply reply) {
     boolean outbids =
-        message.tag() < scope.rounds && (reply.kind() == Kind.TAKEN || reply.kind() == Kind.STALE);
-    return new NodeReply(reply.kind(), outbids ? reply.fence() : 0, -1, "");
+        message.tag() < scope.rounds && (reply.kind() == Kind.HELD || reply.kind() == Kind.STALE);
+    return new NodeReply(reply.kind(), outbids ? reply.counter() : 0, -1, "");
   }
 
   /** Whether the node is up to date with its own clock, has lost nothing, or has got over it. */

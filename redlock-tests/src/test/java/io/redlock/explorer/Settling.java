@@ -119,7 +119,7 @@ final class Settling {
       return false;
     }
     for (int name : scope.set(attempt)) {
-      if (request.token() > state.cells().get(name).fence()) {
+      if (request.token() > state.cells().get(name).counter()) {
         return false;
       }
     }
@@ -127,7 +127,7 @@ final class Settling {
   }
 
   private static boolean touchesTheQueue(NodeRequest request) {
-    return request instanceof NodeRequest.Withdraw
+    return request instanceof NodeRequest.RemoveTicket
         || request instanceof NodeRequest.Grant grant && grant.ticket() != null
         || request instanceof NodeRequest.Release release && release.last();
   }

@@ -312,7 +312,7 @@ final class Successors {
       long highest = clients.highestCounter(world);
       after
           .cells()
-          .forEach(cell -> Invariants.counterDoesNotRunAhead(cell.fence(), limit, highest));
+          .forEach(cell -> Invariants.counterDoesNotRunAhead(cell.counter(), limit, highest));
     }
     Message message = catalog.messages.get(number);
     NodeReply.Kind said = answer().reply().kind();

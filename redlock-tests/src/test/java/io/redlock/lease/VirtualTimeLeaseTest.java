@@ -136,7 +136,7 @@ class VirtualTimeLeaseTest {
       assertEquals(0, cluster.scheduler.pending());
       cluster.servers.get(4).loseData();
       nodes.get(4).letGo();
-      assertEquals(0, cluster.servers.get(4).cell("r").fence(), "no tombstone: it was withdrawn");
+      assertEquals(0, cluster.servers.get(4).cell("r").counter(), "no tombstone: it was withdrawn");
     }
   }
 

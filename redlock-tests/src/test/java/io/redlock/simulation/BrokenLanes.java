@@ -277,12 +277,12 @@ final class BrokenLanes {
   // Between the lane and its socket.
 
   /** A connection that is as it should be. */
-  private abstract static class Through implements Wire, Dialer.Line {
+  private abstract static class Through implements Wire, Dialer.Reader {
     final SimSocket socket;
-    final Dialer.Line line;
+    final Dialer.Reader line;
     private @Nullable Wire wire;
 
-    Through(SimSocket socket, Dialer.Line line) {
+    Through(SimSocket socket, Dialer.Reader line) {
       this.socket = socket;
       this.line = line;
     }
@@ -332,10 +332,10 @@ final class BrokenLanes {
     }
   }
 
-  private static Dialer dialer(SimSocket socket, Function<Dialer.Line, Dialer.Line> through) {
+  private static Dialer dialer(SimSocket socket, Function<Dialer.Reader, Dialer.Reader> through) {
     return new Dialer() {
       @Override
-      public void dial(Line line) {
+      public void dial(Reader line) {
         socket.dial(through.apply(line));
       }
 

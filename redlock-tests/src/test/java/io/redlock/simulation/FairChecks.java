@@ -95,7 +95,7 @@ final class FairChecks {
     if (request instanceof NodeRequest.Release release) {
       return release.ticket();
     }
-    return request instanceof NodeRequest.Withdraw withdraw ? withdraw.ticket() : null;
+    return request instanceof NodeRequest.RemoveTicket withdraw ? withdraw.ticket() : null;
   }
 
   /** A node has executed a request on a name. */

@@ -21,7 +21,7 @@ final class LaneChecks {
           Kind.EXTENDED,
           Kind.JOINED,
           Kind.RELEASED,
-          Kind.TAKEN,
+          Kind.HELD,
           Kind.WAIT,
           Kind.STALE,
           Kind.CLOCK,
@@ -74,7 +74,7 @@ final class LaneChecks {
         releases.put(request.owner(), letter.sequence);
         return;
       }
-      beyondReleases = beyondReleases || !(request instanceof NodeRequest.Withdraw);
+      beyondReleases = beyondReleases || !(request instanceof NodeRequest.RemoveTicket);
       long release = releases.getOrDefault(request.owner(), 0L);
       if (letter.sequence >= firstDirect && letter.sequence < release) {
         world.violated(

@@ -20,7 +20,7 @@ final class Names {
   }
 
   static String of(NodeReply reply) {
-    String fence = reply.fence() > 0 ? " c" + reply.fence() : "";
+    String fence = reply.counter() > 0 ? " c" + reply.counter() : "";
     String detail = reply.detail().isEmpty() ? "" : " (" + reply.detail() + ")";
     return reply.kind() + fence + detail;
   }

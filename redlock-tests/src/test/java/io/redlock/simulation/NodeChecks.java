@@ -95,7 +95,7 @@ final class NodeChecks {
   }
 
   private void checkCell(int node, NodeRequest request, Cell before, Cell after) {
-    if (after.fence() < before.fence()) {
+    if (after.counter() < before.counter()) {
       world.violated(
           SimInvariant.I8,
           () -> "n" + node + ": " + Names.of(request) + " lowers the counter from " + before);
@@ -117,7 +117,7 @@ final class NodeChecks {
 
   private void checkCounters(int node, NodeRequest request, List<Cell> after) {
     for (Cell cell : after) {
-      if (cell.fence() != request.token()) {
+      if (cell.counter() != request.token()) {
         world.violated(
             SimInvariant.I8,
             () -> "n" + node + ": " + Names.of(request) + " is granted and leaves " + cell);

@@ -153,7 +153,7 @@ final class SimCommand {
     String waiter = all.get(first + 6);
     Ticket ticket = waiter.isEmpty() ? null : ticket(waiter, 0, 0);
     return token == 0 && ticket != null && owner.equals(waiter)
-        ? new NodeRequest.Withdraw(names, ticket)
+        ? new NodeRequest.RemoveTicket(names, ticket)
         : new NodeRequest.Release(
             names, owner, token, number(all, first + 4), all.get(first + 5).equals("1"), ticket);
   }
@@ -225,8 +225,8 @@ final class SimCommand {
           release.last(),
           ticket(release.ticket().waiter(), 0, 0));
     }
-    return request instanceof NodeRequest.Withdraw withdraw
-        ? new NodeRequest.Withdraw(withdraw.names(), ticket(withdraw.ticket().waiter(), 0, 0))
+    return request instanceof NodeRequest.RemoveTicket withdraw
+        ? new NodeRequest.RemoveTicket(withdraw.names(), ticket(withdraw.ticket().waiter(), 0, 0))
         : request;
   }
 
@@ -255,9 +255,9 @@ final class SimCommand {
     return switch (reply.kind()) {
       case GRANTED -> bytes("GRANT " + token);
       case EXTENDED, JOINED, RELEASED, NOT_HELD -> bytes(reply.kind() + " " + token);
-      case TAKEN -> bytes("TAKEN " + token + " " + reply.remainingMillis() + " " + reply.fence());
+      case HELD -> bytes("HELD " + token + " " + reply.remainingMillis() + " " + reply.counter());
       case WAIT -> bytes("WAIT " + token + " " + reply.remainingMillis());
-      case STALE -> bytes("STALE " + token + " " + reply.fence());
+      case STALE -> bytes("STALE " + token + " " + reply.counter());
       case CLOCK -> bytes("CLOCK " + token + " " + nowMicros);
       case ABSTAIN -> bytes("ABSTAIN " + token);
       case OUT_OF_MEMORY -> error("OOM command not allowed when used memory > 'maxmemory'.");

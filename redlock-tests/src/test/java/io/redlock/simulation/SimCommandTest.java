@@ -11,7 +11,7 @@ import io.redlock.jedis.scripts.ReplyMapper;
 import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.jedis.scripts.Script;
 import io.redlock.jedis.trust.BirthMark;
-import io.redlock.jedis.trust.NodeAudit.Renewal;
+import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
@@ -36,7 +36,7 @@ class SimCommandTest {
   private static final NodeRequest FAIR = new NodeRequest.Grant(ONE, "o", TOKEN, 300, TICKET);
   private static final NodeRequest EXTEND = new NodeRequest.Extend(ONE, "o", TOKEN, 300, TOKEN + 9);
   private static final NodeRequest RELEASE = new NodeRequest.Release(ONE, "o", TOKEN);
-  private static final NodeRequest WITHDRAW = new NodeRequest.Withdraw(ONE, TICKET);
+  private static final NodeRequest WITHDRAW = new NodeRequest.RemoveTicket(ONE, TICKET);
 
   static Stream<NodeRequest> requests() {
     return Stream.of(
@@ -87,7 +87,7 @@ class SimCommandTest {
   @Test
   void whatReleasesAndWithdrawalsDoNotTellTheNodeIsLeftOut() {
     assertEquals(
-        new NodeRequest.Withdraw(ONE, new Ticket("client:a", 17, 0, 0)),
+        new NodeRequest.RemoveTicket(ONE, new Ticket("client:a", 17, 0, 0)),
         byDigest(WITHDRAW).request);
   }
 
@@ -97,8 +97,8 @@ class SimCommandTest {
     return Stream.of(
         new Said(GRANT, NodeReply.GRANTED),
         new Said(FAIR, NodeReply.GRANTED),
-        new Said(GRANT, NodeReply.taken(-1, TOKEN + 1)),
-        new Said(FAIR, NodeReply.taken(299, 0)),
+        new Said(GRANT, NodeReply.held(-1, TOKEN + 1)),
+        new Said(FAIR, NodeReply.held(299, 0)),
         new Said(GRANT, NodeReply.stale(TOKEN)),
         new Said(FAIR, NodeReply.waiting(2_999)),
         new Said(GRANT, NodeReply.of(Kind.CLOCK, "")),
@@ -126,7 +126,7 @@ class SimCommandTest {
             : ReplyMapper.reply(reply, invocation);
     assertNotNull(read, () -> "not an answer to " + said);
     assertEquals(said.reply.kind(), read.kind());
-    assertEquals(said.reply.fence(), read.fence());
+    assertEquals(said.reply.counter(), read.counter());
     assertEquals(said.reply.remainingMillis(), read.remainingMillis());
   }
 
@@ -142,7 +142,7 @@ class SimCommandTest {
   @Test
   void auditTellsItsNumberAndTheMarkToWrite() {
     BirthMark mark = new BirthMark("run", "repl", BirthMark.NOW, false, 700, 3, true);
-    Invocation invocation = AuditCall.invocation(41, new Renewal("seen", mark, 6));
+    Invocation invocation = AuditCall.invocation(41, new Refresh("seen", mark, 6));
     SimCommand command = SimCommand.of(invocation.byText(Argument.EMPTY));
     assertTrue(command.isAudit());
     assertEquals(

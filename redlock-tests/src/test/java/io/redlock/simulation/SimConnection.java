@@ -23,7 +23,7 @@ final class SimConnection implements Wire {
   private static final int FLUSH_BYTES = 7 << 10;
 
   private final SimSocket socket;
-  private final Dialer.Line line;
+  private final Dialer.Reader line;
   private final SimProcess.Strand reader;
   private final SimLink.Wire requests;
   private final SimLink.Wire replies;
@@ -41,7 +41,7 @@ final class SimConnection implements Wire {
   private boolean isOutOfStep;
   private @Nullable Runnable overtaken; // a reply that the next one goes before
 
-  SimConnection(SimSocket socket, SimLink link, Dialer.Line line, SimProcess.Strand reader) {
+  SimConnection(SimSocket socket, SimLink link, Dialer.Reader line, SimProcess.Strand reader) {
     this.socket = socket;
     this.line = line;
     this.reader = reader;

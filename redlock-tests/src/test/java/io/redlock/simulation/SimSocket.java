@@ -69,7 +69,7 @@ final class SimSocket implements Dialer {
   }
 
   @Override
-  public void dial(Line line) {
+  public void dial(Reader line) {
     if (isClosed || process.isDead()) {
       return;
     }

@@ -12,7 +12,7 @@ public final class BrokenNodes {
 
   /** The same cell with another counter. */
   private static NodeModel.Cell counting(NodeModel.Cell cell, long fence) {
-    return cell.counting(fence, cell.fenceUntilMillis());
+    return cell.counting(fence, cell.counterUntilMillis());
   }
 
   private static long millis(long micros) {
@@ -43,7 +43,7 @@ public final class BrokenNodes {
     @Override
     protected Outcome grant(
         List<Cell> cells, NodeRequest.Grant request, Standing standing, long nowMicros) {
-      long room = cells.get(0).fence() + skewMicros - 1;
+      long room = cells.get(0).counter() + skewMicros - 1;
       NodeRequest.Grant wider =
           new NodeRequest.Grant(
               request.names(),
@@ -63,8 +63,8 @@ public final class BrokenNodes {
     }
 
     @Override
-    protected long fenceUntilMillis(long token, long nowMicros) {
-      return super.fenceUntilMillis(Math.min(token, nowMicros), nowMicros);
+    protected long counterUntilMillis(long token, long nowMicros) {
+      return super.counterUntilMillis(Math.min(token, nowMicros), nowMicros);
     }
   }
 
@@ -106,7 +106,7 @@ public final class BrokenNodes {
               request.names(),
               request.owner(),
               request.token(),
-              cells.get(0).fence(),
+              cells.get(0).counter(),
               request.ttlMillis(),
               request.ticket());
       return super.grant(cells, alone, standing, nowMicros);
@@ -133,7 +133,7 @@ public final class BrokenNodes {
 
     @Override
     protected boolean mayLock(Cell cell, String owner, long token) {
-      return token >= cell.fence();
+      return token >= cell.counter();
     }
   }
 
@@ -146,7 +146,7 @@ public final class BrokenNodes {
     @Override
     protected Cell lock(Cell cell, String owner, long token, long ttlMillis, long nowMicros) {
       Cell locked = super.lock(cell, owner, token, ttlMillis, nowMicros);
-      return cell.isFree() ? locked : counting(locked, cell.fence());
+      return cell.isFree() ? locked : counting(locked, cell.counter());
     }
   }
 
@@ -158,8 +158,8 @@ public final class BrokenNodes {
 
     @Override
     protected boolean mayLock(Cell cell, String owner, long token) {
-      int order = String.valueOf(token).compareTo(String.valueOf(cell.fence()));
-      return cell.owner().equals(owner) ? order >= 0 : order > 0 || cell.fence() == 0;
+      int order = String.valueOf(token).compareTo(String.valueOf(cell.counter()));
+      return cell.owner().equals(owner) ? order >= 0 : order > 0 || cell.counter() == 0;
     }
   }
 

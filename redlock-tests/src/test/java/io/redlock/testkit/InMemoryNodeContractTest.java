@@ -57,8 +57,8 @@ class InMemoryNodeContractTest extends LockNodeContract {
     }
 
     @Override
-    public void setFence(String name, long fence, long ttlMillis) {
-      server.setFence(name, fence, ttlMillis);
+    public void setCounter(String name, long fence, long ttlMillis) {
+      server.setCounter(name, fence, ttlMillis);
     }
 
     @Override
@@ -73,12 +73,12 @@ class InMemoryNodeContractTest extends LockNodeContract {
 
     @Override
     public long fence(String name) {
-      return server.cell(name).fence();
+      return server.cell(name).counter();
     }
 
     @Override
     public long fenceRemainingMillis(String name) {
-      return server.cell(name).fenceUntilMillis() - server.nowMicros() / 1_000;
+      return server.cell(name).counterUntilMillis() - server.nowMicros() / 1_000;
     }
 
     @Override

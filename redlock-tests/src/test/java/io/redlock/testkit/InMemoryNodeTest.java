@@ -86,7 +86,7 @@ class InMemoryNodeTest {
           seen.add(status.state());
         });
     send(new Release(NAME, "me", token, true, null));
-    assertEquals(List.of(Kind.GRANTED, Kind.TAKEN, Kind.RELEASED), answers);
+    assertEquals(List.of(Kind.GRANTED, Kind.HELD, Kind.RELEASED), answers);
     assertEquals(List.of(State.UP), seen);
   }
 
@@ -173,7 +173,7 @@ class InMemoryNodeTest {
     send(grant);
     second.send(
         new Grant(NAME, "other", token + 1, 10_000), 0, (slot, reply) -> answers.add(reply.kind()));
-    assertEquals(List.of(Kind.GRANTED, Kind.TAKEN), answers);
+    assertEquals(List.of(Kind.GRANTED, Kind.HELD), answers);
   }
 
   @Test
@@ -183,9 +183,9 @@ class InMemoryNodeTest {
     server.stepClock(Duration.ofSeconds(11));
     assertEquals(11_000_000, node.clockOffsetMicros().getAsLong() - before);
     assertEquals(Map.of(), server.locks());
-    assertEquals(token, server.cell("n").fence());
+    assertEquals(token, server.cell("n").counter());
     server.loseData();
-    assertEquals(0, server.cell("n").fence());
+    assertEquals(0, server.cell("n").counter());
   }
 
   @Test

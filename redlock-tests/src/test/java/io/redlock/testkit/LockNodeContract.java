@@ -14,8 +14,8 @@ import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
+import io.redlock.spi.NodeRequest.RemoveTicket;
 import io.redlock.spi.NodeRequest.Ticket;
-import io.redlock.spi.NodeRequest.Withdraw;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -154,23 +154,23 @@ public abstract class LockNodeContract {
 
   @Test
   void freeNameWithACounterAtTheTokenIsStale() {
-    subject.setFence(name, token, RETENTION);
+    subject.setCounter(name, token, RETENTION);
     assertEquals(NodeReply.stale(token), grant(A, token, TTL));
     assertEquals(Optional.empty(), subject.owner(name));
   }
 
   @Test
   void freeNameWithACounterAboveTheTokenIsStale() {
-    subject.setFence(name, token + 1, RETENTION);
+    subject.setCounter(name, token + 1, RETENTION);
     assertEquals(NodeReply.stale(token + 1), grant(A, token, TTL));
     assertEquals(Optional.empty(), subject.owner(name));
   }
 
   @Test
   void countersCompareAsNumbersAndNotAsText() {
-    subject.setFence(name, 999_999_999L, RETENTION);
+    subject.setCounter(name, 999_999_999L, RETENTION);
     assertEquals(NodeReply.GRANTED, grant(A, token, TTL));
-    subject.setFence(other, 9_999_999_999L, RETENTION);
+    subject.setCounter(other, 9_999_999_999L, RETENTION);
     assertEquals(NodeReply.GRANTED, ask(new Grant(List.of(other), A, token, TTL)));
     assertEquals(token, subject.fence(other));
   }
@@ -229,7 +229,7 @@ public abstract class LockNodeContract {
   @Test
   void foreignKeyWithoutExpiryIsTakenWithoutBound() {
     subject.set(name, "foreign", -1);
-    assertEquals(NodeReply.taken(-1, 0), grant(A, token, TTL));
+    assertEquals(NodeReply.held(-1, 0), grant(A, token, TTL));
   }
 
   @Test
@@ -261,8 +261,8 @@ public abstract class LockNodeContract {
 
   @Test
   void ofSeveralNamesNoneIsGrantedIfOneIsStaleAndTheLargestCounterIsTold() {
-    subject.setFence(name, token + 1, RETENTION);
-    subject.setFence(other, token + 2, RETENTION);
+    subject.setCounter(name, token + 1, RETENTION);
+    subject.setCounter(other, token + 2, RETENTION);
     assertEquals(NodeReply.stale(token + 2), grantBoth(A, token));
     assertEquals(NodeReply.stale(token + 2), grantBoth(A, token + 2));
     assertEquals(Optional.empty(), subject.owner(name));
@@ -297,7 +297,7 @@ public abstract class LockNodeContract {
   @Test
   void extendKeepsTheCounterAlive() {
     grant(A, token, TTL);
-    subject.setFence(name, token, TTL);
+    subject.setCounter(name, token, TTL);
     assertEquals(NodeReply.EXTENDED, extend(A, token, TTL));
     assertEquals(token, subject.fence(name));
     assertTrue(subject.fenceRemainingMillis(name) > RETENTION - SLACK);
@@ -322,7 +322,7 @@ public abstract class LockNodeContract {
 
   @Test
   void extendJoinsWhereNobodyCameAfterTheLease() {
-    subject.setFence(name, token - 1, RETENTION);
+    subject.setCounter(name, token - 1, RETENTION);
     assertEquals(NodeReply.JOINED, extend(A, token, TTL));
     assertEquals(Optional.of(A), subject.owner(name));
     assertLives(TTL);
@@ -338,7 +338,7 @@ public abstract class LockNodeContract {
 
   @Test
   void extendDoesNotJoinWhereAContenderCameAfterTheLease() {
-    subject.setFence(name, token + 1, RETENTION);
+    subject.setCounter(name, token + 1, RETENTION);
     assertEquals(NodeReply.NOT_HELD, extend(A, token, TTL));
     assertEquals(Optional.empty(), subject.owner(name));
     assertEquals(token + 1, subject.fence(name));
@@ -473,7 +473,7 @@ public abstract class LockNodeContract {
 
   @Test
   void tombstoneNeverShortensTheCountersLife() {
-    subject.setFence(name, token - 1, 2 * RETENTION);
+    subject.setCounter(name, token - 1, 2 * RETENTION);
     release(A, token);
     assertEquals(token, subject.fence(name));
     assertTrue(subject.fenceRemainingMillis(name) > 2 * RETENTION - SLACK);
@@ -481,7 +481,7 @@ public abstract class LockNodeContract {
 
   @Test
   void grantNeverShortensTheCountersLife() {
-    subject.setFence(name, token - 1, 2 * RETENTION);
+    subject.setCounter(name, token - 1, 2 * RETENTION);
     grant(A, token, TTL);
     assertTrue(subject.fenceRemainingMillis(name) > 2 * RETENTION - SLACK);
   }
@@ -609,7 +609,7 @@ public abstract class LockNodeContract {
   @Test
   void noTicketIsLeftWithANodeThatRefusesTheTokenOrHasSeenAHigherOne() {
     assertEquals(Kind.CLOCK, fairGrant(A, 1L << 53, first).kind());
-    subject.setFence(name, token, RETENTION);
+    subject.setCounter(name, token, RETENTION);
     assertEquals(NodeReply.stale(token), fairGrant(A, token, first));
     assertEquals(List.of(), subject.queue(name));
   }
@@ -638,13 +638,13 @@ public abstract class LockNodeContract {
     grant(A, token, TTL);
     fairGrant(B, token + 1, first);
     fairGrant("owner-c", token + 2, second);
-    ask(new Withdraw(List.of(name), first));
+    ask(new RemoveTicket(List.of(name), first));
     assertEquals(List.of(second.waiter()), subject.queue(name));
     assertEquals(Optional.of(A), subject.owner(name));
     assertEquals(token, subject.fence(name));
     release(A, token);
     assertEquals(NodeReply.GRANTED, fairGrant("owner-d", token + 3, second));
-    ask(new Withdraw(List.of(name), first));
+    ask(new RemoveTicket(List.of(name), first));
     assertEquals(List.of(second.waiter()), subject.queue(name));
   }
 
@@ -685,7 +685,7 @@ public abstract class LockNodeContract {
     Await.until("the first is woken", () -> List.copyOf(wakes).equals(List.of(first.number())));
     fairGrant(B, token + 2, first);
     ask(new Release(List.of(name), B, token + 2, false, first));
-    ask(new Withdraw(List.of(name), first));
+    ask(new RemoveTicket(List.of(name), first));
     Await.until(
         "the next is woken, and nobody was before",
         () -> List.copyOf(wakes).equals(List.of(first.number(), later.number())));
@@ -693,7 +693,7 @@ public abstract class LockNodeContract {
 
   /** Queues the first ticket, while somebody holds the name. */
   private void listenForFirst(long at) {
-    assertEquals(Kind.TAKEN, fairGrant(B, at, first).kind());
+    assertEquals(Kind.HELD, fairGrant(B, at, first).kind());
     Await.value("wake-ups get through", listening);
   }
 
@@ -874,8 +874,8 @@ public abstract class LockNodeContract {
   }
 
   private void assertTaken(NodeReply reply, long ttlMillis, long fence) {
-    assertEquals(Kind.TAKEN, reply.kind());
-    assertEquals(fence, reply.fence());
+    assertEquals(Kind.HELD, reply.kind());
+    assertEquals(fence, reply.counter());
     assertTrue(
         reply.remainingMillis() <= ttlMillis && reply.remainingMillis() > ttlMillis - SLACK,
         () -> reply + " does not say that " + ttlMillis + " ms are left");

@@ -32,7 +32,7 @@ class NodeModelTest {
     assertEquals(0, cell.at(NOW_MILLIS + 10).remainingMillis(NOW_MILLIS + 10));
     assertEquals("a", cell.at(NOW_MILLIS + 10).owner());
     assertEquals("", cell.at(NOW_MILLIS + 11).owner());
-    assertEquals(NOW_MICROS, cell.at(NOW_MILLIS + RETENTION_MILLIS).fence());
+    assertEquals(NOW_MICROS, cell.at(NOW_MILLIS + RETENTION_MILLIS).counter());
     assertEquals(Cell.EMPTY, cell.at(NOW_MILLIS + RETENTION_MILLIS + 1));
   }
 
@@ -53,7 +53,7 @@ class NodeModelTest {
     assertEquals(NodeReply.GRANTED, reply(counted, new Grant(NAME, "a", ten, 10)));
     List<Cell> above = List.of(new Cell("", 0, ten, NOW_MILLIS + 1));
     assertEquals(NodeReply.stale(ten), reply(above, new Grant(NAME, "a", nine, 10)));
-    assertEquals(ten, after(above, new Release(NAME, "a", nine)).fence());
+    assertEquals(ten, after(above, new Release(NAME, "a", nine)).counter());
   }
 
   @Test
@@ -84,7 +84,7 @@ class NodeModelTest {
     assertEquals(Kind.EXTENDED, whileFull(List.of(held), extend));
     assertEquals(Kind.RELEASED, whileFull(List.of(held), new Release(NAME, "a", NOW_MICROS + 1)));
     assertEquals(Kind.OUT_OF_MEMORY, whileFull(FREE, new Release(NAME, "a", NOW_MICROS)));
-    assertEquals(Kind.TAKEN, whileFull(List.of(held), new Grant(NAME, "b", NOW_MICROS, 10)));
+    assertEquals(Kind.HELD, whileFull(List.of(held), new Grant(NAME, "b", NOW_MICROS, 10)));
   }
 
   private Kind grantAt(long token) {

@@ -30,7 +30,7 @@ public interface NodeUnderTest extends AutoCloseable {
   void setWrongType(String name);
 
   /** Sets the counter of a name. */
-  void setFence(String name, long fence, long ttlMillis);
+  void setCounter(String name, long fence, long ttlMillis);
 
   /** Who holds the name. */
   Optional<String> owner(String name);

@@ -94,7 +94,7 @@ public final class Doctor {
 
   private static String note(NodeAudit audit, Verdict verdict) {
     String warning = TrustRules.warning(audit);
-    if (verdict.renewal() != null && verdict.stand() == Stand.ABSTAINS) {
+    if (verdict.refresh() != null && verdict.stand() == Stand.ABSTAINS) {
       return "new or reset: when first used, it abstains for a little more than maxTtl, unless a"
           + " brand-new deployment is adopted";
     }

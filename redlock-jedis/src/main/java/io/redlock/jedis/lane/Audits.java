@@ -4,7 +4,7 @@ import io.redlock.jedis.scripts.Argument;
 import io.redlock.jedis.scripts.AuditCall;
 import io.redlock.jedis.scripts.ReplyMapper;
 import io.redlock.jedis.trust.NodeAudit;
-import io.redlock.jedis.trust.NodeAudit.Renewal;
+import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.jedis.trust.NodeTrust;
 import io.redlock.jedis.trust.Verdict;
 import io.redlock.spi.NodeReply;
@@ -44,7 +44,7 @@ final class Audits {
   private long number;
   private boolean underWay;
   private long dueNanos;
-  private @Nullable Renewal renewal; // due with the next
+  private @Nullable Refresh refresh; // due with the next
   private long sentNanos; // the last that succeeded
   private long succeededNanos;
   private Verdict verdict = Verdict.refused("not audited");
@@ -79,19 +79,19 @@ final class Audits {
   }
 
   /** Returns a new audit. */
-  Call call(@Nullable Renewal due) {
+  Call call(@Nullable Refresh due) {
     return Call.audit(AuditCall.invocation(number++, due));
   }
 
   /** Returns the audit to send now; null if none is due. {@link #sent} follows. */
   @Nullable Call due(long nowNanos) {
-    return !underWay && nowNanos - dueNanos >= 0 ? call(renewal) : null;
+    return !underWay && nowNanos - dueNanos >= 0 ? call(refresh) : null;
   }
 
   /** Takes note that the audit that was due is sent. */
   void sent(long nowNanos) {
     underWay = true;
-    renewal = null;
+    refresh = null;
     dueNanos = nowNanos + periodNanos;
   }
 
@@ -158,8 +158,8 @@ final class Audits {
   void plan(long nowNanos) {
     dueNanos = sentNanos + periodNanos;
     long remainingNanos = TimeUnit.MILLISECONDS.toNanos(verdict.remainingMillis());
-    if (verdict.renewal() != null) {
-      renewal = verdict.renewal();
+    if (verdict.refresh() != null) {
+      refresh = verdict.refresh();
       dueNanos = nowNanos;
     } else if (verdict.stand() == Verdict.Stand.ABSTAINS
         && remainingNanos >= 0
@@ -171,7 +171,7 @@ final class Audits {
   /** Takes note that the connection is given up. */
   void left() {
     underWay = false;
-    renewal = null;
+    refresh = null;
     trust.left();
   }
 }

@@ -10,11 +10,11 @@ public interface Dialer extends AutoCloseable {
 
   /**
    * Begins to connect. Neither blocks nor throws. Calls the line only after it has returned: {@link
-   * Line#failed}, or {@link Line#connected} and later {@link Line#lost}.
+   * Reader#failed}, or {@link Reader#connected} and later {@link Reader#lost}.
    *
-   * @param line receives the events of the connection
+   * @param reader receives the events of the connection
    */
-  void dial(Line line);
+  void dial(Reader reader);
 
   /** Releases the resources of the dialer. Neither blocks nor throws. */
   @Override
@@ -24,7 +24,7 @@ public interface Dialer extends AutoCloseable {
    * The receiver of the events of one connection. One thread calls its methods, one after the
    * other.
    */
-  interface Line {
+  interface Reader {
 
     /** Takes the new connection. */
     void connected(Wire wire);

@@ -1,7 +1,7 @@
 package io.redlock.jedis.lane;
 
 import io.redlock.jedis.scripts.Script;
-import io.redlock.jedis.trust.NodeAudit.Renewal;
+import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.jedis.trust.NodeTrust;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -21,7 +21,7 @@ final class Introduction {
       List.of(Script.GRANT, Script.FAIR_GRANT, Script.EXTEND, Script.RELEASE);
 
   /** The number of attempts that is enough for clients that write a birth mark at the same time. */
-  private static final int MAX_RENEWALS = 4;
+  private static final int MAX_REFRESHES = 4;
 
   private enum Step {
     AUDIT,
@@ -36,7 +36,7 @@ final class Introduction {
 
   private Step step = Step.AUDIT;
   private boolean early; // no quorum of nodes was known at the begin
-  private int renewals;
+  private int refreshes;
   private int loads;
 
   Introduction(NodeTrust trust, Audits audits, LaneCalls calls) {
@@ -52,8 +52,8 @@ final class Introduction {
     audit(null, 0);
   }
 
-  private void audit(@Nullable Renewal due, int renewed) {
-    renewals = renewed;
+  private void audit(@Nullable Refresh due, int refreshed) {
+    refreshes = refreshed;
     Call audit = audits.call(due);
     audit.byText = true;
     calls.addAhead(audit);
@@ -61,9 +61,9 @@ final class Introduction {
 
   /** Goes on after a verdict. Returns true if the introduction is complete. */
   boolean audited() {
-    Renewal renewal = audits.verdict().renewal();
-    if (renewal != null && renewals < MAX_RENEWALS) {
-      audit(renewal, renewals + 1);
+    Refresh refresh = audits.verdict().refresh();
+    if (refresh != null && refreshes < MAX_REFRESHES) {
+      audit(refresh, refreshes + 1);
       return false;
     }
     if (step == Step.AUDIT) {

@@ -31,7 +31,7 @@ public final class JedisDialer implements Dialer {
   private final Pool<Connection> pool;
   private final boolean ownsPool;
   private final int soTimeoutMillis;
-  private final Queue<Line> asked = new ArrayDeque<>(); // guarded by this
+  private final Queue<Reader> asked = new ArrayDeque<>(); // guarded by this
   private boolean working; // guarded by this; there is a thread
   private boolean closed; // guarded by this
 
@@ -51,10 +51,10 @@ public final class JedisDialer implements Dialer {
   }
 
   @Override
-  public void dial(Line line) {
+  public void dial(Reader reader) {
     OutOfMemoryError failure;
     synchronized (this) {
-      asked.add(line);
+      asked.add(reader);
       if (working) {
         return;
       }
@@ -63,24 +63,24 @@ public final class JedisDialer implements Dialer {
         working = true;
         return;
       } catch (OutOfMemoryError e) { // no more threads
-        asked.remove(line); // before another thread can serve it
+        asked.remove(reader); // before another thread can serve it
         failure = e;
       }
     }
-    line.failed(failure);
+    reader.failed(failure);
   }
 
   private void work() {
     ConnectingThread.mayConnect(false);
-    for (Line line = next(); line != null; line = next()) {
-      serve(line);
+    for (Reader reader = next(); reader != null; reader = next()) {
+      serve(reader);
     }
   }
 
-  private @Nullable Line next() {
+  private @Nullable Reader next() {
     boolean ends;
     synchronized (this) {
-      Line next = asked.poll();
+      Reader next = asked.poll();
       if (next != null) {
         return next;
       }
@@ -94,26 +94,26 @@ public final class JedisDialer implements Dialer {
   }
 
   /** Serves one connection from its first byte to its last. */
-  private void serve(Line line) {
+  private void serve(Reader reader) {
     SocketWire wire;
     try {
       wire = lease();
     } catch (RuntimeException | Error e) {
-      contain(() -> line.failed(e));
+      contain(() -> reader.failed(e));
       return;
     }
     Throwable end;
     try {
-      line.connected(wire);
+      reader.connected(wire);
       while (!wire.isEnded()) {
-        line.received(wire.read());
+        reader.received(wire.read());
       }
       end = new JedisConnectionException("given up");
     } catch (RuntimeException | Error e) {
       end = e;
     }
     Throwable why = end;
-    contain(() -> line.lost(why));
+    contain(() -> reader.lost(why));
     giveBack(wire);
   }
 

@@ -260,7 +260,7 @@ final class LaneConnection {
       answer = abstention(answer, nowNanos);
     }
     if (call.script == Script.FAIR_GRANT
-        && (answer.kind() == NodeReply.Kind.TAKEN || answer.kind() == NodeReply.Kind.WAIT)) {
+        && (answer.kind() == NodeReply.Kind.HELD || answer.kind() == NodeReply.Kind.WAIT)) {
       effects.accept(new Effect.Listen());
     }
     health.answered(call.script, answer, nowNanos - call.sinceNanos, nowNanos);

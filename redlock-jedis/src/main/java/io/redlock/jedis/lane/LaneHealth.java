@@ -93,7 +93,7 @@ final class LaneHealth {
     if (request instanceof NodeRequest.Release) {
       return null;
     }
-    if (request instanceof NodeRequest.Withdraw) {
+    if (request instanceof NodeRequest.RemoveTicket) {
       return condition.state == State.SILENT ? null : condition.refusal;
     }
     if (condition.refusal != null) {

@@ -358,7 +358,7 @@ public final class NodeLane implements LockNode {
   /**
    * The events of one connection, or of the attempt to make it. Called by the thread that reads it.
    */
-  private final class Connected implements Dialer.Line {
+  private final class Connected implements Dialer.Reader {
     private final Parts running;
     private @Nullable Wire wire; // null while there is no connection
 

@@ -137,7 +137,7 @@ final class WakeListener {
     }
   }
 
-  private final class Connected implements Dialer.Line {
+  private final class Connected implements Dialer.Reader {
     private @Nullable Wire wire;
 
     @Override

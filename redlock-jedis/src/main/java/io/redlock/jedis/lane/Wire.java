@@ -25,7 +25,7 @@ public interface Wire {
   void flush();
 
   /**
-   * Gives the connection up: {@link Dialer.Line#lost} follows if it was not yet called. Neither
+   * Gives the connection up: {@link Dialer.Reader#lost} follows if it was not yet called. Neither
    * blocks nor throws. Any thread may call it.
    *
    * @param isWhole true if everything that was written has been answered, so that the connection

@@ -2,7 +2,7 @@ package io.redlock.jedis.scripts;
 
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.NodeAudit;
-import io.redlock.jedis.trust.NodeAudit.Renewal;
+import io.redlock.jedis.trust.NodeAudit.Refresh;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,16 +25,16 @@ public final class AuditCall {
   /**
    * Returns an invocation whose reply differs from that of any other.
    *
-   * @param renewal the mark to write first; null for none
+   * @param refresh the mark to write first; null for none
    */
-  public static Invocation invocation(long number, @Nullable Renewal renewal) {
+  public static Invocation invocation(long number, @Nullable Refresh refresh) {
     Argument echo = Argument.of(number);
     List<Argument> arguments = new ArrayList<>(List.of(ONE_KEY, BIRTH_KEY, echo));
-    if (renewal != null) {
-      arguments.add(Argument.of(renewal.seen()));
-      arguments.add(Argument.of(renewal.mark().head()));
-      arguments.add(Argument.of(renewal.firstSeen()));
-      arguments.add(Argument.of(renewal.mark().tail()));
+    if (refresh != null) {
+      arguments.add(Argument.of(refresh.seen()));
+      arguments.add(Argument.of(refresh.mark().head()));
+      arguments.add(Argument.of(refresh.firstSeen()));
+      arguments.add(Argument.of(refresh.mark().tail()));
     }
     return new Invocation(Script.AUDIT, echo, arguments);
   }

@@ -88,10 +88,10 @@ public final class ReplyMapper {
     if (says("GRANT", text, token, true)) {
       return NodeReply.GRANTED;
     }
-    if (says("TAKEN", text, token, false)) {
+    if (says("HELD", text, token, false)) {
       String[] words = words(text, 4);
       return words.length == 4
-          ? NodeReply.taken(Long.parseLong(words[2]), Math.max(0, counter(words[3])))
+          ? NodeReply.held(Long.parseLong(words[2]), Math.max(0, counter(words[3])))
           : null;
     }
     if (says("STALE", text, token, false)) {

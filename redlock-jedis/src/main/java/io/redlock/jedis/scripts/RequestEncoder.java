@@ -64,7 +64,8 @@ public final class RequestEncoder {
       return release(
           request, token, release.reported(), release.last(), release.ticket(), arguments);
     }
-    return release(request, token, 0, true, ((NodeRequest.Withdraw) request).ticket(), arguments);
+    return release(
+        request, token, 0, true, ((NodeRequest.RemoveTicket) request).ticket(), arguments);
   }
 
   private Invocation grant(NodeRequest.Grant grant, Argument token, List<Argument> arguments) {

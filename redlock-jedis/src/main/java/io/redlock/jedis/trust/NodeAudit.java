@@ -35,10 +35,10 @@ public record NodeAudit(
    * @param aheadMillis added to the first-seen time if that is the time of the write, because the
    *     node's clock may be wrong by so much more than the skew
    */
-  public record Renewal(String seen, BirthMark mark, long aheadMillis) {
+  public record Refresh(String seen, BirthMark mark, long aheadMillis) {
 
     /** A mark that is dated by a reliable clock. */
-    public Renewal(String seen, BirthMark mark) {
+    public Refresh(String seen, BirthMark mark) {
       this(seen, mark, 0);
     }
 

@@ -51,7 +51,7 @@ public final class NodeTrust {
         rules.judge(audit, peers.hear(index, node, audit, beforeNanos, afterNanos, ticker));
     boolean quorum = peers.judged(index, verdict.stand() != Stand.REFUSED);
     if (!quorum && verdict.stand() == Stand.VOTES) {
-      verdict = Verdict.abstains(-1, peers.tooFew(), verdict.renewal());
+      verdict = Verdict.abstains(-1, peers.tooFew(), verdict.refresh());
     }
     String step = step(audit, beforeNanos, afterNanos, ticker);
     String loss = loss(audit);

@@ -1,6 +1,6 @@
 package io.redlock.jedis.trust;
 
-import io.redlock.jedis.trust.NodeAudit.Renewal;
+import io.redlock.jedis.trust.NodeAudit.Refresh;
 import java.time.Duration;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
@@ -153,7 +153,7 @@ public record TrustRules(
             guarded,
             asker(around));
     if (!guarded) {
-      return Verdict.votes("", new Renewal(audit.birth(), mark));
+      return Verdict.votes("", new Refresh(audit.birth(), mark));
     }
     OptionalLong beyondMicros = around.beyondSkewMicros();
     if (beyondMicros.isEmpty()) {
@@ -168,7 +168,7 @@ public record TrustRules(
     return Verdict.abstains(
         mark.abstentionMillis(),
         newData(mark.abstentionMillis(), around, audit.birth().isEmpty()),
-        new Renewal(audit.birth(), mark, aheadMillis));
+        new Refresh(audit.birth(), mark, aheadMillis));
   }
 
   private Verdict judge(NodeAudit audit, BirthMark mark, Surroundings around) {
@@ -188,10 +188,10 @@ public record TrustRules(
               + ": list the same nodes on every client"
               + RESET);
     }
-    Renewal longer =
+    Refresh longer =
         mark.abstentionMillis() >= abstentionMillis
             ? null
-            : new Renewal(audit.birth(), mark.abstaining(abstentionMillis, client));
+            : new Refresh(audit.birth(), mark.abstaining(abstentionMillis, client));
     if (!guarded) {
       return Verdict.votes("", longer);
     }

@@ -10,14 +10,14 @@ import org.jspecify.annotations.Nullable;
  * @param remainingMillis the rest of its abstention; −1 if unknown
  * @param birth the birth mark that every grant and join carries, so that the node can refuse it
  *     once its data is not what was judged; empty if the node does not compare it
- * @param renewal the birth mark to write, after which the node is audited again; null for none
+ * @param refresh the birth mark to write, after which the node is audited again; null for none
  */
 public record Verdict(
     Stand stand,
     String reason,
     long remainingMillis,
     String birth,
-    NodeAudit.@Nullable Renewal renewal) {
+    NodeAudit.@Nullable Refresh refresh) {
 
   /** The rights of a node. */
   public enum Stand {
@@ -32,14 +32,14 @@ public record Verdict(
   /** A birth that no node has. */
   private static final String NONE = "-";
 
-  static Verdict votes(String birth, NodeAudit.@Nullable Renewal renewal) {
-    return new Verdict(Stand.VOTES, "", 0, birth, renewal);
+  static Verdict votes(String birth, NodeAudit.@Nullable Refresh refresh) {
+    return new Verdict(Stand.VOTES, "", 0, birth, refresh);
   }
 
   /** Returns the verdict that the node may only extend and release. */
   public static Verdict abstains(
-      long remainingMillis, String reason, NodeAudit.@Nullable Renewal renewal) {
-    return new Verdict(Stand.ABSTAINS, reason, remainingMillis, NONE, renewal);
+      long remainingMillis, String reason, NodeAudit.@Nullable Refresh refresh) {
+    return new Verdict(Stand.ABSTAINS, reason, remainingMillis, NONE, refresh);
   }
 
   /** Returns the verdict that the node may only release. */

@@ -26,8 +26,8 @@ life = tonumber(life)
 
 local holder = redis.call('GET', lock)
 local highest = redis.call('GET', fence) or '0'
-local taken = holder and holder ~= owner
-if not taken
+local held = holder and holder ~= owner
+if not held
     and (token < tonumber(highest) or (not holder and token == tonumber(highest))) then
   return 'STALE ' .. T .. ' ' .. highest
 end
@@ -86,9 +86,9 @@ local refusal = leaveTicket()
 if refusal then
   return refusal
 end
-if taken then
+if held then
   forgetThem()
-  return 'TAKEN ' .. T .. ' ' .. string.format('%.0f', lockLives) .. ' ' .. highest
+  return 'HELD ' .. T .. ' ' .. string.format('%.0f', lockLives) .. ' ' .. highest
 end
 local head = first()
 if head and head ~= waiter and not holder then

@@ -2,7 +2,7 @@
 -- KEYS: lock and fence of each name in turn; then the birth mark.
 -- ARGV: owner, T, ttl (ms), retention (ms), skew (us), the highest counter that a node has reported
 -- to the owner (0 = none), birth ('' = no guard).
--- Returns: GRANT T | TAKEN T pttl c | STALE T c | CLOCK T now | ABSTAIN T
+-- Returns: GRANT T | HELD T pttl c | STALE T c | CLOCK T now | ABSTAIN T
 -- Tokens stay strings, because Lua would print them as 1.7e+15. Adding 0 converts them to numbers,
 -- at little cost, to compare them.
 -- The locks are written last, so that a denied command leaves only counters behind.
@@ -45,7 +45,7 @@ for i = 1, last, 2 do
   end
 end
 if pttl then
-  return 'TAKEN ' .. T .. ' ' .. string.format('%.0f', pttl) .. ' ' .. highest
+  return 'HELD ' .. T .. ' ' .. string.format('%.0f', pttl) .. ' ' .. highest
 end
 if stale then
   return 'STALE ' .. T .. ' ' .. highest

@@ -34,7 +34,7 @@ final class FakeNet implements Dialer {
 
   final TestNode node = new TestNode();
   final Queue<String> written = new ConcurrentLinkedQueue<>();
-  final List<Line> lines = new ArrayList<>();
+  final List<Reader> lines = new ArrayList<>();
   final List<FakeWire> wires = new ArrayList<>();
   int closed;
 
@@ -95,7 +95,7 @@ final class FakeNet implements Dialer {
   }
 
   @Override
-  public void dial(Line line) {
+  public void dial(Reader line) {
     everywhere.run();
     raise(dialThrows.getAndSet(null));
     lines.add(line);
@@ -110,12 +110,12 @@ final class FakeNet implements Dialer {
 
   /** A connection that keeps what is flushed until it is {@link #pump}ed. */
   final class FakeWire implements Wire {
-    final Line line;
+    final Reader line;
     final List<List<String>> buffered = new ArrayList<>();
     final List<List<String>> due = new ArrayList<>();
     final List<Boolean> ends = new ArrayList<>();
 
-    FakeWire(Line line) {
+    FakeWire(Reader line) {
       this.line = line;
     }
 
@@ -157,7 +157,7 @@ final class FakeNet implements Dialer {
 
   /** The last attempt to connect succeeds. */
   FakeWire connect() {
-    Line line = lines.get(lines.size() - 1);
+    Reader line = lines.get(lines.size() - 1);
     FakeWire wire = new FakeWire(line);
     wires.add(wire);
     line.connected(wire);

@@ -162,7 +162,7 @@ class JedisDialerTest {
   }
 
   /** What is reported of one connection, by whom. */
-  private static class TestLine implements Dialer.Line {
+  private static class TestLine implements Dialer.Reader {
     final List<String> events = new CopyOnWriteArrayList<>();
     final List<Thread> threads = new CopyOnWriteArrayList<>();
     volatile @Nullable Wire wire;

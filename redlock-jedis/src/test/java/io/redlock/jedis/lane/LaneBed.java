@@ -17,8 +17,8 @@ import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
+import io.redlock.spi.NodeRequest.RemoveTicket;
 import io.redlock.spi.NodeRequest.Ticket;
-import io.redlock.spi.NodeRequest.Withdraw;
 import io.redlock.spi.Ticker;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -319,7 +319,7 @@ final class LaneBed implements LockNode.Observer, Ticker {
   }
 
   Asked giveUpTicket(String name) {
-    return send("withdraw " + name, new Withdraw(List.of(name), ticket()));
+    return send("withdraw " + name, new RemoveTicket(List.of(name), ticket()));
   }
 
   private static Ticket ticket() {

@@ -16,8 +16,8 @@ import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
+import io.redlock.spi.NodeRequest.RemoveTicket;
 import io.redlock.spi.NodeRequest.Ticket;
-import io.redlock.spi.NodeRequest.Withdraw;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -43,7 +43,7 @@ class LaneHealthRulesTest {
   private static final NodeRequest EXTEND = new Extend(List.of("a"), "owner", 1, 1, 1);
   private static final NodeRequest RELEASE = new Release(List.of("a"), "owner", 1);
   private static final NodeRequest WITHDRAWAL =
-      new Withdraw(List.of("a"), new Ticket("client", 1, 1, 1));
+      new RemoveTicket(List.of("a"), new Ticket("client", 1, 1, 1));
 
   private final List<String> told = new ArrayList<>();
   private final List<Effect> effects = new ArrayList<>();
@@ -158,7 +158,7 @@ class LaneHealthRulesTest {
             NodeReply.EXTENDED,
             NodeReply.JOINED,
             NodeReply.RELEASED,
-            NodeReply.taken(1, 1),
+            NodeReply.held(1, 1),
             NodeReply.of(Kind.OUT_OF_MEMORY, "OOM"),
             NodeReply.unknown("ERR"),
             NodeReply.unreachable("BUSY"),
@@ -359,7 +359,7 @@ class LaneHealthRulesTest {
     up().answered(Script.GRANT, NodeReply.unknown("ERR odd"), MILLI, MILLI);
     assertEquals("ERR odd", health.status(MILLI, 0).lastError());
     health.answered(Script.GRANT, NodeReply.unreachable("BUSY"), MILLI, MILLI);
-    health.answered(Script.GRANT, NodeReply.taken(1, 1), MILLI, MILLI);
+    health.answered(Script.GRANT, NodeReply.held(1, 1), MILLI, MILLI);
     assertEquals("BUSY", health.status(MILLI, 0).lastError());
     assertEquals(List.of(), told());
   }

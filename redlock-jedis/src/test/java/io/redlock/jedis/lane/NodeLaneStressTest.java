@@ -81,11 +81,11 @@ class NodeLaneStressTest {
     }
 
     @Override
-    public void dial(Line line) {
+    public void dial(Reader line) {
       reader.execute(() -> serve(line));
     }
 
-    private void serve(Line line) {
+    private void serve(Reader line) {
       connections.incrementAndGet();
       Map<Integer, Integer> last = new HashMap<>();
       StressWire wire = new StressWire();

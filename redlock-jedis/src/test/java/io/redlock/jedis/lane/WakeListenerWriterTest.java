@@ -73,17 +73,17 @@ class WakeListenerWriterTest {
   /** A connection that does something else while somebody writes to it. */
   private static final class Socket implements Dialer, Wire {
     private final List<String> written = new ArrayList<>();
-    private @Nullable Line line;
+    private @Nullable Reader line;
     private Runnable meanwhile = () -> {};
     private boolean isWritten;
 
     @Override
-    public void dial(Line line) {
+    public void dial(Reader line) {
       this.line = line;
     }
 
-    Line line() {
-      Line dialled = line;
+    Reader line() {
+      Reader dialled = line;
       if (dialled == null) {
         throw new IllegalStateException("not dialled");
       }

@@ -28,8 +28,8 @@ class ReplyMapperTest {
   @Test
   void everyReplyOfAScriptHasItsMeaning() {
     assertEquals(NodeReply.GRANTED, reply(Script.GRANT, "GRANT 42"));
-    assertEquals(NodeReply.taken(1500, 41), reply(Script.GRANT, "TAKEN 42 1500 41"));
-    assertEquals(NodeReply.taken(-1, 0), reply(Script.GRANT, "TAKEN 42 -1 0"));
+    assertEquals(NodeReply.held(1500, 41), reply(Script.GRANT, "HELD 42 1500 41"));
+    assertEquals(NodeReply.held(-1, 0), reply(Script.GRANT, "HELD 42 -1 0"));
     assertEquals(NodeReply.stale(43), reply(Script.GRANT, "STALE 42 43"));
     assertEquals(Kind.CLOCK, reply(Script.GRANT, "CLOCK 42 1700000000000000").kind());
     assertEquals(Kind.ABSTAIN, reply(Script.GRANT, "ABSTAIN 42").kind());
@@ -57,9 +57,9 @@ class ReplyMapperTest {
         "GRANTED 42",
         "RELEASED 42",
         "EXTENDED 42",
-        "TAKEN 42",
-        "TAKEN 42 1",
-        "TAKEN 41 1 2",
+        "HELD 42",
+        "HELD 42 1",
+        "HELD 41 1 2",
         "STALE 42",
         "CLOCK 42",
         "CLOCK 42 ",
@@ -78,7 +78,7 @@ class ReplyMapperTest {
     NodeReply stale = reply(Script.GRANT, "STALE 42 " + counter);
     assertEquals(NodeReply.misconfigured(Faults.FOREIGN_COUNTER), stale);
     assertTrue(ReplyMapper.concernsOneName(stale));
-    assertEquals(NodeReply.taken(1500, 0), reply(Script.FAIR_GRANT, "TAKEN 42 1500 " + counter));
+    assertEquals(NodeReply.held(1500, 0), reply(Script.FAIR_GRANT, "HELD 42 1500 " + counter));
   }
 
   @Test
@@ -328,9 +328,9 @@ class ReplyMapperTest {
   @Test
   void wordEndsWhereTheTokenBegins() {
     assertNull(reply(Script.GRANT, "GRANT-42"));
-    assertNull(reply(Script.GRANT, "TAKEN-42 1 2"));
-    assertNull(reply(Script.GRANT, "TAKEN 42-1 2"));
-    assertNull(reply(Script.GRANT, "TAKEN 42"));
+    assertNull(reply(Script.GRANT, "HELD-42 1 2"));
+    assertNull(reply(Script.GRANT, "HELD 42-1 2"));
+    assertNull(reply(Script.GRANT, "HELD 42"));
   }
 
   @Test

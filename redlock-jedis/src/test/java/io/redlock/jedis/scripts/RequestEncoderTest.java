@@ -6,13 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.jedis.trust.BirthMark;
-import io.redlock.jedis.trust.NodeAudit.Renewal;
+import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
+import io.redlock.spi.NodeRequest.RemoveTicket;
 import io.redlock.spi.NodeRequest.Ticket;
-import io.redlock.spi.NodeRequest.Withdraw;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -99,7 +99,7 @@ class RequestEncoderTest {
 
   @Test
   void withdrawalIsAReleaseThatNamesItsTicket() {
-    List<String> words = words(encoder.encode(new Withdraw(List.of("a"), TICKET)).bySha(BIRTH));
+    List<String> words = words(encoder.encode(new RemoveTicket(List.of("a"), TICKET)).bySha(BIRTH));
     assertEquals("4", words.get(2));
     assertEquals(List.of("0", "1", TICKET.waiter()), words.subList(words.size() - 3, words.size()));
   }
@@ -110,7 +110,7 @@ class RequestEncoderTest {
     assertEquals(List.of("1", "redlock:birth", "4"), plain.subList(2, plain.size()));
     BirthMark mark = new BirthMark("run", "repl", BirthMark.NOW, false, 9, 3, true);
     List<String> renewing =
-        words(AuditCall.invocation(5, new Renewal("old", mark, 6)).bySha(BIRTH));
+        words(AuditCall.invocation(5, new Refresh("old", mark, 6)).bySha(BIRTH));
     assertEquals(
         List.of("1", "redlock:birth", "5", "old", mark.head(), "+6", mark.tail()),
         renewing.subList(2, renewing.size()));

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.jedis.trust.NodeAudit.Renewal;
+import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.jedis.trust.TrustRules.Surroundings;
 import io.redlock.jedis.trust.Verdict.Stand;
 import java.time.Duration;
@@ -45,12 +45,12 @@ class TrustRulesTest {
     Verdict verdict = rules.judge(audit(""), median(0));
     assertEquals(Stand.ABSTAINS, verdict.stand());
     assertEquals(Q, verdict.remainingMillis());
-    Renewal renewal = renewal(verdict);
-    assertEquals("", renewal.seen());
-    assertEquals(new BirthMark(RUN, REPL, BirthMark.NOW, false, Q, 3, true, ME), renewal.mark());
-    assertEquals("2 aaaa bbbb ", renewal.mark().head());
-    assertEquals("+0", renewal.firstSeen());
-    assertEquals(" seen 34302 3 guarded me:1", renewal.mark().tail());
+    Refresh refresh = refresh(verdict);
+    assertEquals("", refresh.seen());
+    assertEquals(new BirthMark(RUN, REPL, BirthMark.NOW, false, Q, 3, true, ME), refresh.mark());
+    assertEquals("2 aaaa bbbb ", refresh.mark().head());
+    assertEquals("+0", refresh.firstSeen());
+    assertEquals(" seen 34302 3 guarded me:1", refresh.mark().tail());
   }
 
   @Test
@@ -74,9 +74,9 @@ class TrustRulesTest {
     Verdict verdict = rules.judge(audit(old), median(0));
     assertEquals(Stand.ABSTAINS, verdict.stand());
     assertEquals(Q, verdict.remainingMillis());
-    assertEquals(old.toString(), renewal(verdict).seen());
+    assertEquals(old.toString(), refresh(verdict).seen());
     assertEquals(
-        new BirthMark(RUN, REPL, BirthMark.NOW, false, Q, 3, true, ME), renewal(verdict).mark());
+        new BirthMark(RUN, REPL, BirthMark.NOW, false, Q, 3, true, ME), refresh(verdict).mark());
   }
 
   @Test
@@ -85,7 +85,7 @@ class TrustRulesTest {
         new Surroundings(NOW_MILLIS * 1_000, true, SAME_TIME, 0, asking(2 * Q), false, "");
     Verdict verdict = rules.judge(audit(""), longer);
     assertEquals(2 * Q, verdict.remainingMillis());
-    assertEquals(2 * Q, renewal(verdict).mark().abstentionMillis());
+    assertEquals(2 * Q, refresh(verdict).mark().abstentionMillis());
   }
 
   @Test
@@ -93,7 +93,7 @@ class TrustRulesTest {
     Verdict young = rules.judge(audit(seen(NOW_MILLIS - Q + 1)), median(0));
     assertEquals(Stand.ABSTAINS, young.stand());
     assertEquals(1, young.remainingMillis());
-    assertNull(young.renewal());
+    assertNull(young.refresh());
     BirthMark old = seen(NOW_MILLIS - Q);
     assertEquals(Verdict.votes(old.toString(), null), rules.judge(audit(old), median(0)));
   }
@@ -121,10 +121,10 @@ class TrustRulesTest {
     Verdict verdict = rules.judge(audit(shorter), median(0));
     assertEquals(Stand.ABSTAINS, verdict.stand());
     assertEquals(
-        new Renewal(
+        new Refresh(
             shorter.toString(),
             new BirthMark(RUN, REPL, NOW_MILLIS - 10 * Q, false, Q, 3, true, ME)),
-        verdict.renewal());
+        verdict.refresh());
   }
 
   @Test
@@ -149,14 +149,14 @@ class TrustRulesTest {
           new Surroundings(now(), byMedian, OptionalLong.empty(), 0, null, false, "");
       Verdict verdict = rules.judge(audit(""), alone);
       assertEquals(Stand.ABSTAINS, verdict.stand());
-      assertNull(verdict.renewal());
+      assertNull(verdict.refresh());
     }
   }
 
   @Test
   void whatMayBeBeyondTheSkewIsAddedToTheTimeOfTheMark() {
     Surroundings vague = new Surroundings(now(), true, OptionalLong.of(1_001), 0, null, false, "");
-    assertEquals("+2", renewal(rules.judge(audit(""), vague)).firstSeen());
+    assertEquals("+2", refresh(rules.judge(audit(""), vague)).firstSeen());
   }
 
   @Test
@@ -164,7 +164,7 @@ class TrustRulesTest {
     BirthMark ahead = seen(NOW_MILLIS + SKEW_MICROS / 1_000);
     Verdict verdict = rules.judge(audit(ahead), median(0));
     assertEquals(Q + SKEW_MICROS / 1_000, verdict.remainingMillis());
-    assertNull(verdict.renewal());
+    assertNull(verdict.refresh());
     assertMarkedAnew(seen(NOW_MILLIS + SKEW_MICROS / 1_000 + 1));
   }
 
@@ -216,7 +216,7 @@ class TrustRulesTest {
   void markThatIsNotUnderstoodIsLeftAloneAndRefused() {
     Verdict verdict = rules.judge(audit("2 of a later version"), median(0));
     assertEquals(Stand.REFUSED, verdict.stand());
-    assertNull(verdict.renewal());
+    assertNull(verdict.refresh());
   }
 
   @Test
@@ -256,7 +256,7 @@ class TrustRulesTest {
       Verdict verdict = each.judge(audit, median(0));
       assertEquals(Stand.REFUSED, verdict.stand());
       assertTrue(verdict.reason().contains(reason), verdict.reason());
-      assertNull(verdict.renewal());
+      assertNull(verdict.refresh());
     }
   }
 
@@ -268,7 +268,7 @@ class TrustRulesTest {
     assertEquals(Stand.VOTES, verdict.stand());
     assertEquals("", verdict.birth());
     assertEquals(
-        new BirthMark(RUN, REPL, BirthMark.NOW, false, Q, 3, false, ME), renewal(verdict).mark());
+        new BirthMark(RUN, REPL, BirthMark.NOW, false, Q, 3, false, ME), refresh(verdict).mark());
     BirthMark marked = new BirthMark(RUN, REPL, NOW_MILLIS, false, Q, 3, false);
     assertEquals(Verdict.votes("", null), unguarded.judge(audit(marked), median(0)));
   }
@@ -298,10 +298,10 @@ class TrustRulesTest {
     return new BirthMark(RUN, REPL, atMillis, false, Q, 3, true);
   }
 
-  private static Renewal renewal(Verdict verdict) {
-    Renewal renewal = verdict.renewal();
-    assertNotNull(renewal);
-    return renewal;
+  private static Refresh refresh(Verdict verdict) {
+    Refresh refresh = verdict.refresh();
+    assertNotNull(refresh);
+    return refresh;
   }
 
   /** A median clock that is so far ahead of the node's. */
@@ -324,8 +324,8 @@ class TrustRulesTest {
             + " brand-new masters can be adopted, all together",
         young.reason());
     Verdict renewed = rules.judge(audit(""), longer);
-    assertEquals("batch-7:4711", renewal(renewed).mark().asker());
-    assertEquals("me:1", renewal(rules.judge(audit(""), median(0))).mark().asker());
+    assertEquals("batch-7:4711", refresh(renewed).mark().asker());
+    assertEquals("me:1", refresh(rules.judge(audit(""), median(0))).mark().asker());
   }
 
   @Test
@@ -399,9 +399,9 @@ class TrustRulesTest {
   void markMayComeFromAFutureThatTheSkewAndTheReadingsExplain() {
     long ahead = SKEW_MICROS / 1_000 + 20; // each clock misread by 10 ms
     BirthMark mark = seen(NOW_MILLIS + ahead);
-    assertNull(rules.judge(audit(mark), misread(0, 10_000)).renewal());
+    assertNull(rules.judge(audit(mark), misread(0, 10_000)).refresh());
     BirthMark later = seen(NOW_MILLIS + ahead + 1);
-    assertNotNull(rules.judge(audit(later), misread(0, 10_000)).renewal());
+    assertNotNull(rules.judge(audit(later), misread(0, 10_000)).refresh());
   }
 
   @Test
@@ -421,11 +421,11 @@ class TrustRulesTest {
   void clientThatAsksForAsMuchAsAnotherAsksForItself() {
     Surroundings same = new Surroundings(now(), true, SAME_TIME, 0, asking(Q), false, "");
     Verdict verdict = rules.judge(audit(""), same);
-    assertEquals(ME, renewal(verdict).mark().asker());
+    assertEquals(ME, refresh(verdict).mark().asker());
     assertFalse(verdict.reason().contains("asked for"), verdict.reason());
     Surroundings less = new Surroundings(now(), true, SAME_TIME, 0, asking(Q - 1), false, "");
     verdict = rules.judge(audit(""), less);
-    assertEquals(ME, renewal(verdict).mark().asker());
+    assertEquals(ME, refresh(verdict).mark().asker());
     assertFalse(verdict.reason().contains("asked for"), verdict.reason());
   }
 
@@ -436,8 +436,8 @@ class TrustRulesTest {
 
   @Test
   void timeOfTheFirstSightIsThatOfTheMarkOrOfItsWriting() {
-    assertEquals("5", new Renewal("", seen(5)).firstSeen());
-    assertEquals("+7", new Renewal("", seen(BirthMark.NOW), 7).firstSeen());
+    assertEquals("5", new Refresh("", seen(5)).firstSeen());
+    assertEquals("+7", new Refresh("", seen(BirthMark.NOW), 7).firstSeen());
   }
 
   @Test

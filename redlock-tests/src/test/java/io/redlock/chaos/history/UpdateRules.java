@@ -33,7 +33,7 @@ final class UpdateRules {
     for (HistoryEvent event : history.events()) {
       if (event.is("write")) {
         String resource = event.text("resource");
-        rules.fenced(fenced.computeIfAbsent(resource, r -> new Copy()), event);
+        rules.counted(fenced.computeIfAbsent(resource, r -> new Copy()), event);
         rules.unfenced(unfenced.computeIfAbsent(resource, r -> new Copy()), event);
       } else if (event.is("read")) {
         Copy copy = fenced.computeIfAbsent(event.text("resource"), r -> new Copy());
@@ -56,7 +56,7 @@ final class UpdateRules {
     return new Result(rules.findings, rules.unfencedLosses);
   }
 
-  private void fenced(Copy copy, HistoryEvent write) {
+  private void counted(Copy copy, HistoryEvent write) {
     boolean due = write.number("token") >= copy.highestToken;
     boolean accepted = write.text("fenced").equals("accepted");
     if (due != accepted) {

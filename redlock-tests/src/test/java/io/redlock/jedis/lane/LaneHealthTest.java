@@ -10,8 +10,8 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
+import io.redlock.spi.NodeRequest.RemoveTicket;
 import io.redlock.spi.NodeRequest.Ticket;
-import io.redlock.spi.NodeRequest.Withdraw;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.GateProxy;
 import io.redlock.testkit.RedisServer;
@@ -87,12 +87,13 @@ class LaneHealthTest {
       Ticket first = new Ticket("client", 1, fixture.token(), 60_000);
       Ticket second = new Ticket("client", 2, fixture.token() + 1, 60_000);
       assertEquals(NodeReply.GRANTED, fixture.ask(fairGrant("held", fixture.token(), first)));
-      assertEquals(Kind.TAKEN, fixture.ask(fairGrant("other", fixture.token(), second)).kind());
+      assertEquals(Kind.HELD, fixture.ask(fairGrant("other", fixture.token(), second)).kind());
       assertEquals(NodeReply.RELEASED, fixture.ask(release("held", "name", fixture.token())));
       assertEquals(Kind.WAIT, fixture.ask(fairGrant("other", fixture.token(), second)).kind());
       server.pause();
       fixture.awaitState(State.SILENT);
-      CompletableFuture<NodeReply> withdrawn = fixture.send(new Withdraw(List.of("name"), first));
+      CompletableFuture<NodeReply> withdrawn =
+          fixture.send(new RemoveTicket(List.of("name"), first));
       assertFalse(withdrawn.isDone());
       server.resume();
       assertEquals(NodeReply.NOT_HELD, Await.value("the withdrawal", withdrawn));

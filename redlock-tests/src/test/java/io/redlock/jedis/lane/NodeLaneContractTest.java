@@ -81,7 +81,7 @@ class NodeLaneContractTest extends LockNodeContract {
     }
 
     @Override
-    public void setFence(String name, long fence, long ttlMillis) {
+    public void setCounter(String name, long fence, long ttlMillis) {
       set(fenceKey(name), Long.toString(fence), ttlMillis);
     }
 

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.jedis.trust.BirthMark;
-import io.redlock.jedis.trust.NodeAudit.Renewal;
+import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.protocol.Footprint;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
@@ -13,8 +13,8 @@ import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
+import io.redlock.spi.NodeRequest.RemoveTicket;
 import io.redlock.spi.NodeRequest.Ticket;
-import io.redlock.spi.NodeRequest.Withdraw;
 import io.redlock.testkit.RedisServer;
 import io.redlock.testkit.RequiresRedis;
 import java.nio.charset.StandardCharsets;
@@ -126,8 +126,8 @@ class DeniedCommandsTest {
       NodeReply reply = send(user, asked);
       TreeMap<String, String> after = stored();
       boolean mayBeExecuted = Footprint.NONE.with(0, reply.kind()).releaseSet(0) != 0;
-      boolean isTicketed = reply.kind() == Kind.TAKEN || reply.kind() == Kind.WAIT;
-      boolean isRelease = asked instanceof Release || asked instanceof Withdraw;
+      boolean isTicketed = reply.kind() == Kind.HELD || reply.kind() == Kind.WAIT;
+      boolean isRelease = asked instanceof Release || asked instanceof RemoveTicket;
       String where = scene.name + " without " + denied + ": " + reply;
       if (!mayBeExecuted && !isTicketed && !isRelease && !before.equals(after)) {
         faults.add(where + " although " + before + " became " + after);
@@ -265,7 +265,7 @@ class DeniedCommandsTest {
     command("FLUSHALL");
     command("ACL", "SETUSER", "locks", "-" + denied);
     BirthMark mark = new BirthMark("run", "repl", BirthMark.NOW, false, 1, 1, true);
-    Invocation audit = AuditCall.invocation(1, new Renewal("", mark));
+    Invocation audit = AuditCall.invocation(1, new Refresh("", mark));
     user.sendCommand(audit.byText(Argument.EMPTY));
     try {
       assertTrue(AuditCall.parse(user.getOne(), audit) != null);

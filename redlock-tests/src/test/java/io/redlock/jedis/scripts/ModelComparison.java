@@ -160,7 +160,7 @@ final class ModelComparison {
         long fence = random.token(List.of(name), value, ttlMillis);
         String key = RequestEncoder.FENCE_PREFIX + name;
         command(connection, "SET", key, Long.toString(fence), "PX", Long.toString(ttlMillis));
-        model.setFence(name, fence, ttlMillis);
+        model.setCounter(name, fence, ttlMillis);
       }
       default -> random.names().forEach(every -> delete(connection, every));
     }
@@ -234,7 +234,7 @@ final class ModelComparison {
               ? "WRONGTYPE"
               : reply.toString();
     }
-    return reply.kind() + " " + reply.fence() + " " + reply.remainingMillis();
+    return reply.kind() + " " + reply.counter() + " " + reply.remainingMillis();
   }
 
   private NodeReply expected(Sent sent, List<Cell> before) {
@@ -273,9 +273,9 @@ final class ModelComparison {
               + " "
               + (isFree ? -2 : cell.remainingMillis(nowMillis))
               + ", "
-              + (cell.fence() == 0 ? null : cell.fence())
+              + (cell.counter() == 0 ? null : cell.counter())
               + " "
-              + (cell.fence() == 0 ? -2 : cell.fenceUntilMillis() - nowMillis);
+              + (cell.counter() == 0 ? -2 : cell.counterUntilMillis() - nowMillis);
       String real =
           text(data.get(at++))
               + " "

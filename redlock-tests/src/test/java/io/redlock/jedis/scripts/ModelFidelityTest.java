@@ -46,7 +46,7 @@ class ModelFidelityTest {
             "EXTENDED",
             "JOINED",
             "RELEASED",
-            "TAKEN",
+            "HELD",
             "WAIT",
             "STALE",
             "ABSTAIN",

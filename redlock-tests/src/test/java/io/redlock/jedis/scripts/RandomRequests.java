@@ -70,7 +70,7 @@ final class RandomRequests {
   Duration pause() {
     long nowMicros = server.nowMicros();
     Cell cell = server.cell(name());
-    long untilMillis = percent(80) ? cell.lockUntilMillis() : cell.fenceUntilMillis();
+    long untilMillis = percent(80) ? cell.lockUntilMillis() : cell.counterUntilMillis();
     long edgeMicros = untilMillis * 1_000 - nowMicros;
     long micros =
         switch (random.nextInt(10)) {
@@ -119,7 +119,7 @@ final class RandomRequests {
     return percent(70)
         ? new NodeRequest.Release(
             names, owner, token, reported, percent(60), percent(70) ? ticket() : null)
-        : new NodeRequest.Withdraw(names.subList(0, 1), ticket());
+        : new NodeRequest.RemoveTicket(names.subList(0, 1), ticket());
   }
 
   /**
@@ -150,7 +150,7 @@ final class RandomRequests {
 
   long token(List<String> names, String owner, long ttlMillis) {
     long nowMicros = server.nowMicros();
-    long fence = server.cell(names.get(random.nextInt(names.size()))).fence();
+    long fence = server.cell(names.get(random.nextInt(names.size()))).counter();
     return switch (random.nextInt(13)) {
       case 0, 1, 2 -> lastTokens.getOrDefault(owner, nowMicros);
       case 3, 4 -> Math.max(1, fence + oneLong(-1, 0, 1));

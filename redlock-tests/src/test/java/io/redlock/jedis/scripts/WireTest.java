@@ -8,8 +8,8 @@ import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
+import io.redlock.spi.NodeRequest.RemoveTicket;
 import io.redlock.spi.NodeRequest.Ticket;
-import io.redlock.spi.NodeRequest.Withdraw;
 import io.redlock.testkit.RedisServer;
 import io.redlock.testkit.RequiresRedis;
 import java.nio.charset.StandardCharsets;
@@ -58,7 +58,7 @@ class WireTest {
             new Extend(ONE, "owner", TOKEN, 10_000, TOKEN + 1),
             new Release(ONE, "owner", TOKEN),
             new Release(ONE, "owner", TOKEN, true, ticket),
-            new Withdraw(ONE, ticket))) {
+            new RemoveTicket(ONE, ticket))) {
       text.append(command(encoder.encode(request))).append('\n');
     }
     text.append("\nKeys\n").append(keysAfterTwoFairGrants());
@@ -85,7 +85,7 @@ class WireTest {
         LaneFixture lane = new LaneFixture(server.address(), Duration.ofSeconds(2)).up()) {
       long token = lane.token();
       String[] owners = {"owner-1", "owner-2"};
-      NodeReply.Kind[] replies = {NodeReply.Kind.GRANTED, NodeReply.Kind.TAKEN};
+      NodeReply.Kind[] replies = {NodeReply.Kind.GRANTED, NodeReply.Kind.HELD};
       for (int i = 0; i < 2; i++) {
         Ticket ticket = new Ticket("client", i, token + i, 20_000);
         NodeReply reply = lane.ask(new Grant(ONE, owners[i], token + i, 10_000, ticket));
