@@ -95,7 +95,7 @@ record Settings(
       int bytes = name.getBytes(StandardCharsets.UTF_8).length;
       if (resource.isBlank()) {
         problems.add("resource \"" + resource + "\" is blank: give it a name");
-      } else if (!StandardCharsets.UTF_8.newEncoder().canEncode(name)) {
+      } else if (!isEncodable(name)) {
         problems.add(
             "resource \""
                 + resource
@@ -126,6 +126,15 @@ record Settings(
                 problems.add(
                     "maxHold " + maxHold + " is not positive: give the longest time to hold"));
     return problems;
+  }
+
+  private static boolean isEncodable(String name) {
+    for (int i = 0; i < name.length(); i++) {
+      if (Character.isSurrogate(name.charAt(i))) {
+        return StandardCharsets.UTF_8.newEncoder().canEncode(name);
+      }
+    }
+    return true;
   }
 
   /** Returns the problems of a ttl, each with its fix. */

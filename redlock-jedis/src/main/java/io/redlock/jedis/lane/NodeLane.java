@@ -137,8 +137,11 @@ public final class NodeLane implements LockNode {
     if (request instanceof NodeRequest.Grant grant && grant.ticket() != null) {
       running.wakes.expect(grant.ticket().client());
     }
+    Call call = encode(request, slot, handler);
+    if (call == null) {
+      return refuse(NodeReply.unreachable(FAILED), slot, handler);
+    }
     long nowNanos = running.ticker.monotonicNanos();
-    Call call = null;
     NodeReply refusal = null;
     Batch batch = null;
     List<Effect> effects;
@@ -146,7 +149,6 @@ public final class NodeLane implements LockNode {
     try {
       refusal = running.machine.refusal(request, nowNanos);
       if (refusal == null) {
-        call = Call.request(encoder.encode(request), slot, handler, withdrawal);
         running.machine.enqueue(call, nowNanos);
         batch = running.machine.nextBatch(Writer.ANYBODY, nowNanos);
       }
@@ -154,18 +156,28 @@ public final class NodeLane implements LockNode {
     } catch (RuntimeException | Error e) {
       effects = failed(running, e, nowNanos);
       batch = null; // its connection is given up
-      call = running.machine.knows(call) ? call : null;
+      refusal = running.machine.knows(call) ? null : NodeReply.unreachable(FAILED);
     } finally {
       lock.unlock();
     }
     perform(running, effects);
-    if (call == null) {
-      return refuse(refusal == null ? NodeReply.unreachable(FAILED) : refusal, slot, handler);
+    if (refusal != null) {
+      return refuse(refusal, slot, handler);
     }
     if (batch != null) {
       write(running, batch, Writer.ANYBODY);
     }
     return call;
+  }
+
+  /** Returns the call, made without the lock that all callers share; null if that failed. */
+  private @Nullable Call encode(NodeRequest request, int slot, ReplyHandler handler) {
+    try {
+      return Call.request(encoder.encode(request), slot, handler, withdrawal);
+    } catch (RuntimeException | Error e) {
+      LOG.error("node {}: its lane failed to encode a request", name, e);
+      return null;
+    }
   }
 
   private boolean isClosed() {

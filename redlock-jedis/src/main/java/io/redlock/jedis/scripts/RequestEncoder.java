@@ -20,8 +20,11 @@ public final class RequestEncoder {
   private final Argument retentionMillis;
   private final Argument skewMicros;
 
-  /** The last result: a fan-out gives the same request to one lane after the other. Racy. */
-  private volatile @Nullable Encoded last;
+  /**
+   * The last results by the ends of their tokens: a fan-out gives the same request to one lane
+   * after the other, and others go on beside it. Racy.
+   */
+  private final @Nullable Encoded[] last = new Encoded[64];
 
   private record Encoded(NodeRequest request, Invocation invocation) {}
 
@@ -36,12 +39,13 @@ public final class RequestEncoder {
 
   /** Returns the script call for a request. */
   public Invocation encode(NodeRequest request) {
-    Encoded known = last;
+    int end = (int) (request.token() & last.length - 1);
+    Encoded known = last[end];
     if (known != null && known.request == request) {
       return known.invocation;
     }
     Invocation invocation = invocation(request);
-    last = new Encoded(request, invocation);
+    last[end] = new Encoded(request, invocation);
     return invocation;
   }
 

@@ -51,19 +51,21 @@ if stale then
   return 'STALE ' .. T .. ' ' .. highest
 end
 
-local keeps = retention + 0
-if token > now then -- the counter outlives its lead
-  keeps = keeps + math.ceil((token - now) / 1000)
+local keeps = retention -- stays a string where it can, which saves the server a conversion
+if token > now then
+  keeps = retention + math.ceil((token - now) / 1000) -- the counter outlives its lead
 end
-local lives, remain = {}, {}
-for i = 1, last, 2 do
-  lives[i] = held and math.max(ttl, call('PTTL', KEYS[i])) or ttl
-  remain[i] = highestCounter > 0 and math.max(keeps, call('PTTL', KEYS[i + 1])) or keeps
-end
-for i = 1, last, 2 do
-  call('SET', KEYS[i + 1], T, 'PX', remain[i])
+local lives = {}
+if held then
+  for i = 1, last, 2 do
+    lives[i] = math.max(ttl, call('PTTL', KEYS[i]))
+  end
 end
 for i = 1, last, 2 do
-  call('SET', KEYS[i], owner, 'PX', lives[i])
+  local left = highestCounter > 0 and call('PTTL', KEYS[i + 1]) or 0
+  call('SET', KEYS[i + 1], T, 'PX', left > keeps + 0 and left or keeps)
+end
+for i = 1, last, 2 do
+  call('SET', KEYS[i], owner, 'PX', lives[i] or ttl)
 end
 return 'GRANT ' .. T

@@ -42,25 +42,17 @@ if held[1] and not try('DEL', unpack(held)) then
 end
 local answer = (held[1] and 'RELEASED ' or 'NOT_HELD ') .. T
 
-local function entomb(token, retention, skew, reported)
-  local time = try('TIME')
-  if not time then
-    return
-  end
-  local now = time[1] * 1000000 + time[2]
-  if token >= 2 ^ 53 or token > now + skew and token > reported + 1 then
-    if not held[1] then
-      answer = 'CLOCK ' .. T .. ' ' .. time[1] .. string.format('%06d', time[2])
+local time = bury and try('TIME')
+if time then
+  local token, now = T + 0, time[1] * 1000000 + time[2]
+  if token < 2 ^ 53 and (token <= now + ARGV[4] or token <= ARGV[5] + 1) then
+    local lead = math.max(0, math.ceil((token - now) / 1000)) -- the counter outlives it
+    for _, fence in ipairs(bury) do
+      try('SET', fence, T, 'PX', math.max(ARGV[3] + lead, try('PTTL', fence) or 0))
     end
-    return
+  elseif not held[1] then
+    answer = 'CLOCK ' .. T .. ' ' .. time[1] .. string.format('%06d', time[2])
   end
-  local lead = math.max(0, math.ceil((token - now) / 1000)) -- the counter outlives it
-  for _, fence in ipairs(bury) do
-    try('SET', fence, T, 'PX', math.max(retention + lead, try('PTTL', fence) or 0))
-  end
-end
-if bury then
-  entomb(T + 0, ARGV[3], ARGV[4], ARGV[5])
 end
 
 local nothingFollows = ARGV[6] == '1'

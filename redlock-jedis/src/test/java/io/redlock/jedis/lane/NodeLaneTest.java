@@ -552,12 +552,13 @@ class NodeLaneTest implements LockNode.Observer {
   }
 
   @Test
-  void commandThatCannotBeEncodedCostsTheConnection() {
+  void requestThatCannotBeEncodedIsAnsweredAndCostsNothingElse() {
     FakeWire wire = up();
     Answers answers = new Answers();
     lane.send(new Grant(List.of(), "owner", 17, TTL_MILLIS, new Ticket("c", 1, 1, 1)), 5, answers);
     assertEquals(List.of(Kind.UNREACHABLE), answers.kinds);
-    assertEquals(List.of(false), wire.ends);
+    assertEquals(List.of(), wire.ends);
+    assertEquals(1, log.errors().size(), log.errors().toString());
     assertItLives();
   }
 }
