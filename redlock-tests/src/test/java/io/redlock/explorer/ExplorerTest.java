@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 class ExplorerTest {
 
   private static final int TO_THE_END = 20_000_000;
-  private static final int DEFAULT_BOUND = 1_000_000;
+  private static final int DEFAULT_BOUND = 300_000;
   private static final int[] AB = {0, 1};
   private static final int[] BC = {1, 2};
   private static final int[] CA = {0, 2};
