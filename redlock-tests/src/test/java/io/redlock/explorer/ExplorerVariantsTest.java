@@ -256,14 +256,14 @@ class ExplorerVariantsTest {
                 .heldAtFirst()
                 .clients(BrokenClients.LeavesTicketsBehind::new)),
         variant(
-            ExplorerInvariant.I16,
+            ExplorerInvariant.I20,
             ahead("26a a counter makes room for a skew above it")
                 .nodes(BrokenNodes.MakingRoomAboveCounters::new)),
         variant(
-            ExplorerInvariant.I16,
+            ExplorerInvariant.I20,
             ahead("26b a node takes tokens of any time").nodes(BrokenNodes.AcceptingAnyTime::new)),
         variant(
-            ExplorerInvariant.I16,
+            ExplorerInvariant.I20,
             ahead("26c a client trusts its own clock")
                 .clients(BrokenClients.VouchesForItself::new)),
         variant(

@@ -74,7 +74,7 @@ final class Invariants {
   static void counterDoesNotRunAhead(long counter, long limit, long highest) {
     check(
         counter <= Math.max(limit, highest + 1),
-        ExplorerInvariant.I16,
+        ExplorerInvariant.I20,
         counter + ", the highest was " + highest);
   }
 

@@ -54,8 +54,8 @@ class InvariantsTest {
   void counterIsOfTheTimeOrASuccessor() {
     good(() -> Invariants.counterDoesNotRunAhead(10, 10, 0));
     good(() -> Invariants.counterDoesNotRunAhead(21, 10, 20));
-    bad(ExplorerInvariant.I16, () -> Invariants.counterDoesNotRunAhead(11, 10, 0));
-    bad(ExplorerInvariant.I16, () -> Invariants.counterDoesNotRunAhead(22, 10, 20));
+    bad(ExplorerInvariant.I20, () -> Invariants.counterDoesNotRunAhead(11, 10, 0));
+    bad(ExplorerInvariant.I20, () -> Invariants.counterDoesNotRunAhead(22, 10, 20));
   }
 
   @Test

@@ -325,7 +325,7 @@ final class Scope {
           case I13 -> isFair() && isFaultless();
           case I14 -> isFair() || names > 1 || heldBefore() > 0;
           case I15 -> names > 1;
-          case I16 -> losses == 0 && !countersExpire();
+          case I20 -> losses == 0 && !countersExpire();
           default -> true;
         };
   }

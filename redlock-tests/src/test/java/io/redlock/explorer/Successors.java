@@ -306,7 +306,7 @@ final class Successors {
     long execution = nodes.execute(attempt, number, world.nodes[node], world.now, isShort);
     answer = NodeSteps.answer(execution);
     next.nodes[node] = NodeSteps.node(execution);
-    if (next.nodes[node] != world.nodes[node] && scope.checks(ExplorerInvariant.I16)) {
+    if (next.nodes[node] != world.nodes[node] && scope.checks(ExplorerInvariant.I20)) {
       Node after = nodes.get(next.nodes[node]);
       long limit = scope.nodeMicros(world.now, after.gained()) + scope.skewMicros;
       long highest = clients.highestCounter(world);
