@@ -62,13 +62,13 @@ public final class Benchmarks {
         """
         # How fast is it?
 
-        A cycle of acquire and release should cost little more than the bare script calls in it. \
-        The table of [targets](#targets) shows how far this holds. `./mvnw -q -Pbench \
-        process-test-classes` writes this page; do not edit it.
+        The table of [targets](#targets) answers this: a cycle of acquire and release should cost \
+        little more than the bare script calls in it. `./mvnw -q -Pbench process-test-classes` \
+        writes this page, and prints more figures; do not edit it.
 
-        Absolute figures depend on the machine, so each target is a ratio of figures that were \
-        measured in turn, within the same minutes. A ratio is the median of the rounds, with the \
-        least and the greatest in brackets.
+        Figures depend on the machine, so most targets are ratios of figures that were measured \
+        in turn, within the same minutes. A ratio is the median of the rounds, with the least and \
+        the greatest in brackets.
 
         | | |
         |---|---|
@@ -93,8 +93,8 @@ public final class Benchmarks {
         then reads five answers. **floor B** does the same for a batch as large as the number of \
         callers, so each of its callers takes as long as a whole batch.
         - **client CPU** is that of Java threads, without compiler and collector.
-        - **switches** are voluntary context switches of the client's threads.
-        - **calls** are `read` and `write` as `/proc/*/io` counts them, without calls that wait.
+        - **Failures** are measured with a node timeout of 250 ms, from two seconds after the \
+        failure.
         """,
         LocalDate.now(),
         processor(),

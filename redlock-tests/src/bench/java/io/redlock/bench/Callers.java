@@ -93,14 +93,15 @@ final class Callers {
     head.addAll(peers());
     report.table(
         "Number of callers",
-        "Cycles a second, medians of the rounds. All on Java "
+        "Cycles a second on Java "
             + (perSecond.containsKey(MANY) ? "25" : Runtime.version().feature())
-            + ": up to "
+            + ", medians of the rounds: up to "
             + MOST_OF_THREADS
             + " callers in platform threads, more in virtual ones; node timeout 14 s. Peers that"
             + " need connections for each caller are measured with fewer callers.",
         head,
-        rows);
+        rows,
+        0);
   }
 
   private void plot(Path docs) throws Exception {

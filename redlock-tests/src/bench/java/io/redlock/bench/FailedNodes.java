@@ -66,11 +66,8 @@ final class FailedNodes {
                     Report.number(of.stream().mapToDouble(Run::max).max().orElse(0)),
                     Ratio.of(of, healthy, Run::p50).toString(),
                     Ratio.of(of, healthy, Run::p99).toString())));
-    report.table(
+    report.print(
         "Failed nodes",
-        "8 callers, node timeout "
-            + NODE_TIMEOUT.toMillis()
-            + " ms, measured from two seconds after the failure.",
         List.of("", "cycles/s", "p50 (us)", "p99 (us)", "longest (us)", "p50 / well", "p99 / well"),
         rows);
     judge(HUNG, "one of five hangs, 8 callers", runs);

@@ -64,11 +64,12 @@ final class Growth {
             "",
             "cycles/s",
             "p50 (us)",
-            "p99 (us)",
             "p50 / 3 nodes",
+            "p99 (us)",
             "client CPU (us)",
             "servers CPU (us)"),
-        rows);
+        rows,
+        4);
     Ratio growth = growth(RedlockPeer.NAME, 9, runs);
     report.target("9 nodes for 3, 1 caller", "p50 less than 3 x", growth, growth.median() < 3);
   }
@@ -83,8 +84,8 @@ final class Growth {
         key(peer, nodes),
         Report.number(Ratio.median(of, Run::perSecond)),
         Report.number(Ratio.median(of, Run::p50)),
-        Report.number(Ratio.median(of, Run::p99)),
         growth(peer, nodes, runs).toString(),
+        Report.number(Ratio.median(of, Run::p99)),
         Uncontended.perCycle(of, counters -> counters.clientNanos() / 1_000),
         Uncontended.perCycle(of, counters -> counters.serverNanos() / 1_000));
   }

@@ -47,7 +47,7 @@ final class GuardCost {
       String workload = "restart guard, " + callers + (callers == 1 ? " caller" : " callers");
       List<List<String>> rows = new ArrayList<>();
       runs.forEach((name, of) -> rows.add(row(name, of)));
-      report.table(workload, "Per cycle, medians of the rounds.", HEAD, rows);
+      report.print(workload, HEAD, rows);
       Ratio cycles = Ratio.of(runs.get(ON), runs.get(OFF), Run::perSecond);
       report.target(
           workload, "at least 0.9 x the cycles/s without it", cycles, cycles.median() >= TARGET);

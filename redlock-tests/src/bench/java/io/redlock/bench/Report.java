@@ -31,9 +31,23 @@ final class Report {
   }
 
   void table(String title, String text, List<String> head, List<List<String>> rows) {
-    String table = "\n## " + title + "\n\n" + text + "\n\n" + markdown(head, rows);
-    System.out.println(table);
-    sections.append(table);
+    table(title, text, head, rows, head.size());
+  }
+
+  /** Prints the whole table, and writes its first columns on the page. */
+  void table(String title, String text, List<String> head, List<List<String>> rows, int columns) {
+    String introduction = "\n## " + title + "\n\n" + text + "\n";
+    System.out.println(introduction + "\n" + markdown(head, rows));
+    sections.append(introduction);
+    if (columns > 0) {
+      List<List<String>> shown = rows.stream().map(row -> row.subList(0, columns)).toList();
+      sections.append("\n").append(markdown(head.subList(0, columns), shown));
+    }
+  }
+
+  /** Prints a table that the page does not show. */
+  void print(String title, List<String> head, List<List<String>> rows) {
+    System.out.println("\n## " + title + "\n\n" + markdown(head, rows));
   }
 
   void image(String file, String description) {

@@ -34,6 +34,7 @@ final class Uncontended {
           "switches",
           "client calls",
           "server calls");
+  private static final int COLUMNS_ON_THE_PAGE = 7;
 
   private final Report report;
   private final Map<Integer, Map<String, List<Run>>> results = new LinkedHashMap<>();
@@ -98,7 +99,8 @@ final class Uncontended {
         callers + (callers == 1 ? " caller" : " callers"),
         "Per cycle, medians of the rounds.",
         HEAD,
-        rows);
+        rows,
+        COLUMNS_ON_THE_PAGE);
   }
 
   private static List<String> row(String name, List<Run> runs, List<Run> floor) {
