@@ -59,6 +59,16 @@ public sealed interface AcquireResult {
    *     were in the way, so that no node was asked
    */
   record Contended(Votes votes) implements AcquireResult {
+
+    /**
+     * Returns the label of the client that holds the resource, as {@link Votes#holder()}.
+     *
+     * @return the label; empty if no node names a holder
+     */
+    public Optional<String> holder() {
+      return votes.holder();
+    }
+
     @Override
     public Outcome outcome() {
       return Outcome.CONTENDED;

@@ -1,6 +1,7 @@
 package io.redlock;
 
 import io.redlock.text.Brief;
+import java.util.Optional;
 
 /** Thrown when the lock could not be acquired; the message gives the reason, node by node. */
 public final class LockNotAcquiredException extends RedlockException {
@@ -29,6 +30,15 @@ public final class LockNotAcquiredException extends RedlockException {
       return "others in this process held it, or were ahead in the queue, all the time";
     }
     return votes;
+  }
+
+  /**
+   * Returns the label of the client that holds the resource, as {@link Votes#holder()}.
+   *
+   * @return the label; empty if no node names a holder, and in a deserialized copy
+   */
+  public Optional<String> holder() {
+    return Optional.ofNullable(result).flatMap(last -> last.votes().holder());
   }
 
   /**

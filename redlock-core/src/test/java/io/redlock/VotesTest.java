@@ -8,12 +8,14 @@ import io.redlock.Votes.Vote;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 class VotesTest {
 
   private static NodeVote vote(String node, Vote vote, String detail, long micros) {
-    return new NodeVote(node, vote, detail, Duration.ofNanos(micros * 1_000), null);
+    return new NodeVote(node, vote, detail, Duration.ofNanos(micros * 1_000), null, "");
   }
 
   private static final LeaseRequest REQUEST = LeaseRequest.of("orders/42", Duration.ofSeconds(10));
@@ -66,6 +68,25 @@ class VotesTest {
     assertEquals(1, failed().count(Vote.UNKNOWN));
     assertEquals(1, failed().count(Vote.UNREACHABLE));
     assertEquals(0, failed().count(Vote.MISCONFIGURED));
+  }
+
+  private static Votes holders(String... holders) {
+    return new Votes(
+        Stream.of(holders)
+            .map(holder -> new NodeVote("a", Vote.REFUSED, "", Duration.ZERO, null, holder))
+            .toList(),
+        2);
+  }
+
+  @Test
+  void holderIsTheOneThatMostNodesName() {
+    assertEquals(Optional.of("b"), holders("a", "b", "b").holder());
+    assertEquals(Optional.of("a"), holders("", "a", "").holder());
+    assertEquals(Optional.empty(), holders("", "").holder());
+    assertEquals(Optional.empty(), holders().holder());
+    AcquireResult.Contended refusal = new AcquireResult.Contended(holders("a", "b", "b"));
+    assertEquals(Optional.of("b"), refusal.holder());
+    assertEquals(Optional.of("b"), new LockNotAcquiredException(REQUEST, refusal).holder());
   }
 
   @Test

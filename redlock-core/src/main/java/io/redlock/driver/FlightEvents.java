@@ -89,6 +89,7 @@ final class FlightEvents {
       event.outcome = result.getClass().getSimpleName();
       event.fencingToken = result.optionalLease().map(Lease::fencingToken).orElse(0L);
       event.votes = result.votes().toString();
+      event.holder = result.votes().holder().orElse("");
       event.commit();
     }
   }
@@ -196,6 +197,7 @@ final class FlightEvents {
     String outcome = "";
     long fencingToken;
     String votes = "";
+    String holder = "";
   }
 
   @Name("redlock.Extend")

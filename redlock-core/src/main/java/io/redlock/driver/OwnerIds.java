@@ -2,8 +2,13 @@ package io.redlock.driver;
 
 import java.util.function.Supplier;
 
-/** A source of owner ids that throws instead of returning null or a blank id. */
-record OwnerIds(Supplier<String> source) implements Supplier<String> {
+/**
+ * A source of owner ids that begin with the label of the client. Throws if the source of their
+ * other part returns null or a blank text.
+ *
+ * @param prefix what each id begins with
+ */
+record OwnerIds(String prefix, Supplier<String> source) implements Supplier<String> {
 
   @Override
   public String get() {
@@ -17,6 +22,6 @@ record OwnerIds(Supplier<String> source) implements Supplier<String> {
       throw new IllegalStateException(
           "the supplier of owner ids returned " + id + ": return an id");
     }
-    return id;
+    return prefix + id;
   }
 }

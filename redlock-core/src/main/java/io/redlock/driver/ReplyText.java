@@ -15,8 +15,8 @@ final class ReplyText {
   static NodeVote vote(String node, @Nullable NodeReply reply, Duration took, boolean timedOut) {
     if (reply == null) {
       return timedOut
-          ? new NodeVote(node, Vote.UNKNOWN, "no answer in " + Brief.duration(took), took, null)
-          : new NodeVote(node, Vote.NOT_AWAITED, "not awaited", took, null);
+          ? new NodeVote(node, Vote.UNKNOWN, "no answer in " + Brief.duration(took), took, null, "")
+          : new NodeVote(node, Vote.NOT_AWAITED, "not awaited", took, null, "");
     }
     long millis = reply.remainingMillis();
     return new NodeVote(
@@ -24,7 +24,8 @@ final class ReplyText {
         classed(reply.kind()),
         detail(reply),
         took,
-        millis < 0 || reply.kind() == NodeReply.Kind.WAIT ? null : Duration.ofMillis(millis));
+        millis < 0 || reply.kind() == NodeReply.Kind.WAIT ? null : Duration.ofMillis(millis),
+        reply.kind() == NodeReply.Kind.HELD ? reply.detail() : "");
   }
 
   private static Vote classed(NodeReply.Kind kind) {
@@ -44,7 +45,7 @@ final class ReplyText {
       case EXTENDED -> "extended";
       case JOINED -> "joined";
       case RELEASED -> "released";
-      case HELD -> held(reply.remainingMillis());
+      case HELD -> held(reply);
       case WAIT -> "others are first in the queue";
       case STALE -> "has seen a higher token: " + reply.counter();
       case ABSTAIN -> abstains(reply);
@@ -57,10 +58,12 @@ final class ReplyText {
     };
   }
 
-  private static String held(long remainingMillis) {
-    return remainingMillis < 0
-        ? "held without limit"
-        : "held for " + Brief.duration(Duration.ofMillis(remainingMillis)) + " more";
+  private static String held(NodeReply reply) {
+    String until =
+        reply.remainingMillis() < 0
+            ? "held without limit"
+            : "held for " + Brief.duration(Duration.ofMillis(reply.remainingMillis())) + " more";
+    return reply.detail().isEmpty() ? until : until + " by " + reply.detail();
   }
 
   private static String abstains(NodeReply reply) {

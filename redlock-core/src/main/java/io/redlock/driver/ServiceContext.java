@@ -41,7 +41,7 @@ final class ServiceContext {
       Ticker ticker,
       Scheduler scheduler,
       RandomGenerator random,
-      Supplier<String> ownerIds,
+      OwnerIds ownerIds,
       RetryStrategy retryStrategy,
       Callbacks callbacks,
       @Nullable RedlockListener listener) {
@@ -50,7 +50,7 @@ final class ServiceContext {
     this.ticker = ticker;
     this.scheduler = scheduler;
     this.random = random;
-    this.ownerIds = new OwnerIds(ownerIds);
+    this.ownerIds = ownerIds;
     this.retryStrategy = retryStrategy;
     this.callbacks = callbacks;
     this.listener = listener;

@@ -9,7 +9,7 @@ package io.redlock.spi;
  *     first ticket in the queue (for {@link Kind#WAIT}) or of the node's abstention (for {@link
  *     Kind#ABSTAIN}), in milliseconds; −1 if there is no bound
  * @param detail the reason in words, for an operator, without secrets; empty if the kind says it
- *     all
+ *     all; for {@link Kind#HELD} the {@link HolderLabel} of the holder, empty if it has none
  */
 public record NodeReply(Kind kind, long counter, long remainingMillis, String detail) {
 
@@ -87,10 +87,11 @@ public record NodeReply(Kind kind, long counter, long remainingMillis, String de
    *
    * @param remainingMillis the remaining life of the holder's key; −1 if it has no bound
    * @param counter the node's counter
+   * @param holder the label of the holder; empty if it has none
    * @return the answer
    */
-  public static NodeReply held(long remainingMillis, long counter) {
-    return new NodeReply(Kind.HELD, counter, remainingMillis, "");
+  public static NodeReply held(long remainingMillis, long counter, String holder) {
+    return new NodeReply(Kind.HELD, counter, remainingMillis, holder);
   }
 
   /**

@@ -1,5 +1,6 @@
 package io.redlock.testkit;
 
+import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
@@ -421,13 +422,17 @@ public class NodeModel {
   private static NodeReply taken(List<Cell> cells, String owner, long nowMicros) {
     long nowMillis = Math.floorDiv(nowMicros, 1_000L);
     long remainingMillis = 0;
+    String holder = "";
     for (Cell cell : cells) {
       if (isTaken(cell, owner)) {
         long of = cell.remainingMillis(nowMillis);
-        remainingMillis = of < 0 || remainingMillis < 0 ? -1 : Math.max(remainingMillis, of);
+        if (holder.isEmpty() || of < 0 || (remainingMillis >= 0 && of > remainingMillis)) {
+          remainingMillis = of < 0 ? -1 : of;
+          holder = cell.owner();
+        }
       }
     }
-    return NodeReply.held(remainingMillis, highestCounter(cells));
+    return NodeReply.held(remainingMillis, highestCounter(cells), HolderLabel.of(holder));
   }
 
   private static long highestCounter(List<Cell> cells) {

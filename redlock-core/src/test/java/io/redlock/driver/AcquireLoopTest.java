@@ -52,7 +52,7 @@ class AcquireLoopTest {
 
   @Test
   void contendedCallTriesAgainUnderAFreshOwnerUntilItHolds() {
-    bed.script(grants(NodeReply.held(60_000, 5)));
+    bed.script(grants(NodeReply.held(60_000, 5, "")));
     CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
     bed.time.passMillis(100);
     assertFalse(call.isDone());
@@ -68,7 +68,7 @@ class AcquireLoopTest {
 
   @Test
   void oneAttemptIsMadeWhereNoWaitIsAsked() {
-    bed.script(grants(NodeReply.held(60_000, 5)));
+    bed.script(grants(NodeReply.held(60_000, 5, "")));
     AcquireResult result = Bed.now(bed.redlock.acquireAsync(Bed.REQUEST));
     assertInstanceOf(AcquireResult.Contended.class, result);
     assertEquals(1, attempts());
@@ -111,7 +111,7 @@ class AcquireLoopTest {
   @Test
   void holdersRemainingLifeBoundsThePause() {
     Bed slow = new Bed(3, (failures, cause, random) -> Duration.ofMillis(500));
-    slow.script(grants(NodeReply.held(7, 5)));
+    slow.script(grants(NodeReply.held(7, 5, "")));
     CompletableFuture<AcquireResult> call = slow.redlock.acquireAsync(PATIENT);
     slow.script(Bed::yes);
     slow.time.passMillis(8);
@@ -123,7 +123,7 @@ class AcquireLoopTest {
     bed.script(
         request -> {
           assertTrue(attempts() <= 11, "more than one attempt per millisecond");
-          return request instanceof Grant ? NodeReply.held(0, 5) : Bed.yes(request);
+          return request instanceof Grant ? NodeReply.held(0, 5, "") : Bed.yes(request);
         });
     bed.redlock.acquireAsync(PATIENT);
     bed.time.passMillis(10);
@@ -134,7 +134,7 @@ class AcquireLoopTest {
   @ValueSource(longs = {-1, Long.MAX_VALUE, Long.MAX_VALUE / 1_000_000 + 1})
   void keyWithoutAnEndIsAskedForAtTheUsualPace(long remainingMillis) {
     Bed slow = new Bed(3, (failures, cause, random) -> Duration.ofMillis(500));
-    slow.script(grants(NodeReply.held(remainingMillis, 5)));
+    slow.script(grants(NodeReply.held(remainingMillis, 5, "")));
     slow.redlock.acquireAsync(PATIENT);
     slow.time.passMillis(499);
     assertEquals(1, slow.node(0).asked(Grant.class).size());
@@ -152,7 +152,7 @@ class AcquireLoopTest {
               told.add(failures + " " + cause);
               return Duration.ofMillis(10);
             });
-    asked.script(grants(NodeReply.held(-1, 5)));
+    asked.script(grants(NodeReply.held(-1, 5, "")));
     asked.redlock.acquireAsync(PATIENT);
     asked.script(grants(NodeReply.unreachable("down")));
     asked.time.passMillis(10);
@@ -161,7 +161,7 @@ class AcquireLoopTest {
 
   @Test
   void placeInTheQueueIsGivenUpBeforeTheCallerHearsThatTheWaitIsOver() {
-    bed.script(grants(NodeReply.held(60_000, 5)));
+    bed.script(grants(NodeReply.held(60_000, 5, "")));
     List<Integer> givenUp = new ArrayList<>();
     CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT.fairly());
     call.thenRun(() -> givenUp.add(bed.asked(NodeRequest.RemoveTicket.class)));
@@ -186,9 +186,9 @@ class AcquireLoopTest {
               return Duration.ofMillis(10);
             });
     calls.add(asked.redlock.acquireAsync(PATIENT));
-    asked.answerGrants(NodeReply.held(-1, 5), 0, 1, 2);
+    asked.answerGrants(NodeReply.held(-1, 5, ""), 0, 1, 2);
     assertEquals(List.of(true), cancelled);
-    asked.script(grants(NodeReply.held(-1, 5)));
+    asked.script(grants(NodeReply.held(-1, 5, "")));
     asked.time.passMillis(1_000);
     assertEquals(1, asked.node(0).asked(Grant.class).size());
   }
@@ -210,7 +210,7 @@ class AcquireLoopTest {
   @ValueSource(strings = {"null", "negative", "least", "greatest", "exception", "error"})
   void defaultDecidesWhereTheStrategyFails(String how) {
     Bed asked = new Bed(3, bad(how));
-    asked.script(grants(NodeReply.held(-1, 5)));
+    asked.script(grants(NodeReply.held(-1, 5, "")));
     CompletableFuture<AcquireResult> call = asked.redlock.acquireAsync(PATIENT);
     CompletableFuture<AcquireResult> next = asked.redlock.acquireAsync(PATIENT);
     asked.time.passMillis(999);
@@ -241,7 +241,7 @@ class AcquireLoopTest {
               asked.add(failures + " " + cause);
               return Duration.ofMillis(pauseMillis);
             });
-    thoughtful.script(grants(NodeReply.held(-1, 5)));
+    thoughtful.script(grants(NodeReply.held(-1, 5, "")));
     return thoughtful;
   }
 
@@ -272,7 +272,7 @@ class AcquireLoopTest {
   void defaultStrategyNeedsNoOtherThread() {
     Bed usual =
         new Bed(3, callbacks::add, new RedlockListener() {}, RetryStrategy.jitteredBackoff());
-    usual.script(grants(NodeReply.held(-1, 5)));
+    usual.script(grants(NodeReply.held(-1, 5, "")));
     usual.redlock.acquireAsync(PATIENT);
     usual.time.passMillis(500);
     assertTrue(usual.node(0).asked(Grant.class).size() > 5);
@@ -385,7 +385,7 @@ class AcquireLoopTest {
           drawn.add(usual.get());
           return drawn.get(drawn.size() - 1);
         };
-    bed.script(grants(NodeReply.held(-1, 5)));
+    bed.script(grants(NodeReply.held(-1, 5, "")));
     CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
     bed.ownerIds = () -> fail("asked by a thread that retries");
     bed.time.passMillis(200);
@@ -545,7 +545,7 @@ class AcquireLoopTest {
     CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
     bed.betweenSteps(() -> call.cancel(false));
     bed.script(Bed::yes);
-    bed.answerGrants(NodeReply.held(100, 5), 0);
+    bed.answerGrants(NodeReply.held(100, 5, ""), 0);
     bed.answerGrants(NodeReply.of(Kind.CLOCK, "2 s behind"), 1, 2);
     assertTrue(call.isCancelled());
     assertEquals(3, bed.asked(Grant.class));

@@ -86,7 +86,7 @@ class AttemptTest {
   void lateRefusalAfterSuccessIsNotReleased() {
     start();
     bed.answerGrants(NodeReply.GRANTED, 0, 1);
-    bed.answerGrants(NodeReply.held(-1, 5), 2);
+    bed.answerGrants(NodeReply.held(-1, 5, ""), 2);
     assertEquals(
         "2 of 3 granted, 2 needed (a granted 0µs, b granted 0µs, c not awaited)",
         outcome().result().votes().toString());
@@ -100,7 +100,7 @@ class AttemptTest {
     start();
     bed.script(Bed::yes);
     bed.answerGrants(NodeReply.GRANTED, 1);
-    bed.answerGrants(NodeReply.held(4_000, 5), 0, 2);
+    bed.answerGrants(NodeReply.held(4_000, 5, ""), 0, 2);
     assertEquals(Decision.CONTENDED, outcome().decision());
     assertEquals(4_000, outcome().heldRemainingMillis());
     assertEquals("b", bed.releasedOn());
@@ -111,7 +111,7 @@ class AttemptTest {
   void nodeThatStillOwesItsAnswerWhenTheAttemptFailsIsReleasedBehindItsGrant() {
     start();
     bed.script(request -> request instanceof Release ? NodeReply.RELEASED : null);
-    bed.answerGrants(NodeReply.held(4_000, 5), 0, 1);
+    bed.answerGrants(NodeReply.held(4_000, 5, ""), 0, 1);
     assertEquals(Decision.CONTENDED, outcome().decision());
     assertEquals("c", bed.releasedOn());
     bed.answerGrants(NodeReply.GRANTED, 2);
@@ -191,7 +191,7 @@ class AttemptTest {
     bed.answerGrants(NodeReply.GRANTED, 0);
     assertEquals(0, outcomes.size(), "one grant of this round and one of the last: no quorum");
     bed.script(Bed::yes);
-    bed.answerGrants(NodeReply.held(100, 5), 1, 2);
+    bed.answerGrants(NodeReply.held(100, 5, ""), 1, 2);
     assertEquals(Decision.CONTENDED, outcome().decision());
     assertEquals("ac", bed.releasedOn());
     assertEquals(first + 1, bed.node(2).asked(Release.class).get(0).token());
@@ -361,12 +361,13 @@ class AttemptTest {
   void shortestLifeOfTheHoldersKeysIsReportedAndEndlessOnesAreNot() {
     start();
     bed.script(Bed::yes);
-    bed.answerGrants(NodeReply.held(-1, 5), 0);
-    bed.answerGrants(NodeReply.held(300, 5), 1);
+    bed.answerGrants(NodeReply.held(-1, 5, ""), 0);
+    bed.answerGrants(NodeReply.held(300, 5, ""), 1);
     assertEquals(300, outcome().heldRemainingMillis());
     outcomes.clear();
     bed.script(
-        request -> request instanceof NodeRequest.Grant ? NodeReply.held(-1, 5) : Bed.yes(request));
+        request ->
+            request instanceof NodeRequest.Grant ? NodeReply.held(-1, 5, "") : Bed.yes(request));
     start();
     assertEquals(-1, outcome().heldRemainingMillis());
   }

@@ -103,7 +103,7 @@ final class Bed {
             time,
             time,
             new SplittableRandom(7),
-            () -> ownerIds.get(),
+            new OwnerIds("", () -> ownerIds.get()),
             retryStrategy,
             callbacks(callbackExecutor, true, time),
             listener == null ? new Recorder() : listener);

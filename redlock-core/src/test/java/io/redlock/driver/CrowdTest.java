@@ -116,7 +116,9 @@ class CrowdTest {
                   : Bed.yes(request);
       case "busy" ->
           request ->
-              request instanceof NodeRequest.Grant ? NodeReply.held(60_000, 1) : Bed.yes(request);
+              request instanceof NodeRequest.Grant
+                  ? NodeReply.held(60_000, 1, "")
+                  : Bed.yes(request);
       case "silent" -> request -> null;
       default -> throw new IllegalArgumentException(kind);
     };

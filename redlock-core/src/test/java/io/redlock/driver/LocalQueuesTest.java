@@ -103,7 +103,7 @@ class LocalQueuesTest {
   @Test
   void headThatGivesUpMakesWayAtOnce() {
     bed.script(
-        request -> request instanceof Grant ? NodeReply.held(60_000, 5) : NodeReply.RELEASED);
+        request -> request instanceof Grant ? NodeReply.held(60_000, 5, "") : NodeReply.RELEASED);
     CompletableFuture<AcquireResult> head = call();
     CompletableFuture<AcquireResult> second = call();
     bed.script(Bed::yes);
@@ -139,7 +139,7 @@ class LocalQueuesTest {
   @Test
   void singleAttemptDoesNotStandInLine() {
     bed.lease(PATIENT);
-    bed.script(request -> NodeReply.held(5_000, 9));
+    bed.script(request -> NodeReply.held(5_000, 9, ""));
     AcquireResult result = Bed.now(bed.redlock.acquireAsync(Bed.REQUEST));
     assertInstanceOf(AcquireResult.Contended.class, result);
     assertEquals(6, bed.asked(Grant.class));

@@ -44,7 +44,8 @@ class QuorumRedlockTest {
     try (Lease lease = bed.redlock.acquire("orders/42", Bed.TTL, Duration.ZERO)) {
       assertTrue(lease.isValid());
     }
-    bed.script(request -> request instanceof Grant ? NodeReply.held(5_000, 1) : Bed.yes(request));
+    bed.script(
+        request -> request instanceof Grant ? NodeReply.held(5_000, 1, "") : Bed.yes(request));
     LockNotAcquiredException refused =
         assertThrows(LockNotAcquiredException.class, () -> bed.redlock.acquire(Bed.REQUEST));
     assertInstanceOf(AcquireResult.Contended.class, refused.result());

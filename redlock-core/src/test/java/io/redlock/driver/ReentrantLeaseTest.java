@@ -66,7 +66,7 @@ class ReentrantLeaseTest {
   }
 
   private void refuseAll() {
-    bed.script(request -> request instanceof Grant ? NodeReply.held(-1, 5) : Bed.yes(request));
+    bed.script(request -> request instanceof Grant ? NodeReply.held(-1, 5, "") : Bed.yes(request));
   }
 
   private int attempts() {

@@ -49,8 +49,11 @@ class ReplyTextTest {
 
   @Test
   void repliesAreToldInWords() {
-    assertEquals("a held without limit", vote("a", NodeReply.held(-1, 1), 1).toString());
-    assertEquals("a held for 7ms more", vote("a", NodeReply.held(7, 1), 1).toString());
+    assertEquals("a held without limit", vote("a", NodeReply.held(-1, 1, ""), 1).toString());
+    assertEquals("a held for 7ms more", vote("a", NodeReply.held(7, 1, ""), 1).toString());
+    assertEquals(
+        "a held for 7ms more by billing@pod-7:4211",
+        vote("a", NodeReply.held(7, 1, "billing@pod-7:4211"), 1).toString());
     assertEquals("a has seen a higher token: 17", vote("a", NodeReply.stale(17), 1).toString());
     assertEquals(
         "a abstains 12s more: restarted",
@@ -67,6 +70,6 @@ class ReplyTextTest {
   void foreignKeyThatLivesForAgesIsToldToo() {
     assertEquals(
         "a held for 9223372036854775s more",
-        vote("a", NodeReply.held(Long.MAX_VALUE, 1), 1).toString());
+        vote("a", NodeReply.held(Long.MAX_VALUE, 1, ""), 1).toString());
   }
 }

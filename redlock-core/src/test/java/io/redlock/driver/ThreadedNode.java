@@ -112,7 +112,7 @@ final class ThreadedNode implements LockNode {
     long fence = fences.getOrDefault(key, 0L);
     if (request instanceof Grant) {
       if (!owner.isEmpty() && !held) {
-        return NodeReply.held(10_000, fence);
+        return NodeReply.held(10_000, fence, "");
       }
       if (held ? request.token() < fence : request.token() <= fence) {
         return NodeReply.stale(fence);

@@ -42,7 +42,7 @@ class AcquireRoundTest {
 
   private static NodeReply reply(Kind kind) {
     return switch (kind) {
-      case HELD -> NodeReply.held(5_000, TOKEN - 10);
+      case HELD -> NodeReply.held(5_000, TOKEN - 10, "");
       case STALE -> NodeReply.stale(TOKEN);
       default -> NodeReply.of(kind, "");
     };
@@ -282,7 +282,7 @@ class AcquireRoundTest {
         round(5)
             .answered(0, NodeReply.GRANTED)
             .answered(1, NodeReply.stale(TOKEN + 70))
-            .answered(2, NodeReply.held(900, TOKEN + 90))
+            .answered(2, NodeReply.held(900, TOKEN + 90, ""))
             .answered(3, NodeReply.stale(TOKEN + 20));
     assertEquals(Decision.PROPOSE_HIGHER, decide(first));
     AcquireRound second = first.next(START + 5, WALL + 6);
@@ -332,7 +332,7 @@ class AcquireRoundTest {
     AcquireRound first =
         round(3)
             .answered(0, NodeReply.stale(TOKEN + 7))
-            .answered(1, NodeReply.held(-1, TOKEN + 9))
+            .answered(1, NodeReply.held(-1, TOKEN + 9, ""))
             .answered(2, NodeReply.GRANTED);
     assertEquals(TOKEN + 9, first.highestSeen());
     AcquireRound second = first.next(START, WALL).answered(0, NodeReply.stale(TOKEN + 8));

@@ -286,6 +286,20 @@ public final class JedisRedlock {
     }
 
     /**
+     * Sets the label of this client. It names the holder of a lock to operators and to the callers
+     * that it keeps waiting: in refusals, on the masters, and as the name of the connections that
+     * are opened here, unless {@link #clientConfig} names them. It is no secret.
+     *
+     * @param holder 1 to 64 printable ASCII characters, neither blanks nor slashes, for example
+     *     {@code billing@pod-7:4211}; default the host and the process id
+     * @return this
+     */
+    public Builder holder(String holder) {
+      deployment.holder(holder);
+      return this;
+    }
+
+    /**
      * Sets how long waiting calls pause between two attempts.
      *
      * @param retryStrategy default {@link RetryStrategy#jitteredBackoff()}

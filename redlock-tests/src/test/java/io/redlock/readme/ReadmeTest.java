@@ -137,6 +137,7 @@ class ReadmeTest {
   private static Redlock patient(String... addresses) {
     return JedisRedlock.builder()
         .node(String.join(",", addresses))
+        .holder("billing@pod-7:4211")
         .nodeTimeout(Duration.ofSeconds(2))
         .build();
   }

@@ -433,7 +433,7 @@ class CheckerTest {
   @Test
   void answerThatTheNodeNeverGaveBreaksI16() {
     LaneChecks.Letter letter = checker.lanes.sent(0, ASKED);
-    checker.lanes.executed(0, ASKED, NodeReply.held(5, 9));
+    checker.lanes.executed(0, ASKED, NodeReply.held(5, 9, ""));
     checker.lanes.answered(0, letter, NodeReply.GRANTED);
     expect(SimInvariant.I16);
   }

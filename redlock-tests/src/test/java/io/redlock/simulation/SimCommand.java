@@ -255,7 +255,16 @@ final class SimCommand {
     return switch (reply.kind()) {
       case GRANTED -> bytes("GRANT " + token);
       case EXTENDED, JOINED, RELEASED, NOT_HELD -> bytes(reply.kind() + " " + token);
-      case HELD -> bytes("HELD " + token + " " + reply.remainingMillis() + " " + reply.counter());
+      case HELD ->
+          bytes(
+              "HELD "
+                  + token
+                  + " "
+                  + reply.remainingMillis()
+                  + " "
+                  + (reply.detail().isEmpty() ? "-" : reply.detail())
+                  + " "
+                  + reply.counter());
       case WAIT -> bytes("WAIT " + token + " " + reply.remainingMillis());
       case STALE -> bytes("STALE " + token + " " + reply.counter());
       case CLOCK -> bytes("CLOCK " + token + " " + nowMicros);

@@ -97,8 +97,8 @@ class SimCommandTest {
     return Stream.of(
         new Said(GRANT, NodeReply.GRANTED),
         new Said(FAIR, NodeReply.GRANTED),
-        new Said(GRANT, NodeReply.held(-1, TOKEN + 1)),
-        new Said(FAIR, NodeReply.held(299, 0)),
+        new Said(GRANT, NodeReply.held(-1, TOKEN + 1, "")),
+        new Said(FAIR, NodeReply.held(299, 0, "")),
         new Said(GRANT, NodeReply.stale(TOKEN)),
         new Said(FAIR, NodeReply.waiting(2_999)),
         new Said(GRANT, NodeReply.of(Kind.CLOCK, "")),

@@ -92,16 +92,17 @@ public final class NodePools {
    *
    * @param base the settings that the address leaves open: TLS, credentials, timeouts; null for the
    *     defaults
+   * @param clientName the name of the connections if the base leaves it open
    * @param patience how long to wait for a connection if the base leaves it open
    */
   public static ConnectionPool open(
-      NodeAddress address, @Nullable JedisClientConfig base, Duration patience) {
+      NodeAddress address, @Nullable JedisClientConfig base, String clientName, Duration patience) {
     GenericObjectPoolConfig<Connection> pool = new GenericObjectPoolConfig<>();
     pool.setMaxTotal(CONNECTIONS);
     pool.setMaxIdle(CONNECTIONS); // less would close and open connections all the time
     pool.setMaxWait(patience);
     pool.setJmxEnabled(false);
-    JedisClientConfig config = config(address, base, patience);
+    JedisClientConfig config = config(address, base, clientName, patience);
     if (config.getAuthXManager() != null) {
       // Only this one lets the pool renew the tokens of connections that it has lent.
       return new ConnectionPool(address.hostAndPort(), config, pool);
@@ -111,7 +112,7 @@ public final class NodePools {
   }
 
   private static JedisClientConfig config(
-      NodeAddress address, @Nullable JedisClientConfig base, Duration patience) {
+      NodeAddress address, @Nullable JedisClientConfig base, String clientName, Duration patience) {
     DefaultJedisClientConfig.Builder config = DefaultJedisClientConfig.builder();
     HostAndPortMapper mapper = null;
     if (base == null) {
@@ -124,6 +125,9 @@ public final class NodePools {
     if (base == null || base.getBlockingSocketTimeoutMillis() == 0) {
       // Where Jedis would wait without end: for the answer to a subscription.
       config.blockingSocketTimeoutMillis(Math.toIntExact(patience.toMillis()));
+    }
+    if (base == null || base.getClientName() == null) {
+      config.clientName(clientName);
     }
     if (address.tls()) {
       addTls(config, base);

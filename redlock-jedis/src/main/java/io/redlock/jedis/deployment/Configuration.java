@@ -46,6 +46,7 @@ public final class Configuration {
         "min-validity",
         Configuration::duration,
         (deployment, least) -> deployment.core(core -> core.minValidity(least)));
+    SETTINGS.put("holder", Deployment::holder);
     SETTINGS.put("key-prefix", Deployment::keyPrefix);
   }
 

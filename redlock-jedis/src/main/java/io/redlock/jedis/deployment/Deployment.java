@@ -46,11 +46,15 @@ public final class Deployment {
   private static final NodeRequest HARMLESS =
       new NodeRequest.Grant(List.of("redlock:warm-up"), "warm-up", 0, 1);
 
+  private static final String HOST_AND_PROCESS =
+      BirthMark.asker(hostName(), ProcessHandle.current().pid()).replace('/', '?');
+
   private static final Pattern SEPARATOR = Pattern.compile("\\s*,\\s*|\\s+");
 
   private final List<Master> masters = new ArrayList<>();
   private final List<Consumer<RedlockBuilder>> passedOn = new ArrayList<>();
   private final List<String> misread = new ArrayList<>();
+  private String holder = HOST_AND_PROCESS;
   private Duration nodeTimeout = RedlockBuilder.NODE_TIMEOUT;
   private Duration maxTtl = RedlockBuilder.MAX_TTL;
   private double driftFactor = RedlockBuilder.DRIFT_FACTOR;
@@ -152,6 +156,11 @@ public final class Deployment {
     return keyPrefix;
   }
 
+  /** Sets the label of this client. */
+  public void holder(String holder) {
+    this.holder = given(holder, "holder");
+  }
+
   /** Passes a setting on to the core. */
   public void core(Consumer<RedlockBuilder> setting) {
     passedOn.add(setting);
@@ -223,7 +232,8 @@ public final class Deployment {
             .maxTtl(maxTtl)
             .driftFactor(driftFactor)
             .clockSkew(clockSkew)
-            .keyPrefix(keyPrefix);
+            .keyPrefix(keyPrefix)
+            .holder(holder);
     passedOn.forEach(setting -> setting.accept(builder));
     faults.addAll(builder.problems());
     if (!faults.isEmpty()) {
@@ -247,7 +257,8 @@ public final class Deployment {
       } else {
         NodeAddress parsed = NodeAddress.parse(master.text, position, faults);
         NodeAddress address = parsed == null ? NodeAddress.standIn(position) : parsed;
-        Pool<Connection> pool = NodePools.open(address, clientConfig, settings.silenceTimeout());
+        Pool<Connection> pool =
+            NodePools.open(address, clientConfig, holder, settings.silenceTimeout());
         all.add(new Probe.Master(address.name(), pool, true));
       }
     }
@@ -263,7 +274,7 @@ public final class Deployment {
                 LaneSettings.bounded(maxTtl),
                 driftFactor,
                 settings.skewMicros())
-            .askedBy(BirthMark.asker(hostName(), ProcessHandle.current().pid()));
+            .askedBy(HOST_AND_PROCESS);
     Peers peers = new Peers(all.size(), settings.skewMicros());
     List<NodeLane> lanes = new ArrayList<>();
     for (Probe.Master master : all) {

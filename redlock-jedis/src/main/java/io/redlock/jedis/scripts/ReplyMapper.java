@@ -1,5 +1,6 @@
 package io.redlock.jedis.scripts;
 
+import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;
 import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
@@ -89,9 +90,10 @@ public final class ReplyMapper {
       return NodeReply.GRANTED;
     }
     if (says("HELD", text, token, false)) {
-      String[] words = words(text, 4);
-      return words.length == 4
-          ? NodeReply.held(Long.parseLong(words[2]), Math.max(0, counter(words[3])))
+      String[] words = words(text, 5);
+      return words.length == 5
+          ? NodeReply.held(
+              Long.parseLong(words[2]), Math.max(0, counter(words[4])), HolderLabel.of(words[3]))
           : null;
     }
     if (says("STALE", text, token, false)) {

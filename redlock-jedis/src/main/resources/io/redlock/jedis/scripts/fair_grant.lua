@@ -88,7 +88,8 @@ if refusal then
 end
 if held then
   forgetThem()
-  return 'HELD ' .. T .. ' ' .. string.format('%.0f', lockLives) .. ' ' .. highest
+  return 'HELD ' .. T .. ' ' .. string.format('%.0f', lockLives) .. ' '
+    .. (string.match(string.sub(holder, 1, 128), '^[!-~]+$') or '-') .. ' ' .. highest
 end
 local head = first()
 if head and head ~= waiter and not holder then

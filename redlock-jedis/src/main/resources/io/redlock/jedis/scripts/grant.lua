@@ -2,7 +2,7 @@
 -- KEYS: lock and fence of each name in turn; then the birth mark.
 -- ARGV: owner, T, ttl (ms), retention (ms), skew (us), the highest counter that a node has reported
 -- to the owner (0 = none), birth ('' = no guard).
--- Returns: GRANT T | HELD T pttl c | STALE T c | CLOCK T now | ABSTAIN T
+-- Returns: GRANT T | HELD T pttl holder c | STALE T c | CLOCK T now | ABSTAIN T
 -- Tokens stay strings, because Lua would print them as 1.7e+15. Adding 0 converts them to numbers,
 -- at little cost, to compare them.
 -- The locks are written last, so that a denied command leaves only counters behind.
@@ -24,7 +24,7 @@ if token > now + skew and token > ARGV[6] + 1 or token >= 2 ^ 53
 end
 
 local highest, highestCounter = '0', 0
-local held, stale, pttl
+local held, stale, pttl, other
 for i = 1, last, 2 do
   local holder = call('GET', KEYS[i])
   local fence = call('GET', KEYS[i + 1])
@@ -38,14 +38,15 @@ for i = 1, last, 2 do
   elseif holder then
     local left = call('PTTL', KEYS[i])
     if not pttl or left == -1 or (pttl ~= -1 and left > pttl) then
-      pttl = left
+      pttl, other = left, holder
     end
   else
     stale = stale or token <= counter
   end
 end
 if pttl then
-  return 'HELD ' .. T .. ' ' .. string.format('%.0f', pttl) .. ' ' .. highest
+  return 'HELD ' .. T .. ' ' .. string.format('%.0f', pttl) .. ' '
+    .. (string.match(string.sub(other, 1, 128), '^[!-~]+$') or '-') .. ' ' .. highest
 end
 if stale then
   return 'STALE ' .. T .. ' ' .. highest

@@ -35,8 +35,8 @@ class LaneConnectionAnswersTest {
     Asked grant = bed.grant("a");
     Asked extend = bed.extend("b");
     assertFalse(bed.machine.isIdle());
-    bed.answerWord("HELD", " 500 17").answer();
-    assertEquals(List.of(NodeReply.held(500, 17)), grant.answers);
+    bed.answerWord("HELD", " 500 - 17").answer();
+    assertEquals(List.of(NodeReply.held(500, 17, "")), grant.answers);
     assertEquals(List.of(NodeReply.EXTENDED), extend.answers);
     assertTrue(bed.machine.isIdle());
   }
@@ -216,7 +216,7 @@ class LaneConnectionAnswersTest {
   @Test
   void fairWaiterThatIsRefusedListens() {
     bed.fairGrant("a");
-    bed.answerWord("HELD", " 500 17");
+    bed.answerWord("HELD", " 500 - 17");
     assertEquals(List.of("Listen"), bed.done());
     bed.fairGrant("a");
     bed.answerWord("WAIT", " 500");
@@ -224,7 +224,7 @@ class LaneConnectionAnswersTest {
     bed.fairGrant("a");
     bed.answer();
     bed.grant("a");
-    bed.answerWord("HELD", " 500 17");
+    bed.answerWord("HELD", " 500 - 17");
     assertEquals(List.of(), bed.done());
   }
 }

@@ -158,7 +158,7 @@ class LaneHealthRulesTest {
             NodeReply.EXTENDED,
             NodeReply.JOINED,
             NodeReply.RELEASED,
-            NodeReply.held(1, 1),
+            NodeReply.held(1, 1, ""),
             NodeReply.of(Kind.OUT_OF_MEMORY, "OOM"),
             NodeReply.unknown("ERR"),
             NodeReply.unreachable("BUSY"),
@@ -359,7 +359,7 @@ class LaneHealthRulesTest {
     up().answered(Script.GRANT, NodeReply.unknown("ERR odd"), MILLI, MILLI);
     assertEquals("ERR odd", health.status(MILLI, 0).lastError());
     health.answered(Script.GRANT, NodeReply.unreachable("BUSY"), MILLI, MILLI);
-    health.answered(Script.GRANT, NodeReply.held(1, 1), MILLI, MILLI);
+    health.answered(Script.GRANT, NodeReply.held(1, 1, ""), MILLI, MILLI);
     assertEquals("BUSY", health.status(MILLI, 0).lastError());
     assertEquals(List.of(), told());
   }

@@ -326,7 +326,7 @@ class NodeLaneTest implements LockNode.Observer {
     Ticket ticket = new Ticket("client", 1, 17, 3_000);
     send(new Grant(List.of("a"), "owner", 17, TTL_MILLIS, ticket));
     wire.due.clear();
-    wire.line.received(TestNode.bytes("HELD 17 500 17"));
+    wire.line.received(TestNode.bytes("HELD 17 500 - 17"));
     FakeWire woken = wakes.connect();
     assertEquals(List.of(List.of("SUBSCRIBE", "redlock:wake:client")), woken.due);
     woken.line.received(TestNode.texts("subscribe", "redlock:wake:client", "1"));

@@ -28,8 +28,8 @@ class ReplyMapperTest {
   @Test
   void everyReplyOfAScriptHasItsMeaning() {
     assertEquals(NodeReply.GRANTED, reply(Script.GRANT, "GRANT 42"));
-    assertEquals(NodeReply.held(1500, 41), reply(Script.GRANT, "HELD 42 1500 41"));
-    assertEquals(NodeReply.held(-1, 0), reply(Script.GRANT, "HELD 42 -1 0"));
+    assertEquals(NodeReply.held(1500, 41, ""), reply(Script.GRANT, "HELD 42 1500 - 41"));
+    assertEquals(NodeReply.held(-1, 0, ""), reply(Script.GRANT, "HELD 42 -1 value 0"));
     assertEquals(NodeReply.stale(43), reply(Script.GRANT, "STALE 42 43"));
     assertEquals(Kind.CLOCK, reply(Script.GRANT, "CLOCK 42 1700000000000000").kind());
     assertEquals(Kind.ABSTAIN, reply(Script.GRANT, "ABSTAIN 42").kind());
@@ -38,6 +38,16 @@ class ReplyMapperTest {
     assertEquals(NodeReply.NOT_HELD, reply(Script.EXTEND, "NOT_HELD 42"));
     assertEquals(NodeReply.RELEASED, reply(Script.RELEASE, "RELEASED 42"));
     assertEquals(NodeReply.NOT_HELD, reply(Script.RELEASE, "NOT_HELD 42"));
+  }
+
+  /** The rest of the owner id would let anybody release the lock. */
+  @Test
+  void refusalNamesTheHolderByItsLabelOnly() {
+    String owner = "billing@pod-7:4211/0123456789abcdef0123456789abcdef";
+    for (String attempt : List.of("", "-2", "-31")) {
+      NodeReply held = reply(Script.GRANT, "HELD 42 1500 " + owner + attempt + " 41");
+      assertEquals(NodeReply.held(1500, 41, "billing@pod-7:4211"), held);
+    }
   }
 
   @Test
@@ -59,7 +69,8 @@ class ReplyMapperTest {
         "EXTENDED 42",
         "HELD 42",
         "HELD 42 1",
-        "HELD 41 1 2",
+        "HELD 42 1 -",
+        "HELD 41 1 - 2",
         "STALE 42",
         "CLOCK 42",
         "CLOCK 42 ",
@@ -78,7 +89,8 @@ class ReplyMapperTest {
     NodeReply stale = reply(Script.GRANT, "STALE 42 " + counter);
     assertEquals(NodeReply.misconfigured(Faults.FOREIGN_COUNTER), stale);
     assertTrue(ReplyMapper.concernsOneName(stale));
-    assertEquals(NodeReply.held(1500, 0), reply(Script.FAIR_GRANT, "HELD 42 1500 " + counter));
+    assertEquals(
+        NodeReply.held(1500, 0, ""), reply(Script.FAIR_GRANT, "HELD 42 1500 - " + counter));
   }
 
   @Test
@@ -329,7 +341,7 @@ class ReplyMapperTest {
   void wordEndsWhereTheTokenBegins() {
     assertNull(reply(Script.GRANT, "GRANT-42"));
     assertNull(reply(Script.GRANT, "HELD-42 1 2"));
-    assertNull(reply(Script.GRANT, "HELD 42-1 2"));
+    assertNull(reply(Script.GRANT, "HELD 42-1 - 2"));
     assertNull(reply(Script.GRANT, "HELD 42"));
   }
 

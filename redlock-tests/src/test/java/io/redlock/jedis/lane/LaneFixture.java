@@ -53,7 +53,7 @@ public final class LaneFixture implements AutoCloseable {
     if (parsed == null || !faults.isEmpty()) {
       throw new IllegalArgumentException(faults.toString());
     }
-    pool = NodePools.open(parsed, clientConfig, settings.silenceTimeout());
+    pool = NodePools.open(parsed, clientConfig, "test", settings.silenceTimeout());
     TrustRules rules = TrustRules.of(1, false, Duration.ofSeconds(30), 0.01, 2_000_000);
     Peers alone = new Peers(1, 2_000_000);
     NodeTrust trust = new NodeTrust(parsed.name(), 0, alone, rules, 0.01);

@@ -36,7 +36,7 @@ public final class TestLanes {
       lanes.add(
           NodeLane.of(
               address.name(),
-              NodePools.open(address, null, settings.silenceTimeout()),
+              NodePools.open(address, null, "test", settings.silenceTimeout()),
               true,
               encoder,
               settings,

@@ -49,7 +49,7 @@ class WakeListenerTest {
               faults);
       NodeAddress address = NodeAddress.parse(server.address(), 1, faults);
       assertEquals(List.of(), faults);
-      pool = NodePools.open(address, null, POOLED_TIMEOUT);
+      pool = NodePools.open(address, null, "test", POOLED_TIMEOUT);
       Dialer dialer = new JedisDialer("redlock-wake-n", pool, false, settings);
       listener = new WakeListener("n", dialer, settings, ticker, scheduler, this);
       listener.expect("client");

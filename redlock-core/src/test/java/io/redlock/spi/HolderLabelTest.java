@@ -1,0 +1,65 @@
+package io.redlock.spi;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class HolderLabelTest {
+
+  private static final String BITS = "0123456789abcdef0123456789abcdef";
+
+  @ParameterizedTest
+  @ValueSource(strings = {"a", "billing@pod-7:4211", "!-.0~", "-2"})
+  void labelIsFoundInEachOwnerIdOfItsClient(String label) {
+    assertEquals(Optional.empty(), HolderLabel.problem(label));
+    String id = HolderLabel.prefix(label) + BITS;
+    assertEquals(label, HolderLabel.of(id));
+    assertEquals(label, HolderLabel.of(id + "-12"));
+    assertEquals(label, HolderLabel.of(id + ":7"), "the name of a waiter");
+  }
+
+  @Test
+  void idWithoutALabelHasNone() {
+    assertEquals("", HolderLabel.prefix(""));
+    assertEquals("", HolderLabel.of(BITS));
+    assertEquals("", HolderLabel.of(BITS + "-2"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        "-",
+        "a/b",
+        "secret/of another client",
+        "a/0123456789abcdef0123456789abcdeg",
+        "a b/0123456789abcdef0123456789abcdef",
+        "a/b/0123456789abcdef0123456789abcdef",
+        "a/0123456789abcdef0123456789abcdef0",
+        "a/0123456789abcdef0123456789abcdef-"
+      })
+  void valueOfAnotherClientHasNone(String value) {
+    assertEquals("", HolderLabel.of(value));
+  }
+
+  @Test
+  void longestLabelIsFoundAndALongerOneRefused() {
+    String longest = "x".repeat(HolderLabel.MAX_LENGTH);
+    assertEquals(longest, HolderLabel.of(longest + "/" + BITS));
+    assertEquals("", HolderLabel.of("x" + longest + "/" + BITS));
+    assertTrue(HolderLabel.problem("x" + longest).isPresent());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", " ", "a b", "a/b", "b\u00fcro", "a\n", "a\u007f"})
+  void problemNamesTheValueAndTheFix(String label) {
+    String problem = HolderLabel.problem(label).orElseThrow();
+    assertTrue(problem.startsWith("holder \"" + label + "\" is "), problem);
+    assertTrue(
+        problem.endsWith(": use 1 to 64 printable ASCII characters, neither blanks nor slashes"));
+  }
+}
