@@ -32,7 +32,6 @@ class MarkdownTest {
       Pattern.compile("(?ms)^( *)// readme:start (\\S+)\\n(.*?\\n)\\n*^ *// readme:end$");
 
   private static final Path ROOT = Repository.ROOT;
-  private static final Path TESTS = ROOT.resolve("redlock-tests");
 
   @Test
   void relativeLinksResolve() throws IOException {
@@ -95,7 +94,7 @@ class MarkdownTest {
   /** Text to name of what stands between {@code readme:start} and {@code readme:end}. */
   private static Map<String, String> regions() throws IOException {
     Map<String, String> regions = new LinkedHashMap<>();
-    for (Path source : Repository.files(TESTS, ".java")) {
+    for (Path source : Repository.files(ROOT, ".java")) {
       Matcher region = REGION.matcher(Files.readString(source));
       while (region.find()) {
         String text = region.group(3).replaceAll("(?m)^" + region.group(1), "");

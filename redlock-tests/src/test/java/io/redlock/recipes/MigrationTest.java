@@ -80,31 +80,6 @@ class MigrationTest {
   }
 
   @Test
-  void jobThatIsRunningElsewhereIsSkipped() throws InterruptedException {
-    Lease elsewhere = redlock.acquire("jobs/report", TTL, Duration.ZERO);
-    runJob(redlock);
-    assertEquals(List.of(), done);
-    elsewhere.release();
-    runJob(redlock);
-    assertEquals(List.of("reported"), done);
-  }
-
-  private void runJob(Redlock redlock) throws InterruptedException {
-    // readme:start migrated-job
-    LeaseRequest request =
-        LeaseRequest.of("jobs/report", Duration.ofSeconds(30)).renewFor(Duration.ofMinutes(10));
-    AcquireResult result = redlock.tryAcquire(request);
-    if (result instanceof AcquireResult.Acquired acquired) {
-      try (Lease lease = acquired.lease()) {
-        report(lease.fencingToken());
-      }
-    } else if (result instanceof AcquireResult.Unavailable) {
-      warn("the report was skipped: " + result.votes());
-    }
-    // readme:end
-  }
-
-  @Test
   void handWrittenLockKeepsALeaseOutAndNothingTouchesIt() throws InterruptedException {
     RedisServer server = servers.get(0);
     assertEquals("OK", server.command("SET", "orders/7", "me", "NX", "PX", "10000"));
@@ -149,14 +124,5 @@ class MigrationTest {
 
   private void ship(int order) {
     done.add("shipped " + order);
-  }
-
-  private void report(long token) {
-    assertTrue(token > 0);
-    done.add("reported");
-  }
-
-  private static void warn(String message) {
-    throw new AssertionError(message);
   }
 }

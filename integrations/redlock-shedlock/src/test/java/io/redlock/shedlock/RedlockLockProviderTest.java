@@ -1,0 +1,249 @@
+package io.redlock.shedlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.Redlock;
+import io.redlock.jedis.JedisRedlock;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.RedisServer;
+import io.redlock.testkit.RedisServers;
+import io.redlock.testkit.RequiresRedis;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.UUID;
+import net.javacrumbs.shedlock.core.ClockProvider;
+import net.javacrumbs.shedlock.core.DefaultLockingTaskExecutor;
+import net.javacrumbs.shedlock.core.LockConfiguration;
+import net.javacrumbs.shedlock.core.LockExtender;
+import net.javacrumbs.shedlock.core.LockProvider;
+import net.javacrumbs.shedlock.core.SimpleLock;
+import net.javacrumbs.shedlock.support.LockException;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Minimum and maximum holds between two instances on three masters. */
+@RequiresRedis
+class RedlockLockProviderTest {
+
+  private static final Duration ZERO = Duration.ZERO;
+  private static final Duration MINUTES = Duration.ofMinutes(5);
+  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(1);
+  private static final Duration TTL = Duration.ofSeconds(3);
+
+  private static RedisServers servers;
+
+  private final String job = UUID.randomUUID().toString();
+  private Redlock redlock;
+  private Redlock otherRedlock;
+  private LockProvider provider;
+  private LockProvider other;
+
+  @BeforeAll
+  static void startServers() {
+    servers = RedisServers.start(3);
+  }
+
+  @AfterAll
+  static void stopServers() {
+    servers.close();
+  }
+
+  @BeforeEach
+  void connect() {
+    redlock = build();
+    otherRedlock = build();
+    provider = new RedlockLockProvider(redlock, TTL, "jobs:");
+    other = new RedlockLockProvider(otherRedlock, TTL, "jobs:");
+  }
+
+  @AfterEach
+  void disconnect() {
+    redlock.close();
+    otherRedlock.close();
+  }
+
+  private static Redlock build() {
+    return JedisRedlock.builder()
+        .node(String.join(",", servers.addresses()))
+        .nodeTimeout(NODE_TIMEOUT)
+        .build();
+  }
+
+  private LockConfiguration configuration(Duration atMost, Duration atLeast) {
+    return new LockConfiguration(ClockProvider.now(), job, atMost, atLeast);
+  }
+
+  private SimpleLock lock(Duration atMost, Duration atLeast) {
+    return provider.lock(configuration(atMost, atLeast)).orElseThrow();
+  }
+
+  private boolean isFreeForTheOther() {
+    return findsItFree(other);
+  }
+
+  /** Returns true if the lock was free, and is again. */
+  private boolean findsItFree(LockProvider provider) {
+    Optional<SimpleLock> lock = provider.lock(configuration(MINUTES, ZERO));
+    lock.ifPresent(SimpleLock::unlock);
+    return lock.isPresent();
+  }
+
+  /** Waits until the other gets the lock; returns the time since then. */
+  private Duration freeAfter(long startNanos) {
+    Await.until("the lock is free", this::isFreeForTheOther);
+    return Duration.ofNanos(System.nanoTime() - startNanos);
+  }
+
+  private static void assertAtLeast(Duration least, Duration actual) {
+    assertTrue(actual.compareTo(least) >= 0, () -> actual + " is less than " + least);
+  }
+
+  @Test
+  void minimumHoldStaysInForceAfterItsProcessHasClosed() {
+    Duration atLeast = Duration.ofSeconds(4);
+    long startNanos = System.nanoTime();
+    lock(MINUTES, atLeast).unlock();
+    redlock.close();
+    assertAtLeast(atLeast, freeAfter(startNanos));
+  }
+
+  @Test
+  void minimumHoldOfAnExtensionStaysInForceAfterItsProcessHasClosed() {
+    SimpleLock lock = lock(MINUTES, ZERO);
+    Duration atLeast = Duration.ofSeconds(4);
+    long startNanos = System.nanoTime();
+    lock.extend(MINUTES, atLeast).orElseThrow().unlock();
+    redlock.close();
+    assertAtLeast(atLeast, freeAfter(startNanos));
+  }
+
+  @Test
+  void lockOfADeadProcessIsFreeLongBeforeItsLockAtMostFor() {
+    long startNanos = System.nanoTime();
+    lock(MINUTES, ZERO);
+    redlock.close();
+    Duration freeAfter = freeAfter(startNanos);
+    assertTrue(freeAfter.compareTo(MINUTES) < 0, freeAfter::toString);
+  }
+
+  @Test
+  void lockIsRenewedBeyondItsTtlAndReleasedAtItsLockAtMostFor() {
+    Duration atMost = TTL.multipliedBy(2);
+    long startNanos = System.nanoTime();
+    lock(atMost, ZERO);
+    Duration freeAfter = freeAfter(startNanos);
+    assertAtLeast(atMost, freeAfter);
+    assertTrue(redlock.nodes().size() == 3, "it is open, and renews what is not released");
+  }
+
+  @Test
+  void extensionMovesTheLimitOfALockThatIsShort() {
+    long startNanos = System.nanoTime();
+    SimpleLock extended =
+        lock(Duration.ofSeconds(1), ZERO).extend(Duration.ofSeconds(3), ZERO).orElseThrow();
+    assertAtLeast(Duration.ofSeconds(3), freeAfter(startNanos));
+    assertEquals(Optional.empty(), extended.extend(MINUTES, ZERO), "it is over");
+  }
+
+  @Test
+  void extensionThatMostMastersDoNotAnswerLeavesTheLimitAsItWas() {
+    long startNanos = System.nanoTime();
+    SimpleLock lock = lock(Duration.ofSeconds(2), ZERO);
+    servers.get(0).pause();
+    servers.get(1).pause();
+    try {
+      assertEquals(Optional.empty(), lock.extend(MINUTES, ZERO));
+    } finally {
+      servers.get(0).resume();
+      servers.get(1).resume();
+    }
+    Await.until("masters answer, and the lock is free", this::isFreeOnceMastersAnswer);
+    assertAtLeast(Duration.ofSeconds(2), Duration.ofNanos(System.nanoTime() - startNanos));
+  }
+
+  private boolean isFreeOnceMastersAnswer() {
+    try {
+      return isFreeForTheOther();
+    } catch (LockException mastersDoNotAnswerYet) {
+      return false;
+    }
+  }
+
+  @Test
+  void taskExtendsItsOwnLock() {
+    // readme:start shedlock-provider
+    LockProvider lockProvider = new RedlockLockProvider(redlock); // redlock: one per process
+    // readme:end
+    long startNanos = System.nanoTime();
+    new DefaultLockingTaskExecutor(lockProvider)
+        .executeWithLock(
+            (Runnable) () -> LockExtender.extendActiveLock(MINUTES, Duration.ofSeconds(1)),
+            configuration(MINUTES, ZERO));
+    Await.until("the lock is free", () -> findsItFree(new RedlockLockProvider(otherRedlock)));
+    assertAtLeast(Duration.ofSeconds(1), Duration.ofNanos(System.nanoTime() - startNanos));
+  }
+
+  @Test
+  void locksOfAnotherPrefixAreOthers() {
+    // readme:start shedlock-settings
+    LockProvider brief = new RedlockLockProvider(redlock, Duration.ofSeconds(5), "job-lock:prod:");
+    // readme:end
+    SimpleLock lock = lock(MINUTES, ZERO);
+    assertTrue(findsItFree(brief));
+    lock.unlock();
+  }
+
+  @Test
+  void minimumHoldAboveMaxTtlIsRefusedWithTheReason() {
+    Duration atLeast = Duration.ofSeconds(30);
+    String refusal =
+        assertThrows(IllegalArgumentException.class, () -> lock(MINUTES, atLeast)).getMessage();
+    assertTrue(refusal.contains("lockAtLeastFor=PT30S"), refusal);
+    assertTrue(refusal.contains("raise maxTtl"), refusal);
+  }
+
+  @Test
+  void mastersThatAreDownAreAnErrorAndNoSkippedJob() {
+    try (RedisServers down = RedisServers.start(3);
+        Redlock cutOff = JedisRedlock.connect(down.addresses())) {
+      down.forEach(RedisServer::kill);
+      LockProvider provider = new RedlockLockProvider(cutOff);
+      LockException error =
+          assertThrows(LockException.class, () -> provider.lock(configuration(MINUTES, ZERO)));
+      assertTrue(error.getMessage().contains("UNAVAILABLE"), error.getMessage());
+    }
+  }
+
+  @Test
+  void interruptEndsTheAttemptAndStaysSet() {
+    Thread.currentThread().interrupt();
+    LockException error = assertThrows(LockException.class, () -> lock(MINUTES, ZERO));
+    assertTrue(Thread.interrupted());
+    assertEquals(InterruptedException.class, error.getCause().getClass());
+    assertTrue(isFreeForTheOther());
+  }
+
+  @Test
+  void interruptedThreadUnlocks() {
+    SimpleLock lock = lock(MINUTES, ZERO);
+    Thread.currentThread().interrupt();
+    lock.unlock();
+    assertTrue(Thread.interrupted());
+    Await.until("the lock is free", this::isFreeForTheOther);
+  }
+
+  @Test
+  void unlockedLockIsFreeAtOnceAndEndsOnce() {
+    SimpleLock lock = lock(MINUTES, ZERO);
+    assertFalse(isFreeForTheOther());
+    lock.unlock();
+    assertTrue(isFreeForTheOther());
+    assertThrows(IllegalStateException.class, lock::unlock);
+  }
+}

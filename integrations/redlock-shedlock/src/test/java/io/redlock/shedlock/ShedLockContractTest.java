@@ -1,0 +1,83 @@
+package io.redlock.shedlock;
+
+import io.redlock.Redlock;
+import io.redlock.jedis.JedisRedlock;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.RedisServer;
+import io.redlock.testkit.RedisServers;
+import io.redlock.testkit.RequiresRedis;
+import java.time.Duration;
+import net.javacrumbs.shedlock.core.ExtensibleLockProvider;
+import net.javacrumbs.shedlock.test.support.AbstractExtensibleLockProviderIntegrationTest;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assertions;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+
+/** ShedLock's own tests of a provider, its fuzz test included, on three masters. */
+@RequiresRedis
+class ShedLockContractTest extends AbstractExtensibleLockProviderIntegrationTest {
+
+  private static final int MAJORITY = 2;
+
+  private static RedisServers servers;
+
+  private Redlock redlock;
+  private RedlockLockProvider provider;
+
+  @BeforeAll
+  static void startServers() {
+    servers = RedisServers.start(3);
+  }
+
+  @AfterAll
+  static void stopServers() {
+    servers.close();
+  }
+
+  @BeforeEach
+  void connect() {
+    redlock =
+        JedisRedlock.builder()
+            .node(String.join(",", servers.addresses()))
+            .nodeTimeout(Duration.ofSeconds(2))
+            .build();
+    provider = new RedlockLockProvider(redlock);
+  }
+
+  @AfterEach
+  void disconnect() {
+    redlock.close();
+  }
+
+  @Override
+  protected ExtensibleLockProvider getLockProvider() {
+    return provider;
+  }
+
+  /** A busy machine gets a second, not 100 ms, to release a lock in the background. */
+  @Override
+  protected void doTestShouldLockAtLeastFor(int sleepForMs) throws InterruptedException {
+    super.doTestShouldLockAtLeastFor(1_000);
+  }
+
+  /** What was not unlocked is released in the background. */
+  @Override
+  protected void assertUnlocked(String lockName) {
+    Await.until(lockName + " is unlocked", () -> holders(lockName) < MAJORITY);
+  }
+
+  @Override
+  protected void assertLocked(String lockName) {
+    Assertions.assertTrue(holders(lockName) >= MAJORITY, lockName + " is locked");
+  }
+
+  private static long holders(String lockName) {
+    long holders = 0;
+    for (RedisServer server : servers) {
+      holders += server.keys("job-lock:default:" + lockName).size();
+    }
+    return holders;
+  }
+}

@@ -1,0 +1,139 @@
+package io.redlock.spring.integration;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import io.redlock.Redlock;
+import io.redlock.jedis.JedisRedlock;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.RedisServers;
+import io.redlock.testkit.RequiresRedis;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.springframework.integration.leader.Context;
+import org.springframework.integration.leader.DefaultCandidate;
+import org.springframework.integration.support.leader.LockRegistryLeaderInitiator;
+
+/** Spring Integration's leader election on leases: two instances on three masters. */
+@RequiresRedis
+class LeaderTest {
+
+  private static final Duration TTL = Duration.ofSeconds(5);
+
+  private RedisServers servers;
+  private Instance one;
+  private Instance two;
+
+  /** An instance that wants to lead; notes what becomes of it. */
+  private static final class Instance extends DefaultCandidate {
+    final List<String> history = new CopyOnWriteArrayList<>();
+    final Redlock redlock;
+    final LockRegistryLeaderInitiator initiator;
+
+    Instance(RedisServers servers, Duration maxHold) {
+      super("instance", "leader");
+      redlock =
+          JedisRedlock.builder()
+              .node(String.join(",", servers.addresses()))
+              .nodeTimeout(Duration.ofSeconds(1))
+              .build();
+      initiator =
+          new LockRegistryLeaderInitiator(
+              new RedlockLockRegistry(redlock, "leaders", TTL, maxHold), this);
+      initiator.setHeartBeatMillis(50);
+      initiator.setBusyWaitMillis(20);
+      initiator.setPublishFailedEvents(false);
+      initiator.setLeaderEventPublisher(new Silent());
+    }
+
+    boolean leads() {
+      return initiator.getContext().isLeader();
+    }
+
+    @Override
+    public void onGranted(Context context) {
+      history.add("granted");
+    }
+
+    @Override
+    public void onRevoked(Context context) {
+      history.add("revoked");
+    }
+
+    void close() {
+      initiator.destroy();
+      redlock.close();
+    }
+  }
+
+  @BeforeEach
+  void start() {
+    servers = RedisServers.start(3);
+    one = new Instance(servers, Duration.ofMillis(1));
+    two = new Instance(servers, Duration.ofMillis(1));
+    one.initiator.start();
+    Await.until("the first leads", one::leads);
+    two.initiator.start();
+  }
+
+  @AfterEach
+  void stop() {
+    one.close();
+    two.close();
+    servers.close();
+  }
+
+  @Test
+  void leadershipOutlastsTtlAndRenewalWhileTheHeartbeatGoesOn() {
+    long startNanos = System.nanoTime();
+    Await.until("the ttl has passed", () -> System.nanoTime() - startNanos > TTL.toNanos() * 6 / 5);
+    assertEquals(List.of("granted"), one.history);
+    assertFalse(two.leads());
+  }
+
+  @Test
+  void leaderThatStopsIsFollowedByTheOther() {
+    one.initiator.stop();
+    Await.until("the second leads", two::leads);
+    Await.until("the first has been told", () -> one.history.equals(List.of("granted", "revoked")));
+  }
+
+  @Test
+  void leaderThatYieldsIsFollowedByTheOther() {
+    one.initiator.getContext().yield();
+    Await.until("the first has been told", () -> one.history.contains("revoked"));
+    Await.until("the second leads sooner or later", () -> yieldUntilTheSecondLeads());
+    assertEquals(List.of("granted"), two.history);
+  }
+
+  private boolean yieldUntilTheSecondLeads() {
+    if (one.leads()) {
+      one.initiator.getContext().yield();
+    }
+    return two.leads();
+  }
+
+  @Test
+  void leaderThatLosesItsKeyIsRevokedBeforeAnotherTermBegins() {
+    servers.forEach(server -> server.command("DEL", "leaders:leader"));
+    Await.until(
+        "one of them is leader again",
+        () -> one.history.contains("revoked") && (one.leads() || two.leads()));
+    assertFalse(one.leads() && two.leads());
+  }
+
+  @Test
+  void leaderWithoutAMajorityIsRevokedAndComesBackWithIt() {
+    servers.get(0).pause();
+    servers.get(1).pause();
+    Await.until("the first is revoked", () -> one.history.contains("revoked"));
+    assertFalse(two.leads());
+    servers.get(0).resume();
+    servers.get(1).resume();
+    Await.until("one of them leads again", () -> one.leads() || two.leads());
+  }
+}

@@ -1,0 +1,375 @@
+package io.redlock.spring.integration;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.LeaseLock;
+import io.redlock.LeaseLostException;
+import io.redlock.Redlock;
+import io.redlock.jedis.JedisRedlock;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.RedisServer;
+import io.redlock.testkit.RedisServers;
+import io.redlock.testkit.RequiresRedis;
+import java.lang.ref.WeakReference;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.Lock;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What Spring Integration expects of a lock registry, with two instances on three masters. */
+@RequiresRedis
+class RedlockLockRegistryTest {
+
+  private static final Duration TTL = Duration.ofSeconds(10);
+  private static final Duration SHORT_TTL = Duration.ofSeconds(5);
+  private static final Duration MAX_HOLD = Duration.ofMinutes(10);
+
+  private static RedisServers servers;
+
+  private final String key = UUID.randomUUID().toString();
+  private Redlock redlock;
+  private Redlock otherRedlock;
+  private RedlockLockRegistry registry;
+  private RedlockLockRegistry other;
+
+  @BeforeAll
+  static void startServers() {
+    servers = RedisServers.start(3);
+  }
+
+  @AfterAll
+  static void stopServers() {
+    servers.close();
+  }
+
+  @BeforeEach
+  void connect() {
+    redlock = build();
+    otherRedlock = build();
+    registry = new RedlockLockRegistry(redlock, "orders", TTL, MAX_HOLD);
+    other = new RedlockLockRegistry(otherRedlock, "orders", TTL, MAX_HOLD);
+  }
+
+  @AfterEach
+  void disconnect() {
+    redlock.close();
+    otherRedlock.close();
+  }
+
+  private static Redlock build() {
+    return JedisRedlock.builder()
+        .node(String.join(",", servers.addresses()))
+        .nodeTimeout(Duration.ofSeconds(2))
+        .build();
+  }
+
+  private static <T> T inAnotherThread(Callable<T> call) {
+    CompletableFuture<T> future = new CompletableFuture<>();
+    Thread thread =
+        new Thread(
+            () -> {
+              try {
+                future.complete(call.call());
+              } catch (Throwable e) {
+                future.completeExceptionally(e);
+              }
+            });
+    thread.setDaemon(true);
+    thread.start();
+    return Await.value("the other thread ends", future);
+  }
+
+  private List<String> keysOnMasters(String pattern) {
+    List<String> keys = new ArrayList<>();
+    for (RedisServer server : servers) {
+      keys.addAll(server.keys(pattern));
+    }
+    return keys;
+  }
+
+  private void loseTheKey() {
+    servers.forEach(server -> server.command("DEL", "orders:" + key));
+  }
+
+  @Test
+  void lockIsUsedLikeAnyOther() throws InterruptedException {
+    // readme:start registry
+    RedlockLockRegistry registry =
+        new RedlockLockRegistry(redlock, "orders", Duration.ofSeconds(10), Duration.ofMinutes(10));
+    // readme:end
+    // readme:start registry-lock
+    LeaseLock lock = registry.obtain("42");
+    if (lock.tryLock(2, TimeUnit.SECONDS)) {
+      try {
+        ship(42, lock.lease().fencingToken());
+      } finally {
+        lock.unlock();
+      }
+    }
+    // readme:end
+    assertEquals(List.of("shipped 42"), shipped);
+  }
+
+  private final List<String> shipped = new ArrayList<>();
+
+  private void ship(int order, long token) {
+    assertTrue(token > 0);
+    shipped.add("shipped " + order);
+  }
+
+  @Test
+  void heldLockKeepsOtherThreadsAndInstancesOut() {
+    Lock lock = registry.obtain(key);
+    lock.lock();
+    assertFalse(inAnotherThread(() -> registry.obtain(key).tryLock()));
+    assertFalse(inAnotherThread(() -> lock.tryLock()));
+    assertFalse(other.obtain(key).tryLock());
+    lock.unlock();
+    assertTrue(other.obtain(key).tryLock());
+    other.obtain(key).unlock();
+  }
+
+  @Test
+  void locksOfDifferentKeysAndRegistriesAreIndependent() {
+    RedlockLockRegistry invoices = new RedlockLockRegistry(redlock, "invoices", TTL, MAX_HOLD);
+    registry.obtain(key).lock();
+    assertTrue(registry.obtain(key + "b").tryLock());
+    assertTrue(invoices.obtain(key).tryLock());
+    invoices.obtain(key).unlock();
+    registry.obtain(key + "b").unlock();
+    registry.obtain(key).unlock();
+  }
+
+  @Test
+  void keyOnTheMastersIsThatOfSpringsOwnRegistryForRedis() {
+    registry.obtain(key).lock();
+    Await.until(
+        "all masters hold it", () -> keysOnMasters("orders:" + key).size() == servers.size());
+    registry.obtain(key).unlock();
+    Await.until("it is gone", () -> keysOnMasters("orders:" + key).isEmpty());
+  }
+
+  @Test
+  void lockIsReentrantAlsoWhenObtainedAgain() throws InterruptedException {
+    LeaseLock first = registry.obtain(key);
+    first.lock();
+    LeaseLock second = registry.obtain(key);
+    second.lockInterruptibly();
+    assertTrue(registry.obtain(key).tryLock(1, TimeUnit.SECONDS));
+    assertEquals(first.lease().fencingToken(), second.lease().fencingToken());
+    second.unlock();
+    first.unlock();
+    assertFalse(other.obtain(key).tryLock());
+    registry.obtain(key).unlock();
+    assertTrue(other.obtain(key).tryLock());
+    other.obtain(key).unlock();
+  }
+
+  @Test
+  void waitEndsWithTheLockOnceItIsFree() {
+    registry.obtain(key).lock();
+    CompletableFuture<Boolean> waiter = new CompletableFuture<>();
+    Thread thread =
+        new Thread(
+            () -> {
+              Lock lock = other.obtain(key);
+              lock.lock();
+              waiter.complete(true);
+              lock.unlock();
+            });
+    thread.start();
+    Await.until("it waits", () -> thread.getState() == Thread.State.WAITING);
+    assertFalse(waiter.isDone());
+    registry.obtain(key).unlock();
+    assertTrue(Await.value("it has the lock", waiter));
+  }
+
+  @Test
+  void interruptEndsTheWaitAndNothingStaysLocked() throws InterruptedException {
+    registry.obtain(key).lock();
+    CompletableFuture<Exception> end = new CompletableFuture<>();
+    Thread thread =
+        new Thread(
+            () -> {
+              try {
+                other.obtain(key).lockInterruptibly();
+                end.complete(new IllegalStateException("locked"));
+              } catch (InterruptedException e) {
+                end.complete(e);
+              }
+            });
+    thread.start();
+    Await.until("it waits", () -> thread.getState() == Thread.State.WAITING);
+    thread.interrupt();
+    assertEquals(InterruptedException.class, Await.value("its wait has ended", end).getClass());
+    registry.obtain(key).unlock();
+    assertTrue(registry.obtain(key).tryLock(5, TimeUnit.SECONDS));
+    registry.obtain(key).unlock();
+  }
+
+  @Test
+  void onlyTheHolderCanUnlock() {
+    Lock lock = registry.obtain(key);
+    assertThrows(IllegalMonitorStateException.class, lock::unlock);
+    lock.lock();
+    inAnotherThread(() -> assertThrows(IllegalMonitorStateException.class, lock::unlock));
+    assertFalse(other.obtain(key).tryLock());
+    lock.unlock();
+    assertThrows(IllegalMonitorStateException.class, () -> registry.obtain(key).lease());
+  }
+
+  @Test
+  void lostLockIsReportedAndCanBeLockedAgain() {
+    LeaseLock lock = registry.obtain(key);
+    lock.lock();
+    loseTheKey();
+    assertTrue(other.obtain(key).tryLock(), "nobody holds it");
+    assertThrows(IllegalStateException.class, () -> registry.renewLock(key));
+    assertThrows(LeaseLostException.class, lock::lock);
+    assertThrows(LeaseLostException.class, lock::unlock);
+    assertThrows(IllegalMonitorStateException.class, lock::unlock);
+    other.obtain(key).unlock();
+    assertTrue(lock.tryLock());
+    lock.unlock();
+  }
+
+  @Test
+  void renewingExtendsTheLockOfThisThreadOnly() {
+    registry.obtain(key).lock();
+    registry.renewLock(key);
+    registry.renewLock(key, Duration.ofSeconds(20));
+    assertTrue(registry.obtain(key).lease().remaining().compareTo(TTL) > 0);
+    for (RedisServer server : servers) {
+      Await.until(
+          "it is extended on " + server,
+          () -> (Long) server.command("PTTL", "orders:" + key) > TTL.toMillis());
+    }
+    assertThrows(IllegalStateException.class, () -> other.renewLock(key));
+    registry.obtain(key).unlock();
+    assertThrows(IllegalStateException.class, () -> registry.renewLock(key));
+  }
+
+  @Test
+  void lockIsHeldLongerThanItsTtl() {
+    RedlockLockRegistry brief = new RedlockLockRegistry(redlock, "orders", SHORT_TTL, MAX_HOLD);
+    LeaseLock lock = brief.obtain(key);
+    long startNanos = System.nanoTime();
+    lock.lock();
+    Await.until("the ttl has passed", () -> hasPassed(SHORT_TTL, startNanos));
+    assertTrue(lock.lease().isValid());
+    lock.unlock();
+  }
+
+  private static boolean hasPassed(Duration time, long startNanos) {
+    return System.nanoTime() - startNanos > time.toNanos();
+  }
+
+  @Test
+  void lockThatIsLockedAgainOutlivesTheLongestRenewal() {
+    RedlockLockRegistry brief =
+        new RedlockLockRegistry(redlock, "orders", SHORT_TTL, Duration.ofMillis(1));
+    LeaseLock lock = brief.obtain(key);
+    long startNanos = System.nanoTime();
+    lock.lock();
+    Await.until(
+        "the ttl has passed",
+        () -> {
+          lock.lock(); // a heartbeat
+          lock.unlock();
+          return hasPassed(SHORT_TTL, startNanos);
+        });
+    lock.unlock();
+  }
+
+  @Test
+  void workIsDoneUnderALock() throws Exception {
+    AtomicInteger done = new AtomicInteger();
+    registry.executeLocked(
+        key,
+        () -> {
+          assertFalse(other.obtain(key).tryLock());
+          done.incrementAndGet();
+        });
+    registry.obtain(key).lock();
+    assertThrows(
+        TimeoutException.class,
+        () -> other.executeLocked(key, Duration.ofMillis(10), done::incrementAndGet));
+    registry.obtain(key).unlock();
+    assertEquals(1, done.get());
+  }
+
+  @Test
+  void oneThreadAtATimeIsInside() {
+    AtomicInteger inside = new AtomicInteger();
+    AtomicInteger runs = new AtomicInteger();
+    List<CompletableFuture<Void>> threads = new ArrayList<>();
+    for (int thread = 0; thread < 8; thread++) {
+      RedlockLockRegistry mine = thread % 2 == 0 ? registry : other;
+      CompletableFuture<Void> end = new CompletableFuture<>();
+      threads.add(end);
+      new Thread(
+              () -> {
+                try {
+                  for (int run = 0; run < 25; run++) {
+                    mine.executeLocked(
+                        key,
+                        () -> {
+                          assertEquals(1, inside.incrementAndGet());
+                          runs.incrementAndGet();
+                          inside.decrementAndGet();
+                        });
+                  }
+                  end.complete(null);
+                } catch (Throwable e) {
+                  end.completeExceptionally(e);
+                }
+              })
+          .start();
+    }
+    threads.forEach(end -> Await.value("the thread has finished", end));
+    assertEquals(200, runs.get());
+  }
+
+  @Test
+  void locksThatAreNotHeldAreNotRemembered() {
+    List<WeakReference<Lock>> locks = new ArrayList<>();
+    for (int index = 0; index < 100; index++) {
+      Lock lock = registry.obtain(key + index);
+      lock.lock();
+      lock.unlock();
+      locks.add(new WeakReference<>(lock));
+    }
+    Await.until(
+        "nothing refers to them",
+        () -> {
+          System.gc();
+          return locks.stream().allMatch(lock -> lock.get() == null);
+        });
+  }
+
+  @Test
+  void wrongArgumentsAreRefused() {
+    assertThrows(IllegalArgumentException.class, () -> registry.obtain(42));
+    String refusal =
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> new RedlockLockRegistry(redlock, "orders", Duration.ofHours(2), MAX_HOLD))
+            .getMessage();
+    assertTrue(refusal.contains("above maxTtl"), refusal);
+    assertThrows(UnsupportedOperationException.class, () -> registry.obtain(key).newCondition());
+  }
+}
