@@ -51,7 +51,7 @@ public final class RedlockBuilder {
   private Duration minValidity = Duration.ZERO;
   private String keyPrefix = "";
   private RetryStrategy retryStrategy = RetryStrategy.jitteredBackoff();
-  private @Nullable RedlockListener listener;
+  private final List<RedlockListener> listeners = new ArrayList<>();
   private @Nullable Executor callbackExecutor;
   private Ticker ticker = Defaults.ticker();
   private @Nullable Scheduler scheduler;
@@ -171,13 +171,13 @@ public final class RedlockBuilder {
   }
 
   /**
-   * Sets the listener for lease and node events.
+   * Adds a listener for lease and node events.
    *
    * @param listener called on the callback executor
    * @return this
    */
   public RedlockBuilder listener(RedlockListener listener) {
-    this.listener = given(listener, "listener");
+    listeners.add(given(listener, "listener"));
     return this;
   }
 
@@ -365,7 +365,7 @@ public final class RedlockBuilder {
             ownerIds,
             retryStrategy,
             callbacks,
-            listener);
+            listeners);
     QuorumRedlock redlock = new QuorumRedlock(context);
     redlock.start();
     return redlock;
