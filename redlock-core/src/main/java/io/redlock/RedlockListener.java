@@ -4,21 +4,48 @@ import java.time.Duration;
 
 /**
  * Receives the events of leases and nodes. Every method does nothing by default. Methods are called
- * on the callback executor, in no promised order between leases. An exception of a method is logged
- * and harms nothing else.
+ * on the callback executor, in no promised order, except for {@link #onStart} and {@link #onCall}.
+ * An exception of a method is logged and harms nothing else.
  */
 public interface RedlockListener {
 
   /**
-   * Called when an acquire has ended, with or without a lease. An acquire that was given up
-   * (cancelled, interrupted, ended by {@code close}) is reported only if a lease had been granted
-   * by then: each lease is reported at its beginning and at its end.
+   * Called once, before the lock service is returned to the thread that builds it, on that thread.
+   *
+   * @param redlock the lock service; its nodes may not be connected yet
+   */
+  default void onStart(Redlock redlock) {}
+
+  /**
+   * Called when an acquire begins, on the thread that calls for the lease. The listener that it
+   * returns receives the events of this call and of its lease. So it can keep the context of that
+   * thread, for example a trace. It must not block.
+   *
+   * @param request the resources and terms
+   * @return the listener of the call; by default this listener
+   */
+  default RedlockListener onCall(LeaseRequest request) {
+    return this;
+  }
+
+  /**
+   * Called when an acquire has ended, with or without a lease. An acquire that was given up is
+   * reported here only if a lease had been granted by then: each lease is reported at its beginning
+   * and at its end.
    *
    * @param request the resources and terms
    * @param result the result
    * @param took the time from the call to its result
    */
   default void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {}
+
+  /**
+   * Called when an acquire was given up: cancelled, interrupted, or ended by {@code close}.
+   *
+   * @param request the resources and terms
+   * @param waited the time from the call to its end
+   */
+  default void onGiveUp(LeaseRequest request, Duration waited) {}
 
   /**
    * Called when a lease was extended, or could not be.

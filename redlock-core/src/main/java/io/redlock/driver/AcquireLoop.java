@@ -38,6 +38,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   private final CompletableFuture<AcquireResult> future = new CompletableFuture<>();
   private final OpenCalls openCalls;
   private final FlightEvents.@Nullable Acquire event = FlightEvents.acquiring();
+  private final Listeners listeners;
   private final long startNanos;
   private final long maxWaitNanos;
 
@@ -56,6 +57,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
     this.pauses = pauses;
     this.openCalls = openCalls;
     this.names = context.settings.names(request);
+    this.listeners = context.listeners.ofCall(request);
     this.startNanos = context.ticker.monotonicNanos();
     this.maxWaitNanos = request.maxWait().map(Settings::saturatedNanos).orElse(0L);
     this.waiting =
@@ -122,6 +124,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   /** Cancels the call; every grant, also a later one, is released. */
   void cancel() {
     if (future.cancel(false)) {
+      reportGiveUp();
       stop();
     } else {
       releaseUnwanted();
@@ -138,7 +141,20 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   }
 
   private Optional<Claim> fail(RuntimeException why) {
-    return future.completeExceptionally(why) ? stop() : Optional.empty();
+    if (!future.completeExceptionally(why)) {
+      return Optional.empty();
+    }
+    reportGiveUp();
+    return stop();
+  }
+
+  private void reportGiveUp() {
+    Duration waited = sinceStart();
+    listeners.report(listener -> listener.onGiveUp(request, waited));
+  }
+
+  private Duration sinceStart() {
+    return Duration.ofNanos(context.ticker.monotonicNanos() - startNanos);
   }
 
   /** Returns true if the call ended with this result. */
@@ -260,7 +276,8 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   private void ask() {
     while (mayStart()) {
       try {
-        Attempt next = new Attempt(context, request, names, nextOwner(), place, this::attempted);
+        Attempt next =
+            new Attempt(context, request, names, nextOwner(), place, listeners, this::attempted);
         if (runs(next)) {
           next.start();
         }
@@ -362,8 +379,8 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
     boolean wanted = future.complete(result);
     if (wanted || lease.isPresent()) { // each lease is reported at its beginning and its end
       FlightEvents.acquired(event, request, result);
-      long tookNanos = context.ticker.monotonicNanos() - startNanos;
-      context.report(listener -> listener.onAcquire(request, result, Duration.ofNanos(tookNanos)));
+      Duration took = sinceStart();
+      listeners.report(listener -> listener.onAcquire(request, result, took));
     }
     if (!wanted) {
       lease.ifPresent(Lease::close);

@@ -32,10 +32,11 @@ final class Attempt implements Timeouts.Waiting {
       List<String> names,
       String owner,
       @Nullable QueuePlace place,
+      Listeners listeners,
       Consumer<AttemptEnd> whenDone) {
     this.context = context;
     this.request = request;
-    this.claim = new Claim(context, names, owner, place);
+    this.claim = new Claim(context, names, owner, place, listeners);
     this.terms = context.settings.terms(context.nodes.size(), Settings.ceilMillis(request.ttl()));
     this.whenDone = whenDone;
   }

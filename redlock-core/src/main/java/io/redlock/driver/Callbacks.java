@@ -1,5 +1,6 @@
 package io.redlock.driver;
 
+import io.redlock.LeaseEnd;
 import io.redlock.spi.Scheduler;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -39,6 +40,15 @@ final class Callbacks {
   /** Runs user code that handles a loss. */
   void ofLoss(Runnable userCode) {
     deliver(losses, userCode);
+  }
+
+  /** Runs user code that handles the end of a lease. */
+  void ofEnd(LeaseEnd how, Runnable userCode) {
+    if (how.lost()) {
+      ofLoss(userCode);
+    } else {
+      other(userCode);
+    }
   }
 
   /** Runs any other user code. */

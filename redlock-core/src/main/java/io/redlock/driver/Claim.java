@@ -22,6 +22,7 @@ final class Claim {
   final String owner;
 
   final @Nullable QueuePlace place;
+  final Listeners listeners;
 
   private final byte[] unanswered; // guarded by this; unanswered requests per node, saturating
   private Footprint footprint = Footprint.NONE; // guarded by this
@@ -35,10 +36,16 @@ final class Claim {
   private boolean releaseSent; // guarded by this
   private @Nullable Runnable onReleaseSent; // guarded by this
 
-  Claim(ServiceContext context, List<String> names, String owner, @Nullable QueuePlace place) {
+  Claim(
+      ServiceContext context,
+      List<String> names,
+      String owner,
+      @Nullable QueuePlace place,
+      Listeners listeners) {
     this.context = context;
     this.names = names;
     this.place = place;
+    this.listeners = listeners;
     this.owner = owner;
     this.unanswered = new byte[context.nodes.size()];
   }

@@ -126,6 +126,7 @@ final class Extension extends Fanout implements Timeouts.Waiting {
     future.complete(result);
     FlightEvents.extended(event, lease, result);
     long tookNanos = context.ticker.monotonicNanos() - startNanos;
-    context.report(listener -> listener.onExtend(lease, result, Duration.ofNanos(tookNanos)));
+    claim.listeners.report(
+        listener -> listener.onExtend(lease, result, Duration.ofNanos(tookNanos)));
   }
 }

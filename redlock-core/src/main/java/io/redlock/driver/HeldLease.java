@@ -362,8 +362,11 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   private void report(LeaseEnd how, @Nullable CompletableFuture<LeaseEnd> awaited) {
     context.liveLeases.remove(this);
     long heldNanos = context.ticker.monotonicNanos() - startNanos;
-    context.announce(
-        how, awaited, listener -> listener.onEnd(this, how, Duration.ofNanos(heldNanos)));
+    if (awaited != null) {
+      context.callbacks.ofEnd(how, () -> awaited.complete(how));
+    }
+    claim.listeners.reportEnd(
+        how, listener -> listener.onEnd(this, how, Duration.ofNanos(heldNanos)));
     if (how.lost()) {
       Log.LOG.warn("{} is lost: {}, {}", this, how.cause(), how.detail());
     }

@@ -46,6 +46,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
   }
 
   void start() {
+    context.listeners.started(this);
     for (int node = 0; node < context.nodes.size(); node++) {
       context.nodes.get(node).start(context.ticker, context.scheduler, new NodeObserver(node));
     }
@@ -61,14 +62,14 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
     @Override
     public void onStateChange(NodeStatus status) {
       FlightEvents.nodeState(status);
-      context.report(listener -> listener.onNodeState(status));
+      context.listeners.report(listener -> listener.onNodeState(status));
     }
 
     @Override
     public void onReset(String reason) {
       String name = context.nodes.get(node).name();
       FlightEvents.nodeReset(name, reason);
-      context.report(listener -> listener.onNodeReset(name, reason));
+      context.listeners.report(listener -> listener.onNodeReset(name, reason));
       context.scheduler.schedule(
           () -> context.liveLeases.forEach(lease -> lease.reaffirm(node)), 0);
     }

@@ -52,7 +52,7 @@ public final class RedlockBuilder {
   private Duration minValidity = Duration.ZERO;
   private String keyPrefix = "";
   private RetryStrategy retryStrategy = RetryStrategy.jitteredBackoff();
-  private @Nullable RedlockListener listener;
+  private final List<RedlockListener> listeners = new ArrayList<>();
   private @Nullable Executor callbackExecutor;
   private Ticker ticker = Defaults.ticker();
   private @Nullable Scheduler scheduler;
@@ -174,13 +174,13 @@ public final class RedlockBuilder {
   }
 
   /**
-   * Sets the listener for lease and node events.
+   * Adds a listener for lease and node events.
    *
    * @param listener called on the callback executor
    * @return this
    */
   public RedlockBuilder listener(RedlockListener listener) {
-    this.listener = given(listener, "listener");
+    listeners.add(given(listener, "listener"));
     return this;
   }
 
@@ -385,7 +385,7 @@ public final class RedlockBuilder {
             new OwnerIds(HolderLabel.prefix(holder), ownerIds),
             retryStrategy,
             callbacks,
-            listener);
+            listeners);
     QuorumRedlock redlock = new QuorumRedlock(context);
     redlock.start();
     return redlock;

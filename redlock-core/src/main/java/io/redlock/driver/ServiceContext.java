@@ -1,6 +1,5 @@
 package io.redlock.driver;
 
-import io.redlock.LeaseEnd;
 import io.redlock.RedlockListener;
 import io.redlock.RetryStrategy;
 import io.redlock.Votes;
@@ -10,10 +9,8 @@ import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
-import org.jspecify.annotations.Nullable;
 
 /** The parts that all operations of one lock service share: nodes, clocks, settings. */
 final class ServiceContext {
@@ -33,7 +30,7 @@ final class ServiceContext {
   final LiveLeases liveLeases;
   final Votes noVotes; // for a call that asked no node
   final Callbacks callbacks;
-  private final @Nullable RedlockListener listener;
+  final Listeners listeners;
 
   ServiceContext(
       List<LockNode> nodes,
@@ -44,7 +41,7 @@ final class ServiceContext {
       OwnerIds ownerIds,
       RetryStrategy retryStrategy,
       Callbacks callbacks,
-      @Nullable RedlockListener listener) {
+      List<RedlockListener> listeners) {
     this.nodes = nodes;
     this.settings = settings;
     this.ticker = ticker;
@@ -53,20 +50,13 @@ final class ServiceContext {
     this.ownerIds = ownerIds;
     this.retryStrategy = retryStrategy;
     this.callbacks = callbacks;
-    this.listener = listener;
+    this.listeners = new Listeners(listeners, callbacks);
     clock = new MedianClock(nodes, ticker);
     tokens = new FencingTokens(clock, settings.skewMicros());
     timeouts = new Timeouts(scheduler, ticker, settings.nodeTimeoutNanos());
     liveLeases = new LiveLeases(scheduler, ticker);
     noVotes = new Votes(List.of(), Ballot.quorum(nodes.size()));
     fairWaiters = new FairWaiters(this.ownerIds);
-  }
-
-  /** Notifies the listener, on a callback thread. */
-  void report(Consumer<RedlockListener> event) {
-    if (listener != null) {
-      callBack(() -> event.accept(listener));
-    }
   }
 
   /** Completes a user's future, on a callback thread, since its dependents may run there. */
@@ -77,19 +67,5 @@ final class ServiceContext {
   /** Runs user code where it delays only other user code; its exceptions are logged. */
   void callBack(Runnable userCode) {
     callbacks.other(userCode);
-  }
-
-  /** Reports the end of a lease to its future and to the listener; a loss on threads of its own. */
-  void announce(
-      LeaseEnd how,
-      @Nullable CompletableFuture<LeaseEnd> awaited,
-      Consumer<RedlockListener> event) {
-    Consumer<Runnable> way = how.lost() ? callbacks::ofLoss : callbacks::other;
-    if (awaited != null) {
-      way.accept(() -> awaited.complete(how));
-    }
-    if (listener != null) {
-      way.accept(() -> event.accept(listener));
-    }
   }
 }

@@ -450,7 +450,7 @@ class AcquireLoopTest {
     }
     bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
     bed.assertNothingIsLeft("cancelled");
-    assertEquals(List.of(), bed.events);
+    assertEquals(List.of("given up"), bed.events);
   }
 
   /** The steps of a call: refused, outbid, timed out, paused, granted. */

@@ -25,7 +25,8 @@ class AttemptTest {
 
   private Attempt attempt() {
     List<String> names = bed.context.settings.names(Bed.REQUEST);
-    return new Attempt(bed.context, Bed.REQUEST, names, "owner-1", null, outcomes::add);
+    return new Attempt(
+        bed.context, Bed.REQUEST, names, "owner-1", null, bed.context.listeners, outcomes::add);
   }
 
   private void start() {

@@ -52,6 +52,11 @@ final class Bed {
     }
 
     @Override
+    public void onGiveUp(LeaseRequest request, Duration waited) {
+      events.add("given up");
+    }
+
+    @Override
     public void onExtend(Lease lease, ExtendResult result, Duration took) {
       events.add(result.getClass().getSimpleName());
     }
@@ -106,7 +111,7 @@ final class Bed {
             new OwnerIds("", () -> ownerIds.get()),
             retryStrategy,
             callbacks(callbackExecutor, true, time),
-            listener == null ? new Recorder() : listener);
+            List.of(listener == null ? new Recorder() : listener));
     redlock = new QuorumRedlock(context);
     redlock.start();
   }

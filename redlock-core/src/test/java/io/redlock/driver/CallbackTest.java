@@ -157,8 +157,8 @@ class CallbackTest {
         () -> call.cancel(false)); // the lease is granted, and gets its timer
     bed.node(1).answer(NodeRequest.Grant.class, NodeReply.GRANTED);
     assertTrue(call.isCancelled());
-    assertEquals(Set.of("Acquired", "RELEASED"), Set.copyOf(bed.events));
-    assertEquals(2, bed.events.size());
+    assertEquals(Set.of("given up", "Acquired", "RELEASED"), Set.copyOf(bed.events));
+    assertEquals(3, bed.events.size());
   }
 
   @Test

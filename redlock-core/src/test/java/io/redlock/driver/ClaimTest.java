@@ -18,7 +18,8 @@ import org.junit.jupiter.api.Test;
 class ClaimTest {
 
   private final Bed bed = new Bed(3);
-  private final Claim claim = new Claim(bed.context, List.of("app:orders/42"), "owner-1", null);
+  private final Claim claim =
+      new Claim(bed.context, List.of("app:orders/42"), "owner-1", null, bed.context.listeners);
 
   private void answered(int node, Kind kind) {
     synchronized (claim) {
@@ -148,7 +149,8 @@ class ClaimTest {
   }
 
   private final QueuePlace place = new QueuePlace("client", 7, true);
-  private final Claim fair = new Claim(bed.context, List.of("app:orders/42"), "owner-1", place);
+  private final Claim fair =
+      new Claim(bed.context, List.of("app:orders/42"), "owner-1", place, bed.context.listeners);
 
   private void sendFairly() {
     place.ticket(5);

@@ -312,7 +312,7 @@ public final class JedisRedlock {
     }
 
     /**
-     * Sets the listener for lease and node events.
+     * Adds a listener for lease and node events.
      *
      * @param listener called on the callback executor
      * @return this

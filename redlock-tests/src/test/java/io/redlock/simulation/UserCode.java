@@ -100,6 +100,11 @@ final class UserCode {
     }
 
     @Override
+    public void onGiveUp(LeaseRequest request, Duration waited) {
+      misbehaves();
+    }
+
+    @Override
     public void onExtend(Lease lease, ExtendResult result, Duration took) {
       misbehaves();
     }

@@ -1,0 +1,126 @@
+package io.redlock.micrometer;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.redlock.AcquireResult.Outcome;
+import io.redlock.Lease;
+import io.redlock.Redlock;
+import io.redlock.jedis.JedisRedlock;
+import io.redlock.readme.Repository;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.RedisServers;
+import io.redlock.testkit.RequiresRedis;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Every series that the dashboard and the alert rules name exists after a run on real masters. */
+@RequiresRedis
+@Timeout(120)
+class DashboardTest {
+
+  private static final Duration TTL = Duration.ofSeconds(5);
+
+  private static final Pattern SELECTOR = Pattern.compile("(redlock_\\w+)(?:\\{([^}]*)})?");
+  private static final Pattern MATCHER =
+      Pattern.compile("(\\w+)\\s*(=~|!=|=|!~)\\s*\\\\?\"([^\"\\\\]*)\\\\?\"");
+  private static final Pattern GROUPING = Pattern.compile("\\b(?:by|without) \\(([\\w, ]+)\\)");
+
+  /** Labels that Prometheus adds, or the dashboard's own. */
+  private static final List<String> ADDED = List.of("job", "instance");
+
+  private final PrometheusMeterRegistry meters =
+      new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+
+  /** Takes, extends, is refused and loses leases; masters die. Returns the scrape at the end. */
+  private String scrapeAfterARun() throws Exception {
+    try (RedisServers servers = RedisServers.start(3);
+        Redlock other = patient(servers).build();
+        Redlock redlock = patient(servers).listener(RedlockMetrics.of(meters)).build()) {
+      redlock.acquire("a", TTL, TTL).release();
+      Lease lease = redlock.acquire("b", TTL, TTL);
+      lease.extend(TTL);
+      assertEquals(Outcome.CONTENDED, other.tryAcquire("b", TTL).outcome());
+      other.acquire("c", TTL, TTL);
+      assertEquals(Outcome.CONTENDED, redlock.tryAcquire("c", TTL).outcome());
+      servers.get(0).kill();
+      servers.get(1).kill();
+      Await.until(
+          "two masters are down",
+          () ->
+              redlock.nodes().stream().filter(node -> node.state().name().equals("DOWN")).count()
+                  == 2);
+      assertEquals(Outcome.UNAVAILABLE, redlock.tryAcquire("d", TTL).outcome());
+      Await.until(
+          "the lease is lost",
+          () -> meters.timer("redlock.lease", "cause", "expired").count() == 1);
+      return meters.scrape();
+    }
+  }
+
+  private static JedisRedlock.Builder patient(RedisServers servers) {
+    return JedisRedlock.builder()
+        .node(String.join(",", servers.addresses()))
+        .nodeTimeout(Duration.ofSeconds(2));
+  }
+
+  @Test
+  void dashboardAndAlertsNameSeriesThatExist() throws Exception {
+    String scrape = scrapeAfterARun();
+    Files.writeString(Path.of("target", "scrape.txt"), scrape);
+    for (String file : List.of("redlock-dashboard.json", "redlock-alerts.yml")) {
+      String text = Repository.read("docs/observability/" + file);
+      List<String> missing = new ArrayList<>();
+      TreeSet<String> names = new TreeSet<>();
+      for (String line : text.lines().filter(each -> each.contains("expr")).toList()) {
+        check(line, scrape, names, missing);
+      }
+      assertEquals(List.of(), missing, () -> file + "\n" + scrape);
+      assertTrue(names.size() >= 3, () -> file + " names only " + names);
+    }
+  }
+
+  private static void check(
+      String expression, String scrape, TreeSet<String> names, List<String> missing) {
+    Matcher selector = SELECTOR.matcher(expression);
+    List<String> labels = new ArrayList<>();
+    while (selector.find()) {
+      String name = selector.group(1);
+      names.add(name);
+      List<String> series = scrape.lines().filter(line -> line.matches(name + "[{ ].*")).toList();
+      if (series.isEmpty()) {
+        missing.add(name);
+      }
+      Matcher matcher = MATCHER.matcher(selector.group(2) == null ? "" : selector.group(2));
+      while (matcher.find()) {
+        for (String value : matcher.group(3).split("\\|")) {
+          String pair = matcher.group(1) + "=\"" + value + "\"";
+          if (!ADDED.contains(matcher.group(1))
+              && series.stream().noneMatch(line -> line.contains(pair))) {
+            missing.add(name + " with " + pair);
+          }
+        }
+      }
+      Matcher grouping = GROUPING.matcher(expression);
+      while (grouping.find()) {
+        labels.addAll(List.of(grouping.group(1).split(", *")));
+      }
+      labels.removeAll(ADDED);
+      for (String label : labels) {
+        if (series.stream().noneMatch(line -> line.contains(label + "=\""))) {
+          missing.add(name + " with any " + label);
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,253 @@
+package io.redlock.micrometer;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.config.MeterFilter;
+import io.micrometer.core.instrument.distribution.DistributionStatisticConfig;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.micrometer.observation.ObservationRegistry;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.redlock.Lease;
+import io.redlock.LeaseRequest;
+import io.redlock.Redlock;
+import io.redlock.jedis.JedisRedlock;
+import io.redlock.readme.Repository;
+import io.redlock.testing.InMemoryMasters;
+import io.redlock.testkit.Await;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The meters that docs/observability.md promises. */
+@Timeout(60)
+class RedlockMetricsTest {
+
+  private static final Duration TTL = Duration.ofSeconds(10);
+
+  private final PrometheusMeterRegistry meters =
+      new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+
+  /** Gauges measure only what is not collected as garbage. */
+  private final List<Object> measured = new ArrayList<>();
+
+  /** Takes a lease and releases it, loses one, is refused, extends, and loses two of its nodes. */
+  private void live(RedlockMetrics metrics) throws InterruptedException {
+    InMemoryMasters masters = InMemoryMasters.inVirtualTime(3);
+    Redlock redlock = masters.connect(settings -> settings.listener(metrics));
+    measured.addAll(List.of(redlock, metrics));
+    redlock.acquire("orders/1", TTL).release();
+    Lease lost = redlock.acquire("orders/2", TTL);
+    lost.extend(TTL);
+    masters.occupy("invoices/3", TTL);
+    redlock.tryAcquire("invoices/3", TTL);
+    masters.stop(2);
+    masters.advance(TTL);
+    redlock.acquireAsync(LeaseRequest.of("orders/4", TTL)).join();
+    metrics.onNodeReset("master-1", "restarted");
+  }
+
+  @Test
+  void metersAreThoseOfThePage() throws Exception {
+    live(RedlockMetrics.of(meters));
+    assertEquals(2, meters.timer("redlock.acquire", "outcome", "acquired").count());
+    assertEquals(1, meters.timer("redlock.acquire", "outcome", "contended").count());
+    assertEquals(1, meters.timer("redlock.acquire", "outcome", "unavailable").count());
+    assertEquals(1, meters.timer("redlock.extend", "outcome", "extended").count());
+    assertEquals(1, meters.timer("redlock.lease", "cause", "released").count());
+    assertEquals(
+        9, meters.timer("redlock.lease", "cause", "expired").totalTime(TimeUnit.SECONDS), 0.2);
+    assertEquals(0, gauge("redlock.leases"));
+    assertEquals(0, votes("master-1"));
+    assertEquals(1, votes("master-3"));
+    assertEquals(
+        1, meters.counter("redlock.node.changes", "node", "master-2", "state", "down").count());
+    assertEquals(1, meters.counter("redlock.node.resets", "node", "master-1").count());
+    assertEquals(promised(), tags(meters));
+  }
+
+  @Test
+  void eachMeterHasAHelpText() throws Exception {
+    live(RedlockMetrics.of(meters));
+    for (Meter meter : meters.getMeters()) {
+      assertNotNull(meter.getId().getDescription(), meter.getId()::toString);
+    }
+    assertTrue(meters.scrape().contains("# HELP redlock_leases Leases that this process holds\n"));
+  }
+
+  @Test
+  void whatHasNotHappenedYetCountsAsZero() throws Exception {
+    try (InMemoryMasters masters = InMemoryMasters.inVirtualTime(3)) {
+      masters.stop(3);
+      masters.connect(settings -> settings.listener(RedlockMetrics.of(meters)));
+      String scrape = meters.scrape();
+      List<String> series = new ArrayList<>();
+      for (int node = 1; node <= 3; node++) {
+        series.add("node_votes{node=\"master-" + node + "\"} 0");
+        series.add("node_resets_total{node=\"master-" + node + "\"} 0");
+      }
+      Pattern.compile("(?m)^\\| `redlock\\.(\\w+)` \\| timer \\| `(\\w+)`: ([\\w, ]+) \\|")
+          .matcher(page())
+          .results()
+          .forEach(
+              timer -> {
+                for (String value : timer.group(3).split(", ")) {
+                  String tag = timer.group(2) + "=\"" + value + "\"";
+                  series.add(timer.group(1) + "_seconds_count{" + tag + "} 0");
+                }
+              });
+      assertEquals(3 * 2 + 4 + 3 + 5, series.size());
+      for (String one : series) {
+        assertTrue(scrape.contains("\nredlock_" + one), () -> one + " in\n" + scrape);
+      }
+    }
+  }
+
+  @Test
+  void filterOfTheRegistrySwitchesHistogramsOn() throws Exception {
+    meters
+        .config()
+        .meterFilter(
+            new MeterFilter() {
+              @Override
+              public DistributionStatisticConfig configure(
+                  Meter.Id id, DistributionStatisticConfig config) {
+                return DistributionStatisticConfig.builder()
+                    .percentilesHistogram(id.getName().equals("redlock.acquire"))
+                    .build()
+                    .merge(config);
+              }
+            });
+    live(RedlockMetrics.of(meters));
+    String scrape = meters.scrape();
+    assertTrue(
+        scrape.contains("redlock_acquire_seconds_bucket{outcome=\"acquired\",le=\"+Inf\"} 2\n"),
+        scrape);
+    assertTrue(!scrape.contains("redlock_lease_seconds_bucket"), scrape);
+  }
+
+  @Test
+  void resourceIsATagOnlyAsTheGivenFunctionSays() throws Exception {
+    RedlockMetrics metrics =
+        RedlockMetrics.withResource(names -> names.iterator().next().replaceAll("/.*", ""));
+    metrics.bindTo(meters);
+    live(metrics);
+    assertEquals(2, timer("redlock.acquire", "resource", "orders", "outcome", "acquired"));
+    assertEquals(1, timer("redlock.acquire", "resource", "invoices", "outcome", "contended"));
+    assertEquals(1, timer("redlock.extend", "resource", "orders", "outcome", "extended"));
+    assertEquals(1, timer("redlock.lease", "resource", "orders", "cause", "expired"));
+  }
+
+  @Test
+  void eachRegistryHasEachMeterWheneverItIsBound() throws Exception {
+    RedlockMetrics metrics = RedlockMetrics.create();
+    live(metrics);
+    metrics.bindTo(meters);
+    metrics.bindTo(meters);
+    MeterRegistry second = new SimpleMeterRegistry();
+    metrics.bindTo(second);
+    assertEquals(1, votes("master-3"));
+    metrics.onNodeReset("master-1", "restarted");
+    assertEquals(1, meters.counter("redlock.node.resets", "node", "master-1").count());
+    assertEquals(1, second.counter("redlock.node.resets", "node", "master-1").count());
+  }
+
+  @Test
+  void nodeThatTwoServicesUseVotesWhileItVotesForBothAndAClosedOneDoesNotCount() {
+    RedlockMetrics metrics = RedlockMetrics.of(meters);
+    InMemoryMasters masters = InMemoryMasters.inVirtualTime(1);
+    InMemoryMasters othersMasters = InMemoryMasters.inVirtualTime(1);
+    Redlock one = masters.connect(settings -> settings.listener(metrics));
+    Redlock other = othersMasters.connect(settings -> settings.listener(metrics));
+    assertEquals(1, votes("master-1"));
+    othersMasters.stop(1);
+    assertEquals(0, votes("master-1"));
+    other.close();
+    assertEquals(1, votes("master-1"));
+    one.close();
+    assertEquals(Double.NaN, votes("master-1"), "nobody asks, so no alarm goes off");
+  }
+
+  @Test
+  void oneLineEachAddsMetersAndObservations() throws Exception {
+    String masters = "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3"; // nobody is there
+    ObservationRegistry observations = ObservationRegistry.create();
+    MeterRegistry registry = meters;
+    // readme:start wire-micrometer
+    Redlock redlock =
+        JedisRedlock.builder()
+            .node(masters)
+            .listener(RedlockMetrics.of(registry))
+            .listener(RedlockObservations.of(observations))
+            .build();
+    // readme:end
+    try (redlock) {
+      redlock.tryAcquire("orders/42", TTL);
+      Await.until("the acquire is recorded", () -> unavailable() == 1);
+      assertEquals(0, votes("127.0.0.1:2"));
+    }
+  }
+
+  private long unavailable() {
+    return timer("redlock.acquire", "outcome", "unavailable");
+  }
+
+  private double gauge(String name) {
+    return meters.get(name).gauge().value();
+  }
+
+  private double votes(String node) {
+    return meters.get("redlock.node.votes").tag("node", node).gauge().value();
+  }
+
+  private long timer(String name, String... tags) {
+    return meters.get(name).tags(tags).timer().count();
+  }
+
+  private static Map<String, Set<String>> tags(MeterRegistry meters) {
+    Map<String, Set<String>> tags = new TreeMap<>();
+    for (Meter meter : meters.getMeters()) {
+      Set<String> own = tags(tags, meter.getId().getName());
+      meter.getId().getTags().forEach(tag -> own.add(tag.getKey()));
+    }
+    return tags;
+  }
+
+  private static Set<String> tags(Map<String, Set<String>> all, String meter) {
+    return all.computeIfAbsent(meter, name -> new TreeSet<>());
+  }
+
+  /** Returns the meters of the page's table, each with its tags. */
+  private static Map<String, Set<String>> promised() throws IOException {
+    Map<String, Set<String>> tags = new TreeMap<>();
+    Pattern.compile("(?m)^\\| `(redlock\\.[a-z.]+)` \\| \\w+ \\| ([^|]*)\\|")
+        .matcher(page())
+        .results()
+        .forEach(
+            meter -> {
+              Set<String> own = tags(tags, meter.group(1));
+              Matcher tag = Pattern.compile("`(\\w+)`").matcher(meter.group(2));
+              tag.results().forEach(found -> own.add(found.group(1)));
+            });
+    assertTrue(tags.size() > 5, tags::toString);
+    return tags;
+  }
+
+  private static String page() throws IOException {
+    return Repository.read("docs/observability.md");
+  }
+}

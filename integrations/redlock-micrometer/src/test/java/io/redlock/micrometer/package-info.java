@@ -1,0 +1,4 @@
+@NullMarked
+package io.redlock.micrometer;
+
+import org.jspecify.annotations.NullMarked;

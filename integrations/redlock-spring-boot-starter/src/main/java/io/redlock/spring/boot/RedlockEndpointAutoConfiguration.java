@@ -1,0 +1,28 @@
+package io.redlock.spring.boot;
+
+import io.redlock.Redlock;
+import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.context.annotation.Bean;
+
+/** The actuator endpoint, if the actuator is present and exposes it. */
+@AutoConfiguration(after = RedlockAutoConfiguration.class)
+@ConditionalOnClass(
+    name =
+        "org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint")
+@ConditionalOnBean(Redlock.class)
+@ConditionalOnAvailableEndpoint(endpoint = RedlockEndpoint.class)
+public class RedlockEndpointAutoConfiguration {
+
+  /** Creates the configuration; called by Spring. */
+  RedlockEndpointAutoConfiguration() {}
+
+  @Bean
+  @ConditionalOnMissingBean
+  RedlockEndpoint redlockEndpoint(Redlock redlock) {
+    return new RedlockEndpoint(redlock);
+  }
+}

@@ -1,0 +1,5 @@
+/** A lock service as a bean of Spring Boot. */
+@NullMarked
+package io.redlock.spring.boot;
+
+import org.jspecify.annotations.NullMarked;

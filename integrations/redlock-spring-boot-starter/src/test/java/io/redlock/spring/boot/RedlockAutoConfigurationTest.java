@@ -1,0 +1,390 @@
+package io.redlock.spring.boot;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.redlock.LeaseRequest;
+import io.redlock.NodeStatus;
+import io.redlock.NodeStatus.State;
+import io.redlock.Redlock;
+import io.redlock.RedlockListener;
+import io.redlock.RetryStrategy;
+import io.redlock.jedis.JedisRedlock;
+import io.redlock.micrometer.RedlockMetrics;
+import io.redlock.micrometer.RedlockObservations;
+import io.redlock.readme.Repository;
+import io.redlock.testing.InMemoryMasters;
+import io.redlock.testkit.Await;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executor;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.autoconfigure.context.ConfigurationPropertiesAutoConfiguration;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.diagnostics.FailureAnalyzer;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.core.io.support.SpringFactoriesLoader;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.JedisClientConfig;
+
+/** The beans that an application gets, with masters that nobody runs. */
+@Timeout(60)
+class RedlockAutoConfigurationTest {
+
+  private static final Duration TTL = Duration.ofSeconds(5);
+
+  private final ApplicationContextRunner bare =
+      new ApplicationContextRunner()
+          .withConfiguration(
+              AutoConfigurations.of(
+                  ConfigurationPropertiesAutoConfiguration.class,
+                  RedlockAutoConfiguration.class,
+                  RedlockEndpointAutoConfiguration.class,
+                  RedlockHealthAutoConfiguration.class,
+                  RedlockHealthOfBoot3AutoConfiguration.class,
+                  RedlockMetricsAutoConfiguration.class,
+                  RedlockTracingAutoConfiguration.class))
+          .withPropertyValues("redlock.node-timeout=5ms");
+
+  private final ApplicationContextRunner runner =
+      bare.withPropertyValues("redlock.nodes=127.0.0.1:1,127.0.0.1:2,127.0.0.1:3");
+
+  @Test
+  void lockServiceIsABeanThatIsClosedWithTheApplication() {
+    List<Redlock> seen = new ArrayList<>();
+    runner.run(
+        context -> {
+          Redlock redlock = context.getBean(Redlock.class);
+          seen.add(redlock);
+          assertEquals(
+              List.of("127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"),
+              redlock.nodes().stream().map(NodeStatus::name).toList());
+        });
+    assertThrows(IllegalStateException.class, () -> seen.get(0).tryAcquire("orders/42", TTL));
+  }
+
+  @Test
+  void everySettingReachesTheBuilder() {
+    bare.withPropertyValues(
+            "redlock.nodes=127.0.0.1:1",
+            "redlock.node-timeout=0s",
+            "redlock.silence-timeout=1ms",
+            "redlock.max-ttl=2h",
+            "redlock.drift-factor=0.7",
+            "redlock.clock-skew=11m",
+            "redlock.restart-guard=false",
+            "redlock.fence-retention=366d",
+            "redlock.loss-margin=-1s",
+            "redlock.min-validity=-2s",
+            "redlock.key-prefix=redlock:mine")
+        .run(
+            context -> {
+              String message = analysis(context).getDescription();
+              for (String fault :
+                  List.of(
+                      "nodeTimeout PT0S",
+                      "silenceTimeout PT0.001S",
+                      "maxTtl PT2H",
+                      "driftFactor 0.7",
+                      "clockSkew PT11M",
+                      "fenceRetention PT8784H",
+                      "lossMargin PT-1S",
+                      "minValidity PT-2S",
+                      "keyPrefix")) {
+                assertTrue(message.contains(fault), () -> fault + " in " + message);
+              }
+            });
+  }
+
+  @Test
+  void badSettingsStopTheStartWithTheMessageOfBuildAndNoStackTrace() {
+    bare.withPropertyValues("redlock.nodes=10.0.0.1,10.0.0.2:6379")
+        .run(
+            context -> {
+              FailureAnalysis analysis = analysis(context);
+              IllegalArgumentException refusal =
+                  assertThrows(
+                      IllegalArgumentException.class,
+                      () ->
+                          JedisRedlock.builder()
+                              .node("10.0.0.1,10.0.0.2:6379")
+                              .nodeTimeout(Duration.ofMillis(5))
+                              .build());
+              assertTrue(analysis.getDescription().endsWith(refusal.getMessage()));
+              assertTrue(analysis.getDescription().contains("add host and port"));
+              assertTrue(analysis.getAction().contains("redlock.nodes"));
+            });
+  }
+
+  @Test
+  void missingMastersAreNamedAsSuch() {
+    bare.run(
+        context -> {
+          assertTrue(analysis(context).getDescription().contains("node"), "says what is missing");
+          assertTrue(analysis(context).getAction().contains("redlock.nodes=10.0.0.1:6379"));
+        });
+  }
+
+  /** Returns what Spring Boot shows if the context cannot start. */
+  private static FailureAnalysis analysis(AssertableApplicationContext context) {
+    Throwable failure = context.getStartupFailure();
+    assertNotNull(failure, "it starts");
+    List<FailureAnalysis> shown =
+        SpringFactoriesLoader.forDefaultResourceLocation()
+            .load(
+                FailureAnalyzer.class,
+                SpringFactoriesLoader.FailureHandler.handleMessage((m, e) -> {}))
+            .stream()
+            .filter(analyzer -> analyzer.getClass().getName().startsWith("io.redlock"))
+            .map(analyzer -> analyzer.analyze(failure))
+            .toList();
+    assertEquals(1, shown.size());
+    return shown.get(0);
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class OwnLockService {
+    @Bean(destroyMethod = "close")
+    InMemoryMasters masters() {
+      return InMemoryMasters.inRealTime(3);
+    }
+
+    @Bean
+    Redlock own(InMemoryMasters masters) {
+      return masters.connect();
+    }
+  }
+
+  @Test
+  void lockServiceOfTheApplicationTakesItsPlace() {
+    bare.withUserConfiguration(OwnLockService.class)
+        .run(
+            context -> {
+              assertEquals(Set.of("own"), context.getBeansOfType(Redlock.class).keySet());
+              context.getBean(Redlock.class).acquire("orders/42", TTL).release();
+              assertTrue(context.containsBean("redlockHealthIndicator"), "it is watched too");
+            });
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class UsersBeans {
+    final List<State> states = new CopyOnWriteArrayList<>();
+    final List<String> threads = new CopyOnWriteArrayList<>();
+    final List<Integer> retries = new CopyOnWriteArrayList<>();
+    final List<String> names = new CopyOnWriteArrayList<>();
+
+    @Bean
+    RedlockListener states() {
+      return new RedlockListener() {
+        @Override
+        public void onNodeState(NodeStatus status) {
+          states.add(status.state());
+        }
+      };
+    }
+
+    @Bean
+    RetryStrategy strategy() {
+      return (failures, outcome, random) -> {
+        retries.add(failures);
+        return Duration.ofMillis(1);
+      };
+    }
+
+    @Bean
+    JedisClientConfig clientConfig() {
+      return DefaultJedisClientConfig.builder().database(3).build();
+    }
+
+    @Bean
+    RedlockBuilderCustomizer executor() {
+      Executor recording =
+          task -> {
+            threads.add(Thread.currentThread().getName());
+            task.run();
+          };
+      return builder ->
+          builder
+              .callbackExecutor(recording)
+              .clientConfig(DefaultJedisClientConfig.builder().build());
+    }
+  }
+
+  @Test
+  void beansOfTheApplicationBecomeSettings() {
+    runner
+        .withUserConfiguration(UsersBeans.class)
+        .run(
+            context -> {
+              UsersBeans beans = context.getBean(UsersBeans.class);
+              LeaseRequest request =
+                  LeaseRequest.of("orders/42", TTL).waitUpTo(Duration.ofMillis(200));
+              context.getBean(Redlock.class).tryAcquire(request);
+              Await.until("the listener is notified", () -> beans.states.contains(State.DOWN));
+              Await.until("the strategy is asked", () -> !beans.retries.isEmpty());
+              assertFalse(beans.threads.isEmpty());
+            });
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class ConfigOnly {
+    @Bean
+    JedisClientConfig clientConfig() {
+      return DefaultJedisClientConfig.builder().database(3).build();
+    }
+  }
+
+  @Test
+  void clientConfigIsThatOfTheApplication() {
+    runner
+        .withUserConfiguration(ConfigOnly.class)
+        .run(
+            context ->
+                assertTrue(
+                    analysis(context)
+                        .getDescription()
+                        .contains("clientConfig selects database 3")));
+  }
+
+  @Test
+  void metersAreThoseOfTheApplicationsRegistryFromTheFirstAcquireOn() {
+    runner
+        .withBean(MeterRegistry.class, SimpleMeterRegistry::new)
+        .run(
+            context -> {
+              context.getBean(Redlock.class).tryAcquire("orders/42", TTL);
+              MeterRegistry meters = context.getBean(MeterRegistry.class);
+              Await.until(
+                  "the acquire is recorded",
+                  () -> meters.timer("redlock.acquire", "outcome", "unavailable").count() == 1);
+              assertEquals(
+                  0, meters.get("redlock.node.votes").tag("node", "127.0.0.1:2").gauge().value());
+            });
+  }
+
+  @Test
+  void metersOfTheApplicationTakeTheirPlace() {
+    runner
+        .withBean("mine", RedlockMetrics.class, () -> RedlockMetrics.withResource(names -> "all"))
+        .run(context -> assertEquals(1, context.getBeansOfType(RedlockMetrics.class).size()));
+  }
+
+  @Test
+  void callsAreObservedOnlyIfThereIsATracer() {
+    runner.run(
+        context -> assertEquals(1, context.getBeansOfType(RedlockObservations.class).size()));
+    runner
+        .withClassLoader(new FilteredClassLoader("io.micrometer.tracing"))
+        .run(context -> assertEquals(0, context.getBeansOfType(RedlockObservations.class).size()));
+  }
+
+  @Test
+  void endpointIsThereOnlyIfItIsExposed() {
+    runner.run(context -> assertFalse(context.containsBean("redlockEndpoint")));
+    runner
+        .withPropertyValues("management.endpoints.web.exposure.include=redlock")
+        .run(
+            context ->
+                assertEquals(3, context.getBean(RedlockEndpoint.class).report().nodes().size()));
+  }
+
+  @Test
+  void healthCanBeSwitchedOff() {
+    runner.run(context -> assertTrue(context.containsBean("redlockHealthIndicator")));
+    runner
+        .withPropertyValues("management.health.redlock.enabled=false")
+        .run(context -> assertFalse(context.containsBean("redlockHealthIndicator")));
+  }
+
+  @Test
+  void propertiesShowNoPassword() {
+    RedlockProperties properties =
+        new RedlockProperties(
+            List.of("redis://user:secret@10.0.0.1:6379"),
+            null,
+            null,
+            null,
+            null,
+            null,
+            null,
+            null,
+            null,
+            null,
+            null);
+    assertFalse(properties.toString().contains("secret"));
+  }
+
+  /** Each setter of the builder is a property, or is for a bean; and the page lists the same. */
+  @Test
+  void everySettingOfTheBuilderIsAProperty() throws Exception {
+    Set<String> beans =
+        Set.of("clientConfig", "retryStrategy", "listener", "callbackExecutor", "configure");
+    Set<String> setters =
+        Arrays.stream(JedisRedlock.Builder.class.getDeclaredMethods())
+            .filter(method -> Modifier.isPublic(method.getModifiers()))
+            .filter(method -> method.getReturnType() == JedisRedlock.Builder.class)
+            .map(Method::getName)
+            .filter(name -> !beans.contains(name))
+            .map(name -> name.equals("node") ? "nodes" : name)
+            .map(name -> "redlock." + name.replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT))
+            .collect(Collectors.toCollection(TreeSet::new));
+    assertEquals(11, setters.size(), setters::toString);
+    assertEquals(setters, names("docs/configuration.md", "\\| `(redlock\\.[a-z-]+)` \\|"));
+
+    String metadata = metadata();
+    TreeSet<String> known =
+        find(metadata, "\"name\": \"(redlock\\.[a-z-]+)\"")
+            .collect(Collectors.toCollection(TreeSet::new));
+    assertEquals(setters, known);
+    for (String name : setters) {
+      assertTrue(
+          find(
+                  metadata,
+                  "\"name\": \""
+                      + name
+                      + "\",\\s+\"type\": \"[^\"]+\",\\s+\"description\": \"(.+)\"")
+              .findAny()
+              .isPresent(),
+          () -> name + " has a description in\n" + metadata);
+    }
+  }
+
+  private static Set<String> names(String page, String pattern) throws Exception {
+    return find(Repository.read(page), pattern).collect(Collectors.toCollection(TreeSet::new));
+  }
+
+  private static Stream<String> find(String text, String pattern) {
+    return Pattern.compile(pattern).matcher(text).results().map(found -> found.group(1));
+  }
+
+  private static String metadata() throws Exception {
+    try (var in =
+        RedlockProperties.class.getResourceAsStream(
+            "/META-INF/spring-configuration-metadata.json")) {
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+    }
+  }
+}

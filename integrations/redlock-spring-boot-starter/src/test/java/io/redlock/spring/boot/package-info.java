@@ -1,0 +1,4 @@
+@NullMarked
+package io.redlock.spring.boot;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,64 @@
+package io.redlock.driver;
+
+import io.redlock.LeaseEnd;
+import io.redlock.LeaseRequest;
+import io.redlock.Redlock;
+import io.redlock.RedlockListener;
+import java.util.List;
+import java.util.function.Consumer;
+
+/**
+ * The listeners of a lock service, or of one call. They are user code: what one throws is logged
+ * and keeps nothing from the others.
+ */
+final class Listeners {
+
+  private final List<RedlockListener> all;
+  private final Callbacks callbacks;
+
+  Listeners(List<RedlockListener> all, Callbacks callbacks) {
+    this.all = List.copyOf(all);
+    this.callbacks = callbacks;
+  }
+
+  /** Notifies them, on this thread, that the lock service starts. */
+  void started(Redlock redlock) {
+    for (RedlockListener listener : all) {
+      try {
+        listener.onStart(redlock);
+      } catch (Throwable e) {
+        Log.LOG.warn("A listener failed in onStart; the lock service is not affected", e);
+      }
+    }
+  }
+
+  /** Returns the listeners of a call that begins on this thread. */
+  Listeners ofCall(LeaseRequest request) {
+    return all.isEmpty()
+        ? this
+        : new Listeners(all.stream().map(each -> ofCall(each, request)).toList(), callbacks);
+  }
+
+  private static RedlockListener ofCall(RedlockListener listener, LeaseRequest request) {
+    try {
+      RedlockListener ofCall = listener.onCall(request);
+      if (ofCall != null) {
+        return ofCall;
+      }
+      Log.LOG.warn("A listener returned null in onCall; it is notified itself");
+    } catch (Throwable e) {
+      Log.LOG.warn("A listener failed in onCall; it is notified itself", e);
+    }
+    return listener;
+  }
+
+  /** Reports an event, on callback threads. */
+  void report(Consumer<RedlockListener> event) {
+    all.forEach(listener -> callbacks.other(() -> event.accept(listener)));
+  }
+
+  /** Reports the end of a lease; a loss on threads of its own. */
+  void reportEnd(LeaseEnd how, Consumer<RedlockListener> event) {
+    all.forEach(listener -> callbacks.ofEnd(how, () -> event.accept(listener)));
+  }
+}

@@ -1,0 +1,169 @@
+package io.redlock.driver;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
+
+import io.redlock.AcquireResult;
+import io.redlock.ExtendResult;
+import io.redlock.Lease;
+import io.redlock.LeaseEnd;
+import io.redlock.LeaseRequest;
+import io.redlock.Redlock;
+import io.redlock.RedlockListener;
+import io.redlock.spi.LockNode;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class ListenersTest {
+
+  private final List<String> events = new ArrayList<>();
+
+  /** Writes down each event, with the name of the listener. */
+  private class Named implements RedlockListener {
+    private final String name;
+
+    Named(String name) {
+      this.name = name;
+    }
+
+    @Override
+    public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
+      events.add(name + " " + result.outcome());
+    }
+
+    @Override
+    public void onGiveUp(LeaseRequest request, Duration waited) {
+      events.add(name + " given up after " + waited.toMillis() + " ms");
+    }
+
+    @Override
+    public void onExtend(Lease lease, ExtendResult result, Duration took) {
+      events.add(name + " extended");
+    }
+
+    @Override
+    public void onEnd(Lease lease, LeaseEnd end, Duration held) {
+      events.add(name + " " + end.cause());
+    }
+  }
+
+  /** Has a listener of its own for each call. */
+  private final class PerCall extends Named {
+    private int calls;
+
+    PerCall() {
+      super("service");
+    }
+
+    @Override
+    public RedlockListener onCall(LeaseRequest request) {
+      calls++;
+      return new Named("call " + calls + " from " + Thread.currentThread().getName());
+    }
+  }
+
+  @Test
+  void callAndItsLeaseAreReportedToTheListenerOfTheCall() {
+    Bed bed = new Bed(3, Runnable::run, new PerCall());
+    String thread = Thread.currentThread().getName();
+    HeldLease first = bed.lease();
+    HeldLease second = bed.lease(LeaseRequest.of("other", Bed.TTL));
+    Bed.now(first.extendAsync(Bed.TTL));
+    second.close();
+    first.close();
+    assertEquals(
+        List.of(
+            "call 1 from " + thread + " ACQUIRED",
+            "call 2 from " + thread + " ACQUIRED",
+            "call 1 from " + thread + " extended",
+            "call 2 from " + thread + " RELEASED",
+            "call 1 from " + thread + " RELEASED"),
+        events);
+  }
+
+  @Test
+  void callThatIsGivenUpIsReported() {
+    Bed bed = new Bed(3, Runnable::run, new Named("a"));
+    CompletableFuture<AcquireResult> call =
+        bed.redlock.acquireAsync(Bed.REQUEST.waitUpTo(Duration.ofSeconds(9)));
+    bed.time.passMillis(20);
+    call.cancel(false);
+    bed.redlock.acquireAsync(Bed.REQUEST);
+    bed.time.passMillis(10);
+    bed.redlock.close();
+    assertEquals(List.of("a given up after 20 ms", "a given up after 10 ms"), events);
+  }
+
+  @Test
+  void listenerThatFailsKeepsNothingFromTheOthers() {
+    RedlockListener failing =
+        new RedlockListener() {
+          @Override
+          public void onStart(Redlock redlock) {
+            throw new IllegalStateException("a user's mistake");
+          }
+
+          @Override
+          public RedlockListener onCall(LeaseRequest request) {
+            throw new AssertionError("a user's assertion");
+          }
+
+          @Override
+          public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
+            throw new IllegalStateException("a user's mistake");
+          }
+        };
+    RedlockListener forgetful =
+        new Named("forgetful") {
+          @Override
+          public RedlockListener onCall(LeaseRequest request) {
+            return null;
+          }
+        };
+    Bed bed = new Bed(3);
+    Listeners listeners =
+        new Listeners(List.of(failing, forgetful, new PerCall()), bed.context.callbacks);
+    listeners.started(bed.redlock);
+    listeners
+        .ofCall(Bed.REQUEST)
+        .report(listener -> listener.onGiveUp(Bed.REQUEST, Duration.ofMillis(7)));
+    String thread = Thread.currentThread().getName();
+    assertEquals(
+        List.of("forgetful given up after 7 ms", "call 1 from " + thread + " given up after 7 ms"),
+        events);
+  }
+
+  @Test
+  void eachListenerOfABuilderIsNotifiedAndKnowsItsServiceFirst() throws Exception {
+    List<Redlock> started = new ArrayList<>();
+    RedlockListener starting =
+        new RedlockListener() {
+          @Override
+          public void onStart(Redlock redlock) {
+            started.add(redlock);
+            assertEquals(3, redlock.nodes().size());
+          }
+        };
+    Bed bed = new Bed(3);
+    bed.script(Bed::yes);
+    try (Redlock redlock =
+        RedlockBuilder.over(List.<LockNode>copyOf(bed.nodes))
+            .callbackExecutor(Runnable::run)
+            .ticker(bed.time)
+            .scheduler(bed.time)
+            .listener(starting)
+            .listener(new Named("a"))
+            .listener(new Named("b"))
+            .build()) {
+      assertSame(redlock, started.get(0));
+      redlock.tryAcquire(Bed.REQUEST);
+    }
+    assertEquals(1, started.size());
+    assertEquals(List.of("a ACQUIRED", "b ACQUIRED", "a CLOSED", "b CLOSED"), events);
+  }
+}
