@@ -122,6 +122,7 @@ public final class RedlockMetrics implements MeterBinder, RedlockListener {
           .tag("node", name)
           .register(registry);
       resets(name).register(registry);
+      Stream.of(State.values()).forEach(state -> changes(name, state).register(registry));
     }
   }
 
@@ -167,12 +168,8 @@ public final class RedlockMetrics implements MeterBinder, RedlockListener {
 
   @Override
   public void onNodeState(NodeStatus status) {
-    Counter.Builder changes =
-        Counter.builder("redlock.node.changes")
-            .description("Changes of a master's state")
-            .tag("node", status.name())
-            .tag("state", word(status.state().name()));
-    registries.forEach(registry -> changes.register(registry).increment());
+    registries.forEach(
+        registry -> changes(status.name(), status.state()).register(registry).increment());
   }
 
   @Override
@@ -207,6 +204,13 @@ public final class RedlockMetrics implements MeterBinder, RedlockListener {
         .description("Time for which a lease was held, recorded at its end")
         .tag("cause", word(cause.name()))
         .tags(more);
+  }
+
+  private static Counter.Builder changes(String node, State state) {
+    return Counter.builder("redlock.node.changes")
+        .description("Changes of a master's state")
+        .tag("node", node)
+        .tag("state", word(state.name()));
   }
 
   private static Counter.Builder resets(String node) {

@@ -36,17 +36,26 @@ class DashboardTest {
       Pattern.compile("(\\w+)\\s*(=~|!=|=|!~)\\s*\\\\?\"([^\"\\\\]*)\\\\?\"");
   private static final Pattern GROUPING = Pattern.compile("\\b(?:by|without) \\(([\\w, ]+)\\)");
 
+  /** When the series begin, in seconds; any time will do. */
+  private static final long START = 1_700_000_000;
+
   /** Labels that Prometheus adds, or the dashboard's own. */
   private static final List<String> ADDED = List.of("job", "instance");
 
   private final PrometheusMeterRegistry meters =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
 
+  /** What .ci/alerts gives Prometheus: the scrapes of a minute, in OpenMetrics' form. */
+  private static final Path SERIES = Path.of("target", "series.om");
+
+  private final StringBuilder series = new StringBuilder();
+
   /** Takes, extends, is refused and loses leases; masters die. Returns the scrape at the end. */
   private String scrapeAfterARun() throws Exception {
     try (RedisServers servers = RedisServers.start(3);
         Redlock other = patient(servers).build();
         Redlock redlock = patient(servers).listener(RedlockMetrics.of(meters)).build()) {
+      writeSeries(meters.scrape(), 0);
       redlock.acquire("a", TTL, TTL).release();
       Lease lease = redlock.acquire("b", TTL, TTL);
       lease.extend(TTL);
@@ -68,6 +77,19 @@ class DashboardTest {
     }
   }
 
+  /** Adds the samples of a scrape, with the labels that Prometheus adds, as taken at that time. */
+  private void writeSeries(String scrape, long seconds) {
+    String added = "job=\"shop\",instance=\"a\"";
+    for (String line : scrape.lines().filter(each -> each.startsWith("redlock_")).toList()) {
+      int space = line.indexOf(' ');
+      int brace = line.indexOf('{');
+      String name = line.substring(0, brace < 0 ? space : brace);
+      String labels = brace < 0 ? added : added + "," + line.substring(brace + 1, space - 1);
+      series.append(
+          name + "{" + labels + "} " + line.substring(space + 1) + " " + (START + seconds) + "\n");
+    }
+  }
+
   private static JedisRedlock.Builder patient(RedisServers servers) {
     return JedisRedlock.builder()
         .node(String.join(",", servers.addresses()))
@@ -77,7 +99,8 @@ class DashboardTest {
   @Test
   void dashboardAndAlertsNameSeriesThatExist() throws Exception {
     String scrape = scrapeAfterARun();
-    Files.writeString(Path.of("target", "scrape.txt"), scrape);
+    writeSeries(scrape, 60);
+    Files.writeString(SERIES, series.append("# EOF\n"));
     for (String file : List.of("redlock-dashboard.json", "redlock-alerts.yml")) {
       String text = Repository.read("docs/observability/" + file);
       List<String> missing = new ArrayList<>();

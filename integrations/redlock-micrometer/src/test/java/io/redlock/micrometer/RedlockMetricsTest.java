@@ -99,6 +99,7 @@ class RedlockMetricsTest {
       for (int node = 1; node <= 3; node++) {
         series.add("node_votes{node=\"master-" + node + "\"} 0");
         series.add("node_resets_total{node=\"master-" + node + "\"} 0");
+        series.add("node_changes_total{node=\"master-" + node + "\",state=\"abstaining\"} 0");
       }
       Pattern.compile("(?m)^\\| `redlock\\.(\\w+)` \\| timer \\| `(\\w+)`: ([\\w, ]+) \\|")
           .matcher(page())
@@ -110,7 +111,7 @@ class RedlockMetricsTest {
                   series.add(timer.group(1) + "_seconds_count{" + tag + "} 0");
                 }
               });
-      assertEquals(3 * 2 + 4 + 3 + 5, series.size());
+      assertEquals(3 * 3 + 4 + 3 + 5, series.size());
       for (String one : series) {
         assertTrue(scrape.contains("\nredlock_" + one), () -> one + " in\n" + scrape);
       }
