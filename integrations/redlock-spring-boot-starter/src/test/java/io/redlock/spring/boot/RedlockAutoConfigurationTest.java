@@ -18,7 +18,6 @@ import io.redlock.jedis.JedisRedlock;
 import io.redlock.micrometer.RedlockMetrics;
 import io.redlock.micrometer.RedlockObservations;
 import io.redlock.readme.Repository;
-import io.redlock.testing.InMemoryMasters;
 import io.redlock.testkit.Await;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
@@ -165,25 +164,12 @@ class RedlockAutoConfigurationTest {
     return shown.get(0);
   }
 
-  @Configuration(proxyBeanMethods = false)
-  static class OwnLockService {
-    @Bean(destroyMethod = "close")
-    InMemoryMasters masters() {
-      return InMemoryMasters.inRealTime(3);
-    }
-
-    @Bean
-    Redlock own(InMemoryMasters masters) {
-      return masters.connect();
-    }
-  }
-
   @Test
   void lockServiceOfTheApplicationTakesItsPlace() {
-    bare.withUserConfiguration(OwnLockService.class)
+    bare.withUserConfiguration(LocksInMemory.class)
         .run(
             context -> {
-              assertEquals(Set.of("own"), context.getBeansOfType(Redlock.class).keySet());
+              assertEquals(1, context.getBeansOfType(Redlock.class).size());
               context.getBean(Redlock.class).acquire("orders/42", TTL).release();
               assertTrue(context.containsBean("redlockHealthIndicator"), "it is watched too");
             });
