@@ -75,7 +75,7 @@ public final class Doctor {
         String.format(
             Locale.ROOT, "%+.1fms", (audit.nodeMicros() - around.clockMicros()) / 1_000.0),
         since(audit),
-        note(audit, verdict));
+        note(audit, verdict, around));
   }
 
   private static String since(NodeAudit audit) {
@@ -92,11 +92,11 @@ public final class Doctor {
             : ", " + mark.abstentionMillis() / 1_000 + "s for " + mark.asker());
   }
 
-  private static String note(NodeAudit audit, Verdict verdict) {
+  private static String note(NodeAudit audit, Verdict verdict, Surroundings around) {
     String warning = TrustRules.warning(audit);
     if (verdict.refresh() != null && verdict.stand() == Stand.ABSTAINS) {
-      return "new or reset: when first used, it abstains for a little more than maxTtl, unless a"
-          + " brand-new deployment is adopted";
+      return "new or reset: when first used, it abstains for a little more than maxTtl"
+          + (around.othersInUse() ? "" : "; brand-new masters can be adopted, all together");
     }
     return verdict.reason().isEmpty() && warning != null ? warning : verdict.reason();
   }
