@@ -21,6 +21,8 @@ import org.junit.jupiter.api.Test;
 @RequiresRedis
 class DoctorAndAdoptTest {
 
+  private static final String[] QUORUM = {"doctor", "--require", "quorum"};
+
   private RedisServers servers;
 
   @BeforeEach
@@ -51,15 +53,29 @@ class DoctorAndAdoptTest {
     assertPrints(0, " ADOPTED", prefixed, "adopt", "--key-prefix=other:");
     Map<String, String> wrong = Map.of("REDLOCK_NODES", nodes(), "REDLOCK_CLOCK_SKEW", "much");
     for (String command : new String[] {"doctor", "adopt"}) {
-      assertPrints(2, "REDLOCK_CLOCK_SKEW: 'much' is not a duration", wrong, command);
+      assertPrints(123, "REDLOCK_CLOCK_SKEW: 'much' is not a duration", wrong, command);
     }
+  }
+
+  @Test
+  void doctorThatRequiresAQuorumTellsIfOneVotes() throws Exception {
+    Map<String, String> settings = patient(nodes());
+    assertPrints(121, "3 nodes, 2 needed: 0 vote", settings, QUORUM);
+    assertPrints(0, "3 nodes, 2 needed: 0 vote", settings, "doctor");
+    servers.adopt();
+    assertPrints(0, "3 nodes, 2 needed: 3 vote", settings, QUORUM);
+    servers.get(0).kill();
+    assertPrints(0, "2 vote, 0 abstain, 1 cannot be used", settings, QUORUM);
+    assertPrints(1, "2 vote, 0 abstain, 1 cannot be used", settings, "doctor");
+    servers.get(1).kill();
+    assertPrints(121, "1 vote, 0 abstain, 2 cannot be used", settings, QUORUM);
   }
 
   @Test
   void mastersThatNoClientHasUsedVoteIfTheGuardIsOff() throws Exception {
     Map<String, String> unguarded = new HashMap<>(patient(nodes()));
     unguarded.put("REDLOCK_RESTART_GUARD", "false");
-    assertPrints(0, "3 nodes, 2 needed: 3 vote", unguarded, "doctor");
+    assertPrints(0, "3 nodes, 2 needed: 3 vote", unguarded, QUORUM);
   }
 
   @Test
