@@ -118,6 +118,18 @@ class JedisArchitectureTest {
     assertEquals(List.of(), found);
   }
 
+  /** A second one would read its settings in a way of its own. */
+  @Test
+  void thereIsOneProgram() throws IOException {
+    assertEquals(
+        List.of("Cli"),
+        sources().stream()
+            .filter(source -> source.code.contains("static void main("))
+            .map(Source::type)
+            .sorted()
+            .toList());
+  }
+
   @Test
   void onlyTheFrontDoorIsExported() throws IOException {
     String module = Files.readString(SOURCES.resolve("module-info.java"));

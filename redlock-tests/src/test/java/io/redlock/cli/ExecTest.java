@@ -188,6 +188,30 @@ class ExecTest {
     assertFalse(unsound.output().contains("geheim"), unsound::output);
   }
 
+  @Test
+  void everyExitCodeOfItsOwnComesWithALineOfItsOwn() throws Exception {
+    CliProcess imitation = exec("job", "sh", "-c", "exit 120");
+    assertEquals(120, imitation.exitCode(), imitation::output);
+    assertEquals("", imitation.output());
+    try (Redlock other = MASTERS.connect();
+        Lease held = other.acquire("job", Duration.ofSeconds(29), Duration.ofSeconds(20))) {
+      assertSpeaks(120, exec("job", "true"));
+      assertTrue(held.isValid());
+    }
+    assertSpeaks(127, exec("job", "/no/such/command"));
+    assertSpeaks(123, exec(List.of("--ttl"), "job", "true"));
+    CliProcess lost = exec(List.of("--ttl=" + SHORT), "job", "cat");
+    awaitFiveHolders();
+    MASTERS.kill(0, 1, 2);
+    assertSpeaks(122, lost);
+    assertSpeaks(121, exec("job", "true"));
+  }
+
+  private static void assertSpeaks(int exitCode, CliProcess exec) throws InterruptedException {
+    assertEquals(exitCode, exec.exitCode(), exec::output);
+    assertTrue(exec.output().lines().anyMatch(line -> line.startsWith("redlock: ")), exec::output);
+  }
+
   /** What is ignored is inherited, and a JVM leaves it so. */
   private static boolean isIgnored(int signal) throws IOException {
     return Files.readAllLines(Path.of("/proc/self/status")).stream()

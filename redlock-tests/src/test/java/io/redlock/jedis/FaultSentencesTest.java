@@ -497,7 +497,9 @@ class FaultSentencesTest {
     assertEquals(sentence, found);
     if (config == null) {
       ByteArrayOutputStream printed = new ByteArrayOutputStream();
-      assertEquals(1, Doctor.run(List.of(address), new PrintStream(printed)));
+      Deployment again = new Deployment();
+      again.node(address);
+      assertEquals(1, Doctor.run(again, new PrintStream(printed)));
       String lines = printed.toString(StandardCharsets.UTF_8);
       assertTrue(lines.contains("  " + sentence + "\n"), lines);
       assertNoSecret(lines);

@@ -14,6 +14,7 @@ import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.ReleaseResult;
 import io.redlock.jedis.cli.Doctor;
+import io.redlock.jedis.deployment.Deployment;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.readme.Repository;
 import io.redlock.testkit.Await;
@@ -120,7 +121,7 @@ class LeastPrivilegeTest {
       String all = String.join(",", addresses);
       AdoptReport report = builder(all).adopt();
       assertTrue(report.isComplete(), report::toString);
-      assertEquals(0, Doctor.run(addresses, new PrintStream(new ByteArrayOutputStream())));
+      assertEquals(0, Doctor.run(deployment(all), new PrintStream(new ByteArrayOutputStream())));
       try (Redlock redlock = builder(all).build();
           Redlock rival = builder(all).build()) {
         live(redlock, rival, servers);
@@ -317,11 +318,17 @@ class LeastPrivilegeTest {
     return server;
   }
 
+  private static Deployment deployment(String addresses) {
+    Deployment deployment = new Deployment();
+    deployment.node(addresses);
+    return deployment;
+  }
+
   /** What goes wrong, in the words of those who notice. */
   private static List<String> complaints(String address) throws InterruptedException {
     List<String> complaints = new ArrayList<>();
     ByteArrayOutputStream printed = new ByteArrayOutputStream();
-    if (Doctor.run(List.of(address), new PrintStream(printed)) != 0) {
+    if (Doctor.run(deployment(address), new PrintStream(printed)) != 0) {
       complaints.add(printed.toString(StandardCharsets.UTF_8));
     }
     AdoptReport report = builder(address).adopt();

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Doctor and Adopt, each in a process of its own. */
+/** The commands {@code doctor} and {@code adopt}, each in a process of its own. */
 class ProgramsTest {
 
   private RedisServers servers;
@@ -42,7 +42,7 @@ class ProgramsTest {
 
   @Test
   void doctorChangesNothingAndFindsNewMastersFit() throws Exception {
-    Run run = run("Doctor", "", servers.addresses());
+    Run run = run("doctor", "", servers.addresses());
     assertEquals(0, run.exitCode, run::toString);
     assertTrue(run.lines.get(0).startsWith("NODE "), run::toString);
     for (RedisServer server : servers) {
@@ -55,10 +55,10 @@ class ProgramsTest {
 
   @Test
   void adoptedMastersVote() throws Exception {
-    Run adopt = run("Adopt", "", servers.addresses());
+    Run adopt = run("adopt", "", servers.addresses());
     assertEquals(0, adopt.exitCode, adopt::toString);
     adopt.assertLine(servers.get(0), ".* ADOPTED");
-    Run doctor = run("Doctor", "", servers.addresses());
+    Run doctor = run("doctor", "", servers.addresses());
     assertEquals(0, doctor.exitCode, doctor::toString);
     doctor.assertLine(servers.get(0), ".* votes .* [\\dTZ:-]+ adopted");
   }
@@ -68,7 +68,7 @@ class ProgramsTest {
     RedisServer replica = servers.get(0);
     replica.command("REPLICAOF", "127.0.0.1", "1");
     servers.get(1).kill();
-    Run run = run("Doctor", "", servers.addresses());
+    Run run = run("doctor", "", servers.addresses());
     assertEquals(1, run.exitCode, run::toString);
     run.assertLine(replica, ".* refused .* replica .* it is a replica: address its master instead");
     run.assertLine(servers.get(1), ".* unreachable +refused connection");
@@ -81,7 +81,7 @@ class ProgramsTest {
     evicting.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
     evicting.command("CONFIG", "SET", "maxmemory", "100mb");
     String alias = "localhost:" + servers.get(1).port();
-    Run run = run("Doctor", "", evicting.address(), servers.get(1).address(), alias);
+    Run run = run("doctor", "", evicting.address(), servers.get(1).address(), alias);
     assertEquals(1, run.exitCode, run::toString);
     run.assertLine(evicting, ".* refused .* may evict locks: set maxmemory-policy noeviction");
     List<String> twice = run.lines.stream().filter(line -> line.contains("same server")).toList();
@@ -91,7 +91,7 @@ class ProgramsTest {
 
   @Test
   void doctorSaysWhatAnEvenNumberIsWorth() throws Exception {
-    Run run = run("Doctor", "", servers.get(0).address(), servers.get(1).address());
+    Run run = run("doctor", "", servers.get(0).address(), servers.get(1).address());
     assertEquals(0, run.exitCode, run::toString);
     assertTrue(run.lines.get(run.lines.size() - 1).startsWith("use an odd number of nodes"));
   }
@@ -101,7 +101,7 @@ class ProgramsTest {
     servers.get(1).command("SET", "locks:1", "somebody");
     List<String> arguments = new ArrayList<>(List.of("--key-prefix=locks:"));
     arguments.addAll(List.of(servers.addresses()));
-    Run run = run("Adopt", "", arguments.toArray(String[]::new));
+    Run run = run("adopt", "", arguments.toArray(String[]::new));
     assertEquals(1, run.exitCode, run::toString);
     run.assertLine(servers.get(1), ".* REFUSED .*locks:1.*");
     run.assertLine(servers.get(0), ".* LEFT_ALONE .*");
@@ -111,7 +111,7 @@ class ProgramsTest {
   void addressesCanComeFromTheStandardInput() throws Exception {
     servers.get(0).command("CONFIG", "SET", "requirepass", "geheim");
     String address = "redis://:geheim@127.0.0.1:" + servers.get(0).port();
-    Run run = run("Doctor", address + "\n");
+    Run run = run("doctor", address + "\n");
     assertEquals(0, run.exitCode, run::toString);
     run.assertLine(servers.get(0), ".* abstains .*");
     assertFalse(run.toString().contains("geheim"), run::toString);
@@ -119,18 +119,20 @@ class ProgramsTest {
 
   @Test
   void unsoundAddressesAreReported() throws Exception {
-    for (String program : List.of("Doctor", "Adopt")) {
-      Run run = run(program, "", "redis://app:geheim@nowhere");
-      assertEquals(2, run.exitCode, run::toString);
+    for (String command : List.of("doctor", "adopt")) {
+      Run run = run(command, "", "redis://app:geheim@nowhere");
+      assertEquals(123, run.exitCode, run::toString);
       assertTrue(run.toString().contains("does not end in host:port"), run::toString);
       assertFalse(run.toString().contains("geheim"), run::toString);
     }
   }
 
-  private static Run run(String program, String input, String... arguments)
+  private static Run run(String command, String input, String... arguments)
       throws IOException, InterruptedException {
+    List<String> words = new ArrayList<>(List.of(command));
+    words.addAll(List.of(arguments));
     JavaProgram.Run run =
-        JavaProgram.run("io.redlock.jedis.cli." + program, "off", input, arguments);
+        JavaProgram.run("io.redlock.jedis.cli.Cli", "off", input, words.toArray(String[]::new));
     return new Run(run.exitCode(), run.lines());
   }
 }

@@ -1,16 +1,20 @@
 package io.redlock.jedis.cli;
 
+import io.redlock.jedis.AdoptReport;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.deployment.Configuration;
 import io.redlock.jedis.deployment.Deployment;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Scanner;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParseResult;
 
@@ -55,7 +59,7 @@ final class Cli {
     System.exit(commandLine(System.getenv()).execute(args));
   }
 
-  private static CommandLine commandLine(Map<String, String> environment) {
+  static CommandLine commandLine(Map<String, String> environment) {
     CommandLine commandLine =
         new CommandLine(
             new Cli(environment),
@@ -70,12 +74,20 @@ final class Cli {
     String packaged = Cli.class.getPackage().getImplementationVersion();
     String version = "redlock " + (packaged == null ? "unpackaged" : packaged);
     commandLine.getCommandSpec().version(version);
-    commandLine.getSubcommands().values().forEach(each -> each.getCommandSpec().version(version));
+    for (CommandLine each : commandLine.getSubcommands().values()) {
+      each.getCommandSpec()
+          .version(version)
+          .exitCodeOnExecutionException(ExitCode.DEFECT)
+          .usageMessage()
+          .exitCodeListHeading("%nExit codes:%n");
+    }
     return commandLine
         .setStopAtPositional(true)
         .setExpandAtFiles(false) // arguments of a command are passed on unchanged
         .registerConverter(Duration.class, Cli::duration)
+        .setCaseInsensitiveEnumValuesAllowed(true)
         .setUsageHelpAutoWidth(true)
+        .setParameterExceptionHandler(Cli::report)
         .setExecutionExceptionHandler(Cli::report);
   }
 
@@ -87,38 +99,64 @@ final class Cli {
     }
   }
 
+  private static int report(ParameterException thrown, String[] words) {
+    CommandLine command = thrown.getCommandLine();
+    String help = command.getCommandSpec().qualifiedName() + " --help";
+    return refuse(thrown.getMessage() + ": see " + help, command);
+  }
+
   /** Prints a fault of the settings as a sentence; any other exception is a defect. */
   private static int report(Exception thrown, CommandLine command, ParseResult parsed)
       throws Exception {
     if (!(thrown instanceof IllegalArgumentException)) {
       throw thrown;
     }
-    command.getErr().println("redlock: " + thrown.getMessage());
-    return command.getCommandSpec().exitCodeOnInvalidInput();
+    return refuse(thrown.getMessage(), command);
+  }
+
+  private static int refuse(@Nullable String message, CommandLine command) {
+    command.getErr().println("redlock: " + message);
+    return ExitCode.USAGE;
   }
 
   @Command(
       mixinStandardHelpOptions = true,
-      description =
-          "Checks if a lock service can use the masters; changes nothing. Exits with 0 if it can"
-              + " use all, with 1 if not, with 2 if the addresses are not valid.")
+      description = "Checks if a lock service can use the masters; changes nothing.",
+      exitCodeList = {
+        "0:all can be used, now or after their abstention; with --require, a quorum votes",
+        "1:one cannot be used",
+        "121:with --require, too few vote",
+        "123:the arguments or settings are not valid",
+        "125:a defect of this program"
+      })
   int doctor(
+      @Option(
+              names = "--require",
+              paramLabel = "quorum",
+              description = "let the exit code tell if a quorum of the masters votes")
+          Doctor.@Nullable Require require,
       @Parameters(paramLabel = "MASTER", arity = "0..*", description = "[user:password@]host:port")
           @Nullable List<String> masters) {
     Deployment deployment = new Deployment();
     deployment.configure(settings(masters));
-    return Doctor.run(deployment, System.out);
+    return Doctor.run(deployment, require, System.out);
   }
 
   @Command(
       mixinStandardHelpOptions = true,
       description =
           "Adopts brand-new masters, so that they vote at once; list all masters of the deployment,"
-              + " before it is used. Exits with 0 if all are trusted now, with 1 if not, with 2 if"
-              + " the addresses are not valid.")
+              + " before it is used.",
+      exitCodeList = {
+        "0:all are trusted now; with --forget-abstention, all are cleared",
+        "1:not all are",
+        "123:the arguments or settings are not valid",
+        "125:a defect of this program"
+      })
   int adopt(
       @Option(
               names = "--key-prefix",
+              paramLabel = "PREFIX",
               description = "the prefix of lock keys (default: REDLOCK_KEY_PREFIX, or none)")
           @Nullable String keyPrefix,
       @Option(
@@ -133,7 +171,9 @@ final class Cli {
     if (keyPrefix != null) {
       builder.keyPrefix(keyPrefix);
     }
-    return Adopt.run(builder, forget, System.out);
+    AdoptReport report = forget ? builder.forgetAbstention() : builder.adopt();
+    System.out.println(report);
+    return report.isComplete() ? ExitCode.OK : ExitCode.NOT_ALL;
   }
 
   /**
@@ -144,7 +184,7 @@ final class Cli {
     Map<String, String> settings = new HashMap<>(environment);
     List<String> named = masters == null ? List.of() : masters;
     if (named.isEmpty() && !settings.containsKey(NODES)) {
-      named = Terminal.words(new String[0], System.in);
+      named = new Scanner(System.in, StandardCharsets.UTF_8).tokens().toList();
     }
     if (!named.isEmpty()) {
       settings.put(NODES, String.join(" ", named));

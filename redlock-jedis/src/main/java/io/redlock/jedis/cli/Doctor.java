@@ -1,6 +1,5 @@
 package io.redlock.jedis.cli;
 
-import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.deployment.Deployment;
 import io.redlock.jedis.deployment.Survey.Audited;
 import io.redlock.jedis.trust.BirthMark;
@@ -15,13 +14,9 @@ import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import org.jspecify.annotations.Nullable;
 
-/**
- * A check of masters: prints the verdict of a lock service on each. {@code java -cp …
- * io.redlock.jedis.cli.Doctor 10.0.0.1:6379 10.0.0.2:6379 10.0.0.3:6379}. Changes nothing on them.
- * Exits with 0 if all can be used, now or after their abstention, with 1 if one cannot, with 2 if
- * the addresses are not valid.
- */
+/** The command {@code doctor}: prints the verdict of a lock service on each master. */
 public final class Doctor {
 
   private static final List<String> HEAD =
@@ -29,35 +24,26 @@ public final class Doctor {
 
   private Doctor() {}
 
+  /** The condition of success, instead of masters that can all be used. */
+  enum Require {
+    QUORUM
+  }
+
   /**
-   * Runs the check and exits.
+   * Runs the check and returns the exit code.
    *
-   * @param args addresses as for {@link JedisRedlock#connect}; without any, they are read from
-   *     standard input, which keeps passwords out of the command line
+   * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
-  public static void main(String[] args) {
-    System.exit(run(Terminal.words(args, System.in), System.out));
+  public static int run(Deployment deployment, PrintStream out) {
+    return run(deployment, null, out);
   }
 
-  /** Runs the check and returns the exit code. */
-  public static int run(List<String> addresses, PrintStream out) {
-    Deployment deployment = new Deployment();
-    addresses.forEach(deployment::node);
-    return run(deployment, out);
-  }
-
-  static int run(Deployment deployment, PrintStream out) {
-    List<Audited> audits;
-    try {
-      audits = deployment.survey();
-    } catch (IllegalArgumentException e) {
-      out.println(e.getMessage());
-      return 2;
-    }
+  static int run(Deployment deployment, @Nullable Require require, PrintStream out) {
+    List<Audited> audits = deployment.survey();
     List<List<String>> rows = new ArrayList<>(List.of(HEAD));
     audits.forEach(audited -> rows.add(row(audited)));
     Terminal.printTable(rows, out);
-    return summarize(audits, out);
+    return summarize(audits, require, out);
   }
 
   private static List<String> row(Audited audited) {
@@ -75,7 +61,7 @@ public final class Doctor {
         String.format(
             Locale.ROOT, "%+.1fms", (audit.nodeMicros() - around.clockMicros()) / 1_000.0),
         since(audit),
-        note(audit, verdict));
+        note(audit, verdict, around));
   }
 
   private static String since(NodeAudit audit) {
@@ -92,23 +78,24 @@ public final class Doctor {
             : ", " + mark.abstentionMillis() / 1_000 + "s for " + mark.asker());
   }
 
-  private static String note(NodeAudit audit, Verdict verdict) {
+  private static String note(NodeAudit audit, Verdict verdict, Surroundings around) {
     String warning = TrustRules.warning(audit);
     if (verdict.refresh() != null && verdict.stand() == Stand.ABSTAINS) {
-      return "new or reset: when first used, it abstains for a little more than maxTtl, unless a"
-          + " brand-new deployment is adopted";
+      return "new or reset: when first used, it abstains for a little more than maxTtl"
+          + (around.othersInUse() ? "" : "; brand-new masters can be adopted, all together");
     }
     return verdict.reason().isEmpty() && warning != null ? warning : verdict.reason();
   }
 
-  private static int summarize(List<Audited> audits, PrintStream out) {
+  private static int summarize(List<Audited> audits, @Nullable Require require, PrintStream out) {
+    int needed = audits.size() / 2 + 1;
     long votes = count(audits, Stand.VOTES);
     long abstains = count(audits, Stand.ABSTAINS);
     long others = audits.size() - votes - abstains;
     out.println(
         audits.size()
             + " nodes, "
-            + (audits.size() / 2 + 1)
+            + needed
             + " needed: "
             + votes
             + " vote, "
@@ -121,7 +108,10 @@ public final class Doctor {
           "use an odd number of nodes, at least three: an even number survives no more failures"
               + " than the odd number below it, and fewer than three survive none");
     }
-    return others == 0 ? 0 : 1;
+    if (require == Require.QUORUM) {
+      return votes >= needed ? ExitCode.OK : ExitCode.TOO_FEW;
+    }
+    return others == 0 ? ExitCode.OK : ExitCode.NOT_ALL;
   }
 
   private static long count(List<Audited> audits, Stand stand) {

@@ -32,23 +32,16 @@ import picocli.CommandLine.Parameters;
           + " acquire the lock. TERM and INT end the command with TERM and release the lock.",
       ""
     },
-    exitCodeListHeading = "%nExit codes, in addition to those of the command:%n",
     exitCodeList = {
       "120:not acquired, another client holds the lock",
       "121:not acquired, too few masters can vote",
       "122:the lease was lost, and the command was ended",
       "123:the arguments or settings are not valid",
+      "125:a defect of this program",
       "127:the command could not be started"
     },
-    exitCodeOnInvalidInput = Exec.USAGE)
+    footer = {"", "Any other code is that of the command."})
 final class Exec implements Callable<Integer> {
-
-  static final int CONTENDED = 120;
-  static final int UNAVAILABLE = 121;
-  static final int LOST = 122;
-  static final int USAGE = 123;
-  static final int NOT_STARTED = 127;
-  private static final int ENDED_BY_TERM = 128 + 15;
 
   /** Longer than for a service: a program is slow just after its start. */
   private static final Duration LONGEST_NODE_TIMEOUT = Duration.ofMillis(500);
@@ -64,11 +57,16 @@ final class Exec implements Callable<Integer> {
       description = "host:port,... (default: REDLOCK_NODES in the environment)")
   private @Nullable String nodes;
 
-  @Option(names = "--resource", required = true, description = "the name to lock")
+  @Option(
+      names = "--resource",
+      paramLabel = "NAME",
+      required = true,
+      description = "the name to lock")
   private String resource = "";
 
   @Option(
       names = "--ttl",
+      paramLabel = "DURATION",
       defaultValue = "30s",
       description =
           "how long the lock lasts if this machine dies (default: ${DEFAULT-VALUE}, at most"
@@ -77,18 +75,21 @@ final class Exec implements Callable<Integer> {
 
   @Option(
       names = "--wait",
+      paramLabel = "DURATION",
       defaultValue = "0s",
       description = "how long to wait for the lock (default: one attempt)")
   private Duration wait = Duration.ZERO;
 
   @Option(
       names = "--max-hold",
+      paramLabel = "DURATION",
       defaultValue = "1d",
       description = "how long the command may run (default: ${DEFAULT-VALUE})")
   private Duration maxHold = Duration.ZERO;
 
   @Option(
       names = "--grace",
+      paramLabel = "DURATION",
       description = "time from TERM to KILL if the lease is lost (default: a tenth of the ttl)")
   private @Nullable Duration grace;
 
@@ -114,9 +115,10 @@ final class Exec implements Callable<Integer> {
       exitCode = run(lease, killAfter);
     } catch (LockNotAcquiredException e) {
       say(e.getMessage());
-      exitCode = e.result() instanceof AcquireResult.Contended ? CONTENDED : UNAVAILABLE;
+      exitCode =
+          e.result() instanceof AcquireResult.Contended ? ExitCode.CONTENDED : ExitCode.TOO_FEW;
     } catch (InterruptedException e) { // by a signal, before the command was started
-      return ENDED_BY_TERM;
+      return ExitCode.ENDED_BY_TERM;
     } finally {
       running.finish(exitCode);
     }
@@ -152,16 +154,16 @@ final class Exec implements Callable<Integer> {
       process = running.start(builder, lease);
     } catch (IOException e) {
       say(e.getMessage());
-      return NOT_STARTED;
+      return ExitCode.NOT_STARTED;
     }
     if (process.outlivesLease(killAfter)) {
       say("the lease on " + resource + " was lost, and the command was ended");
-      return LOST;
+      return ExitCode.LOST;
     }
     ReleaseResult released = lease.release();
     if (released == ReleaseResult.NOT_HELD) {
       say("the lease on " + resource + " was lost before the command ended");
-      return LOST;
+      return ExitCode.LOST;
     }
     if (released == ReleaseResult.UNCONFIRMED) {
       say("too few masters confirmed the release of " + resource + ": it expires within " + ttl);

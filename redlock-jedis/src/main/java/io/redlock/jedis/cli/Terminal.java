@@ -1,23 +1,12 @@
 package io.redlock.jedis.cli;
 
-import java.io.InputStream;
 import java.io.PrintStream;
-import java.nio.charset.StandardCharsets;
 import java.util.List;
-import java.util.Scanner;
 
-/** The input and output of the commands. */
+/** The output of the commands. */
 final class Terminal {
 
   private Terminal() {}
-
-  /** Returns the arguments or, if there are none, the words of the input. */
-  static List<String> words(String[] args, InputStream input) {
-    if (args.length > 0) {
-      return List.of(args);
-    }
-    return new Scanner(input, StandardCharsets.UTF_8).tokens().toList();
-  }
 
   /** Prints columns as wide as their widest cell; the last one is not padded. */
   static void printTable(List<List<String>> rows, PrintStream out) {

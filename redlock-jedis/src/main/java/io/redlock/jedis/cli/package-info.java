@@ -1,4 +1,4 @@
-/** The command line, and two of its commands that also run from the library's own jar. */
+/** The command line. */
 @NullMarked
 package io.redlock.jedis.cli;
 

@@ -200,7 +200,8 @@ public final class Deployment {
     Checked checked = check(what, knownFaults);
     try {
       Probe probe = new Probe(checked.probed, checked.settings.silenceTimeout());
-      return question.apply(probe, new Survey(probe, checked.settings.skewMicros()).audit());
+      return question.apply(
+          probe, new Survey(probe, checked.settings.skewMicros(), restartGuard).audit());
     } finally {
       checked.lanes.forEach(NodeLane::close);
     }

@@ -21,13 +21,15 @@ public final class Survey {
 
   private final Probe probe;
   private final long skewMicros;
+  private final boolean guarded;
 
   /**
    * The result of one audit.
    *
    * @param name the node's name
    * @param audit null if there is no answer
-   * @param around the knowledge about the others; null if there is no answer
+   * @param around the knowledge about the others, which counts them as in use unless all masters
+   *     are known to be brand-new; null if there is no answer
    * @param verdict the verdict of a client; null if there is no answer
    * @param failure the reason if there is no answer; empty otherwise
    */
@@ -40,9 +42,13 @@ public final class Survey {
 
   private record Timed(NodeAudit audit, long beforeNanos, long afterNanos) {}
 
-  Survey(Probe probe, long skewMicros) {
+  /**
+   * @param guarded true if a master without a birth mark abstains; a mark says it itself
+   */
+  Survey(Probe probe, long skewMicros, boolean guarded) {
     this.probe = probe;
     this.skewMicros = skewMicros;
+    this.guarded = guarded;
   }
 
   /** Returns the results, in the order of the masters. */
@@ -51,11 +57,41 @@ public final class Survey {
     Peers peers = new Peers(answers.size(), skewMicros);
     surroundings(peers, answers); // so that the last answers count for the first verdicts
     List<@Nullable Surroundings> around = surroundings(peers, answers);
+    boolean brandNew = true;
+    for (int i = 0; i < answers.size(); i++) {
+      brandNew &= isBrandNew(answers.get(i).value(), around.get(i));
+    }
     List<Audited> audits = new ArrayList<>();
     for (int i = 0; i < answers.size(); i++) {
-      audits.add(judge(probe.masters().get(i).name(), answers.get(i), around.get(i)));
+      Surroundings known = counting(!brandNew, around.get(i));
+      audits.add(judge(probe.masters().get(i).name(), answers.get(i), known));
     }
     return audits;
+  }
+
+  /** Returns false if this master or another one was in use before, or may have been. */
+  private static boolean isBrandNew(@Nullable Timed timed, @Nullable Surroundings around) {
+    if (timed == null || around == null || around.othersInUse()) {
+      return false;
+    }
+    BirthMark mark = BirthMark.parse(timed.audit.birth());
+    return mark == null
+        ? timed.audit.birth().isEmpty()
+        : mark.isOf(timed.audit) && !mark.isAdopted();
+  }
+
+  private static @Nullable Surroundings counting(
+      boolean othersInUse, @Nullable Surroundings around) {
+    return around == null
+        ? null
+        : new Surroundings(
+            around.clockMicros(),
+            around.byMedian(),
+            around.beyondSkewMicros(),
+            around.uncertaintyMicros(),
+            around.longest(),
+            othersInUse,
+            around.sameServerAs());
   }
 
   private static Timed audit(Connection connection) {
@@ -91,8 +127,8 @@ public final class Survey {
       return new Audited(name, null, null, null, answer.failureText());
     }
     BirthMark mark = BirthMark.parse(timed.audit.birth());
-    boolean guarded = mark == null || mark.guarded();
-    TrustRules rules = new TrustRules(probe.masters().size(), guarded, 0, skewMicros, "-");
+    boolean counts = mark == null ? guarded : mark.guarded();
+    TrustRules rules = new TrustRules(probe.masters().size(), counts, 0, skewMicros, "-");
     return new Audited(name, timed.audit, around, rules.judge(timed.audit, around), "");
   }
 }
