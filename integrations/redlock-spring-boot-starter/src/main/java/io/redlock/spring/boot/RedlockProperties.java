@@ -21,6 +21,7 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
  * @param fenceRetention Time that masters keep an unused counter. The same for all clients.
  * @param lossMargin Time between the loss signal and the deadline of a lease.
  * @param minValidity Least validity of a lease that is acquired.
+ * @param holder Label of this application instance, which names the holder of its locks.
  * @param keyPrefix Prefix of every lock key. The same for all clients.
  */
 @ConfigurationProperties("redlock")
@@ -35,6 +36,7 @@ public record RedlockProperties(
     @Nullable Duration fenceRetention,
     @Nullable Duration lossMargin,
     @Nullable Duration minValidity,
+    @Nullable String holder,
     @Nullable String keyPrefix) {
 
   /** Applies the settings that are given. */
@@ -51,6 +53,7 @@ public record RedlockProperties(
     given(fenceRetention, builder::fenceRetention);
     given(lossMargin, builder::lossMargin);
     given(minValidity, builder::minValidity);
+    given(holder, builder::holder);
     given(keyPrefix, builder::keyPrefix);
   }
 
