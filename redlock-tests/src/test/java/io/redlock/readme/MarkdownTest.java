@@ -32,6 +32,8 @@ class MarkdownTest {
       Pattern.compile("(?ms)^( *)// readme:start (\\S+)\\n(.*?\\n)\\n*^ *// readme:end$");
 
   private static final Path ROOT = Repository.ROOT;
+  private static final List<Path> TESTS =
+      List.of(ROOT.resolve("redlock-tests"), ROOT.resolve("integrations"));
 
   @Test
   void relativeLinksResolve() throws IOException {
@@ -94,11 +96,13 @@ class MarkdownTest {
   /** Text to name of what stands between {@code readme:start} and {@code readme:end}. */
   private static Map<String, String> regions() throws IOException {
     Map<String, String> regions = new LinkedHashMap<>();
-    for (Path source : Repository.files(ROOT, ".java")) {
-      Matcher region = REGION.matcher(Files.readString(source));
-      while (region.find()) {
-        String text = region.group(3).replaceAll("(?m)^" + region.group(1), "");
-        regions.put(text, region.group(2));
+    for (Path tests : TESTS) {
+      for (Path source : Repository.files(tests, ".java")) {
+        Matcher region = REGION.matcher(Files.readString(source));
+        while (region.find()) {
+          String text = region.group(3).replaceAll("(?m)^" + region.group(1), "");
+          regions.put(text, region.group(2));
+        }
       }
     }
     return regions;
