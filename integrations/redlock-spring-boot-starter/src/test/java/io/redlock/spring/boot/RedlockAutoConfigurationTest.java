@@ -319,6 +319,7 @@ class RedlockAutoConfigurationTest {
             null,
             null,
             null,
+            null,
             null);
     assertFalse(properties.toString().contains("secret"));
   }
@@ -337,7 +338,7 @@ class RedlockAutoConfigurationTest {
             .map(name -> name.equals("node") ? "nodes" : name)
             .map(name -> "redlock." + name.replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT))
             .collect(Collectors.toCollection(TreeSet::new));
-    assertEquals(11, setters.size(), setters::toString);
+    assertEquals(12, setters.size(), setters::toString);
     assertEquals(setters, names("docs/configuration.md", "\\| `(redlock\\.[a-z-]+)` \\|"));
 
     String metadata = metadata();
