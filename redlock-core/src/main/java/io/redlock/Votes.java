@@ -13,13 +13,41 @@ import org.jspecify.annotations.Nullable;
  * The answers of all nodes in one round, in the order of the configuration.
  *
  * @param nodes one entry per node
- * @param quorum the number of yes votes that were needed
+ * @param quorum the smallest number of yes votes that could suffice
+ * @param moving the two sets of masters of a client that moves from one to the other; null for any
+ *     other client
  */
-public record Votes(List<NodeVote> nodes, int quorum) {
+public record Votes(List<NodeVote> nodes, int quorum, @Nullable Moving moving) {
 
   /** Copies the list. */
   public Votes {
     nodes = List.copyOf(nodes);
+  }
+
+  /**
+   * Creates the votes of a client that does not move.
+   *
+   * @param nodes one entry per node
+   * @param quorum the number of yes votes that were needed
+   */
+  public Votes(List<NodeVote> nodes, int quorum) {
+    this(nodes, quorum, null);
+  }
+
+  /**
+   * The masters of a client that moves: it needs a majority of the present ones and a majority of
+   * the future ones.
+   *
+   * @param present the names of the present masters
+   * @param future the names of the future masters, which may overlap with the present ones
+   */
+  public record Moving(List<String> present, List<String> future) {
+
+    /** Copies the lists. */
+    public Moving {
+      present = List.copyOf(present);
+      future = List.copyOf(future);
+    }
   }
 
   /** The classes of answers. */
@@ -104,7 +132,8 @@ public record Votes(List<NodeVote> nodes, int quorum) {
   /**
    * Returns the text for exception messages, for example {@code 2 of 5 granted, 3 needed (a granted
    * 1ms, b granted 1ms, c held for 4.1s more by billing@pod-7:4211, d no answer in 50ms, e refused
-   * connection)}.
+   * connection)}. A client that moves counts twice: {@code 2 of 3 old masters granted, 2 needed, 2
+   * of 5 new ones granted, 3 needed (…)}.
    */
   @Override
   public String toString() {
@@ -116,7 +145,22 @@ public record Votes(List<NodeVote> nodes, int quorum) {
         .collect(
             Collectors.joining(
                 ", ",
-                count(Vote.YES) + " of " + nodes.size() + " granted, " + quorum + " needed (",
+                moving == null
+                    ? granted(nodes) + " granted, " + quorum + " needed ("
+                    : granted(moving.present, "old masters")
+                        + ", "
+                        + granted(moving.future, "new ones")
+                        + " (",
                 ")"));
+  }
+
+  private String granted(List<String> group, String what) {
+    List<NodeVote> votes = nodes.stream().filter(vote -> group.contains(vote.node())).toList();
+    return granted(votes) + " " + what + " granted, " + (group.size() / 2 + 1) + " needed";
+  }
+
+  private static String granted(List<NodeVote> votes) {
+    long yes = votes.stream().filter(vote -> vote.vote() == Vote.YES).count();
+    return yes + " of " + votes.size();
   }
 }

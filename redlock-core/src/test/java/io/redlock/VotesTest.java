@@ -43,6 +43,15 @@ class VotesTest {
   }
 
   @Test
+  void votesOfAClientThatMovesAreCountedForTheOldMastersAndTheNewOnes() {
+    Votes.Moving moving = new Votes.Moving(List.of("a", "b", "c"), List.of("c", "d", "e"));
+    assertEquals(
+        "2 of 3 old masters granted, 2 needed, 0 of 3 new ones granted, 2 needed (a granted 1ms,"
+            + " b granted 1ms, c held for 4.1s more, d no answer in 50ms, e refused connection)",
+        new Votes(failed().nodes(), 3, moving).toString());
+  }
+
+  @Test
   void quorumThatCameTooLateIsNotCalledRefused() {
     Votes votes = new Votes(List.of(vote("a", Vote.YES, "granted", 9_000_000)), 1);
     assertEquals(

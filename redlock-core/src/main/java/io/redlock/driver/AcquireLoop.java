@@ -64,7 +64,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
         Waiting.begin(
             new Waiting.Rules(
                 request.isFair(),
-                context.nodes.size(),
+                context.quorum,
                 Math.min(QueuePlace.LIFE_NANOS, Settings.saturatedNanos(request.ttl())),
                 context.settings.nodeTimeoutNanos()));
     this.place = request.isFair() ? context.fairWaiters.enter(this, waits()) : null;

@@ -37,7 +37,7 @@ final class Attempt implements Timeouts.Waiting {
     this.context = context;
     this.request = request;
     this.claim = new Claim(context, names, owner, place, listeners);
-    this.terms = context.settings.terms(context.nodes.size(), Settings.ceilMillis(request.ttl()));
+    this.terms = context.settings.terms(context.quorum, Settings.ceilMillis(request.ttl()));
     this.whenDone = whenDone;
   }
 

@@ -55,7 +55,7 @@ final class Extension extends Fanout implements Timeouts.Waiting {
     super(claim);
     this.lease = lease;
     this.lengthens = lengthens;
-    this.terms = context.settings.terms(context.nodes.size(), ttlMillis);
+    this.terms = context.settings.terms(context.quorum, ttlMillis);
     this.round = ExtendRound.begin(terms, startNanos, startWallMicros);
   }
 

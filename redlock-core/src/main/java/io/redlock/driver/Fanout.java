@@ -1,7 +1,6 @@
 package io.redlock.driver;
 
 import io.redlock.Votes;
-import io.redlock.protocol.Ballot;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.NodeReply;
@@ -144,7 +143,7 @@ abstract class Fanout implements LockNode.ReplyHandler {
         String name = context.nodes.get(node).name();
         votes.add(ReplyText.vote(name, reply, Duration.ofNanos(nanos), timedOut));
       }
-      return new Votes(votes, Ballot.quorum(replies.length));
+      return context.votes(votes);
     }
   }
 }

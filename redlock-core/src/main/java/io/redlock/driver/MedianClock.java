@@ -1,7 +1,7 @@
 package io.redlock.driver;
 
-import io.redlock.protocol.Ballot;
 import io.redlock.spi.LockNode;
+import io.redlock.spi.Quorum;
 import io.redlock.spi.Ticker;
 import java.util.Arrays;
 import java.util.List;
@@ -14,23 +14,27 @@ import java.util.OptionalLong;
 final class MedianClock {
 
   private final List<LockNode> nodes;
+  private final Quorum quorum;
   private final Ticker ticker;
 
-  MedianClock(List<LockNode> nodes, Ticker ticker) {
+  MedianClock(List<LockNode> nodes, Quorum quorum, Ticker ticker) {
     this.nodes = nodes;
+    this.quorum = quorum;
     this.ticker = ticker;
   }
 
   long micros() {
     long[] offsets = new long[nodes.size()];
     int known = 0;
-    for (LockNode node : nodes) {
-      OptionalLong offset = node.clockOffsetMicros();
+    int reporting = 0;
+    for (int node = 0; node < offsets.length; node++) {
+      OptionalLong offset = nodes.get(node).clockOffsetMicros();
       if (offset.isPresent()) {
         offsets[known++] = offset.getAsLong();
+        reporting |= 1 << node;
       }
     }
-    if (known < Ballot.quorum(nodes.size())) {
+    if (!quorum.isReachedBy(reporting)) {
       return ticker.wallMicros();
     }
     Arrays.sort(offsets, 0, known);

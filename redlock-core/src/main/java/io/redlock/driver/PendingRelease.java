@@ -36,7 +36,7 @@ final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Waiting {
     int nodes = context.nodes.size();
     this.pending = new Pending[nodes];
     this.repeats = new byte[nodes];
-    this.round = ReleaseRound.begin(nodes, 0);
+    this.round = ReleaseRound.begin(context.quorum, 0);
   }
 
   /** Returns the future result, known once it is settled or a node timeout has passed. */
@@ -56,7 +56,7 @@ final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Waiting {
     int nodes = context.nodes.size();
     boolean nothingToDo;
     synchronized (this) {
-      round = ReleaseRound.begin(nodes, targets);
+      round = ReleaseRound.begin(context.quorum, targets);
       request = release;
       giveUpNanos =
           nowNanos + ttlMillis * 1_000_000 + context.settings.skewMicros() * 1_000 + MARGIN_NANOS;

@@ -7,12 +7,15 @@ import io.redlock.RetryStrategy;
 import io.redlock.protocol.Ballot;
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.LockNode;
+import io.redlock.spi.Quorum;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.Executor;
@@ -44,6 +47,7 @@ public final class RedlockBuilder {
   Defaults.Threads losses = new Defaults.Threads(Defaults.daemons("redlock-losses"));
   Defaults.Threads others = new Defaults.Threads(Defaults.daemons("redlock-callbacks"));
 
+  private @Nullable List<LockNode> future;
   private Duration nodeTimeout = NODE_TIMEOUT;
   private Duration maxTtl = MAX_TTL;
   private double driftFactor = DRIFT_FACTOR;
@@ -62,10 +66,14 @@ public final class RedlockBuilder {
   private Supplier<String> ownerIds = Defaults.ownerIds();
 
   private RedlockBuilder(List<? extends LockNode> nodes) {
+    this.nodes = givenNodes(nodes);
+  }
+
+  private static List<LockNode> givenNodes(List<? extends LockNode> nodes) {
     for (LockNode node : given(nodes, "nodes")) {
       given(node, "a node");
     }
-    this.nodes = List.copyOf(nodes);
+    return List.copyOf(nodes);
   }
 
   private static <T> T given(T value, String name) {
@@ -80,6 +88,18 @@ public final class RedlockBuilder {
    */
   public static RedlockBuilder over(List<? extends LockNode> nodes) {
     return new RedlockBuilder(nodes);
+  }
+
+  /**
+   * Lets the service move to other nodes: from now on, each lease needs a majority of the present
+   * nodes and a majority of the future ones.
+   *
+   * @param future the future nodes; one with the name of a present node is that node
+   * @return this
+   */
+  public RedlockBuilder movingTo(List<? extends LockNode> future) {
+    this.future = givenNodes(future);
+    return this;
   }
 
   /**
@@ -277,13 +297,15 @@ public final class RedlockBuilder {
     List<String> problems = new ArrayList<>();
     if (nodes.isEmpty()) {
       problems.add("no node is configured: name at least one, better three or five");
-    } else if (nodes.size() > Ballot.MAX_NODES) {
-      problems.add(nodes.size() + " nodes are configured: use at most " + Ballot.MAX_NODES);
+    } else if (all().size() > Ballot.MAX_NODES) {
+      problems.add(all().size() + " nodes are configured: use at most " + Ballot.MAX_NODES);
     }
-    Set<String> names = new HashSet<>();
-    for (LockNode node : nodes) {
-      if (!names.add(node.name())) {
-        problems.add("node " + node.name() + " is configured twice: each must be its own master");
+    Set<String> names = distinctNames(nodes, problems);
+    if (future != null) {
+      if (future.isEmpty()) {
+        problems.add("movingTo names no node: name the future ones, or leave movingTo out");
+      } else if (distinctNames(future, problems).equals(names)) {
+        problems.add("movingTo names the present nodes: name the future ones, or leave it out");
       }
     }
     Settings.check(problems, "nodeTimeout", nodeTimeout, Duration.ofMillis(1), "use at least 1 ms");
@@ -325,6 +347,36 @@ public final class RedlockBuilder {
     return problems;
   }
 
+  private static Set<String> distinctNames(List<LockNode> nodes, List<String> problems) {
+    Set<String> names = new HashSet<>();
+    for (LockNode node : nodes) {
+      if (!names.add(node.name())) {
+        problems.add("node " + node.name() + " is configured twice: each must be its own master");
+      }
+    }
+    return names;
+  }
+
+  /** Returns the present nodes, then those that only the future has. */
+  private List<LockNode> all() {
+    Map<String, LockNode> all = new LinkedHashMap<>();
+    nodes.forEach(node -> all.put(node.name(), node));
+    future().forEach(node -> all.putIfAbsent(node.name(), node));
+    return List.copyOf(all.values());
+  }
+
+  private List<LockNode> future() {
+    return future == null ? List.of() : future;
+  }
+
+  private Quorum quorum() {
+    return Quorum.of(names(nodes), names(future()));
+  }
+
+  private static List<String> names(List<LockNode> nodes) {
+    return nodes.stream().map(LockNode::name).toList();
+  }
+
   private Settings settings() {
     return new Settings(
         nodeTimeout.toNanos(),
@@ -348,19 +400,23 @@ public final class RedlockBuilder {
     if (scheduler == null) { // real time
       Warmup.once(RedlockBuilder::warm); // while the nodes connect
     }
-    Log.LOG.info(
-        "Redlock over {} nodes, quorum {}: {}",
-        nodes.size(),
-        Ballot.quorum(nodes.size()),
-        nodes.stream().map(LockNode::name).toList());
-    if (nodes.size() % 2 == 0 || nodes.size() < 3) {
-      Log.LOG.warn(
-          "{} nodes, {} needed for a lease, survive the failure of {}: use an odd number, at least three",
-          nodes.size(),
-          Ballot.quorum(nodes.size()),
-          nodes.size() - Ballot.quorum(nodes.size()));
+    List<LockNode> all = all();
+    Log.LOG.info("Redlock over {} nodes, quorum {}: {}", all.size(), quorum(), names(all));
+    warnIfFewSurvive(nodes.size());
+    if (future != null) {
+      warnIfFewSurvive(future.size());
     }
     return redlock;
+  }
+
+  private static void warnIfFewSurvive(int nodes) {
+    if (nodes % 2 == 0 || nodes < 3) {
+      Log.LOG.warn(
+          "{} nodes, {} needed for a lease, survive the failure of {}: use an odd number, at least three",
+          nodes,
+          Quorum.majority(nodes),
+          nodes - Quorum.majority(nodes));
+    }
   }
 
   /** Builds a service for the {@link Warmup}. */
@@ -377,7 +433,8 @@ public final class RedlockBuilder {
             : new Callbacks(callbackExecutor, scheduler != null, timers, losses, others);
     ServiceContext context =
         new ServiceContext(
-            nodes,
+            all(),
+            quorum(),
             settings(),
             ticker,
             timers,

@@ -3,19 +3,22 @@ package io.redlock.driver;
 import io.redlock.RedlockListener;
 import io.redlock.RetryStrategy;
 import io.redlock.Votes;
-import io.redlock.protocol.Ballot;
+import io.redlock.Votes.NodeVote;
 import io.redlock.spi.LockNode;
+import io.redlock.spi.Quorum;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
+import java.util.stream.IntStream;
 
 /** The parts that all operations of one lock service share: nodes, clocks, settings. */
 final class ServiceContext {
 
   final List<LockNode> nodes;
+  final Quorum quorum;
   final Settings settings;
   final Ticker ticker;
   final Scheduler scheduler;
@@ -34,6 +37,7 @@ final class ServiceContext {
 
   ServiceContext(
       List<LockNode> nodes,
+      Quorum quorum,
       Settings settings,
       Ticker ticker,
       Scheduler scheduler,
@@ -43,6 +47,7 @@ final class ServiceContext {
       Callbacks callbacks,
       List<RedlockListener> listeners) {
     this.nodes = nodes;
+    this.quorum = quorum;
     this.settings = settings;
     this.ticker = ticker;
     this.scheduler = scheduler;
@@ -51,12 +56,29 @@ final class ServiceContext {
     this.retryStrategy = retryStrategy;
     this.callbacks = callbacks;
     this.listeners = new Listeners(listeners, callbacks);
-    clock = new MedianClock(nodes, ticker);
+    clock = new MedianClock(nodes, quorum, ticker);
     tokens = new FencingTokens(clock, settings.skewMicros());
     timeouts = new Timeouts(scheduler, ticker, settings.nodeTimeoutNanos());
     liveLeases = new LiveLeases(scheduler, ticker);
-    noVotes = new Votes(List.of(), Ballot.quorum(nodes.size()));
+    noVotes = votes(List.of());
     fairWaiters = new FairWaiters(this.ownerIds);
+  }
+
+  /** Returns the answers of a round. */
+  Votes votes(List<NodeVote> answers) {
+    return new Votes(
+        answers,
+        quorum.least(),
+        quorum.isJoint()
+            ? new Votes.Moving(names(quorum.present()), names(quorum.future()))
+            : null);
+  }
+
+  private List<String> names(int group) {
+    return IntStream.range(0, nodes.size())
+        .filter(node -> (group & 1 << node) != 0)
+        .mapToObj(node -> nodes.get(node).name())
+        .toList();
   }
 
   /** Completes a user's future, on a callback thread, since its dependents may run there. */

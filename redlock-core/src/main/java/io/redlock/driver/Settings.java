@@ -2,6 +2,7 @@ package io.redlock.driver;
 
 import io.redlock.LeaseRequest;
 import io.redlock.protocol.Terms;
+import io.redlock.spi.Quorum;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -66,10 +67,10 @@ record Settings(
     return Math.min(maxTtlMillis, Math.max(1, (validNanos + driftNanos) / 1_000_000 + 1));
   }
 
-  /** Returns the terms of an operation with this ttl over this number of nodes. */
-  Terms terms(int nodes, long ttlMillis) {
+  /** Returns the terms of an operation with this ttl. */
+  Terms terms(Quorum quorum, long ttlMillis) {
     return new Terms(
-        nodes,
+        quorum,
         ttlMillis,
         Terms.driftNanos(ttlMillis, driftPartsPerMillion),
         lossMarginNanos(ttlMillis) + minValidityNanos);

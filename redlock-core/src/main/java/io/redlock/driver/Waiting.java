@@ -1,7 +1,7 @@
 package io.redlock.driver;
 
 import io.redlock.protocol.AcquireRound.Decision;
-import io.redlock.protocol.Ballot;
+import io.redlock.spi.Quorum;
 
 /**
  * The waiting of one call as a pure value: each event returns the next value, whose phase says what
@@ -57,11 +57,11 @@ record Waiting(
    * The constants of a call.
    *
    * @param isFair true if the call waits in the nodes' queues
-   * @param nodes the number of nodes
+   * @param quorum the nodes that are enough
    * @param ticketNanos how long a node that granted keeps the ticket
    * @param patienceNanos how long the retry strategy may take
    */
-  record Rules(boolean isFair, int nodes, long ticketNanos, long patienceNanos) {}
+  record Rules(boolean isFair, Quorum quorum, long ticketNanos, long patienceNanos) {}
 
   /** Returns a queued call without a timer, before it knows its place in the queue. */
   static Waiting begin(Rules rules) {
@@ -193,7 +193,7 @@ record Waiting(
   }
 
   private boolean isWokenByQuorum() {
-    return Integer.bitCount(wokenBy) >= Ballot.quorum(rules.nodes);
+    return rules.quorum.isReachedBy(wokenBy);
   }
 
   private Waiting asks() {

@@ -1,6 +1,7 @@
 package io.redlock.protocol;
 
 import io.redlock.spi.NodeReply;
+import io.redlock.spi.Quorum;
 
 /**
  * One fan-out of a grant to all nodes, as a pure value: each event returns the next value, and
@@ -61,7 +62,7 @@ public record AcquireRound(
   /** Returns the first round of an attempt, before any request is sent. */
   public static AcquireRound first(Terms terms, long token, long startNanos, long startWallMicros) {
     return new AcquireRound(
-        terms, 1, token, startNanos, startWallMicros, 0, Ballot.empty(terms.nodes()));
+        terms, 1, token, startNanos, startWallMicros, 0, Ballot.empty(terms.quorum().nodes()));
   }
 
   /** Returns the round after a node's answer to its grant. */
@@ -81,34 +82,34 @@ public record AcquireRound(
 
   /** Returns what to do now, by the answers and, if a quorum granted, by the time. */
   public Decision decide(long nowNanos, long nowWallMicros) {
-    int yes = ballot.count(Ballot.GRANTED);
-    if (yes >= ballot.quorum()) {
+    Quorum quorum = terms.quorum();
+    if (quorum.isReachedBy(ballot.set(Ballot.GRANTED))) {
       long left = deadline().remainingNanos(nowNanos, nowWallMicros);
       return left > terms.minValidityNanos() ? Decision.HELD : Decision.TOO_SLOW;
     }
-    int pending = ballot.count(Ballot.PENDING);
-    if (yes + pending >= ballot.quorum()) {
+    int open = Ballot.GRANTED | Ballot.PENDING;
+    if (quorum.isReachedBy(ballot.set(open))) {
       return Decision.WAIT;
     }
-    int stale = ballot.count(Ballot.STALE);
-    if (number < MAX_ROUNDS && yes + stale + pending >= ballot.quorum()) {
+    if (number < MAX_ROUNDS && quorum.isReachedBy(ballot.set(open | Ballot.STALE))) {
       return Decision.PROPOSE_HIGHER;
     }
-    int refused = ballot.count(Ballot.REFUSED);
-    if (ballot.excludesQuorum(refused)) {
+    int refused = ballot.set(Ballot.REFUSED);
+    if (quorum.isRuledOutBy(refused)) {
       return Decision.CONTENDED;
     }
-    int clock = ballot.count(Ballot.CLOCK);
-    if (clock > 0 && yes + stale + clock + pending >= ballot.quorum()) {
+    boolean isClock = ballot.count(Ballot.CLOCK) > 0;
+    if (isClock && quorum.isReachedBy(ballot.set(open | Ballot.STALE | Ballot.CLOCK))) {
       return Decision.CLOCK_REFUSED;
     }
-    boolean unsettled = refused > 0 && ballot.excludesQuorum(refused + pending);
+    int pending = ballot.set(Ballot.PENDING);
+    boolean unsettled = refused != 0 && quorum.isRuledOutBy(refused | pending);
     return unsettled ? Decision.WAIT : Decision.UNAVAILABLE;
   }
 
   /** Returns true if a quorum of nodes granted or refused; such nodes are at work. */
   public boolean reachedQuorum() {
-    return ballot.count(Ballot.GRANTED | Ballot.REFUSED) >= ballot.quorum();
+    return terms.quorum().isReachedBy(ballot.set(Ballot.GRANTED | Ballot.REFUSED));
   }
 
   /** Returns true if at least one node granted. */
@@ -130,6 +131,6 @@ public record AcquireRound(
         nowNanos,
         nowWallMicros,
         highestSeen,
-        Ballot.empty(terms.nodes()));
+        Ballot.empty(terms.quorum().nodes()));
   }
 }

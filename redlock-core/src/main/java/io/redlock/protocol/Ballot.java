@@ -51,16 +51,6 @@ public record Ballot(int nodes, long packed) {
     return 1 << kind.ordinal() + 1;
   }
 
-  /** Returns the smallest majority of this number of nodes. */
-  public static int quorum(int nodes) {
-    return nodes / 2 + 1;
-  }
-
-  /** Returns the smallest majority of the nodes. */
-  public int quorum() {
-    return quorum(nodes);
-  }
-
   /** Returns true if the node has not answered. */
   public boolean isPending(int node) {
     return code(node) == 0;
@@ -91,17 +81,17 @@ public record Ballot(int nodes, long packed) {
     return closed;
   }
 
-  /** Returns the number of nodes whose answer is in the set. */
-  public int count(int kinds) {
-    int count = 0;
+  /** Returns the nodes whose answer is in the set, as bits. */
+  public int set(int kinds) {
+    int set = 0;
     for (int node = 0; node < nodes; node++) {
-      count += kinds >>> code(node) & 1;
+      set |= (kinds >>> code(node) & 1) << node;
     }
-    return count;
+    return set;
   }
 
-  /** Returns true if the other nodes are too few for a quorum. */
-  public boolean excludesQuorum(int count) {
-    return nodes - count < quorum();
+  /** Returns the number of nodes whose answer is in the set. */
+  public int count(int kinds) {
+    return Integer.bitCount(set(kinds));
   }
 }

@@ -1,6 +1,7 @@
 package io.redlock.protocol;
 
 import io.redlock.spi.NodeReply;
+import io.redlock.spi.Quorum;
 
 /**
  * One fan-out of an extend to all nodes, as a pure value.
@@ -35,7 +36,8 @@ public record ExtendRound(Terms terms, long startNanos, long startWallMicros, Ba
 
   /** Returns a round of which nothing was sent yet. */
   public static ExtendRound begin(Terms terms, long startNanos, long startWallMicros) {
-    return new ExtendRound(terms, startNanos, startWallMicros, Ballot.empty(terms.nodes()));
+    return new ExtendRound(
+        terms, startNanos, startWallMicros, Ballot.empty(terms.quorum().nodes()));
   }
 
   /** Returns the round after a node's answer. */
@@ -57,17 +59,17 @@ public record ExtendRound(Terms terms, long startNanos, long startWallMicros, Ba
     if (current.remainingNanos(nowNanos, nowWallMicros) <= 0) {
       return Decision.LOST;
     }
-    int yes = ballot.count(Ballot.HELD);
-    if (yes >= ballot.quorum()) {
+    Quorum quorum = terms.quorum();
+    if (quorum.isReachedBy(ballot.set(Ballot.HELD))) {
       long left = deadline().remainingNanos(nowNanos, nowWallMicros);
       return left > terms.minValidityNanos() ? Decision.EXTENDED : Decision.UNKNOWN;
     }
-    int refused = ballot.count(Ballot.NOT_HELD);
-    if (ballot.excludesQuorum(refused)) {
+    if (quorum.isRuledOutBy(ballot.set(Ballot.NOT_HELD))) {
       return Decision.LOST;
     }
-    int pending = ballot.count(Ballot.PENDING);
-    boolean open = yes + pending >= ballot.quorum() || ballot.excludesQuorum(refused + pending);
+    boolean open =
+        quorum.isReachedBy(ballot.set(Ballot.HELD | Ballot.PENDING))
+            || quorum.isRuledOutBy(ballot.set(Ballot.NOT_HELD | Ballot.PENDING));
     return open ? Decision.WAIT : Decision.UNKNOWN;
   }
 

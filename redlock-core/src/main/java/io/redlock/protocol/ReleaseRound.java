@@ -2,18 +2,21 @@ package io.redlock.protocol;
 
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.Quorum;
 
 /**
  * The release of one owner on the nodes where it may have left a key, as a pure value. The release
  * is sent to a node until the node acknowledges it; the result is known earlier, or never.
  *
+ * @param quorum the nodes that are enough
  * @param targets the nodes to release on, as bits
  * @param acknowledged those that executed the release, as bits
  * @param repeated those that get it again, as bits: their "not held" proves nothing, for a release
  *     whose answer was lost may have deleted the key
  * @param ballot the answers that count for the result
  */
-public record ReleaseRound(int targets, int acknowledged, int repeated, Ballot ballot) {
+public record ReleaseRound(
+    Quorum quorum, int targets, int acknowledged, int repeated, Ballot ballot) {
 
   /** The possible results. */
   public enum Known {
@@ -26,14 +29,15 @@ public record ReleaseRound(int targets, int acknowledged, int repeated, Ballot b
   }
 
   /** Returns a release of which nothing was sent yet, for these nodes, given as bits. */
-  public static ReleaseRound begin(int nodes, int targets) {
+  public static ReleaseRound begin(Quorum quorum, int targets) {
+    int nodes = quorum.nodes();
     Ballot ballot = Ballot.empty(nodes);
     for (int node = 0; node < nodes; node++) {
       if ((targets & 1 << node) == 0) {
         ballot = ballot.with(node, Kind.NOT_HELD);
       }
     }
-    return new ReleaseRound(targets, 0, 0, ballot);
+    return new ReleaseRound(quorum, targets, 0, 0, ballot);
   }
 
   /** Returns the release after a node's answer. */
@@ -41,18 +45,20 @@ public record ReleaseRound(int targets, int acknowledged, int repeated, Ballot b
     int bit = 1 << node;
     return switch (reply.kind()) {
       case RELEASED ->
-          new ReleaseRound(targets, acknowledged | bit, repeated, ballot.with(node, Kind.RELEASED));
+          new ReleaseRound(
+              quorum, targets, acknowledged | bit, repeated, ballot.with(node, Kind.RELEASED));
       case NOT_HELD -> {
         Kind counted = (repeated & bit) == 0 ? Kind.NOT_HELD : Kind.UNKNOWN;
-        yield new ReleaseRound(targets, acknowledged | bit, repeated, ballot.with(node, counted));
+        yield new ReleaseRound(
+            quorum, targets, acknowledged | bit, repeated, ballot.with(node, counted));
       }
-      default -> new ReleaseRound(targets, acknowledged, repeated | bit, ballot);
+      default -> new ReleaseRound(quorum, targets, acknowledged, repeated | bit, ballot);
     };
   }
 
   /** Returns the release after the wait for its result; it is still sent to nodes that owe it. */
   public ReleaseRound timedOut() {
-    return new ReleaseRound(targets, acknowledged, repeated, ballot.closed());
+    return new ReleaseRound(quorum, targets, acknowledged, repeated, ballot.closed());
   }
 
   /** Returns true if the node must still execute the release. */
@@ -67,18 +73,16 @@ public record ReleaseRound(int targets, int acknowledged, int repeated, Ballot b
 
   /** Returns true if the result is settled, or if every target has answered at least once. */
   public boolean isSettled() {
-    return ballot.count(Ballot.RELEASED) >= ballot.quorum()
-        || ballot.excludesQuorum(ballot.count(Ballot.NOT_HELD))
+    return quorum.isReachedBy(ballot.set(Ballot.RELEASED))
+        || quorum.isRuledOutBy(ballot.set(Ballot.NOT_HELD))
         || (targets & ~(acknowledged | repeated)) == 0;
   }
 
   /** Returns the result, as far as it is known. */
   public Known known() {
-    if (ballot.count(Ballot.RELEASED) >= ballot.quorum()) {
+    if (quorum.isReachedBy(ballot.set(Ballot.RELEASED))) {
       return Known.RELEASED;
     }
-    return ballot.excludesQuorum(ballot.count(Ballot.NOT_HELD))
-        ? Known.NOT_HELD
-        : Known.UNCONFIRMED;
+    return quorum.isRuledOutBy(ballot.set(Ballot.NOT_HELD)) ? Known.NOT_HELD : Known.UNCONFIRMED;
   }
 }

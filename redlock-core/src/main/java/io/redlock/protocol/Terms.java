@@ -1,14 +1,16 @@
 package io.redlock.protocol;
 
+import io.redlock.spi.Quorum;
+
 /**
  * The terms of one operation: what it asks of the nodes, and how it counts their answers.
  *
- * @param nodes the number of nodes that vote
+ * @param quorum the nodes that are enough
  * @param ttlMillis the life of the keys on the nodes
  * @param driftNanos the time that their clocks may gain on ours meanwhile
  * @param minValidityNanos a quorum with this much time left, or less, comes too late
  */
-public record Terms(int nodes, long ttlMillis, long driftNanos, long minValidityNanos) {
+public record Terms(Quorum quorum, long ttlMillis, long driftNanos, long minValidityNanos) {
 
   private static final long DRIFT_FLOOR_NANOS = 2_000_000;
 

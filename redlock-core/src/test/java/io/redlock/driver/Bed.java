@@ -14,6 +14,7 @@ import io.redlock.RetryStrategy;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
+import io.redlock.spi.Quorum;
 import io.redlock.spi.Scheduler;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -104,6 +105,7 @@ final class Bed {
     context =
         new ServiceContext(
             List.<LockNode>copyOf(nodes),
+            Quorum.of(size),
             settings,
             time,
             time,

@@ -2,6 +2,7 @@ package io.redlock.driver;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.redlock.spi.Quorum;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -12,7 +13,7 @@ class FencingTokensTest {
 
   private final FakeTime time = new FakeTime();
   private final FencingTokens tokens =
-      new FencingTokens(new MedianClock(List.of(), time), SKEW_MICROS);
+      new FencingTokens(new MedianClock(List.of(), Quorum.of(0), time), SKEW_MICROS);
 
   private long now() {
     return time.wallMicros();

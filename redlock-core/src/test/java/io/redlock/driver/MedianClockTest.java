@@ -3,6 +3,7 @@ package io.redlock.driver;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.redlock.spi.LockNode;
+import io.redlock.spi.Quorum;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,7 +24,7 @@ class MedianClockTest {
       }
       nodes.add(node);
     }
-    return new MedianClock(nodes, time);
+    return new MedianClock(nodes, Quorum.of(nodes.size()), time);
   }
 
   private long expected(long offsetMicros) {

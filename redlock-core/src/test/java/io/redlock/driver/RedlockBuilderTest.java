@@ -4,11 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.AcquireResult;
 import io.redlock.Lease;
 import io.redlock.NodeStatus;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
 import io.redlock.spi.LockNode;
+import io.redlock.spi.NodeReply;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -97,6 +99,59 @@ class RedlockBuilderTest {
     assertEquals(
         List.of("16 nodes are configured: use at most 15"), RedlockBuilder.over(many).problems());
     assertEquals(List.of(), RedlockBuilder.over(many.subList(0, 15)).problems());
+  }
+
+  @Test
+  void badFutureNodesAreRefused() {
+    assertRefused(b -> b.movingTo(List.of()), "movingTo names no node", "leave movingTo out");
+    assertRefused(
+        b -> b.movingTo(nodes("c", "b", "a")), "movingTo names the present nodes", "future ones");
+    assertRefused(
+        b -> b.movingTo(nodes("d", "a", "d")), "node d is configured twice", "its own master");
+    List<LockNode> many = new ArrayList<>();
+    for (int index = 0; index < 13; index++) {
+      many.addAll(nodes("n" + index));
+    }
+    assertRefused(b -> b.movingTo(many), "16 nodes are configured", "at most 15");
+    assertEquals(List.of(), problems(b -> b.movingTo(many.subList(0, 12))));
+    assertEquals(List.of(), problems(b -> b.movingTo(nodes("a", "b"))));
+  }
+
+  private static Redlock moving(FakeTime time, List<LockNode> present, List<LockNode> future) {
+    return RedlockBuilder.over(present)
+        .movingTo(future)
+        .ticker(time)
+        .scheduler(time)
+        .random(new SplittableRandom(1))
+        .callbackExecutor(Runnable::run)
+        .build();
+  }
+
+  @Test
+  void serviceThatMovesNeedsAMajorityOfThePresentNodesAndOneOfTheFutureNodes() throws Exception {
+    for (int yes = 0; yes < 1 << 5; yes++) {
+      List<LockNode> all = nodes("a", "b", "c", "d", "e");
+      for (int i = 0; i < all.size(); i++) {
+        boolean grants = (yes & 1 << i) != 0;
+        ((ScriptedNode) all.get(i))
+            .script(request -> grants ? Bed.yes(request) : NodeReply.unreachable("down"));
+      }
+      List<LockNode> future = new ArrayList<>(nodes("b")); // by name, it is the present b
+      future.addAll(all.subList(3, 5));
+      try (Redlock redlock = moving(new FakeTime(), all.subList(0, 3), future)) {
+        assertEquals(
+            List.of("a", "b", "c", "d", "e"),
+            redlock.nodes().stream().map(NodeStatus::name).toList());
+        boolean isHeld =
+            Integer.bitCount(yes & 0b00111) >= 2 && Integer.bitCount(yes & 0b11010) >= 2;
+        AcquireResult result = redlock.tryAcquire(Bed.REQUEST);
+        assertEquals(isHeld, result.optionalLease().isPresent(), result::toString);
+        if (!isHeld) {
+          assertEquals(List.of("b", "d", "e"), result.votes().moving().future());
+          assertEquals(List.of("a", "b", "c"), result.votes().moving().present());
+        }
+      }
+    }
   }
 
   @Test

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.LeaseRequest;
+import io.redlock.spi.Quorum;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -157,8 +158,8 @@ class SettingsTest {
   @Test
   void termsReserveTheMarginAndTheLeastValidity() {
     Settings both = new Settings(1_000_000, 30_000, 10_000, 2_000_000, 5_000_000, 7_000_000, "");
-    assertEquals(12_000_000, both.terms(3, 1_000).minValidityNanos());
-    assertEquals(12_000_000, both.terms(3, 1_000).driftNanos());
+    assertEquals(12_000_000, both.terms(Quorum.of(3), 1_000).minValidityNanos());
+    assertEquals(12_000_000, both.terms(Quorum.of(3), 1_000).driftNanos());
   }
 
   @Test

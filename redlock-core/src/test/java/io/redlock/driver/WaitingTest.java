@@ -10,6 +10,7 @@ import io.redlock.Votes;
 import io.redlock.driver.Waiting.Phase;
 import io.redlock.driver.Waiting.Rules;
 import io.redlock.protocol.AcquireRound.Decision;
+import io.redlock.spi.Quorum;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -26,7 +27,7 @@ class WaitingTest {
   private static final Votes NONE = new Votes(List.of(), 2);
 
   private static Rules rules(boolean isFair) {
-    return new Rules(isFair, 3, TICKET, PATIENCE);
+    return new Rules(isFair, Quorum.of(3), TICKET, PATIENCE);
   }
 
   private static Waiting begun() {
@@ -214,7 +215,8 @@ class WaitingTest {
 
   @Test
   void wakeUpsShortOfAQuorumDoNotPutThePauseOff() {
-    Waiting five = Waiting.begin(new Rules(true, 5, TICKET, PATIENCE)).joined(true, LEFT);
+    Waiting five =
+        Waiting.begin(new Rules(true, Quorum.of(5), TICKET, PATIENCE)).joined(true, LEFT);
     Waiting once = five.refused(behindOthers(60_000), LEFT).woken(4, true, LEFT);
     Waiting twice = once.woken(3, true, LEFT);
     assertEquals(once.plan(), twice.plan());

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.protocol.AcquireRound.Decision;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.Quorum;
 import io.redlock.testkit.FakeTicker;
 import java.util.HashMap;
 import java.util.List;
@@ -31,7 +32,7 @@ class AcquireRoundTest {
   private static final long WALL = FakeTicker.START_WALL_MICROS;
 
   private static AcquireRound round(int nodes) {
-    Terms terms = new Terms(nodes, TTL_MILLIS, DRIFT_NANOS, MIN_VALIDITY_NANOS);
+    Terms terms = new Terms(Quorum.of(nodes), TTL_MILLIS, DRIFT_NANOS, MIN_VALIDITY_NANOS);
     return AcquireRound.first(terms, TOKEN, START, WALL);
   }
 
@@ -261,7 +262,7 @@ class AcquireRoundTest {
       long ttlMillis = 10 + random.nextLong(30_000);
       long driftNanos = Terms.driftNanos(ttlMillis, random.nextLong(400_000));
       long start = random.nextLong();
-      Terms terms = new Terms(1, ttlMillis, driftNanos, random.nextLong(1_000_000));
+      Terms terms = new Terms(Quorum.of(1), ttlMillis, driftNanos, random.nextLong(1_000_000));
       AcquireRound round =
           AcquireRound.first(terms, TOKEN, start, WALL).answered(0, NodeReply.GRANTED);
       long elapsedNanos = random.nextLong(2 * ttlMillis * 1_000_000);

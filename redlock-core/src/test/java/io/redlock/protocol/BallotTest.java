@@ -1,9 +1,7 @@
 package io.redlock.protocol;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.spi.NodeReply.Kind;
 import java.util.Arrays;
@@ -11,25 +9,9 @@ import java.util.EnumSet;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class BallotTest {
-
-  @ParameterizedTest
-  @CsvSource({"1,1", "2,2", "3,2", "4,3", "5,3", "6,4", "7,4", "8,5", "9,5", "14,8", "15,8"})
-  void quorumIsMoreThanHalf(int nodes, int quorum) {
-    assertEquals(quorum, Ballot.quorum(nodes));
-    assertEquals(quorum, Ballot.empty(nodes).quorum());
-  }
-
-  @Test
-  void twoQuorumsOfTheSameNodesAlwaysShareOne() {
-    for (int nodes = 1; nodes <= Ballot.MAX_NODES; nodes++) {
-      assertTrue(2 * Ballot.quorum(nodes) > nodes);
-      assertTrue(Ballot.quorum(nodes) <= nodes);
-    }
-  }
 
   @Test
   void everyKindFitsAndIsReadBackAtEveryNode() {
@@ -104,16 +86,6 @@ class BallotTest {
     assertEquals(Kind.UNKNOWN, closed.kind(0));
     assertEquals(Kind.GRANTED, closed.kind(1));
     assertEquals(Kind.UNKNOWN, closed.kind(2));
-  }
-
-  @Test
-  void quorumIsExcludedWhenTooFewOthersAreLeft() {
-    Ballot five = Ballot.empty(5);
-    assertFalse(five.excludesQuorum(2));
-    assertTrue(five.excludesQuorum(3));
-    Ballot four = Ballot.empty(4);
-    assertFalse(four.excludesQuorum(1));
-    assertTrue(four.excludesQuorum(2));
   }
 
   @Test

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import io.redlock.protocol.ExtendRound.Decision;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.Quorum;
 import io.redlock.testkit.FakeTicker;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
@@ -22,7 +23,7 @@ class ExtendRoundTest {
   private static final Deadline CURRENT = Deadline.after(START, WALL, 3_000_000_000L);
 
   private static ExtendRound round(int nodes) {
-    Terms terms = new Terms(nodes, TTL_MILLIS, DRIFT_NANOS, MIN_VALIDITY_NANOS);
+    Terms terms = new Terms(Quorum.of(nodes), TTL_MILLIS, DRIFT_NANOS, MIN_VALIDITY_NANOS);
     return ExtendRound.begin(terms, START, WALL);
   }
 

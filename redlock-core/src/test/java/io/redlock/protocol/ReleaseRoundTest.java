@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.protocol.ReleaseRound.Known;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.Quorum;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -86,7 +87,7 @@ class ReleaseRoundTest {
         boolean target = (targets & 1 << node) != 0;
         histories.add(new ArrayList<>(target ? List.of() : List.of(Kind.NOT_HELD)));
       }
-      explore(ReleaseRound.begin(nodes, targets), histories, targets);
+      explore(ReleaseRound.begin(Quorum.of(nodes), targets), histories, targets);
     }
   }
 
@@ -94,7 +95,7 @@ class ReleaseRoundTest {
   @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 8, 9, 15})
   void releasedMeansThatAQuorumDeleted(int nodes) {
     int all = (1 << nodes) - 1;
-    ReleaseRound round = ReleaseRound.begin(nodes, all);
+    ReleaseRound round = ReleaseRound.begin(Quorum.of(nodes), all);
     for (int node = 0; node < nodes; node++) {
       assertEquals(2 * node > nodes, round.known() == Known.RELEASED);
       round = round.answered(node, NodeReply.RELEASED);
@@ -105,7 +106,7 @@ class ReleaseRoundTest {
 
   @Test
   void nothingToReleaseIsComplete() {
-    ReleaseRound round = ReleaseRound.begin(5, 0);
+    ReleaseRound round = ReleaseRound.begin(Quorum.of(5), 0);
     assertTrue(round.isComplete());
     assertTrue(round.isSettled());
     assertEquals(Known.NOT_HELD, round.known());
@@ -114,7 +115,7 @@ class ReleaseRoundTest {
   @Test
   void notHeldAfterALostAnswerMayBeItsEchoAndProvesNothing() {
     ReleaseRound round =
-        ReleaseRound.begin(1, 1)
+        ReleaseRound.begin(Quorum.of(1), 1)
             .answered(0, NodeReply.unknown("connection lost"))
             .answered(0, NodeReply.NOT_HELD);
     assertEquals(Known.UNCONFIRMED, round.known());
@@ -124,7 +125,8 @@ class ReleaseRoundTest {
   @Test
   void outOfMemoryIsNoAcknowledgement() {
     ReleaseRound round =
-        ReleaseRound.begin(1, 1).answered(0, NodeReply.of(Kind.OUT_OF_MEMORY, "no tombstone"));
+        ReleaseRound.begin(Quorum.of(1), 1)
+            .answered(0, NodeReply.of(Kind.OUT_OF_MEMORY, "no tombstone"));
     assertTrue(round.owes(0));
     assertFalse(round.isComplete());
     assertEquals(Known.UNCONFIRMED, round.known());
@@ -132,7 +134,7 @@ class ReleaseRoundTest {
 
   @Test
   void tellingGoesOnAfterTheTimeout() {
-    ReleaseRound round = ReleaseRound.begin(3, 0b111).timedOut();
+    ReleaseRound round = ReleaseRound.begin(Quorum.of(3), 0b111).timedOut();
     assertTrue(round.owes(1));
     assertFalse(round.answered(1, NodeReply.RELEASED).owes(1));
     assertEquals(Known.UNCONFIRMED, round.known());
@@ -141,7 +143,7 @@ class ReleaseRoundTest {
   @Test
   void nodesThatNeedNotBeToldCountAsThoseThatDoNotHoldIt() {
     Ballot second = Ballot.empty(3).with(0, Kind.NOT_HELD).with(2, Kind.NOT_HELD);
-    assertEquals(second, ReleaseRound.begin(3, 0b010).ballot());
-    assertEquals(second.with(1, Kind.NOT_HELD), ReleaseRound.begin(3, 0).ballot());
+    assertEquals(second, ReleaseRound.begin(Quorum.of(3), 0b010).ballot());
+    assertEquals(second.with(1, Kind.NOT_HELD), ReleaseRound.begin(Quorum.of(3), 0).ballot());
   }
 }

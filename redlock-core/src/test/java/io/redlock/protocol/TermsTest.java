@@ -3,6 +3,7 @@ package io.redlock.protocol;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.spi.Quorum;
 import java.math.BigDecimal;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
@@ -32,7 +33,7 @@ class TermsTest {
 
   @Test
   void deadlineIsStartPlusTtlMinusDriftOnBothClocks() {
-    Terms terms = new Terms(3, 10_000, Terms.driftNanos(10_000, 10_000), 0);
+    Terms terms = new Terms(Quorum.of(3), 10_000, Terms.driftNanos(10_000, 10_000), 0);
     Deadline deadline = terms.deadline(-5, 1_000);
     assertEquals(-5 + 9_898_000_000L, deadline.nanos());
     assertEquals(1_000 + 9_898_000L, deadline.wallMicros());
@@ -40,7 +41,7 @@ class TermsTest {
 
   @Test
   void wallDeadlineIsNeverRoundedUp() {
-    Terms terms = new Terms(3, 10, 1_999, 0);
+    Terms terms = new Terms(Quorum.of(3), 10, 1_999, 0);
     Deadline deadline = terms.deadline(0, 0);
     assertEquals(10_000_000 - 1_999, deadline.nanos());
     assertTrue(deadline.wallMicros() * 1_000 <= deadline.nanos());

@@ -134,6 +134,7 @@ public final class ClientColumns {
         release == null
             ? null
             : new ReleaseRound(
+                release.quorum(),
                 nodes(columns, TARGET),
                 nodes(columns, ACKNOWLEDGED),
                 nodes(columns, REPEATED),

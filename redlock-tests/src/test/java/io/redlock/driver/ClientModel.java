@@ -10,6 +10,7 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
+import io.redlock.spi.Quorum;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -338,7 +339,7 @@ public class ClientModel {
     }
     int targets = releaseSet(client.footprint, unanswered);
     long token = client.acquire == null ? client.token : client.acquire.token();
-    Client ended = client.ended(ReleaseRound.begin(nodes, targets), token);
+    Client ended = client.ended(ReleaseRound.begin(quorum(), targets), token);
     return new Turn(
         ended, Outcome.ENDED, release(token, client.reported), targets, RELEASE_TAG, goesOn);
   }
@@ -406,8 +407,12 @@ public class ClientModel {
     return allNodes() & ~released;
   }
 
+  protected Quorum quorum() {
+    return Quorum.of(nodes);
+  }
+
   protected Terms terms(long ttlMillis) {
-    return new Terms(nodes, ttlMillis, driftNanos, 0);
+    return new Terms(quorum(), ttlMillis, driftNanos, 0);
   }
 
   protected boolean counts(AcquireRound round, int tag) {
