@@ -37,6 +37,8 @@ public class NodeModel {
     VOTING,
     /** It was reset, or the sender knows another birth mark: it extends and releases. */
     ABSTAINING,
+    /** It does not serve the sender: it only releases. */
+    UNSERVING,
     /** It votes, but is out of memory: a request that would create a key fails. */
     OUT_OF_MEMORY
   }
@@ -225,7 +227,7 @@ public class NodeModel {
   protected Outcome grant(
       List<Cell> cells, NodeRequest.Grant request, Standing standing, long nowMicros) {
     long token = request.token();
-    if (standing == Standing.ABSTAINING) {
+    if (standing == Standing.ABSTAINING || standing == Standing.UNSERVING) {
       return new Outcome(cells, NodeReply.abstain(-1, ""));
     }
     if (isAhead(token, request.reported(), nowMicros)
@@ -277,6 +279,9 @@ public class NodeModel {
         }
         joins = true;
       }
+    }
+    if (standing == Standing.UNSERVING) {
+      return new Outcome(cells, joins ? NodeReply.NOT_HELD : NodeReply.abstain(-1, ""));
     }
     if (joins && (standing == Standing.ABSTAINING || !fitsTheClock(request, nowMicros))) {
       return new Outcome(cells, NodeReply.NOT_HELD);

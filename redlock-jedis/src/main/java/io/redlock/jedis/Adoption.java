@@ -2,23 +2,22 @@ package io.redlock.jedis;
 
 import io.redlock.jedis.AdoptReport.Node;
 import io.redlock.jedis.AdoptReport.Outcome;
+import io.redlock.jedis.deployment.LockKeys;
 import io.redlock.jedis.deployment.Probe;
 import io.redlock.jedis.deployment.Probe.Answer;
 import io.redlock.jedis.deployment.Survey.Audited;
 import io.redlock.jedis.scripts.AuditCall;
 import io.redlock.jedis.trust.BirthMark;
+import io.redlock.jedis.trust.Membership;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
+import io.redlock.jedis.trust.Served;
 import io.redlock.jedis.trust.Verdict;
 import io.redlock.jedis.trust.Verdict.Stand;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
-import redis.clients.jedis.Protocol;
-import redis.clients.jedis.exceptions.JedisException;
 
 /**
  * The adoption of brand-new masters, which an operator confirms to be new, so that they need not
@@ -29,9 +28,6 @@ import redis.clients.jedis.exceptions.JedisException;
  * node without keys of the library has granted nothing that is still held.
  */
 final class Adoption {
-
-  private static final String LIBRARY_KEYS = "redlock:*";
-  private static final String SCAN_COUNT = "1000";
 
   private final Probe probe;
   private final List<Audited> audits;
@@ -120,7 +116,13 @@ final class Adoption {
     BirthMark adopted =
         mark == null
             ? new BirthMark(
-                audit.runId(), audit.replId(), BirthMark.NOW, true, 0, probe.masters().size(), true)
+                audit.runId(),
+                audit.replId(),
+                BirthMark.NOW,
+                true,
+                0,
+                Served.of(Membership.of(probe.masters().size()).label("")),
+                true)
             : mark.adopted();
     return new Plan(new Refresh(audit.birth(), adopted), Outcome.LEFT_ALONE, "", false);
   }
@@ -183,37 +185,6 @@ final class Adoption {
 
   /** Returns a key that a lock left behind; empty if there is none. */
   private String anyLockKey(int index, Connection connection) {
-    String key = anyKey(connection, LIBRARY_KEYS);
-    return key.isEmpty() && !keyPrefix.isEmpty()
-        ? anyKey(connection, keyPrefix.replaceAll("[\\\\*?\\[\\]^-]", "\\\\$0") + "*")
-        : key;
-  }
-
-  private static String anyKey(Connection connection, String pattern) {
-    String cursor = "0";
-    do {
-      CommandArguments scan =
-          new CommandArguments(Protocol.Command.SCAN)
-              .add(cursor)
-              .add("MATCH")
-              .add(pattern)
-              .add("COUNT")
-              .add(SCAN_COUNT);
-      if (!(connection.executeCommand(scan) instanceof List<?> page && page.size() == 2)) {
-        throw new JedisException("unexpected answer to SCAN");
-      }
-      for (Object each : (List<?>) page.get(1)) {
-        String key = text(each);
-        if (!key.equals(BirthMark.KEY)) {
-          return key;
-        }
-      }
-      cursor = text(page.get(0));
-    } while (!cursor.equals("0"));
-    return "";
-  }
-
-  private static String text(Object bytes) {
-    return new String((byte[]) bytes, StandardCharsets.UTF_8);
+    return LockKeys.any(connection, keyPrefix);
   }
 }

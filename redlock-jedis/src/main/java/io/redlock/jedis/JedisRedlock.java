@@ -123,6 +123,33 @@ public final class JedisRedlock {
     }
 
     /**
+     * Adds a future master, or several separated by commas or white space: the service moves from
+     * the present masters to these. While it moves, each lease needs a majority of the present
+     * masters and a majority of the future ones. Name all future masters; they may overlap with the
+     * present ones. First run {@code redlock resize prepare}.
+     *
+     * @param address {@code redis[s]://[user[:password]@]host:port} or {@code host:port}
+     * @return this
+     */
+    public Builder movingTo(String address) {
+      deployment.movingTo(address);
+      return this;
+    }
+
+    /**
+     * Adds a future master that is reached through a user-supplied pool. If a present master has
+     * this name, it is that master, and the pool is not used.
+     *
+     * @param name the node's name in results and logs
+     * @param pool connections to database 0 of one master
+     * @return this
+     */
+    public Builder movingTo(String name, Pool<Connection> pool) {
+      deployment.movingTo(name, pool);
+      return this;
+    }
+
+    /**
      * Reads settings from properties such as {@code redlock.max-ttl}, or from environment variables
      * such as {@code REDLOCK_MAX_TTL}: {@code configure(System.getenv())}. Ignores entries whose
      * names begin with neither {@code redlock.} nor {@code REDLOCK_}, and unknown variables; an

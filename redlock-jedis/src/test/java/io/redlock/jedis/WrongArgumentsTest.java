@@ -43,6 +43,8 @@ class WrongArgumentsTest {
           "node|address",
           "node",
           "node|address",
+          "movingTo",
+          "node|address",
           "configure",
           "settings|redlock|REDLOCK");
 

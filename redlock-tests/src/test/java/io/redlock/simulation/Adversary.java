@@ -1,5 +1,6 @@
 package io.redlock.simulation;
 
+import io.redlock.simulation.SimCommand.Known;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.testkit.NodeModel.Cell;
@@ -75,7 +76,7 @@ final class Adversary {
    * (What was refused and is repeated later can set a key that nobody will release. TCP does not do
    * that, and the key does no worse than live for its ttl.)
    */
-  void maybeRepeat(NodeRequest request, NodeReply first, String birthKnown) {
+  void maybeRepeat(NodeRequest request, NodeReply first, Known known) {
     if (!strikes(SimFault.DUPLICATE, plan.duplicatePerMillion)) {
       return;
     }
@@ -87,11 +88,11 @@ final class Adversary {
             Math.min(at, plan.calmFromNanos()),
             () -> {
               if (server.incarnation() == incarnation && server.isUp()) {
-                server.execute(request, birthKnown);
+                server.execute(request, known);
               }
             });
       }
-      default -> server.execute(request, birthKnown);
+      default -> server.execute(request, known);
     }
   }
 }

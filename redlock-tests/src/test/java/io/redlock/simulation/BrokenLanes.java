@@ -3,6 +3,7 @@ package io.redlock.simulation;
 import io.redlock.NodeStatus.State;
 import io.redlock.jedis.lane.Dialer;
 import io.redlock.jedis.lane.Wire;
+import io.redlock.jedis.scripts.Argument;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
@@ -11,6 +12,7 @@ import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.Scheduler;
 import io.redlock.testkit.ForwardingNode;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BiFunction;
@@ -436,18 +438,21 @@ final class BrokenLanes {
                     new Through(socket, line) {
                       @Override
                       public void write(CommandArguments command, int bytes) {
-                        boolean isGuarded = !SimCommand.of(command).birth.isEmpty();
-                        super.write(isGuarded ? withoutLast(command) : command, bytes);
+                        super.write(without(SimCommand.of(command).known.birth(), command), bytes);
                       }
                     }));
   }
 
-  private static CommandArguments withoutLast(CommandArguments command) {
-    CommandArguments shorter = new CommandArguments(command.getCommand());
-    for (int i = 1; i < command.size() - 1; i++) {
-      Rawable word = command.get(i);
-      shorter.add(word);
+  private static CommandArguments without(String birth, CommandArguments command) {
+    if (birth.isEmpty()) {
+      return command;
     }
-    return shorter.add("");
+    CommandArguments without = new CommandArguments(command.getCommand());
+    for (int i = 1; i < command.size(); i++) {
+      Rawable word = command.get(i);
+      boolean isBirth = new String(word.getRaw(), StandardCharsets.UTF_8).equals(birth);
+      without.add(isBirth ? Argument.EMPTY : word);
+    }
+    return without;
   }
 }

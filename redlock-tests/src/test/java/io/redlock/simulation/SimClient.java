@@ -10,6 +10,7 @@ import io.redlock.jedis.trust.NodeTrust;
 import io.redlock.jedis.trust.Peers;
 import io.redlock.jedis.trust.TrustRules;
 import io.redlock.spi.LockNode;
+import io.redlock.spi.Quorum;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -74,9 +75,10 @@ final class SimClient {
 
     /** As the production code connects a lock service to its nodes. */
     private void addLanes() {
-      Peers peers = new Peers(plan.nodes, plan.skewMicros);
+      Peers peers = new Peers(Quorum.of(plan.nodes), plan.skewMicros);
       TrustRules rules =
-          TrustRules.of(plan.nodes, plan.guarded, plan.maxTtl(), plan.driftFactor, plan.skewMicros);
+          TrustRules.of(
+              peers.membership(), plan.guarded, plan.maxTtl(), plan.driftFactor, plan.skewMicros);
       RequestEncoder encoder = new RequestEncoder(plan.retentionMillis, plan.skewMicros);
       LaneSettings settings =
           new LaneSettings(

@@ -60,7 +60,17 @@ final class SimCommand {
   final @Nullable Script script;
   final boolean byDigest;
   final @Nullable NodeRequest request;
-  final String birth; // the mark that a guarded request carries; empty if the node shall not look
+  final Known known; // of the node's mark, as a guarded request carries it
+
+  /**
+   * What a request says of the node's mark.
+   *
+   * @param birth the mark that the node must have; empty if the node shall not look
+   * @param served the part of the mark that names the client; empty if the node shall not look
+   */
+  record Known(String birth, String served) {
+    static final Known NOTHING = new Known("", "");
+  }
 
   private SimCommand(
       Step step,
@@ -69,14 +79,14 @@ final class SimCommand {
       @Nullable Script script,
       boolean byDigest,
       @Nullable NodeRequest request,
-      String birth) {
+      Known known) {
     this.step = step;
     this.name = name;
     this.arguments = arguments;
     this.script = script;
     this.byDigest = byDigest;
     this.request = request;
-    this.birth = birth;
+    this.known = known;
   }
 
   /** Reads a command. */
@@ -90,10 +100,12 @@ final class SimCommand {
       case "EVAL" -> script(name, withText(words.get(1)), false, words);
       case "EVALSHA" -> script(name, BY_DIGEST.get(text(words.get(1))), true, words);
       case "SCRIPT" ->
-          new SimCommand(Step.LOAD, name, texts(words, 1), withText(words.get(2)), false, null, "");
+          new SimCommand(
+              Step.LOAD, name, texts(words, 1), withText(words.get(2)), false, null, Known.NOTHING);
       case "SUBSCRIBE", "UNSUBSCRIBE" ->
-          new SimCommand(Step.SUBSCRIBE, name, texts(words, 1), null, false, null, "");
-      default -> new SimCommand(Step.OTHER, name, texts(words, 1), null, false, null, "");
+          new SimCommand(Step.SUBSCRIBE, name, texts(words, 1), null, false, null, Known.NOTHING);
+      default ->
+          new SimCommand(Step.OTHER, name, texts(words, 1), null, false, null, Known.NOTHING);
     };
   }
 
@@ -105,7 +117,6 @@ final class SimCommand {
     int keys = Integer.parseInt(text(words.get(2)));
     List<String> arguments = texts(words, 3);
     NodeRequest request = request(script, arguments.subList(0, keys), arguments, keys);
-    boolean guarded = request instanceof NodeRequest.Grant || request instanceof NodeRequest.Extend;
     return new SimCommand(
         Step.valueOf(script.name()),
         name,
@@ -113,7 +124,17 @@ final class SimCommand {
         script,
         byDigest,
         request,
-        guarded ? arguments.get(arguments.size() - 1) : "");
+        known(request, arguments));
+  }
+
+  private static Known known(@Nullable NodeRequest request, List<String> arguments) {
+    int last = arguments.size() - 1;
+    if (request instanceof NodeRequest.Extend) {
+      return new Known(arguments.get(last - 1), arguments.get(last));
+    }
+    return request instanceof NodeRequest.Grant
+        ? new Known(arguments.get(last), "")
+        : Known.NOTHING;
   }
 
   private static @Nullable NodeRequest request(

@@ -6,12 +6,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.jedis.scripts.Argument;
 import io.redlock.jedis.scripts.AuditCall;
+import io.redlock.jedis.scripts.Guard;
 import io.redlock.jedis.scripts.Invocation;
 import io.redlock.jedis.scripts.ReplyMapper;
 import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.jedis.scripts.Script;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
+import io.redlock.jedis.trust.Served;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
@@ -56,8 +58,10 @@ class SimCommandTest {
         new NodeRequest.Release(ONE, "o", TOKEN, false, TICKET));
   }
 
+  private static final Guard GUARD = new Guard(Argument.of("the mark"), Argument.of("|3|"));
+
   private static SimCommand byDigest(NodeRequest request) {
-    return SimCommand.of(ENCODER.encode(request).bySha(Argument.of("the mark")));
+    return SimCommand.of(ENCODER.encode(request).bySha(GUARD));
   }
 
   @ParameterizedTest
@@ -71,17 +75,19 @@ class SimCommandTest {
   @ParameterizedTest
   @MethodSource("requests")
   void requestThatBringsItsScriptIsTheSame(NodeRequest request) {
-    SimCommand command = SimCommand.of(ENCODER.encode(request).byText(Argument.of("the mark")));
+    SimCommand command = SimCommand.of(ENCODER.encode(request).byText(GUARD));
     assertEquals(byDigest(request).request, command.request);
     assertEquals(byDigest(request).script, command.script);
-    assertEquals(byDigest(request).birth, command.birth);
+    assertEquals(byDigest(request).known, command.known);
   }
 
   @ParameterizedTest
   @MethodSource("requests")
   void onlyGrantsAndExtendsCarryTheMarkOfBirth(NodeRequest request) {
     boolean guarded = request instanceof NodeRequest.Grant || request instanceof NodeRequest.Extend;
-    assertEquals(guarded ? "the mark" : "", byDigest(request).birth);
+    assertEquals(guarded ? "the mark" : "", byDigest(request).known.birth());
+    boolean extendsLease = request instanceof NodeRequest.Extend;
+    assertEquals(extendsLease ? "|3|" : "", byDigest(request).known.served());
   }
 
   @Test
@@ -141,9 +147,9 @@ class SimCommandTest {
 
   @Test
   void auditTellsItsNumberAndTheMarkToWrite() {
-    BirthMark mark = new BirthMark("run", "repl", BirthMark.NOW, false, 700, 3, true);
+    BirthMark mark = new BirthMark("run", "repl", BirthMark.NOW, false, 700, Served.of("3"), true);
     Invocation invocation = AuditCall.invocation(41, new Refresh("seen", mark, 6));
-    SimCommand command = SimCommand.of(invocation.byText(Argument.EMPTY));
+    SimCommand command = SimCommand.of(invocation.byText(Guard.NONE));
     assertTrue(command.isAudit());
     assertEquals(
         List.of(BirthMark.KEY, "41", "seen", mark.head(), "+6", mark.tail()), command.arguments);

@@ -3,6 +3,7 @@ package io.redlock.simulation;
 import io.redlock.jedis.lane.Dialer;
 import io.redlock.jedis.lane.Wire;
 import io.redlock.simulation.LaneChecks.Order;
+import io.redlock.simulation.SimCommand.Known;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import java.util.ArrayDeque;
@@ -202,8 +203,8 @@ final class SimConnection implements Wire {
   }
 
   /** Whether what the server has just executed for it is executed once more. */
-  void repeat(NodeRequest request, NodeReply reply, String birth) {
-    socket.adversary.maybeRepeat(request, reply, birth);
+  void repeat(NodeRequest request, NodeReply reply, Known known) {
+    socket.adversary.maybeRepeat(request, reply, known);
   }
 
   // Replies.

@@ -2,7 +2,10 @@ package io.redlock.simulation;
 
 import io.redlock.jedis.scripts.Script;
 import io.redlock.jedis.trust.BirthMark;
+import io.redlock.jedis.trust.Membership;
+import io.redlock.jedis.trust.Served;
 import io.redlock.jedis.trust.TrustRules;
+import io.redlock.simulation.SimCommand.Known;
 import io.redlock.simulation.SimCommand.Step;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
@@ -99,14 +102,15 @@ final class SimServer {
   /** A mark as an operator leaves it on a brand-new node. */
   private String adopted() {
     long abstentionMillis =
-        TrustRules.of(plan.nodes, true, plan.maxTtl(), 0, plan.skewMicros).abstentionMillis();
+        TrustRules.of(Membership.of(plan.nodes), true, plan.maxTtl(), 0, plan.skewMicros)
+            .abstentionMillis();
     return new BirthMark(
             runId,
             parts.replicationId(replicationId),
             nowMillis(),
             true,
             abstentionMillis,
-            plan.nodes,
+            Served.of("" + plan.nodes),
             plan.guarded)
         .toString();
   }
@@ -215,9 +219,9 @@ final class SimServer {
     if (request == null) {
       return audit(command.arguments);
     }
-    NodeReply reply = execute(request, command.birth);
+    NodeReply reply = execute(request, command.known);
     checker.lanes.executed(index, request, reply);
-    connection.repeat(request, reply, command.birth);
+    connection.repeat(request, reply, command.known);
     return command.reply(reply, clock.micros());
   }
 
@@ -259,15 +263,15 @@ final class SimServer {
     }
   }
 
-  /** Executes a request that carries this mark of birth; empty if the node shall not look. */
-  NodeReply execute(NodeRequest request, String birthKnown) {
+  /** Executes a request that says this of its mark. */
+  NodeReply execute(NodeRequest request, Known known) {
     long nowMillis = nowMillis();
     List<String> names = request.names();
     List<Cell> before = new ArrayList<>(names.size());
     for (String name : names) {
       before.add(cells.getOrDefault(name, Cell.EMPTY).at(nowMillis));
     }
-    Outcome outcome = model.execute(before, request, standing(request, birthKnown), clock.micros());
+    Outcome outcome = model.execute(before, request, standing(request, known), clock.micros());
     for (int i = 0; i < names.size(); i++) {
       put(names.get(i), outcome.cells().get(i));
     }
@@ -283,9 +287,12 @@ final class SimServer {
     return reply;
   }
 
-  private Standing standing(NodeRequest request, String birthKnown) {
-    boolean heeds = !birthKnown.isEmpty() && parts.heedsBirth(request);
-    if (heeds && !birthKnown.equals(birth)) {
+  private Standing standing(NodeRequest request, Known known) {
+    if (!birth.contains(known.served())) {
+      return Standing.UNSERVING;
+    }
+    boolean heeds = !known.birth().isEmpty() && parts.heedsBirth(request);
+    if (heeds && !known.birth().equals(birth)) {
       return Standing.ABSTAINING;
     }
     return outOfMemory ? Standing.OUT_OF_MEMORY : Standing.VOTING;

@@ -229,14 +229,14 @@ class AdoptTest {
     adopt();
     JedisRedlock.Builder wrong = builder().maxTtl(Duration.ofMinutes(30));
     Redlock longest = wrong.build();
-    awaitMarks(" 1822002 3 guarded \\S+:" + ProcessHandle.current().pid());
+    awaitMarks(" 1822002 \\|3\\| guarded \\S+:" + ProcessHandle.current().pid());
     longest.close();
     AdoptReport report = builder().forgetAbstention();
     assertTrue(report.isComplete(), report::toString);
     assertEquals(Outcome.FORGOTTEN, outcomes(report).get(0));
-    awaitMarks(" 0 3 guarded -");
+    awaitMarks(" 0 \\|3\\| guarded -");
     try (Redlock redlock = connect()) {
-      awaitMarks(" 34302 3 guarded \\S+:" + ProcessHandle.current().pid());
+      awaitMarks(" 34302 \\|3\\| guarded \\S+:" + ProcessHandle.current().pid());
       servers.get(0).restart();
       Await.until("it abstains", () -> redlock.nodes().get(0).state() == State.ABSTAINING);
       String reason = redlock.nodes().get(0).reason();

@@ -31,6 +31,7 @@ public final class Configuration {
 
   static {
     SETTINGS.put("nodes", Deployment::node);
+    SETTINGS.put("moving-to", Deployment::movingTo);
     add("node-timeout", Configuration::duration, Deployment::nodeTimeout);
     add("silence-timeout", Configuration::duration, Deployment::silenceTimeout);
     add("max-ttl", Configuration::duration, Deployment::maxTtl);

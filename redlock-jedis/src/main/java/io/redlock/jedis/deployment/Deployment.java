@@ -9,10 +9,12 @@ import io.redlock.jedis.lane.LaneSettings;
 import io.redlock.jedis.lane.NodeLane;
 import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.jedis.trust.BirthMark;
+import io.redlock.jedis.trust.Membership;
 import io.redlock.jedis.trust.NodeTrust;
 import io.redlock.jedis.trust.Peers;
 import io.redlock.jedis.trust.TrustRules;
 import io.redlock.spi.NodeRequest;
+import io.redlock.spi.Quorum;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -52,6 +54,7 @@ public final class Deployment {
   private static final Pattern SEPARATOR = Pattern.compile("\\s*,\\s*|\\s+");
 
   private final List<Master> masters = new ArrayList<>();
+  private final List<Master> future = new ArrayList<>();
   private final List<Consumer<RedlockBuilder>> passedOn = new ArrayList<>();
   private final List<String> misread = new ArrayList<>();
   private String holder = HOST_AND_PROCESS;
@@ -80,12 +83,21 @@ public final class Deployment {
 
   /** Adds a master by its address, or several separated by commas or white space. */
   public void node(@Nullable String address) {
+    add(masters, address);
+  }
+
+  /** Adds a future master by its address, or several separated by commas or white space. */
+  public void movingTo(@Nullable String address) {
+    add(future, address);
+  }
+
+  private static void add(List<Master> to, @Nullable String address) {
     if (address == null) {
-      masters.add(new Master(null, null)); // reported with everything else
+      to.add(new Master(null, null)); // reported with everything else
       return;
     }
     for (String each : SEPARATOR.split(address.strip(), -1)) {
-      masters.add(new Master(each, null));
+      to.add(new Master(each, null));
     }
   }
 
@@ -93,6 +105,12 @@ public final class Deployment {
   public void node(@Nullable String name, Pool<Connection> pool) {
     given(pool, "pool", "give the pool of node " + name + ", or add the node by its address");
     masters.add(new Master(name, pool));
+  }
+
+  /** Adds a future master that is reached through a user-supplied pool. */
+  public void movingTo(@Nullable String name, Pool<Connection> pool) {
+    given(pool, "pool", "give the pool of node " + name + ", or add the node by its address");
+    future.add(new Master(name, pool));
   }
 
   /** Reads settings as text; what cannot be parsed is reported with all other faults. */
@@ -201,15 +219,27 @@ public final class Deployment {
     try {
       Probe probe = new Probe(checked.probed, checked.settings.silenceTimeout());
       return question.apply(
-          probe, new Survey(probe, checked.settings.skewMicros(), restartGuard).audit());
+          probe,
+          new Survey(probe, checked.quorum, checked.settings.skewMicros(), restartGuard).audit());
     } finally {
       checked.lanes.forEach(NodeLane::close);
     }
   }
 
+  private TrustRules rules(Quorum quorum, LaneSettings settings) {
+    return TrustRules.of(
+            Membership.of(quorum),
+            restartGuard,
+            LaneSettings.bounded(maxTtl),
+            driftFactor,
+            settings.skewMicros())
+        .askedBy(HOST_AND_PROCESS);
+  }
+
   /** A valid configuration: lanes and a builder that are not yet started. */
   private record Checked(
       LaneSettings settings,
+      Quorum quorum,
       List<Probe.Master> probed,
       List<NodeLane> lanes,
       RedlockBuilder builder) {}
@@ -225,10 +255,13 @@ public final class Deployment {
               + clientConfig.getDatabase()
               + ": use 0, as all clients do; a keyPrefix separates applications");
     }
-    List<Probe.Master> probed = masters(settings, faults);
-    List<NodeLane> lanes = lanes(probed, settings);
+    List<Probe.Master> probed = new ArrayList<>();
+    List<String> present = masters(masters, probed, settings, faults);
+    List<String> moved = masters(future, probed, settings, faults);
+    Quorum quorum = Quorum.of(present, moved);
+    List<NodeLane> lanes = lanes(probed, quorum, settings);
     RedlockBuilder builder =
-        RedlockBuilder.over(lanes)
+        RedlockBuilder.over(named(present, lanes))
             .nodeTimeout(nodeTimeout)
             .maxTtl(maxTtl)
             .driftFactor(driftFactor)
@@ -236,47 +269,67 @@ public final class Deployment {
             .keyPrefix(keyPrefix)
             .holder(holder);
     passedOn.forEach(setting -> setting.accept(builder));
+    if (!future.isEmpty()) {
+      builder.movingTo(named(moved, lanes));
+      if (!restartGuard) {
+        faults.add("movingTo needs the restart guard: leave restartGuard(false) out");
+      }
+    }
     faults.addAll(builder.problems());
     if (!faults.isEmpty()) {
       lanes.forEach(NodeLane::close);
       throw new IllegalArgumentException(what + ": " + String.join("; ", faults));
     }
-    return new Checked(settings, probed, lanes, builder);
+    return new Checked(settings, quorum, probed, lanes, builder);
   }
 
-  private List<Probe.Master> masters(LaneSettings settings, List<String> faults) {
-    List<Probe.Master> all = new ArrayList<>();
-    for (Master master : masters) {
-      int position = all.size() + 1;
+  /** Returns the lanes of these names, in their order; a name that repeats is reported later. */
+  private static List<NodeLane> named(List<String> names, List<NodeLane> lanes) {
+    return names.stream()
+        .flatMap(name -> lanes.stream().filter(lane -> lane.name().equals(name)).limit(1))
+        .toList();
+  }
+
+  /**
+   * Adds the masters to those that are known.
+   *
+   * @param all the known ones; a future master with the name of a present one is that one
+   * @return the names of the masters
+   */
+  private List<String> masters(
+      List<Master> configured, List<Probe.Master> all, LaneSettings settings, List<String> faults) {
+    List<String> known = all.stream().map(Probe.Master::name).toList();
+    List<String> names = new ArrayList<>();
+    for (Master master : configured) {
+      int position = known.size() + names.size() + 1;
       if (master.pool != null) {
         String name = String.valueOf(master.text);
         if (master.text == null || name.isBlank()) {
           String what = master.text == null ? "null" : "blank";
           faults.add("the name of node " + position + " is " + what + ": give it one");
         }
-        all.add(new Probe.Master(name, master.pool, false));
+        names.add(name);
+        if (!known.contains(name)) {
+          all.add(new Probe.Master(name, master.pool, false));
+        }
       } else {
         NodeAddress parsed = NodeAddress.parse(master.text, position, faults);
         NodeAddress address = parsed == null ? NodeAddress.standIn(position) : parsed;
-        Pool<Connection> pool =
-            NodePools.open(address, clientConfig, holder, settings.silenceTimeout());
-        all.add(new Probe.Master(address.name(), pool, true));
+        names.add(address.name());
+        if (!known.contains(address.name())) {
+          Pool<Connection> pool =
+              NodePools.open(address, clientConfig, holder, settings.silenceTimeout());
+          all.add(new Probe.Master(address.name(), pool, true));
+        }
       }
     }
-    return all;
+    return names;
   }
 
-  private List<NodeLane> lanes(List<Probe.Master> all, LaneSettings settings) {
+  private List<NodeLane> lanes(List<Probe.Master> all, Quorum quorum, LaneSettings settings) {
     RequestEncoder encoder = new RequestEncoder(settings.retentionMillis(), settings.skewMicros());
-    TrustRules rules =
-        TrustRules.of(
-                all.size(),
-                restartGuard,
-                LaneSettings.bounded(maxTtl),
-                driftFactor,
-                settings.skewMicros())
-            .askedBy(HOST_AND_PROCESS);
-    Peers peers = new Peers(all.size(), settings.skewMicros());
+    Peers peers = new Peers(quorum, settings.skewMicros());
+    TrustRules rules = rules(quorum, settings);
     List<NodeLane> lanes = new ArrayList<>();
     for (Probe.Master master : all) {
       NodeTrust trust = new NodeTrust(master.name(), lanes.size(), peers, rules, driftFactor);

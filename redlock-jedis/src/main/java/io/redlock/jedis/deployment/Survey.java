@@ -3,11 +3,13 @@ package io.redlock.jedis.deployment;
 import io.redlock.jedis.deployment.Probe.Answer;
 import io.redlock.jedis.scripts.AuditCall;
 import io.redlock.jedis.trust.BirthMark;
+import io.redlock.jedis.trust.Membership;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.Peers;
 import io.redlock.jedis.trust.TrustRules;
 import io.redlock.jedis.trust.TrustRules.Surroundings;
 import io.redlock.jedis.trust.Verdict;
+import io.redlock.spi.Quorum;
 import io.redlock.spi.Ticker;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,6 +22,7 @@ public final class Survey {
   private static final Ticker CLOCKS = Ticker.system();
 
   private final Probe probe;
+  private final Quorum quorum;
   private final long skewMicros;
   private final boolean guarded;
 
@@ -43,10 +46,12 @@ public final class Survey {
   private record Timed(NodeAudit audit, long beforeNanos, long afterNanos) {}
 
   /**
+   * @param quorum the nodes that are enough
    * @param guarded true if a master without a birth mark abstains; a mark says it itself
    */
-  Survey(Probe probe, long skewMicros, boolean guarded) {
+  Survey(Probe probe, Quorum quorum, long skewMicros, boolean guarded) {
     this.probe = probe;
+    this.quorum = quorum;
     this.skewMicros = skewMicros;
     this.guarded = guarded;
   }
@@ -54,7 +59,7 @@ public final class Survey {
   /** Returns the results, in the order of the masters. */
   List<Audited> audit() {
     List<Answer<Timed>> answers = probe.ask((index, connection) -> audit(connection));
-    Peers peers = new Peers(answers.size(), skewMicros);
+    Peers peers = new Peers(quorum, skewMicros);
     surroundings(peers, answers); // so that the last answers count for the first verdicts
     List<@Nullable Surroundings> around = surroundings(peers, answers);
     boolean brandNew = true;
@@ -64,7 +69,8 @@ public final class Survey {
     List<Audited> audits = new ArrayList<>();
     for (int i = 0; i < answers.size(); i++) {
       Surroundings known = counting(!brandNew, around.get(i));
-      audits.add(judge(probe.masters().get(i).name(), answers.get(i), known));
+      String name = probe.masters().get(i).name();
+      audits.add(judge(name, peers.membership(), answers.get(i), known));
     }
     return audits;
   }
@@ -82,16 +88,7 @@ public final class Survey {
 
   private static @Nullable Surroundings counting(
       boolean othersInUse, @Nullable Surroundings around) {
-    return around == null
-        ? null
-        : new Surroundings(
-            around.clockMicros(),
-            around.byMedian(),
-            around.beyondSkewMicros(),
-            around.uncertaintyMicros(),
-            around.longest(),
-            othersInUse,
-            around.sameServerAs());
+    return around == null ? null : around.counting(othersInUse);
   }
 
   private static Timed audit(Connection connection) {
@@ -121,14 +118,15 @@ public final class Survey {
     return all;
   }
 
-  private Audited judge(String name, Answer<Timed> answer, @Nullable Surroundings around) {
+  private Audited judge(
+      String name, Membership membership, Answer<Timed> answer, @Nullable Surroundings around) {
     Timed timed = answer.value();
     if (timed == null || around == null) {
       return new Audited(name, null, null, null, answer.failureText());
     }
     BirthMark mark = BirthMark.parse(timed.audit.birth());
     boolean counts = mark == null ? guarded : mark.guarded();
-    TrustRules rules = new TrustRules(probe.masters().size(), counts, 0, skewMicros, "-");
+    TrustRules rules = new TrustRules(membership, counts, 0, skewMicros, "-");
     return new Audited(name, timed.audit, around, rules.judge(timed.audit, around), "");
   }
 }

@@ -2,6 +2,7 @@ package io.redlock.jedis.lane;
 
 import io.redlock.jedis.scripts.Argument;
 import io.redlock.jedis.scripts.AuditCall;
+import io.redlock.jedis.scripts.Guard;
 import io.redlock.jedis.scripts.ReplyMapper;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
@@ -48,7 +49,7 @@ final class Audits {
   private long sentNanos; // the last that succeeded
   private long succeededNanos;
   private Verdict verdict = Verdict.refused("not audited");
-  private Argument birth = Argument.EMPTY;
+  private Guard guard = Guard.NONE;
 
   /**
    * @param resets takes the reason when the node may have lost earlier grants
@@ -73,9 +74,9 @@ final class Audits {
     return verdict.stand() == Verdict.Stand.VOTES;
   }
 
-  /** Returns the birth mark for grants. */
-  Argument birth() {
-    return birth;
+  /** Returns the guard of grants and extends. */
+  Guard guard() {
+    return guard;
   }
 
   /** Returns a new audit. */
@@ -134,7 +135,7 @@ final class Audits {
       return Answer.TRANSIENT_ERROR;
     }
     verdict = made;
-    birth = Argument.of(made.birth());
+    guard = new Guard(Argument.of(made.birth()), Argument.of(trust.served()));
     sentNanos = audit.sinceNanos;
     succeededNanos = nowNanos;
     return Answer.VERDICT;

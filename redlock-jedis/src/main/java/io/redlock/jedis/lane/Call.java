@@ -2,7 +2,7 @@ package io.redlock.jedis.lane;
 
 import static io.redlock.jedis.lane.LaneLog.LOG;
 
-import io.redlock.jedis.scripts.Argument;
+import io.redlock.jedis.scripts.Guard;
 import io.redlock.jedis.scripts.Invocation;
 import io.redlock.jedis.scripts.Script;
 import io.redlock.spi.LockNode.Pending;
@@ -107,14 +107,14 @@ final class Call implements Pending {
   }
 
   /**
-   * Returns the command to send, with the birth mark for scripts that compare it. Any thread may
-   * call it.
+   * Returns the command to send, with the guard for scripts that compare birth marks. Any thread
+   * may call it.
    */
-  CommandArguments command(Argument birth) {
+  CommandArguments command(Guard guard) {
     if (invocation == null) {
       return new CommandArguments(Protocol.Command.SCRIPT).add("LOAD").add(script.text);
     }
-    return byText ? invocation.byText(birth) : invocation.bySha(birth);
+    return byText ? invocation.byText(guard) : invocation.bySha(guard);
   }
 
   /**

@@ -1,6 +1,6 @@
 package io.redlock.jedis.lane;
 
-import io.redlock.jedis.scripts.Argument;
+import io.redlock.jedis.scripts.Guard;
 import io.redlock.jedis.scripts.ReplyMapper;
 import io.redlock.jedis.scripts.Script;
 import io.redlock.jedis.trust.NodeTrust;
@@ -39,7 +39,7 @@ final class LaneConnection {
   }
 
   /** Calls that one thread writes to a connection, in order. */
-  record Batch(Wire wire, List<Call> calls, Argument birth) {}
+  record Batch(Wire wire, List<Call> calls, Guard guard) {}
 
   private final LaneSettings settings;
   private final NodeClock clock;
@@ -186,7 +186,7 @@ final class LaneConnection {
     writing = true;
     lastWriteNanos = nowNanos;
     ticks.watch(nowNanos);
-    return new Batch(target, batch, audits.birth());
+    return new Batch(target, batch, audits.guard());
   }
 
   private boolean mayWrite(Writer writer, long nowNanos) {
@@ -257,7 +257,7 @@ final class LaneConnection {
     if (answer.kind() == NodeReply.Kind.CLOCK && reply instanceof byte[] clockReply) {
       clock.learn(ReplyMapper.nodeMicros(clockReply), call.sinceNanos, nowNanos);
     } else if (answer.kind() == NodeReply.Kind.ABSTAIN) {
-      answer = abstention(answer, nowNanos);
+      answer = abstention(call.script, answer, nowNanos);
     }
     if (call.script == Script.FAIR_GRANT
         && (answer.kind() == NodeReply.Kind.HELD || answer.kind() == NodeReply.Kind.WAIT)) {
@@ -271,8 +271,8 @@ final class LaneConnection {
    * Returns the answer for a node that reports other data than was audited, with the reason if it
    * is known.
    */
-  private NodeReply abstention(NodeReply answer, long nowNanos) {
-    NodeReply known = health.toGrant();
+  private NodeReply abstention(Script script, NodeReply answer, long nowNanos) {
+    NodeReply known = script == Script.EXTEND ? null : health.toGrant();
     if (known == null) {
       auditNow(nowNanos);
     }

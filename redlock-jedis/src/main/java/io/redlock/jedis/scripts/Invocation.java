@@ -7,7 +7,7 @@ import redis.clients.jedis.Protocol;
 
 /**
  * One call of a script with its arguments, encoded. The same instance goes to every node; only the
- * birth mark differs from node to node and is added last. Thread-safe.
+ * guard differs from node to node and is added last. Thread-safe.
  */
 public final class Invocation {
 
@@ -22,7 +22,7 @@ public final class Invocation {
 
   private final List<Argument> arguments;
 
-  /** The command for all nodes; null if each has its own birth mark to compare. */
+  /** The command for all nodes; null if each has its own guard. */
   private final @Nullable CommandArguments common;
 
   /**
@@ -42,8 +42,8 @@ public final class Invocation {
   }
 
   /** Returns the command that names the script by its digest. */
-  public CommandArguments bySha(Argument birth) {
-    return common == null ? bySha().add(birth) : common;
+  public CommandArguments bySha(Guard guard) {
+    return common == null ? guarded(bySha(), guard) : common;
   }
 
   private CommandArguments bySha() {
@@ -51,10 +51,15 @@ public final class Invocation {
   }
 
   /** Returns the command that carries the script itself. */
-  public CommandArguments byText(Argument birth) {
+  public CommandArguments byText(Guard guard) {
     CommandArguments command =
         complete(new CommandArguments(Protocol.Command.EVAL).add(script.text));
-    return script.guarded() ? command.add(birth) : command;
+    return script.guarded() ? guarded(command, guard) : command;
+  }
+
+  private CommandArguments guarded(CommandArguments command, Guard guard) {
+    command.add(guard.birth());
+    return script == Script.EXTEND ? command.add(guard.served()) : command;
   }
 
   private CommandArguments complete(CommandArguments command) {

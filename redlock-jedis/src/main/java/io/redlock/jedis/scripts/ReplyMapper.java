@@ -109,10 +109,13 @@ public final class ReplyMapper {
     if (isClock(text, token)) {
       return CLOCK;
     }
-    if (says("ABSTAIN", text, token, true)) {
-      return NodeReply.abstain(-1, "its data changed; it is being audited");
-    }
-    return null;
+    return abstention(text, token);
+  }
+
+  private static @Nullable NodeReply abstention(byte[] text, byte[] token) {
+    return says("ABSTAIN", text, token, true)
+        ? NodeReply.abstain(-1, "its birth mark changed; it is being audited")
+        : null;
   }
 
   private static @Nullable NodeReply extend(byte[] text, byte[] token) {
@@ -122,7 +125,7 @@ public final class ReplyMapper {
     if (says("JOINED", text, token, true)) {
       return NodeReply.JOINED;
     }
-    return says("NOT_HELD", text, token, true) ? NodeReply.NOT_HELD : null;
+    return says("NOT_HELD", text, token, true) ? NodeReply.NOT_HELD : abstention(text, token);
   }
 
   private static @Nullable NodeReply release(byte[] text, byte[] token) {

@@ -38,7 +38,7 @@ public enum Script {
     sha = Argument.of(sha1(source));
   }
 
-  /** Returns true if the script takes the node's birth mark as its last argument. */
+  /** Returns true if the script compares the node's birth mark with its last arguments. */
   boolean guarded() {
     return this == GRANT || this == FAIR_GRANT || this == EXTEND;
   }

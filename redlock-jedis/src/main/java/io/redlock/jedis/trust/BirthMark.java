@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param isAdopted true if an operator adopted the node, so that it need not abstain
  * @param abstentionMillis how long the node abstains after a reset, as asked for by the clients
  *     that wrote the mark
- * @param nodes how many nodes the deployment has
+ * @param serves the clients that the node serves
  * @param guarded true if the clients respect the mark
  * @param asker the client that asked for the longest abstention, as host and process; {@code -} if
  *     none has said so
@@ -27,7 +27,7 @@ public record BirthMark(
     long firstSeenMillis,
     boolean isAdopted,
     long abstentionMillis,
-    int nodes,
+    Served serves,
     boolean guarded,
     String asker) {
 
@@ -43,17 +43,19 @@ public record BirthMark(
   /** The placeholder for the node's time at which it writes the mark. */
   public static final long NOW = -1;
 
-  private static final String VERSION = "2";
+  private static final String VERSION = "3";
   static final String NOBODY = "-";
   private static final int LONGEST_HOST = 40;
 
   /** The longest abstention: no client holds anything longer. */
   static final long LONGEST_ABSTENTION_MILLIS = 7_200_000;
 
-  /** Version 1 did not name the asker. */
+  /** Version 1 did not name the asker; 1 and 2 had the number of masters of all clients. */
   private static final Pattern FORM =
       Pattern.compile(
-          "[12] (\\w+) (\\w+) (\\d{1,15}) (seen|adopted) (\\d{1,15}) (\\d{1,3}) (guarded|unguarded)"
+          "[123] (\\w+) (\\w+) (\\d{1,15}) (seen|adopted) (\\d{1,15}) (\\d{1,3}|"
+              + Served.FORM
+              + ") (guarded|unguarded)"
               + "(?: ([!-~]{1,64}))?");
 
   /** Makes a mark without an asker. */
@@ -63,14 +65,14 @@ public record BirthMark(
       long firstSeenMillis,
       boolean isAdopted,
       long abstentionMillis,
-      int nodes,
+      Served serves,
       boolean guarded) {
-    this(runId, replId, firstSeenMillis, isAdopted, abstentionMillis, nodes, guarded, NOBODY);
+    this(runId, replId, firstSeenMillis, isAdopted, abstentionMillis, serves, guarded, NOBODY);
   }
 
   /** Returns the name of a process in marks: printable ASCII without blanks, of bounded length. */
   public static String asker(String host, long pid) {
-    String plain = host.replaceAll("[^!-~]", "?");
+    String plain = host.replaceAll("[^!-~]|\\|", "?");
     return plain.substring(0, Math.min(LONGEST_HOST, plain.length())) + ":" + pid;
   }
 
@@ -86,9 +88,13 @@ public record BirthMark(
         Long.parseLong(matcher.group(3)),
         matcher.group(4).equals("adopted"),
         Math.min(LONGEST_ABSTENTION_MILLIS, Long.parseLong(matcher.group(5))),
-        Integer.parseInt(matcher.group(6)),
+        served(matcher.group(6)),
         matcher.group(7).equals("guarded"),
         matcher.group(8) == null ? NOBODY : matcher.group(8));
+  }
+
+  private static Served served(String text) {
+    return text.startsWith("|") ? new Served(text) : Served.of(text);
   }
 
   /** Returns true if the data is still that of this server and this history. */
@@ -105,7 +111,8 @@ public record BirthMark(
 
   /** Returns a mark of the same data with a longer abstention. */
   BirthMark abstaining(long millis, String client) {
-    return new BirthMark(runId, replId, firstSeenMillis, isAdopted, millis, nodes, guarded, client);
+    return new BirthMark(
+        runId, replId, firstSeenMillis, isAdopted, millis, serves, guarded, client);
   }
 
   /** Returns a mark of the same data whose abstention the present clients set anew. */
@@ -116,7 +123,13 @@ public record BirthMark(
   /** Returns a mark of the same data as adopted by an operator. */
   public BirthMark adopted() {
     return new BirthMark(
-        runId, replId, firstSeenMillis, true, abstentionMillis, nodes, guarded, asker);
+        runId, replId, firstSeenMillis, true, abstentionMillis, serves, guarded, asker);
+  }
+
+  /** Returns a mark of the same data that serves these clients. */
+  public BirthMark serving(Served clients) {
+    return new BirthMark(
+        runId, replId, firstSeenMillis, isAdopted, abstentionMillis, clients, guarded, asker);
   }
 
   /** Returns the text before the time of the first sight. */
@@ -129,7 +142,7 @@ public record BirthMark(
     return (isAdopted ? " adopted " : " seen ")
         + abstentionMillis
         + " "
-        + nodes
+        + serves
         + (guarded ? " guarded " : " unguarded ")
         + asker;
   }

@@ -99,6 +99,11 @@ public final class NodeTrust {
     warned = warning == null ? "" : warning;
   }
 
+  /** Returns the part of a mark without which a node refuses extends; empty if none is needed. */
+  public String served() {
+    return rules.guarded() ? Served.part(peers.label()) : "";
+  }
+
   /** Takes note that the connection has ended. */
   public void left() {
     peers.left(index);

@@ -1,10 +1,18 @@
 package io.redlock.jedis.trust;
 
 import io.redlock.jedis.trust.TrustRules.Surroundings;
+import io.redlock.spi.Quorum;
 import io.redlock.spi.Ticker;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.TreeMap;
+import java.util.function.ToLongFunction;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,17 +21,26 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Peers {
 
+  private final Quorum nodes;
+  private final Membership membership;
   private final long skewMicros;
   private final @Nullable Heard[] heard; // guarded by this; null: not connected
   private final boolean[] accepted; // guarded by this; connected, and not refused
   private final List<Runnable> whenQuorum = new ArrayList<>(); // guarded by this
   private final boolean[] inUse; // guarded by this; clients may rely on it already
   private final @Nullable BirthMark[] marks; // guarded by this; as last seen
+  private final boolean[] valid; // guarded by this; connected, and the mark is of its data
   private boolean quorum; // guarded by this; stays true
+  private Optional<String> change = Optional.empty(); // guarded by this; fixed with the quorum
 
   /** The last audit of a connected node. The offset is its clock minus the monotonic clock. */
   private record Heard(
-      String name, String runId, long offsetMicros, long uncertaintyMicros, long wallAheadMicros) {
+      int node,
+      String name,
+      String runId,
+      long offsetMicros,
+      long uncertaintyMicros,
+      long wallAheadMicros) {
 
     long distanceMicros(Heard other) {
       return Math.abs(offsetMicros - other.offsetMicros);
@@ -36,19 +53,29 @@ public final class Peers {
   }
 
   /**
-   * @param nodes the number of nodes of the deployment
+   * @param quorum the nodes that are enough
    * @param skewMicros the allowed difference between the clocks of two nodes
    */
-  public Peers(int nodes, long skewMicros) {
+  public Peers(Quorum quorum, long skewMicros) {
+    int nodes = quorum.nodes();
+    this.nodes = quorum;
+    this.membership = Membership.of(quorum);
     this.skewMicros = skewMicros;
     this.heard = new Heard[nodes];
     this.accepted = new boolean[nodes];
     this.marks = new BirthMark[nodes];
+    this.valid = new boolean[nodes];
     this.inUse = new boolean[nodes];
   }
 
-  private int needed() {
-    return heard.length / 2 + 1;
+  /** Returns the clients of which this is one. */
+  public Membership membership() {
+    return membership;
+  }
+
+  /** Returns the name of these clients in marks; empty if this one moves and knows no change. */
+  synchronized String label() {
+    return membership.isJoint() && change.isEmpty() ? "" : membership.label(change.orElse(""));
   }
 
   /**
@@ -65,10 +92,13 @@ public final class Peers {
       marks[node] = mark;
       inUse[node] = mark.isOf(audit) && mark.isSettled(audit);
     }
+    valid[node] = mark != null && mark.isOf(audit);
+    learnChange();
     String twin = twin(node, audit.runId());
     long uncertaintyMicros = (afterNanos - beforeNanos) / 2_000;
     Heard self =
         new Heard(
+            node,
             name,
             audit.runId(),
             audit.nodeMicros() - middleMicros,
@@ -76,7 +106,7 @@ public final class Peers {
             wallAheadMicros);
     heard[node] = twin.isEmpty() ? self : null;
     List<Heard> fresh = fresh(wallAheadMicros);
-    boolean byMedian = fresh.size() >= needed();
+    boolean byMedian = nodes.isReachedBy(set(fresh));
     return new Surroundings(
         middleMicros + (byMedian ? medianOffsetMicros(fresh) : wallAheadMicros),
         byMedian,
@@ -84,7 +114,35 @@ public final class Peers {
         uncertaintyMicros,
         longest(),
         isAnyOtherInUse(node),
+        change,
+        isAnyOtherChanging(node),
         twin);
+  }
+
+  /**
+   * Learns the change in which this client moves: the one that most nodes show. It is fixed with
+   * the quorum, before which no node votes.
+   */
+  private void learnChange() {
+    if (quorum || !membership.isJoint()) {
+      return;
+    }
+    Map<String, Long> shown =
+        IntStream.range(0, marks.length)
+            .filter(node -> valid[node])
+            .mapToObj(node -> marks[node].serves().change(membership))
+            .flatMap(Optional::stream)
+            .collect(Collectors.groupingBy(id -> id, TreeMap::new, Collectors.counting()));
+    change = shown.entrySet().stream().max(Map.Entry.comparingByValue()).map(Map.Entry::getKey);
+  }
+
+  private boolean isAnyOtherChanging(int node) {
+    return IntStream.range(0, marks.length)
+        .anyMatch(other -> other != node && valid[other] && marks[other].serves().isChanging());
+  }
+
+  private static int set(List<Heard> some) {
+    return some.stream().mapToInt(each -> 1 << each.node).reduce(0, (a, b) -> a | b);
   }
 
   /** Returns the mark with the longest abstention; null if there is none. */
@@ -137,15 +195,21 @@ public final class Peers {
    * includes it; empty if no quorum agrees with it.
    */
   private OptionalLong beyondSkewMicros(Heard self, List<Heard> fresh) {
-    long[] beyond =
+    ToLongFunction<Heard> beyond =
+        each -> self.distanceMicros(each) + self.misreadMicros(each) - skewMicros;
+    List<Heard> agreeing =
         fresh.stream()
             .filter(each -> self.distanceMicros(each) <= skewMicros + self.misreadMicros(each))
-            .mapToLong(each -> self.distanceMicros(each) + self.misreadMicros(each) - skewMicros)
-            .sorted()
-            .toArray();
-    return beyond.length < needed()
-        ? OptionalLong.empty()
-        : OptionalLong.of(Math.max(0, beyond[needed() - 1]));
+            .sorted(Comparator.comparingLong(beyond))
+            .toList();
+    int set = 0;
+    for (Heard each : agreeing) {
+      set |= 1 << each.node;
+      if (nodes.isReachedBy(set)) {
+        return OptionalLong.of(Math.max(0, beyond.applyAsLong(each)));
+      }
+    }
+    return OptionalLong.empty();
   }
 
   private static long medianOffsetMicros(List<Heard> fresh) {
@@ -167,7 +231,7 @@ public final class Peers {
     List<Runnable> due;
     synchronized (this) {
       accepted[node] = isAccepted;
-      if (quorum || count() < needed()) {
+      if (quorum || !nodes.isReachedBy(acceptedSet())) {
         return quorum;
       }
       quorum = true;
@@ -178,12 +242,12 @@ public final class Peers {
     return true;
   }
 
-  private int count() {
-    int count = 0;
-    for (boolean each : accepted) {
-      count += each ? 1 : 0;
+  private int acceptedSet() {
+    int set = 0;
+    for (int node = 0; node < accepted.length; node++) {
+      set |= accepted[node] ? 1 << node : 0;
     }
-    return count;
+    return set;
   }
 
   synchronized boolean hasQuorum() {
@@ -193,11 +257,11 @@ public final class Peers {
   /** Returns why no node votes yet. */
   synchronized String tooFew() {
     return "only "
-        + count()
+        + Integer.bitCount(acceptedSet())
         + " of "
         + heard.length
         + " nodes can be used so far; none votes until "
-        + needed()
+        + (nodes.isJoint() ? nodes.toString() : nodes.least())
         + " can";
   }
 
@@ -212,5 +276,6 @@ public final class Peers {
   synchronized void left(int node) {
     heard[node] = null;
     accepted[node] = false;
+    valid[node] = false;
   }
 }

@@ -2,6 +2,7 @@ package io.redlock.jedis.trust;
 
 import io.redlock.jedis.trust.NodeAudit.Refresh;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
@@ -15,14 +16,21 @@ import org.jspecify.annotations.Nullable;
  * ttl, its drift, and twice the skew: the node's own clock gives the age of the mark, and may have
  * been off by one skew either way.
  *
- * @param nodes the number of nodes of the deployment
+ * @param membership the clients of which this is one
  * @param guarded true if the birth mark counts
  * @param abstentionMillis how long a node that was reset must abstain for this client
  * @param skewMicros the allowed difference between the clocks of two nodes
  * @param client the name of this client in the marks that it writes
  */
 public record TrustRules(
-    int nodes, boolean guarded, long abstentionMillis, long skewMicros, String client) {
+    Membership membership, boolean guarded, long abstentionMillis, long skewMicros, String client) {
+
+  static final String UNPREPARED =
+      "no change of masters is prepared on it: first run redlock resize prepare";
+
+  static final String UNMARKED_IN_A_CHANGE =
+      "its data is new, and a change of masters is under way: run the last redlock resize command"
+          + " again";
 
   private static final String RESET =
       "; to change it, stop all clients and delete " + BirthMark.KEY + " on every node";
@@ -39,6 +47,8 @@ public record TrustRules(
    * @param uncertaintyMicros the largest error in reading the node's clock
    * @param longest the mark, of any node, with the longest abstention; null if there is none
    * @param othersInUse true if another node is in use already
+   * @param change the change in which this client moves; empty if unknown, or if it does not move
+   * @param othersChanging true if another node shows that a change of masters is under way
    * @param sameServerAs another node that is the same process; empty if there is none
    */
   public record Surroundings(
@@ -48,7 +58,44 @@ public record TrustRules(
       long uncertaintyMicros,
       @Nullable BirthMark longest,
       boolean othersInUse,
+      Optional<String> change,
+      boolean othersChanging,
       String sameServerAs) {
+
+    /** Creates the knowledge of a client that sees no change of masters. */
+    public Surroundings(
+        long clockMicros,
+        boolean byMedian,
+        OptionalLong beyondSkewMicros,
+        long uncertaintyMicros,
+        @Nullable BirthMark longest,
+        boolean othersInUse,
+        String sameServerAs) {
+      this(
+          clockMicros,
+          byMedian,
+          beyondSkewMicros,
+          uncertaintyMicros,
+          longest,
+          othersInUse,
+          Optional.empty(),
+          false,
+          sameServerAs);
+    }
+
+    /** Returns the same, except that other nodes are in use or not. */
+    public Surroundings counting(boolean others) {
+      return new Surroundings(
+          clockMicros,
+          byMedian,
+          beyondSkewMicros,
+          uncertaintyMicros,
+          longest,
+          others,
+          change,
+          othersChanging,
+          sameServerAs);
+    }
 
     private long abstentionMillis() {
       return longest == null ? 0 : longest.abstentionMillis();
@@ -60,16 +107,20 @@ public record TrustRules(
    * within bounds here.
    */
   public static TrustRules of(
-      int nodes, boolean guarded, Duration maxTtl, double driftFactor, long skewMicros) {
+      Membership membership,
+      boolean guarded,
+      Duration maxTtl,
+      double driftFactor,
+      long skewMicros) {
     long ttlMillis = maxTtl.plusNanos(999_999).toMillis();
     long driftMillis = (long) Math.ceil(ttlMillis * Math.max(0, Math.min(driftFactor, 0.5))) + 2;
     long abstentionMillis = ttlMillis + driftMillis + 2 * ceilMillis(skewMicros);
-    return new TrustRules(nodes, guarded, abstentionMillis, skewMicros, BirthMark.NOBODY);
+    return new TrustRules(membership, guarded, abstentionMillis, skewMicros, BirthMark.NOBODY);
   }
 
   /** Returns the same rules for a client of this name; see {@link BirthMark#asker}. */
   public TrustRules askedBy(String asker) {
-    return new TrustRules(nodes, guarded, abstentionMillis, skewMicros, asker);
+    return new TrustRules(membership, guarded, abstentionMillis, skewMicros, asker);
   }
 
   /** Returns what the node may do, and why. */
@@ -94,7 +145,7 @@ public record TrustRules(
   /**
    * Returns what an operator has to fix before the node can take part; null if there is nothing.
    */
-  private @Nullable String misconfiguration(NodeAudit audit, Surroundings around) {
+  public @Nullable String misconfiguration(NodeAudit audit, Surroundings around) {
     if (!audit.isMaster()) {
       return "it is a replica: address its master instead";
     }
@@ -142,6 +193,13 @@ public record TrustRules(
 
   /** Judges a node without a valid mark: its data counts as first seen now. */
   private Verdict renew(NodeAudit audit, Surroundings around) {
+    if (membership.isJoint() && around.change().isEmpty()) {
+      return Verdict.refused(UNPREPARED);
+    }
+    if (!membership.isJoint() && around.othersChanging()) {
+      // It cannot know which clients the node may serve, and must not undo a step of the change.
+      return Verdict.abstains(-1, UNMARKED_IN_A_CHANGE, null);
+    }
     BirthMark mark =
         new BirthMark(
             audit.runId(),
@@ -149,7 +207,7 @@ public record TrustRules(
             BirthMark.NOW,
             false,
             needed(around),
-            nodes,
+            Served.of(membership.label(around.change().orElse(""))),
             guarded,
             asker(around));
     if (!guarded) {
@@ -179,19 +237,15 @@ public record TrustRules(
               + "): use the same setting on every client"
               + RESET);
     }
-    if (mark.nodes() != nodes) {
-      return Verdict.refused(
-          "other clients use it as one of "
-              + mark.nodes()
-              + " nodes, this one as one of "
-              + nodes
-              + ": list the same nodes on every client"
-              + RESET);
+    if (!mark.serves().includes(membership.label(around.change().orElse("")))) {
+      return Verdict.refused(unserved(mark.serves()));
     }
-    Refresh longer =
+    BirthMark wanted =
         mark.abstentionMillis() >= abstentionMillis
-            ? null
-            : new Refresh(audit.birth(), mark.abstaining(abstentionMillis, client));
+            ? mark
+            : mark.abstaining(abstentionMillis, client);
+    Refresh longer =
+        wanted.toString().equals(audit.birth()) ? null : new Refresh(audit.birth(), wanted);
     if (!guarded) {
       return Verdict.votes("", longer);
     }
@@ -203,6 +257,42 @@ public record TrustRules(
     return longer == null
         ? Verdict.votes(audit.birth(), null)
         : Verdict.abstains(0, "its birth mark is being written", longer);
+  }
+
+  /** Returns why the node does not serve this client, and which step was skipped. */
+  private String unserved(Served served) {
+    int masters = membership.masters();
+    if (served.isNobody()) {
+      return "it has left this deployment: list the present masters";
+    }
+    if (membership.isJoint()) {
+      if (served.change(membership).isPresent()) {
+        return "it takes part in another change of masters than this client: restart the client";
+      }
+      if (served.includes(Membership.of(membership.future()).label(""))
+          && membership.future() != masters) {
+        return "the change to "
+            + membership.future()
+            + " masters is finished: list these as the nodes, and leave movingTo out";
+      }
+      return UNPREPARED;
+    }
+    boolean isLeft = served.isLeftByClientsOf(masters);
+    if (isLeft || served.isAwaitingClientsOf(masters)) {
+      return isLeft
+          ? "its clients move from "
+              + masters
+              + " masters to others, which is committed: first run this client with movingTo"
+          : "its clients move to "
+              + masters
+              + " masters, which is not committed: first run"
+              + " redlock resize commit";
+    }
+    return "other clients use it as one of "
+        + served.mastersOfClients()
+        + " nodes, this one as one of "
+        + masters
+        + ": list the same nodes on every client; to change the masters, see redlock resize";
   }
 
   private long needed(Surroundings around) {

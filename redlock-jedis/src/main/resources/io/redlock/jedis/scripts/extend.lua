@@ -2,8 +2,11 @@
 -- node joins the lease. With several names: all or nothing.
 -- The token may be ahead of the clock by any amount, because a quorum granted it.
 -- KEYS: lock and fence of each name in turn; then the birth mark.
--- ARGV: owner, T, ttl (ms), retention (ms), skew (us), sent (us), birth ('' = no guard).
--- Returns: EXTENDED T | JOINED T | NOT_HELD T
+-- ARGV: owner, T, ttl (ms), retention (ms), skew (us), sent (us), birth ('' = no guard), the part of
+-- the birth mark that names the caller among the clients that the node serves ('' = no guard).
+-- Returns: EXTENDED T | JOINED T | NOT_HELD T | ABSTAIN T
+-- Another birth mark forbids to join. A caller that is not served extends nothing at all, so that
+-- its leases end when a change of masters leaves it behind.
 -- Missing locks are written last, so that a denied command leaves none behind.
 local call = redis.call
 local owner, T, ttl, retention = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
@@ -24,13 +27,18 @@ for i = 1, last, 2 do
   end
 end
 
+local mark = ARGV[8] ~= '' and (call('GET', KEYS[#KEYS]) or '') -- '' is no mark either
+if mark and not string.find(mark, ARGV[8], 1, true) then
+  return (missing and 'NOT_HELD ' or 'ABSTAIN ') .. T
+end
+
 local keeps = {}
 if missing then
   local token, skew, sent, birth = T + 0, ARGV[5], ARGV[6] + 0, ARGV[7]
   local time = call('TIME')
   local now = time[1] * 1000000 + time[2]
   if token >= 2 ^ 53 or sent > now + skew or sent < now - ttl * 1000 - skew
-      or (birth ~= '' and call('GET', KEYS[#KEYS]) ~= birth) then
+      or (birth ~= '' and mark ~= birth) then
     return 'NOT_HELD ' .. T
   end
   local lead = math.max(0, math.ceil((token - now) / 1000)) -- the counter outlives it

@@ -126,6 +126,34 @@ class ConfigurationTest {
   }
 
   @Test
+  void futureMastersAreThoseOfTheSettingAndMayOverlapWithThePresentOnes() {
+    Map<String, String> environment =
+        Map.of(
+            "REDLOCK_NODES", "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3",
+            "REDLOCK_MOVING_TO", "127.0.0.1:4 127.0.0.1:2, 127.0.0.1:5");
+    try (Redlock redlock = JedisRedlock.builder().configure(environment).build()) {
+      assertEquals(
+          List.of("127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3", "127.0.0.1:4", "127.0.0.1:5"),
+          redlock.nodes().stream().map(NodeStatus::name).toList());
+    }
+  }
+
+  @Test
+  void futureMastersThatCannotBeMovedToAreReported() {
+    String guard =
+        faults(
+            Map.of(
+                "redlock.nodes", "a:1,b:2,c:3",
+                "redlock.moving-to", "c:3,b:2,A:1",
+                "redlock.restart-guard", "false"));
+    assertTrue(guard.contains("movingTo needs the restart guard"), guard);
+    assertTrue(guard.contains("movingTo names the present nodes"), guard);
+    String twice = faults(Map.of("redlock.nodes", "a:1", "redlock.moving-to", "b:2,b:2,?"));
+    assertTrue(twice.contains("node b:2 is configured twice"), twice);
+    assertTrue(twice.contains("address 4"), twice);
+  }
+
+  @Test
   void environmentIsReadAndWhatOthersPutThereIsLeftAlone() {
     Map<String, String> environment =
         Map.of(
@@ -155,7 +183,7 @@ class ConfigurationTest {
     for (String part :
         List.of(
             "address 1 does not end in host:port",
-            "redlock.ndoes is unknown: use one of nodes, node-timeout,",
+            "redlock.ndoes is unknown: use one of nodes, moving-to, node-timeout,",
             "redlock.max-ttl and redlock.maxTtl are the same setting",
             "redlock.drift-factor: 'much' is not a number",
             "redlock.restart-guard: 'yes' is neither true nor false",

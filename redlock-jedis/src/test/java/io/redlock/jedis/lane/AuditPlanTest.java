@@ -29,7 +29,7 @@ class AuditPlanTest {
     return audits.answered(
         call,
         reply == null
-            ? bed.node.audited(TestNode.words(call.command(audits.birth())), bed.wallMicros())
+            ? bed.node.audited(TestNode.words(call.command(audits.guard())), bed.wallMicros())
             : reply,
         bed.nowNanos);
   }
@@ -94,7 +94,7 @@ class AuditPlanTest {
       Audits each = new Audits(young.trust(0), new NodeClock(), young, lost::add, 1_000 * MILLI);
       Call call = each.call(null);
       call.sinceNanos = young.nowNanos - 10 * MILLI;
-      List<String> command = TestNode.words(call.command(each.birth()));
+      List<String> command = TestNode.words(call.command(each.guard()));
       each.answered(call, young.node.audited(command, young.wallMicros()), young.nowNanos);
       long remainingMillis = each.verdict().remainingMillis();
       each.plan(young.nowNanos);
@@ -117,7 +117,7 @@ class AuditPlanTest {
     Audits each = new Audits(alone.trust(0), new NodeClock(), alone, lost::add, 1_000 * MILLI);
     Call call = each.call(null);
     call.sinceNanos = alone.nowNanos;
-    List<String> command = TestNode.words(call.command(each.birth()));
+    List<String> command = TestNode.words(call.command(each.guard()));
     each.answered(call, alone.node.audited(command, alone.wallMicros()), alone.nowNanos);
     assertEquals(-1, each.verdict().remainingMillis());
     each.plan(alone.nowNanos);

@@ -108,7 +108,7 @@ class AuditsTest {
         bed.told());
     bed.pass(0);
     bed.answerAll();
-    assertTrue(bed.node.birth.startsWith("2 run0 repl0 "), "its mark is written at once");
+    assertTrue(bed.node.birth.startsWith("3 run0 repl0 "), "its mark is written at once");
     assertEquals(Kind.ABSTAIN, bed.grant("a").answers.get(0).kind());
     assertEquals(List.of(), bed.extend("a").answers, "it extends what it holds");
     assertEquals(List.of(), bed.release("a").answers);

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.jedis.scripts.Argument;
 import io.redlock.jedis.scripts.AuditCall;
+import io.redlock.jedis.scripts.Guard;
 import io.redlock.jedis.scripts.Invocation;
 import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.jedis.scripts.Script;
@@ -95,14 +96,14 @@ class CallTest {
   @Test
   void commandNamesItsScriptOrCarriesIt() {
     Call call = call(grant);
-    Argument birth = Argument.of("birth");
-    List<String> bySha = TestNode.words(call.command(birth));
+    Guard guard = new Guard(Argument.of("birth"), Argument.of("|3|"));
+    List<String> bySha = TestNode.words(call.command(guard));
     assertEquals("EVALSHA", bySha.get(0));
     assertEquals("birth", bySha.get(bySha.size() - 1));
     int bytes = call.bytes();
     assertTrue(bytes > bySha.stream().mapToInt(String::length).sum() - "birth".length());
     call.byText = true;
-    List<String> byText = TestNode.words(call.command(birth));
+    List<String> byText = TestNode.words(call.command(guard));
     assertEquals("EVAL", byText.get(0));
     assertEquals(bySha.subList(2, bySha.size()), byText.subList(2, byText.size()));
     assertEquals(bytes + byText.get(1).length(), call.bytes());
@@ -111,7 +112,7 @@ class CallTest {
   @Test
   void scriptIsLoadedByItsText() {
     Call load = Call.loading(Script.GRANT);
-    List<String> words = TestNode.words(load.command(Argument.EMPTY));
+    List<String> words = TestNode.words(load.command(Guard.NONE));
     assertEquals(List.of("SCRIPT", "LOAD"), words.subList(0, 2));
     assertEquals(64 + words.get(2).length(), load.bytes());
   }

@@ -3,9 +3,11 @@ package io.redlock.jedis.lane;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.redlock.jedis.scripts.Script;
+import io.redlock.jedis.trust.Membership;
 import io.redlock.jedis.trust.NodeTrust;
 import io.redlock.jedis.trust.Peers;
 import io.redlock.jedis.trust.TrustRules;
+import io.redlock.spi.Quorum;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -58,8 +60,8 @@ final class FakeNet implements Dialer {
     return new NodeTrust(
         "n",
         0,
-        new Peers(1, 2_000_000),
-        new TrustRules(1, false, TestNode.ABSTENTION_MILLIS, 2_000_000, "me:1"),
+        new Peers(Quorum.of(1), 2_000_000),
+        new TrustRules(Membership.of(1), false, TestNode.ABSTENTION_MILLIS, 2_000_000, "me:1"),
         0.01);
   }
 

@@ -8,6 +8,7 @@ import io.redlock.jedis.lane.LaneConnection.Batch;
 import io.redlock.jedis.lane.LaneConnection.Writer;
 import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.jedis.scripts.Script;
+import io.redlock.jedis.trust.Membership;
 import io.redlock.jedis.trust.NodeTrust;
 import io.redlock.jedis.trust.Peers;
 import io.redlock.jedis.trust.TrustRules;
@@ -19,6 +20,7 @@ import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.NodeRequest.RemoveTicket;
 import io.redlock.spi.NodeRequest.Ticket;
+import io.redlock.spi.Quorum;
 import io.redlock.spi.Ticker;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -131,8 +133,10 @@ final class LaneBed implements LockNode.Observer, Ticker {
 
   LaneBed(int nodes, boolean guarded) {
     this.nodes = nodes;
-    peers = new Peers(nodes, SKEW_MICROS);
-    rules = new TrustRules(nodes, guarded, TestNode.ABSTENTION_MILLIS, SKEW_MICROS, "me:1");
+    peers = new Peers(Quorum.of(nodes), SKEW_MICROS);
+    rules =
+        new TrustRules(
+            Membership.of(nodes), guarded, TestNode.ABSTENTION_MILLIS, SKEW_MICROS, "me:1");
     node.mark(nodes, guarded);
     RandomGenerator shortest =
         new RandomGenerator() {
@@ -355,7 +359,7 @@ final class LaneBed implements LockNode.Observer, Ticker {
       goOn();
       List<String> labels = new ArrayList<>();
       for (Call call : batch.calls()) {
-        List<String> command = TestNode.words(call.command(batch.birth()));
+        List<String> command = TestNode.words(call.command(batch.guard()));
         unanswered.add(new Sent(call, command));
         labels.add(label(call) + (isText(call, command) ? " as text" : ""));
       }

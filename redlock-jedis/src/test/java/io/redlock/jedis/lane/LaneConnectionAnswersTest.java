@@ -198,6 +198,20 @@ class LaneConnectionAnswersTest {
   }
 
   @Test
+  void abstentionFromAnExtendIsAReasonForAnAuditEvenIfTheNodeAbstainsFromGrants() {
+    LaneBed guarded = new LaneBed(3, true).others(2).up();
+    guarded.pass(1_000);
+    guarded.node.mark(3, true, guarded.wallMicros() / 1_000);
+    guarded.answer().written();
+    Asked extend = guarded.extend("a");
+    guarded.written();
+    guarded.answerWord("ABSTAIN", "");
+    guarded.pass(0);
+    assertEquals(Kind.ABSTAIN, extend.answers.get(0).kind());
+    assertEquals(List.of("audit"), guarded.written());
+  }
+
+  @Test
   void abstentionOfANodeThatIsKnownToAbstainIsExplainedAndNoReasonForAnAudit() {
     LaneBed guarded = new LaneBed(3, true).others(2).up();
     guarded.pass(1_000);

@@ -2,6 +2,7 @@ package io.redlock.jedis.lane;
 
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.NodeAudit;
+import io.redlock.jedis.trust.Served;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,7 +29,14 @@ final class TestNode {
 
   void mark(int nodes, boolean guarded, long firstSeenMillis) {
     birth =
-        new BirthMark(runId, replId, firstSeenMillis, false, ABSTENTION_MILLIS, nodes, guarded)
+        new BirthMark(
+                runId,
+                replId,
+                firstSeenMillis,
+                false,
+                ABSTENTION_MILLIS,
+                Served.of("" + nodes),
+                guarded)
             .toString();
   }
 

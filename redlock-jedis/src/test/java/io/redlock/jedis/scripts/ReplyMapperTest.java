@@ -33,6 +33,7 @@ class ReplyMapperTest {
     assertEquals(NodeReply.stale(43), reply(Script.GRANT, "STALE 42 43"));
     assertEquals(Kind.CLOCK, reply(Script.GRANT, "CLOCK 42 1700000000000000").kind());
     assertEquals(Kind.ABSTAIN, reply(Script.GRANT, "ABSTAIN 42").kind());
+    assertEquals(Kind.ABSTAIN, reply(Script.EXTEND, "ABSTAIN 42").kind());
     assertEquals(NodeReply.EXTENDED, reply(Script.EXTEND, "EXTENDED 42"));
     assertEquals(NodeReply.JOINED, reply(Script.EXTEND, "JOINED 42"));
     assertEquals(NodeReply.NOT_HELD, reply(Script.EXTEND, "NOT_HELD 42"));

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
+import io.redlock.jedis.trust.Served;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
@@ -23,7 +24,7 @@ import redis.clients.jedis.args.Rawable;
 /** The words that a master is told. */
 class RequestEncoderTest {
 
-  private static final Argument BIRTH = Argument.of("birth");
+  private static final Guard BIRTH = new Guard(Argument.of("birth"), Argument.of("|3|"));
   private static final Ticket TICKET = new Ticket("client", 7, 8, 9);
 
   private final RequestEncoder encoder = new RequestEncoder(600_000, 2_000_000);
@@ -74,7 +75,7 @@ class RequestEncoderTest {
   @Test
   void extendSaysWhenItWasSent() {
     assertWords(
-        "3 a redlock:fence:a redlock:birth me 17 3000 600000 2000000 18 birth",
+        "3 a redlock:fence:a redlock:birth me 17 3000 600000 2000000 18 birth |3|",
         Script.EXTEND,
         new Extend(List.of("a"), "me", 17, 3_000, 18));
   }
@@ -108,7 +109,7 @@ class RequestEncoderTest {
   void auditRepeatsItsNumberAndCarriesTheMarkToWrite() {
     List<String> plain = words(AuditCall.invocation(4, null).bySha(BIRTH));
     assertEquals(List.of("1", "redlock:birth", "4"), plain.subList(2, plain.size()));
-    BirthMark mark = new BirthMark("run", "repl", BirthMark.NOW, false, 9, 3, true);
+    BirthMark mark = new BirthMark("run", "repl", BirthMark.NOW, false, 9, Served.of("3"), true);
     List<String> renewing =
         words(AuditCall.invocation(5, new Refresh("old", mark, 6)).bySha(BIRTH));
     assertEquals(

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.jedis.trust.Verdict.Stand;
+import io.redlock.spi.Quorum;
 import io.redlock.spi.Ticker;
 import java.util.ArrayList;
 import java.util.List;
@@ -21,8 +22,9 @@ class NodeTrustTest implements Ticker {
 
   @RegisterExtension private final KeptLog log = new KeptLog();
 
-  private final Peers peers = new Peers(3, SKEW_MICROS);
-  private final TrustRules rules = new TrustRules(3, true, ABSTENTION_MILLIS, SKEW_MICROS, "me:1");
+  private final Peers peers = new Peers(Quorum.of(3), SKEW_MICROS);
+  private final TrustRules rules =
+      new TrustRules(Membership.of(3), true, ABSTENTION_MILLIS, SKEW_MICROS, "me:1");
   private final NodeTrust trust = trust(0);
   private final List<String> lost = new ArrayList<>();
   private long monotonicMicros = 77 * SECOND;
@@ -48,7 +50,8 @@ class NodeTrustTest implements Ticker {
   }
 
   private String mark(long firstSeenMillis) {
-    return new BirthMark(runId, replId, firstSeenMillis, false, ABSTENTION_MILLIS, 3, true)
+    return new BirthMark(
+            runId, replId, firstSeenMillis, false, ABSTENTION_MILLIS, Served.of("3"), true)
         .toString();
   }
 
@@ -74,7 +77,14 @@ class NodeTrustTest implements Ticker {
 
   private void judgeOther(int index, String role) {
     String text =
-        new BirthMark("run" + index, replId, LONG_AGO_MILLIS, false, ABSTENTION_MILLIS, 3, true)
+        new BirthMark(
+                "run" + index,
+                replId,
+                LONG_AGO_MILLIS,
+                false,
+                ABSTENTION_MILLIS,
+                Served.of("3"),
+                true)
             .toString();
     trust(index)
         .judge(

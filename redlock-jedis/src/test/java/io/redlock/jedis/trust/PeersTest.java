@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.jedis.trust.TrustRules.Surroundings;
+import io.redlock.spi.Quorum;
 import io.redlock.spi.Ticker;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -16,7 +17,7 @@ class PeersTest {
   private static final long HOUR = 3_600_000_000L;
   private static final long NOW = 1_700_000_000_000_000L;
 
-  private final Peers peers = new Peers(3, SKEW_MICROS);
+  private final Peers peers = new Peers(Quorum.of(3), SKEW_MICROS);
   private long monotonicMicros = 7 * HOUR;
   private long wallMicros = NOW;
 
@@ -135,15 +136,15 @@ class PeersTest {
 
   @Test
   void longestAbstentionIsRememberedThoughItsNodeLeaves() {
-    hear(0, "a", NOW, new BirthMark("a", "r", 1, false, 5_000, 3, true).toString());
-    hear(1, "b", NOW, new BirthMark("z", "z", 1, false, 9_000, 3, true).toString());
+    hear(0, "a", NOW, new BirthMark("a", "r", 1, false, 5_000, Served.of("3"), true).toString());
+    hear(1, "b", NOW, new BirthMark("z", "z", 1, false, 9_000, Served.of("3"), true).toString());
     peers.left(1);
     assertEquals(9_000, longest(hear(0, "a", NOW)));
   }
 
   @Test
   void abstentionThatIsTakenBackOnAllNodesIsAskedForNoLonger() {
-    BirthMark asking = new BirthMark("a", "r", 1, false, 9_000, 3, true, "batch:1");
+    BirthMark asking = new BirthMark("a", "r", 1, false, 9_000, Served.of("3"), true, "batch:1");
     hear(0, "a", NOW, asking.toString());
     assertEquals(9_000, longest(hear(1, "b", NOW, asking.toString())));
     assertEquals(9_000, longest(hear(0, "a", NOW, asking.forgetful().toString())));
@@ -153,9 +154,11 @@ class PeersTest {
   @Test
   void othersAreInUseOnceTheirMarksAreOldEnough() {
     long bornMillis = NOW / 1_000 - 5_000;
-    String young = new BirthMark("b", "r", bornMillis + 1, false, 5_000, 3, true).toString();
-    String old = new BirthMark("b", "r", bornMillis, false, 5_000, 3, true).toString();
-    String foreign = new BirthMark("z", "r", bornMillis, false, 5_000, 3, true).toString();
+    String young =
+        new BirthMark("b", "r", bornMillis + 1, false, 5_000, Served.of("3"), true).toString();
+    String old = new BirthMark("b", "r", bornMillis, false, 5_000, Served.of("3"), true).toString();
+    String foreign =
+        new BirthMark("z", "r", bornMillis, false, 5_000, Served.of("3"), true).toString();
     assertFalse(hear(0, "a", NOW).othersInUse());
     hear(1, "b", NOW, young);
     assertFalse(hear(0, "a", NOW).othersInUse());
@@ -208,11 +211,13 @@ class PeersTest {
 
   @Test
   void longestAbstentionIsThatOfTheFirstWhoAskedForIt() {
-    String first = new BirthMark("a", "r", 1, false, 9, 3, true, "first:1").toString();
-    String second = new BirthMark("b", "r", 1, false, 9, 3, true, "second:2").toString();
+    String first = new BirthMark("a", "r", 1, false, 9, Served.of("3"), true, "first:1").toString();
+    String second =
+        new BirthMark("b", "r", 1, false, 9, Served.of("3"), true, "second:2").toString();
     hear(0, "a", NOW, first);
     assertEquals("first:1", hear(1, "b", NOW, second).longest().asker());
-    String shorter = new BirthMark("c", "r", 1, false, 8, 3, true, "third:3").toString();
+    String shorter =
+        new BirthMark("c", "r", 1, false, 8, Served.of("3"), true, "third:3").toString();
     assertEquals("first:1", hear(2, "c", NOW, shorter).longest().asker());
   }
 

@@ -25,8 +25,8 @@ class TrustRulesTest {
 
   private static final OptionalLong SAME_TIME = OptionalLong.of(0);
 
-  private final TrustRules rules = new TrustRules(3, true, Q, SKEW_MICROS, ME);
-  private final TrustRules unguarded = new TrustRules(3, false, Q, SKEW_MICROS, ME);
+  private final TrustRules rules = new TrustRules(Membership.of(3), true, Q, SKEW_MICROS, ME);
+  private final TrustRules unguarded = new TrustRules(Membership.of(3), false, Q, SKEW_MICROS, ME);
 
   // What abstains, and for how long.
 
@@ -34,10 +34,12 @@ class TrustRulesTest {
   void abstentionIsTheLongestTtlWithItsDriftAndTwiceTheSkew() {
     assertEquals(
         30_000 + 300 + 2 + 2 * 2_000,
-        TrustRules.of(3, true, Duration.ofSeconds(30), 0.01, SKEW_MICROS).abstentionMillis());
+        TrustRules.of(Membership.of(3), true, Duration.ofSeconds(30), 0.01, SKEW_MICROS)
+            .abstentionMillis());
     assertEquals(
         11 + 1 + 2 + 2 * 2,
-        TrustRules.of(3, true, Duration.ofNanos(10_000_001), 0.01, 1_001).abstentionMillis());
+        TrustRules.of(Membership.of(3), true, Duration.ofNanos(10_000_001), 0.01, 1_001)
+            .abstentionMillis());
   }
 
   @Test
@@ -47,27 +49,33 @@ class TrustRulesTest {
     assertEquals(Q, verdict.remainingMillis());
     Refresh refresh = refresh(verdict);
     assertEquals("", refresh.seen());
-    assertEquals(new BirthMark(RUN, REPL, BirthMark.NOW, false, Q, 3, true, ME), refresh.mark());
-    assertEquals("2 aaaa bbbb ", refresh.mark().head());
+    assertEquals(
+        new BirthMark(RUN, REPL, BirthMark.NOW, false, Q, Served.of("3"), true, ME),
+        refresh.mark());
+    assertEquals("3 aaaa bbbb ", refresh.mark().head());
     assertEquals("+0", refresh.firstSeen());
-    assertEquals(" seen 34302 3 guarded me:1", refresh.mark().tail());
+    assertEquals(" seen 34302 |3| guarded me:1", refresh.mark().tail());
   }
 
   @Test
   void markOfAnotherProcessIsRenewed() {
-    assertMarkedAnew(new BirthMark("cccc", REPL, NOW_MILLIS - 10 * Q, false, Q, 3, true));
-    assertMarkedAnew(new BirthMark("cccc", REPL, NOW_MILLIS - 10 * Q, true, Q, 3, true));
+    assertMarkedAnew(
+        new BirthMark("cccc", REPL, NOW_MILLIS - 10 * Q, false, Q, Served.of("3"), true));
+    assertMarkedAnew(
+        new BirthMark("cccc", REPL, NOW_MILLIS - 10 * Q, true, Q, Served.of("3"), true));
   }
 
   @Test
   void markOfAnotherReplicationHistoryIsRenewed() {
-    assertMarkedAnew(new BirthMark(RUN, "cccc", NOW_MILLIS - 10 * Q, false, Q, 3, true));
-    assertMarkedAnew(new BirthMark(RUN, "cccc", NOW_MILLIS - 10 * Q, true, Q, 3, true));
+    assertMarkedAnew(
+        new BirthMark(RUN, "cccc", NOW_MILLIS - 10 * Q, false, Q, Served.of("3"), true));
+    assertMarkedAnew(
+        new BirthMark(RUN, "cccc", NOW_MILLIS - 10 * Q, true, Q, Served.of("3"), true));
   }
 
   @Test
   void markThatIsNotItsOwnIsNoReasonToRefuse() {
-    assertMarkedAnew(new BirthMark("cccc", REPL, NOW_MILLIS, false, Q, 5, false));
+    assertMarkedAnew(new BirthMark("cccc", REPL, NOW_MILLIS, false, Q, Served.of("5"), false));
   }
 
   private void assertMarkedAnew(BirthMark old) {
@@ -76,7 +84,8 @@ class TrustRulesTest {
     assertEquals(Q, verdict.remainingMillis());
     assertEquals(old.toString(), refresh(verdict).seen());
     assertEquals(
-        new BirthMark(RUN, REPL, BirthMark.NOW, false, Q, 3, true, ME), refresh(verdict).mark());
+        new BirthMark(RUN, REPL, BirthMark.NOW, false, Q, Served.of("3"), true, ME),
+        refresh(verdict).mark());
   }
 
   @Test
@@ -117,13 +126,14 @@ class TrustRulesTest {
 
   @Test
   void markOfAClientThatNeedsLessIsLengthenedFirst() {
-    BirthMark shorter = new BirthMark(RUN, REPL, NOW_MILLIS - 10 * Q, false, Q - 1, 3, true);
+    BirthMark shorter =
+        new BirthMark(RUN, REPL, NOW_MILLIS - 10 * Q, false, Q - 1, Served.of("3"), true);
     Verdict verdict = rules.judge(audit(shorter), median(0));
     assertEquals(Stand.ABSTAINS, verdict.stand());
     assertEquals(
         new Refresh(
             shorter.toString(),
-            new BirthMark(RUN, REPL, NOW_MILLIS - 10 * Q, false, Q, 3, true, ME)),
+            new BirthMark(RUN, REPL, NOW_MILLIS - 10 * Q, false, Q, Served.of("3"), true, ME)),
         verdict.refresh());
   }
 
@@ -136,7 +146,7 @@ class TrustRulesTest {
 
   @Test
   void adoptedNodeVotesAtOnce() {
-    BirthMark adopted = new BirthMark(RUN, REPL, NOW_MILLIS, true, Q, 3, true);
+    BirthMark adopted = new BirthMark(RUN, REPL, NOW_MILLIS, true, Q, Served.of("3"), true);
     assertEquals(Verdict.votes(adopted.toString(), null), rules.judge(audit(adopted), median(0)));
   }
 
@@ -197,7 +207,7 @@ class TrustRulesTest {
     Verdict verdict = unguarded.judge(audit(mark), median(0));
     assertEquals(Stand.REFUSED, verdict.stand());
     assertTrue(verdict.reason().contains("restartGuard(true)"), verdict.reason());
-    BirthMark without = new BirthMark(RUN, REPL, NOW_MILLIS - Q, false, Q, 3, false);
+    BirthMark without = new BirthMark(RUN, REPL, NOW_MILLIS - Q, false, Q, Served.of("3"), false);
     verdict = rules.judge(audit(without), median(0));
     assertEquals(Stand.REFUSED, verdict.stand());
     assertTrue(verdict.reason().contains("restartGuard(false)"), verdict.reason());
@@ -206,7 +216,7 @@ class TrustRulesTest {
 
   @Test
   void clientsOfOneNodeAgreeOnTheNumberOfNodes() {
-    BirthMark five = new BirthMark(RUN, REPL, NOW_MILLIS - Q, false, Q, 5, true);
+    BirthMark five = new BirthMark(RUN, REPL, NOW_MILLIS - Q, false, Q, Served.of("5"), true);
     Verdict verdict = rules.judge(audit(five), median(0));
     assertEquals(Stand.REFUSED, verdict.stand());
     assertTrue(verdict.reason().contains("one of 5 nodes, this one as one of 3"), verdict.reason());
@@ -268,8 +278,9 @@ class TrustRulesTest {
     assertEquals(Stand.VOTES, verdict.stand());
     assertEquals("", verdict.birth());
     assertEquals(
-        new BirthMark(RUN, REPL, BirthMark.NOW, false, Q, 3, false, ME), refresh(verdict).mark());
-    BirthMark marked = new BirthMark(RUN, REPL, NOW_MILLIS, false, Q, 3, false);
+        new BirthMark(RUN, REPL, BirthMark.NOW, false, Q, Served.of("3"), false, ME),
+        refresh(verdict).mark());
+    BirthMark marked = new BirthMark(RUN, REPL, NOW_MILLIS, false, Q, Served.of("3"), false);
     assertEquals(Verdict.votes("", null), unguarded.judge(audit(marked), median(0)));
   }
 
@@ -295,7 +306,7 @@ class TrustRulesTest {
   }
 
   private static BirthMark seen(long atMillis) {
-    return new BirthMark(RUN, REPL, atMillis, false, Q, 3, true);
+    return new BirthMark(RUN, REPL, atMillis, false, Q, Served.of("3"), true);
   }
 
   private static Refresh refresh(Verdict verdict) {
@@ -310,7 +321,7 @@ class TrustRulesTest {
   }
 
   private static BirthMark asking(long millis) {
-    return new BirthMark(RUN, REPL, 1, false, millis, 3, true, "batch-7:4711");
+    return new BirthMark(RUN, REPL, 1, false, millis, Served.of("3"), true, "batch-7:4711");
   }
 
   // Who asked for the longest abstention, and whether adopting helps.
@@ -331,7 +342,8 @@ class TrustRulesTest {
   @Test
   void adoptingIsOnlyOfferedWhereItCanHelp() {
     Surroundings used = new Surroundings(now(), true, SAME_TIME, 0, null, true, "");
-    BirthMark lost = new BirthMark("cccc", REPL, NOW_MILLIS - 10 * Q, false, Q, 3, true);
+    BirthMark lost =
+        new BirthMark("cccc", REPL, NOW_MILLIS - 10 * Q, false, Q, Served.of("3"), true);
     assertTrue(rules.judge(audit(""), median(0)).reason().contains("adopted"));
     assertFalse(rules.judge(audit(""), used).reason().contains("adopted"));
     assertFalse(rules.judge(audit(lost), median(0)).reason().contains("adopted"));
@@ -350,7 +362,7 @@ class TrustRulesTest {
   @Test
   void markOfTheFirstVersionIsUnderstood() {
     BirthMark old = BirthMark.parse("1 aaaa bbbb 1700000000000 seen 34302 3 guarded");
-    assertEquals(new BirthMark(RUN, REPL, NOW_MILLIS, false, Q, 3, true), old);
+    assertEquals(new BirthMark(RUN, REPL, NOW_MILLIS, false, Q, Served.of("3"), true), old);
     assertNotNull(old);
     assertEquals("-", old.asker());
   }
@@ -431,7 +443,8 @@ class TrustRulesTest {
 
   @Test
   void sameRulesAreAskedForUnderAnotherName() {
-    assertEquals(new TrustRules(3, true, Q, SKEW_MICROS, "you:2"), rules.askedBy("you:2"));
+    assertEquals(
+        new TrustRules(Membership.of(3), true, Q, SKEW_MICROS, "you:2"), rules.askedBy("you:2"));
   }
 
   @Test

@@ -5,11 +5,13 @@ import io.redlock.driver.RealTime;
 import io.redlock.jedis.connection.NodeAddress;
 import io.redlock.jedis.connection.NodePools;
 import io.redlock.jedis.scripts.RequestEncoder;
+import io.redlock.jedis.trust.Membership;
 import io.redlock.jedis.trust.NodeTrust;
 import io.redlock.jedis.trust.Peers;
 import io.redlock.jedis.trust.TrustRules;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
+import io.redlock.spi.Quorum;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import io.redlock.testkit.Await;
@@ -54,8 +56,9 @@ public final class LaneFixture implements AutoCloseable {
       throw new IllegalArgumentException(faults.toString());
     }
     pool = NodePools.open(parsed, clientConfig, "test", settings.silenceTimeout());
-    TrustRules rules = TrustRules.of(1, false, Duration.ofSeconds(30), 0.01, 2_000_000);
-    Peers alone = new Peers(1, 2_000_000);
+    TrustRules rules =
+        TrustRules.of(Membership.of(1), false, Duration.ofSeconds(30), 0.01, 2_000_000);
+    Peers alone = new Peers(Quorum.of(1), 2_000_000);
     NodeTrust trust = new NodeTrust(parsed.name(), 0, alone, rules, 0.01);
     lane =
         NodeLane.of(

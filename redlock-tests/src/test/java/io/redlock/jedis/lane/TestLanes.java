@@ -3,10 +3,12 @@ package io.redlock.jedis.lane;
 import io.redlock.jedis.connection.NodeAddress;
 import io.redlock.jedis.connection.NodePools;
 import io.redlock.jedis.scripts.RequestEncoder;
+import io.redlock.jedis.trust.Membership;
 import io.redlock.jedis.trust.NodeTrust;
 import io.redlock.jedis.trust.Peers;
 import io.redlock.jedis.trust.TrustRules;
 import io.redlock.spi.LockNode;
+import io.redlock.spi.Quorum;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,8 +26,8 @@ public final class TestLanes {
     long skewMicros = settings.skewMicros();
     int nodes = addresses.size();
     RequestEncoder encoder = new RequestEncoder(settings.retentionMillis(), settings.skewMicros());
-    TrustRules rules = TrustRules.of(nodes, true, maxTtl, 0.01, skewMicros);
-    Peers peers = new Peers(nodes, skewMicros);
+    TrustRules rules = TrustRules.of(Membership.of(nodes), true, maxTtl, 0.01, skewMicros);
+    Peers peers = new Peers(Quorum.of(nodes), skewMicros);
     List<LockNode> lanes = new ArrayList<>();
     for (String each : addresses) {
       NodeAddress address = NodeAddress.parse(each, lanes.size() + 1, faults);

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
+import io.redlock.jedis.trust.Served;
 import io.redlock.protocol.Footprint;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
@@ -250,7 +251,7 @@ class DeniedCommandsTest {
 
   private static NodeReply send(Connection connection, NodeRequest request) {
     Invocation invocation = ENCODER.encode(request);
-    connection.sendCommand(invocation.byText(Argument.EMPTY));
+    connection.sendCommand(invocation.byText(Guard.NONE));
     try {
       NodeReply reply = ReplyMapper.reply(connection.getOne(), invocation);
       return reply == null ? NodeReply.unknown("out of step") : reply;
@@ -264,9 +265,9 @@ class DeniedCommandsTest {
   void deniedAuditWritesNoMark(String denied) {
     command("FLUSHALL");
     command("ACL", "SETUSER", "locks", "-" + denied);
-    BirthMark mark = new BirthMark("run", "repl", BirthMark.NOW, false, 1, 1, true);
+    BirthMark mark = new BirthMark("run", "repl", BirthMark.NOW, false, 1, Served.of("1"), true);
     Invocation audit = AuditCall.invocation(1, new Refresh("", mark));
-    user.sendCommand(audit.byText(Argument.EMPTY));
+    user.sendCommand(audit.byText(Guard.NONE));
     try {
       assertTrue(AuditCall.parse(user.getOne(), audit) != null);
     } catch (JedisDataException e) {

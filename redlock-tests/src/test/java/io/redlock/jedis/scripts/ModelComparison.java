@@ -39,7 +39,7 @@ final class ModelComparison {
 
   private static final long RETENTION_MILLIS = 600_000;
   private static final long SKEW_MICROS = 2_000_000;
-  private static final String BIRTH = "the birth that is stored";
+  private static final String BIRTH = "the birth that is stored |3|3>5#k|";
 
   /** What the server can do besides voting. */
   private enum Mode {
@@ -48,7 +48,8 @@ final class ModelComparison {
     READ_ONLY
   }
 
-  private record Sent(NodeRequest request, Invocation invocation, boolean knowsBirth) {}
+  private record Sent(
+      NodeRequest request, Invocation invocation, boolean isServed, boolean knowsBirth) {}
 
   private final long seed;
   private final int commands;
@@ -179,8 +180,12 @@ final class ModelComparison {
       boolean knowsBirth = random.percent(80);
       String birth = !knowsBirth ? "another" : random.percent(50) ? BIRTH : "";
       Invocation invocation = encoder.encode(request);
-      connection.sendCommand(invocation.bySha(Argument.of(birth)));
-      batch.add(new Sent(request, invocation, knowsBirth));
+      boolean isServed = !(request instanceof NodeRequest.Extend) || random.percent(90);
+      boolean isGuarded = !isServed || !birth.isEmpty(); // an unguarded client names neither
+      String served = !isServed ? "|5|" : isGuarded ? "|3>5#k|" : "";
+      Guard guard = new Guard(Argument.of(birth), Argument.of(served));
+      connection.sendCommand(invocation.bySha(guard));
+      batch.add(new Sent(request, invocation, isServed, knowsBirth));
     }
     List<Object> replies = connection.getMany(batch.size());
     for (int i = 0; i < batch.size(); i++) {
@@ -241,16 +246,21 @@ final class ModelComparison {
     NodeRequest request = sent.request;
     if (mode == Mode.READ_ONLY) {
       // What writes nothing is answered as ever; the model need not know replicas for that.
-      Standing standing = sent.knowsBirth ? Standing.VOTING : Standing.ABSTAINING;
+      Standing standing =
+          !sent.isServed
+              ? Standing.UNSERVING
+              : sent.knowsBirth ? Standing.VOTING : Standing.ABSTAINING;
       Outcome outcome = rules.execute(before, request, standing, model.nowMicros());
       boolean writes = outcome.reply().kind() == Kind.GRANTED || !outcome.cells().equals(before);
       return writes ? NodeReply.misconfigured("READONLY") : outcome.reply();
     }
     boolean abstains = !sent.knowsBirth && !(request instanceof NodeRequest.Release);
     model.setStanding(
-        abstains
-            ? Standing.ABSTAINING
-            : mode == Mode.OUT_OF_MEMORY ? Standing.OUT_OF_MEMORY : Standing.VOTING);
+        !sent.isServed
+            ? Standing.UNSERVING
+            : abstains
+                ? Standing.ABSTAINING
+                : mode == Mode.OUT_OF_MEMORY ? Standing.OUT_OF_MEMORY : Standing.VOTING);
     return model.execute(request);
   }
 

@@ -67,7 +67,7 @@ class WireTest {
 
   private static String command(Invocation invocation) {
     List<String> words = new ArrayList<>();
-    for (Rawable word : invocation.bySha(Argument.of("BIRTH"))) {
+    for (Rawable word : invocation.bySha(new Guard(Argument.of("BIRTH"), Argument.of("SERVED")))) {
       String text = text(word);
       words.add(text.isEmpty() ? "''" : text);
     }

@@ -12,6 +12,7 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
  * JedisRedlock.Builder}.
  *
  * @param nodes Addresses of the masters, as redis[s]://[user[:password]@]host:port or host:port.
+ * @param movingTo Addresses of the future masters, while the masters are being changed.
  * @param nodeTimeout Time that a round waits for a master; must be below half of every ttl.
  * @param silenceTimeout Time until a connection without answers is replaced.
  * @param maxTtl Longest ttl, an hour at most. The same for all clients.
@@ -27,6 +28,7 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
 @ConfigurationProperties("redlock")
 public record RedlockProperties(
     @Nullable List<String> nodes,
+    @Nullable List<String> movingTo,
     @Nullable Duration nodeTimeout,
     @Nullable Duration silenceTimeout,
     @Nullable Duration maxTtl,
@@ -43,6 +45,9 @@ public record RedlockProperties(
   void applyTo(JedisRedlock.Builder builder) {
     if (nodes != null) {
       nodes.forEach(builder::node);
+    }
+    if (movingTo != null) {
+      movingTo.forEach(builder::movingTo);
     }
     given(nodeTimeout, builder::nodeTimeout);
     given(silenceTimeout, builder::silenceTimeout);

@@ -89,6 +89,7 @@ class RedlockAutoConfigurationTest {
   void everySettingReachesTheBuilder() {
     bare.withPropertyValues(
             "redlock.nodes=127.0.0.1:1",
+            "redlock.moving-to=127.0.0.1:1",
             "redlock.node-timeout=0s",
             "redlock.silence-timeout=1ms",
             "redlock.max-ttl=2h",
@@ -104,6 +105,7 @@ class RedlockAutoConfigurationTest {
               String message = analysis(context).getDescription();
               for (String fault :
                   List.of(
+                      "movingTo names the present nodes",
                       "nodeTimeout PT0S",
                       "silenceTimeout PT0.001S",
                       "maxTtl PT2H",
@@ -310,6 +312,7 @@ class RedlockAutoConfigurationTest {
     RedlockProperties properties =
         new RedlockProperties(
             List.of("redis://user:secret@10.0.0.1:6379"),
+            null,
             null,
             null,
             null,
