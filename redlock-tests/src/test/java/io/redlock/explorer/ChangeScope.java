@@ -1,0 +1,163 @@
+package io.redlock.explorer;
+
+import io.redlock.jedis.trust.MasterChange;
+import io.redlock.jedis.trust.MasterChange.Command;
+import io.redlock.jedis.trust.MasterChange.Master;
+import io.redlock.jedis.trust.MasterChange.Role;
+import io.redlock.jedis.trust.MasterChange.Step;
+import io.redlock.jedis.trust.Membership;
+import io.redlock.spi.Quorum;
+import io.redlock.testkit.NodeModel;
+import io.redlock.testkit.NodeModel.Standing;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * How much may happen in one search through a change of masters. Every setter returns the scope.
+ * Not final, so that a test can break one rule.
+ */
+class ChangeScope {
+
+  static final long TICK_MILLIS = 10;
+  static final long START_MICROS = 1_000_000;
+  static final String ID = "k1";
+
+  /** The clients of a change. */
+  enum Client {
+    OLD,
+    MOVING,
+    NEW
+  }
+
+  final String name;
+  final List<Role> roles = new ArrayList<>();
+  final List<Client> attempts;
+  final MasterChange change;
+  int ttlTicks = 1;
+  int horizon = 4;
+  int waitTicks = 1;
+  int extensions;
+  int rounds = 1;
+  int commands = 4;
+  int operators = 1;
+  long counterAtFirst;
+  List<Command> allowed = List.of(Command.values());
+
+  /** So many masters leave, stay and join. Each of the clients tries once. */
+  ChangeScope(String name, int leaving, int staying, int joining, Client... attempts) {
+    this.name = name;
+    this.attempts = List.of(attempts);
+    for (int i = 0; i < leaving + staying + joining; i++) {
+      roles.add(i < leaving ? Role.LEAVING : i < leaving + staying ? Role.STAYING : Role.JOINING);
+    }
+    change = new MasterChange(leaving + staying, staying + joining, ID);
+  }
+
+  /** So many extends of each lease at most. */
+  ChangeScope extensions(int most) {
+    extensions = most;
+    return this;
+  }
+
+  /** Leases live for so long, which an operator waits for. */
+  ChangeScope ttlTicks(int ticks) {
+    ttlTicks = ticks;
+    waitTicks = ticks;
+    return this;
+  }
+
+  /** Time ends after so many ticks. */
+  ChangeScope horizon(int ticks) {
+    horizon = ticks;
+    return this;
+  }
+
+  /** The commands that are run, in any order. */
+  ChangeScope commands(int most, Command... which) {
+    commands = most;
+    allowed = List.of(which);
+    return this;
+  }
+
+  /** So many operators, who do not know of each other. */
+  ChangeScope operators(int count) {
+    operators = count;
+    return this;
+  }
+
+  /**
+   * The clocks of the present masters were ahead: a majority has granted a lease with this token.
+   */
+  ChangeScope counterAtFirst(long micros) {
+    counterAtFirst = micros;
+    rounds = 2;
+    return this;
+  }
+
+  int nodes() {
+    return roles.size();
+  }
+
+  Membership membership(Client client) {
+    return switch (client) {
+      case OLD -> Membership.of(change.present());
+      case MOVING -> new Membership(change.present(), change.future());
+      case NEW -> Membership.of(change.future());
+    };
+  }
+
+  /** Returns the masters of a client, as it numbers them. */
+  List<Integer> masters(Client client) {
+    List<Integer> masters = new ArrayList<>();
+    for (int node = 0; node < nodes(); node++) {
+      boolean isIts =
+          switch (client) {
+            case OLD -> roles.get(node) != Role.JOINING;
+            case MOVING -> true;
+            case NEW -> roles.get(node) != Role.LEAVING;
+          };
+      if (isIts) {
+        masters.add(node);
+      }
+    }
+    return masters;
+  }
+
+  Quorum quorum(Client client) {
+    return client == Client.MOVING ? joint() : Quorum.of(masters(client).size());
+  }
+
+  private Quorum joint() {
+    return new Quorum(mask(Client.OLD), mask(Client.NEW));
+  }
+
+  int mask(Client client) {
+    return masters(client).stream().mapToInt(node -> 1 << node).sum();
+  }
+
+  long ttlMillis() {
+    return ttlTicks * TICK_MILLIS - 1;
+  }
+
+  // The rules, which a test may break.
+
+  NodeModel nodeModel() {
+    return new NodeModel(1_000, 1L << 40);
+  }
+
+  Step next(Command command, List<Master> masters, boolean waited) {
+    return change.next(command, masters, waited);
+  }
+
+  Standing standing(boolean isServed, boolean isExtend) {
+    return isServed ? Standing.VOTING : Standing.UNSERVING;
+  }
+
+  boolean keepsWaited() {
+    return false;
+  }
+
+  boolean carriesCounters() {
+    return true;
+  }
+}

@@ -1,0 +1,466 @@
+package io.redlock.explorer;
+
+import io.redlock.jedis.trust.MasterChange.Command;
+import io.redlock.jedis.trust.MasterChange.Master;
+import io.redlock.jedis.trust.MasterChange.Role;
+import io.redlock.jedis.trust.MasterChange.Step;
+import io.redlock.jedis.trust.Served;
+import io.redlock.protocol.AcquireRound;
+import io.redlock.protocol.Ballot;
+import io.redlock.protocol.Deadline;
+import io.redlock.protocol.ExtendRound;
+import io.redlock.protocol.Terms;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeRequest;
+import io.redlock.testkit.NodeModel;
+import io.redlock.testkit.NodeModel.Cell;
+import io.redlock.testkit.NodeModel.Outcome;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One state of a change of masters, and all that can happen in it. The rounds of clients, the rules
+ * of nodes and the steps of operators are those of production.
+ *
+ * <p>Some things are left out because they could only prevent a violation: an answer is heard as
+ * soon as its request is executed; nothing is released; what an attempt has sent and is not
+ * executed when it is decided never is. A node that serves a client grants to it whatever its mark
+ * was when the request was sent.
+ *
+ * @param now in ticks
+ * @param operators what each operator does
+ * @param commands how many commands were begun
+ * @param attempts what is known of each attempt besides its nodes
+ * @param nodes what each node is, and what lies between it and each attempt
+ */
+record ChangeWorld(
+    int now, List<Operator> operators, int commands, List<Attempt> attempts, List<Node> nodes) {
+
+  /**
+   * @param command null if none is run
+   * @param waitsUntil in ticks; −1 if it does not wait
+   */
+  record Operator(@Nullable Command command, boolean waited, int waitsUntil) {
+    static final Operator IDLE = new Operator(null, false, -1);
+  }
+
+  enum Phase {
+    IDLE,
+    ACQUIRING,
+    HOLDING,
+    ENDED
+  }
+
+  /**
+   * @param acquire the round under way, without its answers
+   * @param extend the extend under way, without its answers
+   * @param tag the number of the round or extend that was sent last
+   * @param floor the highest token of all leases acquired before the round began
+   * @param held the token of its lease; 0 if it had none
+   */
+  record Attempt(
+      Phase phase,
+      @Nullable AcquireRound acquire,
+      @Nullable ExtendRound extend,
+      @Nullable Deadline deadline,
+      int tag,
+      int extensions,
+      long floor,
+      long held) {
+    static final Attempt NEW = new Attempt(Phase.IDLE, null, null, null, 0, 0, 0, 0);
+
+    Attempt ended() {
+      return new Attempt(Phase.ENDED, null, null, null, 0, 0, 0, held);
+    }
+  }
+
+  /** A request on its way. */
+  record Message(int tag, NodeRequest request) {}
+
+  /**
+   * @param lane the requests under way, in order
+   * @param vote the answer to the round under way; null if there is none
+   */
+  record Link(List<Message> lane, @Nullable Kind vote) {
+    static final Link NONE = new Link(List.of(), null);
+  }
+
+  /**
+   * @param serves the clients that its mark names; null if it has none
+   */
+  record Node(Cell cell, @Nullable Served serves, List<Link> links) {
+
+    Node with(int attempt, Link link) {
+      List<Link> changed = new ArrayList<>(links);
+      changed.set(attempt, link);
+      return new Node(cell, serves, List.copyOf(changed));
+    }
+  }
+
+  /** Takes what can come next. */
+  interface Sink {
+    void found(String event, ChangeWorld next);
+  }
+
+  static ChangeWorld first(ChangeScope scope) {
+    int attempts = scope.attempts.size();
+    List<Link> links = IntStream.range(0, attempts).mapToObj(i -> Link.NONE).toList();
+    int majority = scope.change.present() / 2 + 1;
+    List<Node> nodes = new ArrayList<>();
+    for (int node = 0; node < scope.nodes(); node++) {
+      boolean isPresent = scope.roles.get(node) != Role.JOINING;
+      boolean counts = node < majority && scope.counterAtFirst > 0;
+      Cell cell = counts ? Cell.EMPTY.counting(scope.counterAtFirst, Long.MAX_VALUE) : Cell.EMPTY;
+      nodes.add(new Node(cell, isPresent ? Served.of("" + scope.change.present()) : null, links));
+    }
+    return new ChangeWorld(
+        0,
+        IntStream.range(0, scope.operators).mapToObj(i -> Operator.IDLE).toList(),
+        0,
+        IntStream.range(0, attempts).mapToObj(i -> Attempt.NEW).toList(),
+        List.copyOf(nodes));
+  }
+
+  // Everything that can happen next.
+
+  void successors(ChangeScope scope, NodeModel model, Sink sink) {
+    if (now < scope.horizon) {
+      sink.found("time passes", tick(scope));
+    }
+    for (int operator = 0; operator < operators.size(); operator++) {
+      operate(scope, operator, sink);
+    }
+    for (int attempt = 0; attempt < attempts.size(); attempt++) {
+      String who = "client " + attempt + " (" + scope.attempts.get(attempt) + ")";
+      Attempt its = attempts.get(attempt);
+      if (its.phase == Phase.IDLE && isNext(scope, attempt)) {
+        sink.found(who + " begins", begin(scope, attempt));
+      }
+      if (its.phase == Phase.HOLDING && its.extend == null && its.extensions < scope.extensions) {
+        sink.found(who + " extends", extend(scope, attempt));
+      }
+      for (int node = 0; node < nodes.size(); node++) {
+        if (!nodes.get(node).links.get(attempt).lane.isEmpty()) {
+          ChangeWorld next = execute(scope, model, attempt, node);
+          sink.found(who + "'s request at node " + node, next);
+        }
+      }
+    }
+  }
+
+  /** Of those that are alike the first begins first. */
+  private boolean isNext(ChangeScope scope, int attempt) {
+    return IntStream.range(0, attempt)
+        .noneMatch(
+            other ->
+                attempts.get(other).phase == Phase.IDLE
+                    && scope.attempts.get(other) == scope.attempts.get(attempt));
+  }
+
+  private long nanos() {
+    return now * ChangeScope.TICK_MILLIS * 1_000_000;
+  }
+
+  private long micros() {
+    return ChangeScope.START_MICROS + now * ChangeScope.TICK_MILLIS * 1_000;
+  }
+
+  private ChangeWorld tick(ChangeScope scope) {
+    ChangeWorld later = new ChangeWorld(now + 1, operators, commands, attempts, nodes);
+    List<Attempt> aged = new ArrayList<>();
+    List<Node> agedNodes = new ArrayList<>(nodes);
+    for (int attempt = 0; attempt < attempts.size(); attempt++) {
+      Attempt its = attempts.get(attempt);
+      boolean isOver =
+          its.deadline != null && its.deadline.remainingNanos(later.nanos(), later.micros()) <= 0;
+      aged.add(isOver ? its.ended() : its);
+      for (int node = 0; node < nodes.size() && isOver; node++) {
+        agedNodes.set(node, agedNodes.get(node).with(attempt, Link.NONE));
+      }
+    }
+    agedNodes.replaceAll(
+        node ->
+            new Node(node.cell.at(Math.floorDiv(later.micros(), 1_000L)), node.serves, node.links));
+    return new ChangeWorld(now + 1, operators, commands, List.copyOf(aged), List.copyOf(agedNodes));
+  }
+
+  // Operators.
+
+  private void operate(ChangeScope scope, int operator, Sink sink) {
+    Operator its = operators.get(operator);
+    String who = "operator " + operator;
+    Command command = its.command;
+    if (command == null) {
+      if (commands < scope.commands && isFirstIdle(operator)) {
+        for (Command next : scope.allowed) {
+          sink.found(
+              who + " runs " + next, with(operator, new Operator(next, false, -1), commands + 1));
+        }
+      }
+      return;
+    }
+    if (commands < scope.commands) {
+      sink.found(who + " is interrupted", with(operator, Operator.IDLE, commands));
+    }
+    if (its.waitsUntil >= 0) {
+      if (now >= its.waitsUntil) {
+        sink.found(who + " has waited", with(operator, new Operator(command, true, -1), commands));
+      }
+      return;
+    }
+    Step step = scope.next(command, masters(scope), its.waited);
+    if (step instanceof Step.Wait) {
+      Operator waits = new Operator(command, false, now + scope.waitTicks);
+      sink.found(who + " waits", with(operator, waits, commands));
+    } else if (step instanceof Step.Write write) {
+      List<Node> changed = new ArrayList<>(nodes);
+      Node old = nodes.get(write.master());
+      Cell cell = write.carries() && scope.carriesCounters() ? carried(scope, old.cell) : old.cell;
+      changed.set(write.master(), new Node(cell, write.serves(), old.links));
+      sink.found(
+          who + " lets node " + write.master() + " serve " + write.serves(),
+          new ChangeWorld(
+              now,
+              with(
+                      operator,
+                      new Operator(
+                          command, its.waited && (write.carries() || scope.keepsWaited()), -1),
+                      commands)
+                  .operators,
+              commands,
+              attempts,
+              List.copyOf(changed)));
+    } else {
+      sink.found(who + " ends: " + step, with(operator, Operator.IDLE, commands));
+    }
+  }
+
+  private boolean isFirstIdle(int operator) {
+    return operators.stream().limit(operator).noneMatch(other -> other.command == null);
+  }
+
+  private ChangeWorld with(int operator, Operator changed, int begun) {
+    List<Operator> all = new ArrayList<>(operators);
+    all.set(operator, changed);
+    return new ChangeWorld(now, List.copyOf(all), begun, attempts, nodes);
+  }
+
+  private List<Master> masters(ChangeScope scope) {
+    List<Master> masters = new ArrayList<>();
+    for (int node = 0; node < nodes.size(); node++) {
+      masters.add(new Master(scope.roles.get(node), nodes.get(node).serves));
+    }
+    return masters;
+  }
+
+  private Cell carried(ChangeScope scope, Cell cell) {
+    long highest = cell.counter();
+    for (int node = 0; node < nodes.size(); node++) {
+      if (scope.roles.get(node) != Role.JOINING) {
+        highest = Math.max(highest, nodes.get(node).cell.counter());
+      }
+    }
+    return highest == cell.counter() ? cell : cell.counting(highest, Long.MAX_VALUE);
+  }
+
+  // Clients.
+
+  private Terms terms(ChangeScope scope, int attempt) {
+    return new Terms(scope.quorum(scope.attempts.get(attempt)), scope.ttlMillis(), 0, 0);
+  }
+
+  private ChangeWorld begin(ChangeScope scope, int attempt) {
+    long begun = attempts.stream().filter(each -> each.phase != Phase.IDLE).count();
+    AcquireRound round =
+        AcquireRound.first(terms(scope, attempt), micros() + 2 * begun, nanos(), micros());
+    return acquiring(scope, attempt, round);
+  }
+
+  private ChangeWorld acquiring(ChangeScope scope, int attempt, AcquireRound round) {
+    long floor =
+        Math.max(scope.counterAtFirst, attempts.stream().mapToLong(Attempt::held).max().orElse(0));
+    int tag = round.number();
+    NodeRequest request =
+        new NodeRequest.Grant(
+            List.of("r"),
+            owner(attempt),
+            round.token(),
+            round.highestSeen(),
+            scope.ttlMillis(),
+            null);
+    Attempt asks = new Attempt(Phase.ACQUIRING, round, null, null, tag, 0, floor, 0);
+    return sent(scope, attempt, asks, new Message(tag, request));
+  }
+
+  private ChangeWorld extend(ChangeScope scope, int attempt) {
+    Attempt its = attempts.get(attempt);
+    int tag = its.tag + 1;
+    NodeRequest request =
+        new NodeRequest.Extend(List.of("r"), owner(attempt), its.held, scope.ttlMillis(), micros());
+    Attempt asks =
+        new Attempt(
+            its.phase,
+            null,
+            ExtendRound.begin(terms(scope, attempt), nanos(), micros()),
+            its.deadline,
+            tag,
+            its.extensions + 1,
+            0,
+            its.held);
+    return sent(scope, attempt, asks, new Message(tag, request));
+  }
+
+  private static String owner(int attempt) {
+    return Catalog.OWNERS.get(attempt);
+  }
+
+  private ChangeWorld sent(ChangeScope scope, int attempt, Attempt asks, Message message) {
+    List<Node> sent = new ArrayList<>(nodes);
+    for (int node : scope.masters(scope.attempts.get(attempt))) {
+      List<Message> lane = new ArrayList<>(nodes.get(node).links.get(attempt).lane);
+      lane.add(message);
+      sent.set(node, sent.get(node).with(attempt, new Link(List.copyOf(lane), null)));
+    }
+    return with(attempt, asks, sent);
+  }
+
+  private ChangeWorld with(int attempt, Attempt changed, List<Node> changedNodes) {
+    List<Attempt> all = new ArrayList<>(attempts);
+    all.set(attempt, changed);
+    return new ChangeWorld(now, operators, commands, List.copyOf(all), List.copyOf(changedNodes));
+  }
+
+  private ChangeWorld execute(ChangeScope scope, NodeModel model, int attempt, int node) {
+    Node asked = nodes.get(node);
+    Link link = asked.links.get(attempt);
+    Message message = link.lane.get(0);
+    String label = scope.membership(scope.attempts.get(attempt)).label(ChangeScope.ID);
+    boolean isServed = asked.serves != null && asked.serves.includes(label);
+    boolean isExtend = message.request instanceof NodeRequest.Extend;
+    Outcome outcome =
+        model.execute(
+            List.of(asked.cell), message.request, scope.standing(isServed, isExtend), micros());
+    NodeReply reply = outcome.reply();
+    Attempt its = attempts.get(attempt);
+    boolean counts = message.tag == its.tag;
+    Link after =
+        new Link(
+            List.copyOf(link.lane.subList(1, link.lane.size())), counts ? reply.kind() : link.vote);
+    List<Node> changed = new ArrayList<>(nodes);
+    changed.set(
+        node,
+        new Node(forever(outcome.cells().get(0)), asked.serves, asked.links).with(attempt, after));
+    ChangeWorld heard = with(attempt, its, changed);
+    return counts ? heard.decide(scope, attempt, reply.counter()) : heard;
+  }
+
+  /** Counters do not expire here. */
+  private static Cell forever(Cell cell) {
+    return cell.counter() == 0 ? cell : cell.counting(cell.counter(), Long.MAX_VALUE);
+  }
+
+  private Ballot ballot(ChangeScope scope, int attempt) {
+    List<Integer> masters = scope.masters(scope.attempts.get(attempt));
+    Ballot ballot = Ballot.empty(masters.size());
+    for (int i = 0; i < masters.size(); i++) {
+      Kind vote = nodes.get(masters.get(i)).links.get(attempt).vote;
+      ballot = vote == null ? ballot : ballot.with(i, vote);
+    }
+    return ballot;
+  }
+
+  private ChangeWorld decide(ChangeScope scope, int attempt, long counter) {
+    Attempt its = attempts.get(attempt);
+    AcquireRound acquire = its.acquire;
+    if (acquire != null) {
+      long seen = Math.max(acquire.highestSeen(), counter);
+      AcquireRound kept = with(acquire, seen, Ballot.empty(acquire.ballot().nodes()));
+      AcquireRound full = with(acquire, seen, ballot(scope, attempt));
+      Attempt goesOn = new Attempt(its.phase, kept, null, null, its.tag, 0, its.floor, 0);
+      return switch (full.decide(nanos(), micros())) {
+        case WAIT -> with(attempt, goesOn, nodes);
+        case HELD -> held(scope, attempt, full);
+        case PROPOSE_HIGHER ->
+            full.number() < scope.rounds
+                ? with(attempt, goesOn, nodes)
+                    .acquiring(scope, attempt, full.next(nanos(), micros()))
+                : cleared(attempt, its.ended());
+        default -> cleared(attempt, its.ended());
+      };
+    }
+    ExtendRound extend = its.extend;
+    if (extend == null || its.deadline == null) {
+      return this;
+    }
+    ExtendRound full =
+        new ExtendRound(
+            extend.terms(), extend.startNanos(), extend.startWallMicros(), ballot(scope, attempt));
+    return switch (full.decide(its.deadline, nanos(), micros())) {
+      case WAIT -> this;
+      case EXTENDED -> cleared(attempt, holding(its, its.deadline.max(full.deadline())));
+      case UNKNOWN -> cleared(attempt, holding(its, its.deadline));
+      case LOST -> cleared(attempt, its.ended());
+    };
+  }
+
+  private static AcquireRound with(AcquireRound round, long seen, Ballot ballot) {
+    return new AcquireRound(
+        round.terms(),
+        round.number(),
+        round.token(),
+        round.startNanos(),
+        round.startWallMicros(),
+        seen,
+        ballot);
+  }
+
+  private static Attempt holding(Attempt its, Deadline deadline) {
+    return new Attempt(Phase.HOLDING, null, null, deadline, its.tag, its.extensions, 0, its.held);
+  }
+
+  private ChangeWorld held(ChangeScope scope, int attempt, AcquireRound round) {
+    Attempt its = attempts.get(attempt);
+    Invariants.tokenIsNewAndHighest(
+        owner(attempt),
+        round.token(),
+        its.floor,
+        attempts.stream().mapToLong(Attempt::held).toArray());
+    Attempt holds =
+        new Attempt(Phase.HOLDING, null, null, round.deadline(), its.tag, 0, 0, round.token());
+    return cleared(attempt, holds);
+  }
+
+  private ChangeWorld cleared(int attempt, Attempt changed) {
+    List<Node> cleared = new ArrayList<>(nodes);
+    cleared.replaceAll(node -> node.with(attempt, Link.NONE));
+    return with(attempt, changed, cleared);
+  }
+
+  /** Checks what must hold in every state. */
+  void check() {
+    int good = 0;
+    for (Attempt attempt : attempts) {
+      boolean isGood =
+          attempt.deadline != null && attempt.deadline.remainingNanos(nanos(), micros()) > 0;
+      good += isGood ? 1 : 0;
+    }
+    Invariants.leasesDoNotOverlap(good);
+  }
+
+  /** Returns the state with like nodes in an order of their own. */
+  List<Integer> sorted(ChangeScope scope, Interner<Node> known) {
+    List<Integer> numbers = new ArrayList<>();
+    for (Role role : Role.values()) {
+      IntStream.range(0, nodes.size())
+          .filter(node -> scope.roles.get(node) == role)
+          .mapToObj(node -> known.of(nodes.get(node)))
+          .sorted(Comparator.naturalOrder())
+          .forEach(numbers::add);
+    }
+    return numbers;
+  }
+}
