@@ -4,12 +4,14 @@ import io.redlock.jedis.AdoptReport;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.deployment.Configuration;
 import io.redlock.jedis.deployment.Deployment;
+import io.redlock.jedis.trust.MasterChange;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Scanner;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -40,6 +42,10 @@ final class Cli {
   private static final String LOG_LEVEL = "org.slf4j.simpleLogger.defaultLogLevel";
 
   static final String NODES = "REDLOCK_NODES";
+  static final String MOVING_TO = "REDLOCK_MOVING_TO";
+
+  /** The time between two masters of a change; clients audit each master once a second. */
+  private static final Duration SETTLE = Duration.ofMillis(1_500);
 
   private final Map<String, String> environment;
 
@@ -174,6 +180,54 @@ final class Cli {
     AdoptReport report = forget ? builder.forgetAbstention() : builder.adopt();
     System.out.println(report);
     return report.isComplete() ? ExitCode.OK : ExitCode.NOT_ALL;
+  }
+
+  @Command(
+      mixinStandardHelpOptions = true,
+      description =
+          "Changes the masters while clients go on: prepare, run all clients with movingTo, commit,"
+              + " run all clients with the future masters, finish. Each command may be repeated.",
+      exitCodeList = {
+        "0:done",
+        "1:stopped: fix what the last line says, and run the command again",
+        "123:the arguments or settings are not valid",
+        "125:a defect of this program"
+      })
+  int resize(
+      @Parameters(
+              paramLabel = "COMMAND",
+              arity = "1",
+              description = "prepare, commit, finish or abort")
+          MasterChange.Command command,
+      @Option(
+              names = "--nodes",
+              paramLabel = "MASTERS",
+              description = "the present masters (default: REDLOCK_NODES)")
+          @Nullable String nodes,
+      @Option(
+              names = "--moving-to",
+              paramLabel = "MASTERS",
+              description = "the future masters (default: REDLOCK_MOVING_TO)")
+          @Nullable String movingTo,
+      @Option(
+              names = "--without",
+              paramLabel = "HOST:PORT",
+              description = "a master that is gone for good; repeat it for each")
+          @Nullable List<String> without)
+      throws InterruptedException {
+    Map<String, String> settings = new HashMap<>(environment);
+    if (nodes != null) {
+      settings.put(NODES, nodes);
+    }
+    if (movingTo != null) {
+      settings.put(MOVING_TO, movingTo);
+    }
+    Deployment deployment = new Deployment();
+    deployment.configure(settings);
+    boolean isDone =
+        deployment.resize(
+            command, without == null ? Set.of() : Set.copyOf(without), SETTLE, System.out);
+    return isDone ? ExitCode.OK : ExitCode.NOT_ALL;
   }
 
   /**

@@ -9,6 +9,7 @@ import io.redlock.jedis.lane.LaneSettings;
 import io.redlock.jedis.lane.NodeLane;
 import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.jedis.trust.BirthMark;
+import io.redlock.jedis.trust.MasterChange;
 import io.redlock.jedis.trust.Membership;
 import io.redlock.jedis.trust.NodeTrust;
 import io.redlock.jedis.trust.Peers;
@@ -16,6 +17,7 @@ import io.redlock.jedis.trust.TrustRules;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Quorum;
 import java.io.IOException;
+import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -23,6 +25,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
@@ -221,6 +224,35 @@ public final class Deployment {
       return question.apply(
           probe,
           new Survey(probe, checked.quorum, checked.settings.skewMicros(), restartGuard).audit());
+    } finally {
+      checked.lanes.forEach(NodeLane::close);
+    }
+  }
+
+  /**
+   * Runs a command of a change of masters.
+   *
+   * @param without the masters that are gone for good
+   * @param settle the time between two masters, in which clients audit the first again
+   * @return true if nothing is left to do
+   * @throws IllegalArgumentException if the configuration is not valid; lists every fault
+   */
+  public boolean resize(
+      MasterChange.Command command, Set<String> without, Duration settle, PrintStream out)
+      throws InterruptedException {
+    List<String> missing =
+        future.isEmpty() ? List.of("no future master is named: add --moving-to") : List.of();
+    Checked checked = check("cannot resize", missing);
+    try {
+      Probe probe = new Probe(checked.probed, checked.settings.silenceTimeout());
+      Survey survey =
+          new Survey(probe, checked.quorum, checked.settings.skewMicros(), restartGuard);
+      RequestEncoder encoder =
+          new RequestEncoder(checked.settings.retentionMillis(), checked.settings.skewMicros());
+      TrustRules rules = rules(checked.quorum, checked.settings);
+      return new Resize(
+              probe, survey, checked.quorum, rules, encoder, keyPrefix, without, settle, out)
+          .run(command);
     } finally {
       checked.lanes.forEach(NodeLane::close);
     }

@@ -80,6 +80,11 @@ public final class Probe {
     return answers;
   }
 
+  /** Returns the answer of one master. */
+  <T> Answer<T> askOne(int index, Question<T> question) {
+    return ask(masters.get(index), index, question);
+  }
+
   private static <T> Answer<T> ask(Master master, int index, Question<T> question) {
     Connection connection = null;
     try {
