@@ -5,6 +5,7 @@ import io.redlock.LeaseLock;
 import io.redlock.LeaseRequest;
 import io.redlock.LeasedCallable;
 import io.redlock.LeasedRunnable;
+import io.redlock.Leadership;
 import io.redlock.NodeStatus;
 import io.redlock.Redlock;
 import io.redlock.driver.RedlockBuilder;
@@ -249,6 +250,11 @@ final class Variants {
     public <E extends Exception> void runLeased(LeaseRequest request, LeasedRunnable<E> body)
         throws E, InterruptedException {
       redlock.runLeased(request, body);
+    }
+
+    @Override
+    public Leadership lead(LeaseRequest request, LeasedRunnable<?> work) {
+      return redlock.lead(request, work);
     }
 
     @Override
