@@ -1,11 +1,11 @@
 package io.redlock.simulation;
 
 import io.redlock.AcquireResult;
+import io.redlock.Leadership;
 import io.redlock.LeaseLock;
 import io.redlock.LeaseRequest;
 import io.redlock.LeasedCallable;
 import io.redlock.LeasedRunnable;
-import io.redlock.Leadership;
 import io.redlock.NodeStatus;
 import io.redlock.Redlock;
 import io.redlock.driver.RedlockBuilder;
