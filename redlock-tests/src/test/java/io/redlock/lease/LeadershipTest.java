@@ -30,6 +30,7 @@ class LeadershipTest {
   private final List<Redlock> clients = new ArrayList<>();
   private final List<Leadership> candidates = new ArrayList<>();
   private final List<Long> tokens = new ArrayList<>();
+  private final CountDownLatch swept = new CountDownLatch(2);
   private final AtomicInteger working = new AtomicInteger();
   private final AtomicInteger mostAtOnce = new AtomicInteger();
 
@@ -129,7 +130,6 @@ class LeadershipTest {
   @Test
   void sampleOfThePageLeadsUntilItIsClosed() throws Exception {
     Redlock redlock = masters.connect();
-    CountDownLatch swept = new CountDownLatch(2);
     // readme:start lead
     Leadership leadership =
         redlock.lead(
@@ -138,7 +138,6 @@ class LeadershipTest {
               while (!Thread.interrupted()) { // interrupted: the term is over
                 term.ensureValid(Duration.ofSeconds(1)); // longer than one sweep takes
                 sweep(term.fencingToken());
-                swept.countDown();
                 Thread.sleep(100);
               }
             });
@@ -151,8 +150,9 @@ class LeadershipTest {
     assertFalse(leadership.isLeader());
   }
 
-  private static void sweep(long token) {
+  private void sweep(long token) {
     assertTrue(token > 0);
+    swept.countDown();
   }
 
   @Test
