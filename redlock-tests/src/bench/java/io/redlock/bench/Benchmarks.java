@@ -42,6 +42,7 @@ public final class Benchmarks {
     parts.put("growth", new Growth(report)::run);
     parts.put("contention", new Contention(report)::run);
     parts.put("waiting", new WaitingTurns(report)::run);
+    parts.put("leader", new LeaderGaps(report)::run);
     parts.put("renewed-leases", new RenewedLeases(report)::run);
     String only = System.getProperty("bench.only", "");
     for (Map.Entry<String, Part> part : parts.entrySet()) {
