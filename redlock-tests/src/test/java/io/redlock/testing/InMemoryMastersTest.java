@@ -9,6 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
 import io.redlock.ExtendResult;
+import io.redlock.Inspection;
+import io.redlock.Inspection.Held;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseEnd.Cause;
@@ -21,6 +23,7 @@ import io.redlock.ReleaseResult;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -77,6 +80,22 @@ class InMemoryMastersTest {
   }
 
   // readme:end
+
+  @Test
+  void inspectionAndLeasesWorkAsInProduction() throws Exception {
+    Redlock billing = masters.connect(settings -> settings.holder("billing@pod-7:4211"));
+    Lease lease = billing.acquire("orders/42", TTL);
+    Inspection inspection = redlock.inspect("orders/42");
+    assertEquals(Held.YES, inspection.held(), inspection::toString);
+    assertEquals(Optional.of("billing@pod-7:4211"), inspection.holder());
+    assertEquals(Optional.of(TTL), inspection.remaining());
+    assertEquals(lease.fencingToken(), billing.leases().get(0).fencingToken());
+    masters.advance(TTL);
+    assertEquals(List.of(), billing.leases());
+    assertEquals(Held.NO, redlock.inspect("orders/42").held());
+    masters.stop(2);
+    assertEquals(Held.UNKNOWN, redlock.inspect("orders/42").held());
+  }
 
   @Test
   void reportIsWrittenOnce() throws Exception {

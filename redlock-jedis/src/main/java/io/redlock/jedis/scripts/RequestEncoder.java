@@ -68,6 +68,13 @@ public final class RequestEncoder {
       return release(
           request, token, release.reported(), release.last(), release.ticket(), arguments);
     }
+    if (request instanceof NodeRequest.Inspect) {
+      arguments.add(Argument.of(5));
+      addNameKeys(arguments, request.names().get(0));
+      arguments.add(BIRTH);
+      arguments.add(token);
+      return new Invocation(Script.INSPECT, token, arguments);
+    }
     return release(
         request, token, 0, true, ((NodeRequest.RemoveTicket) request).ticket(), arguments);
   }
