@@ -9,7 +9,9 @@ import org.jspecify.annotations.Nullable;
 /** Turns requests into script calls, once for all lanes of a lock service. Thread-safe. */
 public final class RequestEncoder {
 
-  static final String FENCE_PREFIX = "redlock:fence:";
+  /** The beginning of the key of a counter; the lock key follows. */
+  public static final String FENCE_PREFIX = "redlock:fence:";
+
   static final String QUEUE_PREFIX = "redlock:queue:";
   static final String ENDS_PREFIX = "redlock:ends:";
 
