@@ -215,6 +215,25 @@ public interface Redlock extends AutoCloseable {
   LeaseLock asLock(LeaseRequest request);
 
   /**
+   * Makes a candidate for the leadership of one resource. It campaigns until it is closed. While it
+   * leads, the work runs under the lease of the term, on a daemon thread of its own with the
+   * context class loader of this call. {@link Leadership} says how a term ends.
+   *
+   * <p>Work that returns or throws ends its term; an exception is logged. Work should stop when its
+   * thread is interrupted, and check the lease before, and send its token with, every write.
+   *
+   * @param request the name to lead and the ttl; {@link LeaseRequest#renewFor} bounds a term, which
+   *     has no bound otherwise. Without a wait; always {@linkplain LeaseRequest#fairly() fair}
+   * @param work the work of the leader; it receives the lease
+   * @return the candidate, to be closed
+   * @throws NullPointerException if an argument is null
+   * @throws IllegalArgumentException if the request does not fit this instance's settings, names
+   *     several resources, or sets a wait
+   * @throws IllegalStateException if this instance is closed
+   */
+  Leadership lead(LeaseRequest request, LeasedRunnable<?> work);
+
+  /**
    * Returns the state of each node and the reason for it, in the order of the configuration. A
    * local look: sends nothing.
    *

@@ -365,17 +365,26 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
         });
   }
 
-  /** Ends with the last refusal: that of the queue if this call has asked no node. */
+  /** Ends with the last refusal. */
   private void giveUp() {
+    AttemptEnd refusal = refusal();
+    removeTickets(); // before the result: its receiver may close the service at once
+    finish(refusal != null ? refusal.result() : new AcquireResult.Contended(context.noVotes));
+  }
+
+  /** Returns the last refusal: that of the queue if this call has asked no node. */
+  private @Nullable AttemptEnd refusal() {
     AttemptEnd refusal;
     synchronized (this) {
       refusal = lastRefusal;
     }
-    if (refusal == null) {
-      refusal = context.queues.refusal(this);
-    }
-    removeTickets(); // before the result: its receiver may close the service at once
-    finish(refusal != null ? refusal.result() : new AcquireResult.Contended(context.noVotes));
+    return refusal != null ? refusal : context.queues.refusal(this);
+  }
+
+  /** Returns the label of the client that was in the way at last, if it is known. */
+  Optional<String> refusedBy() {
+    AttemptEnd refusal = refusal();
+    return refusal == null ? Optional.empty() : refusal.votes().holder();
   }
 
   private void finish(AcquireResult result) {

@@ -46,6 +46,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   private @Nullable Renewal renewal; // guarded by claim
   private @Nullable Reaffirmation reaffirmation; // guarded by claim; null until a node was reset
   private @Nullable CompletableFuture<LeaseEnd> ended; // guarded by claim; null until asked for
+  private Consumer<LeaseEnd> watcher = how -> {}; // guarded by claim
 
   private HeldLease(
       Claim claim, LeaseRequest request, long token, Deadline deadline, long ttlMillis) {
@@ -362,8 +363,10 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   private boolean conclude(LeaseEnd how) {
     boolean first;
     CompletableFuture<LeaseEnd> awaited;
+    Consumer<LeaseEnd> watching;
     synchronized (claim) {
       awaited = ended;
+      watching = watcher;
       first = end == null;
       if (first) {
         end = how;
@@ -375,7 +378,11 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
     }
     if (first) {
       try {
-        report(how, awaited);
+        try {
+          watching.accept(how);
+        } finally {
+          report(how, awaited);
+        }
       } catch (Throwable e) { // waiters for the resource must go on all the same
         Log.LOG.error("The end of {} could not be reported", this, e);
       }
@@ -456,6 +463,26 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
       context.complete(asked, how);
     }
     return asked.minimalCompletionStage();
+  }
+
+  /**
+   * Has the end of the lease passed to code of the library, on the thread that ends it: now, if it
+   * has ended. The watcher must neither block nor throw.
+   */
+  void whenEnded(Consumer<LeaseEnd> code) {
+    LeaseEnd how;
+    synchronized (claim) {
+      watcher = code;
+      how = end;
+    }
+    if (how != null) {
+      code.accept(how);
+    }
+  }
+
+  /** Returns the value of its keys on the nodes. */
+  String owner() {
+    return claim.owner;
   }
 
   @Override

@@ -2,6 +2,7 @@ package io.redlock.driver;
 
 import io.redlock.AcquireResult;
 import io.redlock.Inspection;
+import io.redlock.Leadership;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseEnd.Cause;
@@ -15,6 +16,7 @@ import io.redlock.NodeStatus;
 import io.redlock.Redlock;
 import io.redlock.spi.LockNode;
 import io.redlock.text.Brief;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -22,6 +24,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
@@ -169,6 +172,45 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
               + " needs a longest hold: add .renewFor(maxHold) to the request");
     }
     return new ReentrantLease(request, this::call);
+  }
+
+  @Override
+  public Leadership lead(LeaseRequest request, LeasedRunnable<?> work) {
+    check(request);
+    Objects.requireNonNull(work, "work is null: give the work of the leader");
+    Settings.reject("cannot campaign", candidateProblems(request));
+    if (isClosed()) {
+      throw new IllegalStateException("this Redlock is closed");
+    }
+    ThreadFactory daemons =
+        Defaults.daemons("redlock-leader-" + request.resources().iterator().next());
+    ClassLoader classes = Thread.currentThread().getContextClassLoader();
+    return Candidate.begin(
+        context,
+        request,
+        work,
+        this::call,
+        task -> {
+          Thread thread = daemons.newThread(task);
+          thread.setContextClassLoader(classes);
+          return thread;
+        });
+  }
+
+  private static List<String> candidateProblems(LeaseRequest request) {
+    List<String> problems = new ArrayList<>();
+    if (request.resources().size() > 1) {
+      problems.add(request.resources().size() + " resources: a candidate names one");
+    }
+    request
+        .maxWait()
+        .ifPresent(
+            maxWait ->
+                problems.add(
+                    "maxWait "
+                        + maxWait
+                        + ": a campaign ends when it is closed; leave waitUpTo() out"));
+    return problems;
   }
 
   private void check(LeaseRequest request) {

@@ -110,13 +110,18 @@ final class ChaosRun {
           .order(
               String.format(
                   Locale.ROOT,
-                  "%d work %d %d %d %d",
+                  "%d %s %d %d %d %d",
                   caller,
+                  task(),
                   callerSeed,
                   Math.max(1, leftMillis),
                   ChaosDeployment.RESOURCES.size(),
                   schedule.terms().maxTtl().toMillis()));
     }
+  }
+
+  private String task() {
+    return schedule.elects() ? "lead" : "work";
   }
 
   /**
@@ -126,7 +131,7 @@ final class ChaosRun {
   private void finish(ChaosDeployment deployment) {
     for (ChaosClient client : deployment.clients) {
       for (int caller = 0; caller < schedule.callers(); caller++) {
-        client.process().outcome(caller + " work");
+        client.process().outcome(caller + " " + task());
       }
     }
     ChaosTerms terms = schedule.terms();

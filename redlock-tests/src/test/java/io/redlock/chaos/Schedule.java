@@ -18,31 +18,37 @@ record Schedule(
     Duration length,
     Set<ChaosFault> faults,
     int gapMillis,
-    boolean minority) {
+    boolean minority,
+    boolean elects) {
 
   private static final Duration SHORT = Duration.ofMillis(4_500);
 
   static Schedule of(String name, int nodes, int clients, ChaosFault... faults) {
     EnumSet<ChaosFault> kinds = EnumSet.noneOf(ChaosFault.class);
     kinds.addAll(List.of(faults));
-    return new Schedule(name, ChaosTerms.of(nodes, clients), 2, SHORT, kinds, 400, true);
+    return new Schedule(name, ChaosTerms.of(nodes, clients), 2, SHORT, kinds, 400, true, false);
   }
 
   Schedule everyMillis(int millis) {
-    return new Schedule(name, terms, callers, length, faults, millis, minority);
+    return new Schedule(name, terms, callers, length, faults, millis, minority, elects);
   }
 
   /** Faults may strike any number of nodes at a time. */
   Schedule anyNumber() {
-    return new Schedule(name, terms, callers, length, faults, gapMillis, false);
+    return new Schedule(name, terms, callers, length, faults, gapMillis, false, elects);
   }
 
   Schedule callers(int each) {
-    return new Schedule(name, terms, each, length, faults, gapMillis, minority);
+    return new Schedule(name, terms, each, length, faults, gapMillis, minority, elects);
   }
 
   Schedule lasting(Duration time) {
-    return new Schedule(name, terms, callers, time, faults, gapMillis, minority);
+    return new Schedule(name, terms, callers, time, faults, gapMillis, minority, elects);
+  }
+
+  /** Every client is a candidate for one leadership, instead of what it does else. */
+  Schedule electing() {
+    return new Schedule(name, terms, 1, length, faults, gapMillis, minority, true);
   }
 
   /** Why it cannot be run here as it is; empty if it can. */
@@ -58,7 +64,7 @@ record Schedule(
   Schedule asFarAsPossible() {
     Set<ChaosFault> possible = EnumSet.copyOf(faults);
     possible.removeIf(fault -> !fault.obstacle().isEmpty());
-    return new Schedule(name, terms, callers, length, possible, gapMillis, minority);
+    return new Schedule(name, terms, callers, length, possible, gapMillis, minority, elects);
   }
 
   /** Whether nothing happens that leases assume not to happen. */

@@ -64,6 +64,10 @@ final class Schedules {
         Schedule.of("slow-and-twice", 5, 2, LINK_SLOW, LINK_DUPLICATES).everyMillis(100),
         Schedule.of("narrow", 3, 3, LINK_NARROW).everyMillis(150),
         Schedule.of("packets-lost", 3, 3, LINK_LOSES_PACKETS).everyMillis(150),
+        Schedule.of(
+                "leaders", 5, 3, CLIENT_KILL, CLIENT_PAUSE, LINK_CUT, LINK_LOSES_REPLIES, NODE_KILL)
+            .everyMillis(200)
+            .electing(),
         Schedule.of("clocks-set", 3, 3, NODE_CLOCK, CLIENT_PAUSE).anyNumber(),
         Schedule.of("cut-and-restarted", 7, 2, NODE_KILL, LINK_CUT, CLIENT_PAUSE).everyMillis(200));
   }

@@ -2,6 +2,7 @@ package io.redlock.simulation;
 
 import io.redlock.AcquireResult;
 import io.redlock.Inspection;
+import io.redlock.Leadership;
 import io.redlock.LeaseLock;
 import io.redlock.LeaseRequest;
 import io.redlock.LeaseStatus;
@@ -261,6 +262,11 @@ final class Variants {
     public <E extends Exception> void runLeased(LeaseRequest request, LeasedRunnable<E> body)
         throws E, InterruptedException {
       redlock.runLeased(request, body);
+    }
+
+    @Override
+    public Leadership lead(LeaseRequest request, LeasedRunnable<?> work) {
+      return redlock.lead(request, work);
     }
 
     @Override

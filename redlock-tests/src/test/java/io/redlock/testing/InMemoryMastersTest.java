@@ -11,6 +11,7 @@ import io.redlock.AcquireResult;
 import io.redlock.ExtendResult;
 import io.redlock.Inspection;
 import io.redlock.Inspection.Held;
+import io.redlock.Leadership;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseEnd.Cause;
@@ -24,7 +25,10 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -246,5 +250,26 @@ class InMemoryMastersTest {
     List<LeaseEnd> ends = new ArrayList<>();
     lease.ended().thenAccept(ends::add);
     return ends;
+  }
+
+  @Test
+  void candidatesOfTwoClientsLeadOneAfterTheOther() throws InterruptedException {
+    try (InMemoryMasters real = InMemoryMasters.inRealTime(3)) {
+      BlockingQueue<String> leaders = new LinkedBlockingQueue<>();
+      LeaseRequest request = LeaseRequest.of("sweeper", TTL);
+      Leadership first = real.connect().lead(request, term -> leadAs("first", leaders));
+      assertEquals("first", leaders.take());
+      Leadership second = real.connect().lead(request, term -> leadAs("second", leaders));
+      assertFalse(second.isLeader());
+      first.close();
+      assertEquals("second", leaders.take());
+      second.close();
+    }
+  }
+
+  private static void leadAs(String name, BlockingQueue<String> leaders)
+      throws InterruptedException {
+    leaders.add(name);
+    new CountDownLatch(1).await();
   }
 }

@@ -32,6 +32,7 @@ import java.util.stream.Collectors;
  * 0 look | extend | release | forget
  * 0 must r0 2000 9000      → an acquire that has to succeed
  * 0 work 4711 5000 2 800   → seed, for how many ms, resources, ttl in ms
+ * 0 lead 4711 5000 2 800   → the same as a candidate for the leadership of the first resource
  * clock                    → the process's monotonic clock
  * nodes                    writes down what the client thinks of each node
  * masters 9000             → waits for all masters to be up, for so many ms at most
@@ -166,14 +167,21 @@ public final class ClientMain {
         yield true;
       }
       case "work" -> {
-        long seed = Long.parseLong(words.get(2));
-        int resources = Integer.parseInt(words.get(4));
-        new Workload(caller, seed, resources, Long.parseLong(words.get(5)))
-            .runFor(millis(words.get(3)));
+        workload(caller, words).runFor(millis(words.get(3)));
+        yield true;
+      }
+      case "lead" -> {
+        workload(caller, words).leadFor(millis(words.get(3)));
         yield true;
       }
       default -> throw new IllegalArgumentException("no such order: " + words);
     };
+  }
+
+  private static Workload workload(Caller caller, List<String> words) {
+    long seed = Long.parseLong(words.get(2));
+    int resources = Integer.parseInt(words.get(4));
+    return new Workload(caller, seed, resources, Long.parseLong(words.get(5)));
   }
 
   private static Duration millis(String text) {

@@ -1,9 +1,11 @@
 package io.redlock.chaos.client;
 
+import io.redlock.Leadership;
 import io.redlock.LeaseRequest;
 import java.time.Duration;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
@@ -27,6 +29,33 @@ final class Workload {
     while (System.nanoTime() - startNanos < span.toNanos()) {
       once();
       rest(20);
+    }
+  }
+
+  /** Campaigns for this long: works while it leads, and ends terms in every way. */
+  void leadFor(Duration span) throws InterruptedException {
+    LeaseRequest request = LeaseRequest.of("r0", Duration.ofMillis(ttlMillis));
+    try (Leadership candidate = caller.campaign(request, this::term)) {
+      long startNanos = System.nanoTime();
+      while (System.nanoTime() - startNanos < span.toNanos()) {
+        Thread.sleep(ttlMillis / 2);
+        if (ThreadLocalRandom.current().nextInt(100) < 5) {
+          candidate.resign();
+        }
+      }
+    }
+    caller.campaignIsOver();
+  }
+
+  private void term() {
+    int steps = random.nextInt(40);
+    for (int i = 0; i < steps && !Thread.currentThread().isInterrupted(); i++) {
+      caller.update(Duration.ofMillis(random.nextLong(1 + ttlMillis / 20)));
+      caller.look();
+      rest(ttlMillis / 20);
+    }
+    if (percent(20)) {
+      throw new IllegalStateException("this work fails");
     }
   }
 
