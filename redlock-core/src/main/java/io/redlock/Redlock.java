@@ -242,6 +242,38 @@ public interface Redlock extends AutoCloseable {
   List<NodeStatus> nodes();
 
   /**
+   * Asks all nodes who holds a resource. Takes nothing and changes nothing; for operators. Waits
+   * for the answer of every node, for at most one node timeout.
+   *
+   * @param resource the name, without the key prefix
+   * @return the answers of the nodes, and what follows from them
+   * @throws InterruptedException if the thread was interrupted before or while it waited
+   * @throws NullPointerException if the resource is null
+   * @throws IllegalArgumentException if the resource cannot be locked
+   * @throws IllegalStateException if this instance is closed, also during the call
+   */
+  Inspection inspect(String resource) throws InterruptedException;
+
+  /**
+   * Asks all nodes who holds a resource, without a thread; otherwise as {@link #inspect}.
+   *
+   * @param resource the name, without the key prefix
+   * @return the future answers, completed on the callback executor; exceptionally with {@link
+   *     IllegalStateException} if this instance is closed
+   * @throws NullPointerException if the resource is null
+   * @throws IllegalArgumentException if the resource cannot be locked
+   */
+  CompletableFuture<Inspection> inspectAsync(String resource);
+
+  /**
+   * Returns the leases that this instance holds, in the order in which they were acquired. A local
+   * look: sends nothing.
+   *
+   * @return one status per valid lease
+   */
+  List<LeaseStatus> leases();
+
+  /**
    * Closes this instance. Waiting calls end with {@link IllegalStateException}. Releases under way
    * are still sent, for about one node timeout. <b>Held leases are not released</b>: each ends with
    * {@link LeaseEnd.Cause#CLOSED}, since nothing watches it any longer, and its keys expire on the

@@ -137,7 +137,11 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
    * @return the claim that is released; empty if there is none, or if a lease is being handed out
    */
   Optional<Claim> fail() {
-    return fail(new IllegalStateException("this Redlock is closed"));
+    return fail(closed());
+  }
+
+  static IllegalStateException closed() {
+    return new IllegalStateException("this Redlock is closed");
   }
 
   private Optional<Claim> fail(RuntimeException why) {

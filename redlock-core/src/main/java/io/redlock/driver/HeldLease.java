@@ -5,6 +5,7 @@ import io.redlock.LeaseEnd;
 import io.redlock.LeaseEnd.Cause;
 import io.redlock.LeaseLostException;
 import io.redlock.LeaseRequest;
+import io.redlock.LeaseStatus;
 import io.redlock.LeaseTooShortException;
 import io.redlock.ReleaseResult;
 import io.redlock.protocol.AcquireRound;
@@ -34,6 +35,9 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   private final long token;
   private final long startNanos;
   private final FlightEvents.@Nullable LeaseEnded event = FlightEvents.holding();
+
+  /** How often a thread must unlock to release it; written by that thread only. */
+  volatile int holds = 1;
 
   private volatile Deadline lossTime; // written under claim; the deadline less the loss margin
   private Deadline deadline; // guarded by claim
@@ -106,6 +110,26 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
     }
     long nowNanos = context.ticker.monotonicNanos();
     return Math.max(0, lossTime.remainingNanos(nowNanos, context.ticker.wallMicros()));
+  }
+
+  @Override
+  public Optional<LeaseStatus> status() {
+    long leftNanos = remainingNanos();
+    if (leftNanos == 0) {
+      return Optional.empty();
+    }
+    boolean renewed;
+    synchronized (claim) {
+      renewed = renewal != null && !renewal.isOver();
+    }
+    return Optional.of(
+        new LeaseStatus(
+            request.resources(),
+            token,
+            Duration.ofNanos(context.ticker.monotonicNanos() - startNanos),
+            Duration.ofNanos(leftNanos),
+            renewed,
+            holds));
   }
 
   @Override

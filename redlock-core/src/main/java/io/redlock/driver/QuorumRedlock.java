@@ -1,12 +1,14 @@
 package io.redlock.driver;
 
 import io.redlock.AcquireResult;
+import io.redlock.Inspection;
 import io.redlock.Leadership;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseEnd.Cause;
 import io.redlock.LeaseLock;
 import io.redlock.LeaseRequest;
+import io.redlock.LeaseStatus;
 import io.redlock.LeasedCallable;
 import io.redlock.LeasedRunnable;
 import io.redlock.LockNotAcquiredException;
@@ -219,6 +221,57 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
   @Override
   public List<NodeStatus> nodes() {
     return context.nodes.stream().map(LockNode::status).toList();
+  }
+
+  @Override
+  public List<LeaseStatus> leases() {
+    return context.liveLeases.statuses();
+  }
+
+  @Override
+  public Inspection inspect(String resource) throws InterruptedException {
+    checkName(resource);
+    Blocking.checkInterrupt();
+    return Blocking.await(inquire(resource), context.scheduler);
+  }
+
+  @Override
+  public CompletableFuture<Inspection> inspectAsync(String resource) {
+    checkName(resource);
+    CompletableFuture<Inspection> future = new CompletableFuture<>();
+    inquire(resource)
+        .whenComplete(
+            (inspection, failure) ->
+                context.callBack(
+                    () -> {
+                      if (failure == null) {
+                        future.complete(inspection);
+                      } else {
+                        future.completeExceptionally(failure);
+                      }
+                    }));
+    return future;
+  }
+
+  /** Asks all nodes; fails if this is closed before they have answered. */
+  private CompletableFuture<Inspection> inquire(String resource) {
+    CompletableFuture<Inspection> answered = new CompletableFuture<>();
+    new Inquiry(context, resource)
+        .start()
+        .thenAccept(
+            inspection -> {
+              if (closed.get()) {
+                answered.completeExceptionally(AcquireLoop.closed());
+              } else {
+                answered.complete(inspection);
+              }
+            });
+    return answered;
+  }
+
+  private void checkName(String resource) {
+    Objects.requireNonNull(resource, "resource is null: give the name to inspect");
+    Settings.reject("cannot inspect", context.settings.problems(resource));
   }
 
   @Override

@@ -1,10 +1,15 @@
 package io.redlock.driver;
 
+import io.redlock.Inspection;
+import io.redlock.Inspection.Answer;
 import io.redlock.Votes.NodeVote;
 import io.redlock.Votes.Vote;
+import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReport;
 import io.redlock.text.Brief;
 import java.time.Duration;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** The class of each node's answer, and its text for operators. */
@@ -28,11 +33,49 @@ final class ReplyText {
         reply.kind() == NodeReply.Kind.HELD ? reply.detail() : "");
   }
 
+  /** Returns the answer of a node to an inspection; null means none in time. */
+  static Inspection.Node inspected(String node, @Nullable NodeReply reply, Duration waited) {
+    NodeReport report = reply == null ? null : reply.report();
+    if (report == null) {
+      String why = reply == null ? "no answer in " + Brief.duration(waited) : detail(reply);
+      return new Inspection.Node(node, Answer.NONE, why, "", "", null, 0, 0, List.of());
+    }
+    String owner = report.owner();
+    boolean doubtful = !report.doubt().isEmpty();
+    String doubt = doubtful ? ", but abstains: " + report.doubt() : "";
+    String queue = report.waiting() == 0 ? "" : ", " + report.waiting() + " waiting";
+    List<String> waiters = report.waiters().stream().map(HolderLabel::of).toList();
+    if (owner == null) {
+      Answer answer = doubtful ? Answer.DOUBTFUL : Answer.FREE;
+      String detail = "free" + queue + doubt;
+      return new Inspection.Node(
+          node, answer, detail, "", "", null, report.counter(), report.waiting(), waiters);
+    }
+    String label = HolderLabel.of(owner);
+    String who = label.isEmpty() ? unlabelled(owner) : label;
+    return new Inspection.Node(
+        node,
+        Answer.HELD,
+        held(report.remainingMillis(), who) + queue + doubt,
+        label,
+        owner,
+        report.remainingMillis() < 0 ? null : Duration.ofMillis(report.remainingMillis()),
+        report.counter(),
+        report.waiting(),
+        waiters);
+  }
+
+  private static String unlabelled(String owner) {
+    return HolderLabel.isOurs(owner)
+        ? "a client without a label"
+        : "another Redlock client, or another version of this one";
+  }
+
   private static Vote classed(NodeReply.Kind kind) {
     return switch (kind) {
       case GRANTED, EXTENDED, JOINED, RELEASED -> Vote.YES;
       case HELD, WAIT, STALE -> Vote.REFUSED;
-      case ABSTAIN, CLOCK, NOT_HELD, OUT_OF_MEMORY -> Vote.UNABLE;
+      case ABSTAIN, CLOCK, NOT_HELD, OUT_OF_MEMORY, INSPECTED -> Vote.UNABLE;
       case UNKNOWN -> Vote.UNKNOWN;
       case UNREACHABLE -> Vote.UNREACHABLE;
       case MISCONFIGURED, DENIED -> Vote.MISCONFIGURED;
@@ -45,7 +88,8 @@ final class ReplyText {
       case EXTENDED -> "extended";
       case JOINED -> "joined";
       case RELEASED -> "released";
-      case HELD -> held(reply);
+      case INSPECTED -> "inspected";
+      case HELD -> held(reply.remainingMillis(), reply.detail());
       case WAIT -> "others are first in the queue";
       case STALE -> "has seen a higher token: " + reply.counter();
       case ABSTAIN -> abstains(reply);
@@ -58,12 +102,12 @@ final class ReplyText {
     };
   }
 
-  private static String held(NodeReply reply) {
+  private static String held(long remainingMillis, String holder) {
     String until =
-        reply.remainingMillis() < 0
+        remainingMillis < 0
             ? "held without limit"
-            : "held for " + Brief.duration(Duration.ofMillis(reply.remainingMillis())) + " more";
-    return reply.detail().isEmpty() ? until : until + " by " + reply.detail();
+            : "held for " + Brief.duration(Duration.ofMillis(remainingMillis)) + " more";
+    return holder.isEmpty() ? until : until + " by " + holder;
   }
 
   private static String abstains(NodeReply reply) {

@@ -17,7 +17,7 @@ public final class HolderLabel {
   private static final Pattern LABEL = Pattern.compile("[!-.0-~]{1," + MAX_LENGTH + "}");
 
   private static final Pattern OWNER =
-      Pattern.compile("(" + LABEL.pattern() + ")/[0-9a-f]{32}(?:-[0-9]+)?(?::[0-9]+)?");
+      Pattern.compile("(?:(" + LABEL.pattern() + ")/)?[0-9a-f]{32}(?:-[0-9]+)?(?::[0-9]+)?");
 
   private HolderLabel() {}
 
@@ -60,6 +60,15 @@ public final class HolderLabel {
    */
   public static String of(String ownerId) {
     Matcher matcher = OWNER.matcher(ownerId);
-    return matcher.matches() ? matcher.group(1) : "";
+    return matcher.matches() && matcher.group(1) != null ? matcher.group(1) : "";
+  }
+
+  /**
+   * Returns true if a client of this library writes such ids, with or without a label.
+   *
+   * @param ownerId the value of a lock key
+   */
+  public static boolean isOurs(String ownerId) {
+    return OWNER.matcher(ownerId).matches();
   }
 }

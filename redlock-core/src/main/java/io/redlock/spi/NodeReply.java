@@ -1,5 +1,7 @@
 package io.redlock.spi;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * One node's answer to one request: yes, no or unknown, and the details that the node reported.
  *
@@ -10,8 +12,10 @@ package io.redlock.spi;
  *     Kind#ABSTAIN}), in milliseconds; −1 if there is no bound
  * @param detail the reason in words, for an operator, without secrets; empty if the kind says it
  *     all; for {@link Kind#HELD} the {@link HolderLabel} of the holder, empty if it has none
+ * @param report the state of the name for {@link Kind#INSPECTED}; else null
  */
-public record NodeReply(Kind kind, long counter, long remainingMillis, String detail) {
+public record NodeReply(
+    Kind kind, long counter, long remainingMillis, String detail, @Nullable NodeReport report) {
 
   /** The lock was granted. */
   public static final NodeReply GRANTED = of(Kind.GRANTED, "");
@@ -68,7 +72,9 @@ public record NodeReply(Kind kind, long counter, long remainingMillis, String de
      * Unknown: the server denied the script a command, and may have executed a part of it. An
      * operator must fix the node.
      */
-    DENIED
+    DENIED,
+    /** Yes: the node reports the state of the name, to an inspection. */
+    INSPECTED
   }
 
   /**
@@ -79,7 +85,17 @@ public record NodeReply(Kind kind, long counter, long remainingMillis, String de
    * @return the answer
    */
   public static NodeReply of(Kind kind, String detail) {
-    return new NodeReply(kind, 0, -1, detail);
+    return new NodeReply(kind, 0, -1, detail, null);
+  }
+
+  /**
+   * Returns {@link Kind#INSPECTED}.
+   *
+   * @param report the state of the name
+   * @return the answer
+   */
+  public static NodeReply inspected(NodeReport report) {
+    return new NodeReply(Kind.INSPECTED, 0, -1, "", report);
   }
 
   /**
@@ -91,7 +107,7 @@ public record NodeReply(Kind kind, long counter, long remainingMillis, String de
    * @return the answer
    */
   public static NodeReply held(long remainingMillis, long counter, String holder) {
-    return new NodeReply(Kind.HELD, counter, remainingMillis, holder);
+    return new NodeReply(Kind.HELD, counter, remainingMillis, holder, null);
   }
 
   /**
@@ -101,7 +117,7 @@ public record NodeReply(Kind kind, long counter, long remainingMillis, String de
    * @return the answer
    */
   public static NodeReply waiting(long remainingMillis) {
-    return new NodeReply(Kind.WAIT, 0, remainingMillis, "");
+    return new NodeReply(Kind.WAIT, 0, remainingMillis, "", null);
   }
 
   /**
@@ -111,7 +127,7 @@ public record NodeReply(Kind kind, long counter, long remainingMillis, String de
    * @return the answer
    */
   public static NodeReply stale(long counter) {
-    return new NodeReply(Kind.STALE, counter, -1, "");
+    return new NodeReply(Kind.STALE, counter, -1, "", null);
   }
 
   /**
@@ -122,7 +138,7 @@ public record NodeReply(Kind kind, long counter, long remainingMillis, String de
    * @return the answer
    */
   public static NodeReply abstain(long remainingMillis, String detail) {
-    return new NodeReply(Kind.ABSTAIN, 0, remainingMillis, detail);
+    return new NodeReply(Kind.ABSTAIN, 0, remainingMillis, detail, null);
   }
 
   /**

@@ -141,4 +141,19 @@ public sealed interface NodeRequest {
       return 0;
     }
   }
+
+  /**
+   * Asks for the state of a name. Changes nothing.
+   *
+   * @param names the lock key: exactly one
+   * @param token a number that the answer repeats
+   */
+  record Inspect(List<String> names, long token) implements NodeRequest {
+
+    /** Returns nobody: the request holds nothing. */
+    @Override
+    public String owner() {
+      return "";
+    }
+  }
 }

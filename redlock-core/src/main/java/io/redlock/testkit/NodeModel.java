@@ -3,6 +3,7 @@ package io.redlock.testkit;
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeReport;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
 import java.util.ArrayList;
@@ -216,9 +217,23 @@ public class NodeModel {
     if (request instanceof NodeRequest.Release release) {
       return release(live, release, standing, nowMicros);
     }
-    return any(live, Cell::isWrongType)
-        ? new Outcome(live, NodeReply.misconfigured(""))
+    if (any(live, Cell::isWrongType)) {
+      return new Outcome(live, NodeReply.misconfigured(""));
+    }
+    return request instanceof NodeRequest.Inspect
+        ? new Outcome(live, NodeReply.inspected(report(live.get(0), standing, nowMillis)))
         : left(live, live, ((NodeRequest.RemoveTicket) request).ticket(), NodeReply.NOT_HELD);
+  }
+
+  private static NodeReport report(Cell cell, Standing standing, long nowMillis) {
+    List<String> waiters = cell.queue().stream().map(Place::waiter).toList();
+    return new NodeReport(
+        cell.isFree() ? null : cell.owner(),
+        cell.isFree() ? -1 : cell.remainingMillis(nowMillis),
+        cell.counter(),
+        Math.min(waiters.size(), NodeReport.MOST_COUNTED),
+        waiters.subList(0, Math.min(waiters.size(), NodeReport.MOST_WAITERS)),
+        standing == Standing.ABSTAINING ? "its data is too new" : "");
   }
 
   /** Locks the names, or refuses with a reason. */

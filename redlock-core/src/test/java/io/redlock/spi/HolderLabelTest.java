@@ -1,6 +1,7 @@
 package io.redlock.spi;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Optional;
@@ -27,6 +28,7 @@ class HolderLabelTest {
     assertEquals("", HolderLabel.prefix(""));
     assertEquals("", HolderLabel.of(BITS));
     assertEquals("", HolderLabel.of(BITS + "-2"));
+    assertTrue(HolderLabel.isOurs(BITS) && HolderLabel.isOurs("a/" + BITS + "-2"));
   }
 
   @ParameterizedTest
@@ -44,6 +46,7 @@ class HolderLabelTest {
       })
   void valueOfAnotherClientHasNone(String value) {
     assertEquals("", HolderLabel.of(value));
+    assertFalse(HolderLabel.isOurs(value));
   }
 
   @Test

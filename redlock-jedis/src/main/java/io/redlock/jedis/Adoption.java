@@ -2,6 +2,7 @@ package io.redlock.jedis;
 
 import io.redlock.jedis.AdoptReport.Node;
 import io.redlock.jedis.AdoptReport.Outcome;
+import io.redlock.jedis.deployment.LockNames;
 import io.redlock.jedis.deployment.Probe;
 import io.redlock.jedis.deployment.Probe.Answer;
 import io.redlock.jedis.deployment.Survey.Audited;
@@ -185,7 +186,7 @@ final class Adoption {
   private String anyLockKey(int index, Connection connection) {
     String key = anyKey(connection, LIBRARY_KEYS);
     return key.isEmpty() && !keyPrefix.isEmpty()
-        ? anyKey(connection, keyPrefix.replaceAll("[\\\\*?\\[\\]^-]", "\\\\$0") + "*")
+        ? anyKey(connection, LockNames.escaped(keyPrefix) + "*")
         : key;
   }
 

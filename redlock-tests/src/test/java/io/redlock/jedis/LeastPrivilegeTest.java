@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
 import io.redlock.ExtendResult;
+import io.redlock.Inspection.Held;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.NodeStatus;
@@ -141,6 +142,7 @@ class LeastPrivilegeTest {
       Await.until("all hold it", () -> server.keys(PREFIX + "a").size() == 1);
     }
     assertInstanceOf(AcquireResult.Contended.class, rival.tryAcquire("a", TTL));
+    assertEquals(Held.YES, rival.inspect("a").held());
     RedisServer emptied = servers.get(1);
     emptied.command("DEL", PREFIX + "a", "redlock:fence:" + PREFIX + "a");
     emptied.command("SCRIPT", "FLUSH");
@@ -195,6 +197,7 @@ class LeastPrivilegeTest {
     Lease held = onAllMasters(redlock, fair, servers);
     CompletableFuture<AcquireResult> next = rival.acquireAsync(fair);
     servers.forEach(LeastPrivilegeTest::awaitListener);
+    assertTrue(redlock.inspect("queue").nodes().get(0).waiting() > 0, "a queue is read, too");
     held.release();
     Await.value("the rival has its turn", next).optionalLease().orElseThrow().release();
   }

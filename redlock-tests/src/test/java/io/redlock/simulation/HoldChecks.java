@@ -1,5 +1,7 @@
 package io.redlock.simulation;
 
+import io.redlock.Inspection;
+import io.redlock.Inspection.Held;
 import io.redlock.LeaseEnd;
 import io.redlock.spi.NodeRequest;
 import java.util.ArrayList;
@@ -203,6 +205,31 @@ final class HoldChecks {
         }
         valid = hold;
       }
+    }
+  }
+
+  /** The lease on this name that is valid now. */
+  @Nullable SimHold valid(String name) {
+    History history = histories.get(name);
+    return history == null
+        ? null
+        : history.live.stream().filter(SimHold::isValid).findFirst().orElse(null);
+  }
+
+  /**
+   * A caller was told who holds a name.
+   *
+   * @param before the lease that was valid when he asked
+   */
+  void inspected(String name, @Nullable SimHold before, Inspection inspection) {
+    if (before == null || !plan.keepsTimingAssumptions() || !before.isValid()) {
+      return;
+    }
+    boolean right =
+        inspection.held() == Held.UNKNOWN
+            || inspection.ownerId().filter(before.owner::equals).isPresent();
+    if (!right) {
+      world.violated(SimInvariant.I21, () -> before + " is held, but: " + inspection);
     }
   }
 

@@ -69,6 +69,8 @@ final class Session {
     if (random.percent(3)) {
       process.blocking(this::lockTwice);
       later(thinkNanos(), this::next);
+    } else if (random.percent(4)) {
+      inspect("r" + random.nextInt(plan.resources));
     } else {
       acquire(someRequest());
     }
@@ -102,6 +104,22 @@ final class Session {
     long least = Math.max(4 * plan.nodeTimeoutNanos / SimPlan.MILLI, plan.maxTtlMillis / 4);
     return Duration.ofMillis(
         random.percent(40) ? plan.maxTtlMillis : random.between(least, plan.maxTtlMillis));
+  }
+
+  private void inspect(String name) {
+    CallChecks.Call call = checker.calls.begins(process, "inspect", plan.nodeTimeoutNanos);
+    SimHold before = checker.holds.valid(name);
+    life.redlock
+        .inspectAsync(name)
+        .whenComplete(
+            (inspection, failure) -> {
+              call.done();
+              if (inspection != null) {
+                note(inspection.held().ordinal(), () -> inspection);
+                checker.holds.inspected(name, before, inspection);
+              }
+              later(thinkNanos(), this::next);
+            });
   }
 
   private void acquire(LeaseRequest request) {

@@ -2,6 +2,7 @@ package io.redlock.simulation;
 
 import io.redlock.jedis.scripts.Script;
 import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReport;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
 import java.nio.charset.StandardCharsets;
@@ -14,6 +15,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.CommandArguments;
@@ -38,6 +40,7 @@ final class SimCommand {
     FAIR_GRANT,
     EXTEND,
     RELEASE,
+    INSPECT,
     SUBSCRIBE,
     OTHER
   }
@@ -105,7 +108,7 @@ final class SimCommand {
     int keys = Integer.parseInt(text(words.get(2)));
     List<String> arguments = texts(words, 3);
     NodeRequest request = request(script, arguments.subList(0, keys), arguments, keys);
-    boolean guarded = request instanceof NodeRequest.Grant || request instanceof NodeRequest.Extend;
+    boolean guarded = request != null && !isRelease(request);
     return new SimCommand(
         Step.valueOf(script.name()),
         name,
@@ -116,10 +119,17 @@ final class SimCommand {
         guarded ? arguments.get(arguments.size() - 1) : "");
   }
 
+  private static boolean isRelease(NodeRequest request) {
+    return request instanceof NodeRequest.Release || request instanceof NodeRequest.RemoveTicket;
+  }
+
   private static @Nullable NodeRequest request(
       Script script, List<String> keys, List<String> all, int first) {
     if (script == Script.AUDIT) {
       return null;
+    }
+    if (script == Script.INSPECT) {
+      return new NodeRequest.Inspect(List.of(keys.get(0)), number(all, first));
     }
     String owner = all.get(first);
     long token = Long.parseLong(all.get(first + 1));
@@ -269,11 +279,24 @@ final class SimCommand {
       case STALE -> bytes("STALE " + token + " " + reply.counter());
       case CLOCK -> bytes("CLOCK " + token + " " + nowMicros);
       case ABSTAIN -> bytes("ABSTAIN " + token);
+      case INSPECTED -> bytes(state(token, Objects.requireNonNull(reply.report())));
       case OUT_OF_MEMORY -> error("OOM command not allowed when used memory > 'maxmemory'.");
       case MISCONFIGURED ->
           error("WRONGTYPE Operation against a key holding the wrong kind of value");
       default -> throw new IllegalArgumentException("no script says " + reply);
     };
+  }
+
+  private static String state(String token, NodeReport report) {
+    boolean isFree = report.owner() == null;
+    List<String> words = new ArrayList<>();
+    words.add((report.doubt().isEmpty() ? "STATE " : "UNMARKED ") + token);
+    words.add(Long.toString(isFree ? -2 : report.remainingMillis()));
+    words.add(isFree ? "-" : report.owner());
+    words.add(Long.toString(report.counter()));
+    words.add(Integer.toString(report.waiting()));
+    words.addAll(report.waiters());
+    return String.join(" ", words);
   }
 
   static byte[] bytes(String text) {

@@ -1,9 +1,11 @@
 package io.redlock.simulation;
 
 import io.redlock.AcquireResult;
+import io.redlock.Inspection;
 import io.redlock.Leadership;
 import io.redlock.LeaseLock;
 import io.redlock.LeaseRequest;
+import io.redlock.LeaseStatus;
 import io.redlock.LeasedCallable;
 import io.redlock.LeasedRunnable;
 import io.redlock.NodeStatus;
@@ -195,6 +197,16 @@ final class Variants {
     };
   }
 
+  /** A node that lost its data says that a name is free, and is believed. */
+  static Parts inspectsAnyBirth() {
+    return new Parts() {
+      @Override
+      boolean heedsBirth(NodeRequest request) {
+        return !(request instanceof NodeRequest.Inspect);
+      }
+    };
+  }
+
   static Parts birthWithoutReplicationId() {
     return new Parts() {
       @Override
@@ -265,6 +277,21 @@ final class Variants {
     @Override
     public List<NodeStatus> nodes() {
       return redlock.nodes();
+    }
+
+    @Override
+    public Inspection inspect(String resource) throws InterruptedException {
+      return redlock.inspect(resource);
+    }
+
+    @Override
+    public CompletableFuture<Inspection> inspectAsync(String resource) {
+      return redlock.inspectAsync(resource);
+    }
+
+    @Override
+    public List<LeaseStatus> leases() {
+      return redlock.leases();
     }
 
     @Override

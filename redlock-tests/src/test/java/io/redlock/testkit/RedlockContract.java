@@ -13,12 +13,16 @@ import io.redlock.AcquireResult.Acquired;
 import io.redlock.AcquireResult.Contended;
 import io.redlock.AcquireResult.Unavailable;
 import io.redlock.ExtendResult;
+import io.redlock.Inspection;
+import io.redlock.Inspection.Answer;
+import io.redlock.Inspection.Held;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseEnd.Cause;
 import io.redlock.LeaseLock;
 import io.redlock.LeaseLostException;
 import io.redlock.LeaseRequest;
+import io.redlock.LeaseStatus;
 import io.redlock.LeaseTooShortException;
 import io.redlock.LockNotAcquiredException;
 import io.redlock.NodeStatus;
@@ -31,6 +35,7 @@ import io.redlock.Votes.Vote;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -82,6 +87,55 @@ public abstract class RedlockContract {
   @AfterEach
   final void stop() {
     deployment.close();
+  }
+
+  // Looks.
+
+  @Test
+  void inspectionTellsWhoHoldsAResourceAndTakesNothing() throws Exception {
+    assertEquals(Held.NO, bob.inspect(resource).held());
+    Lease lease = acquire(alice);
+    Inspection inspection = Await.value("the answers", bob.inspectAsync(resource));
+    assertEquals(Held.YES, inspection.held(), inspection::toString);
+    assertEquals(resource, inspection.resource());
+    assertEquals(NODES, inspection.nodes().size());
+    assertEquals(3, inspection.quorum());
+    assertEquals(OptionalLong.of(lease.fencingToken()), inspection.token());
+    assertTrue(inspection.remaining().orElseThrow().compareTo(TTL) <= 0, inspection::toString);
+    assertTrue(inspection.remaining().orElseThrow().compareTo(lease.remaining()) > 0);
+    assertTrue(lease.isValid());
+    lease.release();
+    Await.until("it is free", () -> bob.inspectAsync(resource).join().held() == Held.NO);
+    assertEquals(0, deployment.holders(resource));
+  }
+
+  @Test
+  void inspectionNamesTheNodesThatCannotTell() throws Exception {
+    acquire(alice);
+    for (int node = 0; node < 3; node++) {
+      deployment.takeDown(node);
+      int down = node;
+      Await.until("it is seen", () -> bob.nodes().get(down).state() != State.UP);
+    }
+    Inspection inspection = bob.inspect(resource);
+    assertEquals(Held.UNKNOWN, inspection.held(), inspection::toString);
+    assertEquals(Answer.NONE, inspection.nodes().get(0).answer());
+    assertFalse(inspection.nodes().get(0).detail().isEmpty());
+  }
+
+  @Test
+  void leasesListsWhatIsHeldHereAndNothingElse() throws Exception {
+    assertEquals(List.of(), alice.leases());
+    Lease lease = acquire(alice);
+    LeaseStatus status = alice.leases().get(0);
+    assertEquals(lease.fencingToken(), status.fencingToken());
+    assertEquals(lease.resources(), status.resources());
+    assertTrue(status.remaining().compareTo(lease.remaining()) >= 0);
+    assertEquals(1, status.holds());
+    assertFalse(status.renewed());
+    assertEquals(List.of(), bob.leases());
+    lease.release();
+    assertEquals(List.of(), alice.leases());
   }
 
   // Acquire.

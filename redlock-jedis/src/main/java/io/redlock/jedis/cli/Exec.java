@@ -43,9 +43,6 @@ import picocli.CommandLine.Parameters;
     footer = {"", "Any other code is that of the command."})
 final class Exec implements Callable<Integer> {
 
-  /** Longer than for a service: a program is slow just after its start. */
-  private static final Duration LONGEST_NODE_TIMEOUT = Duration.ofMillis(500);
-
   private static final Duration LEAST_RESERVE = Duration.ofMillis(200);
 
   private final Map<String, String> environment;
@@ -140,7 +137,7 @@ final class Exec implements Callable<Integer> {
     }
     Duration reserve = longer(LEAST_RESERVE, killAfter.dividedBy(4));
     return JedisRedlock.builder()
-        .nodeTimeout(shorter(LONGEST_NODE_TIMEOUT, ttl.dividedBy(4)))
+        .nodeTimeout(shorter(Cli.LONGEST_NODE_TIMEOUT, ttl.dividedBy(4)))
         .configure(settings)
         .lossMargin(killAfter.plus(reserve));
   }

@@ -37,6 +37,9 @@ import redis.clients.jedis.util.Pool;
  */
 public final class Deployment {
 
+  /** How long an observer waits for a master that hangs; at least twice its node timeout. */
+  private static final Duration HANGING = Duration.ofSeconds(2);
+
   private static final int FIRST_CONTACT_NODE_TIMEOUTS = 10;
 
   /**
@@ -61,6 +64,7 @@ public final class Deployment {
   private Duration clockSkew = RedlockBuilder.CLOCK_SKEW;
   private boolean restartGuard = true;
   private String keyPrefix = "";
+  private boolean observes;
   private @Nullable Duration silenceTimeout;
   private @Nullable Duration fenceRetention;
   private @Nullable JedisClientConfig clientConfig;
@@ -161,6 +165,11 @@ public final class Deployment {
     this.holder = given(holder, "holder");
   }
 
+  /** Makes this client an observer: it writes no birth marks, and waits less for connections. */
+  public void observe() {
+    observes = true;
+  }
+
   /** Passes a setting on to the core. */
   public void core(Consumer<RedlockBuilder> setting) {
     passedOn.add(setting);
@@ -217,8 +226,12 @@ public final class Deployment {
   private Checked check(String what, List<String> knownFaults) {
     List<String> faults = new ArrayList<>(knownFaults);
     faults.addAll(misread);
+    Duration silence = silenceTimeout;
+    if (observes && silence == null && nodeTimeout.multipliedBy(2).compareTo(HANGING) < 0) {
+      silence = HANGING;
+    }
     LaneSettings settings =
-        LaneSettings.derive(nodeTimeout, silenceTimeout, maxTtl, clockSkew, fenceRetention, faults);
+        LaneSettings.derive(nodeTimeout, silence, maxTtl, clockSkew, fenceRetention, faults);
     if (clientConfig != null && clientConfig.getDatabase() != 0) {
       faults.add(
           "clientConfig selects database "
@@ -269,13 +282,15 @@ public final class Deployment {
   private List<NodeLane> lanes(List<Probe.Master> all, LaneSettings settings) {
     RequestEncoder encoder = new RequestEncoder(settings.retentionMillis(), settings.skewMicros());
     TrustRules rules =
-        TrustRules.of(
-                all.size(),
-                restartGuard,
-                LaneSettings.bounded(maxTtl),
-                driftFactor,
-                settings.skewMicros())
-            .askedBy(HOST_AND_PROCESS);
+        observes
+            ? TrustRules.observing(all.size(), restartGuard, settings.skewMicros())
+            : TrustRules.of(
+                    all.size(),
+                    restartGuard,
+                    LaneSettings.bounded(maxTtl),
+                    driftFactor,
+                    settings.skewMicros())
+                .askedBy(HOST_AND_PROCESS);
     Peers peers = new Peers(all.size(), settings.skewMicros());
     List<NodeLane> lanes = new ArrayList<>();
     for (Probe.Master master : all) {

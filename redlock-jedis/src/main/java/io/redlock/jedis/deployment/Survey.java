@@ -126,9 +126,7 @@ public final class Survey {
     if (timed == null || around == null) {
       return new Audited(name, null, null, null, answer.failureText());
     }
-    BirthMark mark = BirthMark.parse(timed.audit.birth());
-    boolean counts = mark == null ? guarded : mark.guarded();
-    TrustRules rules = new TrustRules(probe.masters().size(), counts, 0, skewMicros, "-");
+    TrustRules rules = TrustRules.observing(probe.masters().size(), guarded, skewMicros);
     return new Audited(name, timed.audit, around, rules.judge(timed.audit, around), "");
   }
 }

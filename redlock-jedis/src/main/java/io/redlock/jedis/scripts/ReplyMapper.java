@@ -2,6 +2,7 @@ package io.redlock.jedis.scripts;
 
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReport;
 import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
@@ -60,6 +61,10 @@ public final class ReplyMapper {
           "^(?:NOPERM|(?:ERR )?The user executing the script).* (?:one of the keys|a key)");
 
   private static final int LONGEST_DETAIL = 200;
+  private static final String CHANGED = "its data changed; it is being audited";
+
+  /** The answer of PTTL if there is no key. */
+  private static final long NO_KEY = -2;
 
   private ReplyMapper() {}
 
@@ -78,6 +83,7 @@ public final class ReplyMapper {
         case GRANT, FAIR_GRANT -> grant(text, invocation.echo);
         case EXTEND -> extend(text, invocation.echo);
         case RELEASE -> release(text, invocation.echo);
+        case INSPECT -> inspection(text, invocation.echo);
         case AUDIT -> null;
       };
     } catch (NumberFormatException e) {
@@ -110,7 +116,7 @@ public final class ReplyMapper {
       return CLOCK;
     }
     if (says("ABSTAIN", text, token, true)) {
-      return NodeReply.abstain(-1, "its data changed; it is being audited");
+      return NodeReply.abstain(-1, CHANGED);
     }
     return null;
   }
@@ -133,6 +139,27 @@ public final class ReplyMapper {
       return CLOCK;
     }
     return says("NOT_HELD", text, token, true) ? NodeReply.NOT_HELD : null;
+  }
+
+  private static @Nullable NodeReply inspection(byte[] text, byte[] token) {
+    boolean unmarked = says("UNMARKED", text, token, false);
+    String[] words = words(text, 0);
+    if (!unmarked && !says("STATE", text, token, false) || words.length < 6) {
+      return null;
+    }
+    long remainingMillis = Long.parseLong(words[2]);
+    long counter = counter(words[4]);
+    if (counter < 0) {
+      return NodeReply.misconfigured(Faults.FOREIGN_COUNTER);
+    }
+    return NodeReply.inspected(
+        new NodeReport(
+            remainingMillis == NO_KEY ? null : words[3],
+            Math.max(-1, remainingMillis),
+            counter,
+            Integer.parseInt(words[5]),
+            List.of(words).subList(6, words.length),
+            unmarked ? CHANGED : ""));
   }
 
   private static boolean isClock(byte[] text, byte[] token) {

@@ -9,7 +9,9 @@ import org.jspecify.annotations.Nullable;
 /** Turns requests into script calls, once for all lanes of a lock service. Thread-safe. */
 public final class RequestEncoder {
 
-  static final String FENCE_PREFIX = "redlock:fence:";
+  /** The beginning of the key of a counter; the lock key follows. */
+  public static final String FENCE_PREFIX = "redlock:fence:";
+
   static final String QUEUE_PREFIX = "redlock:queue:";
   static final String ENDS_PREFIX = "redlock:ends:";
 
@@ -67,6 +69,13 @@ public final class RequestEncoder {
     if (request instanceof NodeRequest.Release release) {
       return release(
           request, token, release.reported(), release.last(), release.ticket(), arguments);
+    }
+    if (request instanceof NodeRequest.Inspect) {
+      arguments.add(Argument.of(5));
+      addNameKeys(arguments, request.names().get(0));
+      arguments.add(BIRTH);
+      arguments.add(token);
+      return new Invocation(Script.INSPECT, token, arguments);
     }
     return release(
         request, token, 0, true, ((NodeRequest.RemoveTicket) request).ticket(), arguments);

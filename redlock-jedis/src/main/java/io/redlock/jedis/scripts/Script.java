@@ -21,6 +21,8 @@ public enum Script {
   EXTEND,
   /** Releases names, and buries grants that arrive later. */
   RELEASE,
+  /** Reports the state of a name. */
+  INSPECT,
   /** Reports what the node is, and writes its birth mark if one is given. */
   AUDIT;
 
@@ -40,7 +42,7 @@ public enum Script {
 
   /** Returns true if the script takes the node's birth mark as its last argument. */
   boolean guarded() {
-    return this == GRANT || this == FAIR_GRANT || this == EXTEND;
+    return this != RELEASE && this != AUDIT;
   }
 
   /** Returns the line at which a script failed, as an error message names it; empty if none. */

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeReport;
 import java.net.ConnectException;
 import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
@@ -47,6 +48,27 @@ class ReplyMapperTest {
     for (String attempt : List.of("", "-2", "-31")) {
       NodeReply held = reply(Script.GRANT, "HELD 42 1500 " + owner + attempt + " 41");
       assertEquals(NodeReply.held(1500, 41, "billing@pod-7:4211"), held);
+    }
+  }
+
+  @Test
+  void inspectionReportsTheStateOfAName() {
+    String owner = "billing@pod-7:4211/0123456789abcdef0123456789abcdef";
+    assertEquals(
+        NodeReply.inspected(new NodeReport(owner, 1500, 41, 3, List.of("x:1", "y:2"), "")),
+        reply(Script.INSPECT, "STATE 42 1500 " + owner + " 41 3 x:1 y:2"));
+    assertEquals(
+        NodeReply.inspected(new NodeReport(null, -1, 0, 0, List.of(), "")),
+        reply(Script.INSPECT, "STATE 42 -2 - 0 0"));
+    assertEquals(
+        NodeReply.inspected(new NodeReport("-", -1, 0, 0, List.of(), "")),
+        reply(Script.INSPECT, "STATE 42 -1 - 0 0"));
+    NodeReply unmarked = reply(Script.INSPECT, "UNMARKED 42 -2 - 41 0");
+    assertEquals("its data changed; it is being audited", unmarked.report().doubt());
+    NodeReply foreign = reply(Script.INSPECT, "STATE 42 -2 - sha1:00 0");
+    assertEquals(Kind.MISCONFIGURED, foreign.kind());
+    for (String alien : List.of("STATE 41 -2 - 0 0", "STATE 42 -2 - 0", "STATE 42", "GRANT 42")) {
+      assertNull(ReplyMapper.reply(bytes(alien), invocation(Script.INSPECT)), alien);
     }
   }
 

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeReport;
 import io.redlock.spi.NodeRequest;
 import io.redlock.testkit.ClockShim;
 import io.redlock.testkit.FakeTicker;
@@ -82,8 +83,7 @@ final class ModelComparison {
     try (ClockShim clock = ClockShim.create();
         RedisServer server = RedisServer.start(clock);
         Connection connection = connect(server)) {
-      for (Script script :
-          List.of(Script.GRANT, Script.FAIR_GRANT, Script.EXTEND, Script.RELEASE)) {
+      for (Script script : Script.values()) {
         String text = new String(script.text.getRaw(), StandardCharsets.UTF_8);
         command(connection, "SCRIPT", "LOAD", text);
       }
@@ -234,7 +234,10 @@ final class ModelComparison {
               ? "WRONGTYPE"
               : reply.toString();
     }
-    return reply.kind() + " " + reply.counter() + " " + reply.remainingMillis();
+    NodeReport report = reply.report();
+    return report != null
+        ? reply.kind() + " " + report.doubted(report.doubt().isEmpty() ? "" : "in doubt")
+        : reply.kind() + " " + reply.counter() + " " + reply.remainingMillis();
   }
 
   private NodeReply expected(Sent sent, List<Cell> before) {

@@ -113,6 +113,9 @@ final class RandomRequests {
       long granted = isAbsurd(token) && token < 1L << 53 ? server.nowMicros() : token;
       return new NodeRequest.Extend(names, owner, granted, ttlMillis, sentMicros(ttlMillis));
     }
+    if (kind >= 97) {
+      return new NodeRequest.Inspect(names.subList(0, 1), token);
+    }
     if (!queues || percent(30)) {
       return new NodeRequest.Release(names, owner, token, reported, false, null);
     }

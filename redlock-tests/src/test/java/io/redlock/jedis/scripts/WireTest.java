@@ -7,6 +7,7 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
+import io.redlock.spi.NodeRequest.Inspect;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.NodeRequest.RemoveTicket;
 import io.redlock.spi.NodeRequest.Ticket;
@@ -58,7 +59,8 @@ class WireTest {
             new Extend(ONE, "owner", TOKEN, 10_000, TOKEN + 1),
             new Release(ONE, "owner", TOKEN),
             new Release(ONE, "owner", TOKEN, true, ticket),
-            new RemoveTicket(ONE, ticket))) {
+            new RemoveTicket(ONE, ticket),
+            new Inspect(ONE, TOKEN))) {
       text.append(command(encoder.encode(request))).append('\n');
     }
     text.append("\nKeys\n").append(keysAfterTwoFairGrants());

@@ -1,0 +1,212 @@
+package io.redlock;
+
+import io.redlock.text.Brief;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The answers of all nodes about one resource, at about one moment, in the order of the
+ * configuration. A snapshot: the next moment may differ. It is for operators; only an acquire tells
+ * a program that a lock is its own.
+ *
+ * <p>The nodes do not know since when a resource is held, so an inspection does not say it.
+ *
+ * @param resource the resource
+ * @param nodes one entry per node
+ * @param quorum the number of nodes that make a majority
+ */
+public record Inspection(String resource, List<Node> nodes, int quorum) {
+
+  /** Copies the list. */
+  public Inspection {
+    nodes = List.copyOf(nodes);
+  }
+
+  /** The answers to the question if one client holds the resource on a majority of the nodes. */
+  public enum Held {
+    /** One client holds it on a majority. */
+    YES,
+    /** No client can hold it on a majority. Some nodes may still have a key of a failed attempt. */
+    NO,
+    /** Too few nodes can tell. */
+    UNKNOWN
+  }
+
+  /** The classes of a node's answer. */
+  public enum Answer {
+    /** The node has a key. */
+    HELD,
+    /** The node has no key. */
+    FREE,
+    /** The node has no key, but it does not vote: it may have lost one. */
+    DOUBTFUL,
+    /** There is no answer. */
+    NONE
+  }
+
+  /**
+   * One node's answer.
+   *
+   * @param name the node's name
+   * @param answer the class of its answer
+   * @param detail its answer in words, for an operator
+   * @param holder the label of the client that holds the resource there; empty if there is no key,
+   *     or if it has no label
+   * @param ownerId the value of the key, or its digest if it is long or not printable; empty
+   *     without a key. Who knows it and can write to the nodes can release the lock: do not log it
+   * @param remaining the remaining life of the key; null if it has no end or there is no key
+   * @param counter the highest fencing token that the node has granted or buried; 0 for none
+   * @param waiting the number of fair waiters, counted up to a thousand; for three seconds it may
+   *     include the holder, if that was served fairly
+   * @param waiters the labels of the first twenty of them, in the order of the queue; empty for a
+   *     client without a label
+   */
+  public record Node(
+      String name,
+      Answer answer,
+      String detail,
+      String holder,
+      String ownerId,
+      @Nullable Duration remaining,
+      long counter,
+      int waiting,
+      List<String> waiters) {
+
+    /** Copies the list. */
+    public Node {
+      waiters = List.copyOf(waiters);
+    }
+
+    /** For example {@code c held for 4.1s more by billing@pod-7:4211}; not the owner id. */
+    @Override
+    public String toString() {
+      return name + " " + detail;
+    }
+  }
+
+  /**
+   * Returns the answer to the question if one client holds the resource on a majority of the nodes.
+   * A node that did not answer, or may have lost a key, counts as one that anybody may hold.
+   *
+   * @return never null
+   */
+  public Held held() {
+    long most = majority().size();
+    long open =
+        nodes.stream()
+            .filter(node -> node.answer == Answer.NONE || node.answer == Answer.DOUBTFUL)
+            .count();
+    if (most >= quorum) {
+      return Held.YES;
+    }
+    return most + open < quorum ? Held.NO : Held.UNKNOWN;
+  }
+
+  /** Returns the nodes of the owner that holds the resource on most of them. */
+  private List<Node> majority() {
+    Map<String, List<Node>> byOwner =
+        nodes.stream()
+            .filter(node -> node.answer == Answer.HELD)
+            .collect(Collectors.groupingBy(Node::ownerId, TreeMap::new, Collectors.toList()));
+    return byOwner.values().stream().max(Comparator.comparingInt(List::size)).orElse(List.of());
+  }
+
+  private List<Node> holding() {
+    List<Node> most = majority();
+    return most.size() >= quorum ? most : List.of();
+  }
+
+  /**
+   * Returns the label of the client that holds the resource on a majority.
+   *
+   * @return the label; empty if nobody does or that is not known, or if the client has no label
+   */
+  public Optional<String> holder() {
+    return holding().stream().map(Node::holder).filter(holder -> !holder.isEmpty()).findFirst();
+  }
+
+  /**
+   * Returns the owner id of the client that holds the resource on a majority; see {@link
+   * Node#ownerId()}.
+   *
+   * @return the owner id; empty if nobody does or that is not known
+   */
+  public Optional<String> ownerId() {
+    return holding().stream().map(Node::ownerId).findFirst();
+  }
+
+  /**
+   * Returns the time after which the keys of the holder have expired on every node that reported
+   * one, unless the lease is extended. Not before that can another client be sure of a majority.
+   * The holder itself stops earlier.
+   *
+   * @return the time from the answers on; empty if no majority is held, or if a key has no end
+   */
+  public Optional<Duration> remaining() {
+    List<Node> holding = holding();
+    Duration longest = Duration.ZERO;
+    for (Node node : holding) {
+      if (node.remaining == null) {
+        return Optional.empty();
+      }
+      longest = longest.compareTo(node.remaining) < 0 ? node.remaining : longest;
+    }
+    return holding.isEmpty() ? Optional.empty() : Optional.of(longest);
+  }
+
+  /**
+   * Returns the counter on which all nodes of the holder agree. It is the holder's fencing token,
+   * or a later one: if an attempt of another client has failed without an answer, its release may
+   * have buried a later token there.
+   *
+   * @return the token; empty if no majority is held, or if the nodes do not agree
+   */
+  public OptionalLong token() {
+    long[] counters = holding().stream().mapToLong(Node::counter).distinct().toArray();
+    return counters.length == 1 && counters[0] > 0
+        ? OptionalLong.of(counters[0])
+        : OptionalLong.empty();
+  }
+
+  /**
+   * Returns one sentence, for example {@code orders/42 is held by billing@pod-7:4211 for up to 9.8s
+   * more, token 1763654400000000 (a held for …, b …)}.
+   */
+  @Override
+  public String toString() {
+    return summary()
+        + nodes.stream().map(Node::toString).collect(Collectors.joining(", ", " (", ")"));
+  }
+
+  /**
+   * Returns the result in words, without the nodes.
+   *
+   * @return for example {@code orders/42 is held by billing@pod-7:4211 for up to 9.8s more, token
+   *     1763654400000000}
+   */
+  public String summary() {
+    return switch (held()) {
+      case NO -> resource + " is free: no client holds it on " + quorum + " of " + nodes.size();
+      case UNKNOWN -> resource + " may be held or free: too few nodes can tell";
+      case YES -> {
+        String left =
+            remaining()
+                .map(duration -> " for up to " + Brief.duration(duration) + " more")
+                .orElse(" without limit");
+        String token = token().isPresent() ? ", token " + token().getAsLong() : "";
+        yield resource
+            + " is held by "
+            + holder().orElse("a client without a label")
+            + left
+            + token;
+      }
+    };
+  }
+}
