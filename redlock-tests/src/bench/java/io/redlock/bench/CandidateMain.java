@@ -1,7 +1,7 @@
 package io.redlock.bench;
 
-import io.redlock.LeaseRequest;
 import io.redlock.Leadership;
+import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
 import java.util.Scanner;
@@ -19,7 +19,7 @@ final class CandidateMain {
    * @param args the masters' addresses
    */
   public static void main(String[] args) {
-    Redlock redlock = JedisRedlock.builder().node(String.join(",", args)).connect();
+    Redlock redlock = JedisRedlock.builder().node(String.join(",", args)).build();
     System.out.println("campaigns"); // from the next statement on
     try (redlock;
         Leadership candidate =

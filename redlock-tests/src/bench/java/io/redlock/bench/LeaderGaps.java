@@ -24,7 +24,8 @@ final class LeaderGaps {
   }
 
   void run() throws Exception {
-    int rounds = Math.max(2, (int) (ROUNDS * Double.parseDouble(System.getProperty("bench.scale"))));
+    int rounds =
+        Math.max(2, (int) (ROUNDS * Double.parseDouble(System.getProperty("bench.scale"))));
     try (RedisServers servers = RedisServers.startBrandNew(5);
         Election election = new Election(CANDIDATES, servers.addresses())) {
       List<List<String>> rows = new ArrayList<>();
