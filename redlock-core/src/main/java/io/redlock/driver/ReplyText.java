@@ -2,6 +2,7 @@ package io.redlock.driver;
 
 import io.redlock.Votes.NodeVote;
 import io.redlock.Votes.Vote;
+import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;
 import io.redlock.text.Brief;
 import java.time.Duration;
@@ -18,14 +19,44 @@ final class ReplyText {
           ? new NodeVote(node, Vote.UNKNOWN, "no answer in " + Brief.duration(took), took, null, "")
           : new NodeVote(node, Vote.NOT_AWAITED, "not awaited", took, null, "");
     }
+    return vote(node, reply, detail(reply), took);
+  }
+
+  /** Returns the answer to an operator that sets a resource free. */
+  static NodeVote freeing(String node, @Nullable NodeReply reply, Duration took) {
+    if (reply == null) {
+      return vote(node, null, took, true);
+    }
+    NodeVote vote =
+        vote(
+            node,
+            reply,
+            switch (reply.kind()) {
+              case RELEASED -> freed(reply);
+              case NOT_HELD -> "nobody holds it";
+              case HELD -> held(reply) + ", at token " + reply.counter();
+              default -> detail(reply);
+            },
+            took);
+    boolean isBound = reply.kind() == NodeReply.Kind.NOT_HELD;
+    return isBound ? new NodeVote(node, Vote.YES, vote.detail(), took, null, "") : vote;
+  }
+
+  private static String freed(NodeReply reply) {
+    return HolderLabel.tellsFreed(reply.detail()) ? held(reply) : "set free, " + held(reply);
+  }
+
+  private static NodeVote vote(String node, NodeReply reply, String detail, Duration took) {
     long millis = reply.remainingMillis();
     return new NodeVote(
         node,
         classed(reply.kind()),
-        detail(reply),
+        detail,
         took,
         millis < 0 || reply.kind() == NodeReply.Kind.WAIT ? null : Duration.ofMillis(millis),
-        reply.kind() == NodeReply.Kind.HELD ? reply.detail() : "");
+        reply.kind() == NodeReply.Kind.HELD || reply.kind() == NodeReply.Kind.RELEASED
+            ? reply.detail()
+            : "");
   }
 
   private static Vote classed(NodeReply.Kind kind) {
@@ -63,6 +94,9 @@ final class ReplyText {
         reply.remainingMillis() < 0
             ? "held without limit"
             : "held for " + Brief.duration(Duration.ofMillis(reply.remainingMillis())) + " more";
+    if (HolderLabel.tellsFreed(reply.detail())) {
+      return reply.detail() + ", " + until;
+    }
     return reply.detail().isEmpty() ? until : until + " by " + reply.detail();
   }
 

@@ -90,25 +90,7 @@ record Settings(
     if (count == 0 || count > MAX_RESOURCES) {
       problems.add(count + " resources: name 1 to " + MAX_RESOURCES + " in one request");
     }
-    for (String resource : request.resources()) {
-      String name = keyPrefix + resource;
-      int bytes = name.getBytes(StandardCharsets.UTF_8).length;
-      if (resource.isBlank()) {
-        problems.add("resource \"" + resource + "\" is blank: give it a name");
-      } else if (!isEncodable(name)) {
-        problems.add(
-            "resource \""
-                + resource
-                + "\" has half a surrogate pair, which UTF-8 cannot encode:"
-                + " choose another name");
-      } else if (bytes > MAX_NAME_BYTES) {
-        problems.add(
-            "resource with its prefix has " + bytes + " bytes: use at most " + MAX_NAME_BYTES);
-      } else if (name.startsWith(RESERVED_PREFIX)) {
-        problems.add(
-            "key " + name + " begins with redlock:, which is reserved: choose another name");
-      }
-    }
+    request.resources().forEach(resource -> problems.addAll(problems(resource)));
     if (request.isFair() && count > 1) {
       problems.add("fairly() with " + count + " resources: ask for one, or leave fairly() out");
     }
@@ -126,6 +108,28 @@ record Settings(
                 problems.add(
                     "maxHold " + maxHold + " is not positive: give the longest time to hold"));
     return problems;
+  }
+
+  /** Returns the problems of a resource's name, each with its fix. */
+  List<String> problems(String resource) {
+    String name = keyPrefix + resource;
+    int bytes = name.getBytes(StandardCharsets.UTF_8).length;
+    if (resource.isBlank()) {
+      return List.of("resource \"" + resource + "\" is blank: give it a name");
+    }
+    if (!isEncodable(name)) {
+      return List.of(
+          "resource \""
+              + resource
+              + "\" has half a surrogate pair, which UTF-8 cannot encode: choose another name");
+    }
+    if (bytes > MAX_NAME_BYTES) {
+      return List.of(
+          "resource with its prefix has " + bytes + " bytes: use at most " + MAX_NAME_BYTES);
+    }
+    return name.startsWith(RESERVED_PREFIX)
+        ? List.of("key " + name + " begins with redlock:, which is reserved: choose another name")
+        : List.of();
   }
 
   private static boolean isEncodable(String name) {

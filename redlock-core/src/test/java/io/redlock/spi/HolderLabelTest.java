@@ -1,6 +1,7 @@
 package io.redlock.spi;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Optional;
@@ -20,6 +21,26 @@ class HolderLabelTest {
     assertEquals(label, HolderLabel.of(id));
     assertEquals(label, HolderLabel.of(id + "-12"));
     assertEquals(label, HolderLabel.of(id + ":7"), "the name of a waiter");
+  }
+
+  @Test
+  void labelOfAResourceThatWasSetFreeTellsByWhom() {
+    assertEquals("freed by ops@host", HolderLabel.of(HolderLabel.freed("ops@host")));
+    assertEquals("freed", HolderLabel.of(HolderLabel.freed("")));
+    assertEquals("freed", HolderLabel.of("freed/somebody's secret value"));
+    assertTrue(HolderLabel.tellsFreed("freed by ops@host"));
+    assertTrue(HolderLabel.tellsFreed("freed"));
+    assertFalse(HolderLabel.tellsFreed("freedom"));
+    assertFalse(HolderLabel.tellsFreed(""));
+  }
+
+  @Test
+  void noClientHasTheLabelOfAResourceThatWasSetFree() {
+    String problem = HolderLabel.problem("freed").orElseThrow();
+    assertTrue(problem.endsWith("is reserved for resources that are set free: choose another"));
+    assertEquals(Optional.empty(), HolderLabel.problem("freedom"));
+    assertFalse(HolderLabel.isFreed(HolderLabel.prefix("freedom") + BITS));
+    assertTrue(HolderLabel.isFreed(HolderLabel.prefix("freed") + BITS));
   }
 
   @Test

@@ -21,6 +21,8 @@ public enum Script {
   EXTEND,
   /** Releases names, and buries grants that arrive later. */
   RELEASE,
+  /** Sets a name free for an operator. */
+  FREE,
   /** Reports what the node is, and writes its birth mark if one is given. */
   AUDIT;
 

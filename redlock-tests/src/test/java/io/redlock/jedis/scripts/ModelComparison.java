@@ -3,6 +3,7 @@ package io.redlock.jedis.scripts;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.redlock.jedis.trust.BirthMark;
+import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
@@ -83,7 +84,7 @@ final class ModelComparison {
         RedisServer server = RedisServer.start(clock);
         Connection connection = connect(server)) {
       for (Script script :
-          List.of(Script.GRANT, Script.FAIR_GRANT, Script.EXTEND, Script.RELEASE)) {
+          List.of(Script.GRANT, Script.FAIR_GRANT, Script.EXTEND, Script.RELEASE, Script.FREE)) {
         String text = new String(script.text.getRaw(), StandardCharsets.UTF_8);
         command(connection, "SCRIPT", "LOAD", text);
       }
@@ -234,7 +235,8 @@ final class ModelComparison {
               ? "WRONGTYPE"
               : reply.toString();
     }
-    return reply.kind() + " " + reply.counter() + " " + reply.remainingMillis();
+    String freedBy = HolderLabel.tellsFreed(reply.detail()) ? " " + reply.detail() : "";
+    return reply.kind() + " " + reply.counter() + " " + reply.remainingMillis() + freedBy;
   }
 
   private NodeReply expected(Sent sent, List<Cell> before) {
@@ -246,7 +248,10 @@ final class ModelComparison {
       boolean writes = outcome.reply().kind() == Kind.GRANTED || !outcome.cells().equals(before);
       return writes ? NodeReply.misconfigured("READONLY") : outcome.reply();
     }
-    boolean abstains = !sent.knowsBirth && !(request instanceof NodeRequest.Release);
+    boolean abstains =
+        !sent.knowsBirth
+            && !(request instanceof NodeRequest.Release)
+            && !(request instanceof NodeRequest.Free);
     model.setStanding(
         abstains
             ? Standing.ABSTAINING
