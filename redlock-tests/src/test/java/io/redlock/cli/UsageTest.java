@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 /** The options and exit codes of all commands; no master is asked. */
 class UsageTest {
 
-  private static final List<String> COMMANDS = List.of("exec", "doctor", "adopt");
+  private static final List<String> COMMANDS = List.of("exec", "doctor", "adopt", "free");
 
   @Test
   void wrongUsageHasOneExitCodeAndOneFormOfMessageInEveryCommand() throws Exception {

@@ -10,6 +10,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Scanner;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -25,7 +26,7 @@ import picocli.CommandLine.ParseResult;
 @Command(
     name = "redlock",
     description = "Locks over independent Redis masters.",
-    subcommands = Exec.class,
+    subcommands = {Exec.class, Free.class},
     mixinStandardHelpOptions = true,
     synopsisSubcommandLabel = "COMMAND",
     footer = {
@@ -38,6 +39,9 @@ import picocli.CommandLine.ParseResult;
 final class Cli {
 
   private static final String LOG_LEVEL = "org.slf4j.simpleLogger.defaultLogLevel";
+
+  /** A user and a password in an address, which a message would repeat. */
+  private static final Pattern LOGIN = Pattern.compile("//[^@\\s]*@");
 
   static final String NODES = "REDLOCK_NODES";
 
@@ -66,8 +70,11 @@ final class Cli {
             new CommandLine.IFactory() {
               @Override
               public <K> K create(Class<K> type) throws Exception {
-                return type == Exec.class
-                    ? type.cast(new Exec(environment))
+                if (type == Exec.class) {
+                  return type.cast(new Exec(environment));
+                }
+                return type == Free.class
+                    ? type.cast(new Free(environment))
                     : CommandLine.defaultFactory().create(type);
               }
             });
@@ -81,7 +88,7 @@ final class Cli {
           .usageMessage()
           .exitCodeListHeading("%nExit codes:%n");
     }
-    return commandLine
+    commandLine
         .setStopAtPositional(true)
         .setExpandAtFiles(false) // arguments of a command are passed on unchanged
         .registerConverter(Duration.class, Cli::duration)
@@ -89,6 +96,8 @@ final class Cli {
         .setUsageHelpAutoWidth(true)
         .setParameterExceptionHandler(Cli::report)
         .setExecutionExceptionHandler(Cli::report);
+    commandLine.getSubcommands().get("free").setStopAtPositional(false);
+    return commandLine;
   }
 
   private static Duration duration(String text) {
@@ -102,7 +111,8 @@ final class Cli {
   private static int report(ParameterException thrown, String[] words) {
     CommandLine command = thrown.getCommandLine();
     String help = command.getCommandSpec().qualifiedName() + " --help";
-    return refuse(thrown.getMessage() + ": see " + help, command);
+    String message = LOGIN.matcher(thrown.getMessage()).replaceAll("//…@");
+    return refuse(message + ": see " + help, command);
   }
 
   /** Prints a fault of the settings as a sentence; any other exception is a defect. */
