@@ -206,6 +206,30 @@ final class HoldChecks {
     }
   }
 
+  /** The token of the last lease on a name; 0 if there was none. */
+  long lastToken(String name) {
+    SimHold last = histories.computeIfAbsent(name, n -> new History()).last;
+    return last == null ? 0 : last.token;
+  }
+
+  /** An operator was told that no majority holds the name for the leases there were. */
+  void setFree(String name, long askedNanos, long token) {
+    for (SimHold hold : histories.computeIfAbsent(name, n -> new History()).live) {
+      boolean isMeant = token == 0 || token == hold.token;
+      if (isMeant && hold.doneNanos < askedNanos && hold.freedNanos < 0) {
+        hold.freedNanos = world.nowNanos();
+      }
+    }
+  }
+
+  /** A caller was told that his lease was extended, which it began to ask for at that time. */
+  void extended(SimHold hold, long beganNanos) {
+    if (hold.freedNanos >= 0 && beganNanos > hold.freedNanos && nodes.keepData()) {
+      world.violated(SimInvariant.I21, () -> hold + " is extended though it was set free");
+    }
+    extended(hold);
+  }
+
   /** A caller was told that his lease was extended. */
   void extended(SimHold hold) {
     world.trace.note(world.nowNanos(), hold.token, () -> hold + " was extended");

@@ -363,6 +363,16 @@ class SimulationVariantsTest {
             SimInvariant.I1,
             "22 a node that was replaced keeps its birth",
             Variants.birthWithoutReplicationId(),
-            plan -> lossy(plan.only(SimFault.NODE_FAILOVER))));
+            plan -> lossy(plan.only(SimFault.NODE_FAILOVER))),
+        variant(
+            SimInvariant.I1,
+            "27a what an operator sets free is deleted",
+            Variants.nodes(BrokenNodes.FreeingByDeletion::new),
+            plan -> plan.only(SimFault.SET_FREE)),
+        variant(
+            SimInvariant.I21,
+            "27b what an operator sets free can still be extended",
+            Variants.nodes(BrokenNodes.FreeingInWordsOnly::new),
+            plan -> plan.only(SimFault.SET_FREE)));
   }
 }
