@@ -201,11 +201,10 @@ public record Inspection(String resource, List<Node> nodes, int quorum) {
                 .map(duration -> " for up to " + Brief.duration(duration) + " more")
                 .orElse(" without limit");
         String token = token().isPresent() ? ", token " + token().getAsLong() : "";
-        yield resource
-            + " is held by "
-            + holder().orElse("a client without a label")
-            + left
-            + token;
+        String who = holder().orElse("a client without a label");
+        String verb =
+            (who + " ").startsWith("freed ") ? " is not granted to anybody, " : " is held by ";
+        yield resource + verb + who + left + token;
       }
     };
   }

@@ -234,6 +234,63 @@ public interface Redlock extends AutoCloseable {
   Leadership lead(LeaseRequest request, LeasedRunnable<?> work);
 
   /**
+   * Sets a resource free, for an operator: its holder can extend its lease no longer, learns that
+   * with its next extension, and nobody else is granted the resource before the holder's last
+   * deadline has passed. So there are never two holders, whatever the state of the holder is: well,
+   * hung, stopped or cut off. Waiters keep their places. Locks nothing, and can be repeated.
+   *
+   * <p>A release by the holder does not shorten that time. {@code DEL} on the nodes would: it lets
+   * another client in while the holder still works.
+   *
+   * @param resource the name to set free; a lease on several names is lost as a whole
+   * @return the result, after at most two node timeouts
+   * @throws InterruptedException if the thread was interrupted; the resource may be set free
+   * @throws NullPointerException if the resource is null
+   * @throws IllegalArgumentException if the resource is not valid
+   * @throws IllegalStateException if this instance is closed
+   */
+  FreeResult free(String resource) throws InterruptedException;
+
+  /**
+   * Sets a resource free, as {@link #free(String)} does, but only if it is still held at this
+   * token. So a later holder is not hit.
+   *
+   * @param resource the name to set free
+   * @param token the {@linkplain Lease#fencingToken() fencing token} of the lease to end
+   * @return the result, after at most two node timeouts
+   * @throws InterruptedException if the thread was interrupted; the resource may be set free
+   * @throws NullPointerException if the resource is null
+   * @throws IllegalArgumentException if an argument is not valid
+   * @throws IllegalStateException if this instance is closed
+   */
+  FreeResult free(String resource, long token) throws InterruptedException;
+
+  /**
+   * Sets a resource free without a thread, as {@link #free(String)} does. Cancelling the future
+   * does not undo it.
+   *
+   * @param resource the name to set free
+   * @return the future result, completed on the callback executor
+   * @throws NullPointerException if the resource is null
+   * @throws IllegalArgumentException if the resource is not valid
+   * @throws IllegalStateException if this instance is closed
+   */
+  CompletableFuture<FreeResult> freeAsync(String resource);
+
+  /**
+   * Sets a resource free without a thread, as {@link #free(String, long)} does. Cancelling the
+   * future does not undo it.
+   *
+   * @param resource the name to set free
+   * @param token the fencing token of the lease to end
+   * @return the future result, completed on the callback executor
+   * @throws NullPointerException if the resource is null
+   * @throws IllegalArgumentException if an argument is not valid
+   * @throws IllegalStateException if this instance is closed
+   */
+  CompletableFuture<FreeResult> freeAsync(String resource, long token);
+
+  /**
    * Returns the state of each node and the reason for it, in the order of the configuration. A
    * local look: sends nothing.
    *

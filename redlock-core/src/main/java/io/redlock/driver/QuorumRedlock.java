@@ -1,6 +1,7 @@
 package io.redlock.driver;
 
 import io.redlock.AcquireResult;
+import io.redlock.FreeResult;
 import io.redlock.Inspection;
 import io.redlock.Leadership;
 import io.redlock.Lease;
@@ -216,6 +217,49 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
   private void check(LeaseRequest request) {
     Objects.requireNonNull(request, "request is null: make one with LeaseRequest.of(name, ttl)");
     Settings.reject("cannot acquire", context.settings.problems(request));
+  }
+
+  @Override
+  public FreeResult free(String resource) throws InterruptedException {
+    return Blocking.await(freeing(resource, 0), context.scheduler);
+  }
+
+  @Override
+  public FreeResult free(String resource, long token) throws InterruptedException {
+    return Blocking.await(freeing(resource, checked(token)), context.scheduler);
+  }
+
+  @Override
+  public CompletableFuture<FreeResult> freeAsync(String resource) {
+    return onCallbacks(freeing(resource, 0));
+  }
+
+  @Override
+  public CompletableFuture<FreeResult> freeAsync(String resource, long token) {
+    return onCallbacks(freeing(resource, checked(token)));
+  }
+
+  private static long checked(long token) {
+    if (token <= 0) {
+      throw new IllegalArgumentException(
+          "cannot set free: token " + token + " is not positive: give the holder's, or none");
+    }
+    return token;
+  }
+
+  private CompletableFuture<FreeResult> freeing(String resource, long token) {
+    Objects.requireNonNull(resource, "resource is null: name the one to set free");
+    Settings.reject("cannot set free", context.settings.problems(resource));
+    if (closed.get()) {
+      throw new IllegalStateException("this Redlock is closed");
+    }
+    return Freeing.start(context, context.settings.keyPrefix() + resource, token);
+  }
+
+  private <T> CompletableFuture<T> onCallbacks(CompletableFuture<T> internal) {
+    CompletableFuture<T> future = new CompletableFuture<>();
+    internal.thenAccept(value -> context.complete(future, value));
+    return future;
   }
 
   @Override

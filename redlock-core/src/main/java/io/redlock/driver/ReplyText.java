@@ -23,14 +23,44 @@ final class ReplyText {
           ? new NodeVote(node, Vote.UNKNOWN, "no answer in " + Brief.duration(took), took, null, "")
           : new NodeVote(node, Vote.NOT_AWAITED, "not awaited", took, null, "");
     }
+    return vote(node, reply, detail(reply), took);
+  }
+
+  /** Returns the answer to an operator that sets a resource free. */
+  static NodeVote freeing(String node, @Nullable NodeReply reply, Duration took) {
+    if (reply == null) {
+      return vote(node, null, took, true);
+    }
+    NodeVote vote =
+        vote(
+            node,
+            reply,
+            switch (reply.kind()) {
+              case RELEASED -> freed(reply);
+              case NOT_HELD -> "nobody holds it";
+              case HELD -> held(reply) + ", at token " + reply.counter();
+              default -> detail(reply);
+            },
+            took);
+    boolean isBound = reply.kind() == NodeReply.Kind.NOT_HELD;
+    return isBound ? new NodeVote(node, Vote.YES, vote.detail(), took, null, "") : vote;
+  }
+
+  private static String freed(NodeReply reply) {
+    return HolderLabel.tellsFreed(reply.detail()) ? held(reply) : "set free, " + held(reply);
+  }
+
+  private static NodeVote vote(String node, NodeReply reply, String detail, Duration took) {
     long millis = reply.remainingMillis();
     return new NodeVote(
         node,
         classed(reply.kind()),
-        detail(reply),
+        detail,
         took,
         millis < 0 || reply.kind() == NodeReply.Kind.WAIT ? null : Duration.ofMillis(millis),
-        reply.kind() == NodeReply.Kind.HELD ? reply.detail() : "");
+        reply.kind() == NodeReply.Kind.HELD || reply.kind() == NodeReply.Kind.RELEASED
+            ? reply.detail()
+            : "");
   }
 
   /** Returns the answer of a node to an inspection; null means none in time. */
@@ -89,7 +119,7 @@ final class ReplyText {
       case JOINED -> "joined";
       case RELEASED -> "released";
       case INSPECTED -> "inspected";
-      case HELD -> held(reply.remainingMillis(), reply.detail());
+      case HELD -> held(reply);
       case WAIT -> "others are first in the queue";
       case STALE -> "has seen a higher token: " + reply.counter();
       case ABSTAIN -> abstains(reply);
@@ -102,11 +132,18 @@ final class ReplyText {
     };
   }
 
+  private static String held(NodeReply reply) {
+    return held(reply.remainingMillis(), reply.detail());
+  }
+
   private static String held(long remainingMillis, String holder) {
     String until =
         remainingMillis < 0
             ? "held without limit"
             : "held for " + Brief.duration(Duration.ofMillis(remainingMillis)) + " more";
+    if (HolderLabel.tellsFreed(holder)) {
+      return holder + ", " + until;
+    }
     return holder.isEmpty() ? until : until + " by " + holder;
   }
 

@@ -9,7 +9,6 @@ import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 
 /** The parts that all operations of one lock service share: nodes, clocks, settings. */
@@ -20,7 +19,7 @@ final class ServiceContext {
   final Ticker ticker;
   final Scheduler scheduler;
   final RandomGenerator random;
-  final Supplier<String> ownerIds;
+  final OwnerIds ownerIds;
   final RetryStrategy retryStrategy;
   final MedianClock clock;
   final FencingTokens tokens;

@@ -24,6 +24,26 @@ class HolderLabelTest {
   }
 
   @Test
+  void labelOfAResourceThatWasSetFreeTellsByWhom() {
+    assertEquals("freed by ops@host", HolderLabel.of(HolderLabel.freed("ops@host")));
+    assertEquals("freed", HolderLabel.of(HolderLabel.freed("")));
+    assertEquals("freed", HolderLabel.of("freed/somebody's secret value"));
+    assertTrue(HolderLabel.tellsFreed("freed by ops@host"));
+    assertTrue(HolderLabel.tellsFreed("freed"));
+    assertFalse(HolderLabel.tellsFreed("freedom"));
+    assertFalse(HolderLabel.tellsFreed(""));
+  }
+
+  @Test
+  void noClientHasTheLabelOfAResourceThatWasSetFree() {
+    String problem = HolderLabel.problem("freed").orElseThrow();
+    assertTrue(problem.endsWith("is reserved for resources that are set free: choose another"));
+    assertEquals(Optional.empty(), HolderLabel.problem("freedom"));
+    assertFalse(HolderLabel.isFreed(HolderLabel.prefix("freedom") + BITS));
+    assertTrue(HolderLabel.isFreed(HolderLabel.prefix("freed") + BITS));
+  }
+
+  @Test
   void idWithoutALabelHasNone() {
     assertEquals("", HolderLabel.prefix(""));
     assertEquals("", HolderLabel.of(BITS));

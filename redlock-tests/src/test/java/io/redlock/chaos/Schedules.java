@@ -2,6 +2,7 @@ package io.redlock.chaos;
 
 import static io.redlock.chaos.ChaosFault.CLIENT_KILL;
 import static io.redlock.chaos.ChaosFault.CLIENT_PAUSE;
+import static io.redlock.chaos.ChaosFault.CLIENT_SETS_FREE;
 import static io.redlock.chaos.ChaosFault.LINK_CUT;
 import static io.redlock.chaos.ChaosFault.LINK_DUPLICATES;
 import static io.redlock.chaos.ChaosFault.LINK_HOLDS_REPLIES;
@@ -58,6 +59,7 @@ final class Schedules {
         Schedule.of("loading", 5, 2, NODE_LOADING),
         Schedule.of("clients-stopped", 3, 3, CLIENT_PAUSE).everyMillis(250),
         Schedule.of("clients-killed", 3, 3, CLIENT_KILL),
+        Schedule.of("set-free", 3, 3, CLIENT_SETS_FREE, CLIENT_PAUSE, LINK_CUT).everyMillis(80),
         Schedule.of("connections-cut", 3, 3, LINK_CUT).everyMillis(40),
         Schedule.of("one-way-loss", 3, 3, LINK_LOSES_REPLIES, LINK_LOSES_REQUESTS).everyMillis(200),
         Schedule.of("held-back", 3, 3, LINK_HOLDS_REQUESTS, LINK_HOLDS_REPLIES).everyMillis(200),

@@ -42,7 +42,7 @@ final class Incident implements AutoCloseable {
   /** What is quoted to be typed or set, and not seen; and the meters, which other tests see. */
   private static final Pattern NOT_SEEN =
       Pattern.compile(
-          "maxTtl|clockSkew|holder|WAITERS|status|doctor|nodes\\(\\)|contended|orders/"
+          "maxTtl|clockSkew|holder|WAITERS|status|doctor|free|nodes\\(\\)|contended|orders/"
               + "|redlock\\.[a-z.]+|Redlock[A-Z]\\w+");
 
   private final String text;

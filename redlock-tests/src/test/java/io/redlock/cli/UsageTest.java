@@ -17,7 +17,8 @@ import org.junit.jupiter.api.Test;
 /** The options and exit codes of all commands; no master is asked. */
 class UsageTest {
 
-  private static final List<String> COMMANDS = List.of("exec", "doctor", "adopt", "status", "list");
+  private static final List<String> COMMANDS =
+      List.of("exec", "doctor", "adopt", "status", "list", "free");
 
   @Test
   void wrongUsageHasOneExitCodeAndOneFormOfMessageInEveryCommand() throws Exception {

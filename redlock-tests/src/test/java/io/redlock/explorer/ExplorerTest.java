@@ -152,6 +152,18 @@ class ExplorerTest {
 
   @Test
   @Tag("search")
+  void resourceThatIsSetFreeAtAnyMoment() {
+    exhaust(
+        Scope.of("2 leases of a tick with an extend each, set free at any moment")
+            .attempts(2)
+            .horizon(2)
+            .extensions(1)
+            .setFree());
+    exhaust(crowd("2 fair waiters, set free at any moment", 1, 1).setFree());
+  }
+
+  @Test
+  @Tag("search")
   void lossOfData() {
     explore(losing(), DEFAULT_BOUND);
   }
@@ -204,6 +216,14 @@ class ExplorerTest {
   @Tag("long")
   void differentTtlsAndRepeatedGrantsFurther() {
     explore(differing(), TO_THE_END);
+  }
+
+  @Test
+  @Tag("long")
+  void resourceThatIsSetFreeFurther() {
+    exhaust(timed("2 leases with an extend each, set free at any moment").extensions(1).setFree());
+    exhaust(
+        Scope.of("2 attempts of 2 rounds, set free at any moment").attempts(2).rounds(2).setFree());
   }
 
   @Test

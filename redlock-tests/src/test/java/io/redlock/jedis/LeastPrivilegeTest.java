@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
 import io.redlock.ExtendResult;
+import io.redlock.FreeResult;
 import io.redlock.Inspection.Held;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
@@ -153,6 +154,7 @@ class LeastPrivilegeTest {
     assertEquals(ReleaseResult.RELEASED, both.release());
     assertEquals(ReleaseResult.RELEASED, lease.release());
     waitInTurn(redlock, rival, servers);
+    setFree(redlock, rival, servers);
     assertTrue(rival.tryAcquire("a", TTL).optionalLease().isPresent());
     emptied.command("FLUSHALL");
     for (Redlock each : List.of(redlock, rival)) {
@@ -189,6 +191,19 @@ class LeastPrivilegeTest {
       }
     }
     throw new AssertionError("no lease on all masters in ten tries");
+  }
+
+  /** Where the holder has a key, and where it could join. */
+  private static void setFree(Redlock redlock, Redlock rival, RedisServers servers)
+      throws InterruptedException {
+    Lease lease = redlock.acquire("free", TTL, TTL);
+    for (RedisServer server : servers) {
+      Await.until("all hold it", () -> server.keys(PREFIX + "free").size() == 1);
+    }
+    servers.get(1).command("DEL", PREFIX + "free", "redlock:fence:" + PREFIX + "free");
+    assertEquals(FreeResult.Outcome.FREED, rival.free("free").outcome());
+    assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL));
+    servers.forEach(server -> server.command("DEL", PREFIX + "free"));
   }
 
   private static void waitInTurn(Redlock redlock, Redlock rival, RedisServers servers)

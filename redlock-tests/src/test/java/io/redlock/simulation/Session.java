@@ -220,13 +220,14 @@ final class Session {
   private void extend(SimHold hold, Lease lease, Runnable next) {
     CallChecks.Call call = checker.calls.begins(process, "extend", plan.nodeTimeoutNanos);
     checker.work.extending(hold);
+    long beganNanos = world.nowNanos();
     lease
         .extendAsync(someTtl())
         .thenAccept(
             result -> {
               call.done();
               if (result instanceof ExtendResult.Extended) {
-                checker.holds.extended(hold);
+                checker.holds.extended(hold, beganNanos);
               } else {
                 note(6, () -> "extend of " + hold + ": " + result);
               }

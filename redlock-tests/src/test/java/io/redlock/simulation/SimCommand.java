@@ -1,6 +1,7 @@
 package io.redlock.simulation;
 
 import io.redlock.jedis.scripts.Script;
+import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReport;
 import io.redlock.spi.NodeRequest;
@@ -110,7 +111,7 @@ final class SimCommand {
     NodeRequest request = request(script, arguments.subList(0, keys), arguments, keys);
     boolean guarded = request != null && !isRelease(request);
     return new SimCommand(
-        Step.valueOf(script.name()),
+        script == Script.FREE ? Step.OTHER : Step.valueOf(script.name()),
         name,
         arguments,
         script,
@@ -130,6 +131,14 @@ final class SimCommand {
     }
     if (script == Script.INSPECT) {
       return new NodeRequest.Inspect(List.of(keys.get(0)), number(all, first));
+    }
+    if (script == Script.FREE) {
+      return new NodeRequest.Free(
+          names(keys, keys.size()),
+          all.get(first + 1),
+          number(all, first + 2),
+          number(all, first + 3),
+          number(all, first));
     }
     String owner = all.get(first);
     long token = Long.parseLong(all.get(first + 1));
@@ -246,6 +255,9 @@ final class SimCommand {
 
   /** What every reply to it repeats; empty where replies repeat nothing. */
   String echo() {
+    if (request instanceof NodeRequest.Free free) {
+      return Long.toString(free.untilMicros());
+    }
     if (request != null) {
       return Long.toString(request.token());
     }
@@ -262,19 +274,16 @@ final class SimCommand {
   /** What the script says that executed this request. */
   Object reply(NodeReply reply, long nowMicros) {
     String token = echo();
+    boolean frees = request instanceof NodeRequest.Free;
     return switch (reply.kind()) {
       case GRANTED -> bytes("GRANT " + token);
-      case EXTENDED, JOINED, RELEASED, NOT_HELD -> bytes(reply.kind() + " " + token);
-      case HELD ->
-          bytes(
-              "HELD "
-                  + token
-                  + " "
-                  + reply.remainingMillis()
-                  + " "
-                  + (reply.detail().isEmpty() ? "-" : reply.detail())
-                  + " "
-                  + reply.counter());
+      case RELEASED -> bytes(frees ? held("FREED", reply) : "RELEASED " + token);
+      case NOT_HELD -> {
+        String holder = reply.detail().isEmpty() ? "" : " " + holder(reply);
+        yield bytes("NOT_HELD " + token + (frees ? " " + reply.counter() : holder));
+      }
+      case EXTENDED, JOINED -> bytes(reply.kind() + " " + token);
+      case HELD -> bytes(held("HELD", reply));
       case WAIT -> bytes("WAIT " + token + " " + reply.remainingMillis());
       case STALE -> bytes("STALE " + token + " " + reply.counter());
       case CLOCK -> bytes("CLOCK " + token + " " + nowMicros);
@@ -297,6 +306,24 @@ final class SimCommand {
     words.add(Integer.toString(report.waiting()));
     words.addAll(report.waiters());
     return String.join(" ", words);
+  }
+
+  private String held(String word, NodeReply reply) {
+    return String.join(
+        " ",
+        word,
+        echo(),
+        Long.toString(reply.remainingMillis()),
+        reply.detail().isEmpty() ? "-" : holder(reply),
+        Long.toString(reply.counter()));
+  }
+
+  /** Of a holder only its label is known here, which is nobody's value. */
+  private static String holder(NodeReply reply) {
+    String label = reply.detail();
+    return HolderLabel.tellsFreed(label)
+        ? HolderLabel.freed(label.substring(label.lastIndexOf(' ') + 1).replace("freed", ""))
+        : label;
   }
 
   static byte[] bytes(String text) {

@@ -36,6 +36,8 @@ class SimCommandTest {
   private static final NodeRequest FAIR = new NodeRequest.Grant(ONE, "o", TOKEN, 300, TICKET);
   private static final NodeRequest EXTEND = new NodeRequest.Extend(ONE, "o", TOKEN, 300, TOKEN + 9);
   private static final NodeRequest RELEASE = new NodeRequest.Release(ONE, "o", TOKEN);
+  private static final NodeRequest FREE =
+      new NodeRequest.Free(ONE, "freed/ops@host", 0, 0, TOKEN + 1);
   private static final NodeRequest WITHDRAW = new NodeRequest.RemoveTicket(ONE, TICKET);
 
   static Stream<NodeRequest> requests() {
@@ -45,6 +47,8 @@ class SimCommandTest {
         EXTEND,
         RELEASE,
         WITHDRAW,
+        FREE,
+        new NodeRequest.Free(ONE, "freed/", TOKEN, TOKEN - 1, TOKEN + 2),
         new NodeRequest.Grant(THREE, "ö", TOKEN, 1),
         new NodeRequest.Grant(ONE, "o", TOKEN, 300, new Ticket("c", 0, TOKEN, 0)),
         new NodeRequest.Grant(ONE, "o", TOKEN, TOKEN - 1, 300, null),
@@ -112,7 +116,16 @@ class SimCommandTest {
         new Said(RELEASE, NodeReply.RELEASED),
         new Said(RELEASE, NodeReply.NOT_HELD),
         new Said(RELEASE, NodeReply.of(Kind.CLOCK, "")),
-        new Said(WITHDRAW, NodeReply.NOT_HELD));
+        new Said(WITHDRAW, NodeReply.NOT_HELD),
+        new Said(GRANT, NodeReply.held(299, TOKEN, "freed by ops@host")),
+        new Said(GRANT, NodeReply.held(299, TOKEN, "freed")),
+        new Said(EXTEND, NodeReply.of(Kind.NOT_HELD, "freed by ops@host")),
+        new Said(EXTEND, NodeReply.of(Kind.NOT_HELD, "freed")),
+        new Said(FREE, NodeReply.freed(299, TOKEN, "")),
+        new Said(FREE, NodeReply.freed(299, TOKEN, "freed by ops@host")),
+        new Said(FREE, NodeReply.nothingToFree(TOKEN)),
+        new Said(FREE, NodeReply.held(-1, TOKEN, "")),
+        new Said(FREE, NodeReply.of(Kind.CLOCK, "")));
   }
 
   @ParameterizedTest
@@ -128,6 +141,9 @@ class SimCommandTest {
     assertEquals(said.reply.kind(), read.kind());
     assertEquals(said.reply.counter(), read.counter());
     assertEquals(said.reply.remainingMillis(), read.remainingMillis());
+    if (!said.reply.detail().isEmpty()) {
+      assertEquals(said.reply.detail(), read.detail());
+    }
   }
 
   @Test

@@ -376,6 +376,16 @@ class SimulationVariantsTest {
             plan -> {
               lossy(plan.only(SimFault.NODE_FLUSH));
               plan.unchecked(SimInvariant.I1);
-            }));
+            }),
+        variant(
+            SimInvariant.I1,
+            "28a what an operator sets free is deleted",
+            Variants.nodes(BrokenNodes.FreeingByDeletion::new),
+            plan -> plan.only(SimFault.SET_FREE)),
+        variant(
+            SimInvariant.I22,
+            "28b what an operator sets free can still be extended",
+            Variants.nodes(BrokenNodes.FreeingInWordsOnly::new),
+            plan -> plan.only(SimFault.SET_FREE)));
   }
 }

@@ -1,6 +1,7 @@
 package io.redlock.simulation;
 
 import io.redlock.AcquireResult;
+import io.redlock.FreeResult;
 import io.redlock.Inspection;
 import io.redlock.Leadership;
 import io.redlock.LeaseLock;
@@ -272,6 +273,26 @@ final class Variants {
     @Override
     public LeaseLock asLock(LeaseRequest request) {
       return redlock.asLock(request);
+    }
+
+    @Override
+    public FreeResult free(String resource) throws InterruptedException {
+      return redlock.free(resource);
+    }
+
+    @Override
+    public FreeResult free(String resource, long token) throws InterruptedException {
+      return redlock.free(resource, token);
+    }
+
+    @Override
+    public CompletableFuture<FreeResult> freeAsync(String resource) {
+      return redlock.freeAsync(resource);
+    }
+
+    @Override
+    public CompletableFuture<FreeResult> freeAsync(String resource, long token) {
+      return redlock.freeAsync(resource, token);
     }
 
     @Override

@@ -13,6 +13,7 @@ import io.redlock.AcquireResult.Acquired;
 import io.redlock.AcquireResult.Contended;
 import io.redlock.AcquireResult.Unavailable;
 import io.redlock.ExtendResult;
+import io.redlock.FreeResult;
 import io.redlock.Inspection;
 import io.redlock.Inspection.Answer;
 import io.redlock.Inspection.Held;
@@ -674,6 +675,111 @@ public abstract class RedlockContract {
     lock.unlock();
     assertThrows(IllegalMonitorStateException.class, lock::unlock);
     assertInstanceOf(Acquired.class, bob.tryAcquire(waiting()));
+  }
+
+  // Set free by an operator.
+
+  @Test
+  void holderThatIsSetFreeLearnsItAndTheNextComesAfterItsDeadline() throws Exception {
+    Lease lease = deployment.connect(BRIEF_TIMEOUT).acquire(brief());
+    List<LeaseEnd> ends = endsOf(lease);
+    FreeResult freed = bob.free(resource);
+    assertEquals(FreeResult.Outcome.FREED, freed.outcome(), freed::toString);
+    assertEquals(NODES, freed.votes().count(Vote.YES), freed::toString);
+    Duration left = lease.remaining();
+    assertTrue(freed.grantableIn().orElseThrow().compareTo(left) > 0, freed::toString);
+    assertInstanceOf(Contended.class, bob.tryAcquire(resource, TTL));
+    assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL.dividedBy(4)));
+    Await.until("the loss is told", () -> !ends.isEmpty());
+    assertEquals(List.of(Cause.REFUSED), causes(ends));
+    assertTrue(ends.get(0).detail().startsWith("an operator set it free"), ends::toString);
+    Lease next = bob.acquire(waiting());
+    assertTrue(next.fencingToken() > lease.fencingToken());
+    assertTrue(next.isValid());
+  }
+
+  @Test
+  void renewedLeaseThatIsSetFreeIsLostWithItsNextRenewal() throws Exception {
+    Lease lease =
+        deployment.connect(BRIEF_TIMEOUT).acquire(brief().renewFor(Duration.ofMinutes(10)));
+    List<LeaseEnd> ends = endsOf(lease);
+    assertEquals(FreeResult.Outcome.FREED, bob.free(resource, lease.fencingToken()).outcome());
+    Await.until("the loss is told", () -> !ends.isEmpty());
+    assertEquals(List.of(Cause.REFUSED), causes(ends));
+    assertTrue(ends.get(0).detail().startsWith("an operator set it free"), ends::toString);
+    assertFalse(lease.isValid());
+  }
+
+  @Test
+  void wrongTokenSetsNothingFree() throws Exception {
+    Lease lease = acquire(alice);
+    for (long wrong : new long[] {lease.fencingToken() - 1, lease.fencingToken() + 1}) {
+      FreeResult result = bob.free(resource, wrong);
+      assertEquals(FreeResult.Outcome.OTHER_HOLDER, result.outcome(), result::toString);
+    }
+    assertInstanceOf(ExtendResult.Extended.class, lease.extend(TTL));
+    assertEquals(ReleaseResult.RELEASED, lease.release());
+  }
+
+  @Test
+  void resourceThatIsSetFreeTwiceOrByTwoAtOnceIsFreeOnce() throws Exception {
+    Lease lease = acquire(alice);
+    CompletableFuture<FreeResult> one = alice.freeAsync(resource);
+    CompletableFuture<FreeResult> two = bob.freeAsync(resource, lease.fencingToken());
+    for (FreeResult result : List.of(one.get(), two.get(), bob.free(resource))) {
+      assertEquals(FreeResult.Outcome.FREED, result.outcome(), result::toString);
+    }
+    assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL));
+  }
+
+  @Test
+  void resourceThatNobodyHoldsNeedsNotBeSetFree() throws Exception {
+    FreeResult result = bob.free(resource);
+    assertEquals(FreeResult.Outcome.NOT_HELD, result.outcome(), result::toString);
+    assertEquals(Duration.ZERO, result.grantableIn().orElseThrow());
+    assertInstanceOf(Acquired.class, alice.tryAcquire(resource, TTL));
+  }
+
+  @Test
+  void minorityOfDeadNodesDoesNotKeepAnOperatorFromSettingFree() throws Exception {
+    takeDown(0, 1);
+    Lease lease = acquire(alice);
+    assertEquals(FreeResult.Outcome.FREED, bob.free(resource).outcome());
+    assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL));
+  }
+
+  @Test
+  void withoutAMajorityNothingIsSetFreeForSure() throws Exception {
+    Lease lease = acquire(alice);
+    takeDown(0, 1, 2);
+    FreeResult result = bob.free(resource);
+    assertEquals(FreeResult.Outcome.UNKNOWN, result.outcome(), result::toString);
+    assertTrue(result.grantableIn().isEmpty());
+    assertTrue(lease.isValid());
+  }
+
+  @Test
+  void holderCannotJoinNodesThatNeverHadItsLease() throws Exception {
+    deployment.set(0, resource, "foreign", BRIEF_TTL);
+    deployment.set(1, resource, "foreign", BRIEF_TTL);
+    Lease lease = acquire(alice);
+    Await.until("the foreign keys are gone", () -> deployment.holders(resource) == 3);
+    takeDown(3, 4);
+    FreeResult result = bob.free(resource);
+    assertEquals(FreeResult.Outcome.FREED, result.outcome(), result::toString);
+    assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL));
+  }
+
+  @Test
+  void fairWaiterKeepsItsPlaceWhenTheResourceIsSetFree() throws Exception {
+    Lease lease = deployment.connect(BRIEF_TIMEOUT).acquire(brief());
+    CompletableFuture<AcquireResult> waiter = alice.acquireAsync(waiting().fairly());
+    Await.until("it waits", () -> deployment.waiters(resource) == 1);
+    assertEquals(FreeResult.Outcome.FREED, bob.free(resource).outcome());
+    assertEquals(1, deployment.waiters(resource));
+    Acquired acquired = assertInstanceOf(Acquired.class, waiter.get());
+    assertTrue(acquired.lease().fencingToken() > lease.fencingToken());
+    assertFalse(lease.isValid());
   }
 
   // Nodes that are dead.

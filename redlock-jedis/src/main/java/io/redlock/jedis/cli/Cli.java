@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.Scanner;
 import java.util.Set;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -29,7 +30,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
 @Command(
     name = "redlock",
     description = "Locks over independent Redis masters.",
-    subcommands = Exec.class,
+    subcommands = {Exec.class, Free.class},
     mixinStandardHelpOptions = true,
     synopsisSubcommandLabel = "COMMAND",
     footer = {
@@ -42,6 +43,9 @@ import picocli.CommandLine.UnmatchedArgumentException;
 final class Cli {
 
   private static final String LOG_LEVEL = "org.slf4j.simpleLogger.defaultLogLevel";
+
+  /** A user and a password in an address, which a message would repeat. */
+  private static final Pattern LOGIN = Pattern.compile("//[^@\\s]*@");
 
   static final String NODES = "REDLOCK_NODES";
 
@@ -77,8 +81,11 @@ final class Cli {
             new CommandLine.IFactory() {
               @Override
               public <K> K create(Class<K> type) throws Exception {
-                return type == Exec.class
-                    ? type.cast(new Exec(environment))
+                if (type == Exec.class) {
+                  return type.cast(new Exec(environment));
+                }
+                return type == Free.class
+                    ? type.cast(new Free(environment))
                     : CommandLine.defaultFactory().create(type);
               }
             });
@@ -116,7 +123,7 @@ final class Cli {
     String what =
         thrown instanceof UnmatchedArgumentException unknown
             ? unknown(unknown, List.of(words))
-            : thrown.getMessage();
+            : LOGIN.matcher(thrown.getMessage()).replaceAll("//…@");
     return refuse(what + ": see " + help, command);
   }
 

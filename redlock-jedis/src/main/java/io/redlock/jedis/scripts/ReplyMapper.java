@@ -84,6 +84,7 @@ public final class ReplyMapper {
         case EXTEND -> extend(text, invocation.echo);
         case RELEASE -> release(text, invocation.echo);
         case INSPECT -> inspection(text, invocation.echo);
+        case FREE -> free(text, invocation.echo);
         case AUDIT -> null;
       };
     } catch (NumberFormatException e) {
@@ -128,7 +129,33 @@ public final class ReplyMapper {
     if (says("JOINED", text, token, true)) {
       return NodeReply.JOINED;
     }
+    if (says("NOT_HELD", text, token, false)) {
+      String holder = words(text, 3)[2];
+      return HolderLabel.isFreed(holder)
+          ? NodeReply.of(NodeReply.Kind.NOT_HELD, HolderLabel.of(holder))
+          : null;
+    }
     return says("NOT_HELD", text, token, true) ? NodeReply.NOT_HELD : null;
+  }
+
+  private static @Nullable NodeReply free(byte[] text, byte[] until) {
+    if (isClock(text, until)) {
+      return CLOCK;
+    }
+    boolean freed = says("FREED", text, until, false);
+    String[] words = words(text, 0);
+    if (says("NOT_HELD", text, until, false)) {
+      return words.length == 3 ? NodeReply.nothingToFree(Math.max(0, counter(words[2]))) : null;
+    }
+    if ((!freed && !says("HELD", text, until, false)) || words.length != 5) {
+      return null;
+    }
+    long remainingMillis = Long.parseLong(words[2]);
+    String holder = HolderLabel.of(words[3]);
+    long counter = Math.max(0, counter(words[4]));
+    return freed
+        ? NodeReply.freed(remainingMillis, counter, holder)
+        : NodeReply.held(remainingMillis, counter, holder);
   }
 
   private static @Nullable NodeReply release(byte[] text, byte[] token) {

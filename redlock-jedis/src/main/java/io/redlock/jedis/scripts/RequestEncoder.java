@@ -77,6 +77,9 @@ public final class RequestEncoder {
       arguments.add(token);
       return new Invocation(Script.INSPECT, token, arguments);
     }
+    if (request instanceof NodeRequest.Free free) {
+      return free(free, token, arguments);
+    }
     return release(
         request, token, 0, true, ((NodeRequest.RemoveTicket) request).ticket(), arguments);
   }
@@ -122,6 +125,21 @@ public final class RequestEncoder {
     arguments.add(last ? YES : Argument.EMPTY);
     arguments.add(ticket == null ? Argument.EMPTY : Argument.of(ticket.waiter()));
     return new Invocation(Script.RELEASE, token, arguments);
+  }
+
+  /** Answers repeat the time, since the token need not differ from that of another request. */
+  private Invocation free(NodeRequest.Free free, Argument token, List<Argument> arguments) {
+    String name = free.names().get(0);
+    Argument until = Argument.of(free.untilMicros());
+    arguments.add(Argument.of(2));
+    arguments.add(Argument.of(name));
+    arguments.add(Argument.of(FENCE_PREFIX + name));
+    arguments.add(until);
+    arguments.add(Argument.of(free.owner()));
+    arguments.add(token);
+    arguments.add(Argument.of(free.buried()));
+    arguments.add(retentionMillis);
+    return new Invocation(Script.FREE, until, arguments);
   }
 
   private static void addNameKeys(List<Argument> arguments, String name) {

@@ -23,6 +23,8 @@ public enum Script {
   RELEASE,
   /** Reports the state of a name. */
   INSPECT,
+  /** Sets a name free for an operator. */
+  FREE,
   /** Reports what the node is, and writes its birth mark if one is given. */
   AUDIT;
 
@@ -42,7 +44,7 @@ public enum Script {
 
   /** Returns true if the script takes the node's birth mark as its last argument. */
   boolean guarded() {
-    return this != RELEASE && this != AUDIT;
+    return this != RELEASE && this != FREE && this != AUDIT;
   }
 
   /** Returns the line at which a script failed, as an error message names it; empty if none. */

@@ -3,7 +3,7 @@
 -- The token may be ahead of the clock by any amount, because a quorum granted it.
 -- KEYS: lock and fence of each name in turn; then the birth mark.
 -- ARGV: owner, T, ttl (ms), retention (ms), skew (us), sent (us), birth ('' = no guard).
--- Returns: EXTENDED T | JOINED T | NOT_HELD T
+-- Returns: EXTENDED T | JOINED T | NOT_HELD T | NOT_HELD T freed/... (see free.lua)
 -- Missing locks are written last, so that a denied command leaves none behind.
 local call = redis.call
 local owner, T, ttl, retention = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
@@ -20,7 +20,8 @@ for i = 1, last, 2 do
     missing = missing or {}
     missing[#missing + 1] = i
   elseif holder ~= owner then
-    return 'NOT_HELD ' .. T
+    local freed = string.match(holder, '^freed/[!-~]*$') -- by an operator
+    return 'NOT_HELD ' .. T .. (freed and ' ' .. string.sub(freed, 1, 128) or '')
   end
 end
 

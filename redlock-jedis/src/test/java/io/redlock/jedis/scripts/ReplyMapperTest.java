@@ -73,6 +73,38 @@ class ReplyMapperTest {
   }
 
   @Test
+  void holderIsToldByWhomItsResourceWasSetFree() {
+    assertEquals(
+        NodeReply.of(Kind.NOT_HELD, "freed by ops@host"),
+        reply(Script.EXTEND, "NOT_HELD 42 freed/ops@host"));
+    assertEquals(
+        NodeReply.held(1500, 41, "freed by ops@host"),
+        reply(Script.GRANT, "HELD 42 1500 freed/ops@host 41"));
+    assertNull(reply(Script.EXTEND, "NOT_HELD 42 somebody"));
+    assertNull(reply(Script.RELEASE, "NOT_HELD 42 freed/ops@host"));
+  }
+
+  @Test
+  void operatorIsToldWhatWasThere() {
+    String owner = "billing@pod-7:4211/0123456789abcdef0123456789abcdef";
+    assertEquals(
+        NodeReply.freed(1500, 41, "billing@pod-7:4211"),
+        reply(Script.FREE, "FREED 42 1500 " + owner + " 41"));
+    assertEquals(
+        NodeReply.freed(0, 41, "freed by ops@host"),
+        reply(Script.FREE, "FREED 42 0 freed/ops@host 41"));
+    assertEquals(NodeReply.freed(9, 0, ""), reply(Script.FREE, "FREED 42 9 - 1e30"));
+    assertEquals(NodeReply.nothingToFree(41), reply(Script.FREE, "NOT_HELD 42 41"));
+    assertEquals(NodeReply.held(-1, 41, ""), reply(Script.FREE, "HELD 42 -1 value 41"));
+    assertEquals(Kind.CLOCK, reply(Script.FREE, "CLOCK 42 1700000000000000").kind());
+    for (String text :
+        List.of(
+            "FREED 41 1 - 2", "FREED 42 1 -", "NOT_HELD 42", "NOT_HELD 42 1 2", "RELEASED 42")) {
+      assertNull(reply(Script.FREE, text), text);
+    }
+  }
+
+  @Test
   void clockReplyCarriesTheNodesTime() {
     byte[] reply = bytes("CLOCK 42 1700000000000000");
     assertEquals(1_700_000_000_000_000L, ReplyMapper.nodeMicros(reply));

@@ -34,6 +34,7 @@ import java.util.stream.Collectors;
  * 0 work 4711 5000 2 800   → seed, for how many ms, resources, ttl in ms
  * 0 lead 4711 5000 2 800   → the same as a candidate for the leadership of the first resource
  * clock                    → the process's monotonic clock
+ * free r0                  sets the resource free, whoever holds it
  * nodes                    writes down what the client thinks of each node
  * masters 9000             → waits for all masters to be up, for so many ms at most
  * </pre>
@@ -98,6 +99,8 @@ public final class ClientMain {
       List<String> words = List.of(line.split(" "));
       if (words.get(0).equals("clock")) {
         say("clock " + System.nanoTime());
+      } else if (words.get(0).equals("free")) {
+        free(words.get(1));
       } else if (words.get(0).equals("nodes")) {
         redlock.nodes().forEach(this::node);
       } else if (words.get(0).equals("masters")) {
@@ -113,6 +116,26 @@ public final class ClientMain {
     callers.values().forEach(Caller::close);
     redlock.close();
     awaitOrGiveUp(PATIENCE_MILLIS, untold::get, 0);
+  }
+
+  private void free(String resource) {
+    untold.incrementAndGet();
+    redlock
+        .freeAsync(resource)
+        .thenAccept(
+            result -> {
+              journal.write(
+                  HistoryEvent.now(
+                      settings.name(),
+                      "freed",
+                      "resource",
+                      resource,
+                      "outcome",
+                      result.outcome(),
+                      "why",
+                      result));
+              untold.decrementAndGet();
+            });
   }
 
   private void masters(long patienceMillis) throws InterruptedException {

@@ -3,6 +3,7 @@ package io.redlock.jedis.scripts;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.redlock.jedis.trust.BirthMark;
+import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeReport;
@@ -235,9 +236,11 @@ final class ModelComparison {
               : reply.toString();
     }
     NodeReport report = reply.report();
-    return report != null
-        ? reply.kind() + " " + report.doubted(report.doubt().isEmpty() ? "" : "in doubt")
-        : reply.kind() + " " + reply.counter() + " " + reply.remainingMillis();
+    if (report != null) {
+      return reply.kind() + " " + report.doubted(report.doubt().isEmpty() ? "" : "in doubt");
+    }
+    String freedBy = HolderLabel.tellsFreed(reply.detail()) ? " " + reply.detail() : "";
+    return reply.kind() + " " + reply.counter() + " " + reply.remainingMillis() + freedBy;
   }
 
   private NodeReply expected(Sent sent, List<Cell> before) {
@@ -249,7 +252,10 @@ final class ModelComparison {
       boolean writes = outcome.reply().kind() == Kind.GRANTED || !outcome.cells().equals(before);
       return writes ? NodeReply.misconfigured("READONLY") : outcome.reply();
     }
-    boolean abstains = !sent.knowsBirth && !(request instanceof NodeRequest.Release);
+    boolean abstains =
+        !sent.knowsBirth
+            && !(request instanceof NodeRequest.Release)
+            && !(request instanceof NodeRequest.Free);
     model.setStanding(
         abstains
             ? Standing.ABSTAINING
