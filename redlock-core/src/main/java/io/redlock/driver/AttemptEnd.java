@@ -27,6 +27,11 @@ record AttemptEnd(
     boolean keepsPlace,
     boolean isBehindOthers) {
 
+  /** Returns the same end, with another time after which an attempt may succeed. */
+  AttemptEnd remaining(long remainingMillis) {
+    return new AttemptEnd(decision, lease, votes, remainingMillis, keepsPlace, isBehindOthers);
+  }
+
   AcquireResult.Outcome outcome() {
     return switch (decision) {
       case HELD -> AcquireResult.Outcome.ACQUIRED;
