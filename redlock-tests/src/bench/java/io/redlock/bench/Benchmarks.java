@@ -38,6 +38,7 @@ public final class Benchmarks {
     parts.put("uncontended", () -> new Uncontended(report).run(docs));
     parts.put("callers", () -> new Callers(report).run(docs));
     parts.put("guard", new GuardCost(report)::run);
+    parts.put("label", new LabelCost(report)::run);
     parts.put("failed-nodes", new FailedNodes(report)::run);
     parts.put("growth", new Growth(report)::run);
     parts.put("contention", new Contention(report)::run);
