@@ -75,10 +75,10 @@ public final class LeaseRequest {
    * because each is a lock of its own.
    *
    * <p>An attempt tries one name at random. If that is taken, it looks at the others, and tries
-   * those that look free. Without a wait it fails as contended only when it has found all of them
-   * taken. With a wait, calls of one process for the same names take turns at the masters; a name
-   * that another process releases is found by asking again, as for one name. Not in turn: {@link
-   * #fairly} is refused.
+   * those that look free, until it has found all of them taken, or for two node timeouts. With a
+   * wait, calls of one process for the same names take turns at the masters; a name that another
+   * process releases is found by asking again, as for one name. Not in turn: {@link #fairly} is
+   * refused.
    *
    * @param resources the names to choose from: 1 to 1,000, each as in {@link #of}; a name given
    *     twice counts once

@@ -363,12 +363,12 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   private boolean isPassOver(Choice names) {
     assert Thread.holdsLock(this);
     return names.next() == Choice.Step.OVER
-        || context.ticker.monotonicNanos() - passNanos > context.settings.nodeTimeoutNanos();
+        || context.ticker.monotonicNanos() - passNanos > 2 * context.settings.nodeTimeoutNanos();
   }
 
   /** Records that a name is taken. Returns true if the call goes on with the others. */
   private synchronized boolean triesOthers(Choice names, AttemptEnd outcome) {
-    if (outcome.outcome() != AcquireResult.Outcome.CONTENDED || waiting.phase() != Phase.ASKS) {
+    if (!outcome.isRefused() || waiting.phase() != Phase.ASKS) {
       return false;
     }
     names.refused(outcome.heldRemainingMillis(), context.ticker.monotonicNanos());

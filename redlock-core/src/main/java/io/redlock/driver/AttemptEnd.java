@@ -32,6 +32,13 @@ record AttemptEnd(
     return new AttemptEnd(decision, lease, votes, remainingMillis, keepsPlace, isBehindOthers);
   }
 
+  /** Returns true if a node refused the name: another may be free. */
+  boolean isRefused() {
+    return decision == Decision.CONTENDED
+        || decision == Decision.UNAVAILABLE
+            && votes.nodes().stream().anyMatch(vote -> vote.vote() == Votes.Vote.REFUSED);
+  }
+
   AcquireResult.Outcome outcome() {
     return switch (decision) {
       case HELD -> AcquireResult.Outcome.ACQUIRED;

@@ -21,6 +21,7 @@ final class Choice {
   private enum Name {
     UNKNOWN,
     FREE,
+    DOUBTFUL, // too few nodes could tell
     TAKEN
   }
 
@@ -93,14 +94,15 @@ final class Choice {
   /** Returns the next step of the pass. */
   Step next() {
     int free = first(Name.FREE);
-    int unknown = first(Name.UNKNOWN);
-    if (free < 0 && unknown < 0) {
-      return Step.OVER;
-    }
     if (free < 0 && looksFirst && toLookAt().size() > 1) {
       return Step.LOOK;
     }
-    current = free >= 0 ? free : unknown;
+    int unknown = free >= 0 ? free : first(Name.UNKNOWN);
+    int next = unknown >= 0 ? unknown : first(Name.DOUBTFUL);
+    if (next < 0) {
+      return Step.OVER;
+    }
+    current = next;
     looksFirst = true;
     return Step.TRY;
   }
@@ -143,7 +145,7 @@ final class Choice {
       if (look.isTaken(i)) {
         taken(numbers.get(i), look.remainingMillis(i), nowNanos);
       } else {
-        names[numbers.get(i)] = Name.FREE; // or unknown, and worth a try
+        names[numbers.get(i)] = look.isFree(i) ? Name.FREE : Name.DOUBTFUL;
       }
     }
   }

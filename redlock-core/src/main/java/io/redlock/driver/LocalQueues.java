@@ -68,7 +68,7 @@ final class LocalQueues {
 
   /** Returns true if no call waits and nothing is leased. */
   synchronized boolean isEmpty() {
-    return queues.isEmpty();
+    return queues.isEmpty() && choices.isEmpty();
   }
 
   /** Joins the end of the queue. Returns true if the call may ask the nodes now. */

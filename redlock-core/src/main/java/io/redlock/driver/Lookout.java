@@ -12,9 +12,10 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One look at several names: asks every node for the state of each, in one round trip, and ends as
- * soon as it is known of each whether a quorum could grant it, or after a node timeout. Takes
- * nothing. No lock is held while nodes are called.
+ * One look at several names: asks every node for the state of each, in one round trip. It ends as
+ * soon as it is known of each whether a quorum could grant it; as soon as a quorum of nodes has
+ * answered all and a name is free; or after a node timeout. Takes nothing. No lock is held while
+ * nodes are called.
  */
 final class Lookout implements ReplyHandler, Timeouts.Waiting {
 
@@ -28,7 +29,10 @@ final class Lookout implements ReplyHandler, Timeouts.Waiting {
   private final int[] free; // guarded by this; nodes that could grant the name
   private final int[] others; // guarded by this; nodes that cannot tell
   private final long[][] held; // guarded by this; remaining ms of each node's key, ascending
+  private final int[] unanswered; // guarded by this; names, of each node
   private int undecided; // guarded by this; names
+  private int answeredAll; // guarded by this; nodes
+  private boolean foundFree; // guarded by this
   private boolean done; // guarded by this
 
   /**
@@ -44,6 +48,8 @@ final class Lookout implements ReplyHandler, Timeouts.Waiting {
     this.free = new int[keys.size()];
     this.others = new int[keys.size()];
     this.held = new long[keys.size()][0];
+    this.unanswered = new int[nodes];
+    Arrays.fill(unanswered, keys.size());
     this.undecided = keys.size();
   }
 
@@ -58,6 +64,9 @@ final class Lookout implements ReplyHandler, Timeouts.Waiting {
       NodeRequest request = new NodeRequest.Inspect(List.of(keys.get(name)), number + name);
       for (int node = 0; node < nodes; node++) {
         int slot = name * nodes + node;
+        if (isDecided()) {
+          return;
+        }
         Pending sent = context.nodes.get(node).send(request, slot, this);
         synchronized (this) {
           pending[slot] = sent;
@@ -73,13 +82,14 @@ final class Lookout implements ReplyHandler, Timeouts.Waiting {
         return;
       }
       answered[slot] = true;
+      answeredAll += --unanswered[slot % nodes] == 0 ? 1 : 0;
       int name = slot / nodes;
-      if (isDecided(name)) {
-        return;
+      if (!isDecided(name)) {
+        count(name, reply.report());
+        undecided -= isDecided(name) ? 1 : 0;
+        foundFree |= isFree(name);
       }
-      count(name, reply.report());
-      undecided -= isDecided(name) ? 1 : 0;
-      done = undecided == 0;
+      done = undecided == 0 || foundFree && answeredAll >= quorum;
       if (!done) {
         return;
       }
@@ -102,9 +112,7 @@ final class Lookout implements ReplyHandler, Timeouts.Waiting {
   }
 
   private boolean isDecided(int name) {
-    return free[name] >= quorum
-        || held[name].length > nodes - quorum
-        || free[name] + held[name].length + others[name] == nodes;
+    return isFree(name) || isTaken(name) || free[name] + held[name].length + others[name] == nodes;
   }
 
   @Override
@@ -126,6 +134,11 @@ final class Lookout implements ReplyHandler, Timeouts.Waiting {
       }
     }
     whenDone.accept(this);
+  }
+
+  /** Returns true if a quorum of nodes could grant the name. */
+  synchronized boolean isFree(int name) {
+    return free[name] >= quorum;
   }
 
   /** Returns true if so many nodes hold the name that no quorum is left. */

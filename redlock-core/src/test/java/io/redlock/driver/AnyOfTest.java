@@ -251,6 +251,43 @@ class AnyOfTest {
     bed.time.pass(TTL);
   }
 
+  /**
+   * Makes two of five nodes silent, pool/3 free, pool/5 on one of the others, and the rest taken.
+   */
+  private static Bed bedWithASilentMinority() {
+    Bed five = new Bed(5);
+    for (int node = 0; node < 3; node++) {
+      boolean isFirst = node == 0;
+      Predicate<String> isHeld =
+          name -> isFirst ? !name.endsWith("3") : !name.endsWith("3") && !name.endsWith("5");
+      five.node(node)
+          .script(
+              request ->
+                  request instanceof Inspect
+                      ? inspected(request, isHeld)
+                      : request instanceof Grant && isHeld.test(request.names().get(0))
+                          ? NodeReply.held(5_000, 1, "")
+                          : Bed.yes(request));
+    }
+    return five;
+  }
+
+  @Test
+  void silentMinorityHidesNoFreeName() {
+    for (int round = 0; round < 30; round++) {
+      Bed five = bedWithASilentMinority();
+      for (int skipped = 0; skipped < round; skipped++) {
+        five.context.random.nextInt(10);
+      }
+      CompletableFuture<AcquireResult> call = five.redlock.acquireAsync(permits(10));
+      five.time.passMillis(3 * Bed.NODE_TIMEOUT_MILLIS);
+      assertEquals(
+          Set.of("pool/3"),
+          Bed.now(call).optionalLease().orElseThrow().resources(),
+          "round " + round);
+    }
+  }
+
   @Test
   void callThatIsCancelledWhileItLooksLeavesNothing() {
     bed.script(
