@@ -1,5 +1,6 @@
 package io.redlock.driver;
 
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -162,7 +163,7 @@ final class LocalQueues {
     return choices.isEmpty()
         ? List.of()
         : names.stream()
-            .flatMap(name -> choices.getOrDefault(name, Set.of()).stream())
+            .flatMap(name -> choices.getOrDefault(name, Collections.<Queue>emptySet()).stream())
             .distinct()
             .toList();
   }
