@@ -30,6 +30,7 @@ record Settings(
   static final String RESERVED_PREFIX = "redlock:";
   private static final int MAX_NAME_BYTES = 512;
   private static final int MAX_RESOURCES = 16;
+  private static final int MAX_CHOICES = 1_000;
   private static final Duration LONGEST = Duration.ofDays(365);
 
   /** The limit of maxTtl: a master that lost its data abstains for that long. */
@@ -87,11 +88,14 @@ record Settings(
   List<String> problems(LeaseRequest request) {
     List<String> problems = new ArrayList<>();
     int count = request.resources().size();
-    if (count == 0 || count > MAX_RESOURCES) {
-      problems.add(count + " resources: name 1 to " + MAX_RESOURCES + " in one request");
+    int most = request.isAnyOf() ? MAX_CHOICES : MAX_RESOURCES;
+    if (count == 0 || count > most) {
+      problems.add(count + " resources: name 1 to " + most + " in one request");
     }
     request.resources().forEach(resource -> problems.addAll(problems(resource)));
-    if (request.isFair() && count > 1) {
+    if (request.isFair() && request.isAnyOf()) {
+      problems.add("fairly() with anyOf(): each name has a queue of its own; leave fairly() out");
+    } else if (request.isFair() && count > 1) {
       problems.add("fairly() with " + count + " resources: ask for one, or leave fairly() out");
     }
     problems.addAll(ttlProblems(request.ttl()));

@@ -112,16 +112,12 @@ final class ChaosRun {
                   Locale.ROOT,
                   "%d %s %d %d %d %d",
                   caller,
-                  task(),
+                  schedule.task(),
                   callerSeed,
                   Math.max(1, leftMillis),
                   ChaosDeployment.RESOURCES.size(),
                   schedule.terms().maxTtl().toMillis()));
     }
-  }
-
-  private String task() {
-    return schedule.elects() ? "lead" : "work";
   }
 
   /**
@@ -131,7 +127,7 @@ final class ChaosRun {
   private void finish(ChaosDeployment deployment) {
     for (ChaosClient client : deployment.clients) {
       for (int caller = 0; caller < schedule.callers(); caller++) {
-        client.process().outcome(caller + " " + task());
+        client.process().outcome(caller + " " + schedule.task());
       }
     }
     ChaosTerms terms = schedule.terms();

@@ -70,6 +70,9 @@ final class Schedules {
                 "leaders", 5, 3, CLIENT_KILL, CLIENT_PAUSE, LINK_CUT, LINK_LOSES_REPLIES, NODE_KILL)
             .everyMillis(200)
             .electing(),
+        Schedule.of("permits", 5, 3, CLIENT_KILL, CLIENT_PAUSE, LINK_CUT, NODE_KILL)
+            .everyMillis(200)
+            .sharing(),
         Schedule.of("clocks-set", 3, 3, NODE_CLOCK, CLIENT_PAUSE).anyNumber(),
         Schedule.of("cut-and-restarted", 7, 2, NODE_KILL, LINK_CUT, CLIENT_PAUSE).everyMillis(200));
   }

@@ -280,6 +280,25 @@ public abstract class RedlockContract {
         Acquired.class, bob.tryAcquire(LeaseRequest.ofAll(List.of(third, second), TTL)));
   }
 
+  @Test
+  void oneOfSeveralResourcesIsFoundWhileOneIsFree() throws Exception {
+    List<String> permits = List.of(resource + "/1", resource + "/2", resource + "/3");
+    LeaseRequest one = LeaseRequest.anyOf(permits, TTL);
+    List<Lease> held = new ArrayList<>();
+    for (Redlock client : List.of(alice, bob, alice)) {
+      held.add(client.acquire(one));
+    }
+    assertEquals(
+        Set.copyOf(permits),
+        Set.copyOf(held.stream().flatMap(lease -> lease.resources().stream()).toList()));
+    assertInstanceOf(Contended.class, bob.tryAcquire(one));
+    CompletableFuture<AcquireResult> waiting = bob.acquireAsync(one.waitUpTo(LONG_WAIT));
+    assertEquals(ReleaseResult.RELEASED, held.get(2).release());
+    Lease next = Await.value("the free one", waiting).optionalLease().orElseThrow();
+    assertEquals(held.get(2).resources(), next.resources());
+    assertTrue(next.fencingToken() > held.get(2).fencingToken());
+  }
+
   // First come, first served.
 
   @Test

@@ -66,7 +66,7 @@ final class Caller implements AutoCloseable {
             "ttl",
             request.ttl().toMillis(),
             "within",
-            request.maxWait().orElse(Duration.ZERO).plus(settings.nodeTimeout()).toMillis());
+            request.maxWait().orElse(Duration.ZERO).plus(attempt(request)).toMillis());
     if (must) {
       call.details().put("must", "true");
     }
@@ -81,11 +81,15 @@ final class Caller implements AutoCloseable {
     return true;
   }
 
+  private Duration attempt(LeaseRequest request) {
+    return settings.nodeTimeout().multipliedBy(request.isAnyOf() ? 3 : 1);
+  }
+
   private void got(Lease got, LeaseRequest request) {
     acquiredNanos = System.nanoTime();
     ttl = request.ttl();
     lease = got;
-    look(got, "held", "resources", String.join(",", request.resources()));
+    look(got, "held", "resources", String.join(",", got.resources()));
     untold.incrementAndGet();
     got.ended().thenAccept(end -> ended(got, end, request.maxHold().isPresent()));
   }

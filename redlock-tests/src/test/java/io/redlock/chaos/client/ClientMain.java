@@ -32,6 +32,7 @@ import java.util.stream.Collectors;
  * 0 look | extend | release | forget
  * 0 must r0 2000 9000      → an acquire that has to succeed
  * 0 work 4711 5000 2 800   → seed, for how many ms, resources, ttl in ms
+ * 0 share 4711 5000 2 800  → the same, always for any one of the resources
  * 0 lead 4711 5000 2 800   → the same as a candidate for the leadership of the first resource
  * clock                    → the process's monotonic clock
  * free r0                  sets the resource free, whoever holds it
@@ -191,6 +192,10 @@ public final class ClientMain {
       }
       case "work" -> {
         workload(caller, words).runFor(millis(words.get(3)));
+        yield true;
+      }
+      case "share" -> {
+        workload(caller, words).shareFor(millis(words.get(3)));
         yield true;
       }
       case "lead" -> {
