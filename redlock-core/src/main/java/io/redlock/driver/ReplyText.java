@@ -105,7 +105,7 @@ final class ReplyText {
     return switch (kind) {
       case GRANTED, EXTENDED, JOINED, RELEASED -> Vote.YES;
       case HELD, WAIT, STALE -> Vote.REFUSED;
-      case ABSTAIN, CLOCK, NOT_HELD, OUT_OF_MEMORY, INSPECTED -> Vote.UNABLE;
+      case ABSTAIN, CLOCK, NOT_HELD, OUT_OF_MEMORY -> Vote.UNABLE;
       case UNKNOWN -> Vote.UNKNOWN;
       case UNREACHABLE -> Vote.UNREACHABLE;
       case MISCONFIGURED, DENIED -> Vote.MISCONFIGURED;
@@ -118,7 +118,6 @@ final class ReplyText {
       case EXTENDED -> "extended";
       case JOINED -> "joined";
       case RELEASED -> "released";
-      case INSPECTED -> "inspected";
       case HELD -> held(reply);
       case WAIT -> "others are first in the queue";
       case STALE -> "has seen a higher token: " + reply.counter();

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  *     all; for {@link Kind#HELD} and {@link NodeRequest.Free} the {@link HolderLabel} of the
  *     holder, empty if it has none; for {@link Kind#NOT_HELD} the label of the operator that set
  *     the name free, if one did
- * @param report the state of the name for {@link Kind#INSPECTED}; else null
+ * @param report the state of the name, for {@link NodeRequest.Inspect}; else null
  */
 public record NodeReply(
     Kind kind, long counter, long remainingMillis, String detail, @Nullable NodeReport report) {
@@ -82,9 +82,7 @@ public record NodeReply(
      * Unknown: the server denied the script a command, and may have executed a part of it. An
      * operator must fix the node.
      */
-    DENIED,
-    /** Yes: the node reports the state of the name, to an inspection. */
-    INSPECTED
+    DENIED
   }
 
   /**
@@ -99,13 +97,13 @@ public record NodeReply(
   }
 
   /**
-   * Returns {@link Kind#INSPECTED}.
+   * Returns the answer to an inspection: {@link Kind#HELD} or {@link Kind#NOT_HELD}.
    *
    * @param report the state of the name
    * @return the answer
    */
   public static NodeReply inspected(NodeReport report) {
-    return new NodeReply(Kind.INSPECTED, 0, -1, "", report);
+    return new NodeReply(report.owner() == null ? Kind.NOT_HELD : Kind.HELD, 0, -1, "", report);
   }
 
   /**

@@ -16,7 +16,6 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.CommandArguments;
@@ -274,6 +273,9 @@ final class SimCommand {
   /** What the script says that executed this request. */
   Object reply(NodeReply reply, long nowMicros) {
     String token = echo();
+    if (reply.report() != null) {
+      return bytes(state(token, reply.report()));
+    }
     boolean frees = request instanceof NodeRequest.Free;
     return switch (reply.kind()) {
       case GRANTED -> bytes("GRANT " + token);
@@ -288,7 +290,6 @@ final class SimCommand {
       case STALE -> bytes("STALE " + token + " " + reply.counter());
       case CLOCK -> bytes("CLOCK " + token + " " + nowMicros);
       case ABSTAIN -> bytes("ABSTAIN " + token);
-      case INSPECTED -> bytes(state(token, Objects.requireNonNull(reply.report())));
       case OUT_OF_MEMORY -> error("OOM command not allowed when used memory > 'maxmemory'.");
       case MISCONFIGURED ->
           error("WRONGTYPE Operation against a key holding the wrong kind of value");

@@ -237,7 +237,7 @@ final class ModelComparison {
     }
     NodeReport report = reply.report();
     if (report != null) {
-      return reply.kind() + " " + report.doubted(report.doubt().isEmpty() ? "" : "in doubt");
+      return "INSPECTED " + report.doubted(report.doubt().isEmpty() ? "" : "in doubt");
     }
     String freedBy = HolderLabel.tellsFreed(reply.detail()) ? " " + reply.detail() : "";
     return reply.kind() + " " + reply.counter() + " " + reply.remainingMillis() + freedBy;
