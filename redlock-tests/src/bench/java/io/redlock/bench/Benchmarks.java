@@ -43,6 +43,7 @@ public final class Benchmarks {
     parts.put("growth", new Growth(report)::run);
     parts.put("contention", new Contention(report)::run);
     parts.put("waiting", new WaitingTurns(report)::run);
+    parts.put("any-of", new AnyOf(report)::run);
     parts.put("renewed-leases", new RenewedLeases(report)::run);
     String only = System.getProperty("bench.only", "");
     for (Map.Entry<String, Part> part : parts.entrySet()) {
