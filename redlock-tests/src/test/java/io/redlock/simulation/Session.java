@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** One caller of a lock service: acquires, works, extends, lets go, over and over until calm. */
@@ -77,12 +78,10 @@ final class Session {
   }
 
   private LeaseRequest someRequest() {
-    List<String> names = new ArrayList<>();
-    names.add("r" + random.nextInt(plan.resources));
-    if (plan.resources > 1 && random.percent(15)) {
-      names.add("r" + random.nextInt(plan.resources));
-    }
-    LeaseRequest request = LeaseRequest.ofAll(names, someTtl());
+    LeaseRequest request =
+        plan.resources > 1 && random.percent(15)
+            ? LeaseRequest.anyOf(allNames(), someTtl())
+            : LeaseRequest.ofAll(oneNameOrTwo(), someTtl());
     if (random.percent(60)) {
       request = request.waitUpTo(Duration.ofNanos(random.spread(SimPlan.MILLI, plan.maxWaitNanos)));
     }
@@ -92,6 +91,19 @@ final class Session {
               Duration.ofNanos(random.spread(plan.maxTtlNanos() / 2, 4 * plan.maxTtlNanos())));
     }
     return maybeFair(request);
+  }
+
+  private List<String> allNames() {
+    return IntStream.range(0, plan.resources).mapToObj(number -> "r" + number).toList();
+  }
+
+  private List<String> oneNameOrTwo() {
+    List<String> names = new ArrayList<>();
+    names.add("r" + random.nextInt(plan.resources));
+    if (plan.resources > 1 && random.percent(15)) {
+      names.add("r" + random.nextInt(plan.resources));
+    }
+    return names;
   }
 
   private LeaseRequest maybeFair(LeaseRequest request) {
@@ -161,7 +173,7 @@ final class Session {
   // While it holds a lease.
 
   private void hold(LeaseRequest request, Lease lease) {
-    List<String> names = new ArrayList<>(request.resources());
+    List<String> names = new ArrayList<>(lease.resources());
     SimHold hold =
         checker.holds.acquired(
             process, names, lease.fencingToken(), () -> lease.remaining().toNanos());

@@ -210,7 +210,8 @@ class SimulationVariantsTest {
             SimInvariant.I1,
             "02b the monotonic clock alone decides",
             Variants.monotonicClockAlone(),
-            plan -> plan.only(SimFault.CLIENT_SUSPEND).unchecked(SimInvariant.I2)),
+            plan ->
+                plan.only(SimFault.CLIENT_SUSPEND).unchecked(SimInvariant.I2, SimInvariant.I21)),
         variant(
             SimInvariant.I1,
             "03a no allowance for drift",
