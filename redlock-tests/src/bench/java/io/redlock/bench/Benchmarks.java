@@ -43,11 +43,8 @@ public final class Benchmarks {
     parts.put("growth", new Growth(report)::run);
     parts.put("contention", new Contention(report)::run);
     parts.put("waiting", new WaitingTurns(report)::run);
-<<<<<<< HEAD
     parts.put("leader", new LeaderGaps(report)::run);
-=======
     parts.put("any-of", new AnyOf(report)::run);
->>>>>>> anyof
     parts.put("renewed-leases", new RenewedLeases(report)::run);
     String only = System.getProperty("bench.only", "");
     for (Map.Entry<String, Part> part : parts.entrySet()) {

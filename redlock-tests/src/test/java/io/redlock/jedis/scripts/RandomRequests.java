@@ -104,7 +104,7 @@ final class RandomRequests {
     lastTokens.put(owner, token);
     long reported = percent(90) || isAbsurd(token) ? 0 : token - oneLong(1, 2);
     int kind = random.nextInt(100);
-    if (kind >= 95) {
+    if (kind >= 93 && kind < 97) {
       return free(names.subList(0, 1));
     }
     if (kind < 45) {
