@@ -263,7 +263,7 @@ class CheckerTest {
   }
 
   @Test
-  void extendOfWhatWasSetFreeBreaksI21() {
+  void extendOfWhatWasSetFreeBreaksI22() {
     SimHold mine = hold(a, 10, acquire(a, 10));
     pass(1);
     long askedNanos = world.nowNanos();
@@ -276,7 +276,7 @@ class CheckerTest {
     expectNothing();
     pass(1);
     checker.holds.extended(mine, world.nowNanos());
-    expect(SimInvariant.I21);
+    expect(SimInvariant.I22);
   }
 
   @Test

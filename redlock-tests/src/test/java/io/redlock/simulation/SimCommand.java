@@ -108,7 +108,10 @@ final class SimCommand {
     int keys = Integer.parseInt(text(words.get(2)));
     List<String> arguments = texts(words, 3);
     NodeRequest request = request(script, arguments.subList(0, keys), arguments, keys);
-    boolean guarded = request != null && !isRelease(request);
+    boolean guarded =
+        request instanceof NodeRequest.Grant
+            || request instanceof NodeRequest.Extend
+            || request instanceof NodeRequest.Inspect;
     return new SimCommand(
         script == Script.FREE ? Step.OTHER : Step.valueOf(script.name()),
         name,
@@ -117,10 +120,6 @@ final class SimCommand {
         byDigest,
         request,
         guarded ? arguments.get(arguments.size() - 1) : "");
-  }
-
-  private static boolean isRelease(NodeRequest request) {
-    return request instanceof NodeRequest.Release || request instanceof NodeRequest.RemoveTicket;
   }
 
   private static @Nullable NodeRequest request(

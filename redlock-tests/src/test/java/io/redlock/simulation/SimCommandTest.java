@@ -48,6 +48,7 @@ class SimCommandTest {
         RELEASE,
         WITHDRAW,
         FREE,
+        new NodeRequest.Inspect(ONE, TOKEN),
         new NodeRequest.Free(ONE, "freed/", TOKEN, TOKEN - 1, TOKEN + 2),
         new NodeRequest.Grant(THREE, "ö", TOKEN, 1),
         new NodeRequest.Grant(ONE, "o", TOKEN, 300, new Ticket("c", 0, TOKEN, 0)),
@@ -83,8 +84,11 @@ class SimCommandTest {
 
   @ParameterizedTest
   @MethodSource("requests")
-  void onlyGrantsAndExtendsCarryTheMarkOfBirth(NodeRequest request) {
-    boolean guarded = request instanceof NodeRequest.Grant || request instanceof NodeRequest.Extend;
+  void onlyGrantsExtendsAndInspectionsCarryTheMarkOfBirth(NodeRequest request) {
+    boolean guarded =
+        request instanceof NodeRequest.Grant
+            || request instanceof NodeRequest.Extend
+            || request instanceof NodeRequest.Inspect;
     assertEquals(guarded ? "the mark" : "", byDigest(request).birth);
   }
 
