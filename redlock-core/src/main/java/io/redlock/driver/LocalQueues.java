@@ -114,7 +114,9 @@ final class LocalQueues {
       boolean moves = queue.mayAsk(call);
       queue.waiting.remove(call);
       if (queue.waiting.isEmpty()) {
-        call.choices().forEach(name -> forget(name, queues.get(names)));
+        for (String name : call.choices()) {
+          forget(name, queue);
+        }
       }
       removeIfEmpty(names, queue);
       if (!moves || isHandedOnElsewhere(queue, 0)) {

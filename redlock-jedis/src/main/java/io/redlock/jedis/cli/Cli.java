@@ -93,13 +93,13 @@ final class Cli {
     String version = "redlock " + (packaged == null ? "unpackaged" : packaged);
     commandLine.getCommandSpec().version(version);
     for (CommandLine each : commandLine.getSubcommands().values()) {
+      each.setStopAtPositional(each.getCommandName().equals("exec"));
       each.getCommandSpec()
           .version(version)
           .exitCodeOnExecutionException(ExitCode.DEFECT)
           .usageMessage()
           .exitCodeListHeading("%nExit codes:%n");
     }
-    commandLine.getSubcommands().get("exec").setStopAtPositional(true);
     return commandLine
         .setExpandAtFiles(false) // arguments of a command are passed on unchanged
         .registerConverter(Duration.class, Cli::duration)

@@ -81,10 +81,16 @@ final class Free implements Callable<Integer> {
     }
     Terminal.printTable(rows, out);
     Duration wait = result.grantableIn().orElse(Duration.ZERO);
-    String tenths = (wait.plusMillis(99).toMillis() / 100) / 10.0 + "s";
+    long tenths = (wait.toMillis() + 99) / 100;
     return switch (result.outcome()) {
       case FREED -> {
-        out.println(resource + " is set free: it can be acquired again in " + tenths);
+        out.println(
+            resource
+                + " is set free: it can be acquired again in "
+                + tenths / 10
+                + "."
+                + tenths % 10
+                + "s");
         yield ExitCode.OK;
       }
       case NOT_HELD -> {
