@@ -70,9 +70,9 @@ public final class LeaseRequest {
   }
 
   /**
-   * Returns a request for one of several resources, whichever is free. {@link Lease#resources()}
-   * says which it is. So k names are a semaphore with k permits: never more than k are held,
-   * because each is a lock of its own.
+   * Returns a request for any one of several resources. {@link Lease#resources()} says which one
+   * was free. So k names are a semaphore with k permits: never more than k are held, because each
+   * is a lock of its own.
    *
    * <p>An attempt tries one name at random. If that is taken, it looks at the others, and tries
    * those that look free, until it has found all of them taken, or for two node timeouts. With a

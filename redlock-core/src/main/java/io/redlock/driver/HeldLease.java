@@ -36,7 +36,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   private final long startNanos;
   private final FlightEvents.@Nullable LeaseEnded event = FlightEvents.holding();
 
-  /** How often a thread must unlock to release it; written by that thread only. */
+  /** The number of times that a thread must unlock to release it; written by that thread only. */
   volatile int holds = 1;
 
   private volatile Deadline lossTime; // written under claim; the deadline less the loss margin

@@ -66,7 +66,7 @@ final class Exec implements Callable<Integer> {
         paramLabel = "NAME",
         split = ",",
         description =
-            "the names of which to lock one, whichever is free: NAME,NAME,... or the option"
+            "the names; locks any one that is free: NAME,NAME,... or the option"
                 + " again; REDLOCK_RESOURCE says which")
     private @Nullable List<String> anyOf;
 

@@ -37,7 +37,7 @@ import redis.clients.jedis.util.Pool;
  */
 public final class Deployment {
 
-  /** How long an observer waits for a master that hangs; at least twice its node timeout. */
+  /** The time for which an observer waits for a master that hangs; at least two node timeouts. */
   private static final Duration HANGING = Duration.ofSeconds(2);
 
   private static final int FIRST_CONTACT_NODE_TIMEOUTS = 10;

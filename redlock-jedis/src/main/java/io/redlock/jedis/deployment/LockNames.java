@@ -13,18 +13,18 @@ import redis.clients.jedis.Protocol;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * The keys that are locked on one master, found by their counters: a lock of another Redlock client
- * has none, and nothing tells it from any other key. Reads only, in small steps, and not for ever.
+ * The keys that are locked on one master, found by their counters. A lock of another Redlock client
+ * has no counter, so it looks like any other key. The search only reads, in small steps, and ends.
  */
 public final class LockNames {
 
-  /** How many keys of a master are looked at. */
+  /** The most keys of a master that are looked at. */
   public static final long MOST_KEYS = 1_000_000;
 
-  /** For how long a master is searched. */
+  /** The longest search of a master. */
   public static final Duration LONGEST = Duration.ofSeconds(10);
 
-  /** How many locks of a master are listed. */
+  /** The most locks of a master that are listed. */
   public static final int MOST_LOCKS = 1_000;
 
   private static final int PAGE = 1_000;
