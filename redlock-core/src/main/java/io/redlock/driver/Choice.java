@@ -13,6 +13,9 @@ import java.util.random.RandomGenerator;
  */
 final class Choice {
 
+  /** The number of names in the first look: usually enough to find one that is free. */
+  static final int FIRST_LOOKED_AT = 10;
+
   /** The largest number of names to look at in one step: a node answers them one by one. */
   static final int MOST_LOOKED_AT = 100;
 
@@ -42,6 +45,7 @@ final class Choice {
   private final long[] freeAtNanos;
   private int current = -1;
   private boolean looksFirst;
+  private int lookedAt = FIRST_LOOKED_AT;
 
   /**
    * @param resources the names to choose from
@@ -128,10 +132,7 @@ final class Choice {
 
   /** Returns the next names to look at, as numbers. */
   List<Integer> toLookAt() {
-    return order.stream()
-        .filter(name -> names[name] == Name.UNKNOWN)
-        .limit(MOST_LOOKED_AT)
-        .toList();
+    return order.stream().filter(name -> names[name] == Name.UNKNOWN).limit(lookedAt).toList();
   }
 
   String key(int name) {
@@ -148,6 +149,7 @@ final class Choice {
         names[numbers.get(i)] = look.isFree(i) ? Name.FREE : Name.DOUBTFUL;
       }
     }
+    lookedAt = MOST_LOOKED_AT;
   }
 
   /**
