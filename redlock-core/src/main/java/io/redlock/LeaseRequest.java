@@ -22,18 +22,21 @@ public final class LeaseRequest {
   private final @Nullable Duration maxWait;
   private final @Nullable Duration maxHold;
   private final boolean fair;
+  private final boolean any;
 
   private LeaseRequest(
       Set<String> resources,
       Duration ttl,
       @Nullable Duration maxWait,
       @Nullable Duration maxHold,
-      boolean fair) {
+      boolean fair,
+      boolean any) {
     this.resources = resources;
     this.ttl = Objects.requireNonNull(ttl, "ttl is null: give a duration of a few seconds");
     this.maxWait = maxWait;
     this.maxHold = maxHold;
     this.fair = fair;
+    this.any = any;
   }
 
   /**
@@ -48,7 +51,7 @@ public final class LeaseRequest {
    */
   public static LeaseRequest of(String resource, Duration ttl) {
     Objects.requireNonNull(resource, "resource is null: give the name to lock");
-    return new LeaseRequest(Collections.singleton(resource), ttl, null, null, false);
+    return new LeaseRequest(Collections.singleton(resource), ttl, null, null, false, false);
   }
 
   /**
@@ -63,13 +66,38 @@ public final class LeaseRequest {
    * @throws NullPointerException if an argument or a name is null
    */
   public static LeaseRequest ofAll(Collection<String> resources, Duration ttl) {
+    return new LeaseRequest(names(resources), ttl, null, null, false, false);
+  }
+
+  /**
+   * Returns a request for any one of several resources. {@link Lease#resources()} says which one
+   * was free. So k names are a semaphore with k permits: never more than k are held, because each
+   * is a lock of its own.
+   *
+   * <p>An attempt tries one name at random. If that is taken, it looks at the others, and tries
+   * those that look free, until it has found all of them taken, or for two node timeouts. With a
+   * wait, calls of one process for the same names take turns at the masters; a name that another
+   * process releases is found by asking again, as for one name. Not in turn: {@link #fairly} is
+   * refused.
+   *
+   * @param resources the names to choose from: 1 to 1,000, each as in {@link #of}; a name given
+   *     twice counts once
+   * @param ttl as in {@link #of}
+   * @return the request
+   * @throws NullPointerException if an argument or a name is null
+   */
+  public static LeaseRequest anyOf(Collection<String> resources, Duration ttl) {
+    return new LeaseRequest(names(resources), ttl, null, null, false, true);
+  }
+
+  private static Set<String> names(Collection<String> resources) {
     Set<String> names = new TreeSet<>();
     for (String name :
         Objects.requireNonNull(resources, "resources is null: give the names to lock")) {
       names.add(
           Objects.requireNonNull(name, "resources contains null: give each name to lock as text"));
     }
-    return new LeaseRequest(Collections.unmodifiableSet(names), ttl, null, null, false);
+    return Collections.unmodifiableSet(names);
   }
 
   /**
@@ -83,7 +111,7 @@ public final class LeaseRequest {
    */
   public LeaseRequest waitUpTo(Duration maxWait) {
     Objects.requireNonNull(maxWait, "maxWait is null: leave waitUpTo() out for one attempt");
-    return new LeaseRequest(resources, ttl, maxWait, maxHold, fair);
+    return new LeaseRequest(resources, ttl, maxWait, maxHold, fair, any);
   }
 
   /**
@@ -98,7 +126,7 @@ public final class LeaseRequest {
    */
   public LeaseRequest renewFor(Duration maxHold) {
     Objects.requireNonNull(maxHold, "maxHold is null: leave renewFor() out for no renewal");
-    return new LeaseRequest(resources, ttl, maxWait, maxHold, fair);
+    return new LeaseRequest(resources, ttl, maxWait, maxHold, fair, any);
   }
 
   /**
@@ -123,10 +151,10 @@ public final class LeaseRequest {
    * @return the changed copy
    */
   public LeaseRequest fairly() {
-    return new LeaseRequest(resources, ttl, maxWait, maxHold, true);
+    return new LeaseRequest(resources, ttl, maxWait, maxHold, true, any);
   }
 
-  /** Returns the names to lock, in alphabetical order. */
+  /** Returns the names to lock, or to choose one from, in alphabetical order. */
   public Set<String> resources() {
     return resources;
   }
@@ -151,6 +179,11 @@ public final class LeaseRequest {
     return fair;
   }
 
+  /** Returns true if it asks for one of its resources, false if for all of them. */
+  public boolean isAnyOf() {
+    return any;
+  }
+
   @Override
   public boolean equals(@Nullable Object other) {
     return other instanceof LeaseRequest that
@@ -158,18 +191,20 @@ public final class LeaseRequest {
         && ttl.equals(that.ttl)
         && Objects.equals(maxWait, that.maxWait)
         && Objects.equals(maxHold, that.maxHold)
-        && fair == that.fair;
+        && fair == that.fair
+        && any == that.any;
   }
 
   @Override
   public int hashCode() {
-    return Objects.hash(resources, ttl, maxWait, maxHold, fair);
+    return Objects.hash(resources, ttl, maxWait, maxHold, fair, any);
   }
 
   /** For example {@code orders/42 for PT30S, waiting up to PT5S, renewed for PT10M, fairly}. */
   @Override
   public String toString() {
-    return Brief.names(resources)
+    return (any ? "any of " : "")
+        + Brief.names(resources)
         + " for "
         + ttl
         + (maxWait == null ? "" : ", waiting up to " + maxWait)

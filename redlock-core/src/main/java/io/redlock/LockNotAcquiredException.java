@@ -17,7 +17,12 @@ public final class LockNotAcquiredException extends RedlockException {
    * @param result the result of the last attempt
    */
   public LockNotAcquiredException(LeaseRequest request, AcquireResult result) {
-    super("not acquired: " + Brief.names(request.resources()) + ": " + reason(result));
+    super(
+        "not acquired: "
+            + (request.isAnyOf() ? "any of " : "")
+            + Brief.names(request.resources())
+            + ": "
+            + reason(result));
     this.result = result;
   }
 

@@ -215,12 +215,120 @@ public interface Redlock extends AutoCloseable {
   LeaseLock asLock(LeaseRequest request);
 
   /**
+   * Makes a candidate for the leadership of one resource. It campaigns until it is closed. While it
+   * leads, the work runs under the lease of the term, on a daemon thread of its own with the
+   * context class loader of this call. {@link Leadership} says how a term ends.
+   *
+   * <p>Work that returns or throws ends its term; an exception is logged. Work should stop when its
+   * thread is interrupted, and check the lease before, and send its token with, every write.
+   *
+   * @param request the name to lead and the ttl; {@link LeaseRequest#renewFor} bounds a term, which
+   *     has no bound otherwise. Without a wait; always {@linkplain LeaseRequest#fairly() fair}
+   * @param work the work of the leader; it receives the lease
+   * @return the candidate, to be closed
+   * @throws NullPointerException if an argument is null
+   * @throws IllegalArgumentException if the request does not fit this instance's settings, names
+   *     several resources, or sets a wait
+   * @throws IllegalStateException if this instance is closed
+   */
+  Leadership lead(LeaseRequest request, LeasedRunnable<?> work);
+
+  /**
+   * Sets a resource free, for an operator: its holder can extend its lease no longer, learns that
+   * with its next extension, and nobody else is granted the resource before the holder's last
+   * deadline has passed. So there are never two holders, whatever the state of the holder is: well,
+   * hung, stopped or cut off. Waiters keep their places. Locks nothing, and can be repeated.
+   *
+   * <p>A release by the holder does not shorten that time. {@code DEL} on the nodes would: it lets
+   * another client in while the holder still works.
+   *
+   * @param resource the name to set free; a lease on several names is lost as a whole
+   * @return the result, after at most two node timeouts
+   * @throws InterruptedException if the thread was interrupted; the resource may be set free
+   * @throws NullPointerException if the resource is null
+   * @throws IllegalArgumentException if the resource is not valid
+   * @throws IllegalStateException if this instance is closed
+   */
+  FreeResult free(String resource) throws InterruptedException;
+
+  /**
+   * Sets a resource free, as {@link #free(String)} does, but only if it is still held at this
+   * token. So a later holder is not hit.
+   *
+   * @param resource the name to set free
+   * @param token the {@linkplain Lease#fencingToken() fencing token} of the lease to end
+   * @return the result, after at most two node timeouts
+   * @throws InterruptedException if the thread was interrupted; the resource may be set free
+   * @throws NullPointerException if the resource is null
+   * @throws IllegalArgumentException if an argument is not valid
+   * @throws IllegalStateException if this instance is closed
+   */
+  FreeResult free(String resource, long token) throws InterruptedException;
+
+  /**
+   * Sets a resource free without a thread, as {@link #free(String)} does. Cancelling the future
+   * does not undo it.
+   *
+   * @param resource the name to set free
+   * @return the future result, completed on the callback executor
+   * @throws NullPointerException if the resource is null
+   * @throws IllegalArgumentException if the resource is not valid
+   * @throws IllegalStateException if this instance is closed
+   */
+  CompletableFuture<FreeResult> freeAsync(String resource);
+
+  /**
+   * Sets a resource free without a thread, as {@link #free(String, long)} does. Cancelling the
+   * future does not undo it.
+   *
+   * @param resource the name to set free
+   * @param token the fencing token of the lease to end
+   * @return the future result, completed on the callback executor
+   * @throws NullPointerException if the resource is null
+   * @throws IllegalArgumentException if an argument is not valid
+   * @throws IllegalStateException if this instance is closed
+   */
+  CompletableFuture<FreeResult> freeAsync(String resource, long token);
+
+  /**
    * Returns the state of each node and the reason for it, in the order of the configuration. A
    * local look: sends nothing.
    *
    * @return one status per node
    */
   List<NodeStatus> nodes();
+
+  /**
+   * Asks all nodes who holds a resource. Takes nothing and changes nothing; for operators. Waits
+   * for the answer of every node, for at most one node timeout.
+   *
+   * @param resource the name, without the key prefix
+   * @return the answers of the nodes, and what follows from them
+   * @throws InterruptedException if the thread was interrupted before or while it waited
+   * @throws NullPointerException if the resource is null
+   * @throws IllegalArgumentException if the resource cannot be locked
+   * @throws IllegalStateException if this instance is closed, also during the call
+   */
+  Inspection inspect(String resource) throws InterruptedException;
+
+  /**
+   * Asks all nodes who holds a resource, without a thread; otherwise as {@link #inspect}.
+   *
+   * @param resource the name, without the key prefix
+   * @return the future answers, completed on the callback executor; exceptionally with {@link
+   *     IllegalStateException} if this instance is closed
+   * @throws NullPointerException if the resource is null
+   * @throws IllegalArgumentException if the resource cannot be locked
+   */
+  CompletableFuture<Inspection> inspectAsync(String resource);
+
+  /**
+   * Returns the leases that this instance holds, in the order in which they were acquired. A local
+   * look: sends nothing.
+   *
+   * @return one status per valid lease
+   */
+  List<LeaseStatus> leases();
 
   /**
    * Closes this instance. Waiting calls end with {@link IllegalStateException}. Releases under way

@@ -155,7 +155,7 @@ class ArchitectureTest {
       }
     }
     assertEquals(List.of(), found);
-    assertEquals(3, rounds);
+    assertEquals(4, rounds);
   }
 
   @Test

@@ -33,6 +33,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   private final ServiceContext context;
   private final LeaseRequest request;
   private final List<String> names;
+  private final List<String> queueNames;
   private final Pauses pauses;
   private final @Nullable QueuePlace place; // null unless the request is fair
   private final CompletableFuture<AcquireResult> future = new CompletableFuture<>();
@@ -42,12 +43,17 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   private final long startNanos;
   private final long maxWaitNanos;
 
+  private final @Nullable Choice choice; // guarded by this; null unless it wants one of several
+
   private String owner = ""; // drawn before the first attempt
   private Waiting waiting; // guarded by this
   private @Nullable Attempt running; // guarded by this; null between attempts
   private @Nullable Cancellable timer; // guarded by this; of the current plan
   private @Nullable AttemptEnd lastRefusal; // guarded by this
   private boolean isStarting; // guarded by this; a thread is in ask()
+  private boolean isLooking; // guarded by this; it looks which names are free
+  private int passPlan = -1; // guarded by this; the plan of the pass through its choices
+  private long passNanos; // guarded by this; when that pass began
   private long started; // guarded by this; the number of attempts
   private boolean isStrategyBusy; // guarded by this; it has not answered, perhaps for an older plan
 
@@ -57,6 +63,8 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
     this.pauses = pauses;
     this.openCalls = openCalls;
     this.names = context.settings.names(request);
+    this.choice = request.isAnyOf() ? new Choice(List.copyOf(request.resources()), names) : null;
+    this.queueNames = choice == null ? names : Choice.queueNames(names);
     this.listeners = context.listeners.ofCall(request);
     this.startNanos = context.ticker.monotonicNanos();
     this.maxWaitNanos = request.maxWait().map(Settings::saturatedNanos).orElse(0L);
@@ -72,7 +80,12 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
 
   @Override
   public List<String> names() {
-    return names;
+    return queueNames;
+  }
+
+  @Override
+  public List<String> choices() {
+    return choice == null ? List.of() : names;
   }
 
   @Override
@@ -89,7 +102,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
       return future;
     }
     if (openCalls.add(this)) {
-      boolean mayAsk = !waits() || context.queues.join(this);
+      boolean mayAsk = !waits() || context.queues.join(this) || choice != null;
       long leftNanos = leftNanos();
       step(now -> now.joined(mayAsk, leftNanos));
     } else {
@@ -137,7 +150,11 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
    * @return the claim that is released; empty if there is none, or if a lease is being handed out
    */
   Optional<Claim> fail() {
-    return fail(new IllegalStateException("this Redlock is closed"));
+    return fail(closed());
+  }
+
+  static IllegalStateException closed() {
+    return new IllegalStateException("this Redlock is closed");
   }
 
   private Optional<Claim> fail(RuntimeException why) {
@@ -276,10 +293,10 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   private void ask() {
     while (mayStart()) {
       try {
-        Attempt next =
-            new Attempt(context, request, names, nextOwner(), place, listeners, this::attempted);
-        if (runs(next)) {
-          next.start();
+        if (choice == null) {
+          attempt(request, names);
+        } else {
+          choose(choice);
         }
       } catch (RuntimeException | Error e) { // for example out of memory
         fail(e instanceof RuntimeException failure ? failure : new IllegalStateException(e));
@@ -291,9 +308,85 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
     }
   }
 
+  private void attempt(LeaseRequest asked, List<String> keys) {
+    Attempt next =
+        new Attempt(context, asked, keys, nextOwner(), place, listeners, this::attempted);
+    if (runs(next)) {
+      next.start();
+    }
+  }
+
+  /** Tries a name, or looks which are free. */
+  private void choose(Choice names) {
+    LeaseRequest one = null;
+    List<String> key = List.of();
+    Lookout look = null;
+    synchronized (this) {
+      if (passPlan != waiting.plan()) {
+        passPlan = waiting.plan();
+        passNanos = context.ticker.monotonicNanos();
+        names.begin(context.random, context.queues::isLeased);
+      }
+      if (names.next() == Choice.Step.LOOK) {
+        List<Integer> numbers = names.toLookAt();
+        look = new Lookout(context, numbers.stream().map(names::key).toList());
+        isLooking = true;
+      } else {
+        one = Choice.only(names.current(), request);
+        key = List.of(names.currentKey());
+      }
+    }
+    if (one != null) {
+      attempt(one, key);
+    } else if (look != null) {
+      look.start(this::looked);
+    }
+  }
+
+  private void looked(Lookout look) {
+    AttemptEnd refusal = null;
+    synchronized (this) {
+      isLooking = false;
+      Choice names = Objects.requireNonNull(choice);
+      names.looked(look, context.ticker.monotonicNanos());
+      if (isPassOver(names)) {
+        refusal = lastRefusal;
+      }
+    }
+    if (refusal == null) {
+      ask();
+    } else {
+      refused(refusal);
+    }
+  }
+
+  private boolean isPassOver(Choice names) {
+    assert Thread.holdsLock(this);
+    return names.next() == Choice.Step.OVER
+        || context.ticker.monotonicNanos() - passNanos > 2 * context.settings.nodeTimeoutNanos();
+  }
+
+  /** Records that a name is taken. Returns true if the call goes on with the others. */
+  private synchronized boolean triesOthers(Choice names, AttemptEnd outcome) {
+    if (!outcome.isRefused() || waiting.phase() != Phase.ASKS) {
+      return false;
+    }
+    names.refused(outcome.heldRemainingMillis(), context.ticker.monotonicNanos());
+    if (isPassOver(names)) {
+      return false;
+    }
+    lastRefusal = outcome;
+    running = null;
+    return true;
+  }
+
   private synchronized boolean mayStart() {
     boolean may =
-        waiting.phase() == Phase.ASKS && running == null && !isStarting && !openCalls.isClosed();
+        waiting.phase() == Phase.ASKS
+            && running == null
+            && !isStarting
+            && !isLooking
+            && !openCalls.isClosed();
     isStarting |= may;
     return may;
   }
@@ -313,8 +406,24 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   private void attempted(AttemptEnd outcome) {
     if (outcome.lease() != null) {
       finish(outcome.result());
-      return;
+    } else if (choice != null && triesOthers(choice, outcome)) {
+      ask();
+    } else {
+      refused(outcome);
     }
+  }
+
+  private void refused(AttemptEnd failed) {
+    AttemptEnd outcome = failed;
+    if (choice != null) {
+      synchronized (this) {
+        outcome = failed.remaining(choice.remainingMillis(context.ticker.monotonicNanos()));
+      }
+    }
+    pause(outcome);
+  }
+
+  private void pause(AttemptEnd outcome) {
     if (waits()) {
       context.queues.refused(this, outcome);
     }
@@ -361,17 +470,26 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
         });
   }
 
-  /** Ends with the last refusal: that of the queue if this call has asked no node. */
+  /** Ends with the last refusal. */
   private void giveUp() {
+    AttemptEnd refusal = refusal();
+    removeTickets(); // before the result: its receiver may close the service at once
+    finish(refusal != null ? refusal.result() : new AcquireResult.Contended(context.noVotes));
+  }
+
+  /** Returns the last refusal: that of the queue if this call has asked no node. */
+  private @Nullable AttemptEnd refusal() {
     AttemptEnd refusal;
     synchronized (this) {
       refusal = lastRefusal;
     }
-    if (refusal == null) {
-      refusal = context.queues.refusal(this);
-    }
-    removeTickets(); // before the result: its receiver may close the service at once
-    finish(refusal != null ? refusal.result() : new AcquireResult.Contended(context.noVotes));
+    return refusal != null ? refusal : context.queues.refusal(this);
+  }
+
+  /** Returns the label of the client that was in the way at last, if it is known. */
+  Optional<String> refusedBy() {
+    AttemptEnd refusal = refusal();
+    return refusal == null ? Optional.empty() : refusal.votes().holder();
   }
 
   private void finish(AcquireResult result) {

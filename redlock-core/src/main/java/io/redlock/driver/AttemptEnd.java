@@ -27,6 +27,18 @@ record AttemptEnd(
     boolean keepsPlace,
     boolean isBehindOthers) {
 
+  /** Returns the same end, with another time after which an attempt may succeed. */
+  AttemptEnd remaining(long remainingMillis) {
+    return new AttemptEnd(decision, lease, votes, remainingMillis, keepsPlace, isBehindOthers);
+  }
+
+  /** Returns true if a node refused the name: another may be free. */
+  boolean isRefused() {
+    return decision == Decision.CONTENDED
+        || decision == Decision.UNAVAILABLE
+            && votes.nodes().stream().anyMatch(vote -> vote.vote() == Votes.Vote.REFUSED);
+  }
+
   AcquireResult.Outcome outcome() {
     return switch (decision) {
       case HELD -> AcquireResult.Outcome.ACQUIRED;

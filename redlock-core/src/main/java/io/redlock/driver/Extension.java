@@ -8,6 +8,7 @@ import io.redlock.protocol.Deadline;
 import io.redlock.protocol.ExtendRound;
 import io.redlock.protocol.ExtendRound.Decision;
 import io.redlock.protocol.Terms;
+import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import java.time.Duration;
@@ -49,6 +50,7 @@ final class Extension extends Fanout implements Timeouts.Waiting {
   private final FlightEvents.@Nullable Extend event = FlightEvents.extending();
   private final CompletableFuture<ExtendResult> future = new CompletableFuture<>();
   private ExtendRound round; // guarded by claim
+  private String freedBy = ""; // guarded by claim
   private Decision decision = Decision.WAIT; // guarded by claim
 
   Extension(Extendable lease, Claim claim, long ttlMillis, boolean lengthens) {
@@ -80,6 +82,9 @@ final class Extension extends Fanout implements Timeouts.Waiting {
   @Override
   void record(int node, NodeReply reply) {
     round = round.answered(node, reply);
+    if (HolderLabel.tellsFreed(reply.detail())) {
+      freedBy = reply.detail();
+    }
   }
 
   @Override
@@ -117,9 +122,14 @@ final class Extension extends Fanout implements Timeouts.Waiting {
   }
 
   private LeaseEnd lossCause() {
-    return lease.isValid()
-        ? new LeaseEnd(Cause.REFUSED, "too few nodes still hold it: " + votes())
-        : new LeaseEnd(Cause.EXPIRED, "its deadline came before the extension");
+    if (!lease.isValid()) {
+      return new LeaseEnd(Cause.EXPIRED, "its deadline came before the extension");
+    }
+    String operator;
+    synchronized (claim) {
+      operator = freedBy.isEmpty() ? "" : "an operator set it free (" + freedBy + "): ";
+    }
+    return new LeaseEnd(Cause.REFUSED, operator + "too few nodes still hold it: " + votes());
   }
 
   private void finish(ExtendResult result) {

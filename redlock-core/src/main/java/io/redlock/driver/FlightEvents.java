@@ -85,7 +85,7 @@ final class FlightEvents {
     }
     event.end();
     if (event.shouldCommit()) {
-      event.resource = Brief.names(request.resources());
+      event.resource = (request.isAnyOf() ? "any of " : "") + Brief.names(request.resources());
       event.outcome = result.getClass().getSimpleName();
       event.fencingToken = result.optionalLease().map(Lease::fencingToken).orElse(0L);
       event.votes = result.votes().toString();

@@ -5,6 +5,7 @@ import io.redlock.LeaseEnd;
 import io.redlock.LeaseEnd.Cause;
 import io.redlock.LeaseLostException;
 import io.redlock.LeaseRequest;
+import io.redlock.LeaseStatus;
 import io.redlock.LeaseTooShortException;
 import io.redlock.ReleaseResult;
 import io.redlock.protocol.AcquireRound;
@@ -35,6 +36,9 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   private final long startNanos;
   private final FlightEvents.@Nullable LeaseEnded event = FlightEvents.holding();
 
+  /** The number of times that a thread must unlock to release it; written by that thread only. */
+  volatile int holds = 1;
+
   private volatile Deadline lossTime; // written under claim; the deadline less the loss margin
   private Deadline deadline; // guarded by claim
   private volatile @Nullable LeaseEnd end; // written under claim, once
@@ -42,6 +46,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   private @Nullable Renewal renewal; // guarded by claim
   private @Nullable Reaffirmation reaffirmation; // guarded by claim; null until a node was reset
   private @Nullable CompletableFuture<LeaseEnd> ended; // guarded by claim; null until asked for
+  private Consumer<LeaseEnd> watcher = how -> {}; // guarded by claim
 
   private HeldLease(
       Claim claim, LeaseRequest request, long token, Deadline deadline, long ttlMillis) {
@@ -105,6 +110,26 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
     }
     long nowNanos = context.ticker.monotonicNanos();
     return Math.max(0, lossTime.remainingNanos(nowNanos, context.ticker.wallMicros()));
+  }
+
+  @Override
+  public Optional<LeaseStatus> status() {
+    long leftNanos = remainingNanos();
+    if (leftNanos == 0) {
+      return Optional.empty();
+    }
+    boolean renewed;
+    synchronized (claim) {
+      renewed = renewal != null && !renewal.isOver();
+    }
+    return Optional.of(
+        new LeaseStatus(
+            request.resources(),
+            token,
+            Duration.ofNanos(context.ticker.monotonicNanos() - startNanos),
+            Duration.ofNanos(leftNanos),
+            renewed,
+            holds));
   }
 
   @Override
@@ -338,8 +363,10 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   private boolean conclude(LeaseEnd how) {
     boolean first;
     CompletableFuture<LeaseEnd> awaited;
+    Consumer<LeaseEnd> watching;
     synchronized (claim) {
       awaited = ended;
+      watching = watcher;
       first = end == null;
       if (first) {
         end = how;
@@ -351,7 +378,11 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
     }
     if (first) {
       try {
-        report(how, awaited);
+        try {
+          watching.accept(how);
+        } finally {
+          report(how, awaited);
+        }
       } catch (Throwable e) { // waiters for the resource must go on all the same
         Log.LOG.error("The end of {} could not be reported", this, e);
       }
@@ -432,6 +463,26 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
       context.complete(asked, how);
     }
     return asked.minimalCompletionStage();
+  }
+
+  /**
+   * Has the end of the lease passed to code of the library, on the thread that ends it: now, if it
+   * has ended. The watcher must neither block nor throw.
+   */
+  void whenEnded(Consumer<LeaseEnd> code) {
+    LeaseEnd how;
+    synchronized (claim) {
+      watcher = code;
+      how = end;
+    }
+    if (how != null) {
+      code.accept(how);
+    }
+  }
+
+  /** Returns the value of its keys on the nodes. */
+  String owner() {
+    return claim.owner;
   }
 
   @Override

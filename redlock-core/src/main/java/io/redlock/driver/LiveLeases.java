@@ -1,11 +1,13 @@
 package io.redlock.driver;
 
 import io.redlock.LeaseEnd;
+import io.redlock.LeaseStatus;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
 
@@ -26,6 +28,9 @@ final class LiveLeases {
 
     /** Ends it, and leaves its keys to expire. */
     void abandon(LeaseEnd how);
+
+    /** Returns its state; empty if it has ended. */
+    Optional<LeaseStatus> status();
   }
 
   private static final long TICK_NANOS = 50_000_000;
@@ -76,6 +81,11 @@ final class LiveLeases {
 
   synchronized List<Live> snapshot() {
     return new ArrayList<>(leases);
+  }
+
+  /** Returns the states of the leases, in the order in which they were acquired. */
+  List<LeaseStatus> statuses() {
+    return snapshot().stream().map(Live::status).flatMap(Optional::stream).toList();
   }
 
   /** Runs the action for each lease; a failure for one does not affect the others. */

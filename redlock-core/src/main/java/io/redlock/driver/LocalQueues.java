@@ -1,9 +1,11 @@
 package io.redlock.driver;
 
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,6 +26,11 @@ final class LocalQueues {
     List<String> names();
 
     boolean isFair();
+
+    /** Returns the names of which it wants any one; empty if it wants all of {@link #names}. */
+    default List<String> choices() {
+      return List.of();
+    }
 
     /** Called when this waiter is the head of its queue and may ask. Must not block or throw. */
     void proceed(long delayNanos);
@@ -57,15 +64,21 @@ final class LocalQueues {
 
   private final Map<List<String>, Queue> queues = new HashMap<>(); // guarded by this, queues too
 
+  /** The queues of calls that want any one of several names, by each of those. */
+  private final Map<String, Set<Queue>> choices = new HashMap<>(); // guarded by this
+
   /** Returns true if no call waits and nothing is leased. */
   synchronized boolean isEmpty() {
-    return queues.isEmpty();
+    return queues.isEmpty() && choices.isEmpty();
   }
 
   /** Joins the end of the queue. Returns true if the call may ask the nodes now. */
   synchronized boolean join(Waiter call) {
     Queue queue = queues.computeIfAbsent(call.names(), names -> new Queue());
     queue.waiting.add(call);
+    for (String name : call.choices()) {
+      choices.computeIfAbsent(name, absent -> new LinkedHashSet<>(2)).add(queue);
+    }
     return queue.mayAsk(call);
   }
 
@@ -100,6 +113,11 @@ final class LocalQueues {
       }
       boolean moves = queue.mayAsk(call);
       queue.waiting.remove(call);
+      if (queue.waiting.isEmpty()) {
+        for (String name : call.choices()) {
+          forget(name, queue);
+        }
+      }
       removeIfEmpty(names, queue);
       if (!moves || isHandedOnElsewhere(queue, 0)) {
         return;
@@ -115,8 +133,44 @@ final class LocalQueues {
     queue.refusal = null;
   }
 
+  /** Returns true if this service holds a lease on the name alone. */
+  synchronized boolean isLeased(String name) {
+    Queue queue = queues.get(List.of(name));
+    return queue != null && queue.leases > 0;
+  }
+
+  private void forget(String name, Queue queue) {
+    assert Thread.holdsLock(this);
+    Set<Queue> known = choices.get(name);
+    if (known != null && known.remove(queue) && known.isEmpty()) {
+      choices.remove(name);
+    }
+  }
+
   /** Records that such a lease has ended and its release, if any, was sent. */
   void ended(List<String> names) {
+    endedAlone(names);
+    for (Queue queue : choosing(names)) {
+      boolean elsewhere;
+      synchronized (this) {
+        elsewhere = isHandedOnElsewhere(queue, 0);
+      }
+      if (!elsewhere) {
+        handOn(queue);
+      }
+    }
+  }
+
+  private synchronized List<Queue> choosing(List<String> names) {
+    return choices.isEmpty()
+        ? List.of()
+        : names.stream()
+            .flatMap(name -> choices.getOrDefault(name, Collections.<Queue>emptySet()).stream())
+            .distinct()
+            .toList();
+  }
+
+  private void endedAlone(List<String> names) {
     Queue queue;
     synchronized (this) {
       queue = queues.get(names);

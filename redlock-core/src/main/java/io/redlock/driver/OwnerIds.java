@@ -1,5 +1,6 @@
 package io.redlock.driver;
 
+import io.redlock.spi.HolderLabel;
 import java.util.function.Supplier;
 
 /**
@@ -9,6 +10,11 @@ import java.util.function.Supplier;
  * @param prefix what each id begins with
  */
 record OwnerIds(String prefix, Supplier<String> source) implements Supplier<String> {
+
+  /** Returns the value of a key that this client sets free for an operator. */
+  String freed() {
+    return HolderLabel.freed(prefix.isEmpty() ? "" : prefix.substring(0, prefix.length() - 1));
+  }
 
   @Override
   public String get() {
@@ -21,6 +27,12 @@ record OwnerIds(String prefix, Supplier<String> source) implements Supplier<Stri
     if (id == null || id.isBlank()) {
       throw new IllegalStateException(
           "the supplier of owner ids returned " + id + ": return an id");
+    }
+    if (HolderLabel.isFreed(prefix + id)) {
+      throw new IllegalStateException(
+          "the supplier of owner ids returned "
+              + id
+              + ", which looks like a resource that was set free: return another id");
     }
     return prefix + id;
   }

@@ -1,11 +1,15 @@
 package io.redlock.driver;
 
 import io.redlock.AcquireResult;
+import io.redlock.FreeResult;
+import io.redlock.Inspection;
+import io.redlock.Leadership;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseEnd.Cause;
 import io.redlock.LeaseLock;
 import io.redlock.LeaseRequest;
+import io.redlock.LeaseStatus;
 import io.redlock.LeasedCallable;
 import io.redlock.LeasedRunnable;
 import io.redlock.LockNotAcquiredException;
@@ -13,6 +17,7 @@ import io.redlock.NodeStatus;
 import io.redlock.Redlock;
 import io.redlock.spi.LockNode;
 import io.redlock.text.Brief;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -20,6 +25,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
@@ -169,14 +175,147 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
     return new ReentrantLease(request, this::call);
   }
 
+  @Override
+  public Leadership lead(LeaseRequest request, LeasedRunnable<?> work) {
+    check(request);
+    Objects.requireNonNull(work, "work is null: give the work of the leader");
+    Settings.reject("cannot campaign", candidateProblems(request));
+    if (isClosed()) {
+      throw new IllegalStateException("this Redlock is closed");
+    }
+    ThreadFactory daemons =
+        Defaults.daemons("redlock-leader-" + request.resources().iterator().next());
+    ClassLoader classes = Thread.currentThread().getContextClassLoader();
+    return Candidate.begin(
+        context,
+        request,
+        work,
+        this::call,
+        task -> {
+          Thread thread = daemons.newThread(task);
+          thread.setContextClassLoader(classes);
+          return thread;
+        });
+  }
+
+  private static List<String> candidateProblems(LeaseRequest request) {
+    List<String> problems = new ArrayList<>();
+    if (request.resources().size() > 1) {
+      problems.add(request.resources().size() + " resources: a candidate names one");
+    }
+    request
+        .maxWait()
+        .ifPresent(
+            maxWait ->
+                problems.add(
+                    "maxWait "
+                        + maxWait
+                        + ": a campaign ends when it is closed; leave waitUpTo() out"));
+    return problems;
+  }
+
   private void check(LeaseRequest request) {
     Objects.requireNonNull(request, "request is null: make one with LeaseRequest.of(name, ttl)");
     Settings.reject("cannot acquire", context.settings.problems(request));
   }
 
   @Override
+  public FreeResult free(String resource) throws InterruptedException {
+    return Blocking.await(freeing(resource, 0), context.scheduler);
+  }
+
+  @Override
+  public FreeResult free(String resource, long token) throws InterruptedException {
+    return Blocking.await(freeing(resource, checked(token)), context.scheduler);
+  }
+
+  @Override
+  public CompletableFuture<FreeResult> freeAsync(String resource) {
+    return onCallbacks(freeing(resource, 0));
+  }
+
+  @Override
+  public CompletableFuture<FreeResult> freeAsync(String resource, long token) {
+    return onCallbacks(freeing(resource, checked(token)));
+  }
+
+  private static long checked(long token) {
+    if (token <= 0) {
+      throw new IllegalArgumentException(
+          "cannot set free: token " + token + " is not positive: give the holder's, or none");
+    }
+    return token;
+  }
+
+  private CompletableFuture<FreeResult> freeing(String resource, long token) {
+    Objects.requireNonNull(resource, "resource is null: name the one to set free");
+    Settings.reject("cannot set free", context.settings.problems(resource));
+    if (closed.get()) {
+      throw new IllegalStateException("this Redlock is closed");
+    }
+    return Freeing.start(context, context.settings.keyPrefix() + resource, token);
+  }
+
+  private <T> CompletableFuture<T> onCallbacks(CompletableFuture<T> internal) {
+    CompletableFuture<T> future = new CompletableFuture<>();
+    internal.thenAccept(value -> context.complete(future, value));
+    return future;
+  }
+
+  @Override
   public List<NodeStatus> nodes() {
     return context.nodes.stream().map(LockNode::status).toList();
+  }
+
+  @Override
+  public List<LeaseStatus> leases() {
+    return context.liveLeases.statuses();
+  }
+
+  @Override
+  public Inspection inspect(String resource) throws InterruptedException {
+    checkName(resource);
+    Blocking.checkInterrupt();
+    return Blocking.await(inquire(resource), context.scheduler);
+  }
+
+  @Override
+  public CompletableFuture<Inspection> inspectAsync(String resource) {
+    checkName(resource);
+    CompletableFuture<Inspection> future = new CompletableFuture<>();
+    inquire(resource)
+        .whenComplete(
+            (inspection, failure) ->
+                context.callBack(
+                    () -> {
+                      if (failure == null) {
+                        future.complete(inspection);
+                      } else {
+                        future.completeExceptionally(failure);
+                      }
+                    }));
+    return future;
+  }
+
+  /** Asks all nodes; fails if this is closed before they have answered. */
+  private CompletableFuture<Inspection> inquire(String resource) {
+    CompletableFuture<Inspection> answered = new CompletableFuture<>();
+    new Inquiry(context, resource)
+        .start()
+        .thenAccept(
+            inspection -> {
+              if (closed.get()) {
+                answered.completeExceptionally(AcquireLoop.closed());
+              } else {
+                answered.complete(inspection);
+              }
+            });
+    return answered;
+  }
+
+  private void checkName(String resource) {
+    Objects.requireNonNull(resource, "resource is null: give the name to inspect");
+    Settings.reject("cannot inspect", context.settings.problems(resource));
   }
 
   @Override

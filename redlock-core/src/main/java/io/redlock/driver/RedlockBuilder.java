@@ -265,7 +265,8 @@ public final class RedlockBuilder {
    * waiting: in refusals, on the nodes, and in inspections. Choose one for each process, for
    * example {@code billing@pod-7:4211}. It is no secret.
    *
-   * @param holder 1 to 64 printable ASCII characters, neither blanks nor slashes; default none
+   * @param holder 1 to 64 printable ASCII characters, neither blanks nor slashes, not {@code
+   *     freed}; default none
    * @return this
    */
   public RedlockBuilder holder(String holder) {

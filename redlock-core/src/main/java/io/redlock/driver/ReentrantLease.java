@@ -18,18 +18,9 @@ final class ReentrantLease implements LeaseLock {
 
   private static final Duration ENDLESS = Duration.ofSeconds(Long.MAX_VALUE);
 
-  private static final class Holds {
-    final HeldLease lease;
-    int count = 1;
-
-    Holds(HeldLease lease) {
-      this.lease = lease;
-    }
-  }
-
   private final LeaseRequest request;
   private final Function<LeaseRequest, AcquireLoop> calls;
-  private final ThreadLocal<@Nullable Holds> holds = new ThreadLocal<>();
+  private final ThreadLocal<@Nullable HeldLease> held = new ThreadLocal<>();
 
   ReentrantLease(LeaseRequest request, Function<LeaseRequest, AcquireLoop> calls) {
     this.request = request;
@@ -38,7 +29,7 @@ final class ReentrantLease implements LeaseLock {
 
   @Override
   public Lease lease() {
-    return mine().lease;
+    return mine();
   }
 
   @Override
@@ -85,41 +76,43 @@ final class ReentrantLease implements LeaseLock {
   }
 
   private boolean lockAgain() {
-    Holds held = holds.get();
-    if (held == null) {
+    HeldLease lease = held.get();
+    if (lease == null) {
       return false;
     }
-    held.lease.ensureValid(Duration.ZERO);
-    held.count = Math.addExact(held.count, 1);
+    lease.ensureValid(Duration.ZERO);
+    lease.holds = Math.addExact(lease.holds, 1);
     return true;
   }
 
   private boolean take(AcquireResult result) {
     if (result instanceof AcquireResult.Acquired acquired) {
-      holds.set(new Holds((HeldLease) acquired.lease()));
+      held.set((HeldLease) acquired.lease());
       return true;
     }
     return false;
   }
 
-  private Holds mine() {
-    Holds held = holds.get();
-    if (held == null) {
+  private HeldLease mine() {
+    HeldLease lease = held.get();
+    if (lease == null) {
       throw new IllegalMonitorStateException(
           "the current thread does not hold the lock on " + Brief.names(request.resources()));
     }
-    return held;
+    return lease;
   }
 
   @Override
   public void unlock() {
-    Holds held = mine();
-    if (--held.count > 0) {
-      held.lease.throwIfLost(null);
+    HeldLease lease = mine();
+    int left = lease.holds - 1;
+    lease.holds = left;
+    if (left > 0) {
+      lease.throwIfLost(null);
       return;
     }
-    holds.remove();
-    held.lease.throwIfLost(held.lease.releaseUninterruptibly());
+    held.remove();
+    lease.throwIfLost(lease.releaseUninterruptibly());
   }
 
   @Override

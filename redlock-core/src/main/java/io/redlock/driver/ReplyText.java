@@ -1,10 +1,15 @@
 package io.redlock.driver;
 
+import io.redlock.Inspection;
+import io.redlock.Inspection.Answer;
 import io.redlock.Votes.NodeVote;
 import io.redlock.Votes.Vote;
+import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReport;
 import io.redlock.text.Brief;
 import java.time.Duration;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** The class of each node's answer, and its text for operators. */
@@ -18,14 +23,82 @@ final class ReplyText {
           ? new NodeVote(node, Vote.UNKNOWN, "no answer in " + Brief.duration(took), took, null, "")
           : new NodeVote(node, Vote.NOT_AWAITED, "not awaited", took, null, "");
     }
+    return vote(node, reply, detail(reply), took);
+  }
+
+  /** Returns the answer to an operator that sets a resource free. */
+  static NodeVote freeing(String node, @Nullable NodeReply reply, Duration took) {
+    if (reply == null) {
+      return vote(node, null, took, true);
+    }
+    NodeVote vote =
+        vote(
+            node,
+            reply,
+            switch (reply.kind()) {
+              case RELEASED -> freed(reply);
+              case NOT_HELD -> "nobody holds it";
+              case HELD -> held(reply) + ", at token " + reply.counter();
+              default -> detail(reply);
+            },
+            took);
+    boolean isBound = reply.kind() == NodeReply.Kind.NOT_HELD;
+    return isBound ? new NodeVote(node, Vote.YES, vote.detail(), took, null, "") : vote;
+  }
+
+  private static String freed(NodeReply reply) {
+    return HolderLabel.tellsFreed(reply.detail()) ? held(reply) : "set free, " + held(reply);
+  }
+
+  private static NodeVote vote(String node, NodeReply reply, String detail, Duration took) {
     long millis = reply.remainingMillis();
     return new NodeVote(
         node,
         classed(reply.kind()),
-        detail(reply),
+        detail,
         took,
         millis < 0 || reply.kind() == NodeReply.Kind.WAIT ? null : Duration.ofMillis(millis),
-        reply.kind() == NodeReply.Kind.HELD ? reply.detail() : "");
+        reply.kind() == NodeReply.Kind.HELD || reply.kind() == NodeReply.Kind.RELEASED
+            ? reply.detail()
+            : "");
+  }
+
+  /** Returns the answer of a node to an inspection; null means none in time. */
+  static Inspection.Node inspected(String node, @Nullable NodeReply reply, Duration waited) {
+    NodeReport report = reply == null ? null : reply.report();
+    if (report == null) {
+      String why = reply == null ? "no answer in " + Brief.duration(waited) : detail(reply);
+      return new Inspection.Node(node, Answer.NONE, why, "", "", null, 0, 0, List.of());
+    }
+    String owner = report.owner();
+    boolean doubtful = !report.doubt().isEmpty();
+    String doubt = doubtful ? ", but abstains: " + report.doubt() : "";
+    String queue = report.waiting() == 0 ? "" : ", " + report.waiting() + " waiting";
+    List<String> waiters = report.waiters().stream().map(HolderLabel::of).toList();
+    if (owner == null) {
+      Answer answer = doubtful ? Answer.DOUBTFUL : Answer.FREE;
+      String detail = "free" + queue + doubt;
+      return new Inspection.Node(
+          node, answer, detail, "", "", null, report.counter(), report.waiting(), waiters);
+    }
+    String label = HolderLabel.of(owner);
+    String who = label.isEmpty() ? unlabelled(owner) : label;
+    return new Inspection.Node(
+        node,
+        Answer.HELD,
+        held(report.remainingMillis(), who) + queue + doubt,
+        label,
+        owner,
+        report.remainingMillis() < 0 ? null : Duration.ofMillis(report.remainingMillis()),
+        report.counter(),
+        report.waiting(),
+        waiters);
+  }
+
+  private static String unlabelled(String owner) {
+    return HolderLabel.isOurs(owner)
+        ? "a client without a label"
+        : "another Redlock client, or another version of this one";
   }
 
   private static Vote classed(NodeReply.Kind kind) {
@@ -59,11 +132,18 @@ final class ReplyText {
   }
 
   private static String held(NodeReply reply) {
+    return held(reply.remainingMillis(), reply.detail());
+  }
+
+  private static String held(long remainingMillis, String holder) {
     String until =
-        reply.remainingMillis() < 0
+        remainingMillis < 0
             ? "held without limit"
-            : "held for " + Brief.duration(Duration.ofMillis(reply.remainingMillis())) + " more";
-    return reply.detail().isEmpty() ? until : until + " by " + reply.detail();
+            : "held for " + Brief.duration(Duration.ofMillis(remainingMillis)) + " more";
+    if (HolderLabel.tellsFreed(holder)) {
+      return holder + ", " + until;
+    }
+    return holder.isEmpty() ? until : until + " by " + holder;
   }
 
   private static String abstains(NodeReply reply) {

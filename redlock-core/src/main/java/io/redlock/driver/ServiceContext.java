@@ -10,9 +10,9 @@ import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 
 /** The parts that all operations of one lock service share: nodes, clocks, settings. */
 final class ServiceContext {
@@ -23,7 +23,7 @@ final class ServiceContext {
   final Ticker ticker;
   final Scheduler scheduler;
   final RandomGenerator random;
-  final Supplier<String> ownerIds;
+  final OwnerIds ownerIds;
   final RetryStrategy retryStrategy;
   final MedianClock clock;
   final FencingTokens tokens;
@@ -66,12 +66,14 @@ final class ServiceContext {
 
   /** Returns the answers of a round. */
   Votes votes(List<NodeVote> answers) {
-    return new Votes(
-        answers,
-        quorum.least(),
-        quorum.isJoint()
-            ? new Votes.Moving(names(quorum.present()), names(quorum.future()))
-            : null);
+    return new Votes(answers, quorum.least(), moving());
+  }
+
+  /** Returns the two sets of masters of a client that moves; null for any other. */
+  Votes.@Nullable Moving moving() {
+    return quorum.isJoint()
+        ? new Votes.Moving(names(quorum.present()), names(quorum.future()))
+        : null;
   }
 
   private List<String> names(int group) {

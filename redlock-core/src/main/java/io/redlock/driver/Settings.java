@@ -31,6 +31,7 @@ record Settings(
   static final String RESERVED_PREFIX = "redlock:";
   private static final int MAX_NAME_BYTES = 512;
   private static final int MAX_RESOURCES = 16;
+  private static final int MAX_CHOICES = 1_000;
   private static final Duration LONGEST = Duration.ofDays(365);
 
   /** The limit of maxTtl: a master that lost its data abstains for that long. */
@@ -88,29 +89,14 @@ record Settings(
   List<String> problems(LeaseRequest request) {
     List<String> problems = new ArrayList<>();
     int count = request.resources().size();
-    if (count == 0 || count > MAX_RESOURCES) {
-      problems.add(count + " resources: name 1 to " + MAX_RESOURCES + " in one request");
+    int most = request.isAnyOf() ? MAX_CHOICES : MAX_RESOURCES;
+    if (count == 0 || count > most) {
+      problems.add(count + " resources: name 1 to " + most + " in one request");
     }
-    for (String resource : request.resources()) {
-      String name = keyPrefix + resource;
-      int bytes = name.getBytes(StandardCharsets.UTF_8).length;
-      if (resource.isBlank()) {
-        problems.add("resource \"" + resource + "\" is blank: give it a name");
-      } else if (!isEncodable(name)) {
-        problems.add(
-            "resource \""
-                + resource
-                + "\" has half a surrogate pair, which UTF-8 cannot encode:"
-                + " choose another name");
-      } else if (bytes > MAX_NAME_BYTES) {
-        problems.add(
-            "resource with its prefix has " + bytes + " bytes: use at most " + MAX_NAME_BYTES);
-      } else if (name.startsWith(RESERVED_PREFIX)) {
-        problems.add(
-            "key " + name + " begins with redlock:, which is reserved: choose another name");
-      }
-    }
-    if (request.isFair() && count > 1) {
+    request.resources().forEach(resource -> problems.addAll(problems(resource)));
+    if (request.isFair() && request.isAnyOf()) {
+      problems.add("fairly() with anyOf(): each name has a queue of its own; leave fairly() out");
+    } else if (request.isFair() && count > 1) {
       problems.add("fairly() with " + count + " resources: ask for one, or leave fairly() out");
     }
     problems.addAll(ttlProblems(request.ttl()));
@@ -126,6 +112,28 @@ record Settings(
             maxHold ->
                 problems.add(
                     "maxHold " + maxHold + " is not positive: give the longest time to hold"));
+    return problems;
+  }
+
+  /** Returns the problems of a resource, each with its fix. */
+  List<String> problems(String resource) {
+    List<String> problems = new ArrayList<>();
+    String name = keyPrefix + resource;
+    int bytes = name.getBytes(StandardCharsets.UTF_8).length;
+    if (resource.isBlank()) {
+      problems.add("resource \"" + resource + "\" is blank: give it a name");
+    } else if (!isEncodable(name)) {
+      problems.add(
+          "resource \""
+              + resource
+              + "\" has half a surrogate pair, which UTF-8 cannot encode:"
+              + " choose another name");
+    } else if (bytes > MAX_NAME_BYTES) {
+      problems.add(
+          "resource with its prefix has " + bytes + " bytes: use at most " + MAX_NAME_BYTES);
+    } else if (name.startsWith(RESERVED_PREFIX)) {
+      problems.add("key " + name + " begins with redlock:, which is reserved: choose another name");
+    }
     return problems;
   }
 

@@ -31,6 +31,9 @@ public record Ballot(int nodes, long packed) {
   /** No: others hold the resource, are first in its queue, or had a higher token. */
   public static final int REFUSED = bit(Kind.HELD) | bit(Kind.WAIT) | STALE;
 
+  /** No: another owner holds the resource. */
+  public static final int HELD_BY_ANOTHER = bit(Kind.HELD);
+
   /** No: the token is too far from the node's time. */
   public static final int CLOCK = bit(Kind.CLOCK);
 

@@ -14,10 +14,15 @@ public final class HolderLabel {
   /** The longest label, in characters. */
   public static final int MAX_LENGTH = 64;
 
+  /** The label that no client may have: a value that begins with it and a slash has no owner. */
+  private static final String RESERVED = "freed";
+
+  private static final String FREED = RESERVED + "/";
+
   private static final Pattern LABEL = Pattern.compile("[!-.0-~]{1," + MAX_LENGTH + "}");
 
   private static final Pattern OWNER =
-      Pattern.compile("(" + LABEL.pattern() + ")/[0-9a-f]{32}(?:-[0-9]+)?(?::[0-9]+)?");
+      Pattern.compile("(?:(" + LABEL.pattern() + ")/)?[0-9a-f]{32}(?:-[0-9]+)?(?::[0-9]+)?");
 
   private HolderLabel() {}
 
@@ -26,9 +31,13 @@ public final class HolderLabel {
    *
    * @param label the label
    * @return the problem; empty if the label is valid: 1 to 64 printable ASCII characters, neither
-   *     blanks nor slashes
+   *     blanks nor slashes, and not the reserved label {@code freed}
    */
   public static Optional<String> problem(String label) {
+    if (label.equals(RESERVED)) {
+      return Optional.of(
+          "holder \"" + label + "\" is reserved for resources that are set free: choose another");
+    }
     if (LABEL.matcher(label).matches()) {
       return Optional.empty();
     }
@@ -53,13 +62,55 @@ public final class HolderLabel {
   }
 
   /**
+   * Returns the value of a lock key that an operator has set free. No client owns it.
+   *
+   * @param label the label of the operator's client; empty if it has none
+   * @return a value for which {@link #isFreed} is true
+   */
+  public static String freed(String label) {
+    return FREED + label;
+  }
+
+  /**
+   * Returns true if the key of this value was set free; no owner id may look like that.
+   *
+   * @param value the value of a lock key
+   */
+  public static boolean isFreed(String value) {
+    return value.startsWith(FREED);
+  }
+
+  /**
+   * Returns true if this label tells that a resource was set free, instead of its holder.
+   *
+   * @param label a result of {@link #of}
+   */
+  public static boolean tellsFreed(String label) {
+    return label.equals(RESERVED) || label.startsWith(RESERVED + " ");
+  }
+
+  /**
    * Returns the label in an owner id, or in the name of a waiter.
    *
    * @param ownerId the value of a lock key, perhaps of another Redlock client
-   * @return the label; empty if the id has none
+   * @return the label; {@code freed by} and the label of an operator who set the resource free;
+   *     empty if the id has none
    */
   public static String of(String ownerId) {
+    if (isFreed(ownerId)) {
+      String operator = ownerId.substring(FREED.length());
+      return LABEL.matcher(operator).matches() ? RESERVED + " by " + operator : RESERVED;
+    }
     Matcher matcher = OWNER.matcher(ownerId);
-    return matcher.matches() ? matcher.group(1) : "";
+    return matcher.matches() && matcher.group(1) != null ? matcher.group(1) : "";
+  }
+
+  /**
+   * Returns true if a client of this library writes such ids, with or without a label.
+   *
+   * @param ownerId the value of a lock key
+   */
+  public static boolean isOurs(String ownerId) {
+    return OWNER.matcher(ownerId).matches();
   }
 }

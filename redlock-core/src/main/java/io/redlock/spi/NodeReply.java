@@ -1,17 +1,25 @@
 package io.redlock.spi;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * One node's answer to one request: yes, no or unknown, and the details that the node reported.
  *
  * @param kind the meaning of the answer
- * @param counter the node's counter for {@link Kind#HELD} and {@link Kind#STALE}; else 0
- * @param remainingMillis the remaining life of the holder's key (for {@link Kind#HELD}), of the
- *     first ticket in the queue (for {@link Kind#WAIT}) or of the node's abstention (for {@link
- *     Kind#ABSTAIN}), in milliseconds; −1 if there is no bound
+ * @param counter the node's counter for {@link Kind#HELD}, {@link Kind#STALE}, and all answers to
+ *     {@link NodeRequest.Free}; else 0
+ * @param remainingMillis the remaining life of the holder's key (for {@link Kind#HELD}, and {@link
+ *     Kind#RELEASED} as the answer to {@link NodeRequest.Free}), of the first ticket in the queue
+ *     (for {@link Kind#WAIT}) or of the node's abstention (for {@link Kind#ABSTAIN}), in
+ *     milliseconds; −1 if there is no bound
  * @param detail the reason in words, for an operator, without secrets; empty if the kind says it
- *     all; for {@link Kind#HELD} the {@link HolderLabel} of the holder, empty if it has none
+ *     all; for {@link Kind#HELD} and {@link NodeRequest.Free} the {@link HolderLabel} of the
+ *     holder, empty if it has none; for {@link Kind#NOT_HELD} the label of the operator that set
+ *     the name free, if one did
+ * @param report the state of the name, for {@link NodeRequest.Inspect}; else null
  */
-public record NodeReply(Kind kind, long counter, long remainingMillis, String detail) {
+public record NodeReply(
+    Kind kind, long counter, long remainingMillis, String detail, @Nullable NodeReport report) {
 
   /** The lock was granted. */
   public static final NodeReply GRANTED = of(Kind.GRANTED, "");
@@ -36,7 +44,10 @@ public record NodeReply(Kind kind, long counter, long remainingMillis, String de
     EXTENDED,
     /** Yes: this owner did not hold all names on the node, and holds them now. */
     JOINED,
-    /** Yes: the owner's keys are deleted, and its tombstone is set. */
+    /**
+     * Yes: the owner's keys are deleted, and its tombstone is set. For {@link NodeRequest.Free}:
+     * the name is set free, by this request or an earlier one.
+     */
     RELEASED,
     /** No: another owner holds a name. */
     HELD,
@@ -51,7 +62,10 @@ public record NodeReply(Kind kind, long counter, long remainingMillis, String de
      * delete and set no tombstone: repeat it, since a grant that is still on its way may succeed.
      */
     CLOCK,
-    /** No: the owner does not hold the names; only its tombstone may have been set. */
+    /**
+     * No: the owner does not hold the names; only its tombstone may have been set. For {@link
+     * NodeRequest.Free}: nobody holds the name.
+     */
     NOT_HELD,
     /**
      * No: the server is out of memory. A release with this answer found nothing to delete and set
@@ -79,7 +93,17 @@ public record NodeReply(Kind kind, long counter, long remainingMillis, String de
    * @return the answer
    */
   public static NodeReply of(Kind kind, String detail) {
-    return new NodeReply(kind, 0, -1, detail);
+    return new NodeReply(kind, 0, -1, detail, null);
+  }
+
+  /**
+   * Returns the answer to an inspection: {@link Kind#HELD} or {@link Kind#NOT_HELD}.
+   *
+   * @param report the state of the name
+   * @return the answer
+   */
+  public static NodeReply inspected(NodeReport report) {
+    return new NodeReply(report.owner() == null ? Kind.NOT_HELD : Kind.HELD, 0, -1, "", report);
   }
 
   /**
@@ -91,7 +115,29 @@ public record NodeReply(Kind kind, long counter, long remainingMillis, String de
    * @return the answer
    */
   public static NodeReply held(long remainingMillis, long counter, String holder) {
-    return new NodeReply(Kind.HELD, counter, remainingMillis, holder);
+    return new NodeReply(Kind.HELD, counter, remainingMillis, holder, null);
+  }
+
+  /**
+   * Returns {@link Kind#RELEASED}: the name is set free.
+   *
+   * @param remainingMillis the remaining life of the key, which stays
+   * @param counter the node's counter
+   * @param holder the label of the holder until now; empty if it has none
+   * @return the answer
+   */
+  public static NodeReply freed(long remainingMillis, long counter, String holder) {
+    return new NodeReply(Kind.RELEASED, counter, remainingMillis, holder, null);
+  }
+
+  /**
+   * Returns {@link Kind#NOT_HELD}: there was nothing to set free.
+   *
+   * @param counter the node's counter
+   * @return the answer
+   */
+  public static NodeReply nothingToFree(long counter) {
+    return new NodeReply(Kind.NOT_HELD, counter, -1, "", null);
   }
 
   /**
@@ -101,7 +147,7 @@ public record NodeReply(Kind kind, long counter, long remainingMillis, String de
    * @return the answer
    */
   public static NodeReply waiting(long remainingMillis) {
-    return new NodeReply(Kind.WAIT, 0, remainingMillis, "");
+    return new NodeReply(Kind.WAIT, 0, remainingMillis, "", null);
   }
 
   /**
@@ -111,7 +157,7 @@ public record NodeReply(Kind kind, long counter, long remainingMillis, String de
    * @return the answer
    */
   public static NodeReply stale(long counter) {
-    return new NodeReply(Kind.STALE, counter, -1, "");
+    return new NodeReply(Kind.STALE, counter, -1, "", null);
   }
 
   /**
@@ -122,7 +168,7 @@ public record NodeReply(Kind kind, long counter, long remainingMillis, String de
    * @return the answer
    */
   public static NodeReply abstain(long remainingMillis, String detail) {
-    return new NodeReply(Kind.ABSTAIN, 0, remainingMillis, detail);
+    return new NodeReply(Kind.ABSTAIN, 0, remainingMillis, detail, null);
   }
 
   /**

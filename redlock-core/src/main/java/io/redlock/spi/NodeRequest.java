@@ -121,6 +121,22 @@ public sealed interface NodeRequest {
   }
 
   /**
+   * Sets a name free, for an operator: replaces the holder's value by a reserved one, and keeps the
+   * life of the key. The holder can extend nothing more there, and nobody is granted the name
+   * earlier than without this request.
+   *
+   * @param names the lock key, exactly one
+   * @param owner the reserved value: {@link HolderLabel#freed}
+   * @param token the counter at which the node may replace the value; 0 for any
+   * @param buried a counter that a node has reported: the node raises its own to it, so that a
+   *     holder with that token or a lower one cannot join; 0 for none
+   * @param untilMicros the time by the nodes' median clock after which the node refuses: a delayed
+   *     request must not hit a later holder
+   */
+  record Free(List<String> names, String owner, long token, long buried, long untilMicros)
+      implements NodeRequest {}
+
+  /**
    * Removes a ticket where there is nothing to release. If the name is free, the node wakes the
    * waiter that is then first in the queue.
    *
@@ -139,6 +155,21 @@ public sealed interface NodeRequest {
     @Override
     public long token() {
       return 0;
+    }
+  }
+
+  /**
+   * Asks for the state of a name. Changes nothing.
+   *
+   * @param names the lock key: exactly one
+   * @param token a number that the answer repeats
+   */
+  record Inspect(List<String> names, long token) implements NodeRequest {
+
+    /** Returns nobody: the request holds nothing. */
+    @Override
+    public String owner() {
+      return "";
     }
   }
 }

@@ -11,6 +11,7 @@ import io.redlock.testkit.InMemoryServer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.SplittableRandom;
 import java.util.concurrent.Future;
 import java.util.function.Consumer;
@@ -111,7 +112,7 @@ public final class InMemoryMasters implements AutoCloseable {
           .ticker(virtual.ticker())
           .scheduler(new VirtualTime(virtual))
           .random(new SplittableRandom(client))
-          .ownerIds(() -> "client-" + client + "-" + nextOwner());
+          .ownerIds(() -> String.format(Locale.ROOT, "%016x%016x", client, nextOwner()));
     }
     Redlock redlock = builder.build();
     connections.add(nodes);

@@ -3,6 +3,7 @@ package io.redlock.testkit;
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeReport;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
 import java.util.ArrayList;
@@ -218,9 +219,26 @@ public class NodeModel {
     if (request instanceof NodeRequest.Release release) {
       return release(live, release, standing, nowMicros);
     }
-    return any(live, Cell::isWrongType)
-        ? new Outcome(live, NodeReply.misconfigured(""))
+    if (request instanceof NodeRequest.Free free) {
+      return free(live, free, standing, nowMicros);
+    }
+    if (any(live, Cell::isWrongType)) {
+      return new Outcome(live, NodeReply.misconfigured(""));
+    }
+    return request instanceof NodeRequest.Inspect
+        ? new Outcome(live, NodeReply.inspected(report(live.get(0), standing, nowMillis)))
         : left(live, live, ((NodeRequest.RemoveTicket) request).ticket(), NodeReply.NOT_HELD);
+  }
+
+  private static NodeReport report(Cell cell, Standing standing, long nowMillis) {
+    List<String> waiters = cell.queue().stream().map(Place::waiter).toList();
+    return new NodeReport(
+        cell.isFree() ? null : cell.owner(),
+        cell.isFree() ? -1 : cell.remainingMillis(nowMillis),
+        cell.counter(),
+        Math.min(waiters.size(), NodeReport.MOST_COUNTED),
+        waiters.subList(0, Math.min(waiters.size(), NodeReport.MOST_WAITERS)),
+        standing == Standing.ABSTAINING ? "its data is too new" : "");
   }
 
   /** Locks the names, or refuses with a reason. */
@@ -275,7 +293,8 @@ public class NodeModel {
       }
       if (!cell.isHeldBy(request.owner())) {
         if (!mayJoin(cell, request.token())) {
-          return new Outcome(cells, NodeReply.NOT_HELD);
+          String freed = HolderLabel.isFreed(cell.owner()) ? HolderLabel.of(cell.owner()) : "";
+          return new Outcome(cells, NodeReply.of(Kind.NOT_HELD, freed));
         }
         joins = true;
       }
@@ -320,6 +339,36 @@ public class NodeModel {
     return ticket != null && request.last()
         ? left(cells, after, ticket, reply)
         : new Outcome(after, reply, woken(cells, after, ticket));
+  }
+
+  /** Replaces the holder's value by a reserved one that nobody owns, and keeps its life. */
+  protected Outcome free(
+      List<Cell> cells, NodeRequest.Free request, Standing standing, long nowMicros) {
+    Cell cell = cells.get(0);
+    if (nowMicros > request.untilMicros()) {
+      return new Outcome(cells, NodeReply.of(Kind.CLOCK, ""));
+    }
+    if (cell.isWrongType()) {
+      return new Outcome(cells, NodeReply.misconfigured(""));
+    }
+    boolean isHeld = !cell.isFree() && !HolderLabel.isFreed(cell.owner());
+    long remainingMillis =
+        cell.isFree() ? 0 : cell.remainingMillis(Math.floorDiv(nowMicros, 1_000L));
+    String holder = HolderLabel.of(cell.owner());
+    boolean otherToken = request.token() != 0 && request.token() != cell.counter();
+    if (isHeld && (otherToken || remainingMillis < 0)) {
+      return new Outcome(cells, NodeReply.held(remainingMillis, cell.counter(), holder));
+    }
+    Cell buried = bury(cell, request.buried(), nowMicros);
+    Cell freed = isHeld ? buried.locked(request.owner(), cell.lockUntilMillis()) : buried;
+    if (standing == Standing.OUT_OF_MEMORY && !freed.equals(cell)) {
+      return new Outcome(cells, NodeReply.of(Kind.OUT_OF_MEMORY, ""));
+    }
+    return new Outcome(
+        List.of(freed),
+        cell.isFree()
+            ? NodeReply.nothingToFree(freed.counter())
+            : NodeReply.freed(remainingMillis, freed.counter(), holder));
   }
 
   /** Removes the ticket. */

@@ -77,6 +77,10 @@ final class Bed {
     this(size, Runnable::run, null, RetryStrategy.jitteredBackoff());
   }
 
+  Bed(Quorum quorum) {
+    this(quorum, Runnable::run, null, RetryStrategy.jitteredBackoff());
+  }
+
   Bed(int size, RetryStrategy retryStrategy) {
     this(size, Runnable::run, null, retryStrategy);
   }
@@ -90,7 +94,15 @@ final class Bed {
       Executor callbackExecutor,
       @Nullable RedlockListener listener,
       RetryStrategy retryStrategy) {
-    for (int node = 0; node < size; node++) {
+    this(Quorum.of(size), callbackExecutor, listener, retryStrategy);
+  }
+
+  private Bed(
+      Quorum quorum,
+      Executor callbackExecutor,
+      @Nullable RedlockListener listener,
+      RetryStrategy retryStrategy) {
+    for (int node = 0; node < quorum.nodes(); node++) {
       nodes.add(new ScriptedNode(String.valueOf((char) ('a' + node)), journal));
     }
     Settings settings =
@@ -105,7 +117,7 @@ final class Bed {
     context =
         new ServiceContext(
             List.<LockNode>copyOf(nodes),
-            Quorum.of(size),
+            quorum,
             settings,
             time,
             time,

@@ -5,9 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
+import io.redlock.LeaseStatus;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 class LiveLeasesTest {
@@ -40,6 +42,11 @@ class LiveLeasesTest {
     public void abandon(LeaseEnd how) {
       checked.add(name + " " + how.cause());
       then.run();
+    }
+
+    @Override
+    public Optional<LeaseStatus> status() {
+      return Optional.empty();
     }
   }
 

@@ -410,4 +410,77 @@ class LocalQueuesTest {
     int compared = waiters.stream().mapToInt(waiter -> waiter.compared).sum();
     assertTrue(compared < 1_000, compared + " comparisons");
   }
+
+  /** A call for any one of several names that counts how often it may ask. */
+  private static final class Chooser implements LocalQueues.Waiter {
+    private final List<String> choices;
+    private int proceeded;
+
+    private Chooser(String... choices) {
+      this.choices = List.of(choices);
+    }
+
+    @Override
+    public List<String> names() {
+      return Choice.queueNames(choices);
+    }
+
+    @Override
+    public boolean isFair() {
+      return false;
+    }
+
+    @Override
+    public List<String> choices() {
+      return choices;
+    }
+
+    @Override
+    public void proceed(long delayNanos) {
+      proceeded++;
+    }
+  }
+
+  @Test
+  void firstCallForAnyOfSeveralNamesAsksWhenALeaseOnOneOfThemEnds() {
+    LocalQueues queues = new LocalQueues();
+    queues.leased(List.of("a"));
+    queues.leased(List.of("b", "c"));
+    Chooser first = new Chooser("a", "b");
+    Chooser second = new Chooser("a", "b");
+    Chooser elsewhere = new Chooser("c", "d");
+    assertTrue(queues.join(first), "a name may be free, whatever this service holds");
+    assertFalse(queues.join(second));
+    assertTrue(queues.join(elsewhere));
+    assertTrue(queues.isLeased("a"));
+    assertFalse(queues.isLeased("b"), "not alone");
+    queues.ended(List.of("a"));
+    assertEquals(List.of(1, 0, 0), List.of(first.proceeded, second.proceeded, elsewhere.proceeded));
+    queues.ended(List.of("b", "c"));
+    assertEquals(List.of(2, 0, 1), List.of(first.proceeded, second.proceeded, elsewhere.proceeded));
+    queues.leave(first);
+    assertEquals(1, second.proceeded);
+    queues.leave(second);
+    assertFalse(queues.isEmpty());
+    queues.leave(elsewhere);
+    assertTrue(queues.isEmpty());
+  }
+
+  @Test
+  void callsForAnyOfSeveralNamesLeaveNoEntryInWhicheverOrderTheyGo() {
+    for (int order = 0; order < 6; order++) {
+      LocalQueues queues = new LocalQueues();
+      List<Chooser> calls =
+          new ArrayList<>(
+              List.of(new Chooser("a", "b"), new Chooser("a", "b"), new Chooser("b", "c")));
+      calls.forEach(queues::join);
+      queues.leave(calls.remove(order % 3));
+      queues.leave(calls.remove(order / 3));
+      assertFalse(queues.isEmpty(), "order " + order);
+      queues.leave(calls.remove(0));
+      assertTrue(queues.isEmpty(), "order " + order);
+      queues.leave(new Chooser("a", "b"));
+      assertTrue(queues.isEmpty(), "a call that never joined");
+    }
+  }
 }

@@ -54,6 +54,9 @@ class ReplyTextTest {
     assertEquals(
         "a held for 7ms more by billing@pod-7:4211",
         vote("a", NodeReply.held(7, 1, "billing@pod-7:4211"), 1).toString());
+    assertEquals(
+        "a freed by ops@host, held for 7ms more",
+        vote("a", NodeReply.held(7, 1, "freed by ops@host"), 1).toString());
     assertEquals("a has seen a higher token: 17", vote("a", NodeReply.stale(17), 1).toString());
     assertEquals(
         "a abstains 12s more: restarted",

@@ -45,6 +45,7 @@ final class ScriptedNode implements LockNode {
     /** Returns true if it may have left a key: the answer was yes or unknown, or is missing. */
     boolean mayHaveLeftAKey() {
       return !(request instanceof NodeRequest.Release)
+          && !(request instanceof NodeRequest.Inspect)
           && !withdrawn
           && (reply == null
               || switch (reply.kind()) {

@@ -1,6 +1,7 @@
 package io.redlock.spi;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Optional;
@@ -23,10 +24,31 @@ class HolderLabelTest {
   }
 
   @Test
+  void labelOfAResourceThatWasSetFreeTellsByWhom() {
+    assertEquals("freed by ops@host", HolderLabel.of(HolderLabel.freed("ops@host")));
+    assertEquals("freed", HolderLabel.of(HolderLabel.freed("")));
+    assertEquals("freed", HolderLabel.of("freed/somebody's secret value"));
+    assertTrue(HolderLabel.tellsFreed("freed by ops@host"));
+    assertTrue(HolderLabel.tellsFreed("freed"));
+    assertFalse(HolderLabel.tellsFreed("freedom"));
+    assertFalse(HolderLabel.tellsFreed(""));
+  }
+
+  @Test
+  void noClientHasTheLabelOfAResourceThatWasSetFree() {
+    String problem = HolderLabel.problem("freed").orElseThrow();
+    assertTrue(problem.endsWith("is reserved for resources that are set free: choose another"));
+    assertEquals(Optional.empty(), HolderLabel.problem("freedom"));
+    assertFalse(HolderLabel.isFreed(HolderLabel.prefix("freedom") + BITS));
+    assertTrue(HolderLabel.isFreed(HolderLabel.prefix("freed") + BITS));
+  }
+
+  @Test
   void idWithoutALabelHasNone() {
     assertEquals("", HolderLabel.prefix(""));
     assertEquals("", HolderLabel.of(BITS));
     assertEquals("", HolderLabel.of(BITS + "-2"));
+    assertTrue(HolderLabel.isOurs(BITS) && HolderLabel.isOurs("a/" + BITS + "-2"));
   }
 
   @ParameterizedTest
@@ -44,6 +66,7 @@ class HolderLabelTest {
       })
   void valueOfAnotherClientHasNone(String value) {
     assertEquals("", HolderLabel.of(value));
+    assertFalse(HolderLabel.isOurs(value));
   }
 
   @Test

@@ -317,8 +317,8 @@ public final class JedisRedlock {
      * that it keeps waiting: in refusals, on the masters, and as the name of the connections that
      * are opened here, unless {@link #clientConfig} names them. It is no secret.
      *
-     * @param holder 1 to 64 printable ASCII characters, neither blanks nor slashes, for example
-     *     {@code billing@pod-7:4211}; default the host and the process id
+     * @param holder 1 to 64 printable ASCII characters, neither blanks nor slashes, not {@code
+     *     freed}, for example {@code billing@pod-7:4211}; default the host and the process id
      * @return this
      */
     public Builder holder(String holder) {

@@ -38,10 +38,13 @@ public final class Benchmarks {
     parts.put("uncontended", () -> new Uncontended(report).run(docs));
     parts.put("callers", () -> new Callers(report).run(docs));
     parts.put("guard", new GuardCost(report)::run);
+    parts.put("label", new LabelCost(report)::run);
     parts.put("failed-nodes", new FailedNodes(report)::run);
     parts.put("growth", new Growth(report)::run);
     parts.put("contention", new Contention(report)::run);
     parts.put("waiting", new WaitingTurns(report)::run);
+    parts.put("leader", new LeaderGaps(report)::run);
+    parts.put("any-of", new AnyOf(report)::run);
     parts.put("renewed-leases", new RenewedLeases(report)::run);
     String only = System.getProperty("bench.only", "");
     for (Map.Entry<String, Part> part : parts.entrySet()) {

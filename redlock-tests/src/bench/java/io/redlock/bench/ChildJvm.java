@@ -48,6 +48,16 @@ final class ChildJvm implements AutoCloseable {
     return line;
   }
 
+  /** Kills it, and waits until it is dead. */
+  void kill() throws InterruptedException {
+    process.destroyForcibly().waitFor();
+  }
+
+  /** Sends it a signal, for example STOP. */
+  void signal(String name) throws IOException, InterruptedException {
+    new ProcessBuilder("kill", "-" + name, Long.toString(process.pid())).start().waitFor();
+  }
+
   /** The end of its input ends it. */
   @Override
   public void close() {

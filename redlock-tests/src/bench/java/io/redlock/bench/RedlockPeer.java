@@ -8,6 +8,7 @@ import io.redlock.jedis.JedisRedlock;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
 
 /** This library, as a user has it: restart guard and all. */
@@ -26,12 +27,15 @@ final class RedlockPeer implements Peer {
 
   /** With or without the restart guard. */
   RedlockPeer(boolean guarded, Duration nodeTimeout, String... addresses) {
-    this.redlock =
-        JedisRedlock.builder()
-            .node(String.join(",", addresses))
-            .nodeTimeout(nodeTimeout)
-            .restartGuard(guarded)
-            .build();
+    this(settings -> settings.restartGuard(guarded), nodeTimeout, addresses);
+  }
+
+  /** With other settings. */
+  RedlockPeer(
+      UnaryOperator<JedisRedlock.Builder> change, Duration nodeTimeout, String... addresses) {
+    JedisRedlock.Builder settings =
+        JedisRedlock.builder().node(String.join(",", addresses)).nodeTimeout(nodeTimeout);
+    this.redlock = change.apply(settings).build();
   }
 
   @Override

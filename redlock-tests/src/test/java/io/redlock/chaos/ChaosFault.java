@@ -39,6 +39,8 @@ enum ChaosFault {
   CLIENT_PAUSE(Target.CLIENT, 200, 2_500, false),
   /** SIGKILL, whatever it holds; another process starts. */
   CLIENT_KILL(Target.CLIENT, 50, 500, false),
+  /** An operator sets a resource free, from where that client is. */
+  CLIENT_SETS_FREE(Target.CLIENT, 0, 0, false),
   /** All connections break. */
   LINK_CUT(Target.LINK, 0, 0, false),
   /** Nothing reaches the node; at last the connections break. */

@@ -93,7 +93,7 @@ record ChaosPlan(List<Strike> strikes) {
         return false;
       }
       if (strike.fault.mostMillis == 0
-          && strike.fault.target == ChaosFault.Target.NODE
+          && strike.fault.target != ChaosFault.Target.LINK
           && !over
           && strike.meets(other)) {
         return false;

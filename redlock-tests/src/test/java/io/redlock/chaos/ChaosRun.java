@@ -110,8 +110,9 @@ final class ChaosRun {
           .order(
               String.format(
                   Locale.ROOT,
-                  "%d work %d %d %d %d",
+                  "%d %s %d %d %d %d",
                   caller,
+                  schedule.task(),
                   callerSeed,
                   Math.max(1, leftMillis),
                   ChaosDeployment.RESOURCES.size(),
@@ -126,7 +127,7 @@ final class ChaosRun {
   private void finish(ChaosDeployment deployment) {
     for (ChaosClient client : deployment.clients) {
       for (int caller = 0; caller < schedule.callers(); caller++) {
-        client.process().outcome(caller + " work");
+        client.process().outcome(caller + " " + schedule.task());
       }
     }
     ChaosTerms terms = schedule.terms();

@@ -114,10 +114,14 @@ final class Nemesis {
   }
 
   private static void beginClient(Strike strike, ChaosClient client) {
-    if (strike.fault() == ChaosFault.CLIENT_PAUSE) {
-      client.pause();
-    } else {
-      client.kill();
+    switch (strike.fault()) {
+      case CLIENT_PAUSE -> client.pause();
+      case CLIENT_KILL -> client.kill();
+      case CLIENT_SETS_FREE -> {
+        int resource = strike.amount() % ChaosDeployment.RESOURCES.size();
+        client.process().order("free " + ChaosDeployment.RESOURCES.get(resource));
+      }
+      default -> throw new IllegalStateException("not of a client: " + strike);
     }
   }
 

@@ -10,6 +10,7 @@ import java.util.Set;
  *
  * @param gapMillis the time between two faults on average
  * @param minority whether faults of nodes strike at most a minority at a time
+ * @param task what the callers do: {@code work}, {@code lead} or {@code share}
  */
 record Schedule(
     String name,
@@ -18,31 +19,42 @@ record Schedule(
     Duration length,
     Set<ChaosFault> faults,
     int gapMillis,
-    boolean minority) {
+    boolean minority,
+    String task) {
 
   private static final Duration SHORT = Duration.ofMillis(4_500);
 
   static Schedule of(String name, int nodes, int clients, ChaosFault... faults) {
     EnumSet<ChaosFault> kinds = EnumSet.noneOf(ChaosFault.class);
     kinds.addAll(List.of(faults));
-    return new Schedule(name, ChaosTerms.of(nodes, clients), 2, SHORT, kinds, 400, true);
+    return new Schedule(name, ChaosTerms.of(nodes, clients), 2, SHORT, kinds, 400, true, "work");
   }
 
   Schedule everyMillis(int millis) {
-    return new Schedule(name, terms, callers, length, faults, millis, minority);
+    return new Schedule(name, terms, callers, length, faults, millis, minority, task);
   }
 
   /** Faults may strike any number of nodes at a time. */
   Schedule anyNumber() {
-    return new Schedule(name, terms, callers, length, faults, gapMillis, false);
+    return new Schedule(name, terms, callers, length, faults, gapMillis, false, task);
   }
 
   Schedule callers(int each) {
-    return new Schedule(name, terms, each, length, faults, gapMillis, minority);
+    return new Schedule(name, terms, each, length, faults, gapMillis, minority, task);
   }
 
   Schedule lasting(Duration time) {
-    return new Schedule(name, terms, callers, time, faults, gapMillis, minority);
+    return new Schedule(name, terms, callers, time, faults, gapMillis, minority, task);
+  }
+
+  /** Every client is a candidate for one leadership, instead of what it does else. */
+  Schedule electing() {
+    return new Schedule(name, terms, 1, length, faults, gapMillis, minority, "lead");
+  }
+
+  /** Every caller asks for any one of the resources, instead of what it does else. */
+  Schedule sharing() {
+    return new Schedule(name, terms, callers, length, faults, gapMillis, minority, "share");
   }
 
   /** Why it cannot be run here as it is; empty if it can. */
@@ -58,7 +70,7 @@ record Schedule(
   Schedule asFarAsPossible() {
     Set<ChaosFault> possible = EnumSet.copyOf(faults);
     possible.removeIf(fault -> !fault.obstacle().isEmpty());
-    return new Schedule(name, terms, callers, length, possible, gapMillis, minority);
+    return new Schedule(name, terms, callers, length, possible, gapMillis, minority, task);
   }
 
   /** Whether nothing happens that leases assume not to happen. */

@@ -2,6 +2,7 @@ package io.redlock.chaos;
 
 import static io.redlock.chaos.ChaosFault.CLIENT_KILL;
 import static io.redlock.chaos.ChaosFault.CLIENT_PAUSE;
+import static io.redlock.chaos.ChaosFault.CLIENT_SETS_FREE;
 import static io.redlock.chaos.ChaosFault.LINK_CUT;
 import static io.redlock.chaos.ChaosFault.LINK_DUPLICATES;
 import static io.redlock.chaos.ChaosFault.LINK_HOLDS_REPLIES;
@@ -58,12 +59,20 @@ final class Schedules {
         Schedule.of("loading", 5, 2, NODE_LOADING),
         Schedule.of("clients-stopped", 3, 3, CLIENT_PAUSE).everyMillis(250),
         Schedule.of("clients-killed", 3, 3, CLIENT_KILL),
+        Schedule.of("set-free", 3, 3, CLIENT_SETS_FREE, CLIENT_PAUSE, LINK_CUT).everyMillis(80),
         Schedule.of("connections-cut", 3, 3, LINK_CUT).everyMillis(40),
         Schedule.of("one-way-loss", 3, 3, LINK_LOSES_REPLIES, LINK_LOSES_REQUESTS).everyMillis(200),
         Schedule.of("held-back", 3, 3, LINK_HOLDS_REQUESTS, LINK_HOLDS_REPLIES).everyMillis(200),
         Schedule.of("slow-and-twice", 5, 2, LINK_SLOW, LINK_DUPLICATES).everyMillis(100),
         Schedule.of("narrow", 3, 3, LINK_NARROW).everyMillis(150),
         Schedule.of("packets-lost", 3, 3, LINK_LOSES_PACKETS).everyMillis(150),
+        Schedule.of(
+                "leaders", 5, 3, CLIENT_KILL, CLIENT_PAUSE, LINK_CUT, LINK_LOSES_REPLIES, NODE_KILL)
+            .everyMillis(200)
+            .electing(),
+        Schedule.of("permits", 5, 3, CLIENT_KILL, CLIENT_PAUSE, LINK_CUT, NODE_KILL)
+            .everyMillis(200)
+            .sharing(),
         Schedule.of("clocks-set", 3, 3, NODE_CLOCK, CLIENT_PAUSE).anyNumber(),
         Schedule.of("cut-and-restarted", 7, 2, NODE_KILL, LINK_CUT, CLIENT_PAUSE).everyMillis(200));
   }

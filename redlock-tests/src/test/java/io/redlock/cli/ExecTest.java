@@ -81,6 +81,32 @@ class ExecTest {
   }
 
   @Test
+  void commandRunsUnderOneOfSeveralNamesAndLearnsWhich() throws Exception {
+    Redlock other = MASTERS.connect();
+    try (Lease first = other.acquire(renewed("pool/1"));
+        Lease third = other.acquire(renewed("pool/3"))) {
+      CliProcess exec =
+          start(
+              "exec",
+              "--any-of=pool/1,pool/2",
+              "--any-of",
+              "pool/3",
+              "--",
+              "sh",
+              "-c",
+              "echo $REDLOCK_RESOURCE $REDLOCK_FENCING_TOKEN; cat");
+      MASTERS.awaitHolders(5, "pool/2");
+      long token = MASTERS.fence(0, "pool/2");
+      CliProcess tooMany = start("exec", "--any-of=pool/1,pool/2,pool/3", "--", "true");
+      assertEquals(120, tooMany.exitCode(), tooMany::output);
+      exec.closeInput();
+      assertEquals(0, exec.exitCode(), exec::output);
+      assertEquals("pool/2 " + token, exec.output().strip());
+      assertTrue(first.isValid() && third.isValid());
+    }
+  }
+
+  @Test
   void deathOfTwoMastersOfFiveIsSurvived() throws Exception {
     CliProcess exec = exec(List.of("--ttl=" + SHORT), "job", "sh", "-c", "cat; exit 5");
     awaitFiveHolders();
@@ -229,6 +255,14 @@ class ExecTest {
     arguments.addAll(options);
     arguments.addAll(List.of("--resource", resource, "--"));
     arguments.addAll(List.of(command));
+    return start(arguments.toArray(String[]::new));
+  }
+
+  private static LeaseRequest renewed(String resource) {
+    return LeaseRequest.of(resource, Duration.ofSeconds(20)).renewFor(Duration.ofHours(1));
+  }
+
+  private CliProcess start(String... arguments) {
     Map<String, String> settings =
         Map.of(
             "REDLOCK_NODES",
@@ -237,7 +271,7 @@ class ExecTest {
             SHORT.dividedBy(2).minusMillis(1).toString(), // the machine may be busy
             "REDLOCK_RESTART_GUARD",
             "false");
-    CliProcess process = CliProcess.start(settings, arguments.toArray(String[]::new));
+    CliProcess process = CliProcess.start(settings, arguments);
     started.add(process);
     return process;
   }

@@ -17,7 +17,8 @@ import org.junit.jupiter.api.Test;
 /** The options and exit codes of all commands; no master is asked. */
 class UsageTest {
 
-  private static final List<String> COMMANDS = List.of("exec", "doctor", "adopt");
+  private static final List<String> COMMANDS =
+      List.of("exec", "doctor", "adopt", "status", "list", "free");
 
   @Test
   void wrongUsageHasOneExitCodeAndOneFormOfMessageInEveryCommand() throws Exception {
@@ -37,7 +38,19 @@ class UsageTest {
             List.of("doctor", "redis://app:geheim@nowhere"),
             List.of("adopt"),
             List.of("adopt", "--key-prefix"),
-            List.of("adopt", "redis://app:geheim@nowhere"));
+            List.of("adopt", "redis://app:geheim@nowhere"),
+            List.of("status"),
+            List.of("status", "r"),
+            List.of("status", " ", "--nodes=127.0.0.1:1"),
+            List.of("status", "r", "--nodes=redis://app:geheim@nowhere"),
+            List.of("list"),
+            List.of("list", "--nodes=redis://app:geheim@nowhere"),
+            List.of("--geheim"),
+            List.of("doctor", "--geheim"),
+            List.of("doctor", "--requirepass=geheim", "127.0.0.1:1"),
+            List.of("exec", "-pgeheim", "--", "true"),
+            List.of("status", "r", "--pass", "geheim"),
+            List.of("list", "geheim"));
     for (List<String> arguments : wrong) {
       try (CliProcess process = CliProcess.start(Map.of(), arguments.toArray(String[]::new))) {
         process.closeInput();
@@ -45,6 +58,17 @@ class UsageTest {
         assertTrue(process.output().startsWith("redlock: "), process::output);
         assertFalse(process.output().contains("geheim"), process::output);
       }
+    }
+  }
+
+  @Test
+  void unknownArgumentIsNamedByItsPlaceWithWhatIsSimilar() throws Exception {
+    String[] arguments = {"doctor", "127.0.0.1:1", "--requires=quorum"};
+    try (CliProcess process = CliProcess.start(Map.of(), arguments)) {
+      assertEquals(123, process.exitCode(), process::output);
+      assertEquals(
+          "redlock: argument 3 is unknown, perhaps it is --require: see redlock doctor --help",
+          process.output().strip());
     }
   }
 

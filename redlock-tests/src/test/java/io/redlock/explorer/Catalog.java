@@ -1,6 +1,7 @@
 package io.redlock.explorer;
 
 import io.redlock.driver.ClientModel.Client;
+import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.testkit.NodeModel.Cell;
@@ -37,7 +38,8 @@ final class Catalog {
       int holders = 0;
       for (int name = 0; name < cells.size(); name++) {
         String owner = cells.get(name).owner();
-        int number = owner.equals(STRANGERS) ? STRANGER : OWNERS.indexOf(owner);
+        boolean isStrangers = owner.equals(STRANGERS) || owner.equals(FREED);
+        int number = isStrangers ? STRANGER : OWNERS.indexOf(owner);
         holders |= (number + 1) << HOLDER_BITS * name;
       }
       return new Node(cells, birth, bornMillis, gained, holders);
@@ -163,6 +165,9 @@ final class Catalog {
 
   /** Signs a key that none of the owners has set. */
   static final String STRANGERS = "X";
+
+  /** The key of a name that an operator has set free. */
+  static final String FREED = HolderLabel.freed("");
 
   /** Signs a request that is not really sent. */
   static final String TRIAL = "?";

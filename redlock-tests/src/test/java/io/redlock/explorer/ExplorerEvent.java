@@ -25,7 +25,9 @@ final class ExplorerEvent {
     WITHDRAW,
     CUT,
     STRAY,
-    DELIVER
+    DELIVER,
+    FREE,
+    FREE_AND_BURY
   }
 
   private static final Kind[] KINDS = Kind.values();

@@ -21,6 +21,8 @@ class ExplorerTest {
 
   private static final int TO_THE_END = 20_000_000;
   private static final int DEFAULT_BOUND = 300_000;
+  private static final int[] A = {0};
+  private static final int[] B = {1};
   private static final int[] AB = {0, 1};
   private static final int[] BC = {1, 2};
   private static final int[] CA = {0, 2};
@@ -80,6 +82,10 @@ class ExplorerTest {
 
   private static Scope sets(String name, int[]... names) {
     return Scope.of(name).sets(names).aheadMicros(0, 1);
+  }
+
+  private static Scope permits(String name) {
+    return sets(name, A, A, B).aheadMicros(0);
   }
 
   /** On this JDK as on the one on which the file was written. */
@@ -152,6 +158,18 @@ class ExplorerTest {
 
   @Test
   @Tag("search")
+  void resourceThatIsSetFreeAtAnyMoment() {
+    exhaust(
+        Scope.of("2 leases of a tick with an extend each, set free at any moment")
+            .attempts(2)
+            .horizon(2)
+            .extensions(1)
+            .setFree());
+    exhaust(crowd("2 fair waiters, set free at any moment", 1, 1).setFree());
+  }
+
+  @Test
+  @Tag("search")
   void lossOfData() {
     explore(losing(), DEFAULT_BOUND);
   }
@@ -194,6 +212,23 @@ class ExplorerTest {
     exhaust(sets("2 overlapping sets, a cut", AB, BC).aheadMicros(0).cuts(1));
   }
 
+  /**
+   * Three callers want one of two names. Each attempt is for one name, so apart from their order
+   * these are all ways to spread three attempts that do not all want the same.
+   */
+  @Test
+  @Tag("search")
+  void oneOfTwoNames() {
+    exhaust(permits("2 permits, 3 attempts"));
+    exhaust(sets("2 permits, 2 leases", A, B).aheadMicros(0).grantTicks(2).horizon(2));
+  }
+
+  @Test
+  @Tag("long")
+  void oneOfTwoNamesFurther() {
+    explore(permits("2 permits, 3 leases").grantTicks(2).horizon(2), TO_THE_END);
+  }
+
   @Test
   @Tag("long")
   void lossOfDataFurther() {
@@ -204,6 +239,14 @@ class ExplorerTest {
   @Tag("long")
   void differentTtlsAndRepeatedGrantsFurther() {
     explore(differing(), TO_THE_END);
+  }
+
+  @Test
+  @Tag("long")
+  void resourceThatIsSetFreeFurther() {
+    exhaust(timed("2 leases with an extend each, set free at any moment").extensions(1).setFree());
+    exhaust(
+        Scope.of("2 attempts of 2 rounds, set free at any moment").attempts(2).rounds(2).setFree());
   }
 
   @Test

@@ -287,7 +287,12 @@ class ExplorerVariantsTest {
             ExplorerInvariant.I14,
             sets("25c a release skips nodes that did not answer, and their keys stay")
                 .clients(BrokenClients.ReleasesWhereGranted::new)
-                .without(ExplorerInvariant.I5)));
+                .without(ExplorerInvariant.I5)),
+        variant(
+            ExplorerInvariant.I1,
+            timed("28a what an operator sets free is deleted")
+                .setFree()
+                .nodes(BrokenNodes.FreeingByDeletion::new)));
   }
 
   /** Two clients, of which one may be ahead by one and a half times the skew. */

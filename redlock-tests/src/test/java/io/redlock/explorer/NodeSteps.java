@@ -1,5 +1,6 @@
 package io.redlock.explorer;
 
+import io.redlock.driver.ClientModel;
 import io.redlock.explorer.Catalog.Answer;
 import io.redlock.explorer.Catalog.Message;
 import io.redlock.explorer.Catalog.Node;
@@ -162,7 +163,7 @@ final class NodeSteps {
   private NodeReply normal(Message message, NodeReply reply) {
     boolean outbids =
         message.tag() < scope.rounds && (reply.kind() == Kind.HELD || reply.kind() == Kind.STALE);
-    return new NodeReply(reply.kind(), outbids ? reply.counter() : 0, -1, "");
+    return new NodeReply(reply.kind(), outbids ? reply.counter() : 0, -1, "", null);
   }
 
   /** Whether the node is up to date with its own clock, has lost nothing, or has got over it. */
@@ -193,6 +194,25 @@ final class NodeSteps {
     String owner = node.cells().get(name).owner();
     return catalog.nodes.of(
         node.each(cell -> cell.owner().equals(owner) ? cell.at(cell.lockUntilMillis() + 1) : cell));
+  }
+
+  /** An operator sets the name free here, and has this counter buried. */
+  int freed(int number, int now, long buried) {
+    Node node = catalog.nodes.get(number);
+    NodeRequest request =
+        new NodeRequest.Free(ClientModel.NAMES, Catalog.FREED, 0, buried, Long.MAX_VALUE);
+    List<Cell> before = node.cells();
+    List<Cell> after =
+        model
+            .execute(before, request, Standing.VOTING, scope.nodeMicros(now, node.gained()))
+            .cells()
+            .stream()
+            .map(this::normal)
+            .toList();
+    if (scope.checks(ExplorerInvariant.I8)) {
+      Invariants.counterNeverFalls(before.get(0).counter(), after.get(0).counter());
+    }
+    return catalog.nodes.of(node.with(after));
   }
 
   /** A ticket runs out. */

@@ -57,6 +57,8 @@ final class Scope {
 
   boolean nothingIsLate;
 
+  boolean isSetFree;
+
   private int ticketTicks;
   private int[] waiters = {};
   private int[][] sets = {};
@@ -141,6 +143,15 @@ final class Scope {
   /** Rounds get all their answers, nobody gives up meanwhile, and no lease's keys run out. */
   Scope nothingIsLate() {
     nothingIsLate = true;
+    return this;
+  }
+
+  /**
+   * An operator's request to set the name free may reach any node at any moment, with and without
+   * the order to bury the highest counter of all.
+   */
+  Scope setFree() {
+    isSetFree = true;
     return this;
   }
 
@@ -332,7 +343,7 @@ final class Scope {
 
   /** Whether a ticket is lost only when its waiter takes it back. */
   private boolean isFaultless() {
-    return nothingIsLate && isLossless() && !waitersDie && !isTimed();
+    return nothingIsLate && isLossless() && !waitersDie && !isSetFree && !isTimed();
   }
 
   /** Whether requests get to their nodes, once and in order. */

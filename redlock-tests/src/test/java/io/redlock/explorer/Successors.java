@@ -133,6 +133,10 @@ final class Successors {
     if (!scope.isTimed() && !state.isFree()) {
       expire(node, state);
     }
+    if (scope.isSetFree) {
+      free(Kind.FREE, node, 0);
+      free(Kind.FREE_AND_BURY, node, clients.highestCounter(world));
+    }
     if (scope.waitersDie) {
       for (int place = 0; place < state.cells().get(0).queue().size(); place++) {
         begin(Kind.LAPSE, 0, node, place).nodes[node] = nodes.lapsed(world.nodes[node], place);
@@ -150,6 +154,14 @@ final class Successors {
     }
     if (state.bornMillis() == Node.UNBORN) {
       begin(Kind.AUDIT, 0, node, 0).nodes[node] = nodes.born(world.nodes[node], world.now);
+      done();
+    }
+  }
+
+  private void free(Kind kind, int node, long buried) {
+    int freed = nodes.freed(world.nodes[node], world.now, buried);
+    if (freed != world.nodes[node]) {
+      begin(kind, 0, node, 0).nodes[node] = freed;
       done();
     }
   }
@@ -478,7 +490,9 @@ final class Successors {
       int backing = 0;
       for (int node = 0; node < Scope.NODES; node++) {
         Node state = nodes.get(next.nodes[node]);
-        boolean holds = state.holdsAll(scope.set(attempt), scope.owner(attempt));
+        boolean holds =
+            state.holdsAll(scope.set(attempt), scope.owner(attempt))
+                || scope.isSetFree && state.isHeldByStrangers();
         backing += holds || !nodes.votes(next.nodes[node], next.now) ? 1 : 0;
       }
       Invariants.leaseIsBacked(owner, backing, QUORUM);

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
 import io.redlock.ExtendResult;
+import io.redlock.FreeResult;
+import io.redlock.Inspection.Held;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.NodeStatus;
@@ -141,6 +143,7 @@ class LeastPrivilegeTest {
       Await.until("all hold it", () -> server.keys(PREFIX + "a").size() == 1);
     }
     assertInstanceOf(AcquireResult.Contended.class, rival.tryAcquire("a", TTL));
+    assertEquals(Held.YES, rival.inspect("a").held());
     RedisServer emptied = servers.get(1);
     emptied.command("DEL", PREFIX + "a", "redlock:fence:" + PREFIX + "a");
     emptied.command("SCRIPT", "FLUSH");
@@ -151,6 +154,7 @@ class LeastPrivilegeTest {
     assertEquals(ReleaseResult.RELEASED, both.release());
     assertEquals(ReleaseResult.RELEASED, lease.release());
     waitInTurn(redlock, rival, servers);
+    setFree(redlock, rival, servers);
     assertTrue(rival.tryAcquire("a", TTL).optionalLease().isPresent());
     emptied.command("FLUSHALL");
     for (Redlock each : List.of(redlock, rival)) {
@@ -189,12 +193,26 @@ class LeastPrivilegeTest {
     throw new AssertionError("no lease on all masters in ten tries");
   }
 
+  /** Where the holder has a key, and where it could join. */
+  private static void setFree(Redlock redlock, Redlock rival, RedisServers servers)
+      throws InterruptedException {
+    Lease lease = redlock.acquire("free", TTL, TTL);
+    for (RedisServer server : servers) {
+      Await.until("all hold it", () -> server.keys(PREFIX + "free").size() == 1);
+    }
+    servers.get(1).command("DEL", PREFIX + "free", "redlock:fence:" + PREFIX + "free");
+    assertEquals(FreeResult.Outcome.FREED, rival.free("free").outcome());
+    assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL));
+    servers.forEach(server -> server.command("DEL", PREFIX + "free"));
+  }
+
   private static void waitInTurn(Redlock redlock, Redlock rival, RedisServers servers)
       throws InterruptedException {
     LeaseRequest fair = LeaseRequest.of("queue", TTL).waitUpTo(TTL).fairly();
     Lease held = onAllMasters(redlock, fair, servers);
     CompletableFuture<AcquireResult> next = rival.acquireAsync(fair);
     servers.forEach(LeastPrivilegeTest::awaitListener);
+    assertTrue(redlock.inspect("queue").nodes().get(0).waiting() > 0, "a queue is read, too");
     held.release();
     Await.value("the rival has its turn", next).optionalLease().orElseThrow().release();
   }

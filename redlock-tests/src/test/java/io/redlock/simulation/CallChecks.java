@@ -28,17 +28,19 @@ final class CallChecks {
   final class Call {
     private final SimProcess process;
     private final Object what;
-    private final List<String> names; // that it is to acquire
+    private final List<List<String>> names; // that it is to acquire, in each way
+    private final long attemptNanos;
     private long stoodStillNanos;
     private long closingNanos;
     private long endsNanos; // true time
     private boolean isExtended;
     private boolean over;
 
-    private Call(SimProcess process, Object what, List<String> names) {
+    private Call(SimProcess process, Object what, List<List<String>> names, long attemptNanos) {
       this.process = process;
       this.what = what;
       this.names = names;
+      this.attemptNanos = attemptNanos;
       this.stoodStillNanos = process.stoodStillNanos();
       this.closingNanos = nodeTimeoutNanos;
       open++;
@@ -59,8 +61,10 @@ final class CallChecks {
 
     /** True if the nodes refused a token of the last attempt, which began before the wait ended. */
     private boolean wasJustRefusedByClocks() {
-      Long refusedNanos = clockRefusals.get(new Asked(process, names));
-      return refusedNanos != null && refusedNanos >= endsNanos - 2 * nodeTimeoutNanos - GRACE_NANOS;
+      long sinceNanos = endsNanos - nodeTimeoutNanos - attemptNanos - GRACE_NANOS;
+      return names.stream()
+          .map(each -> clockRefusals.get(new Asked(process, each)))
+          .anyMatch(refusedNanos -> refusedNanos != null && refusedNanos >= sinceNanos);
     }
 
     private void due() {
@@ -81,7 +85,7 @@ final class CallChecks {
         world.after(heldUpNanos + GRACE_NANOS, this::due);
       } else if (!isExtended && wasJustRefusedByClocks()) {
         isExtended = true;
-        endsIn(nodeTimeoutNanos);
+        endsIn(attemptNanos);
       } else {
         world.violated(
             SimInvariant.I7, () -> process + ": " + what + " does not return in its time");
@@ -96,23 +100,27 @@ final class CallChecks {
    * @param nanos for how long it may last, on its client's monotonic clock
    */
   Call begins(SimProcess process, Object what, long nanos) {
-    return begins(process, what, List.of(), nanos);
+    return begins(process, what, List.of(), nanos, nodeTimeoutNanos);
   }
 
   /**
-   * A call for a lease begins. It lasts for its wait and one node timeout, or for two if nodes
-   * refuse the token of its last attempt because of their clocks.
+   * A call for a lease begins. It lasts for its wait and one attempt, or two if nodes refuse the
+   * token of its last attempt because of their clocks. An attempt lasts one node timeout, or three
+   * for any one of several names.
    */
   Call beginsToAcquire(SimProcess process, LeaseRequest request) {
-    return begins(
-        process,
-        request,
-        List.copyOf(request.resources()),
-        request.maxWait().orElse(Duration.ZERO).toNanos() + nodeTimeoutNanos);
+    long attemptNanos = nodeTimeoutNanos * (request.isAnyOf() ? 3 : 1);
+    List<List<String>> names =
+        request.isAnyOf()
+            ? request.resources().stream().map(List::of).toList()
+            : List.of(List.copyOf(request.resources()));
+    long waitNanos = request.maxWait().orElse(Duration.ZERO).toNanos();
+    return begins(process, request, names, waitNanos + attemptNanos, attemptNanos);
   }
 
-  private Call begins(SimProcess process, Object what, List<String> names, long nanos) {
-    Call call = new Call(process, what, names);
+  private Call begins(
+      SimProcess process, Object what, List<List<String>> names, long nanos, long attemptNanos) {
+    Call call = new Call(process, what, names, attemptNanos);
     call.endsIn(nanos);
     return call;
   }

@@ -1,11 +1,13 @@
 package io.redlock.simulation;
 
+import io.redlock.FreeResult;
 import io.redlock.simulation.SimCommand.Step;
 import io.redlock.simulation.SimServer.Dump;
 import io.redlock.simulation.SimServer.Trouble;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -41,19 +43,22 @@ final class Chaos {
   private final FaultCount faults;
   private final List<SimServer> servers;
   private final List<SimClient> clients;
+  private final Checker checker;
 
   Chaos(
       SimWorld world,
       SimPlan plan,
       FaultCount faults,
       List<SimServer> servers,
-      List<SimClient> clients) {
+      List<SimClient> clients,
+      Checker checker) {
     this.world = world;
     this.plan = plan;
     this.random = SimRandom.of(plan.seed, "chaos");
     this.faults = faults;
     this.servers = servers;
     this.clients = clients;
+    this.checker = checker;
   }
 
   void begin() {
@@ -97,6 +102,7 @@ final class Chaos {
       case CLIENT_PAUSE, CLIENT_SUSPEND, CLIENT_WALL_STEP, CLIENT_CRASH, CLIENT_CLOSE ->
           plan.clientFaultGapNanos;
       case SCRIPT_FLUSH -> plan.nodeFaultGapNanos;
+      case SET_FREE -> plan.maxTtlNanos();
       case CUT, HALF_OPEN, PARTITION, WRITE_STALL -> plan.networkFaultGapNanos;
       case THREAD_PAUSE,
           CLIENT_RATE,
@@ -196,8 +202,40 @@ final class Chaos {
         client.close();
         end(SimPlan.MILLI, () -> restart(client));
       }
+      case SET_FREE -> setFree(fault, client, life);
       default -> {}
     }
+  }
+
+  /** Through one of the clients, at times only at the token of the last lease. */
+  private void setFree(SimFault fault, SimClient client, SimClient.Life life) {
+    String name = "r" + random.nextInt(plan.resources);
+    long token = random.percent(30) ? checker.holds.lastToken(name) : 0;
+    note(fault, client.name + " sets " + name + " free" + (token > 0 ? " at T" + token : ""));
+    life.process
+        .strand()
+        .run(
+            () -> {
+              if (!life.isOver()) {
+                setFree(life, name, token);
+              }
+            });
+  }
+
+  private void setFree(SimClient.Life life, String name, long token) {
+    long beganNanos = world.nowNanos();
+    CallChecks.Call call = checker.calls.begins(life.process, "free", 2 * plan.nodeTimeoutNanos);
+    CompletableFuture<FreeResult> freed =
+        token > 0 ? life.redlock.freeAsync(name, token) : life.redlock.freeAsync(name);
+    freed.thenAccept(
+        result -> {
+          call.done();
+          long number = 14 + result.outcome().ordinal();
+          world.trace.note(world.nowNanos(), number, () -> life.process + ": " + result);
+          if (result.grantableIn().isPresent()) {
+            checker.holds.setFree(name, beganNanos, token);
+          }
+        });
   }
 
   private static void restart(SimClient client) {

@@ -263,6 +263,23 @@ class CheckerTest {
   }
 
   @Test
+  void extendOfWhatWasSetFreeBreaksI22() {
+    SimHold mine = hold(a, 10, acquire(a, 10));
+    pass(1);
+    long askedNanos = world.nowNanos();
+    checker.holds.setFree("r", askedNanos, 11);
+    pass(1);
+    checker.holds.extended(mine, world.nowNanos());
+    expectNothing();
+    checker.holds.setFree("r", askedNanos, 10);
+    checker.holds.extended(mine, askedNanos);
+    expectNothing();
+    pass(1);
+    checker.holds.extended(mine, world.nowNanos());
+    expect(SimInvariant.I22);
+  }
+
+  @Test
   void callThatDoesNotReturnBreaksI7() {
     checker.calls.begins(a, "acquire", 10 * SimPlan.MILLI);
     pass(13);

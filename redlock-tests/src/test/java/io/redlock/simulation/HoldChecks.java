@@ -1,5 +1,7 @@
 package io.redlock.simulation;
 
+import io.redlock.Inspection;
+import io.redlock.Inspection.Held;
 import io.redlock.LeaseEnd;
 import io.redlock.spi.NodeRequest;
 import java.util.ArrayList;
@@ -204,6 +206,56 @@ final class HoldChecks {
         valid = hold;
       }
     }
+  }
+
+  /** The lease on this name that is valid now. */
+  @Nullable SimHold valid(String name) {
+    History history = histories.get(name);
+    return history == null
+        ? null
+        : history.live.stream().filter(SimHold::isValid).findFirst().orElse(null);
+  }
+
+  /**
+   * A caller was told who holds a name.
+   *
+   * @param before the lease that was valid when he asked
+   */
+  void inspected(String name, @Nullable SimHold before, Inspection inspection) {
+    boolean mayBeFreed = plan.has(SimFault.SET_FREE); // the holder learns it later
+    if (mayBeFreed || before == null || !plan.keepsTimingAssumptions() || !before.isValid()) {
+      return;
+    }
+    boolean right =
+        inspection.held() == Held.UNKNOWN
+            || inspection.ownerId().filter(before.owner::equals).isPresent();
+    if (!right) {
+      world.violated(SimInvariant.I21, () -> before + " is held, but: " + inspection);
+    }
+  }
+
+  /** The token of the last lease on a name; 0 if there was none. */
+  long lastToken(String name) {
+    SimHold last = histories.computeIfAbsent(name, n -> new History()).last;
+    return last == null ? 0 : last.token;
+  }
+
+  /** An operator was told that no majority holds the name for the leases there were. */
+  void setFree(String name, long askedNanos, long token) {
+    for (SimHold hold : histories.computeIfAbsent(name, n -> new History()).live) {
+      boolean isMeant = token == 0 || token == hold.token;
+      if (isMeant && hold.doneNanos < askedNanos && hold.freedNanos < 0) {
+        hold.freedNanos = world.nowNanos();
+      }
+    }
+  }
+
+  /** A caller was told that his lease was extended, which it began to ask for at that time. */
+  void extended(SimHold hold, long beganNanos) {
+    if (hold.freedNanos >= 0 && beganNanos > hold.freedNanos && nodes.keepData()) {
+      world.violated(SimInvariant.I22, () -> hold + " is extended though it was set free");
+    }
+    extended(hold);
   }
 
   /** A caller was told that his lease was extended. */

@@ -54,6 +54,13 @@ final class NodeChecks {
     return !lost || !quorumOfClocksWasSet();
   }
 
+  /** Whether every node has kept what it stored, for as long as it should. */
+  boolean keepData() {
+    return steppedClocks.isEmpty()
+        && !plan.has(SimFault.NODE_EVICT)
+        && Arrays.stream(lostDataNanos).noneMatch(nanos -> nanos >= 0);
+  }
+
   private boolean quorumOfClocksWasSet() {
     return steppedClocks.size() >= plan.quorum();
   }

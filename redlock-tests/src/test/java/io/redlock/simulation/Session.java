@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** One caller of a lock service: acquires, works, extends, lets go, over and over until calm. */
@@ -69,18 +70,18 @@ final class Session {
     if (random.percent(3)) {
       process.blocking(this::lockTwice);
       later(thinkNanos(), this::next);
+    } else if (random.percent(4)) {
+      inspect("r" + random.nextInt(plan.resources));
     } else {
       acquire(someRequest());
     }
   }
 
   private LeaseRequest someRequest() {
-    List<String> names = new ArrayList<>();
-    names.add("r" + random.nextInt(plan.resources));
-    if (plan.resources > 1 && random.percent(15)) {
-      names.add("r" + random.nextInt(plan.resources));
-    }
-    LeaseRequest request = LeaseRequest.ofAll(names, someTtl());
+    LeaseRequest request =
+        plan.resources > 1 && random.percent(15)
+            ? LeaseRequest.anyOf(allNames(), someTtl())
+            : LeaseRequest.ofAll(oneNameOrTwo(), someTtl());
     if (random.percent(60)) {
       request = request.waitUpTo(Duration.ofNanos(random.spread(SimPlan.MILLI, plan.maxWaitNanos)));
     }
@@ -90,6 +91,19 @@ final class Session {
               Duration.ofNanos(random.spread(plan.maxTtlNanos() / 2, 4 * plan.maxTtlNanos())));
     }
     return maybeFair(request);
+  }
+
+  private List<String> allNames() {
+    return IntStream.range(0, plan.resources).mapToObj(number -> "r" + number).toList();
+  }
+
+  private List<String> oneNameOrTwo() {
+    List<String> names = new ArrayList<>();
+    names.add("r" + random.nextInt(plan.resources));
+    if (plan.resources > 1 && random.percent(15)) {
+      names.add("r" + random.nextInt(plan.resources));
+    }
+    return names;
   }
 
   private LeaseRequest maybeFair(LeaseRequest request) {
@@ -102,6 +116,22 @@ final class Session {
     long least = Math.max(4 * plan.nodeTimeoutNanos / SimPlan.MILLI, plan.maxTtlMillis / 4);
     return Duration.ofMillis(
         random.percent(40) ? plan.maxTtlMillis : random.between(least, plan.maxTtlMillis));
+  }
+
+  private void inspect(String name) {
+    CallChecks.Call call = checker.calls.begins(process, "inspect", plan.nodeTimeoutNanos);
+    SimHold before = checker.holds.valid(name);
+    life.redlock
+        .inspectAsync(name)
+        .whenComplete(
+            (inspection, failure) -> {
+              call.done();
+              if (inspection != null) {
+                note(inspection.held().ordinal(), () -> inspection);
+                checker.holds.inspected(name, before, inspection);
+              }
+              later(thinkNanos(), this::next);
+            });
   }
 
   private void acquire(LeaseRequest request) {
@@ -143,7 +173,7 @@ final class Session {
   // While it holds a lease.
 
   private void hold(LeaseRequest request, Lease lease) {
-    List<String> names = new ArrayList<>(request.resources());
+    List<String> names = new ArrayList<>(lease.resources());
     SimHold hold =
         checker.holds.acquired(
             process, names, lease.fencingToken(), () -> lease.remaining().toNanos());
@@ -202,13 +232,14 @@ final class Session {
   private void extend(SimHold hold, Lease lease, Runnable next) {
     CallChecks.Call call = checker.calls.begins(process, "extend", plan.nodeTimeoutNanos);
     checker.work.extending(hold);
+    long beganNanos = world.nowNanos();
     lease
         .extendAsync(someTtl())
         .thenAccept(
             result -> {
               call.done();
               if (result instanceof ExtendResult.Extended) {
-                checker.holds.extended(hold);
+                checker.holds.extended(hold, beganNanos);
               } else {
                 note(6, () -> "extend of " + hold + ": " + result);
               }

@@ -1,7 +1,9 @@
 package io.redlock.simulation;
 
 import io.redlock.jedis.scripts.Script;
+import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReport;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
 import java.nio.charset.StandardCharsets;
@@ -38,6 +40,7 @@ final class SimCommand {
     FAIR_GRANT,
     EXTEND,
     RELEASE,
+    INSPECT,
     SUBSCRIBE,
     OTHER
   }
@@ -118,7 +121,7 @@ final class SimCommand {
     List<String> arguments = texts(words, 3);
     NodeRequest request = request(script, arguments.subList(0, keys), arguments, keys);
     return new SimCommand(
-        Step.valueOf(script.name()),
+        script == Script.FREE ? Step.OTHER : Step.valueOf(script.name()),
         name,
         arguments,
         script,
@@ -132,7 +135,7 @@ final class SimCommand {
     if (request instanceof NodeRequest.Extend) {
       return new Known(arguments.get(last - 1), arguments.get(last));
     }
-    return request instanceof NodeRequest.Grant
+    return request instanceof NodeRequest.Grant || request instanceof NodeRequest.Inspect
         ? new Known(arguments.get(last), "")
         : Known.NOTHING;
   }
@@ -141,6 +144,17 @@ final class SimCommand {
       Script script, List<String> keys, List<String> all, int first) {
     if (script == Script.AUDIT) {
       return null;
+    }
+    if (script == Script.INSPECT) {
+      return new NodeRequest.Inspect(List.of(keys.get(0)), number(all, first));
+    }
+    if (script == Script.FREE) {
+      return new NodeRequest.Free(
+          names(keys, keys.size()),
+          all.get(first + 1),
+          number(all, first + 2),
+          number(all, first + 3),
+          number(all, first));
     }
     String owner = all.get(first);
     long token = Long.parseLong(all.get(first + 1));
@@ -257,6 +271,9 @@ final class SimCommand {
 
   /** What every reply to it repeats; empty where replies repeat nothing. */
   String echo() {
+    if (request instanceof NodeRequest.Free free) {
+      return Long.toString(free.untilMicros());
+    }
     if (request != null) {
       return Long.toString(request.token());
     }
@@ -273,19 +290,19 @@ final class SimCommand {
   /** What the script says that executed this request. */
   Object reply(NodeReply reply, long nowMicros) {
     String token = echo();
+    if (reply.report() != null) {
+      return bytes(state(token, reply.report()));
+    }
+    boolean frees = request instanceof NodeRequest.Free;
     return switch (reply.kind()) {
       case GRANTED -> bytes("GRANT " + token);
-      case EXTENDED, JOINED, RELEASED, NOT_HELD -> bytes(reply.kind() + " " + token);
-      case HELD ->
-          bytes(
-              "HELD "
-                  + token
-                  + " "
-                  + reply.remainingMillis()
-                  + " "
-                  + (reply.detail().isEmpty() ? "-" : reply.detail())
-                  + " "
-                  + reply.counter());
+      case RELEASED -> bytes(frees ? held("FREED", reply) : "RELEASED " + token);
+      case NOT_HELD -> {
+        String holder = reply.detail().isEmpty() ? "" : " " + holder(reply);
+        yield bytes("NOT_HELD " + token + (frees ? " " + reply.counter() : holder));
+      }
+      case EXTENDED, JOINED -> bytes(reply.kind() + " " + token);
+      case HELD -> bytes(held("HELD", reply));
       case WAIT -> bytes("WAIT " + token + " " + reply.remainingMillis());
       case STALE -> bytes("STALE " + token + " " + reply.counter());
       case CLOCK -> bytes("CLOCK " + token + " " + nowMicros);
@@ -295,6 +312,36 @@ final class SimCommand {
           error("WRONGTYPE Operation against a key holding the wrong kind of value");
       default -> throw new IllegalArgumentException("no script says " + reply);
     };
+  }
+
+  private static String state(String token, NodeReport report) {
+    boolean isFree = report.owner() == null;
+    List<String> words = new ArrayList<>();
+    words.add((report.doubt().isEmpty() ? "STATE " : "UNMARKED ") + token);
+    words.add(Long.toString(isFree ? -2 : report.remainingMillis()));
+    words.add(isFree ? "-" : report.owner());
+    words.add(Long.toString(report.counter()));
+    words.add(Integer.toString(report.waiting()));
+    words.addAll(report.waiters());
+    return String.join(" ", words);
+  }
+
+  private String held(String word, NodeReply reply) {
+    return String.join(
+        " ",
+        word,
+        echo(),
+        Long.toString(reply.remainingMillis()),
+        reply.detail().isEmpty() ? "-" : holder(reply),
+        Long.toString(reply.counter()));
+  }
+
+  /** Of a holder only its label is known here, which is nobody's value. */
+  private static String holder(NodeReply reply) {
+    String label = reply.detail();
+    return HolderLabel.tellsFreed(label)
+        ? HolderLabel.freed(label.substring(label.lastIndexOf(' ') + 1).replace("freed", ""))
+        : label;
   }
 
   static byte[] bytes(String text) {

@@ -38,6 +38,8 @@ class SimCommandTest {
   private static final NodeRequest FAIR = new NodeRequest.Grant(ONE, "o", TOKEN, 300, TICKET);
   private static final NodeRequest EXTEND = new NodeRequest.Extend(ONE, "o", TOKEN, 300, TOKEN + 9);
   private static final NodeRequest RELEASE = new NodeRequest.Release(ONE, "o", TOKEN);
+  private static final NodeRequest FREE =
+      new NodeRequest.Free(ONE, "freed/ops@host", 0, 0, TOKEN + 1);
   private static final NodeRequest WITHDRAW = new NodeRequest.RemoveTicket(ONE, TICKET);
 
   static Stream<NodeRequest> requests() {
@@ -47,6 +49,9 @@ class SimCommandTest {
         EXTEND,
         RELEASE,
         WITHDRAW,
+        FREE,
+        new NodeRequest.Inspect(ONE, TOKEN),
+        new NodeRequest.Free(ONE, "freed/", TOKEN, TOKEN - 1, TOKEN + 2),
         new NodeRequest.Grant(THREE, "ö", TOKEN, 1),
         new NodeRequest.Grant(ONE, "o", TOKEN, 300, new Ticket("c", 0, TOKEN, 0)),
         new NodeRequest.Grant(ONE, "o", TOKEN, TOKEN - 1, 300, null),
@@ -83,8 +88,11 @@ class SimCommandTest {
 
   @ParameterizedTest
   @MethodSource("requests")
-  void onlyGrantsAndExtendsCarryTheMarkOfBirth(NodeRequest request) {
-    boolean guarded = request instanceof NodeRequest.Grant || request instanceof NodeRequest.Extend;
+  void onlyGrantsExtendsAndInspectionsCarryTheMarkOfBirth(NodeRequest request) {
+    boolean guarded =
+        request instanceof NodeRequest.Grant
+            || request instanceof NodeRequest.Extend
+            || request instanceof NodeRequest.Inspect;
     assertEquals(guarded ? "the mark" : "", byDigest(request).known.birth());
     boolean extendsLease = request instanceof NodeRequest.Extend;
     assertEquals(extendsLease ? "|3|" : "", byDigest(request).known.served());
@@ -118,7 +126,16 @@ class SimCommandTest {
         new Said(RELEASE, NodeReply.RELEASED),
         new Said(RELEASE, NodeReply.NOT_HELD),
         new Said(RELEASE, NodeReply.of(Kind.CLOCK, "")),
-        new Said(WITHDRAW, NodeReply.NOT_HELD));
+        new Said(WITHDRAW, NodeReply.NOT_HELD),
+        new Said(GRANT, NodeReply.held(299, TOKEN, "freed by ops@host")),
+        new Said(GRANT, NodeReply.held(299, TOKEN, "freed")),
+        new Said(EXTEND, NodeReply.of(Kind.NOT_HELD, "freed by ops@host")),
+        new Said(EXTEND, NodeReply.of(Kind.NOT_HELD, "freed")),
+        new Said(FREE, NodeReply.freed(299, TOKEN, "")),
+        new Said(FREE, NodeReply.freed(299, TOKEN, "freed by ops@host")),
+        new Said(FREE, NodeReply.nothingToFree(TOKEN)),
+        new Said(FREE, NodeReply.held(-1, TOKEN, "")),
+        new Said(FREE, NodeReply.of(Kind.CLOCK, "")));
   }
 
   @ParameterizedTest
@@ -134,6 +151,9 @@ class SimCommandTest {
     assertEquals(said.reply.kind(), read.kind());
     assertEquals(said.reply.counter(), read.counter());
     assertEquals(said.reply.remainingMillis(), read.remainingMillis());
+    if (!said.reply.detail().isEmpty()) {
+      assertEquals(said.reply.detail(), read.detail());
+    }
   }
 
   @Test

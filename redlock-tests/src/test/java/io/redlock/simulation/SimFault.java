@@ -74,5 +74,7 @@ enum SimFault {
   /** A fair waiter is not told that it is its turn. */
   WAKE_LOST,
   /** It is told twice. */
-  WAKE_TWICE
+  WAKE_TWICE,
+  /** An operator sets a resource free, whoever holds it or is about to. */
+  SET_FREE
 }

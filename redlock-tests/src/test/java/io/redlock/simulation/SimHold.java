@@ -17,6 +17,7 @@ final class SimHold {
   long endedNanos;
   long stoodStillNanos; // of its process, when the checker last looked
   int lateLooks;
+  long freedNanos = -1; // since when it is known to be set free
 
   /**
    * @param doneNanos the true time at which the caller got it

@@ -19,7 +19,9 @@ public enum SimInvariant {
   I16("an answer is what the node said to that request; what is refused is never executed"),
   I17("a connection has one writer, releases go first, and order is kept"),
   I18("a node that is shown as up was audited lately, and goes on being audited"),
-  I19("the number of scripts that one event can cause is bounded");
+  I19("the number of scripts that one event can cause is bounded"),
+  I21("an inspection names the holder of a lease that is valid throughout, or says unknown"),
+  I22("what an operator has set free is not extended");
 
   public final String meaning;
 

@@ -116,8 +116,10 @@ final class SimPlan {
   private void swarm(SimRandom random) {
     int share = (int) random.oneOf(10, 20, 40, 60);
     for (SimFault fault : SimFault.values()) {
-      if (fault == SimFault.WAKE_LOST || fault == SimFault.WAKE_TWICE) {
-        continue; // only in runs with fair waiters
+      if (fault == SimFault.WAKE_LOST
+          || fault == SimFault.WAKE_TWICE
+          || fault == SimFault.SET_FREE) {
+        continue; // only in runs with fair waiters; for itself
       }
       boolean within = fault != SimFault.NODE_CLOCK_STEP && fault != SimFault.NODE_EVICT;
       if (random.percent(share) && within) {
@@ -126,6 +128,9 @@ final class SimPlan {
     }
     if (random.percent(5)) {
       faults.add(SimFault.NODE_CLOCK_STEP);
+    }
+    if (SimRandom.of(seed, "operator").percent(25)) {
+      faults.add(SimFault.SET_FREE);
     }
     pausePerMillion = random.spread(10, 2_000);
     socketPerMillion = random.spread(100, 20_000);

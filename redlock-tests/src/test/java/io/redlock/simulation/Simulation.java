@@ -90,7 +90,7 @@ final class Simulation {
   private Result run() {
     world.trace.note(0, plan.seed, plan::toString);
     clients.forEach(client -> world.after(0, client::start));
-    new Chaos(world, plan, faults, servers, clients).begin();
+    new Chaos(world, plan, faults, servers, clients, checker).begin();
     world.runUntil(plan.calmFromNanos());
     world.trace.note(world.nowNanos(), 12, () -> "-- it gets calm");
     clients.forEach(client -> world.after(0, () -> startAgain(client)));

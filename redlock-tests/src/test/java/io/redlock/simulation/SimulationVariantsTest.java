@@ -210,7 +210,8 @@ class SimulationVariantsTest {
             SimInvariant.I1,
             "02b the monotonic clock alone decides",
             Variants.monotonicClockAlone(),
-            plan -> plan.only(SimFault.CLIENT_SUSPEND).unchecked(SimInvariant.I2)),
+            plan ->
+                plan.only(SimFault.CLIENT_SUSPEND).unchecked(SimInvariant.I2, SimInvariant.I21)),
         variant(
             SimInvariant.I1,
             "03a no allowance for drift",
@@ -225,7 +226,11 @@ class SimulationVariantsTest {
             "04c a node counts twice",
             Variants.nodeCountedTwice(),
             plan -> plan.nodes = 3),
-        variant(SimInvariant.I5, "05 a retry uses the owner id again", Variants.oneOwnerId()),
+        variant(
+            SimInvariant.I5,
+            "05 a retry uses the owner id again",
+            Variants.oneOwnerId(),
+            plan -> plan.unchecked(SimInvariant.I1)),
         variant(
             SimInvariant.I5,
             "06 a release skips nodes that did not answer",
@@ -320,7 +325,8 @@ class SimulationVariantsTest {
         variant(
             SimInvariant.I1,
             "15c a release deletes whatever is there",
-            Variants.nodes(BrokenNodes.ReleasingAnybody::new)),
+            Variants.nodes(BrokenNodes.ReleasingAnybody::new),
+            plan -> plan.unchecked(SimInvariant.I21)),
         variant(
             SimInvariant.I7,
             "16 retries have no jitter",
@@ -352,7 +358,7 @@ class SimulationVariantsTest {
             SimInvariant.I1,
             "19 stragglers are released while the lease is alive",
             Variants.lanes(BrokenLane.ReleasesStragglers::new),
-            plan -> plan.unchecked(SimInvariant.I5)),
+            plan -> plan.unchecked(SimInvariant.I5, SimInvariant.I21)),
         variant(SimInvariant.I8, "20 a join asks for no birth", Variants.joinsAnyBirth()),
         variant(
             SimInvariant.I5,
@@ -363,6 +369,24 @@ class SimulationVariantsTest {
             SimInvariant.I1,
             "22 a node that was replaced keeps its birth",
             Variants.birthWithoutReplicationId(),
-            plan -> lossy(plan.only(SimFault.NODE_FAILOVER))));
+            plan -> lossy(plan.only(SimFault.NODE_FAILOVER))),
+        variant(
+            SimInvariant.I21,
+            "27 an inspection asks for no birth",
+            Variants.inspectsAnyBirth(),
+            plan -> {
+              lossy(plan.only(SimFault.NODE_FLUSH));
+              plan.unchecked(SimInvariant.I1);
+            }),
+        variant(
+            SimInvariant.I1,
+            "28a what an operator sets free is deleted",
+            Variants.nodes(BrokenNodes.FreeingByDeletion::new),
+            plan -> plan.only(SimFault.SET_FREE)),
+        variant(
+            SimInvariant.I22,
+            "28b what an operator sets free can still be extended",
+            Variants.nodes(BrokenNodes.FreeingInWordsOnly::new),
+            plan -> plan.only(SimFault.SET_FREE)));
   }
 }

@@ -1,8 +1,12 @@
 package io.redlock.simulation;
 
 import io.redlock.AcquireResult;
+import io.redlock.FreeResult;
+import io.redlock.Inspection;
+import io.redlock.Leadership;
 import io.redlock.LeaseLock;
 import io.redlock.LeaseRequest;
+import io.redlock.LeaseStatus;
 import io.redlock.LeasedCallable;
 import io.redlock.LeasedRunnable;
 import io.redlock.NodeStatus;
@@ -194,6 +198,16 @@ final class Variants {
     };
   }
 
+  /** A node that lost its data says that a name is free, and is believed. */
+  static Parts inspectsAnyBirth() {
+    return new Parts() {
+      @Override
+      boolean heedsBirth(NodeRequest request) {
+        return !(request instanceof NodeRequest.Inspect);
+      }
+    };
+  }
+
   static Parts birthWithoutReplicationId() {
     return new Parts() {
       @Override
@@ -252,13 +266,53 @@ final class Variants {
     }
 
     @Override
+    public Leadership lead(LeaseRequest request, LeasedRunnable<?> work) {
+      return redlock.lead(request, work);
+    }
+
+    @Override
     public LeaseLock asLock(LeaseRequest request) {
       return redlock.asLock(request);
     }
 
     @Override
+    public FreeResult free(String resource) throws InterruptedException {
+      return redlock.free(resource);
+    }
+
+    @Override
+    public FreeResult free(String resource, long token) throws InterruptedException {
+      return redlock.free(resource, token);
+    }
+
+    @Override
+    public CompletableFuture<FreeResult> freeAsync(String resource) {
+      return redlock.freeAsync(resource);
+    }
+
+    @Override
+    public CompletableFuture<FreeResult> freeAsync(String resource, long token) {
+      return redlock.freeAsync(resource, token);
+    }
+
+    @Override
     public List<NodeStatus> nodes() {
       return redlock.nodes();
+    }
+
+    @Override
+    public Inspection inspect(String resource) throws InterruptedException {
+      return redlock.inspect(resource);
+    }
+
+    @Override
+    public CompletableFuture<Inspection> inspectAsync(String resource) {
+      return redlock.inspectAsync(resource);
+    }
+
+    @Override
+    public List<LeaseStatus> leases() {
+      return redlock.leases();
     }
 
     @Override

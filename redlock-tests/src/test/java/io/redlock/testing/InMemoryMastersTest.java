@@ -9,6 +9,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
 import io.redlock.ExtendResult;
+import io.redlock.Inspection;
+import io.redlock.Inspection.Held;
+import io.redlock.Leadership;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseEnd.Cause;
@@ -21,7 +24,11 @@ import io.redlock.ReleaseResult;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -77,6 +84,22 @@ class InMemoryMastersTest {
   }
 
   // readme:end
+
+  @Test
+  void inspectionAndLeasesWorkAsInProduction() throws Exception {
+    Redlock billing = masters.connect(settings -> settings.holder("billing@pod-7:4211"));
+    Lease lease = billing.acquire("orders/42", TTL);
+    Inspection inspection = redlock.inspect("orders/42");
+    assertEquals(Held.YES, inspection.held(), inspection::toString);
+    assertEquals(Optional.of("billing@pod-7:4211"), inspection.holder());
+    assertEquals(Optional.of(TTL), inspection.remaining());
+    assertEquals(lease.fencingToken(), billing.leases().get(0).fencingToken());
+    masters.advance(TTL);
+    assertEquals(List.of(), billing.leases());
+    assertEquals(Held.NO, redlock.inspect("orders/42").held());
+    masters.stop(2);
+    assertEquals(Held.UNKNOWN, redlock.inspect("orders/42").held());
+  }
 
   @Test
   void reportIsWrittenOnce() throws Exception {
@@ -227,5 +250,26 @@ class InMemoryMastersTest {
     List<LeaseEnd> ends = new ArrayList<>();
     lease.ended().thenAccept(ends::add);
     return ends;
+  }
+
+  @Test
+  void candidatesOfTwoClientsLeadOneAfterTheOther() throws InterruptedException {
+    try (InMemoryMasters real = InMemoryMasters.inRealTime(3)) {
+      BlockingQueue<String> leaders = new LinkedBlockingQueue<>();
+      LeaseRequest request = LeaseRequest.of("sweeper", TTL);
+      Leadership first = real.connect().lead(request, term -> leadAs("first", leaders));
+      assertEquals("first", leaders.take());
+      Leadership second = real.connect().lead(request, term -> leadAs("second", leaders));
+      assertFalse(second.isLeader());
+      first.close();
+      assertEquals("second", leaders.take());
+      second.close();
+    }
+  }
+
+  private static void leadAs(String name, BlockingQueue<String> leaders)
+      throws InterruptedException {
+    leaders.add(name);
+    new CountDownLatch(1).await();
   }
 }

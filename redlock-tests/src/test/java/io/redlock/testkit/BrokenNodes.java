@@ -331,4 +331,34 @@ public final class BrokenNodes {
           : new Outcome(cells, outcome.reply());
     }
   }
+
+  /** What is set free is deleted, as an operator does with DEL. */
+  public static final class FreeingByDeletion extends NodeModel {
+    public FreeingByDeletion(long skewMicros, long retentionMillis) {
+      super(skewMicros, retentionMillis);
+    }
+
+    @Override
+    protected Outcome free(
+        List<Cell> cells, NodeRequest.Free request, Standing standing, long nowMicros) {
+      Outcome outcome = super.free(cells, request, standing, nowMicros);
+      Cell cell = outcome.cells().get(0);
+      return outcome.reply().kind() == NodeReply.Kind.RELEASED
+          ? new Outcome(List.of(cell.locked("", 0)), outcome.reply())
+          : outcome;
+    }
+  }
+
+  /** What is set free stays its holder's. */
+  public static final class FreeingInWordsOnly extends NodeModel {
+    public FreeingInWordsOnly(long skewMicros, long retentionMillis) {
+      super(skewMicros, retentionMillis);
+    }
+
+    @Override
+    protected Outcome free(
+        List<Cell> cells, NodeRequest.Free request, Standing standing, long nowMicros) {
+      return new Outcome(cells, super.free(cells, request, standing, nowMicros).reply());
+    }
+  }
 }

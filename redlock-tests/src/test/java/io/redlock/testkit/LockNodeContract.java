@@ -12,6 +12,7 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Extend;
+import io.redlock.spi.NodeRequest.Free;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.NodeRequest.RemoveTicket;
@@ -36,6 +37,7 @@ public abstract class LockNodeContract {
 
   private static final String A = "owner-a";
   private static final String B = "owner-b";
+  private static final String FREED = "freed/ops@host";
   private static final long TTL = 20_000;
   private static final long SKEW_MICROS = 2_000_000;
   private static final long RETENTION = 600_000;
@@ -405,6 +407,122 @@ public abstract class LockNodeContract {
     assertEquals(NodeReply.NOT_HELD, extendBoth(A, token));
     assertLives(TTL / 4);
     assertEquals(Optional.of(B), subject.owner(other));
+  }
+
+  // Free.
+
+  @Test
+  void nameThatIsSetFreeKeepsItsTimeAndItsHolderCanExtendNothingMore() {
+    grant(A, token, TTL);
+    NodeReply freed = free(0, 0);
+    assertEquals(Kind.RELEASED, freed.kind());
+    assertEquals(token, freed.counter());
+    assertTrue(freed.remainingMillis() <= TTL && freed.remainingMillis() > TTL - SLACK);
+    assertEquals(Optional.of(FREED), subject.owner(name));
+    assertLives(TTL);
+    assertEquals(token, subject.fence(name));
+    NodeReply refused = extend(A, token, TTL);
+    assertEquals(NodeReply.of(Kind.NOT_HELD, "freed by ops@host"), refused);
+    assertLives(TTL);
+  }
+
+  @Test
+  void nameThatIsSetFreeIsGrantedToNobodyBeforeItsTime() {
+    grant(A, token, TTL / 100);
+    free(0, 0);
+    NodeReply held = grant(B, token + 1, TTL);
+    assertEquals(Kind.HELD, held.kind());
+    assertEquals("freed by ops@host", held.detail());
+    assertEquals(Kind.HELD, grant(A, token + 1, TTL).kind(), "not to its last holder either");
+    subject.pass(Duration.ofMillis(TTL / 100 + 1));
+    assertEquals(NodeReply.NOT_HELD, extend(A, token, TTL));
+    assertEquals(NodeReply.stale(token), grant(A, token, TTL));
+    assertEquals(NodeReply.GRANTED, grant(B, token + 1, TTL));
+  }
+
+  @Test
+  void releaseByItsLastHolderLeavesANameThatIsSetFree() {
+    grant(A, token, TTL);
+    free(0, 0);
+    assertEquals(NodeReply.NOT_HELD, release(A, token));
+    assertEquals(Optional.of(FREED), subject.owner(name));
+    assertLives(TTL);
+  }
+
+  @Test
+  void settingFreeTwiceIsAsGoodAsOnce() {
+    grant(A, token, TTL);
+    free(0, 0);
+    NodeReply again = free(token - 1, 0);
+    assertEquals(Kind.RELEASED, again.kind());
+    assertEquals("freed by ops@host", again.detail());
+    assertLives(TTL);
+  }
+
+  @Test
+  void nameThatIsHeldAtAnotherTokenIsNotSetFree() {
+    grant(A, token, TTL);
+    for (long wrong : new long[] {token - 1, token + 1}) {
+      assertTaken(free(wrong, token + 1), TTL, token);
+    }
+    assertEquals(Optional.of(A), subject.owner(name));
+    assertEquals(token, subject.fence(name));
+    assertEquals(NodeReply.EXTENDED, extend(A, token, TTL));
+    assertEquals(Kind.RELEASED, free(token, 0).kind());
+  }
+
+  @Test
+  void holderCannotJoinWhereItsTokenIsBuried() {
+    assertEquals(NodeReply.nothingToFree(0), free(0, 0));
+    assertNothingStored();
+    assertEquals(NodeReply.nothingToFree(token), free(0, token));
+    assertEquals(Optional.empty(), subject.owner(name));
+    assertTrue(subject.fenceRemainingMillis(name) > RETENTION - SLACK);
+    assertEquals(NodeReply.NOT_HELD, extend(A, token, TTL));
+    assertEquals(NodeReply.GRANTED, grant(B, token + 1, TTL));
+    assertEquals(
+        NodeReply.nothingToFree(token + 1),
+        ask(new Free(List.of(other), FREED, 0, token + 1, until())));
+  }
+
+  @Test
+  void lowerCounterThanTheNodesOwnIsNotBuried() {
+    grant(A, token, TTL);
+    assertEquals(token, free(0, token - 1).counter());
+    assertEquals(token, subject.fence(name));
+  }
+
+  @Test
+  void keyWithoutAnEndIsNotSetFree() {
+    subject.set(name, "another application", -1);
+    assertEquals(NodeReply.held(-1, 0, ""), free(0, 0));
+    assertEquals(Optional.of("another application"), subject.owner(name));
+  }
+
+  @Test
+  void keyOfAForeignClientIsSetFreeAndOneOfAnotherTypeIsAMistake() {
+    subject.set(name, "foreign", TTL);
+    assertEquals(Kind.RELEASED, free(0, 0).kind());
+    assertLives(TTL);
+    subject.setWrongType(other);
+    NodeReply mistake = ask(new Free(List.of(other), FREED, 0, 0, until()));
+    assertEquals(Kind.MISCONFIGURED, mistake.kind());
+  }
+
+  @Test
+  void requestThatComesTooLateSetsNothingFree() {
+    grant(A, token, TTL);
+    NodeReply late = ask(new Free(List.of(name), FREED, 0, 0, subject.nowMicros() - 1));
+    assertEquals(Kind.CLOCK, late.kind());
+    assertEquals(Optional.of(A), subject.owner(name));
+  }
+
+  @Test
+  void settingFreeLeavesTheQueueAsItIs() {
+    grant(A, token, TTL);
+    fairGrant(B, token + 1, first);
+    free(0, 0);
+    assertEquals(List.of(first.waiter()), subject.queue(name));
   }
 
   // Release.
@@ -854,6 +972,14 @@ public abstract class LockNodeContract {
 
   private NodeReply release(String owner, long at) {
     return ask(new Release(List.of(name), owner, at));
+  }
+
+  private NodeReply free(long at, long buried) {
+    return ask(new Free(List.of(name), FREED, at, buried, until()));
+  }
+
+  private long until() {
+    return subject.nowMicros() + 60_000_000;
   }
 
   private NodeReply ask(NodeRequest request) {

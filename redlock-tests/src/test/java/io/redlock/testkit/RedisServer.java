@@ -39,11 +39,14 @@ public final class RedisServer implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
   private static final int START_ATTEMPTS = 5;
 
-  /** Each test process has its own, so that a server that is down finds its port free again. */
-  private static final int PORTS = 8_000;
+  /**
+   * Each of up to four test processes has its own, below those that the system hands out, so that a
+   * server that is down finds its port free again.
+   */
+  private static final int PORTS = 5_500;
 
   private static final int FIRST_PORT =
-      15_000 + PORTS * (Integer.getInteger("redlock.tests.process", 1) - 1);
+      10_000 + PORTS * (Integer.getInteger("redlock.tests.process", 1) - 1);
 
   private static final Set<RedisServer> ALIVE = ConcurrentHashMap.newKeySet();
 

@@ -13,12 +13,17 @@ import io.redlock.AcquireResult.Acquired;
 import io.redlock.AcquireResult.Contended;
 import io.redlock.AcquireResult.Unavailable;
 import io.redlock.ExtendResult;
+import io.redlock.FreeResult;
+import io.redlock.Inspection;
+import io.redlock.Inspection.Answer;
+import io.redlock.Inspection.Held;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseEnd.Cause;
 import io.redlock.LeaseLock;
 import io.redlock.LeaseLostException;
 import io.redlock.LeaseRequest;
+import io.redlock.LeaseStatus;
 import io.redlock.LeaseTooShortException;
 import io.redlock.LockNotAcquiredException;
 import io.redlock.NodeStatus;
@@ -31,6 +36,7 @@ import io.redlock.Votes.Vote;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -82,6 +88,55 @@ public abstract class RedlockContract {
   @AfterEach
   final void stop() {
     deployment.close();
+  }
+
+  // Looks.
+
+  @Test
+  void inspectionTellsWhoHoldsAResourceAndTakesNothing() throws Exception {
+    assertEquals(Held.NO, bob.inspect(resource).held());
+    Lease lease = acquire(alice);
+    Inspection inspection = Await.value("the answers", bob.inspectAsync(resource));
+    assertEquals(Held.YES, inspection.held(), inspection::toString);
+    assertEquals(resource, inspection.resource());
+    assertEquals(NODES, inspection.nodes().size());
+    assertEquals(3, inspection.quorum());
+    assertEquals(OptionalLong.of(lease.fencingToken()), inspection.token());
+    assertTrue(inspection.remaining().orElseThrow().compareTo(TTL) <= 0, inspection::toString);
+    assertTrue(inspection.remaining().orElseThrow().compareTo(lease.remaining()) > 0);
+    assertTrue(lease.isValid());
+    lease.release();
+    Await.until("it is free", () -> bob.inspectAsync(resource).join().held() == Held.NO);
+    assertEquals(0, deployment.holders(resource));
+  }
+
+  @Test
+  void inspectionNamesTheNodesThatCannotTell() throws Exception {
+    acquire(alice);
+    for (int node = 0; node < 3; node++) {
+      deployment.takeDown(node);
+      int down = node;
+      Await.until("it is seen", () -> bob.nodes().get(down).state() != State.UP);
+    }
+    Inspection inspection = bob.inspect(resource);
+    assertEquals(Held.UNKNOWN, inspection.held(), inspection::toString);
+    assertEquals(Answer.NONE, inspection.nodes().get(0).answer());
+    assertFalse(inspection.nodes().get(0).detail().isEmpty());
+  }
+
+  @Test
+  void leasesListsWhatIsHeldHereAndNothingElse() throws Exception {
+    assertEquals(List.of(), alice.leases());
+    Lease lease = acquire(alice);
+    LeaseStatus status = alice.leases().get(0);
+    assertEquals(lease.fencingToken(), status.fencingToken());
+    assertEquals(lease.resources(), status.resources());
+    assertTrue(status.remaining().compareTo(lease.remaining()) >= 0);
+    assertEquals(1, status.holds());
+    assertFalse(status.renewed());
+    assertEquals(List.of(), bob.leases());
+    lease.release();
+    assertEquals(List.of(), alice.leases());
   }
 
   // Acquire.
@@ -223,6 +278,25 @@ public abstract class RedlockContract {
     assertEquals(ReleaseResult.RELEASED, both.release());
     assertInstanceOf(
         Acquired.class, bob.tryAcquire(LeaseRequest.ofAll(List.of(third, second), TTL)));
+  }
+
+  @Test
+  void oneOfSeveralResourcesIsFoundWhileOneIsFree() throws Exception {
+    List<String> permits = List.of(resource + "/1", resource + "/2", resource + "/3");
+    LeaseRequest one = LeaseRequest.anyOf(permits, TTL);
+    List<Lease> held = new ArrayList<>();
+    for (Redlock client : List.of(alice, bob, alice)) {
+      held.add(client.acquire(one));
+    }
+    assertEquals(
+        Set.copyOf(permits),
+        Set.copyOf(held.stream().flatMap(lease -> lease.resources().stream()).toList()));
+    assertInstanceOf(Contended.class, bob.tryAcquire(one));
+    CompletableFuture<AcquireResult> waiting = bob.acquireAsync(one.waitUpTo(LONG_WAIT));
+    assertEquals(ReleaseResult.RELEASED, held.get(2).release());
+    Lease next = Await.value("the free one", waiting).optionalLease().orElseThrow();
+    assertEquals(held.get(2).resources(), next.resources());
+    assertTrue(next.fencingToken() > held.get(2).fencingToken());
   }
 
   // First come, first served.
@@ -620,6 +694,111 @@ public abstract class RedlockContract {
     lock.unlock();
     assertThrows(IllegalMonitorStateException.class, lock::unlock);
     assertInstanceOf(Acquired.class, bob.tryAcquire(waiting()));
+  }
+
+  // Set free by an operator.
+
+  @Test
+  void holderThatIsSetFreeLearnsItAndTheNextComesAfterItsDeadline() throws Exception {
+    Lease lease = deployment.connect(BRIEF_TIMEOUT).acquire(brief());
+    List<LeaseEnd> ends = endsOf(lease);
+    FreeResult freed = bob.free(resource);
+    assertEquals(FreeResult.Outcome.FREED, freed.outcome(), freed::toString);
+    assertEquals(NODES, freed.votes().count(Vote.YES), freed::toString);
+    Duration left = lease.remaining();
+    assertTrue(freed.grantableIn().orElseThrow().compareTo(left) > 0, freed::toString);
+    assertInstanceOf(Contended.class, bob.tryAcquire(resource, TTL));
+    assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL.dividedBy(4)));
+    Await.until("the loss is told", () -> !ends.isEmpty());
+    assertEquals(List.of(Cause.REFUSED), causes(ends));
+    assertTrue(ends.get(0).detail().startsWith("an operator set it free"), ends::toString);
+    Lease next = bob.acquire(waiting());
+    assertTrue(next.fencingToken() > lease.fencingToken());
+    assertTrue(next.isValid());
+  }
+
+  @Test
+  void renewedLeaseThatIsSetFreeIsLostWithItsNextRenewal() throws Exception {
+    Lease lease =
+        deployment.connect(BRIEF_TIMEOUT).acquire(brief().renewFor(Duration.ofMinutes(10)));
+    List<LeaseEnd> ends = endsOf(lease);
+    assertEquals(FreeResult.Outcome.FREED, bob.free(resource, lease.fencingToken()).outcome());
+    Await.until("the loss is told", () -> !ends.isEmpty());
+    assertEquals(List.of(Cause.REFUSED), causes(ends));
+    assertTrue(ends.get(0).detail().startsWith("an operator set it free"), ends::toString);
+    assertFalse(lease.isValid());
+  }
+
+  @Test
+  void wrongTokenSetsNothingFree() throws Exception {
+    Lease lease = acquire(alice);
+    for (long wrong : new long[] {lease.fencingToken() - 1, lease.fencingToken() + 1}) {
+      FreeResult result = bob.free(resource, wrong);
+      assertEquals(FreeResult.Outcome.OTHER_HOLDER, result.outcome(), result::toString);
+    }
+    assertInstanceOf(ExtendResult.Extended.class, lease.extend(TTL));
+    assertEquals(ReleaseResult.RELEASED, lease.release());
+  }
+
+  @Test
+  void resourceThatIsSetFreeTwiceOrByTwoAtOnceIsFreeOnce() throws Exception {
+    Lease lease = acquire(alice);
+    CompletableFuture<FreeResult> one = alice.freeAsync(resource);
+    CompletableFuture<FreeResult> two = bob.freeAsync(resource, lease.fencingToken());
+    for (FreeResult result : List.of(one.get(), two.get(), bob.free(resource))) {
+      assertEquals(FreeResult.Outcome.FREED, result.outcome(), result::toString);
+    }
+    assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL));
+  }
+
+  @Test
+  void resourceThatNobodyHoldsNeedsNotBeSetFree() throws Exception {
+    FreeResult result = bob.free(resource);
+    assertEquals(FreeResult.Outcome.NOT_HELD, result.outcome(), result::toString);
+    assertEquals(Duration.ZERO, result.grantableIn().orElseThrow());
+    assertInstanceOf(Acquired.class, alice.tryAcquire(resource, TTL));
+  }
+
+  @Test
+  void minorityOfDeadNodesDoesNotKeepAnOperatorFromSettingFree() throws Exception {
+    takeDown(0, 1);
+    Lease lease = acquire(alice);
+    assertEquals(FreeResult.Outcome.FREED, bob.free(resource).outcome());
+    assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL));
+  }
+
+  @Test
+  void withoutAMajorityNothingIsSetFreeForSure() throws Exception {
+    Lease lease = acquire(alice);
+    takeDown(0, 1, 2);
+    FreeResult result = bob.free(resource);
+    assertEquals(FreeResult.Outcome.UNKNOWN, result.outcome(), result::toString);
+    assertTrue(result.grantableIn().isEmpty());
+    assertTrue(lease.isValid());
+  }
+
+  @Test
+  void holderCannotJoinNodesThatNeverHadItsLease() throws Exception {
+    deployment.set(0, resource, "foreign", BRIEF_TTL);
+    deployment.set(1, resource, "foreign", BRIEF_TTL);
+    Lease lease = acquire(alice);
+    Await.until("the foreign keys are gone", () -> deployment.holders(resource) == 3);
+    takeDown(3, 4);
+    FreeResult result = bob.free(resource);
+    assertEquals(FreeResult.Outcome.FREED, result.outcome(), result::toString);
+    assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL));
+  }
+
+  @Test
+  void fairWaiterKeepsItsPlaceWhenTheResourceIsSetFree() throws Exception {
+    Lease lease = deployment.connect(BRIEF_TIMEOUT).acquire(brief());
+    CompletableFuture<AcquireResult> waiter = alice.acquireAsync(waiting().fairly());
+    Await.until("it waits", () -> deployment.waiters(resource) == 1);
+    assertEquals(FreeResult.Outcome.FREED, bob.free(resource).outcome());
+    assertEquals(1, deployment.waiters(resource));
+    Acquired acquired = assertInstanceOf(Acquired.class, waiter.get());
+    assertTrue(acquired.lease().fencingToken() > lease.fencingToken());
+    assertFalse(lease.isValid());
   }
 
   // Nodes that are dead.

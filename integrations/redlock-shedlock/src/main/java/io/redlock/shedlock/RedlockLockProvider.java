@@ -39,7 +39,9 @@ public final class RedlockLockProvider implements ExtensibleLockProvider {
   /** The prefix that ShedLock's own providers for Redis give their keys. */
   public static final String DEFAULT_PREFIX = "job-lock:default:";
 
-  /** How long a lease is renewed: it is released before, at a limit that an extension can move. */
+  /**
+   * The longest renewal of a lease: it is released before, at a limit that an extension can move.
+   */
   private static final Duration LONGEST = Duration.ofDays(36_500);
 
   private static final Duration DRIFT_FLOOR = Duration.ofMillis(10);

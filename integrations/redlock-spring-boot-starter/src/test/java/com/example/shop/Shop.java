@@ -14,7 +14,7 @@ import org.springframework.web.bind.annotation.RestController;
 @RestController
 public record Shop(Warehouse warehouse, Redlock redlock) {
 
-  /** Ships an order: one request at a time, whichever instance gets it. */
+  /** Ships an order: one request at a time, on all instances together. */
   @PostMapping("/orders/{order}/ship")
   public String ship(@PathVariable("order") String order) throws Exception {
     LeaseRequest one = LeaseRequest.of("orders/" + order, ofSeconds(10)).waitUpTo(ofSeconds(20));

@@ -164,6 +164,13 @@ class ShopTest {
         customers.awaitServed(20);
         assertEquals(5, count(a.page("/actuator/redlock"), "\"state\":\"UP\""));
         assertTrue(a.page("/actuator/metrics/redlock.acquire").contains("outcome"));
+        Await.until(
+            "somebody is named as the holder of an order",
+            () -> a.page("/actuator/redlock/orders/1").matches(".*\"holder\":\"[^\"]+:\\d+\".*"));
+        Await.until(
+            "an instance lists its lease",
+            () -> b.page("/actuator/redlock").contains("\"resources\":[\"orders/"));
+        assertEquals(400, a.get("/actuator/redlock/" + "x".repeat(600)).statusCode());
 
         masters.get(0).kill();
         masters.get(1).kill();

@@ -1,5 +1,6 @@
 package io.redlock.jedis.cli;
 
+import io.redlock.Redlock;
 import io.redlock.jedis.AdoptReport;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.deployment.Configuration;
@@ -12,6 +13,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Scanner;
 import java.util.Set;
+import java.util.function.Supplier;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -19,6 +22,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParseResult;
+import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
  * The command line, {@code java -jar redlock-jedis-cli.jar}: see docs/command-line.md. That jar
@@ -27,13 +31,13 @@ import picocli.CommandLine.ParseResult;
 @Command(
     name = "redlock",
     description = "Locks over independent Redis masters.",
-    subcommands = Exec.class,
+    subcommands = {Exec.class, Free.class},
     mixinStandardHelpOptions = true,
     synopsisSubcommandLabel = "COMMAND",
     footer = {
       "",
       "List the masters as arguments or in the environment variable REDLOCK_NODES, which keeps"
-          + " passwords out of the process list; otherwise doctor and adopt read them from standard"
+          + " passwords out of the process list; otherwise all but exec read them from standard"
           + " input. Other settings are environment variables, too: REDLOCK_KEY_PREFIX,"
           + " REDLOCK_NODE_TIMEOUT and so on."
     })
@@ -41,11 +45,20 @@ final class Cli {
 
   private static final String LOG_LEVEL = "org.slf4j.simpleLogger.defaultLogLevel";
 
+  /** A user and a password in an address, which a message would repeat. */
+  private static final Pattern LOGIN = Pattern.compile("//[^@\\s]*@");
+
   static final String NODES = "REDLOCK_NODES";
   static final String MOVING_TO = "REDLOCK_MOVING_TO";
 
   /** The time between two masters of a change; clients audit each master once a second. */
   private static final Duration SETTLE = Duration.ofMillis(1_500);
+
+  /** Longer than for a service: a program is slow just after its start. */
+  static final Duration LONGEST_NODE_TIMEOUT = Duration.ofMillis(500);
+
+  /** The commands whose output says everything that the log could say. */
+  private static final Set<String> LOOKS = Set.of("status", "list");
 
   private final Map<String, String> environment;
 
@@ -60,7 +73,8 @@ final class Cli {
    */
   public static void main(String[] args) {
     if (System.getProperty(LOG_LEVEL) == null) {
-      System.setProperty(LOG_LEVEL, "warn"); // to standard error
+      boolean looks = args.length > 0 && LOOKS.contains(args[0]);
+      System.setProperty(LOG_LEVEL, looks ? "error" : "warn"); // to standard error
     }
     System.exit(commandLine(System.getenv()).execute(args));
   }
@@ -72,8 +86,11 @@ final class Cli {
             new CommandLine.IFactory() {
               @Override
               public <K> K create(Class<K> type) throws Exception {
-                return type == Exec.class
-                    ? type.cast(new Exec(environment))
+                if (type == Exec.class) {
+                  return type.cast(new Exec(environment));
+                }
+                return type == Free.class
+                    ? type.cast(new Free(environment))
                     : CommandLine.defaultFactory().create(type);
               }
             });
@@ -81,6 +98,7 @@ final class Cli {
     String version = "redlock " + (packaged == null ? "unpackaged" : packaged);
     commandLine.getCommandSpec().version(version);
     for (CommandLine each : commandLine.getSubcommands().values()) {
+      each.setStopAtPositional(each.getCommandName().equals("exec"));
       each.getCommandSpec()
           .version(version)
           .exitCodeOnExecutionException(ExitCode.DEFECT)
@@ -88,7 +106,6 @@ final class Cli {
           .exitCodeListHeading("%nExit codes:%n");
     }
     return commandLine
-        .setStopAtPositional(true)
         .setExpandAtFiles(false) // arguments of a command are passed on unchanged
         .registerConverter(Duration.class, Cli::duration)
         .setCaseInsensitiveEnumValuesAllowed(true)
@@ -108,7 +125,20 @@ final class Cli {
   private static int report(ParameterException thrown, String[] words) {
     CommandLine command = thrown.getCommandLine();
     String help = command.getCommandSpec().qualifiedName() + " --help";
-    return refuse(thrown.getMessage() + ": see " + help, command);
+    String what =
+        thrown instanceof UnmatchedArgumentException unknown
+            ? unknown(unknown, List.of(words))
+            : LOGIN.matcher(thrown.getMessage()).replaceAll("//…@");
+    return refuse(what + ": see " + help, command);
+  }
+
+  /** Names the place of an unknown argument, not the argument: it may hold a password. */
+  private static String unknown(UnmatchedArgumentException thrown, List<String> words) {
+    String position = "argument " + (words.indexOf(thrown.getUnmatched().get(0)) + 1);
+    List<String> similar = thrown.getSuggestions();
+    return position
+        + " is unknown"
+        + (similar.isEmpty() ? "" : ", perhaps it is " + String.join(" or ", similar));
   }
 
   /** Prints a fault of the settings as a sentence; any other exception is a defect. */
@@ -228,6 +258,81 @@ final class Cli {
         deployment.resize(
             command, without == null ? Set.of() : Set.copyOf(without), SETTLE, System.out);
     return isDone ? ExitCode.OK : ExitCode.NOT_ALL;
+  }
+
+  @Command(
+      mixinStandardHelpOptions = true,
+      description = "Prints who holds a resource, according to each master; takes nothing.",
+      exitCodeList = {
+        "0:free: no client holds it on a majority",
+        "120:held by one client on a majority",
+        "121:unknown, too few masters can tell",
+        "123:the arguments or settings are not valid",
+        "125:a defect of this program"
+      })
+  int status(
+      @Option(
+              names = "--nodes",
+              paramLabel = "MASTERS",
+              description = "host:port,... (default: REDLOCK_NODES in the environment)")
+          @Nullable String nodes,
+      @Option(
+              names = "--key-prefix",
+              paramLabel = "PREFIX",
+              description = "the prefix of lock keys (default: REDLOCK_KEY_PREFIX, or none)")
+          @Nullable String keyPrefix,
+      @Option(names = "--json", description = "print JSON instead of a table") boolean json,
+      @Parameters(paramLabel = "RESOURCE", description = "the name of the lock") String resource)
+      throws InterruptedException {
+    Deployment deployment = observer(nodes, keyPrefix).get();
+    try (Redlock redlock = deployment.build()) {
+      return Status.run(redlock, resource, json, System.out);
+    }
+  }
+
+  @Command(
+      mixinStandardHelpOptions = true,
+      description = "Lists what clients of this library hold; takes nothing.",
+      exitCodeList = {
+        "0:everything that a majority holds is listed",
+        "1:there may be more: too few masters answered, or there was too much to search",
+        "123:the arguments or settings are not valid",
+        "125:a defect of this program"
+      })
+  int list(
+      @Option(
+              names = "--nodes",
+              paramLabel = "MASTERS",
+              description = "host:port,... (default: REDLOCK_NODES in the environment)")
+          @Nullable String nodes,
+      @Option(
+              names = "--key-prefix",
+              paramLabel = "PREFIX",
+              description = "the prefix of lock keys (default: REDLOCK_KEY_PREFIX, or none)")
+          @Nullable String keyPrefix,
+      @Option(
+              names = "--prefix",
+              paramLabel = "PREFIX",
+              defaultValue = "",
+              description = "only resources that begin with this")
+          String prefix,
+      @Option(names = "--json", description = "print JSON instead of a table") boolean json) {
+    return Listing.run(observer(nodes, keyPrefix), prefix, json, System.out);
+  }
+
+  /** Returns a source of deployments that write nothing. */
+  private Supplier<Deployment> observer(@Nullable String nodes, @Nullable String keyPrefix) {
+    Map<String, String> settings = settings(nodes == null ? null : List.of(nodes));
+    return () -> {
+      Deployment deployment = new Deployment();
+      deployment.nodeTimeout(LONGEST_NODE_TIMEOUT);
+      deployment.configure(settings);
+      if (keyPrefix != null) {
+        deployment.keyPrefix(keyPrefix);
+      }
+      deployment.observe();
+      return deployment;
+    };
   }
 
   /**

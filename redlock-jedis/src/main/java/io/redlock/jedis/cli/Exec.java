@@ -12,9 +12,11 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -43,9 +45,6 @@ import picocli.CommandLine.Parameters;
     footer = {"", "Any other code is that of the command."})
 final class Exec implements Callable<Integer> {
 
-  /** Longer than for a service: a program is slow just after its start. */
-  private static final Duration LONGEST_NODE_TIMEOUT = Duration.ofMillis(500);
-
   private static final Duration LEAST_RESERVE = Duration.ofMillis(200);
 
   private final Map<String, String> environment;
@@ -57,12 +56,29 @@ final class Exec implements Callable<Integer> {
       description = "host:port,... (default: REDLOCK_NODES in the environment)")
   private @Nullable String nodes;
 
-  @Option(
-      names = "--resource",
-      paramLabel = "NAME",
-      required = true,
-      description = "the name to lock")
-  private String resource = "";
+  /** The names, in one of two ways. */
+  private static final class Names {
+    @Option(names = "--resource", paramLabel = "NAME", description = "the name to lock")
+    private @Nullable String resource;
+
+    @Option(
+        names = "--any-of",
+        paramLabel = "NAME",
+        split = ",",
+        description =
+            "the names; locks any one that is free: NAME,NAME,... or the option"
+                + " again; REDLOCK_RESOURCE says which")
+    private @Nullable List<String> anyOf;
+
+    private LeaseRequest request(Duration ttl) {
+      return resource == null
+          ? LeaseRequest.anyOf(Objects.requireNonNull(anyOf), ttl)
+          : LeaseRequest.of(resource, ttl);
+    }
+  }
+
+  @ArgGroup(multiplicity = "1")
+  private Names names = new Names();
 
   @Option(
       names = "--ttl",
@@ -110,8 +126,7 @@ final class Exec implements Callable<Integer> {
     Runtime.getRuntime().addShutdownHook(new Thread(running::shutDown, "redlock-exec-signal"));
     int exitCode = Running.UNDECIDED;
     try (Redlock redlock = builder.build();
-        Lease lease =
-            redlock.acquire(LeaseRequest.of(resource, ttl).waitUpTo(wait).renewFor(maxHold))) {
+        Lease lease = redlock.acquire(names.request(ttl).waitUpTo(wait).renewFor(maxHold))) {
       exitCode = run(lease, killAfter);
     } catch (LockNotAcquiredException e) {
       say(e.getMessage());
@@ -140,12 +155,13 @@ final class Exec implements Callable<Integer> {
     }
     Duration reserve = longer(LEAST_RESERVE, killAfter.dividedBy(4));
     return JedisRedlock.builder()
-        .nodeTimeout(shorter(LONGEST_NODE_TIMEOUT, ttl.dividedBy(4)))
+        .nodeTimeout(shorter(Cli.LONGEST_NODE_TIMEOUT, ttl.dividedBy(4)))
         .configure(settings)
         .lossMargin(killAfter.plus(reserve));
   }
 
   private int run(Lease lease, Duration killAfter) throws InterruptedException {
+    String resource = lease.resources().iterator().next();
     ProcessBuilder builder = new ProcessBuilder(command).inheritIO();
     builder.environment().put("REDLOCK_RESOURCE", resource);
     builder.environment().put("REDLOCK_FENCING_TOKEN", Long.toString(lease.fencingToken()));

@@ -23,6 +23,11 @@ final class Terminal {
     }
   }
 
+  /** Returns the text without control characters, which a name of a resource may have. */
+  static String printable(String text) {
+    return text.replaceAll("\\p{Cntrl}", "?");
+  }
+
   private static int width(List<List<String>> rows, int column) {
     return rows.stream().mapToInt(row -> row.get(column).length()).max().orElse(0);
   }

@@ -42,6 +42,9 @@ import redis.clients.jedis.util.Pool;
  */
 public final class Deployment {
 
+  /** The time for which an observer waits for a master that hangs; at least two node timeouts. */
+  private static final Duration HANGING = Duration.ofSeconds(2);
+
   private static final int FIRST_CONTACT_NODE_TIMEOUTS = 10;
 
   /**
@@ -67,6 +70,7 @@ public final class Deployment {
   private Duration clockSkew = RedlockBuilder.CLOCK_SKEW;
   private boolean restartGuard = true;
   private String keyPrefix = "";
+  private boolean observes;
   private @Nullable Duration silenceTimeout;
   private @Nullable Duration fenceRetention;
   private @Nullable JedisClientConfig clientConfig;
@@ -182,6 +186,11 @@ public final class Deployment {
     this.holder = given(holder, "holder");
   }
 
+  /** Makes this client an observer: it writes no birth marks, and waits less for connections. */
+  public void observe() {
+    observes = true;
+  }
+
   /** Passes a setting on to the core. */
   public void core(Consumer<RedlockBuilder> setting) {
     passedOn.add(setting);
@@ -220,10 +229,9 @@ public final class Deployment {
       String what, List<String> knownFaults, BiFunction<Probe, List<Audited>, T> question) {
     Checked checked = check(what, knownFaults);
     try {
-      Probe probe = new Probe(checked.probed, checked.settings.silenceTimeout());
+      Probe probe = new Probe(checked.probed, checked.quorum, checked.settings.silenceTimeout());
       return question.apply(
-          probe,
-          new Survey(probe, checked.quorum, checked.settings.skewMicros(), restartGuard).audit());
+          probe, new Survey(probe, checked.settings.skewMicros(), restartGuard).audit());
     } finally {
       checked.lanes.forEach(NodeLane::close);
     }
@@ -244,9 +252,8 @@ public final class Deployment {
         future.isEmpty() ? List.of("no future master is named: add --moving-to") : List.of();
     Checked checked = check("cannot resize", missing);
     try {
-      Probe probe = new Probe(checked.probed, checked.settings.silenceTimeout());
-      Survey survey =
-          new Survey(probe, checked.quorum, checked.settings.skewMicros(), restartGuard);
+      Probe probe = new Probe(checked.probed, checked.quorum, checked.settings.silenceTimeout());
+      Survey survey = new Survey(probe, checked.settings.skewMicros(), restartGuard);
       RequestEncoder encoder =
           new RequestEncoder(checked.settings.retentionMillis(), checked.settings.skewMicros());
       TrustRules rules = rules(checked.quorum, checked.settings);
@@ -279,8 +286,12 @@ public final class Deployment {
   private Checked check(String what, List<String> knownFaults) {
     List<String> faults = new ArrayList<>(knownFaults);
     faults.addAll(misread);
+    Duration silence = silenceTimeout;
+    if (observes && silence == null && nodeTimeout.multipliedBy(2).compareTo(HANGING) < 0) {
+      silence = HANGING;
+    }
     LaneSettings settings =
-        LaneSettings.derive(nodeTimeout, silenceTimeout, maxTtl, clockSkew, fenceRetention, faults);
+        LaneSettings.derive(nodeTimeout, silence, maxTtl, clockSkew, fenceRetention, faults);
     if (clientConfig != null && clientConfig.getDatabase() != 0) {
       faults.add(
           "clientConfig selects database "
@@ -360,8 +371,11 @@ public final class Deployment {
 
   private List<NodeLane> lanes(List<Probe.Master> all, Quorum quorum, LaneSettings settings) {
     RequestEncoder encoder = new RequestEncoder(settings.retentionMillis(), settings.skewMicros());
+    TrustRules rules =
+        observes
+            ? TrustRules.observing(Membership.of(quorum), restartGuard, settings.skewMicros())
+            : rules(quorum, settings).askedBy(HOST_AND_PROCESS);
     Peers peers = new Peers(quorum, settings.skewMicros());
-    TrustRules rules = rules(quorum, settings);
     List<NodeLane> lanes = new ArrayList<>();
     for (Probe.Master master : all) {
       NodeTrust trust = new NodeTrust(master.name(), lanes.size(), peers, rules, driftFactor);

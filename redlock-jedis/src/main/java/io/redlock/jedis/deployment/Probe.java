@@ -4,6 +4,7 @@ import io.redlock.jedis.connection.ConnectingThread;
 import io.redlock.jedis.connection.NodePools;
 import io.redlock.jedis.scripts.ReplyMapper;
 import io.redlock.spi.NodeReply;
+import io.redlock.spi.Quorum;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,6 +26,7 @@ public final class Probe {
   private static final int TIMEOUTS = 5;
 
   private final List<Master> masters;
+  private final Quorum quorum;
   private final Duration timeout;
 
   /** A master and the pool of its connections. */
@@ -50,14 +52,20 @@ public final class Probe {
     T ask(int index, Connection connection);
   }
 
-  Probe(List<Master> masters, Duration timeout) {
+  Probe(List<Master> masters, Quorum quorum, Duration timeout) {
     this.masters = masters;
+    this.quorum = quorum;
     this.timeout = timeout;
   }
 
   /** Returns the masters, in the order of the configuration. */
   public List<Master> masters() {
     return masters;
+  }
+
+  /** Returns the masters that are enough for a lease. */
+  public Quorum quorum() {
+    return quorum;
   }
 
   /** Returns the answers, in the order of the masters. An interrupt stays set and ends the wait. */

@@ -9,7 +9,6 @@ import io.redlock.jedis.trust.Peers;
 import io.redlock.jedis.trust.TrustRules;
 import io.redlock.jedis.trust.TrustRules.Surroundings;
 import io.redlock.jedis.trust.Verdict;
-import io.redlock.spi.Quorum;
 import io.redlock.spi.Ticker;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,7 +21,6 @@ public final class Survey {
   private static final Ticker CLOCKS = Ticker.system();
 
   private final Probe probe;
-  private final Quorum quorum;
   private final long skewMicros;
   private final boolean guarded;
 
@@ -46,12 +44,10 @@ public final class Survey {
   private record Timed(NodeAudit audit, long beforeNanos, long afterNanos) {}
 
   /**
-   * @param quorum the nodes that are enough
    * @param guarded true if a master without a birth mark abstains; a mark says it itself
    */
-  Survey(Probe probe, Quorum quorum, long skewMicros, boolean guarded) {
+  Survey(Probe probe, long skewMicros, boolean guarded) {
     this.probe = probe;
-    this.quorum = quorum;
     this.skewMicros = skewMicros;
     this.guarded = guarded;
   }
@@ -59,7 +55,7 @@ public final class Survey {
   /** Returns the results, in the order of the masters. */
   List<Audited> audit() {
     List<Answer<Timed>> answers = probe.ask((index, connection) -> audit(connection));
-    Peers peers = new Peers(quorum, skewMicros);
+    Peers peers = new Peers(probe.quorum(), skewMicros);
     surroundings(peers, answers); // so that the last answers count for the first verdicts
     List<@Nullable Surroundings> around = surroundings(peers, answers);
     boolean brandNew = true;
@@ -124,9 +120,7 @@ public final class Survey {
     if (timed == null || around == null) {
       return new Audited(name, null, null, null, answer.failureText());
     }
-    BirthMark mark = BirthMark.parse(timed.audit.birth());
-    boolean counts = mark == null ? guarded : mark.guarded();
-    TrustRules rules = new TrustRules(membership, counts, 0, skewMicros, "-");
+    TrustRules rules = TrustRules.observing(membership, guarded, skewMicros);
     return new Audited(name, timed.audit, around, rules.judge(timed.audit, around), "");
   }
 }

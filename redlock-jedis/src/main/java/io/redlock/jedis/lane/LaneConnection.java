@@ -5,6 +5,7 @@ import io.redlock.jedis.scripts.ReplyMapper;
 import io.redlock.jedis.scripts.Script;
 import io.redlock.jedis.trust.NodeTrust;
 import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReport;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -258,6 +259,8 @@ final class LaneConnection {
       clock.learn(ReplyMapper.nodeMicros(clockReply), call.sinceNanos, nowNanos);
     } else if (answer.kind() == NodeReply.Kind.ABSTAIN) {
       answer = abstention(call.script, answer, nowNanos);
+    } else if (answer.report() != null) {
+      answer = inspected(answer.report(), nowNanos);
     }
     if (call.script == Script.FAIR_GRANT
         && (answer.kind() == NodeReply.Kind.HELD || answer.kind() == NodeReply.Kind.WAIT)) {
@@ -277,6 +280,15 @@ final class LaneConnection {
       auditNow(nowNanos);
     }
     return known == null ? answer : known;
+  }
+
+  /** Returns the answer to an inspection; a node that abstains may have lost a key. */
+  private NodeReply inspected(NodeReport report, long nowNanos) {
+    NodeReply abstains =
+        report.doubt().isEmpty()
+            ? health.toGrant()
+            : abstention(Script.INSPECT, NodeReply.abstain(-1, report.doubt()), nowNanos);
+    return NodeReply.inspected(abstains == null ? report : report.doubted(abstains.detail()));
   }
 
   private void auditNow(long nowNanos) {

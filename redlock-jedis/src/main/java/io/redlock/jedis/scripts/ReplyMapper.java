@@ -2,6 +2,7 @@ package io.redlock.jedis.scripts;
 
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReport;
 import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
@@ -60,6 +61,10 @@ public final class ReplyMapper {
           "^(?:NOPERM|(?:ERR )?The user executing the script).* (?:one of the keys|a key)");
 
   private static final int LONGEST_DETAIL = 200;
+  private static final String CHANGED = "its data changed; it is being audited";
+
+  /** The answer of PTTL if there is no key. */
+  private static final long NO_KEY = -2;
 
   private ReplyMapper() {}
 
@@ -78,6 +83,8 @@ public final class ReplyMapper {
         case GRANT, FAIR_GRANT -> grant(text, invocation.echo);
         case EXTEND -> extend(text, invocation.echo);
         case RELEASE -> release(text, invocation.echo);
+        case INSPECT -> inspection(text, invocation.echo);
+        case FREE -> free(text, invocation.echo);
         case AUDIT -> null;
       };
     } catch (NumberFormatException e) {
@@ -113,9 +120,7 @@ public final class ReplyMapper {
   }
 
   private static @Nullable NodeReply abstention(byte[] text, byte[] token) {
-    return says("ABSTAIN", text, token, true)
-        ? NodeReply.abstain(-1, "its birth mark changed; it is being audited")
-        : null;
+    return says("ABSTAIN", text, token, true) ? NodeReply.abstain(-1, CHANGED) : null;
   }
 
   private static @Nullable NodeReply extend(byte[] text, byte[] token) {
@@ -125,7 +130,33 @@ public final class ReplyMapper {
     if (says("JOINED", text, token, true)) {
       return NodeReply.JOINED;
     }
+    if (says("NOT_HELD", text, token, false)) {
+      String holder = words(text, 3)[2];
+      return HolderLabel.isFreed(holder)
+          ? NodeReply.of(NodeReply.Kind.NOT_HELD, HolderLabel.of(holder))
+          : null;
+    }
     return says("NOT_HELD", text, token, true) ? NodeReply.NOT_HELD : abstention(text, token);
+  }
+
+  private static @Nullable NodeReply free(byte[] text, byte[] until) {
+    if (isClock(text, until)) {
+      return CLOCK;
+    }
+    boolean freed = says("FREED", text, until, false);
+    String[] words = words(text, 0);
+    if (says("NOT_HELD", text, until, false)) {
+      return words.length == 3 ? NodeReply.nothingToFree(Math.max(0, counter(words[2]))) : null;
+    }
+    if ((!freed && !says("HELD", text, until, false)) || words.length != 5) {
+      return null;
+    }
+    long remainingMillis = Long.parseLong(words[2]);
+    String holder = HolderLabel.of(words[3]);
+    long counter = Math.max(0, counter(words[4]));
+    return freed
+        ? NodeReply.freed(remainingMillis, counter, holder)
+        : NodeReply.held(remainingMillis, counter, holder);
   }
 
   private static @Nullable NodeReply release(byte[] text, byte[] token) {
@@ -136,6 +167,27 @@ public final class ReplyMapper {
       return CLOCK;
     }
     return says("NOT_HELD", text, token, true) ? NodeReply.NOT_HELD : null;
+  }
+
+  private static @Nullable NodeReply inspection(byte[] text, byte[] token) {
+    boolean unmarked = says("UNMARKED", text, token, false);
+    String[] words = words(text, 0);
+    if (!unmarked && !says("STATE", text, token, false) || words.length < 6) {
+      return null;
+    }
+    long remainingMillis = Long.parseLong(words[2]);
+    long counter = counter(words[4]);
+    if (counter < 0) {
+      return NodeReply.misconfigured(Faults.FOREIGN_COUNTER);
+    }
+    return NodeReply.inspected(
+        new NodeReport(
+            remainingMillis == NO_KEY ? null : words[3],
+            Math.max(-1, remainingMillis),
+            counter,
+            Integer.parseInt(words[5]),
+            List.of(words).subList(6, words.length),
+            unmarked ? CHANGED : ""));
   }
 
   private static boolean isClock(byte[] text, byte[] token) {

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 /** Turns requests into script calls, once for all lanes of a lock service. Thread-safe. */
 public final class RequestEncoder {
 
-  /** The beginning of the keys of counters. */
+  /** The beginning of the key of a counter; the lock key follows. */
   public static final String FENCE_PREFIX = "redlock:fence:";
 
   static final String QUEUE_PREFIX = "redlock:queue:";
@@ -70,6 +70,16 @@ public final class RequestEncoder {
       return release(
           request, token, release.reported(), release.last(), release.ticket(), arguments);
     }
+    if (request instanceof NodeRequest.Inspect) {
+      arguments.add(Argument.of(5));
+      addNameKeys(arguments, request.names().get(0));
+      arguments.add(BIRTH);
+      arguments.add(token);
+      return new Invocation(Script.INSPECT, token, arguments);
+    }
+    if (request instanceof NodeRequest.Free free) {
+      return free(free, token, arguments);
+    }
     return release(
         request, token, 0, true, ((NodeRequest.RemoveTicket) request).ticket(), arguments);
   }
@@ -115,6 +125,21 @@ public final class RequestEncoder {
     arguments.add(last ? YES : Argument.EMPTY);
     arguments.add(ticket == null ? Argument.EMPTY : Argument.of(ticket.waiter()));
     return new Invocation(Script.RELEASE, token, arguments);
+  }
+
+  /** Answers repeat the time, since the token need not differ from that of another request. */
+  private Invocation free(NodeRequest.Free free, Argument token, List<Argument> arguments) {
+    String name = free.names().get(0);
+    Argument until = Argument.of(free.untilMicros());
+    arguments.add(Argument.of(2));
+    arguments.add(Argument.of(name));
+    arguments.add(Argument.of(FENCE_PREFIX + name));
+    arguments.add(until);
+    arguments.add(Argument.of(free.owner()));
+    arguments.add(token);
+    arguments.add(Argument.of(free.buried()));
+    arguments.add(retentionMillis);
+    return new Invocation(Script.FREE, until, arguments);
   }
 
   private static void addNameKeys(List<Argument> arguments, String name) {

@@ -21,6 +21,10 @@ public enum Script {
   EXTEND,
   /** Releases names, and buries grants that arrive later. */
   RELEASE,
+  /** Reports the state of a name. */
+  INSPECT,
+  /** Sets a name free for an operator. */
+  FREE,
   /** Reports what the node is, and writes its birth mark if one is given. */
   AUDIT;
 
@@ -40,7 +44,7 @@ public enum Script {
 
   /** Returns true if the script compares the node's birth mark with its last arguments. */
   boolean guarded() {
-    return this == GRANT || this == FAIR_GRANT || this == EXTEND;
+    return this != RELEASE && this != FREE && this != AUDIT;
   }
 
   /** Returns the line at which a script failed, as an error message names it; empty if none. */

@@ -61,7 +61,7 @@ public final class NodeTrust {
       resets.accept(loss);
     }
     warn(audit);
-    return verdict;
+    return rules.observes() ? verdict.unwritten() : verdict;
   }
 
   /** Returns how the node lost its data since the last audit; empty if it did not. */

@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param membership the clients of which this is one
  * @param guarded true if the birth mark counts
- * @param abstentionMillis how long a node that was reset must abstain for this client
+ * @param abstentionMillis how long a node that was reset must abstain for this client; zero for an
+ *     observer, which writes no marks and goes by theirs
  * @param skewMicros the allowed difference between the clocks of two nodes
  * @param client the name of this client in the marks that it writes
  */
@@ -116,6 +117,20 @@ public record TrustRules(
     long driftMillis = (long) Math.ceil(ttlMillis * Math.max(0, Math.min(driftFactor, 0.5))) + 2;
     long abstentionMillis = ttlMillis + driftMillis + 2 * ceilMillis(skewMicros);
     return new TrustRules(membership, guarded, abstentionMillis, skewMicros, BirthMark.NOBODY);
+  }
+
+  /**
+   * Returns the rules of an observer.
+   *
+   * @param guarded true if a node without a birth mark abstains; a mark says it itself
+   */
+  public static TrustRules observing(Membership membership, boolean guarded, long skewMicros) {
+    return new TrustRules(membership, guarded, 0, skewMicros, BirthMark.NOBODY);
+  }
+
+  /** Returns true for an observer. */
+  boolean observes() {
+    return abstentionMillis == 0;
   }
 
   /** Returns the same rules for a client of this name; see {@link BirthMark#asker}. */
@@ -230,6 +245,9 @@ public record TrustRules(
   }
 
   private Verdict judge(NodeAudit audit, BirthMark mark, Surroundings around) {
+    if (mark.guarded() != guarded && observes()) {
+      return observing(membership, mark.guarded(), skewMicros).judge(audit, mark, around);
+    }
     if (mark.guarded() != guarded) {
       return Verdict.refused(
           "other clients use it with restartGuard("

@@ -29,6 +29,8 @@ public record Verdict(
     REFUSED
   }
 
+  private static final String NEW = "its data is new, and no client has marked it yet";
+
   /** A birth that no node has. */
   private static final String NONE = "-";
 
@@ -45,5 +47,12 @@ public record Verdict(
   /** Returns the verdict that the node may only release. */
   public static Verdict refused(String reason) {
     return new Verdict(Stand.REFUSED, reason, -1, NONE, null);
+  }
+
+  /** Returns the same verdict for an observer, which writes no mark. */
+  Verdict unwritten() {
+    return refresh == null
+        ? this
+        : new Verdict(stand, stand == Stand.VOTES ? reason : NEW, -1, birth, null);
   }
 }

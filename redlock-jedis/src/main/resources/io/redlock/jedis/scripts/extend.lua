@@ -4,7 +4,7 @@
 -- KEYS: lock and fence of each name in turn; then the birth mark.
 -- ARGV: owner, T, ttl (ms), retention (ms), skew (us), sent (us), birth ('' = no guard), the part of
 -- the birth mark that names the caller among the clients that the node serves ('' = no guard).
--- Returns: EXTENDED T | JOINED T | NOT_HELD T | ABSTAIN T
+-- Returns: EXTENDED T | JOINED T | NOT_HELD T | NOT_HELD T freed/... (see free.lua) | ABSTAIN T
 -- Another birth mark forbids to join. A caller that is not served extends nothing at all, so that
 -- its leases end when a change of masters leaves it behind.
 -- Missing locks are written last, so that a denied command leaves none behind.
@@ -23,7 +23,8 @@ for i = 1, last, 2 do
     missing = missing or {}
     missing[#missing + 1] = i
   elseif holder ~= owner then
-    return 'NOT_HELD ' .. T
+    local freed = string.match(holder, '^freed/[!-~]*$') -- by an operator
+    return 'NOT_HELD ' .. T .. (freed and ' ' .. string.sub(freed, 1, 128) or '')
   end
 end
 

@@ -24,7 +24,8 @@ class CliTest {
       };
 
   @ParameterizedTest
-  @ValueSource(strings = {"exec --resource=r -- true", "doctor a:1", "adopt a:1"})
+  @ValueSource(
+      strings = {"exec --resource=r -- true", "doctor a:1", "adopt a:1", "status r", "list"})
   void defectHasAnExitCodeOfItsOwn(String arguments) {
     CommandLine commandLine = Cli.commandLine(BROKEN);
     StringWriter printed = new StringWriter();

@@ -265,6 +265,15 @@ class LaneHealthRulesTest {
   }
 
   @Test
+  void inspectionThatIsDeniedIsNoFaultOfTheNode() {
+    up();
+    deny(Script.INSPECT);
+    assertEquals(List.of(), told());
+    assertEquals(State.UP, health.status(MILLI, 0).state());
+    assertEquals("", health.status(MILLI, 0).lastError());
+  }
+
+  @Test
   void denialEndsWhenThatScriptIsExecuted() {
     for (NodeReply executed :
         List.of(NodeReply.GRANTED, NodeReply.EXTENDED, NodeReply.JOINED, NodeReply.RELEASED)) {

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeReport;
 import java.net.ConnectException;
 import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
@@ -48,6 +49,59 @@ class ReplyMapperTest {
     for (String attempt : List.of("", "-2", "-31")) {
       NodeReply held = reply(Script.GRANT, "HELD 42 1500 " + owner + attempt + " 41");
       assertEquals(NodeReply.held(1500, 41, "billing@pod-7:4211"), held);
+    }
+  }
+
+  @Test
+  void inspectionReportsTheStateOfAName() {
+    String owner = "billing@pod-7:4211/0123456789abcdef0123456789abcdef";
+    assertEquals(
+        NodeReply.inspected(new NodeReport(owner, 1500, 41, 3, List.of("x:1", "y:2"), "")),
+        reply(Script.INSPECT, "STATE 42 1500 " + owner + " 41 3 x:1 y:2"));
+    assertEquals(
+        NodeReply.inspected(new NodeReport(null, -1, 0, 0, List.of(), "")),
+        reply(Script.INSPECT, "STATE 42 -2 - 0 0"));
+    assertEquals(
+        NodeReply.inspected(new NodeReport("-", -1, 0, 0, List.of(), "")),
+        reply(Script.INSPECT, "STATE 42 -1 - 0 0"));
+    NodeReply unmarked = reply(Script.INSPECT, "UNMARKED 42 -2 - 41 0");
+    assertEquals("its data changed; it is being audited", unmarked.report().doubt());
+    NodeReply foreign = reply(Script.INSPECT, "STATE 42 -2 - sha1:00 0");
+    assertEquals(Kind.MISCONFIGURED, foreign.kind());
+    for (String alien : List.of("STATE 41 -2 - 0 0", "STATE 42 -2 - 0", "STATE 42", "GRANT 42")) {
+      assertNull(ReplyMapper.reply(bytes(alien), invocation(Script.INSPECT)), alien);
+    }
+  }
+
+  @Test
+  void holderIsToldByWhomItsResourceWasSetFree() {
+    assertEquals(
+        NodeReply.of(Kind.NOT_HELD, "freed by ops@host"),
+        reply(Script.EXTEND, "NOT_HELD 42 freed/ops@host"));
+    assertEquals(
+        NodeReply.held(1500, 41, "freed by ops@host"),
+        reply(Script.GRANT, "HELD 42 1500 freed/ops@host 41"));
+    assertNull(reply(Script.EXTEND, "NOT_HELD 42 somebody"));
+    assertNull(reply(Script.RELEASE, "NOT_HELD 42 freed/ops@host"));
+  }
+
+  @Test
+  void operatorIsToldWhatWasThere() {
+    String owner = "billing@pod-7:4211/0123456789abcdef0123456789abcdef";
+    assertEquals(
+        NodeReply.freed(1500, 41, "billing@pod-7:4211"),
+        reply(Script.FREE, "FREED 42 1500 " + owner + " 41"));
+    assertEquals(
+        NodeReply.freed(0, 41, "freed by ops@host"),
+        reply(Script.FREE, "FREED 42 0 freed/ops@host 41"));
+    assertEquals(NodeReply.freed(9, 0, ""), reply(Script.FREE, "FREED 42 9 - 1e30"));
+    assertEquals(NodeReply.nothingToFree(41), reply(Script.FREE, "NOT_HELD 42 41"));
+    assertEquals(NodeReply.held(-1, 41, ""), reply(Script.FREE, "HELD 42 -1 value 41"));
+    assertEquals(Kind.CLOCK, reply(Script.FREE, "CLOCK 42 1700000000000000").kind());
+    for (String text :
+        List.of(
+            "FREED 41 1 - 2", "FREED 42 1 -", "NOT_HELD 42", "NOT_HELD 42 1 2", "RELEASED 42")) {
+      assertNull(reply(Script.FREE, text), text);
     }
   }
 

@@ -10,6 +10,7 @@ import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.jedis.trust.Served;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Extend;
+import io.redlock.spi.NodeRequest.Free;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.NodeRequest.RemoveTicket;
@@ -87,6 +88,14 @@ class RequestEncoderTest {
             + " redlock:ends:b me 17 600000 2000000 0  ",
         Script.RELEASE,
         new Release(List.of("a", "b"), "me", 17));
+  }
+
+  @Test
+  void freeNamesItsLastMomentWhichTheAnswerRepeats() {
+    assertWords(
+        "2 a redlock:fence:a 17 freed/ops 5 6 600000",
+        Script.FREE,
+        new Free(List.of("a"), "freed/ops", 5, 6, 17));
   }
 
   @Test

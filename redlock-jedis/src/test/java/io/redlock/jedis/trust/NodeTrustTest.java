@@ -230,4 +230,30 @@ class NodeTrustTest implements Ticker {
     judge();
     assertEquals(3, log.warnings().size());
   }
+
+  /** Whatever the observer's own settings are: it has none that marks could lack. */
+  @Test
+  void observerWritesNoMarkAndGoesByThose() {
+    NodeTrust observer =
+        new NodeTrust(
+            "n0", 0, peers, TrustRules.observing(Membership.of(3), false, SKEW_MICROS), 0.01);
+    NodeTrust second =
+        new NodeTrust(
+            "n1", 1, peers, TrustRules.observing(Membership.of(3), true, SKEW_MICROS), 0.01);
+    List<Verdict> verdicts = new ArrayList<>();
+    for (String seen : List.of(mark(LONG_AGO_MILLIS), "")) {
+      for (NodeTrust each : List.of(observer, second)) {
+        monotonicMicros += SECOND;
+        runId = each == observer ? "run0" : "run1";
+        String text = seen.isEmpty() ? "" : mark(LONG_AGO_MILLIS);
+        verdicts.add(
+            each.judge(
+                audit(runId, "master", text), monotonicNanos(), monotonicNanos(), this, lost::add));
+      }
+    }
+    assertEquals(Stand.VOTES, verdicts.get(1).stand(), verdicts::toString);
+    assertEquals(Stand.ABSTAINS, verdicts.get(3).stand(), verdicts::toString);
+    assertEquals("its data is new, and no client has marked it yet", verdicts.get(3).reason());
+    verdicts.forEach(verdict -> assertEquals(null, verdict.refresh(), verdicts::toString));
+  }
 }

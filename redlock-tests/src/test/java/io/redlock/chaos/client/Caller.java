@@ -2,6 +2,7 @@ package io.redlock.chaos.client;
 
 import io.redlock.AcquireResult;
 import io.redlock.ExtendResult;
+import io.redlock.Leadership;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseRequest;
@@ -65,7 +66,7 @@ final class Caller implements AutoCloseable {
             "ttl",
             request.ttl().toMillis(),
             "within",
-            request.maxWait().orElse(Duration.ZERO).plus(settings.nodeTimeout()).toMillis());
+            request.maxWait().orElse(Duration.ZERO).plus(attempt(request)).toMillis());
     if (must) {
       call.details().put("must", "true");
     }
@@ -76,14 +77,54 @@ final class Caller implements AutoCloseable {
       journal.write(HistoryEvent.now(name, "refused", "result", what, "why", result));
       return false;
     }
-    Lease got = result.optionalLease().orElseThrow();
+    got(result.optionalLease().orElseThrow(), request);
+    return true;
+  }
+
+  private Duration attempt(LeaseRequest request) {
+    return settings.nodeTimeout().multipliedBy(request.isAnyOf() ? 3 : 1);
+  }
+
+  private void got(Lease got, LeaseRequest request) {
     acquiredNanos = System.nanoTime();
     ttl = request.ttl();
     lease = got;
-    look(got, "held", "resources", resources);
+    look(got, "held", "resources", String.join(",", got.resources()));
     untold.incrementAndGet();
     got.ended().thenAccept(end -> ended(got, end, request.maxHold().isPresent()));
-    return true;
+  }
+
+  /** Campaigns; the work of each term is done by this caller. */
+  Leadership campaign(LeaseRequest request, Runnable work) {
+    LeaseRequest renewed = request.renewFor(Duration.ofHours(1));
+    journal.write(campaigning(renewed));
+    return redlock.lead(
+        renewed,
+        term -> {
+          got(term, renewed);
+          try {
+            work.run();
+          } finally {
+            journal.write(HistoryEvent.now(name, "yields", "token", term.fencingToken()));
+            journal.write(campaigning(renewed));
+          }
+        });
+  }
+
+  private HistoryEvent campaigning(LeaseRequest request) {
+    return HistoryEvent.now(
+        name,
+        "acquire",
+        "resources",
+        String.join(",", request.resources()),
+        "ttl",
+        request.ttl().toMillis(),
+        "within",
+        Duration.ofHours(1).toMillis());
+  }
+
+  void campaignIsOver() {
+    journal.write(HistoryEvent.now(name, "refused", "result", "Closed", "why", "closed"));
   }
 
   private void ended(Lease over, LeaseEnd end, boolean renewed) {

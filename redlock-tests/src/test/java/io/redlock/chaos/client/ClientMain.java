@@ -32,7 +32,10 @@ import java.util.stream.Collectors;
  * 0 look | extend | release | forget
  * 0 must r0 2000 9000      → an acquire that has to succeed
  * 0 work 4711 5000 2 800   → seed, for how many ms, resources, ttl in ms
+ * 0 share 4711 5000 2 800  → the same, always for any one of the resources
+ * 0 lead 4711 5000 2 800   → the same as a candidate for the leadership of the first resource
  * clock                    → the process's monotonic clock
+ * free r0                  sets the resource free, whoever holds it
  * nodes                    writes down what the client thinks of each node
  * masters 9000             → waits for all masters to be up, for so many ms at most
  * </pre>
@@ -97,6 +100,8 @@ public final class ClientMain {
       List<String> words = List.of(line.split(" "));
       if (words.get(0).equals("clock")) {
         say("clock " + System.nanoTime());
+      } else if (words.get(0).equals("free")) {
+        free(words.get(1));
       } else if (words.get(0).equals("nodes")) {
         redlock.nodes().forEach(this::node);
       } else if (words.get(0).equals("masters")) {
@@ -112,6 +117,26 @@ public final class ClientMain {
     callers.values().forEach(Caller::close);
     redlock.close();
     awaitOrGiveUp(PATIENCE_MILLIS, untold::get, 0);
+  }
+
+  private void free(String resource) {
+    untold.incrementAndGet();
+    redlock
+        .freeAsync(resource)
+        .thenAccept(
+            result -> {
+              journal.write(
+                  HistoryEvent.now(
+                      settings.name(),
+                      "freed",
+                      "resource",
+                      resource,
+                      "outcome",
+                      result.outcome(),
+                      "why",
+                      result));
+              untold.decrementAndGet();
+            });
   }
 
   private void masters(long patienceMillis) throws InterruptedException {
@@ -166,14 +191,25 @@ public final class ClientMain {
         yield true;
       }
       case "work" -> {
-        long seed = Long.parseLong(words.get(2));
-        int resources = Integer.parseInt(words.get(4));
-        new Workload(caller, seed, resources, Long.parseLong(words.get(5)))
-            .runFor(millis(words.get(3)));
+        workload(caller, words).runFor(millis(words.get(3)));
+        yield true;
+      }
+      case "share" -> {
+        workload(caller, words).shareFor(millis(words.get(3)));
+        yield true;
+      }
+      case "lead" -> {
+        workload(caller, words).leadFor(millis(words.get(3)));
         yield true;
       }
       default -> throw new IllegalArgumentException("no such order: " + words);
     };
+  }
+
+  private static Workload workload(Caller caller, List<String> words) {
+    long seed = Long.parseLong(words.get(2));
+    int resources = Integer.parseInt(words.get(4));
+    return new Workload(caller, seed, resources, Long.parseLong(words.get(5)));
   }
 
   private static Duration millis(String text) {

@@ -1,11 +1,14 @@
 package io.redlock.chaos.client;
 
+import io.redlock.Leadership;
 import io.redlock.LeaseRequest;
 import java.time.Duration;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.IntStream;
 
 /** What a caller does all day, drawn from a seed: asks, works, looks, extends, gives back. */
 final class Workload {
@@ -25,13 +28,49 @@ final class Workload {
   void runFor(Duration span) throws InterruptedException {
     long startNanos = System.nanoTime();
     while (System.nanoTime() - startNanos < span.toNanos()) {
-      once();
+      once(request());
       rest(20);
     }
   }
 
-  private void once() throws InterruptedException {
-    LeaseRequest request = request();
+  /** Asks for any one of the resources for this long. */
+  void shareFor(Duration span) throws InterruptedException {
+    List<String> names = IntStream.range(0, resources).mapToObj(number -> "r" + number).toList();
+    long startNanos = System.nanoTime();
+    while (System.nanoTime() - startNanos < span.toNanos()) {
+      once(waitOrRenew(LeaseRequest.anyOf(names, ttl())));
+      rest(20);
+    }
+  }
+
+  /** Campaigns for this long: works while it leads, and ends terms in every way. */
+  void leadFor(Duration span) throws InterruptedException {
+    LeaseRequest request = LeaseRequest.of("r0", Duration.ofMillis(ttlMillis));
+    try (Leadership candidate = caller.campaign(request, this::term)) {
+      long startNanos = System.nanoTime();
+      while (System.nanoTime() - startNanos < span.toNanos()) {
+        Thread.sleep(ttlMillis / 2);
+        if (ThreadLocalRandom.current().nextInt(100) < 5) {
+          candidate.resign();
+        }
+      }
+    }
+    caller.campaignIsOver();
+  }
+
+  private void term() {
+    int steps = random.nextInt(40);
+    for (int i = 0; i < steps && !Thread.currentThread().isInterrupted(); i++) {
+      caller.update(Duration.ofMillis(random.nextLong(1 + ttlMillis / 20)));
+      caller.look();
+      rest(ttlMillis / 20);
+    }
+    if (percent(20)) {
+      throw new IllegalStateException("this work fails");
+    }
+  }
+
+  private void once(LeaseRequest request) throws InterruptedException {
     if (!caller.acquire(request, false)) {
       return;
     }
@@ -54,17 +93,27 @@ final class Workload {
   }
 
   private LeaseRequest request() {
-    Duration ttl = Duration.ofMillis(percent(50) ? ttlMillis : ttlMillis / 2);
+    Duration ttl = ttl();
     boolean several = resources > 1 && percent(10);
     LeaseRequest request =
         several ? LeaseRequest.ofAll(List.of("r0", "r1"), ttl) : LeaseRequest.of(name(), ttl);
+    request = waitOrRenew(request);
+    return !several && percent(20) ? request.fairly() : request;
+  }
+
+  private Duration ttl() {
+    return Duration.ofMillis(percent(50) ? ttlMillis : ttlMillis / 2);
+  }
+
+  private LeaseRequest waitOrRenew(LeaseRequest asked) {
+    LeaseRequest request = asked;
     if (percent(70)) {
       request = request.waitUpTo(Duration.ofMillis(random.nextLong(2 * ttlMillis)));
     }
     if (percent(15)) {
       request = request.renewFor(Duration.ofHours(1));
     }
-    return !several && percent(20) ? request.fairly() : request;
+    return request;
   }
 
   private String name() {

@@ -26,7 +26,7 @@ final class Leases {
           known.put(key(event), hold);
         }
         case "look", "extended" -> held.get(event.actor()).look(event);
-        case "release" -> {
+        case "release", "yields" -> {
           ObservedHold hold = held.get(event.actor());
           hold.releasedNanos = Math.min(hold.releasedNanos, event.atNanos());
         }

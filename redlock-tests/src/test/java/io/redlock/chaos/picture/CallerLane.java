@@ -37,7 +37,7 @@ final class CallerLane {
         good(event);
       }
       case "look", "extended" -> good(event);
-      case "release" -> finishLease(event.atNanos());
+      case "release", "yields" -> finishLease(event.atNanos());
       case "ended" -> over(event);
       default -> {}
     }

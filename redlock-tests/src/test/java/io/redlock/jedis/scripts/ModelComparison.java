@@ -3,8 +3,10 @@ package io.redlock.jedis.scripts;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.redlock.jedis.trust.BirthMark;
+import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeReport;
 import io.redlock.spi.NodeRequest;
 import io.redlock.testkit.ClockShim;
 import io.redlock.testkit.FakeTicker;
@@ -83,8 +85,7 @@ final class ModelComparison {
     try (ClockShim clock = ClockShim.create();
         RedisServer server = RedisServer.start(clock);
         Connection connection = connect(server)) {
-      for (Script script :
-          List.of(Script.GRANT, Script.FAIR_GRANT, Script.EXTEND, Script.RELEASE)) {
+      for (Script script : Script.values()) {
         String text = new String(script.text.getRaw(), StandardCharsets.UTF_8);
         command(connection, "SCRIPT", "LOAD", text);
       }
@@ -239,7 +240,12 @@ final class ModelComparison {
               ? "WRONGTYPE"
               : reply.toString();
     }
-    return reply.kind() + " " + reply.counter() + " " + reply.remainingMillis();
+    NodeReport report = reply.report();
+    if (report != null) {
+      return "INSPECTED " + report.doubted(report.doubt().isEmpty() ? "" : "in doubt");
+    }
+    String freedBy = HolderLabel.tellsFreed(reply.detail()) ? " " + reply.detail() : "";
+    return reply.kind() + " " + reply.counter() + " " + reply.remainingMillis() + freedBy;
   }
 
   private NodeReply expected(Sent sent, List<Cell> before) {
@@ -254,7 +260,10 @@ final class ModelComparison {
       boolean writes = outcome.reply().kind() == Kind.GRANTED || !outcome.cells().equals(before);
       return writes ? NodeReply.misconfigured("READONLY") : outcome.reply();
     }
-    boolean abstains = !sent.knowsBirth && !(request instanceof NodeRequest.Release);
+    boolean abstains =
+        !sent.knowsBirth
+            && !(request instanceof NodeRequest.Release)
+            && !(request instanceof NodeRequest.Free);
     model.setStanding(
         !sent.isServed
             ? Standing.UNSERVING

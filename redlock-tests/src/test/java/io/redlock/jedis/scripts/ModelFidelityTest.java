@@ -52,6 +52,7 @@ class ModelFidelityTest {
             "ABSTAIN",
             "CLOCK",
             "NOT_HELD",
+            "INSPECTED",
             "OUT_OF_MEMORY",
             "READONLY",
             "WRONGTYPE");

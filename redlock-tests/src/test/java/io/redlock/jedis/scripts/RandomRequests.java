@@ -104,6 +104,9 @@ final class RandomRequests {
     lastTokens.put(owner, token);
     long reported = percent(90) || isAbsurd(token) ? 0 : token - oneLong(1, 2);
     int kind = random.nextInt(100);
+    if (kind >= 93 && kind < 97) {
+      return free(names.subList(0, 1));
+    }
     if (kind < 45) {
       return queues && percent(75)
           ? new NodeRequest.Grant(names.subList(0, 1), owner, token, reported, ttlMillis, ticket())
@@ -113,6 +116,9 @@ final class RandomRequests {
       long granted = isAbsurd(token) && token < 1L << 53 ? server.nowMicros() : token;
       return new NodeRequest.Extend(names, owner, granted, ttlMillis, sentMicros(ttlMillis));
     }
+    if (kind >= 97) {
+      return new NodeRequest.Inspect(names.subList(0, 1), token);
+    }
     if (!queues || percent(30)) {
       return new NodeRequest.Release(names, owner, token, reported, false, null);
     }
@@ -120,6 +126,18 @@ final class RandomRequests {
         ? new NodeRequest.Release(
             names, owner, token, reported, percent(60), percent(70) ? ticket() : null)
         : new NodeRequest.RemoveTicket(names.subList(0, 1), ticket());
+  }
+
+  /** Sets free what is held at any token, at the right one, or at another. */
+  private NodeRequest free(List<String> names) {
+    long fence = server.cell(names.get(0)).counter();
+    long buried = Math.min(percent(50) ? 0 : fence + oneLong(-1, 0, 1), server.nowMicros());
+    return new NodeRequest.Free(
+        names,
+        oneOf("freed/", "freed/ops@host"),
+        oneLong(0, 0, fence, fence + 1),
+        Math.max(0, buried),
+        server.nowMicros() + oneLong(-1, 0, 1, 50_000));
   }
 
   /**

@@ -6,7 +6,9 @@ import io.redlock.readme.Golden;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Extend;
+import io.redlock.spi.NodeRequest.Free;
 import io.redlock.spi.NodeRequest.Grant;
+import io.redlock.spi.NodeRequest.Inspect;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.NodeRequest.RemoveTicket;
 import io.redlock.spi.NodeRequest.Ticket;
@@ -56,9 +58,11 @@ class WireTest {
             new Grant(TWO, "owner", TOKEN, TOKEN - 1, 10_000, null),
             new Grant(ONE, "owner", TOKEN, 10_000, ticket),
             new Extend(ONE, "owner", TOKEN, 10_000, TOKEN + 1),
+            new Free(ONE, "freed/ops@host", TOKEN, TOKEN - 1, TOKEN + 2),
             new Release(ONE, "owner", TOKEN),
             new Release(ONE, "owner", TOKEN, true, ticket),
-            new RemoveTicket(ONE, ticket))) {
+            new RemoveTicket(ONE, ticket),
+            new Inspect(ONE, TOKEN))) {
       text.append(command(encoder.encode(request))).append('\n');
     }
     text.append("\nKeys\n").append(keysAfterTwoFairGrants());

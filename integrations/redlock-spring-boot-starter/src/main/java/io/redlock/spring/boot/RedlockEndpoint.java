@@ -1,10 +1,17 @@
 package io.redlock.spring.boot;
 
+import io.redlock.Inspection;
+import io.redlock.LeaseStatus;
 import io.redlock.NodeStatus;
 import io.redlock.Redlock;
+import java.time.Duration;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
+import org.springframework.boot.actuate.endpoint.annotation.Selector;
+import org.springframework.boot.actuate.endpoint.annotation.Selector.Match;
 
 /** The actuator endpoint {@code redlock}. */
 @Endpoint(id = "redlock")
@@ -20,16 +27,79 @@ public final class RedlockEndpoint {
    * The lock service as this process sees it.
    *
    * @param nodes the state of each master
+   * @param leases the leases that this process holds
    */
-  public record Report(List<NodeStatus> nodes) {}
+  public record Report(List<NodeStatus> nodes, List<LeaseStatus> leases) {}
 
   /**
-   * Returns the state of each master and the reason for it. A local look: sends nothing.
+   * The holder of a resource, according to the masters. It has no owner ids: with one of them,
+   * anybody who can write to the masters could release the lock.
+   *
+   * @param resource the resource
+   * @param held yes, no or unknown
+   * @param holder the label of the holder; null if there is none, or if it is not known
+   * @param remaining the time after which the holder's keys have expired; null if it is not known
+   * @param token the holder's fencing token, as {@link Inspection#token()}; null if it is not known
+   * @param nodes one line per master
+   */
+  public record Holder(
+      String resource,
+      Inspection.Held held,
+      @Nullable String holder,
+      @Nullable Duration remaining,
+      @Nullable Long token,
+      List<Master> nodes) {}
+
+  /**
+   * One master's answer.
+   *
+   * @param name the master's name
+   * @param answer the class of its answer
+   * @param detail its answer in words
+   * @param waiting the number of fair waiters
+   * @param waiters the labels of the first of them
+   */
+  public record Master(
+      String name, Inspection.Answer answer, String detail, int waiting, List<String> waiters) {}
+
+  /**
+   * Returns the state of each master and the reason for it, and the leases that this process holds.
+   * A local look: sends nothing.
    *
    * @return the report
    */
   @ReadOperation
   public Report report() {
-    return new Report(redlock.nodes());
+    return new Report(redlock.nodes(), redlock.leases());
+  }
+
+  /**
+   * Asks the masters who holds a resource. Takes nothing.
+   *
+   * @param resource the resource; each slash in it separates two parts
+   * @return the answers
+   * @throws InterruptedException if the thread was interrupted
+   */
+  @ReadOperation
+  public Holder holder(@Selector(match = Match.ALL_REMAINING) String... resource)
+      throws InterruptedException {
+    Inspection inspection;
+    try {
+      inspection = redlock.inspect(String.join("/", resource));
+    } catch (IllegalArgumentException e) {
+      throw new InvalidEndpointRequestException(e.getMessage(), "no resource has this name");
+    }
+    return new Holder(
+        inspection.resource(),
+        inspection.held(),
+        inspection.holder().orElse(null),
+        inspection.remaining().orElse(null),
+        inspection.token().isPresent() ? inspection.token().getAsLong() : null,
+        inspection.nodes().stream()
+            .map(
+                node ->
+                    new Master(
+                        node.name(), node.answer(), node.detail(), node.waiting(), node.waiters()))
+            .toList());
   }
 }

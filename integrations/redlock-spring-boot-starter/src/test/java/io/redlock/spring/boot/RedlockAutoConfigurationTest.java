@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.redlock.Inspection;
+import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.NodeStatus;
 import io.redlock.NodeStatus.State;
@@ -18,6 +20,7 @@ import io.redlock.jedis.JedisRedlock;
 import io.redlock.micrometer.RedlockMetrics;
 import io.redlock.micrometer.RedlockObservations;
 import io.redlock.readme.Repository;
+import io.redlock.testing.InMemoryMasters;
 import io.redlock.testkit.Await;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
@@ -36,6 +39,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.context.ConfigurationPropertiesAutoConfiguration;
 import org.springframework.boot.diagnostics.FailureAnalysis;
@@ -297,6 +301,32 @@ class RedlockAutoConfigurationTest {
         .run(
             context ->
                 assertEquals(3, context.getBean(RedlockEndpoint.class).report().nodes().size()));
+  }
+
+  @Test
+  void endpointNamesHoldersAndListsLeasesWithoutOwnerIds() throws Exception {
+    try (InMemoryMasters masters = InMemoryMasters.inVirtualTime(3);
+        Redlock holder = masters.connect(settings -> settings.holder("billing@pod-7:4211"))) {
+      RedlockEndpoint mine = new RedlockEndpoint(holder);
+      RedlockEndpoint other = new RedlockEndpoint(masters.connect());
+      Lease lease = holder.acquire("orders/42", Duration.ofSeconds(10));
+      RedlockEndpoint.Holder held = other.holder("orders", "42");
+      assertEquals("orders/42", held.resource());
+      assertEquals(Inspection.Held.YES, held.held());
+      assertEquals("billing@pod-7:4211", held.holder());
+      assertEquals(Duration.ofSeconds(10), held.remaining());
+      assertEquals(lease.fencingToken(), held.token());
+      assertEquals(3, held.nodes().size());
+      String ownerId = other.holder("orders", "42").toString();
+      assertFalse(ownerId.matches(".*[0-9a-f]{32}.*"), ownerId);
+      assertEquals(lease.resources(), mine.report().leases().get(0).resources());
+      assertEquals(List.of(), other.report().leases());
+      lease.release();
+      RedlockEndpoint.Holder free = other.holder("orders", "42");
+      assertEquals(Inspection.Held.NO, free.held());
+      assertTrue(free.holder() == null && free.remaining() == null && free.token() == null);
+      assertThrows(InvalidEndpointRequestException.class, () -> other.holder(" "));
+    }
   }
 
   @Test

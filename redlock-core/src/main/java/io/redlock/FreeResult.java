@@ -1,0 +1,65 @@
+package io.redlock;
+
+import io.redlock.text.Brief;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/**
+ * The result of {@link Redlock#free(String)}.
+ *
+ * @param outcome how it ended
+ * @param grantableIn the time after which the resource can be granted again, and before which it is
+ *     granted to nobody while its holder may still believe in its lease; zero if nobody holds it;
+ *     empty if it was not set free. Counts from the return of the call, and includes the allowance
+ *     for clock drift
+ * @param votes the answer of each node; {@link Votes.Vote#YES} if the holder can extend nothing
+ *     there
+ */
+public record FreeResult(Outcome outcome, Optional<Duration> grantableIn, Votes votes) {
+
+  /** The ways in which it ends. */
+  public enum Outcome {
+    /** A majority holds it for nobody now: its holder can extend nothing more. */
+    FREED,
+    /** No majority held it, so there was nothing to do. */
+    NOT_HELD,
+    /**
+     * It was not set free: it is held at another token than the one given, or its key has no end,
+     * which no client of Redlock sets.
+     */
+    OTHER_HOLDER,
+    /** Too few nodes answered: the holder may extend its lease. Nothing is unsafe; try again. */
+    UNKNOWN
+  }
+
+  /**
+   * Returns the label of the holder, according to most of the nodes that name one.
+   *
+   * @return the label; empty if no node names a holder; {@code freed by ...} if it was set free
+   *     before
+   */
+  public Optional<String> holder() {
+    return votes.holder();
+  }
+
+  /**
+   * Returns a text for operators, for example {@code set free: can be granted again in 9.9s (a set
+   * free, held for 9.8s more by billing@pod-7:4211, b ..., c refused connection)}.
+   */
+  @Override
+  public String toString() {
+    String text =
+        switch (outcome) {
+          case FREED ->
+              "set free: can be granted again in "
+                  + Brief.duration(grantableIn.orElse(Duration.ZERO));
+          case NOT_HELD -> "not held: it can be granted now";
+          case OTHER_HOLDER -> "not set free: another holds it";
+          case UNKNOWN -> "unknown: too few nodes answered, its holder may go on";
+        };
+    return votes.nodes().stream()
+        .map(vote -> vote.node() + " " + vote.detail())
+        .collect(Collectors.joining(", ", text + " (", ")"));
+  }
+}

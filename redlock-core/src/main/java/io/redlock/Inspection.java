@@ -1,0 +1,257 @@
+package io.redlock;
+
+import io.redlock.text.Brief;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The answers of all nodes about one resource, at about one moment, in the order of the
+ * configuration. A snapshot: the next moment may differ. It is for operators; only an acquire tells
+ * a program that a lock is its own.
+ *
+ * <p>The nodes do not know since when a resource is held, so an inspection does not say it.
+ *
+ * @param resource the resource
+ * @param nodes one entry per node
+ * @param quorum the smallest number of nodes that could be enough for a lease
+ * @param moving the two sets of masters of a client that moves from one to the other; null for any
+ *     other client
+ */
+public record Inspection(
+    String resource, List<Node> nodes, int quorum, Votes.@Nullable Moving moving) {
+
+  /** Copies the list. */
+  public Inspection {
+    nodes = List.copyOf(nodes);
+  }
+
+  /**
+   * Creates the inspection of a client that does not move.
+   *
+   * @param resource the resource
+   * @param nodes one entry per node
+   * @param quorum the number of nodes that make a majority
+   */
+  public Inspection(String resource, List<Node> nodes, int quorum) {
+    this(resource, nodes, quorum, null);
+  }
+
+  /** The answers to the question if one client holds the resource on a majority of the nodes. */
+  public enum Held {
+    /** One client holds it on a majority. */
+    YES,
+    /** No client can hold it on a majority. Some nodes may still have a key of a failed attempt. */
+    NO,
+    /** Too few nodes can tell. */
+    UNKNOWN
+  }
+
+  /** The classes of a node's answer. */
+  public enum Answer {
+    /** The node has a key. */
+    HELD,
+    /** The node has no key. */
+    FREE,
+    /** The node has no key, but it does not vote: it may have lost one. */
+    DOUBTFUL,
+    /** There is no answer. */
+    NONE
+  }
+
+  /**
+   * One node's answer.
+   *
+   * @param name the node's name
+   * @param answer the class of its answer
+   * @param detail its answer in words, for an operator
+   * @param holder the label of the client that holds the resource there; empty if there is no key,
+   *     or if it has no label
+   * @param ownerId the value of the key, or its digest if it is long or not printable; empty
+   *     without a key. Who knows it and can write to the nodes can release the lock: do not log it
+   * @param remaining the remaining life of the key; null if it has no end or there is no key
+   * @param counter the highest fencing token that the node has granted or buried; 0 for none
+   * @param waiting the number of fair waiters, counted up to a thousand; for three seconds it may
+   *     include the holder, if that was served fairly
+   * @param waiters the labels of the first twenty of them, in the order of the queue; empty for a
+   *     client without a label
+   */
+  public record Node(
+      String name,
+      Answer answer,
+      String detail,
+      String holder,
+      String ownerId,
+      @Nullable Duration remaining,
+      long counter,
+      int waiting,
+      List<String> waiters) {
+
+    /** Copies the list. */
+    public Node {
+      waiters = List.copyOf(waiters);
+    }
+
+    /** For example {@code c held for 4.1s more by billing@pod-7:4211}; not the owner id. */
+    @Override
+    public String toString() {
+      return name + " " + detail;
+    }
+  }
+
+  /**
+   * Returns the answer to the question if one client holds the resource on a majority of the nodes.
+   * A node that did not answer, or may have lost a key, counts as one that anybody may hold.
+   *
+   * <p>While clients move to other masters, a majority of either set counts, since some clients may
+   * not move yet or any more.
+   *
+   * @return never null
+   */
+  public Held held() {
+    if (!holding().isEmpty()) {
+      return Held.YES;
+    }
+    return groups().stream().anyMatch(this::mayHideAHolder) ? Held.UNKNOWN : Held.NO;
+  }
+
+  /** Returns the sets of nodes of which a majority counts. */
+  private List<List<Node>> groups() {
+    return moving == null
+        ? List.of(nodes)
+        : List.of(named(moving.present()), named(moving.future()));
+  }
+
+  private List<Node> named(List<String> names) {
+    return nodes.stream().filter(node -> names.contains(node.name)).toList();
+  }
+
+  private static int majority(List<Node> group) {
+    return group.size() / 2 + 1;
+  }
+
+  private boolean mayHideAHolder(List<Node> group) {
+    long open =
+        group.stream()
+            .filter(node -> node.answer == Answer.NONE || node.answer == Answer.DOUBTFUL)
+            .count();
+    int most = byOwner(group).values().stream().mapToInt(List::size).max().orElse(0);
+    return most + open >= majority(group);
+  }
+
+  private static Map<String, List<Node>> byOwner(List<Node> group) {
+    return group.stream()
+        .filter(node -> node.answer == Answer.HELD)
+        .collect(Collectors.groupingBy(Node::ownerId, TreeMap::new, Collectors.toList()));
+  }
+
+  /** Returns the nodes of the owner that holds the resource on a majority; empty if none does. */
+  private List<Node> holding() {
+    return byOwner(nodes).values().stream()
+        .filter(held -> groups().stream().anyMatch(group -> isMajority(held, group)))
+        .max(Comparator.comparingInt(List::size))
+        .orElse(List.of());
+  }
+
+  private static boolean isMajority(List<Node> held, List<Node> group) {
+    return held.stream().filter(group::contains).count() >= majority(group);
+  }
+
+  /**
+   * Returns the label of the client that holds the resource on a majority.
+   *
+   * @return the label; empty if nobody does or that is not known, or if the client has no label
+   */
+  public Optional<String> holder() {
+    return holding().stream().map(Node::holder).filter(holder -> !holder.isEmpty()).findFirst();
+  }
+
+  /**
+   * Returns the owner id of the client that holds the resource on a majority; see {@link
+   * Node#ownerId()}.
+   *
+   * @return the owner id; empty if nobody does or that is not known
+   */
+  public Optional<String> ownerId() {
+    return holding().stream().map(Node::ownerId).findFirst();
+  }
+
+  /**
+   * Returns the time after which the keys of the holder have expired on every node that reported
+   * one, unless the lease is extended. Not before that can another client be sure of a majority.
+   * The holder itself stops earlier.
+   *
+   * @return the time from the answers on; empty if no majority is held, or if a key has no end
+   */
+  public Optional<Duration> remaining() {
+    List<Node> holding = holding();
+    Duration longest = Duration.ZERO;
+    for (Node node : holding) {
+      if (node.remaining == null) {
+        return Optional.empty();
+      }
+      longest = longest.compareTo(node.remaining) < 0 ? node.remaining : longest;
+    }
+    return holding.isEmpty() ? Optional.empty() : Optional.of(longest);
+  }
+
+  /**
+   * Returns the counter on which all nodes of the holder agree. It is the holder's fencing token,
+   * or a later one: if an attempt of another client has failed without an answer, its release may
+   * have buried a later token there.
+   *
+   * @return the token; empty if no majority is held, or if the nodes do not agree
+   */
+  public OptionalLong token() {
+    long[] counters = holding().stream().mapToLong(Node::counter).distinct().toArray();
+    return counters.length == 1 && counters[0] > 0
+        ? OptionalLong.of(counters[0])
+        : OptionalLong.empty();
+  }
+
+  /**
+   * Returns one sentence, for example {@code orders/42 is held by billing@pod-7:4211 for up to 9.8s
+   * more, token 1763654400000000 (a held for …, b …)}.
+   */
+  @Override
+  public String toString() {
+    return summary()
+        + nodes.stream().map(Node::toString).collect(Collectors.joining(", ", " (", ")"));
+  }
+
+  /**
+   * Returns the result in words, without the nodes.
+   *
+   * @return for example {@code orders/42 is held by billing@pod-7:4211 for up to 9.8s more, token
+   *     1763654400000000}
+   */
+  public String summary() {
+    return switch (held()) {
+      case NO -> resource + " is free: no client holds it on " + majorities();
+      case UNKNOWN -> resource + " may be held or free: too few nodes can tell";
+      case YES -> {
+        String left =
+            remaining()
+                .map(duration -> " for up to " + Brief.duration(duration) + " more")
+                .orElse(" without limit");
+        String token = token().isPresent() ? ", token " + token().getAsLong() : "";
+        String who = holder().orElse("a client without a label");
+        String verb =
+            (who + " ").startsWith("freed ") ? " is not granted to anybody, " : " is held by ";
+        yield resource + verb + who + left + token;
+      }
+    };
+  }
+
+  private String majorities() {
+    return groups().stream()
+        .map(group -> majority(group) + " of " + group.size())
+        .collect(Collectors.joining(" old masters or ", "", moving == null ? "" : " new ones"));
+  }
+}

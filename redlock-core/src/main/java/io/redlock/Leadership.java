@@ -1,0 +1,62 @@
+package io.redlock;
+
+import java.util.Optional;
+
+/**
+ * A candidate for leadership: it campaigns until it is closed, and leads one term at a time. A term
+ * is a {@link Lease} on one resource, renewed while it lasts. {@link Redlock#lead} makes it.
+ *
+ * <p><b>A term.</b> Once the lease is acquired, the work starts, on a daemon thread of its own. The
+ * term ends when the work ends, or when it is asked to stop: because the lease is lost, by {@link
+ * #resign}, or by {@link #close}. To ask, this object interrupts the thread of the work. If the
+ * lease is lost, that happens a loss margin before the nodes may grant it to somebody else. The
+ * lease is released when the work has ended, never before: work that ignores the interrupt keeps a
+ * lease that is not lost.
+ *
+ * <p><b>The next term.</b> A third of a ttl after a term, it campaigns again. Candidates queue: the
+ * one that has waited longest leads next. All of them must use {@link Redlock#lead}, or {@link
+ * LeaseRequest#fairly}.
+ *
+ * <p><b>What is promised.</b> Terms of one resource do not overlap, under the assumptions of {@link
+ * Redlock}, and each has a higher fencing token than the terms before it. Between two leaders
+ * nobody leads: after a crash, for at most the ttl and what acquiring takes.
+ *
+ * <p><b>What is not promised.</b> A paused process learns late that its term is over. Work that
+ * must not act late sends its {@linkplain Lease#fencingToken() token} with every write.
+ *
+ * <p>Thread-safe. No thread while it does not lead.
+ */
+public interface Leadership extends AutoCloseable {
+
+  /** Returns the name that is led. */
+  String resource();
+
+  /**
+   * Returns true while its work runs under a valid lease and has not been asked to stop. A local
+   * look: sends nothing.
+   */
+  boolean isLeader();
+
+  /**
+   * Returns the label of the client that leads, as far as this candidate knows: its own, or the one
+   * that its last request was refused for. A local look: sends nothing.
+   *
+   * @return the label; empty if it knows of no leader, or if the leader has no label
+   */
+  Optional<String> leader();
+
+  /**
+   * Asks the work to stop, so that another candidate leads. Campaigns again when the work has
+   * ended, behind the candidates that wait by then. Does nothing unless it leads. Does not wait.
+   */
+  void resign();
+
+  /**
+   * Ends the candidature. Asks the work to stop, and waits until it has ended and its lease is
+   * released, at most a ttl and a node timeout. An interrupt ends that wait; it is set again on
+   * return. Called by the work itself, it does not wait. Work that goes on regardless keeps its
+   * lease. Never throws. Repeated calls wait again.
+   */
+  @Override
+  void close();
+}

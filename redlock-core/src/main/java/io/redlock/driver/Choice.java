@@ -1,0 +1,180 @@
+package io.redlock.driver;
+
+import io.redlock.LeaseRequest;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Predicate;
+import java.util.random.RandomGenerator;
+
+/**
+ * The names of a call that wants any one of several, and what the call knows about them. It goes
+ * through them in passes: each tries one name after the other, or looks at many, until all have
+ * been found taken. Needs no clock; guarded by its call.
+ */
+final class Choice {
+
+  /** The number of names in the first look: usually enough to find one that is free. */
+  static final int FIRST_LOOKED_AT = 10;
+
+  /** The largest number of names to look at in one step: a node answers them one by one. */
+  static final int MOST_LOOKED_AT = 100;
+
+  private static final long UNKNOWN_END = Long.MAX_VALUE;
+
+  private enum Name {
+    UNKNOWN,
+    FREE,
+    DOUBTFUL, // too few nodes could tell
+    TAKEN
+  }
+
+  /** The next step of a pass. */
+  enum Step {
+    /** Try {@link #current()}. */
+    TRY,
+    /** Look at the names of {@link #toLookAt()}. */
+    LOOK,
+    /** All names have been found taken. */
+    OVER
+  }
+
+  private final List<String> resources;
+  private final List<String> keys;
+  private final List<Integer> order = new ArrayList<>();
+  private final Name[] names;
+  private final long[] freeAtNanos;
+  private int current = -1;
+  private boolean looksFirst;
+  private int lookedAt = FIRST_LOOKED_AT;
+
+  /**
+   * @param resources the names to choose from
+   * @param keys their keys, in the same order
+   */
+  Choice(List<String> resources, List<String> keys) {
+    this.resources = resources;
+    this.keys = keys;
+    this.names = new Name[keys.size()];
+    this.freeAtNanos = new long[keys.size()];
+    for (int name = 0; name < names.length; name++) {
+      order.add(name);
+    }
+  }
+
+  /** Returns the names of the queue of such calls: not those of calls that want all of them. */
+  static List<String> queueNames(List<String> keys) {
+    List<String> marked = new ArrayList<>(keys.size() + 1);
+    marked.add("");
+    marked.addAll(keys);
+    return marked;
+  }
+
+  /** Returns the request for one of the resources alone. */
+  static LeaseRequest only(String resource, LeaseRequest request) {
+    LeaseRequest one = LeaseRequest.of(resource, request.ttl());
+    return request.maxHold().map(one::renewFor).orElse(one);
+  }
+
+  /**
+   * Begins a pass, in random order. The first pass tries a name; later ones look first, since all
+   * names were taken when the pass before ended.
+   *
+   * @param isTakenHere tells the keys that this process has leases on; they come last
+   */
+  void begin(RandomGenerator random, Predicate<String> isTakenHere) {
+    looksFirst = current >= 0;
+    for (int name = 0; name < names.length; name++) {
+      names[name] = Name.UNKNOWN;
+      freeAtNanos[name] = UNKNOWN_END;
+    }
+    for (int i = order.size() - 1; i > 0; i--) {
+      order.add(order.remove(random.nextInt(i + 1)));
+    }
+    List<Integer> taken = order.stream().filter(name -> isTakenHere.test(keys.get(name))).toList();
+    order.removeAll(taken);
+    order.addAll(taken);
+  }
+
+  /** Returns the next step of the pass. */
+  Step next() {
+    int free = first(Name.FREE);
+    if (free < 0 && looksFirst && toLookAt().size() > 1) {
+      return Step.LOOK;
+    }
+    int unknown = free >= 0 ? free : first(Name.UNKNOWN);
+    int next = unknown >= 0 ? unknown : first(Name.DOUBTFUL);
+    if (next < 0) {
+      return Step.OVER;
+    }
+    current = next;
+    looksFirst = true;
+    return Step.TRY;
+  }
+
+  private int first(Name state) {
+    for (int name : order) {
+      if (names[name] == state) {
+        return name;
+      }
+    }
+    return -1;
+  }
+
+  /** Returns the name to try. */
+  String current() {
+    return resources.get(current);
+  }
+
+  /** Returns the key of the name to try. */
+  String currentKey() {
+    return keys.get(current);
+  }
+
+  /** Returns the next names to look at, as numbers. */
+  List<Integer> toLookAt() {
+    return order.stream().filter(name -> names[name] == Name.UNKNOWN).limit(lookedAt).toList();
+  }
+
+  String key(int name) {
+    return keys.get(name);
+  }
+
+  /** Records what a look at the names of {@link #toLookAt} has shown. */
+  void looked(Lookout look, long nowNanos) {
+    List<Integer> numbers = toLookAt();
+    for (int i = 0; i < numbers.size(); i++) {
+      if (look.isTaken(i)) {
+        taken(numbers.get(i), look.remainingMillis(i), nowNanos);
+      } else {
+        names[numbers.get(i)] = look.isFree(i) ? Name.FREE : Name.DOUBTFUL;
+      }
+    }
+    lookedAt = MOST_LOOKED_AT;
+  }
+
+  /**
+   * Records that the name that was tried is taken.
+   *
+   * @param remainingMillis when it may be free; −1 if that is not known
+   */
+  void refused(long remainingMillis, long nowNanos) {
+    taken(current, remainingMillis, nowNanos);
+  }
+
+  private void taken(int name, long remainingMillis, long nowNanos) {
+    names[name] = Name.TAKEN;
+    freeAtNanos[name] =
+        remainingMillis < 0 || remainingMillis > UNKNOWN_END / 4_000_000
+            ? UNKNOWN_END
+            : nowNanos + remainingMillis * 1_000_000;
+  }
+
+  /** Returns when the first name may be free; −1 if that is not known. */
+  long remainingMillis(long nowNanos) {
+    long least = UNKNOWN_END;
+    for (long freeAt : freeAtNanos) {
+      least = freeAt == UNKNOWN_END ? least : Math.min(least, Math.max(0, freeAt - nowNanos));
+    }
+    return least == UNKNOWN_END ? -1 : least / 1_000_000;
+  }
+}

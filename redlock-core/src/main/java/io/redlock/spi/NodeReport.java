@@ -1,0 +1,47 @@
+package io.redlock.spi;
+
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The state of one name on a node: the answer to a {@link NodeRequest.Inspect}.
+ *
+ * @param owner the value of the lock key, or its digest if it is long or not printable; null if
+ *     there is no key
+ * @param remainingMillis the remaining life of the lock key, in milliseconds; −1 if it has no end
+ *     or there is no key
+ * @param counter the counter; 0 if there is none
+ * @param waiting the number of tickets that have not expired, at most {@link #MOST_COUNTED}
+ * @param waiters the first of them in the order of the queue, each a {@link
+ *     NodeRequest.Ticket#waiter()}, at most {@link #MOST_WAITERS}
+ * @param doubt the reason why the node may have lost a key that it had; empty if it has not
+ */
+public record NodeReport(
+    @Nullable String owner,
+    long remainingMillis,
+    long counter,
+    int waiting,
+    List<String> waiters,
+    String doubt) {
+
+  /** The largest number of tickets that are counted. */
+  public static final int MOST_COUNTED = 1_000;
+
+  /** The largest number of waiters that are listed. */
+  public static final int MOST_WAITERS = 20;
+
+  /** Copies the list. */
+  public NodeReport {
+    waiters = List.copyOf(waiters);
+  }
+
+  /**
+   * Returns the same state in doubt.
+   *
+   * @param reason the reason, for an operator
+   * @return the changed copy
+   */
+  public NodeReport doubted(String reason) {
+    return new NodeReport(owner, remainingMillis, counter, waiting, waiters, reason);
+  }
+}

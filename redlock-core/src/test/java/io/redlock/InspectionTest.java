@@ -1,0 +1,175 @@
+package io.redlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.redlock.Inspection.Answer;
+import io.redlock.Inspection.Held;
+import io.redlock.Inspection.Node;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class InspectionTest {
+
+  private static Node held(String owner, long millis, long counter) {
+    Duration left = millis < 0 ? null : Duration.ofMillis(millis);
+    String label = owner.equals("unlabelled") ? "" : owner;
+    return new Node(
+        "n", Answer.HELD, "held", label, owner + "-secret", left, counter, 0, List.of());
+  }
+
+  private static Node without(Answer answer) {
+    return new Node("n", answer, "words", "", "", null, 7, 0, List.of());
+  }
+
+  private static Inspection of(Node... nodes) {
+    return new Inspection("orders/42", List.of(nodes), nodes.length / 2 + 1);
+  }
+
+  /** A and B: held by these; f: free; d: doubtful; n: no answer. */
+  @ParameterizedTest
+  @CsvSource({
+    "AAA, YES",
+    "AAf, YES",
+    "AAn, YES",
+    "AAd, YES",
+    "AAB, YES",
+    "fff, NO",
+    "ffn, NO",
+    "ffd, NO",
+    "Aff, NO",
+    "ABf, NO",
+    "Afn, UNKNOWN",
+    "Afd, UNKNOWN",
+    "fnn, UNKNOWN",
+    "fdd, UNKNOWN",
+    "nnn, UNKNOWN",
+    "ABn, UNKNOWN",
+    "AABBf, NO",
+    "AABBn, UNKNOWN",
+    "AABBd, UNKNOWN",
+    "AAABB, YES",
+    "Affnn, UNKNOWN",
+    "ffffn, NO",
+    "fffnn, NO",
+    "AABfn, UNKNOWN",
+    "ABffn, NO",
+    "f, NO",
+    "A, YES",
+    "n, UNKNOWN",
+    "AAff, NO",
+    "AAfn, UNKNOWN",
+    "AAAf, YES"
+  })
+  void nodeThatCannotTellCountsAsOneThatAnybodyMayHold(String answers, Held held) {
+    List<Node> nodes = new ArrayList<>();
+    for (char each : answers.toCharArray()) {
+      nodes.add(
+          switch (each) {
+            case 'f' -> without(Answer.FREE);
+            case 'd' -> without(Answer.DOUBTFUL);
+            case 'n' -> without(Answer.NONE);
+            default -> held(String.valueOf(each), 1_000, 5);
+          });
+    }
+    Inspection inspection = of(nodes.toArray(new Node[0]));
+    assertEquals(held, inspection.held());
+    Optional<String> holder = held == Held.YES ? Optional.of("A") : Optional.empty();
+    assertEquals(holder, inspection.holder());
+    assertEquals(holder.map(label -> label + "-secret"), inspection.ownerId());
+    assertEquals(held == Held.YES, inspection.remaining().isPresent());
+    assertEquals(held == Held.YES, inspection.token().isPresent());
+  }
+
+  @Test
+  void timeLeftIsThatOfTheLastKeyOfTheHolder() {
+    Inspection inspection = of(held("a", 900, 5), held("a", 1_500, 5), held("b", 60_000, 5));
+    assertEquals(Optional.of(Duration.ofMillis(1_500)), inspection.remaining());
+    Inspection endless = of(held("a", 900, 5), held("a", -1, 5), without(Answer.FREE));
+    assertEquals(Held.YES, endless.held());
+    assertEquals(Optional.empty(), endless.remaining());
+    assertEquals("orders/42 is held by a without limit, token 5", endless.summary());
+  }
+
+  @Test
+  void tokenIsNamedOnlyIfAllNodesOfTheHolderAgree() {
+    assertEquals(OptionalLong.of(5), of(held("a", 1, 5), held("a", 1, 5), held("b", 1, 9)).token());
+    assertEquals(
+        OptionalLong.empty(), of(held("a", 1, 5), held("a", 1, 5), held("a", 1, 6)).token());
+    assertEquals(OptionalLong.empty(), of(held("a", 1, 0), held("a", 1, 0)).token(), "foreign");
+  }
+
+  @Test
+  void textsNameTheHolderAndNeverTheOwnerId() {
+    Inspection inspection = of(held("a", 9_800, 5), held("a", 7_000, 5), without(Answer.NONE));
+    assertEquals(
+        "orders/42 is held by a for up to 9.8s more, token 5 (n held, n held, n words)",
+        inspection.toString());
+    Inspection unlabelled = of(held("unlabelled", 1_000, 5));
+    assertEquals(
+        "orders/42 is held by a client without a label for up to 1.0s more, token 5",
+        unlabelled.summary());
+    assertEquals(
+        "orders/42 is free: no client holds it on 2 of 3",
+        of(without(Answer.FREE), without(Answer.FREE), without(Answer.NONE)).summary());
+    assertEquals(
+        "orders/42 may be held or free: too few nodes can tell",
+        of(without(Answer.NONE)).summary());
+  }
+
+  /** Nodes n0 to n2 are the present ones, n2 to n4 the future ones. */
+  @ParameterizedTest
+  @CsvSource({
+    "AAfff, YES",
+    "ffAAf, YES",
+    "AAAAA, YES",
+    "AfffA, NO",
+    "ABfBA, NO",
+    "fffff, NO",
+    "fffnn, UNKNOWN",
+    "nnfff, UNKNOWN",
+    "ffnff, NO",
+    "AnfAf, UNKNOWN"
+  })
+  void majorityOfEitherSetHoldsItWhileClientsMove(String answers, Held held) {
+    List<Node> nodes = new ArrayList<>();
+    for (int i = 0; i < answers.length(); i++) {
+      char each = answers.charAt(i);
+      nodes.add(
+          switch (each) {
+            case 'f' -> node(i, Answer.FREE, "");
+            case 'n' -> node(i, Answer.NONE, "");
+            default -> node(i, Answer.HELD, each + "");
+          });
+    }
+    Votes.Moving moving = new Votes.Moving(List.of("n0", "n1", "n2"), List.of("n2", "n3", "n4"));
+    Inspection inspection = new Inspection("r", nodes, 3, moving);
+    assertEquals(held, inspection.held());
+    assertEquals(held == Held.YES ? Optional.of("A") : Optional.empty(), inspection.holder());
+    if (held == Held.NO) {
+      assertEquals(
+          "r is free: no client holds it on 2 of 3 old masters or 2 of 3 new ones",
+          inspection.summary());
+    }
+  }
+
+  private static Node node(int number, Answer answer, String owner) {
+    return new Node("n" + number, answer, "words", owner, owner, null, 0, 0, List.of());
+  }
+
+  @Test
+  void listsAreCopies() {
+    List<String> waiters = new ArrayList<>(List.of("w"));
+    Node node = new Node("n", Answer.FREE, "free", "", "", null, 0, 1, waiters);
+    List<Node> nodes = new ArrayList<>(List.of(node));
+    Inspection inspection = new Inspection("r", nodes, 1);
+    waiters.clear();
+    nodes.clear();
+    assertEquals(List.of("w"), inspection.nodes().get(0).waiters());
+  }
+}

@@ -1,0 +1,466 @@
+package io.redlock.driver;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.AcquireResult;
+import io.redlock.AcquireResult.Contended;
+import io.redlock.AcquireResult.Unavailable;
+import io.redlock.Lease;
+import io.redlock.LeaseLock;
+import io.redlock.LeaseRequest;
+import io.redlock.Redlock;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReport;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeRequest.Grant;
+import io.redlock.spi.NodeRequest.Inspect;
+import io.redlock.testing.InMemoryMasters;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Predicate;
+import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A lease on any one of several names. */
+@Timeout(60)
+class AnyOfTest {
+
+  private static final Duration TTL = Duration.ofSeconds(10);
+  private static final Duration WAIT = Duration.ofMinutes(1);
+
+  private final InMemoryMasters masters = InMemoryMasters.inVirtualTime(3);
+  private final Redlock redlock = masters.connect();
+  private final Redlock other = masters.connect();
+  private final Bed bed = new Bed(3);
+
+  @AfterEach
+  void close() {
+    masters.close();
+  }
+
+  private static LeaseRequest permits(int count) {
+    return LeaseRequest.anyOf(
+        IntStream.range(0, count).mapToObj(number -> "pool/" + number).toList(), TTL);
+  }
+
+  private static NodeReply inspected(NodeRequest request, Predicate<String> isHeld) {
+    boolean held = isHeld.test(request.names().get(0));
+    return NodeReply.inspected(
+        new NodeReport(held ? "somebody" : null, held ? 5_000 : -1, 1, 0, List.of(), ""));
+  }
+
+  /** Makes every node hold some names for somebody else. */
+  private void hold(Predicate<String> isHeld) {
+    bed.script(
+        request -> {
+          if (request instanceof Inspect) {
+            return inspected(request, isHeld);
+          }
+          return request instanceof Grant && isHeld.test(request.names().get(0))
+              ? NodeReply.held(5_000, 1, "")
+              : Bed.yes(request);
+        });
+  }
+
+  @Test
+  void freeNameIsAcquiredInOneRoundTrip() {
+    bed.script(Bed::yes);
+    AcquireResult result = Bed.now(bed.redlock.acquireAsync(permits(100)));
+    Lease lease = result.optionalLease().orElseThrow();
+    assertEquals(1, lease.resources().size());
+    assertTrue(permits(100).resources().containsAll(lease.resources()));
+    assertEquals(3, bed.asked(Grant.class));
+    assertEquals(0, bed.asked(Inspect.class));
+  }
+
+  @Test
+  void firstNameIsDrawnAtRandom() {
+    bed.script(Bed::yes);
+    Set<Object> drawn = new TreeSet<>();
+    for (int i = 0; i < 100; i++) {
+      AcquireResult result = Bed.now(bed.redlock.acquireAsync(permits(4)));
+      drawn.add(result.optionalLease().orElseThrow().resources().toString());
+      result.optionalLease().orElseThrow().close();
+    }
+    assertEquals(4, drawn.size());
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {2, 10, 100})
+  void lastFreeNameIsFoundInTwoAttemptsAtMost(int count) {
+    for (int free = 0; free < count; free += 7) {
+      String only = "app:pool/" + free;
+      Bed one = new Bed(3);
+      one.script(
+          request -> {
+            boolean held = !request.names().get(0).equals(only);
+            if (request instanceof Inspect) {
+              return inspected(request, name -> !name.equals(only));
+            }
+            return request instanceof Grant && held
+                ? NodeReply.held(5_000, 1, "")
+                : Bed.yes(request);
+          });
+      AcquireResult result = Bed.now(one.redlock.acquireAsync(permits(count)));
+      assertEquals(Set.of("pool/" + free), result.optionalLease().orElseThrow().resources());
+      assertTrue(one.asked(Grant.class) <= 6, "two attempts at most");
+      assertTrue(one.asked(Inspect.class) <= 3 * (count - 1), "each other name is looked at once");
+    }
+  }
+
+  /** The averages that docs/semaphore.md gives. Each attempt and each look is one round trip. */
+  @ParameterizedTest
+  @CsvSource({
+    "2, 1, 1.5",
+    "2, 2, 2",
+    "10, 5, 2",
+    "10, 9, 2.8",
+    "10, 10, 2",
+    "100, 50, 2",
+    "100, 90, 3.1",
+    "100, 100, 3"
+  })
+  void permitTakesSoManyRoundTripsOnAverage(int count, int held, double expected) {
+    int calls = 400;
+    long seed = 42;
+    RandomGenerator random = new SplittableRandom(seed);
+    double roundTrips = 0;
+    for (int call = 0; call < calls; call++) {
+      List<String> names = new ArrayList<>(permits(count).resources());
+      while (names.size() > held) {
+        names.remove(random.nextInt(names.size()));
+      }
+      Set<String> taken = names.stream().map(name -> "app:" + name).collect(Collectors.toSet());
+      Bed one = new Bed(3);
+      one.script(
+          request -> {
+            if (request instanceof Inspect) {
+              return inspected(request, taken::contains);
+            }
+            return request instanceof Grant && taken.contains(request.names().get(0))
+                ? NodeReply.held(5_000, 1, "")
+                : Bed.yes(request);
+          });
+      Bed.now(one.redlock.acquireAsync(permits(count)));
+      int lookedAt = one.asked(Inspect.class) / 3;
+      int looks = lookedAt == 0 ? 0 : lookedAt <= Choice.FIRST_LOOKED_AT ? 1 : 2;
+      roundTrips += one.asked(Grant.class) / 3 + looks;
+    }
+    double average = roundTrips / calls;
+    assertEquals(expected, average, 0.2, "seed " + seed);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 100})
+  void callWithoutAWaitIsContendedWhenAllNamesAreTaken(int count) {
+    hold(name -> true);
+    assertInstanceOf(Contended.class, Bed.now(bed.redlock.acquireAsync(permits(count))));
+    assertTrue(bed.asked(Grant.class) <= 6);
+    bed.time.pass(TTL);
+    bed.assertNothingIsLeft("contended");
+  }
+
+  @Test
+  void moreNamesThanOneLookTakesAreLookedAtOneHundredAtATime() {
+    hold(name -> !name.equals("app:pool/777"));
+    AcquireResult result = Bed.now(bed.redlock.acquireAsync(permits(1_000)));
+    assertEquals(Set.of("pool/777"), result.optionalLease().orElseThrow().resources());
+  }
+
+  @Test
+  void nameThatLooksFreeAndIsTakenMeanwhileIsFollowedByAnother() {
+    List<String> tried = new ArrayList<>();
+    bed.script(
+        request -> {
+          if (request instanceof Inspect) {
+            return inspected(request, name -> false);
+          }
+          if (request instanceof Grant) {
+            tried.add(request.names().get(0));
+            return tried.size() <= 9 ? NodeReply.held(5_000, 1, "") : Bed.yes(request);
+          }
+          return Bed.yes(request);
+        });
+    AcquireResult result = Bed.now(bed.redlock.acquireAsync(permits(10)));
+    assertTrue(result.optionalLease().isPresent());
+    assertEquals(4, Set.copyOf(tried).size());
+    bed.time.pass(TTL);
+  }
+
+  @Test
+  void neverMoreAreHeldThanThereAreNamesAndEachIsFound() throws Exception {
+    List<Lease> held = new ArrayList<>();
+    for (int i = 0; i < 7; i++) {
+      held.add((i % 2 == 0 ? redlock : other).acquire(permits(7)));
+    }
+    assertEquals(
+        permits(7).resources(),
+        new TreeSet<>(held.stream().flatMap(lease -> lease.resources().stream()).toList()));
+    assertInstanceOf(Contended.class, redlock.tryAcquire(permits(7)));
+    assertInstanceOf(Contended.class, other.tryAcquire(permits(7)));
+    held.get(3).release();
+    assertEquals(held.get(3).resources(), other.acquire(permits(7)).resources());
+  }
+
+  @Test
+  void callThatWaitsGetsWhatItsOwnProcessReleasesAtOnce() throws Exception {
+    List<Lease> held = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      held.add(redlock.acquire(permits(3)));
+    }
+    CompletableFuture<AcquireResult> waiting = redlock.acquireAsync(permits(3).waitUpTo(WAIT));
+    masters.advance(Duration.ofSeconds(1));
+    assertFalse(waiting.isDone());
+    held.get(1).releaseAsync();
+    masters.advance(Duration.ofMillis(1));
+    assertEquals(
+        held.get(1).resources(), Bed.now(waiting).optionalLease().orElseThrow().resources());
+  }
+
+  @Test
+  void callThatWaitsGetsWhatAnotherProcessReleasesAfterItsRetryPause() throws Exception {
+    List<Lease> held = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      held.add(other.acquire(permits(3).renewFor(Duration.ofHours(1))));
+    }
+    CompletableFuture<AcquireResult> waiting = redlock.acquireAsync(permits(3).waitUpTo(WAIT));
+    masters.advance(Duration.ofSeconds(30));
+    assertFalse(waiting.isDone());
+    held.get(2).release();
+    masters.advance(Duration.ofSeconds(1));
+    assertEquals(
+        held.get(2).resources(), Bed.now(waiting).optionalLease().orElseThrow().resources());
+  }
+
+  @Test
+  void callThatWaitsGetsTheNameThatExpiresFirst() {
+    masters.occupy("pool/0", Duration.ofSeconds(9));
+    masters.occupy("pool/1", Duration.ofSeconds(3));
+    masters.occupy("pool/2", Duration.ofSeconds(6));
+    CompletableFuture<AcquireResult> waiting = redlock.acquireAsync(permits(3).waitUpTo(WAIT));
+    masters.advance(Duration.ofMillis(2_999));
+    assertFalse(waiting.isDone());
+    masters.advance(Duration.ofMillis(100));
+    assertEquals(Set.of("pool/1"), Bed.now(waiting).optionalLease().orElseThrow().resources());
+  }
+
+  @Test
+  void waitEndsAsContended() throws Exception {
+    masters.occupy("pool/0", Duration.ofMinutes(1));
+    masters.occupy("pool/1", Duration.ofMinutes(1));
+    assertInstanceOf(
+        Contended.class, redlock.tryAcquire(permits(2).waitUpTo(Duration.ofSeconds(5))));
+  }
+
+  @Test
+  void minorityOfMastersThatIsDownHidesNoFreeName() throws Exception {
+    masters.occupy("pool/0", Duration.ofMinutes(1));
+    masters.stop(1);
+    assertEquals(Set.of("pool/1"), redlock.acquire(permits(2)).resources());
+    assertInstanceOf(Contended.class, redlock.tryAcquire(permits(2)));
+  }
+
+  @Test
+  void majorityOfMastersThatIsDownIsUnavailable() throws Exception {
+    masters.stop(2);
+    assertInstanceOf(Unavailable.class, redlock.tryAcquire(permits(5)));
+  }
+
+  @Test
+  void lookThatNobodyAnswersEndsAfterANodeTimeout() {
+    bed.script(
+        request ->
+            request instanceof Inspect
+                ? null
+                : request instanceof Grant ? NodeReply.held(5_000, 1, "") : Bed.yes(request));
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(permits(10));
+    assertFalse(call.isDone());
+    bed.time.passMillis(2 * Bed.NODE_TIMEOUT_MILLIS);
+    assertInstanceOf(Contended.class, Bed.now(call));
+    bed.time.pass(TTL);
+  }
+
+  /**
+   * Makes two of five nodes silent, pool/3 free, pool/5 on one of the others, and the rest taken.
+   */
+  private static Bed bedWithASilentMinority() {
+    Bed five = new Bed(5);
+    for (int node = 0; node < 3; node++) {
+      boolean isFirst = node == 0;
+      Predicate<String> isHeld =
+          name -> isFirst ? !name.endsWith("3") : !name.endsWith("3") && !name.endsWith("5");
+      five.node(node)
+          .script(
+              request ->
+                  request instanceof Inspect
+                      ? inspected(request, isHeld)
+                      : request instanceof Grant && isHeld.test(request.names().get(0))
+                          ? NodeReply.held(5_000, 1, "")
+                          : Bed.yes(request));
+    }
+    return five;
+  }
+
+  @Test
+  void silentMinorityHidesNoFreeName() {
+    for (int round = 0; round < 30; round++) {
+      Bed five = bedWithASilentMinority();
+      for (int skipped = 0; skipped < round; skipped++) {
+        five.context.random.nextInt(10);
+      }
+      CompletableFuture<AcquireResult> call = five.redlock.acquireAsync(permits(10));
+      five.time.passMillis(3 * Bed.NODE_TIMEOUT_MILLIS);
+      assertEquals(
+          Set.of("pool/3"),
+          Bed.now(call).optionalLease().orElseThrow().resources(),
+          "round " + round);
+    }
+  }
+
+  @Test
+  void callThatIsCancelledWhileItLooksLeavesNothing() {
+    bed.script(
+        request ->
+            request instanceof Inspect
+                ? null
+                : request instanceof Grant ? NodeReply.held(5_000, 1, "") : Bed.yes(request));
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(permits(10).waitUpTo(WAIT));
+    int grants = bed.asked(Grant.class);
+    call.cancel(false);
+    bed.time.pass(TTL);
+    assertEquals(grants, bed.asked(Grant.class));
+    bed.assertNothingIsLeft("cancelled");
+  }
+
+  @Test
+  void callThatIsCancelledWhileItWaitsLeavesNothing() {
+    hold(name -> true);
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(permits(10).waitUpTo(WAIT));
+    bed.time.pass(Duration.ofSeconds(1));
+    call.cancel(false);
+    bed.time.pass(TTL);
+    bed.assertNothingIsLeft("cancelled");
+  }
+
+  @Test
+  void closedRedlockEndsTheCall() {
+    hold(name -> true);
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(permits(10).waitUpTo(WAIT));
+    bed.redlock.close();
+    assertTrue(call.isCompletedExceptionally());
+  }
+
+  @Test
+  void leaseIsRenewedUnderItsOneName() throws Exception {
+    Lease lease = redlock.acquire(permits(3).renewFor(Duration.ofHours(1)));
+    masters.advance(Duration.ofMinutes(10));
+    assertTrue(lease.isValid());
+    assertTrue(masters.isHeld(lease.resources().iterator().next()));
+    lease.release();
+    assertFalse(masters.isHeld(lease.resources().iterator().next()));
+  }
+
+  @Test
+  void bodyRunsUnderOneOfTheNamesAndALockLocksOne() throws Exception {
+    assertEquals(
+        1,
+        redlock.<Integer, RuntimeException>callLeased(
+            permits(3), lease -> lease.resources().size()));
+    LeaseLock lock = redlock.asLock(permits(1).renewFor(WAIT));
+    lock.lock();
+    assertTrue(lock.tryLock());
+    assertFalse(other.asLock(permits(1).renewFor(WAIT)).tryLock());
+    lock.unlock();
+    lock.unlock();
+  }
+
+  @Test
+  void fairnessAndTooManyNamesAreRefused() {
+    String fair =
+        assertThrows(IllegalArgumentException.class, () -> redlock.acquire(permits(2).fairly()))
+            .getMessage();
+    assertEquals(
+        "cannot acquire: fairly() with anyOf(): each name has a queue of its own; leave fairly()"
+            + " out",
+        fair);
+    String many =
+        assertThrows(IllegalArgumentException.class, () -> redlock.acquire(permits(1_001)))
+            .getMessage();
+    assertEquals("cannot acquire: 1001 resources: name 1 to 1000 in one request", many);
+    assertThrows(IllegalArgumentException.class, () -> redlock.acquire(permits(0)));
+    assertThrows(IllegalArgumentException.class, () -> redlock.lead(permits(2), lease -> {}));
+  }
+
+  @Test
+  void callsForAnyAndForAllOfTheSameNamesDoNotShareAQueue() throws Exception {
+    Lease all = redlock.acquire(LeaseRequest.ofAll(permits(2).resources(), TTL));
+    CompletableFuture<AcquireResult> any = redlock.acquireAsync(permits(2).waitUpTo(WAIT));
+    CompletableFuture<AcquireResult> both =
+        redlock.acquireAsync(LeaseRequest.ofAll(permits(2).resources(), TTL).waitUpTo(WAIT));
+    masters.advance(Duration.ofSeconds(1));
+    assertFalse(any.isDone() || both.isDone());
+    all.release();
+    masters.advance(Duration.ofSeconds(30));
+    assertTrue(any.isDone() && both.isDone());
+  }
+
+  @Test
+  void crowdInRealTimeNeverHoldsMoreThanThereAreAndAllAreServed() throws Exception {
+    AtomicInteger holding = new AtomicInteger();
+    AtomicInteger most = new AtomicInteger();
+    AtomicInteger served = new AtomicInteger();
+    List<Throwable> failures = new ArrayList<>();
+    try (InMemoryMasters real = InMemoryMasters.inRealTime(3)) {
+      List<Redlock> clients = List.of(real.connect(), real.connect());
+      List<Thread> threads = new ArrayList<>();
+      for (int i = 0; i < 40; i++) {
+        Redlock client = clients.get(i % 2);
+        Thread thread =
+            new Thread(
+                () -> {
+                  try {
+                    for (int turn = 0; turn < 5; turn++) {
+                      client.runLeased(
+                          permits(5).waitUpTo(WAIT),
+                          lease -> {
+                            most.accumulateAndGet(holding.incrementAndGet(), Math::max);
+                            Thread.onSpinWait();
+                            holding.decrementAndGet();
+                            served.incrementAndGet();
+                          });
+                    }
+                  } catch (Throwable e) {
+                    synchronized (failures) {
+                      failures.add(e);
+                    }
+                  }
+                });
+        thread.start();
+        threads.add(thread);
+      }
+      for (Thread thread : threads) {
+        thread.join();
+      }
+    }
+    assertEquals(List.of(), failures);
+    assertEquals(200, served.get());
+    assertTrue(most.get() <= 5, most + " held of 5");
+  }
+}

@@ -1,0 +1,169 @@
+package io.redlock.driver;
+
+import static io.redlock.driver.Choice.Step.LOOK;
+import static io.redlock.driver.Choice.Step.OVER;
+import static io.redlock.driver.Choice.Step.TRY;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.LeaseRequest;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReport;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.function.ToLongFunction;
+import java.util.random.RandomGenerator;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+class ChoiceTest {
+
+  private static final long FREE = -1;
+  private static final long DOUBTFUL = -2;
+
+  private final RandomGenerator random = new SplittableRandom(7);
+
+  private static Choice choice(int count) {
+    List<String> names = IntStream.range(0, count).mapToObj(name -> "n" + name).toList();
+    return new Choice(names, names.stream().map(name -> "app:" + name).toList());
+  }
+
+  /** Looks at the next names, each of which is held so many ms, FREE or DOUBTFUL. */
+  private static void look(Choice choice, ToLongFunction<String> heldMillis, long nowNanos) {
+    Bed bed = new Bed(1);
+    bed.script(
+        request -> {
+          long held = heldMillis.applyAsLong(request.names().get(0));
+          return NodeReply.inspected(
+              new NodeReport(
+                  held >= 0 ? "somebody" : null,
+                  Math.max(held, -1),
+                  1,
+                  0,
+                  List.of(),
+                  held == DOUBTFUL ? "abstains" : ""));
+        });
+    List<String> keys = choice.toLookAt().stream().map(choice::key).toList();
+    new Lookout(bed.context, keys).start(look -> choice.looked(look, nowNanos));
+  }
+
+  @Test
+  void firstPassTriesANameThenLooksAtTheOthers() {
+    Choice choice = choice(5);
+    choice.begin(random, key -> false);
+    assertEquals(TRY, choice.next());
+    String tried = choice.currentKey();
+    assertEquals("app:" + choice.current(), tried);
+    choice.refused(1_000, 0);
+    assertEquals(LOOK, choice.next());
+    assertEquals(4, choice.toLookAt().size());
+    assertTrue(choice.toLookAt().stream().noneMatch(name -> choice.key(name).equals(tried)));
+  }
+
+  @Test
+  void laterPassesLookFirst() {
+    Choice choice = choice(3);
+    choice.begin(random, key -> false);
+    choice.next();
+    choice.begin(random, key -> false);
+    assertEquals(LOOK, choice.next());
+    assertEquals(3, choice.toLookAt().size());
+  }
+
+  @Test
+  void lastNameIsTriedWithoutALook() {
+    Choice choice = choice(2);
+    choice.begin(random, key -> false);
+    choice.next();
+    String first = choice.current();
+    choice.refused(-1, 0);
+    assertEquals(TRY, choice.next());
+    assertNotEquals(first, choice.current());
+    choice.refused(-1, 0);
+    assertEquals(OVER, choice.next());
+  }
+
+  @Test
+  void namesThatLookFreeAreTriedBeforeThoseInDoubtAndTakenOnesNever() {
+    Choice choice = choice(6);
+    choice.begin(random, key -> false);
+    choice.next();
+    String first = choice.currentKey();
+    choice.refused(9_000, 0);
+    look(
+        choice,
+        key -> key.compareTo("app:n2") < 0 ? DOUBTFUL : key.compareTo("app:n4") < 0 ? FREE : 5_000,
+        0);
+    String tried = "";
+    while (choice.next() == TRY) {
+      assertTrue(choice.currentKey().compareTo("app:n4") < 0);
+      tried += choice.currentKey().compareTo("app:n2") < 0 ? "d" : "f";
+      choice.refused(9_000, 0);
+    }
+    assertEquals(OVER, choice.next());
+    String expected =
+        first.compareTo("app:n2") < 0 ? "ffd" : first.compareTo("app:n4") < 0 ? "fdd" : "ffdd";
+    assertEquals(expected, tried);
+  }
+
+  @Test
+  void namesOfThisProcessComeLastAndTheOthersInRandomOrder() {
+    Set<String> first = new HashSet<>();
+    for (int i = 0; i < 100; i++) {
+      Choice choice = choice(4);
+      choice.begin(random, "app:n2"::equals);
+      choice.next();
+      first.add(choice.current());
+    }
+    assertEquals(Set.of("n0", "n1", "n3"), first);
+  }
+
+  @Test
+  void tenNamesAreLookedAtFirstAndThenAHundredAtATimeUntilOneIsFree() {
+    Choice choice = choice(250);
+    choice.begin(random, key -> false);
+    choice.next();
+    choice.refused(-1, 0);
+    List<Integer> looks = new ArrayList<>();
+    Set<Integer> seen = new HashSet<>();
+    while (choice.next() == LOOK) {
+      looks.add(choice.toLookAt().size());
+      seen.addAll(choice.toLookAt());
+      look(choice, key -> 5_000, 0);
+    }
+    assertEquals(List.of(10, 100, 100, 39), looks);
+    assertEquals(249, seen.size());
+    assertEquals(OVER, choice.next());
+    choice.begin(random, key -> false);
+    assertEquals(LOOK, choice.next());
+    assertEquals(100, choice.toLookAt().size());
+  }
+
+  @Test
+  void earliestEndOfAllNamesCountsFromNow() {
+    Choice choice = choice(4);
+    choice.begin(random, key -> false);
+    choice.next();
+    choice.refused(-1, 0);
+    assertEquals(-1, choice.remainingMillis(0));
+    look(choice, key -> 1_000L * Integer.parseInt(key.substring(5)) + 2_000, 5_000_000);
+    long least = choice.remainingMillis(5_000_000);
+    assertTrue(least == 2_000 || least == 3_000, "one name was tried: " + least);
+    assertEquals(least - 500, choice.remainingMillis(505_000_000));
+    assertEquals(0, choice.remainingMillis(Long.MAX_VALUE / 2));
+  }
+
+  @Test
+  void requestForOneNameKeepsTheTtlAndTheRenewal() {
+    LeaseRequest any = LeaseRequest.anyOf(List.of("a", "b"), Duration.ofSeconds(9));
+    assertEquals(LeaseRequest.of("b", Duration.ofSeconds(9)), Choice.only("b", any));
+    assertEquals(
+        LeaseRequest.of("b", Duration.ofSeconds(9)).renewFor(Duration.ofHours(1)),
+        Choice.only("b", any.renewFor(Duration.ofHours(1)).waitUpTo(Duration.ofSeconds(1))));
+  }
+}

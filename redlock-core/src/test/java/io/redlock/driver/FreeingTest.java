@@ -1,0 +1,207 @@
+package io.redlock.driver;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.ExtendResult;
+import io.redlock.FreeResult;
+import io.redlock.FreeResult.Outcome;
+import io.redlock.LeaseEnd;
+import io.redlock.LeaseEnd.Cause;
+import io.redlock.Votes.Vote;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeRequest.Free;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+class FreeingTest {
+
+  private static final String RESOURCE = "orders/42";
+  private static final long TOKEN = 1_700_000_000_000_000L;
+  private static final NodeReply FREED = NodeReply.freed(9_000, TOKEN, "billing@pod-7:4211");
+
+  private final Bed bed = new Bed(3);
+
+  private CompletableFuture<FreeResult> free() {
+    return bed.redlock.freeAsync(RESOURCE);
+  }
+
+  private void answer(NodeReply reply, int... nodes) {
+    for (int node : nodes) {
+      bed.node(node).answer(Free.class, reply);
+    }
+  }
+
+  @Test
+  void resourceIsSetFreeWhenEveryNodeHasAnswered() {
+    CompletableFuture<FreeResult> free = free();
+    answer(FREED, 0, 1);
+    assertFalse(free.isDone(), "an operator wants to know about each");
+    answer(NodeReply.freed(8_000, TOKEN, ""), 2);
+    FreeResult result = Bed.now(free);
+    assertEquals(Outcome.FREED, result.outcome());
+    // 9,001 ms, 1 % of them and 2 ms.
+    assertEquals(Optional.of(Duration.ofNanos(9_093_010_000L)), result.grantableIn());
+    assertEquals(Optional.of("billing@pod-7:4211"), result.holder());
+    assertEquals(3, result.votes().count(Vote.YES));
+    assertEquals(
+        "set free: can be granted again in 9.0s (a set free, held for 9.0s more by"
+            + " billing@pod-7:4211, b set free, held for 9.0s more by billing@pod-7:4211, c set"
+            + " free, held for 8.0s more)",
+        result.toString());
+    assertEquals(0, bed.releases(), "nothing is locked");
+    bed.time.pass(Duration.ofMinutes(1));
+    assertEquals(0, bed.time.tasks());
+  }
+
+  @Test
+  void requestNamesTheKeyTheTokenAndTheLastMomentOfItsUse() {
+    bed.redlock.freeAsync(RESOURCE, TOKEN);
+    Free request = bed.node(0).asked(Free.class).get(0);
+    assertEquals(List.of("app:orders/42"), request.names());
+    assertEquals("freed/", request.owner());
+    assertEquals(TOKEN, request.token());
+    assertEquals(0, request.buried());
+    long skewAndNodeTimeoutMicros = 2_050_000;
+    assertEquals(bed.time.wallMicros() + skewAndNodeTimeoutMicros, request.untilMicros());
+  }
+
+  @Test
+  void nodeThatTheHolderCouldJoinIsAskedToBuryTheHighestCounter() {
+    CompletableFuture<FreeResult> free = bed.redlock.freeAsync(RESOURCE, TOKEN);
+    answer(FREED, 0);
+    answer(NodeReply.nothingToFree(0), 1);
+    answer(NodeReply.unreachable("refused connection"), 2);
+    assertFalse(free.isDone());
+    for (ScriptedNode node : bed.nodes) {
+      Free again = node.asked(Free.class).get(1);
+      assertEquals(TOKEN, again.buried());
+      assertEquals(TOKEN, again.token());
+    }
+    answer(FREED, 0);
+    answer(NodeReply.nothingToFree(TOKEN), 1);
+    answer(NodeReply.unreachable("refused connection"), 2);
+    FreeResult result = Bed.now(free);
+    assertEquals(Outcome.FREED, result.outcome());
+    assertEquals(2, result.votes().count(Vote.YES));
+    assertEquals("b nobody holds it 0µs", result.votes().nodes().get(1).toString());
+    assertEquals("c refused connection", result.votes().nodes().get(2).toString());
+  }
+
+  @Test
+  void resourceThatNoMajorityHoldsCanBeGrantedNow() {
+    CompletableFuture<FreeResult> free = free();
+    answer(NodeReply.nothingToFree(TOKEN), 0, 1, 2);
+    FreeResult result = Bed.now(free);
+    assertEquals(Outcome.NOT_HELD, result.outcome());
+    assertEquals(Optional.of(Duration.ZERO), result.grantableIn());
+  }
+
+  @Test
+  void holderAtAnotherTokenIsNamedAndLeftAlone() {
+    CompletableFuture<FreeResult> free = bed.redlock.freeAsync(RESOURCE, TOKEN);
+    answer(NodeReply.held(4_000, TOKEN + 1, "reports"), 0, 1, 2);
+    FreeResult result = Bed.now(free);
+    assertEquals(Outcome.OTHER_HOLDER, result.outcome());
+    assertEquals(Optional.empty(), result.grantableIn());
+    assertEquals(Optional.of("reports"), result.holder());
+    assertTrue(result.toString().contains("at token " + (TOKEN + 1)), result::toString);
+  }
+
+  @Test
+  void nodesThatDoNotAnswerInTimeLeaveTheResultUnknown() {
+    bed.node(2).holdSends();
+    CompletableFuture<FreeResult> free = free();
+    answer(FREED, 0);
+    bed.time.pass(Duration.ofMillis(Bed.NODE_TIMEOUT_MILLIS));
+    FreeResult result = Bed.now(free);
+    assertEquals(Outcome.UNKNOWN, result.outcome());
+    assertEquals(Optional.empty(), result.grantableIn());
+    assertEquals("b no answer in 50ms", result.votes().nodes().get(1).toString());
+    assertEquals("c not sent in time", result.votes().nodes().get(2).toString());
+    answer(FREED, 1);
+    assertEquals(1, bed.node(0).asked(Free.class).size(), "late answers count no more");
+  }
+
+  @Test
+  void answersAtTheTimeoutAreEnoughIfTheyAreOfAMajority() {
+    CompletableFuture<FreeResult> free = free();
+    answer(FREED, 0, 2);
+    bed.time.pass(Duration.ofMillis(Bed.NODE_TIMEOUT_MILLIS));
+    assertEquals(Outcome.FREED, Bed.now(free).outcome());
+  }
+
+  @Test
+  void operatorIsNamedByTheLabelOfItsClient() {
+    assertEquals("freed/ops@host", new OwnerIds("ops@host/", () -> "1").freed());
+    assertEquals("freed/", new OwnerIds("", () -> "1").freed());
+  }
+
+  @Test
+  void ownerIdThatLooksLikeAResourceSetFreeIsRefused() {
+    OwnerIds looksLikeIt = new OwnerIds("", () -> "freed/ops@host");
+    String message = assertThrows(IllegalStateException.class, looksLikeIt::get).getMessage();
+    assertTrue(message.endsWith("looks like a resource that was set free: return another id"));
+    assertEquals("a/freed/1", new OwnerIds("a/", () -> "freed/1").get());
+  }
+
+  @Test
+  void wrongArgumentSendsNothing() {
+    assertThrows(NullPointerException.class, () -> bed.redlock.freeAsync(null));
+    for (String resource : new String[] {"", "x".repeat(600)}) {
+      String message =
+          assertThrows(IllegalArgumentException.class, () -> bed.redlock.free(resource))
+              .getMessage();
+      assertTrue(message.startsWith("cannot set free: "), message);
+    }
+    for (long token : new long[] {0, -1}) {
+      String message =
+          assertThrows(IllegalArgumentException.class, () -> bed.redlock.free(RESOURCE, token))
+              .getMessage();
+      assertTrue(message.contains("token " + token + " is not positive"), message);
+    }
+    assertEquals(0, bed.asked(NodeRequest.class));
+  }
+
+  @Test
+  void closedServiceSetsNothingFree() {
+    bed.redlock.close();
+    assertThrows(IllegalStateException.class, this::free);
+    assertEquals(0, bed.asked(Free.class));
+  }
+
+  @Test
+  void errorInTheSecondRoundDoesNotKeepTheCallerWaiting() {
+    bed.node(0).script(request -> FREED);
+    bed.node(1).script(request -> NodeReply.nothingToFree(0));
+    CompletableFuture<FreeResult> free = free();
+    bed.node(1).failsNext(new AssertionError("broken"));
+    assertThrows(AssertionError.class, () -> answer(NodeReply.nothingToFree(0), 2));
+    bed.time.pass(Duration.ofMillis(Bed.NODE_TIMEOUT_MILLIS));
+    assertEquals(Outcome.UNKNOWN, Bed.now(free).outcome());
+  }
+
+  @Test
+  void holderLearnsThatAnOperatorSetItFree() {
+    HeldLease lease = bed.lease();
+    List<LeaseEnd> ends = new ArrayList<>();
+    lease.ended().thenAccept(ends::add);
+    NodeReply freed = NodeReply.of(Kind.NOT_HELD, "freed by ops@host");
+    bed.script(request -> request instanceof NodeRequest.Extend ? freed : NodeReply.NOT_HELD);
+    ExtendResult result = Bed.now(lease.extendAsync(Bed.TTL));
+    assertTrue(result instanceof ExtendResult.Lost, result::toString);
+    assertEquals(Cause.REFUSED, ends.get(0).cause());
+    assertEquals(
+        "an operator set it free (freed by ops@host): too few nodes still hold it: 0 of 3"
+            + " granted, 2 needed (a freed by ops@host, b freed by ops@host, c freed by ops@host)",
+        ends.get(0).detail());
+  }
+}

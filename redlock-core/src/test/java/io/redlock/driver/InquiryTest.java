@@ -1,0 +1,131 @@
+package io.redlock.driver;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.Inspection;
+import io.redlock.Inspection.Answer;
+import io.redlock.Inspection.Held;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReport;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeRequest.Inspect;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+class InquiryTest {
+
+  private static final String HEX = "0123456789abcdef0123456789abcdef";
+
+  private final Bed bed = new Bed(3);
+
+  private static NodeReply held(String owner, long millis) {
+    return NodeReply.inspected(new NodeReport(owner, millis, 5, 0, List.of(), ""));
+  }
+
+  private static NodeReply free(String doubt, String... waiters) {
+    return NodeReply.inspected(
+        new NodeReport(null, -1, 5, waiters.length, List.of(waiters), doubt));
+  }
+
+  private static String words(Inspection inspection) {
+    return inspection.nodes().stream()
+        .map(Inspection.Node::toString)
+        .collect(Collectors.joining("; "));
+  }
+
+  @Test
+  void everyNodeIsAskedOnceForTheKeyAndForNothingElse() throws Exception {
+    bed.script(request -> held("billing@pod-7/" + HEX, 9_800));
+    Inspection inspection = bed.redlock.inspect("orders/42");
+    assertEquals(List.of("a Inspect", "b Inspect", "c Inspect"), bed.journal);
+    assertEquals(List.of("app:orders/42"), bed.node(0).asked(Inspect.class).get(0).names());
+    assertEquals("orders/42", inspection.resource());
+    assertEquals(2, inspection.quorum());
+    assertEquals(Optional.of("billing@pod-7"), inspection.holder());
+    assertEquals(Optional.of(Duration.ofMillis(9_800)), inspection.remaining());
+    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    bed.assertNothingIsLeft("an inspection");
+    assertEquals(List.of(), bed.events);
+  }
+
+  @Test
+  void everyKindOfHolderGetsAnHonestLine() throws Exception {
+    bed.node(0).script(request -> held(HEX + "-2", 9_800));
+    bed.node(1).script(request -> held("0d1f…", -1));
+    bed.node(2).script(request -> held("redlock:newer/" + HEX, 100));
+    assertEquals(
+        "a held for 9.8s more by a client without a label;"
+            + " b held without limit by another Redlock client, or another version of this one;"
+            + " c held for 100ms more by redlock:newer",
+        words(bed.redlock.inspect("r")));
+  }
+
+  @Test
+  void nodeWithoutAKeyThatMayHaveLostItIsDoubtful() throws Exception {
+    bed.node(0).script(request -> free("it was restarted"));
+    bed.node(1).script(request -> free("", "w@1/" + HEX + ":7", HEX + ":8"));
+    bed.node(2).script(request -> NodeReply.misconfigured("a key of another application"));
+    Inspection inspection = bed.redlock.inspect("r");
+    assertEquals(
+        "a free, but abstains: it was restarted; b free, 2 waiting; c a key of another application",
+        words(inspection));
+    assertEquals(
+        List.of(Answer.DOUBTFUL, Answer.FREE, Answer.NONE),
+        inspection.nodes().stream().map(Inspection.Node::answer).toList());
+    assertEquals(List.of("w@1", ""), inspection.nodes().get(1).waiters());
+    assertEquals(Held.UNKNOWN, inspection.held());
+  }
+
+  @Test
+  void nodesAreAwaitedForOneNodeTimeout() {
+    bed.node(0).script(request -> free(""));
+    bed.node(2).holdSends();
+    CompletableFuture<Inspection> inspection = bed.redlock.inspectAsync("r");
+    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS - 1);
+    assertFalse(inspection.isDone());
+    bed.time.passMillis(1);
+    assertEquals("a free; b no answer in 50ms; c not sent in time", words(Bed.now(inspection)));
+    assertTrue(bed.node(2).calls().get(0).wasWithdrawn());
+    bed.node(1).answer(Inspect.class, free("")); // too late, and harmless
+    assertEquals(Held.UNKNOWN, Bed.now(inspection).held());
+    bed.assertNothingIsLeft("an inspection");
+  }
+
+  @Test
+  void nameThatCannotBeLockedIsRefusedUnsent() {
+    for (String name : List.of(" ", "r".repeat(600))) {
+      assertThrows(IllegalArgumentException.class, () -> bed.redlock.inspect(name));
+      assertThrows(IllegalArgumentException.class, () -> bed.redlock.inspectAsync(name));
+    }
+    assertThrows(NullPointerException.class, () -> bed.redlock.inspect(null));
+    assertEquals(List.of(), bed.journal);
+  }
+
+  @Test
+  void closedServiceDoesNotPassOffItsOwnEndAsTheNodesState() {
+    CompletableFuture<Inspection> during = bed.redlock.inspectAsync("r");
+    bed.redlock.close();
+    CompletionException ended = assertThrows(CompletionException.class, during::join);
+    assertTrue(ended.getCause() instanceof IllegalStateException, ended::toString);
+    assertThrows(IllegalStateException.class, () -> bed.redlock.inspect("r"));
+    CompletableFuture<Inspection> after = bed.redlock.inspectAsync("r");
+    assertThrows(CompletionException.class, after::join);
+    assertEquals(0, bed.asked(NodeRequest.Release.class));
+  }
+
+  @Test
+  void interruptedThreadAsksNobody() {
+    Thread.currentThread().interrupt();
+    assertThrows(InterruptedException.class, () -> bed.redlock.inspect("r"));
+    assertFalse(Thread.interrupted(), "the interrupt was consumed");
+    assertEquals(List.of(), bed.journal);
+  }
+}

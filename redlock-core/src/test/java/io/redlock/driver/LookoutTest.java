@@ -1,0 +1,174 @@
+package io.redlock.driver;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReport;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeRequest.Inspect;
+import io.redlock.spi.Quorum;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class LookoutTest {
+
+  private final Bed bed = new Bed(5);
+  private int ends;
+
+  /** Looks at the names a and b. */
+  private Lookout look() {
+    Lookout look = new Lookout(bed.context, List.of("a", "b"));
+    look.start(ended -> ends++);
+    return look;
+  }
+
+  /** Makes a node answer at once, with how many ms each name is held; -1 for not at all. */
+  private void answer(int node, long a, long b) {
+    bed.node(node)
+        .script(
+            request -> NodeReply.inspected(report(request.names().get(0).equals("a") ? a : b, "")));
+  }
+
+  private static NodeReport report(long heldMillis, String doubt) {
+    String owner = heldMillis < 0 ? null : "somebody";
+    return new NodeReport(owner, heldMillis, 1, 0, List.of(), doubt);
+  }
+
+  @Test
+  void nameThatAQuorumDoesNotHoldIsFreeAndOneThatItHoldsIsTaken() {
+    for (int node = 0; node < 3; node++) {
+      answer(node, -1, 1_000 * (node + 1));
+    }
+    Lookout look = look();
+    assertEquals(1, ends);
+    assertTrue(look.isFree(0));
+    assertFalse(look.isTaken(0));
+    assertTrue(look.isTaken(1));
+    assertFalse(look.isFree(1));
+  }
+
+  @Test
+  void takenNameIsFreeWhenSoManyKeysHaveExpiredThatAQuorumIsLeft() {
+    answer(0, 3_000, -1);
+    answer(1, 1_000, -1);
+    answer(2, -1, -1);
+    answer(3, 2_000, -1);
+    Lookout look = look();
+    assertTrue(look.isTaken(0));
+    assertEquals(2_000, look.remainingMillis(0), "two of three keys");
+  }
+
+  /** Nodes 0 to 2 are the present ones, nodes 2 to 4 the future ones. */
+  @Test
+  void nameIsFreeOnBothMajoritiesOrNotAtAllWhileClientsMove() {
+    Bed moving = new Bed(new Quorum(0b00111, 0b11100));
+    long[][] heldMillis = {{-1, 1_000}, {-1, -1}, {-1, -1}, {1_000, 3_000}, {-1, 2_000}};
+    for (int node = 0; node < heldMillis.length; node++) {
+      long[] held = heldMillis[node];
+      moving
+          .node(node)
+          .script(
+              request ->
+                  NodeReply.inspected(
+                      report(held[request.names().get(0).equals("a") ? 0 : 1], "")));
+    }
+    Lookout free = new Lookout(moving.context, List.of("a"));
+    free.start(ended -> ends++);
+    assertTrue(free.isFree(0));
+    Lookout taken = new Lookout(moving.context, List.of("b"));
+    taken.start(ended -> ends++);
+    assertEquals(2, ends);
+    assertFalse(taken.isFree(0));
+    assertTrue(taken.isTaken(0));
+    assertEquals(2_000, taken.remainingMillis(0), "the earlier key of the future majority");
+  }
+
+  @Test
+  void endOfAKeyThatNeverExpiresIsNotKnown() {
+    for (int node = 0; node < 3; node++) {
+      bed.node(node)
+          .script(
+              request -> NodeReply.inspected(new NodeReport("somebody", -1, 1, 0, List.of(), "")));
+    }
+    assertEquals(-1, look().remainingMillis(0));
+  }
+
+  @Test
+  void nodesThatCannotTellLeaveANameInDoubt() {
+    for (int node = 0; node < 5; node++) {
+      int number = node;
+      bed.node(node)
+          .script(
+              request ->
+                  number < 2
+                      ? NodeReply.inspected(report(-1, ""))
+                      : number < 4
+                          ? NodeReply.inspected(report(-1, "abstains"))
+                          : NodeReply.unreachable("down"));
+    }
+    Lookout look = look();
+    assertEquals(1, ends);
+    assertFalse(look.isFree(0) || look.isTaken(0));
+  }
+
+  @Test
+  void lookEndsWhenAQuorumHasAnsweredAllAndANameIsFree() {
+    answer(0, -1, -1);
+    answer(1, -1, 1_000);
+    Lookout look = look();
+    assertEquals(0, ends);
+    bed.node(2).answer(Inspect.class, NodeReply.inspected(report(-1, "")));
+    assertEquals(0, ends, "b may be free as well");
+    bed.node(2).answer(Inspect.class, NodeReply.inspected(report(1_000, "")));
+    assertEquals(1, ends);
+    assertTrue(look.isFree(0));
+    assertFalse(look.isFree(1) || look.isTaken(1));
+  }
+
+  @Test
+  void lookWaitsForTheOthersWhileNoNameIsFree() {
+    answer(0, 1_000, 1_000);
+    answer(1, -1, -1);
+    answer(2, -1, -1);
+    look();
+    assertEquals(0, ends);
+    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS - 1);
+    assertEquals(0, ends);
+    bed.time.passMillis(1);
+    assertEquals(1, ends);
+  }
+
+  @Test
+  void answerTwiceOrAfterTheEndDoesNotCount() {
+    Lookout look = look();
+    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    assertEquals(1, ends);
+    for (int node = 0; node < 5; node++) {
+      bed.node(node).answer(Inspect.class, NodeReply.inspected(report(-1, "")));
+    }
+    look.onReply(0, NodeReply.inspected(report(-1, "")));
+    assertEquals(1, ends);
+    assertFalse(look.isFree(0));
+  }
+
+  @Test
+  void requestsThatWereNotSentAreWithdrawnAtTheTimeout() {
+    bed.nodes.forEach(ScriptedNode::holdSends);
+    look();
+    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    assertEquals(1, ends);
+    for (ScriptedNode node : bed.nodes) {
+      assertTrue(node.calls().stream().noneMatch(call -> call.withdraw()), "still there");
+    }
+  }
+
+  @Test
+  void closedServiceSendsNothing() {
+    bed.redlock.close();
+    look();
+    assertEquals(1, ends);
+    assertEquals(0, bed.asked(NodeRequest.Inspect.class));
+  }
+}

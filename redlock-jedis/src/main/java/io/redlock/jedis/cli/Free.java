@@ -1,0 +1,118 @@
+package io.redlock.jedis.cli;
+
+import io.redlock.FreeResult;
+import io.redlock.Redlock;
+import io.redlock.Votes.NodeVote;
+import io.redlock.jedis.JedisRedlock;
+import java.io.PrintStream;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** The command {@code free}: sets a resource free, without ever letting in a second holder. */
+@Command(
+    name = "free",
+    mixinStandardHelpOptions = true,
+    description = {
+      "Sets a resource free: its holder can extend its lease no longer and learns that with its"
+          + " next renewal; nobody else is granted the resource before the holder's last deadline."
+          + " Prints how long that takes. There is no faster way that is safe.",
+      ""
+    },
+    exitCodeList = {
+      "0:set free, or nobody holds it",
+      "120:not set free, it is held at another token or without an end",
+      "121:unknown, too few masters answered; try again",
+      "123:the arguments or settings are not valid",
+      "125:a defect of this program"
+    })
+final class Free implements Callable<Integer> {
+
+  /** Longer than for a service: a program is slow just after its start. */
+  private static final Duration NODE_TIMEOUT = Duration.ofMillis(500);
+
+  private final Map<String, String> environment;
+
+  @Option(
+      names = "--nodes",
+      paramLabel = "MASTERS",
+      description = "host:port,... (default: REDLOCK_NODES in the environment)")
+  private @Nullable String nodes;
+
+  @Option(
+      names = "--token",
+      paramLabel = "TOKEN",
+      description = "set it free only if it is still held at this fencing token")
+  private @Nullable Long token;
+
+  @Parameters(paramLabel = "RESOURCE", arity = "1", description = "the name to set free")
+  private String resource = "";
+
+  Free(Map<String, String> environment) {
+    this.environment = environment;
+  }
+
+  @Override
+  public Integer call() throws InterruptedException {
+    Map<String, String> settings = new HashMap<>(environment);
+    if (nodes != null) {
+      settings.put(Cli.NODES, nodes);
+    }
+    JedisRedlock.Builder builder =
+        JedisRedlock.builder().nodeTimeout(NODE_TIMEOUT).configure(settings);
+    try (Redlock redlock = builder.build()) {
+      return print(token == null ? redlock.free(resource) : redlock.free(resource, token));
+    }
+  }
+
+  private int print(FreeResult result) {
+    PrintStream out = System.out;
+    List<List<String>> rows = new ArrayList<>();
+    rows.add(List.of("NODE", "ANSWER"));
+    for (NodeVote vote : result.votes().nodes()) {
+      rows.add(List.of(vote.node(), vote.detail()));
+    }
+    Terminal.printTable(rows, out);
+    Duration wait = result.grantableIn().orElse(Duration.ZERO);
+    long tenths = (wait.toMillis() + 99) / 100;
+    return switch (result.outcome()) {
+      case FREED -> {
+        out.println(
+            resource
+                + " is set free: it can be acquired again in "
+                + tenths / 10
+                + "."
+                + tenths % 10
+                + "s");
+        yield ExitCode.OK;
+      }
+      case NOT_HELD -> {
+        out.println(resource + " is not held: it can be acquired now");
+        yield ExitCode.OK;
+      }
+      case OTHER_HOLDER -> {
+        out.println(resource + " was not set free: " + reason());
+        yield ExitCode.CONTENDED;
+      }
+      case UNKNOWN -> {
+        out.println(
+            resource
+                + " may still be held: too few masters answered. Nothing is unsafe; try again");
+        yield ExitCode.TOO_FEW;
+      }
+    };
+  }
+
+  private String reason() {
+    return token == null
+        ? "its key has no end, so no Redlock client set it; delete the key if nobody uses it"
+        : "it is held, but not at token " + token;
+  }
+}

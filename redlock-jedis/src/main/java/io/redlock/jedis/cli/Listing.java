@@ -1,0 +1,178 @@
+package io.redlock.jedis.cli;
+
+import io.redlock.Inspection;
+import io.redlock.Inspection.Held;
+import io.redlock.Redlock;
+import io.redlock.jedis.deployment.Deployment;
+import io.redlock.jedis.deployment.LockNames;
+import io.redlock.jedis.deployment.LockNames.Found;
+import io.redlock.jedis.deployment.Probe;
+import io.redlock.spi.Quorum;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** The command {@code list}: searches all masters for locks, and inspects each that it finds. */
+final class Listing {
+
+  private static final List<String> HEAD =
+      List.of("RESOURCE", "HELD", "HOLDER", "LEFT", "TOKEN", "NODES");
+
+  /** The longest key that can be a lock. */
+  private static final int MOST_BYTES = 512;
+
+  /** So many inspections at a time keep other clients of a master waiting for no time. */
+  private static final int AT_ONCE = 50;
+
+  private final String keyPrefix;
+  private final List<String> masters = new ArrayList<>();
+  private final List<Probe.Answer<Found>> answers = new ArrayList<>();
+  private final List<Inspection> locks = new ArrayList<>();
+  private Quorum quorum = Quorum.of(0);
+
+  private Listing(String keyPrefix) {
+    this.keyPrefix = keyPrefix;
+  }
+
+  /**
+   * Prints the locks whose resources begin with the prefix.
+   *
+   * @param deployments makes deployments that write nothing, each to be used once
+   */
+  static int run(Supplier<Deployment> deployments, String prefix, boolean json, PrintStream out) {
+    Deployment searched = deployments.get();
+    Listing listing = new Listing(searched.keyPrefix());
+    TreeSet<String> resources = listing.search(searched, prefix);
+    boolean isCut = resources.size() > LockNames.MOST_LOCKS;
+    if (!resources.isEmpty()) {
+      try (Redlock redlock = deployments.get().build()) {
+        listing.inspect(redlock, resources.stream().limit(LockNames.MOST_LOCKS).toList());
+      }
+    }
+    List<String> gaps = listing.gaps(isCut);
+    boolean isComplete = !isCut && !listing.mayHideALock();
+    if (json) {
+      Map<String, @Nullable Object> all = new LinkedHashMap<>();
+      all.put("complete", isComplete);
+      all.put("gaps", gaps);
+      all.put("locks", listing.locks.stream().map(Status::json).toList());
+      out.println(Json.of(all));
+    } else {
+      listing.print(gaps, isComplete, out);
+    }
+    return isComplete ? ExitCode.OK : ExitCode.NOT_ALL;
+  }
+
+  private TreeSet<String> search(Deployment deployment, String prefix) {
+    deployment.ask(
+        "cannot list",
+        List.of(),
+        (probe, audits) -> {
+          probe.masters().forEach(master -> masters.add(master.name()));
+          quorum = probe.quorum();
+          answers.addAll(
+              probe.ask((index, connection) -> LockNames.search(connection, keyPrefix + prefix)));
+          return true;
+        });
+    TreeSet<String> resources = new TreeSet<>();
+    for (Probe.Answer<Found> answer : answers) {
+      if (answer.value() != null) {
+        answer.value().keys().stream()
+            .filter(Listing::canBeALock)
+            .map(key -> key.substring(keyPrefix.length()))
+            .filter(resource -> !resource.isBlank())
+            .forEach(resources::add);
+      }
+    }
+    return resources;
+  }
+
+  private static boolean canBeALock(String key) {
+    return key.getBytes(StandardCharsets.UTF_8).length <= MOST_BYTES && !key.startsWith("redlock:");
+  }
+
+  /** Keeps those that are still locked somewhere. */
+  private void inspect(Redlock redlock, List<String> resources) {
+    for (int from = 0; from < resources.size(); from += AT_ONCE) {
+      List<CompletableFuture<Inspection>> some =
+          resources.subList(from, Math.min(from + AT_ONCE, resources.size())).stream()
+              .map(redlock::inspectAsync)
+              .toList();
+      some.stream()
+          .map(CompletableFuture::join)
+          .filter(lock -> holding(lock) > 0)
+          .forEach(locks::add);
+    }
+  }
+
+  private static long holding(Inspection lock) {
+    return lock.nodes().stream().filter(node -> node.answer() == Inspection.Answer.HELD).count();
+  }
+
+  /** Returns true if so many masters were not searched that a lock may be on these only. */
+  private boolean mayHideALock() {
+    int unsearched = 0;
+    for (int i = 0; i < answers.size(); i++) {
+      Found found = answers.get(i).value();
+      unsearched |= found == null || !found.isComplete() ? 1 << i : 0;
+    }
+    return majority(quorum.present(), unsearched) || majority(quorum.future(), unsearched);
+  }
+
+  private static boolean majority(int group, int masters) {
+    int size = Integer.bitCount(group);
+    return size > 0 && Integer.bitCount(group & masters) >= Quorum.majority(size);
+  }
+
+  /** Returns what was left out, and why. */
+  private List<String> gaps(boolean isCut) {
+    List<String> gaps = new ArrayList<>();
+    for (int i = 0; i < answers.size(); i++) {
+      Found found = answers.get(i).value();
+      if (found == null) {
+        gaps.add(masters.get(i) + " was not searched: " + answers.get(i).failureText());
+      } else if (!found.isComplete()) {
+        gaps.add(
+            masters.get(i)
+                + " has more: it was searched for "
+                + LockNames.LONGEST.toSeconds()
+                + "s, "
+                + LockNames.MOST_KEYS
+                + " keys or "
+                + LockNames.MOST_LOCKS
+                + " locks; use --prefix");
+      }
+    }
+    if (isCut) {
+      gaps.add("only the first " + LockNames.MOST_LOCKS + " locks are listed: use --prefix");
+    }
+    return gaps;
+  }
+
+  private void print(List<String> gaps, boolean isComplete, PrintStream out) {
+    List<List<String>> rows = new ArrayList<>(List.of(HEAD));
+    for (Inspection lock : locks) {
+      rows.add(
+          List.of(
+              Terminal.printable(lock.resource()),
+              Status.lower(lock.held()),
+              Status.holder(lock),
+              Status.left(lock),
+              lock.token().isPresent() ? Long.toString(lock.token().getAsLong()) : "",
+              holding(lock) + " of " + lock.nodes().size()));
+    }
+    Terminal.printTable(rows, out);
+    gaps.forEach(gap -> out.println(Terminal.printable(gap)));
+    out.println(
+        locks.stream().filter(lock -> lock.held() == Held.YES).count()
+            + " held"
+            + (isComplete ? "" : "; there may be more"));
+  }
+}

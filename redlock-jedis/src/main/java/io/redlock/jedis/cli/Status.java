@@ -1,0 +1,104 @@
+package io.redlock.jedis.cli;
+
+import io.redlock.Inspection;
+import io.redlock.Redlock;
+import java.io.PrintStream;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** The command {@code status}: prints who holds a resource, according to each master. */
+final class Status {
+
+  private static final List<String> HEAD = List.of("NODE", "COUNTER", "WAITERS", "ANSWER");
+  private static final String NO_LABEL = "(no label)";
+
+  private Status() {}
+
+  static int run(Redlock redlock, String resource, boolean json, PrintStream out)
+      throws InterruptedException {
+    Inspection inspection = redlock.inspect(resource);
+    if (json) {
+      out.println(Json.of(json(inspection)));
+    } else {
+      print(inspection, out);
+    }
+    return switch (inspection.held()) {
+      case NO -> ExitCode.OK;
+      case YES -> ExitCode.CONTENDED;
+      case UNKNOWN -> ExitCode.TOO_FEW;
+    };
+  }
+
+  private static void print(Inspection inspection, PrintStream out) {
+    out.println(Terminal.printable(inspection.summary()));
+    List<List<String>> rows = new ArrayList<>(List.of(HEAD));
+    for (Inspection.Node node : inspection.nodes()) {
+      rows.add(
+          List.of(
+              node.name(),
+              node.counter() == 0 ? "" : Long.toString(node.counter()),
+              waiters(node),
+              Terminal.printable(node.detail())));
+    }
+    Terminal.printTable(rows, out);
+  }
+
+  private static String waiters(Inspection.Node node) {
+    String first =
+        String.join(
+            " ", node.waiters().stream().map(each -> each.isEmpty() ? NO_LABEL : each).toList());
+    int more = node.waiting() - node.waiters().size();
+    return more > 0 ? first + " and " + more + " more" : first;
+  }
+
+  /** Returns everything but the owner ids, with which anybody could release the lock. */
+  static Map<String, @Nullable Object> json(Inspection inspection) {
+    Map<String, @Nullable Object> json = new LinkedHashMap<>();
+    json.put("resource", inspection.resource());
+    json.put("held", lower(inspection.held()));
+    json.put("holder", inspection.holder().orElse(null));
+    json.put("remainingMillis", inspection.remaining().map(Duration::toMillis).orElse(null));
+    json.put("token", inspection.token().isPresent() ? inspection.token().getAsLong() : null);
+    json.put("quorum", inspection.quorum());
+    json.put("nodes", inspection.nodes().stream().map(Status::json).toList());
+    return json;
+  }
+
+  private static Map<String, @Nullable Object> json(Inspection.Node node) {
+    Map<String, @Nullable Object> json = new LinkedHashMap<>();
+    json.put("name", node.name());
+    json.put("answer", lower(node.answer()));
+    json.put("detail", node.detail());
+    json.put("holder", node.holder().isEmpty() ? null : node.holder());
+    json.put(
+        "remainingMillis",
+        Optional.ofNullable(node.remaining()).map(Duration::toMillis).orElse(null));
+    json.put("counter", node.counter());
+    json.put("waiting", node.waiting());
+    json.put("waiters", node.waiters());
+    return json;
+  }
+
+  static String lower(Enum<?> value) {
+    return value.name().toLowerCase(Locale.ROOT);
+  }
+
+  /** Returns the label of the holder; empty if nobody holds the resource. */
+  static String holder(Inspection inspection) {
+    return inspection.holder().orElse(inspection.held() == Inspection.Held.YES ? NO_LABEL : "");
+  }
+
+  /** Returns the time left; empty if nobody holds the resource. */
+  static String left(Inspection inspection) {
+    return inspection
+        .remaining()
+        .map(left -> String.format(Locale.ROOT, "%.1fs", left.toMillis() / 1_000.0))
+        .orElse(inspection.held() == Inspection.Held.YES ? "no end" : "");
+  }
+}

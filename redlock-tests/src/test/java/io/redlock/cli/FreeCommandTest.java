@@ -1,0 +1,135 @@
+package io.redlock.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.AcquireResult.Contended;
+import io.redlock.ExtendResult;
+import io.redlock.Lease;
+import io.redlock.Redlock;
+import io.redlock.jedis.JedisRedlock;
+import io.redlock.testkit.RedisServers;
+import io.redlock.testkit.RequiresRedis;
+import java.time.Duration;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** {@code free} as a subcommand. */
+@RequiresRedis
+class FreeCommandTest {
+
+  private static final Duration TTL = Duration.ofSeconds(30);
+
+  private RedisServers servers;
+  private Redlock redlock;
+
+  @BeforeEach
+  void start() {
+    servers = RedisServers.startBrandNew(3);
+    redlock =
+        JedisRedlock.builder()
+            .node(nodes())
+            .keyPrefix("locks:")
+            .holder("billing@pod-7:4211")
+            .nodeTimeout(Duration.ofSeconds(2))
+            .restartGuard(false)
+            .build();
+  }
+
+  @AfterEach
+  void stop() {
+    redlock.close();
+    servers.close();
+  }
+
+  private String nodes() {
+    return String.join(",", servers.addresses());
+  }
+
+  private Map<String, String> settings() {
+    return Map.of(
+        "REDLOCK_NODES",
+        nodes(),
+        "REDLOCK_KEY_PREFIX",
+        "locks:",
+        "REDLOCK_HOLDER",
+        "ops@host",
+        "REDLOCK_NODE_TIMEOUT",
+        "5s",
+        "REDLOCK_RESTART_GUARD",
+        "false");
+  }
+
+  private static String printed(int exitCode, Map<String, String> settings, String... arguments)
+      throws InterruptedException {
+    try (CliProcess process = CliProcess.start(settings, arguments)) {
+      assertEquals(exitCode, process.exitCode(), process::output);
+      return process.output();
+    }
+  }
+
+  private static void assertContains(String part, String text) {
+    assertTrue(text.contains(part), text);
+  }
+
+  @Test
+  void resourceIsSetFreeAndTheOutputSaysUntilWhenToWait() throws Exception {
+    Lease lease = redlock.acquire("orders/42", TTL);
+    String printed = printed(0, settings(), "free", "orders/42");
+    assertContains("set free, held for ", printed);
+    assertContains(" more by billing@pod-7:4211", printed);
+    assertContains("orders/42 is set free: it can be acquired again in ", printed);
+    assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL));
+    Contended refused = (Contended) redlock.tryAcquire("orders/42", TTL);
+    assertEquals("freed by ops@host", refused.holder().orElseThrow());
+    assertContains("freed by ops@host, held for ", printed(0, settings(), "free", "orders/42"));
+  }
+
+  @Test
+  void tokenProtectsALaterHolder() throws Exception {
+    Lease lease = redlock.acquire("orders/42", TTL);
+    long wrong = lease.fencingToken() - 1;
+    String printed = printed(120, settings(), "free", "--token=" + wrong, "orders/42");
+    assertContains("orders/42 was not set free: it is held, but not at token " + wrong, printed);
+    assertContains(", at token " + lease.fencingToken(), printed);
+    assertInstanceOf(ExtendResult.Extended.class, lease.extend(TTL));
+    String right = Long.toString(lease.fencingToken());
+    assertContains(" is set free", printed(0, settings(), "free", "orders/42", "--token", right));
+    assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL));
+  }
+
+  @Test
+  void otherOutcomesHaveTheirSentenceAndExitCode() throws Exception {
+    assertContains("free-one is not held", printed(0, settings(), "free", "free-one"));
+    servers.forEach(server -> server.command("SET", "locks:forever", "another application"));
+    assertContains("its key has no end", printed(120, settings(), "free", "forever"));
+    Lease lease = redlock.acquire("orders/42", TTL);
+    servers.get(0).kill();
+    servers.get(1).kill();
+    assertContains("too few masters answered", printed(121, settings(), "free", "orders/42"));
+    assertTrue(lease.isValid());
+  }
+
+  @Test
+  void wrongUsageShowsNoPassword() throws Exception {
+    for (String[] wrong :
+        new String[][] {
+          {"free"},
+          {"free", "a", "b", "--nodes=127.0.0.1:1"},
+          {"free", "a"},
+          {"free", "a", "--token=x", "--nodes=127.0.0.1:1"},
+          {"free", "a", "--token=0", "--nodes=127.0.0.1:1"},
+          {"free", "a", "--node=redis://app:geheim@nowhere"},
+          {"free", " ", "--nodes=127.0.0.1:1"},
+          {"free", "a", "--nodes=redis://app:geheim@nowhere"}
+        }) {
+      String printed = printed(123, Map.of(), wrong);
+      assertTrue(printed.lines().anyMatch(line -> line.startsWith("redlock: ")), printed);
+      assertFalse(printed.contains("geheim"), printed);
+    }
+  }
+}

@@ -1,0 +1,242 @@
+package io.redlock.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import io.redlock.NodeStatus;
+import io.redlock.NodeStatus.State;
+import io.redlock.Redlock;
+import io.redlock.RedlockListener;
+import io.redlock.jedis.JedisRedlock;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.ClockShim;
+import io.redlock.testkit.RedisServer;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/**
+ * A page of the runbook, and the deployment that it is about: its commands are executed, and what
+ * it says that an operator sees must have been seen. Masters are {@code 10.0.0.1} and so on.
+ * Belongs to one thread.
+ */
+final class Incident implements AutoCloseable {
+
+  static final Duration MAX_TTL = Duration.ofSeconds(3);
+  private static final Duration SKEW = Duration.ofMillis(500);
+  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(1);
+
+  private static final Pattern FENCED = Pattern.compile("(?ms)^```\\n(.*?)^```$");
+  private static final Pattern CODE = Pattern.compile("`([^`]+)`");
+
+  /** What is quoted to be typed or set, and not seen; and the meters, which other tests see. */
+  private static final Pattern NOT_SEEN =
+      Pattern.compile(
+          "maxTtl|clockSkew|holder|WAITERS|status|doctor|free|nodes\\(\\)|contended|orders/"
+              + "|redlock\\.[a-z.]+|Redlock[A-Z]\\w+");
+
+  private final String text;
+  private final List<String> commands = new ArrayList<>();
+  private final Map<String, Runnable> actions = new HashMap<>();
+  private final List<RedisServer> servers = new ArrayList<>();
+  private final List<ClockShim> clocks = new ArrayList<>();
+  private final Map<String, Redlock> clients = new LinkedHashMap<>();
+  private final StringBuffer evidence = new StringBuffer();
+  private int typed;
+
+  Incident(Path page, int masters) {
+    try {
+      text = Files.readString(page);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    FENCED
+        .matcher(text)
+        .results()
+        .forEach(block -> commands.addAll(block.group(1).lines().toList()));
+    startMore(masters);
+  }
+
+  void startMore(int masters) {
+    for (int i = 0; i < masters; i++) {
+      ClockShim clock = ClockShim.create();
+      clocks.add(clock);
+      servers.add(RedisServer.start(clock));
+    }
+  }
+
+  /** Has the masters vote at once, as masters do that have long been in use. */
+  void adopt() {
+    settings("operator").adopt();
+  }
+
+  RedisServer server(int number) {
+    return servers.get(number - 1);
+  }
+
+  ClockShim clock(int number) {
+    return clocks.get(number - 1);
+  }
+
+  /** Returns the service with this label, a new one if it was closed. */
+  Redlock client(String label) {
+    Redlock known = clients.get(label);
+    if (known != null && known.nodes().stream().anyMatch(n -> n.state() != State.CLOSED)) {
+      return known;
+    }
+    Redlock made = settings(label).build();
+    clients.put(label, made);
+    return made;
+  }
+
+  private JedisRedlock.Builder settings(String label) {
+    return JedisRedlock.builder()
+        .node(addresses(","))
+        .nodeTimeout(NODE_TIMEOUT)
+        .maxTtl(MAX_TTL)
+        .clockSkew(SKEW)
+        .holder(label)
+        .listener(new Watcher());
+  }
+
+  private String addresses(String separator) {
+    return servers.stream().map(RedisServer::address).collect(Collectors.joining(separator));
+  }
+
+  private final class Watcher implements RedlockListener {
+    @Override
+    public void onNodeState(NodeStatus status) {
+      sees("node " + status.name() + " is " + status.state() + ": " + status.reason());
+    }
+
+    @Override
+    public void onNodeReset(String node, String reason) {
+      sees("node " + node + " may have lost earlier grants: " + reason);
+    }
+  }
+
+  void awaitState(Redlock service, int master, State state) {
+    Await.until(
+        "master " + master + " is " + state,
+        () -> service.nodes().get(master - 1).state() == state);
+    NodeStatus status = service.nodes().get(master - 1);
+    sees("node " + status.name() + " is " + status.state() + ": " + status.reason());
+  }
+
+  /** Adds what somebody saw. */
+  void sees(String seen) {
+    evidence.append(seen).append('\n');
+  }
+
+  String evidence() {
+    return evidence.toString();
+  }
+
+  /** Says what a command does that is no program of this machine. */
+  void on(String command, Runnable action) {
+    actions.put(command, action);
+  }
+
+  /** Types the next command of the page, and returns its exit code. */
+  int type() throws InterruptedException {
+    return type(commands.get(typed++));
+  }
+
+  /** Types a command of the page once more. */
+  int typeAgain(int number) throws InterruptedException {
+    return type(commands.get(number));
+  }
+
+  private int type(String command) throws InterruptedException {
+    String program = "java -jar redlock-jedis-cli.jar ";
+    if (command.startsWith(program)) {
+      return run(command.substring(program.length()).split(" "));
+    }
+    if (command.startsWith("redis-cli -h ")) {
+      String[] words = command.split(" ");
+      sees(
+          String.valueOf(
+              server(words[2].charAt(words[2].length() - 1) - '0').command(words[3], words[4])));
+      return 0;
+    }
+    Runnable action = actions.get(command);
+    if (action == null) {
+      throw new AssertionError("the page has a command that the test does not expect: " + command);
+    }
+    action.run();
+    return 0;
+  }
+
+  private int run(String... arguments) throws InterruptedException {
+    Map<String, String> settings =
+        Map.of(
+            "REDLOCK_NODES",
+            addresses(" "),
+            "REDLOCK_MAX_TTL",
+            MAX_TTL.toMillis() + "ms",
+            "REDLOCK_CLOCK_SKEW",
+            SKEW.toMillis() + "ms",
+            "REDLOCK_NODE_TIMEOUT",
+            NODE_TIMEOUT.toMillis() + "ms");
+    try (CliProcess process = CliProcess.start(settings, arguments)) {
+      int exitCode = process.exitCode();
+      sees(process.output());
+      return exitCode;
+    }
+  }
+
+  /** Ends the incident: each command was typed, and what the page quotes was seen. */
+  void isOver() {
+    assertEquals(commands.size(), typed, "commands of the page that were typed");
+    List<String> quotes = new ArrayList<>();
+    for (String section : List.of("## What you see", "## When it is over")) {
+      String body = text.substring(text.indexOf(section) + section.length());
+      int end = body.indexOf("\n## ");
+      CODE.matcher(end < 0 ? body : body.substring(0, end))
+          .results()
+          .map(quote -> quote.group(1))
+          .filter(quote -> !NOT_SEEN.matcher(quote).matches())
+          .forEach(quotes::add);
+    }
+    assertFalse(quotes.isEmpty(), "the page quotes nothing");
+    quotes.removeIf(quote -> Pattern.compile(expression(quote)).matcher(evidence).find());
+    assertEquals(List.of(), quotes, () -> "quoted, but not seen:\n" + evidence);
+  }
+
+  /** Turns a quotation into an expression: any number for a number, anything for an ellipsis. */
+  private String expression(String quote) {
+    Matcher parts =
+        Pattern.compile("10\\.0\\.0\\.(\\d):6379|[0-9][0-9.]*(?=s\\b)|\\d{5,}|…").matcher(quote);
+    StringBuilder expression = new StringBuilder();
+    int done = 0;
+    while (parts.find()) {
+      expression.append(Pattern.quote(quote.substring(done, parts.start())));
+      if (parts.group(1) != null) {
+        RedisServer master = server(Integer.parseInt(parts.group(1)));
+        expression.append(Pattern.quote(master.host() + ":" + master.port()));
+      } else {
+        expression.append(parts.group().equals("…") ? ".*" : "[0-9.]+");
+      }
+      done = parts.end();
+    }
+    expression.append(Pattern.quote(quote.substring(done)));
+    return expression.toString();
+  }
+
+  @Override
+  public void close() {
+    clients.values().forEach(Redlock::close);
+    servers.forEach(RedisServer::close);
+    clocks.forEach(ClockShim::close);
+  }
+}

@@ -1,0 +1,241 @@
+package io.redlock.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.AcquireResult;
+import io.redlock.AcquireResult.Contended;
+import io.redlock.AcquireResult.Unavailable;
+import io.redlock.Lease;
+import io.redlock.LeaseRequest;
+import io.redlock.LockNotAcquiredException;
+import io.redlock.NodeStatus.State;
+import io.redlock.Redlock;
+import io.redlock.readme.Repository;
+import io.redlock.testkit.Await;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Each page of the runbook: its incident on real masters, and its commands, typed in order. */
+class RunbookTest {
+
+  private static final Path RUNBOOK = Repository.ROOT.resolve("docs/runbook");
+  private static final LeaseRequest ORDER = LeaseRequest.of("orders/42", Incident.MAX_TTL);
+  private static final LeaseRequest LONG = ORDER.renewFor(Duration.ofMinutes(5));
+  private static final String HOLDER = "billing@pod-7:4211";
+
+  private Incident incident;
+
+  @AfterEach
+  void stop() {
+    incident.close();
+  }
+
+  private void begin(String page, int masters) {
+    incident = new Incident(RUNBOOK.resolve(page), masters);
+    incident.adopt();
+  }
+
+  private static void assertContended(AcquireResult result) {
+    assertInstanceOf(Contended.class, result);
+  }
+
+  @Test
+  void everyPageHasATest() throws IOException {
+    begin("who-holds-it.md", 1);
+    Set<String> pages = new TreeSet<>();
+    try (Stream<Path> files = Files.list(RUNBOOK)) {
+      files.forEach(page -> pages.add(page.getFileName().toString()));
+    }
+    pages.remove("README.md");
+    String tests =
+        Files.readString(
+            Repository.ROOT.resolve("redlock-tests/src/test/java/io/redlock/cli/RunbookTest.java"));
+    pages.removeIf(page -> tests.contains("begin(\"" + page + "\", 3)"));
+    assertEquals(Set.of(), pages);
+  }
+
+  @Test
+  void whoHoldsALock() throws Exception {
+    begin("who-holds-it.md", 3);
+    Lease lease = incident.client(HOLDER).acquire(LONG);
+    incident.sees(refusal());
+    assertEquals(120, incident.type());
+    assertEquals(0, incident.type());
+    lease.release();
+    assertEquals(0, incident.typeAgain(0));
+    incident.isOver();
+  }
+
+  private String refusal() throws InterruptedException {
+    AcquireResult result = incident.client("web-1").tryAcquire(ORDER);
+    return new LockNotAcquiredException(ORDER, result).getMessage();
+  }
+
+  @Test
+  void lockThatIsStuck() throws Exception {
+    begin("stuck.md", 3);
+    Lease stuck = incident.client(HOLDER).acquire(LONG);
+    incident.sees(refusal());
+    assertEquals(120, incident.type());
+    assertEquals(120, incident.type());
+    assertEquals(0, incident.type());
+    Await.until("the holder learns it", () -> !stuck.isValid());
+    Redlock next = incident.client("web-1");
+    next.acquire(ORDER.waitUpTo(Duration.ofSeconds(30))).release();
+    assertEquals(0, incident.type());
+    incident.isOver();
+  }
+
+  @Test
+  void everythingIsContended() throws Exception {
+    begin("contended.md", 3);
+    Redlock first = incident.client(HOLDER);
+    Lease lease = first.acquire(LONG.fairly());
+    assertContended(incident.client("web-1").tryAcquire(ORDER));
+    incident.sees(refusal());
+    var waiting =
+        incident.client("web-2").acquireAsync(LONG.fairly().waitUpTo(Duration.ofMinutes(1)));
+    Await.until(
+        "it waits in the queues",
+        () -> {
+          try {
+            return first.inspect("orders/42").nodes().stream()
+                .allMatch(node -> node.waiters().contains("web-2"));
+          } catch (InterruptedException e) {
+            throw new AssertionError(e);
+          }
+        });
+    assertEquals(120, incident.type());
+    assertTrue(incident.evidence().contains("web-2"), incident.evidence());
+    incident.type();
+    lease.release();
+    incident.sees(waiting.join().toString());
+    incident.isOver();
+  }
+
+  @Test
+  void masterThatIsDown() throws Exception {
+    begin("master-down.md", 3);
+    Redlock service = incident.client("web-1");
+    incident.server(2).kill();
+    incident.awaitState(service, 2, State.DOWN);
+    service.acquire(ORDER).release();
+    incident.server(3).kill();
+    incident.awaitState(service, 3, State.DOWN);
+    assertInstanceOf(Unavailable.class, service.tryAcquire(ORDER));
+    incident.sees(refusal());
+    incident.server(3).restart();
+    incident.on("ssh 10.0.0.2 systemctl start redis-server", incident.server(2)::restart);
+    assertEquals(1, incident.type());
+    incident.type();
+    incident.awaitState(service, 2, State.UP);
+    incident.awaitState(service, 3, State.UP);
+    assertEquals(0, incident.type());
+    incident.isOver();
+  }
+
+  @Test
+  void masterThatCameBackEmpty() throws Exception {
+    begin("master-back-empty.md", 3);
+    Redlock service = incident.client("web-1");
+    service.acquire(ORDER).release();
+    incident.server(2).kill();
+    incident.awaitState(service, 2, State.DOWN);
+    incident.server(2).restart();
+    incident.awaitState(service, 2, State.ABSTAINING);
+    assertEquals(0, incident.type());
+    incident.awaitState(service, 2, State.UP);
+    assertEquals(0, incident.type());
+    incident.isOver();
+  }
+
+  @Test
+  void masterThatIsReplaced() throws Exception {
+    begin("replace-a-master.md", 3);
+    Redlock service = incident.client("web-1");
+    service.acquire(ORDER).release();
+    incident.on("ssh 10.0.0.2 systemctl stop redis-server", incident.server(2)::kill);
+    incident.on("sleep 30", () -> incident.awaitState(service, 2, State.DOWN));
+    incident.on("ssh 10.0.0.2 systemctl start redis-server", incident.server(2)::restart);
+    incident.type();
+    incident.type();
+    incident.type();
+    incident.awaitState(service, 2, State.ABSTAINING);
+    assertEquals(0, incident.type());
+    incident.awaitState(service, 2, State.UP);
+    assertEquals(0, incident.typeAgain(3));
+    incident.isOver();
+  }
+
+  @Test
+  void numberOfMastersThatChanges() throws Exception {
+    begin("add-or-remove-masters.md", 3);
+    Redlock old = incident.client("web-1");
+    old.acquire(ORDER).release();
+    incident.startMore(2);
+    Redlock early = incident.client("web-2");
+    incident.awaitState(early, 1, State.MISCONFIGURED);
+    early.close();
+    old.close();
+    for (int master = 1; master <= 3; master++) {
+      incident.type();
+    }
+    Redlock service = incident.client("web-1");
+    for (int master = 1; master <= 5; master++) {
+      incident.awaitState(service, master, State.UP);
+    }
+    assertEquals(0, incident.type());
+    service.acquire(ORDER).release();
+    incident.isOver();
+  }
+
+  @Test
+  void clocksThatDisagree() throws Exception {
+    begin("clocks-apart.md", 3);
+    Redlock service = incident.client("web-1");
+    service.acquire(ORDER).release();
+    incident.clock(2).set(Duration.ofMinutes(5));
+    incident.awaitState(service, 2, State.MISCONFIGURED);
+    service.acquire(ORDER).release();
+    incident.on("ssh 10.0.0.2 chronyc makestep", () -> incident.clock(2).set(Duration.ZERO));
+    assertEquals(1, incident.type());
+    incident.type();
+    incident.awaitState(service, 2, State.UP);
+    assertEquals(0, incident.type());
+    incident.isOver();
+  }
+
+  @Test
+  void clocksThatWereAhead() throws Exception {
+    begin("clocks-were-ahead.md", 3);
+    for (int master = 1; master <= 3; master++) {
+      incident.clock(master).set(Duration.ofHours(1));
+    }
+    Redlock before = incident.client("web-1");
+    long future = before.acquire(ORDER.waitUpTo(Duration.ofMinutes(1))).fencingToken();
+    before.close(); // its process ends, and releases nothing
+    for (int master = 1; master <= 3; master++) {
+      incident.clock(master).set(Duration.ZERO);
+    }
+    Redlock service = incident.client(HOLDER);
+    incident.sees(refusal());
+    assertEquals(120, incident.type());
+    for (int master = 1; master <= 3; master++) {
+      incident.type();
+    }
+    Lease lease = service.acquire(LONG.waitUpTo(Duration.ofMinutes(1)));
+    assertTrue(lease.fencingToken() > future, "tokens rise");
+    assertTrue(lease.fencingToken() < future + 1_000, "by one or a few");
+    assertEquals(0, incident.type());
+    incident.isOver();
+  }
+}

@@ -1,0 +1,250 @@
+package io.redlock.lease;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.AcquireResult.Contended;
+import io.redlock.ExtendResult;
+import io.redlock.FreeResult;
+import io.redlock.FreeResult.Outcome;
+import io.redlock.Lease;
+import io.redlock.LeaseEnd;
+import io.redlock.LeaseEnd.Cause;
+import io.redlock.LeaseRequest;
+import io.redlock.Redlock;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.RequiresRedis;
+import io.redlock.testkit.Signal;
+import java.io.BufferedReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** An operator sets a resource free on real masters, whatever its holder is doing. */
+@RequiresRedis
+class FreeTest {
+
+  @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
+
+  private static final Duration TTL = Duration.ofSeconds(20);
+  private static final Duration BRIEF = Duration.ofSeconds(4);
+  private static final LeaseRequest NEXT = LeaseRequest.of("resource", TTL).waitUpTo(TTL);
+
+  /** A key that was set free stays for its time. */
+  @AfterEach
+  void deleteTheKeys() {
+    for (int node = 0; node < LeaseMasters.NODES; node++) {
+      if (masters.get(node).isAlive()) {
+        masters.get(node).command("DEL", "resource");
+        for (int lease = 0; lease < PausedClient.LEASES; lease++) {
+          masters.get(node).command("DEL", PausedClient.resource(lease));
+        }
+      }
+    }
+  }
+
+  private static Redlock operator() {
+    return masters.connect(settings -> settings.holder("ops@host"));
+  }
+
+  /** The earliest time at which a majority of the masters can grant the resource. */
+  private static long grantableFromNanos(String resource) {
+    long nowNanos = System.nanoTime();
+    long[] millis =
+        IntStream.range(0, LeaseMasters.NODES)
+            .mapToLong(node -> masters.pttl(node, resource))
+            .sorted()
+            .toArray();
+    return nowNanos + TimeUnit.MILLISECONDS.toNanos(millis[LeaseMasters.NODES / 2]);
+  }
+
+  private static void assertFreed(FreeResult result) {
+    assertEquals(Outcome.FREED, result.outcome(), result::toString);
+  }
+
+  private static void assertIsNext(Lease next, long notBeforeNanos, long tokenBefore) {
+    assertTrue(System.nanoTime() - notBeforeNanos >= 0, "nobody is granted it too early");
+    assertTrue(next.fencingToken() > tokenBefore);
+    assertTrue(next.isValid());
+  }
+
+  @Test
+  void keysTellWhoSetThemFreeAndRefusalsDoSoToo() throws Exception {
+    Redlock holder = masters.connect(settings -> settings.holder("billing@pod-7:4211"));
+    Lease lease = holder.acquire("resource", TTL);
+    FreeResult result = operator().free("resource");
+    assertFreed(result);
+    assertEquals(Optional.of("billing@pod-7:4211"), result.holder());
+    for (int node = 0; node < LeaseMasters.NODES; node++) {
+      assertEquals("freed/ops@host", masters.owner(node, "resource"));
+      assertEquals(lease.fencingToken(), masters.fence(node, "resource"));
+    }
+    for (LeaseRequest request : List.of(NEXT, NEXT.fairly())) {
+      Contended refused =
+          assertInstanceOf(
+              Contended.class,
+              masters.connect().tryAcquire(request.waitUpTo(Duration.ZERO)),
+              "nobody is granted it");
+      assertEquals(Optional.of("freed by ops@host"), refused.holder());
+      assertTrue(refused.votes().toString().contains("freed by ops@host, held for "));
+    }
+  }
+
+  @Test
+  void holderWhoseProcessIsStoppedWakesUpToALeaseThatIsOver() throws Exception {
+    try (StoppedHolder holder = new StoppedHolder(BRIEF)) {
+      String resource = PausedClient.resource(PausedClient.LEASES - 1);
+      Signal.STOP.to(holder.process);
+      assertFreed(operator().free(resource, holder.token()));
+      long fromNanos = grantableFromNanos(resource);
+      Lease next =
+          masters.connect().acquire(LeaseRequest.of(resource, TTL).waitUpTo(Duration.ofMinutes(1)));
+      assertIsNext(next, fromNanos, holder.token());
+      holder.ask();
+      Signal.CONT.to(holder.process);
+      assertTrue(holder.answer().endsWith(" invalid"), "its renewed lease is over");
+      assertInstanceOf(ExtendResult.Extended.class, next.extend(TTL));
+      next.release();
+    }
+  }
+
+  @Test
+  void holderWhoseProcessIsContinuedInTimeLosesItsLease() throws Exception {
+    try (StoppedHolder holder = new StoppedHolder(TTL)) {
+      String resource = PausedClient.resource(PausedClient.LEASES - 1);
+      Signal.STOP.to(holder.process);
+      assertFreed(operator().free(resource));
+      Signal.CONT.to(holder.process);
+      holder.askFor(1);
+      holder.answer();
+      assertEquals("ended REFUSED", holder.answer());
+    }
+  }
+
+  @Test
+  void holderThatIsCutOffExtendsNothingWithWhatArrivesLate() throws Exception {
+    Redlock holder = masters.open(masters.settingsThroughProxies());
+    Lease lease = holder.acquire("resource", BRIEF);
+    for (int node = 0; node < LeaseMasters.NODES; node++) {
+      masters.proxy(node).requests().hold("resource");
+    }
+    CompletableFuture<ExtendResult> extended = lease.extendAsync(TTL);
+    for (int node = 0; node < LeaseMasters.NODES; node++) {
+      masters.proxy(node).requests().awaitHeld("resource");
+    }
+    assertFreed(operator().free("resource"));
+    long fromNanos = grantableFromNanos("resource");
+    Lease next = masters.connect().acquire(NEXT);
+    assertIsNext(next, fromNanos, lease.fencingToken());
+    for (int node = 0; node < LeaseMasters.NODES; node++) {
+      masters.proxy(node).requests().open();
+    }
+    assertFalse(extended.get() instanceof ExtendResult.Extended, extended::toString);
+    assertFalse(lease.isValid());
+    assertInstanceOf(ExtendResult.Extended.class, next.extend(TTL));
+    next.release();
+  }
+
+  @Test
+  void holderThatExtendsAtThatVeryMomentLosesItsLeaseOrHasExtendedBefore() throws Exception {
+    Redlock holder = masters.open(masters.settingsThroughProxies());
+    Lease lease = holder.acquire("resource", BRIEF);
+    List<LeaseEnd> ends = new CopyOnWriteArrayList<>();
+    lease.ended().thenAccept(ends::add);
+    for (int node = 2; node < LeaseMasters.NODES; node++) {
+      masters.proxy(node).requests().hold("resource");
+    }
+    CompletableFuture<ExtendResult> extended = lease.extendAsync(TTL);
+    Await.until("two masters extend", () -> masters.pttl(1, "resource") > BRIEF.toMillis());
+    Await.until("two masters extend", () -> masters.pttl(0, "resource") > BRIEF.toMillis());
+    for (int node = 2; node < LeaseMasters.NODES; node++) {
+      masters.proxy(node).requests().awaitHeld("resource");
+    }
+    FreeResult result = operator().free("resource");
+    assertFreed(result);
+    long longestMillis = masters.pttl(0, "resource");
+    assertTrue(result.grantableIn().orElseThrow().toMillis() >= longestMillis, result::toString);
+    for (int node = 2; node < LeaseMasters.NODES; node++) {
+      masters.proxy(node).requests().open();
+    }
+    assertInstanceOf(ExtendResult.Lost.class, extended.get());
+    Await.until("the loss is told", () -> !ends.isEmpty());
+    assertEquals(Cause.REFUSED, ends.get(0).cause());
+    assertTrue(ends.get(0).detail().startsWith("an operator set it free (freed by ops@host)"));
+  }
+
+  @Test
+  void minorityOfMastersThatAreDownOrHungChangesNothing() throws Exception {
+    Redlock operator = operator();
+    Redlock other = masters.connect();
+    Lease lease = masters.connect().acquire("resource", BRIEF);
+    masters.awaitHolders(LeaseMasters.NODES, "resource");
+    masters.kill(0);
+    masters.pause(1);
+    FreeResult result = operator.free("resource", lease.fencingToken());
+    assertFreed(result);
+    assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL));
+    Lease next = other.acquire(NEXT);
+    assertTrue(next.fencingToken() > lease.fencingToken());
+    masters.resume(1);
+    assertInstanceOf(ExtendResult.Extended.class, next.extend(TTL));
+    next.release();
+  }
+
+  /** The client of {@link PauseTest}, in a process of its own. */
+  private static final class StoppedHolder implements AutoCloseable {
+    final Process process;
+    private final BufferedReader lines;
+    private final long token;
+
+    StoppedHolder(Duration ttl) throws Exception {
+      List<String> command = new ArrayList<>();
+      command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+      command.addAll(List.of("-Xmx64m", "-cp", System.getProperty("java.class.path")));
+      command.add("-Dorg.slf4j.simpleLogger.defaultLogLevel=off");
+      command.add(PausedClient.class.getName());
+      command.add(Long.toString(ttl.toMillis()));
+      command.addAll(List.of(masters.addresses()));
+      process = new ProcessBuilder(command).redirectErrorStream(true).start();
+      lines = process.inputReader(StandardCharsets.UTF_8);
+      String[] held = answer().split(" ");
+      assertEquals("held", held[0]);
+      token = Long.parseLong(held[PausedClient.LEASES]);
+    }
+
+    /** That of its renewed lease. */
+    long token() {
+      return token;
+    }
+
+    void ask() throws Exception {
+      askFor(PausedClient.LEASES);
+    }
+
+    void askFor(int ends) throws Exception {
+      process.getOutputStream().write((ends + "\n").getBytes(StandardCharsets.UTF_8));
+      process.getOutputStream().flush();
+    }
+
+    String answer() throws Exception {
+      return String.valueOf(lines.readLine());
+    }
+
+    @Override
+    public void close() {
+      process.destroyForcibly();
+    }
+  }
+}

@@ -1,0 +1,165 @@
+package io.redlock.lease;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.Leadership;
+import io.redlock.Lease;
+import io.redlock.LeaseRequest;
+import io.redlock.LeasedRunnable;
+import io.redlock.Redlock;
+import io.redlock.testkit.Await;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** Several candidates, each of a client of its own, on five masters. */
+class LeadershipTest {
+
+  private static final Duration TTL = Duration.ofSeconds(5);
+
+  @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
+
+  private final List<Redlock> clients = new ArrayList<>();
+  private final List<Leadership> candidates = new ArrayList<>();
+  private final List<Long> tokens = new ArrayList<>();
+  private final CountDownLatch swept = new CountDownLatch(2);
+  private final AtomicInteger working = new AtomicInteger();
+  private final AtomicInteger mostAtOnce = new AtomicInteger();
+
+  @AfterEach
+  void stop() {
+    candidates.forEach(Leadership::close);
+    assertTrue(mostAtOnce.get() <= 1, mostAtOnce + " led at once");
+    synchronized (tokens) {
+      assertEquals(tokens.stream().sorted().toList(), tokens, "tokens rise from term to term");
+    }
+  }
+
+  private void candidates(int count) {
+    for (int i = 0; i < count; i++) {
+      String label = "candidate-" + i;
+      Redlock client = masters.connect(settings -> settings.holder(label));
+      clients.add(client);
+      candidates.add(client.lead(LeaseRequest.of("reports", TTL), this::work));
+    }
+  }
+
+  private void work(Lease term) throws InterruptedException {
+    mostAtOnce.accumulateAndGet(working.incrementAndGet(), Math::max);
+    try {
+      synchronized (tokens) {
+        tokens.add(term.fencingToken());
+      }
+      new CountDownLatch(1).await();
+    } finally {
+      working.decrementAndGet();
+    }
+  }
+
+  /** Waits until one candidate leads that is not this one, and returns its number. */
+  private int leaderOtherThan(int former) {
+    Await.until("another candidate leads", () -> leader() >= 0 && leader() != former);
+    return leader();
+  }
+
+  private int leader() {
+    for (int i = 0; i < candidates.size(); i++) {
+      if (candidates.get(i).isLeader()) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  @Test
+  void oneOfThreeLeadsAndTheOthersKnowWho() {
+    candidates(3);
+    for (Leadership candidate : candidates) {
+      Await.until(
+          "each candidate knows the leader",
+          () -> candidate.leader().equals(Optional.of("candidate-" + leader())));
+    }
+  }
+
+  @Test
+  void candidateThatIsClosedHandsOverAtOnce() {
+    candidates(2);
+    int first = leaderOtherThan(-1);
+    candidates.get(first).close();
+    assertFalse(candidates.get(first).isLeader());
+    leaderOtherThan(first);
+  }
+
+  @Test
+  void candidatesLeadInTurnIfEachResigns() {
+    candidates(3);
+    int first = leaderOtherThan(-1);
+    candidates.get(first).resign();
+    int second = leaderOtherThan(first);
+    candidates.get(second).resign();
+    int third = leaderOtherThan(second);
+    assertEquals(3, first + second + third, "each has led once");
+  }
+
+  @Test
+  void leaderThatEndsWithoutAWordIsFollowedWhenItsLeaseHasExpired() {
+    candidates(2);
+    int first = leaderOtherThan(-1);
+    clients.get(first).close(); // releases nothing
+    leaderOtherThan(first);
+  }
+
+  @Test
+  void leaderIsInterruptedWhenAMajorityOfTheMastersFailsAndAnotherLeadsWhenTheyReturn() {
+    candidates(2);
+    leaderOtherThan(-1);
+    masters.pause(0, 1, 2);
+    Await.until("nobody leads", () -> leader() < 0 && working.get() == 0);
+    masters.resume(0, 1, 2);
+    leaderOtherThan(-1);
+  }
+
+  @Test
+  void sampleOfThePageLeadsUntilItIsClosed() throws Exception {
+    Redlock redlock = masters.connect();
+    // readme:start lead
+    Leadership leadership =
+        redlock.lead(
+            LeaseRequest.of("sweeper", Duration.ofSeconds(10)),
+            term -> {
+              while (!Thread.interrupted()) { // interrupted: the term is over
+                term.ensureValid(Duration.ofSeconds(1)); // longer than one sweep takes
+                sweep(term.fencingToken());
+                Thread.sleep(100);
+              }
+            });
+    // readme:end
+    swept.await();
+    assertTrue(leadership.isLeader());
+    // readme:start stop-leading
+    leadership.close(); // at the end of the process; before redlock.close()
+    // readme:end
+    assertFalse(leadership.isLeader());
+  }
+
+  private void sweep(long token) {
+    assertTrue(token > 0);
+    swept.countDown();
+  }
+
+  @Test
+  void anyLambdaOfALeaseIsWork() {
+    LeasedRunnable<RuntimeException> idle = term -> {};
+    try (Leadership candidate = masters.connect().lead(LeaseRequest.of("idle", TTL), idle)) {
+      assertEquals("idle", candidate.resource());
+    }
+  }
+}

@@ -1,0 +1,154 @@
+package io.redlock.lease;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.AcquireResult;
+import io.redlock.AcquireResult.Contended;
+import io.redlock.Lease;
+import io.redlock.LeaseRequest;
+import io.redlock.Redlock;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.RequiresRedis;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** Several clients that want one of a few permits, on five masters. */
+@RequiresRedis
+class PermitsTest {
+
+  private static final Duration TTL = Duration.ofSeconds(20);
+  private static final Duration WAIT = Duration.ofMinutes(1);
+
+  /** A master rounds times to milliseconds and reads its clock now and then. */
+  private static final Duration CLOCK_STEP = Duration.ofMillis(100);
+
+  @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
+
+  private static LeaseRequest permits(String pool, int count, Duration ttl) {
+    return LeaseRequest.anyOf(
+        IntStream.range(0, count).mapToObj(number -> pool + "/" + number).toList(), ttl);
+  }
+
+  private static List<Lease> takeAll(LeaseRequest permits, Redlock... clients) throws Exception {
+    List<Lease> held = new ArrayList<>();
+    for (int i = 0; i < permits.resources().size(); i++) {
+      held.add(clients[i % clients.length].acquire(permits));
+    }
+    return held;
+  }
+
+  @Test
+  void crowdOfThreeClientsNeverHoldsMoreThanThereAreAndAllAreServed() throws Exception {
+    LeaseRequest request = permits("crowd", 3, TTL).waitUpTo(WAIT);
+    List<Redlock> clients = List.of(masters.connect(), masters.connect(), masters.connect());
+    Set<String> working = ConcurrentHashMap.newKeySet();
+    AtomicInteger served = new AtomicInteger();
+    ExecutorService threads = Executors.newCachedThreadPool();
+    List<Future<?>> crowd = new ArrayList<>();
+    for (int i = 0; i < 12; i++) {
+      Redlock client = clients.get(i % clients.size());
+      crowd.add(
+          threads.submit(
+              () -> {
+                for (int turn = 0; turn < 10; turn++) {
+                  client.runLeased(
+                      request,
+                      lease -> {
+                        String permit = lease.resources().iterator().next();
+                        assertTrue(working.add(permit), () -> permit + " is held twice");
+                        served.incrementAndGet();
+                        assertTrue(working.remove(permit));
+                      });
+                }
+                return null;
+              }));
+    }
+    threads.shutdown();
+    for (Future<?> each : crowd) {
+      each.get();
+    }
+    assertEquals(120, served.get());
+  }
+
+  @Test
+  void eachFreePermitIsFoundByAClientThatHasNotHeldIt() throws Exception {
+    LeaseRequest request = permits("each", 10, TTL);
+    Redlock holder = masters.connect();
+    Redlock seeker = masters.connect();
+    for (Lease lease : takeAll(request, holder)) {
+      assertInstanceOf(Contended.class, seeker.tryAcquire(request));
+      lease.release();
+      Lease found = seeker.acquire(request);
+      assertEquals(lease.resources(), found.resources());
+    }
+  }
+
+  @Test
+  void permitOfAHolderThatDiedIsFoundWhenItHasExpired() throws Exception {
+    Duration ttl = Duration.ofSeconds(4);
+    LeaseRequest request = permits("dead", 3, ttl);
+    Redlock dying = masters.connect();
+    Redlock other = masters.connect();
+    takeAll(permits("dead", 2, TTL).renewFor(WAIT), other);
+    long startNanos = System.nanoTime();
+    Lease last = dying.acquire(request);
+    dying.close(); // releases nothing
+    Lease found = other.acquire(request.waitUpTo(WAIT));
+    Duration took = Duration.ofNanos(System.nanoTime() - startNanos);
+    assertTrue(took.plus(CLOCK_STEP).compareTo(ttl) >= 0, () -> "acquired after " + took);
+    assertEquals(last.resources(), found.resources());
+    assertTrue(found.fencingToken() > last.fencingToken());
+  }
+
+  @Test
+  void minorityOfMastersThatIsStoppedHidesNoFreePermit() throws Exception {
+    LeaseRequest request = permits("stopped", 10, TTL);
+    Redlock holder = masters.connect();
+    Redlock seeker = masters.connect();
+    List<Lease> held = takeAll(request, holder, seeker);
+    held.get(4).release();
+    masters.pause(1, 3);
+    assertEquals(held.get(4).resources(), seeker.acquire(request.waitUpTo(WAIT)).resources());
+    CompletableFuture<AcquireResult> waiting = seeker.acquireAsync(request.waitUpTo(WAIT));
+    held.get(6).release();
+    assertEquals(
+        held.get(6).resources(),
+        Await.value("a permit", waiting).optionalLease().orElseThrow().resources());
+  }
+
+  @Test
+  void sampleOfThePageRunsUnderOnePermit() throws Exception {
+    Redlock redlock = masters.connect();
+    AtomicInteger exported = new AtomicInteger();
+    // readme:start permits
+    List<String> permits = List.of("export/1", "export/2", "export/3");
+    redlock.runLeased(
+        LeaseRequest.anyOf(permits, Duration.ofSeconds(30))
+            .waitUpTo(Duration.ofMinutes(5))
+            .renewFor(Duration.ofHours(1)),
+        lease -> {
+          String permit = lease.resources().iterator().next(); // for example export/2
+          exported.addAndGet(export(permit, lease.fencingToken()));
+        });
+    // readme:end
+    assertEquals(1, exported.get());
+  }
+
+  private static int export(String permit, long token) {
+    assertTrue(permit.startsWith("export/") && token > 0);
+    return 1;
+  }
+}
