@@ -492,7 +492,7 @@ class FaultSentencesTest {
     if (config != null) {
       deployment.clientConfig(config);
     }
-    Audited audited = deployment.survey().get(0);
+    Audited audited = deployment.ask("cannot ask", List.of(), (probe, audits) -> audits).get(0);
     String found = audited.verdict() == null ? audited.failure() : audited.verdict().reason();
     assertEquals(sentence, found);
     if (config == null) {

@@ -11,6 +11,7 @@ import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
+import io.redlock.jedis.cli.Doctor;
 import io.redlock.jedis.deployment.Deployment;
 import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.testkit.Await;
@@ -90,12 +91,24 @@ class MovingMastersTest {
 
     boolean resize(Command command, PrintStream out, String... without)
         throws InterruptedException {
+      return deployment().resize(command, Set.of(without), SETTLE, out);
+    }
+
+    private Deployment deployment() {
       Deployment deployment = new Deployment();
       present.forEach(deployment::node);
       future.forEach(deployment::movingTo);
       deployment.maxTtl(MAX_TTL);
       deployment.clockSkew(Duration.ofMillis(200));
-      return deployment.resize(command, Set.of(without), SETTLE, out);
+      return deployment;
+    }
+
+    /** Asserts that the doctor names the next step. */
+    void assertDoctorSays(String next) {
+      ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+      Doctor.run(deployment(), new PrintStream(bytes, true, StandardCharsets.UTF_8));
+      String said = bytes.toString(StandardCharsets.UTF_8);
+      assertTrue(said.contains(next), said);
     }
 
     List<String> served() {
@@ -200,17 +213,21 @@ class MovingMastersTest {
         Worker one = new Worker(masters.old(), highest);
         Worker other = new Worker(masters.old(), highest)) {
       one.awaitLeases();
+      masters.assertDoctorSays("is under way: run redlock resize prepare");
       assertStarts("done: prepared", masters.resize(Command.PREPARE));
+      masters.assertDoctorSays("run every client with movingTo, then redlock resize commit");
       one.awaitLeases();
       one.with(masters.moving());
       other.awaitLeases();
       other.with(masters.moving());
       assertStarts("done: committed", masters.resize(Command.COMMIT));
+      masters.assertDoctorSays("without movingTo, then redlock resize finish");
       one.awaitLeases();
       one.with(masters.moved());
       other.awaitLeases();
       other.with(masters.moved());
       assertStarts("done: finished", masters.resize(Command.FINISH));
+      masters.assertDoctorSays("the change is finished");
       one.awaitLeases();
       other.awaitLeases();
       List<String> expected = new ArrayList<>();

@@ -347,6 +347,7 @@ final class Cli {
     }
     if (!named.isEmpty()) {
       settings.put(NODES, String.join(" ", named));
+      settings.remove(MOVING_TO); // the masters are those that were named, and no others
     }
     return settings;
   }

@@ -3,17 +3,24 @@ package io.redlock.jedis.cli;
 import io.redlock.jedis.deployment.Deployment;
 import io.redlock.jedis.deployment.Survey.Audited;
 import io.redlock.jedis.trust.BirthMark;
+import io.redlock.jedis.trust.MasterChange;
+import io.redlock.jedis.trust.MasterChange.Master;
+import io.redlock.jedis.trust.MasterChange.Role;
+import io.redlock.jedis.trust.Membership;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.TrustRules;
 import io.redlock.jedis.trust.TrustRules.Surroundings;
 import io.redlock.jedis.trust.Verdict;
 import io.redlock.jedis.trust.Verdict.Stand;
+import io.redlock.spi.Quorum;
 import java.io.PrintStream;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /** The command {@code doctor}: prints the verdict of a lock service on each master. */
@@ -39,11 +46,18 @@ public final class Doctor {
   }
 
   static int run(Deployment deployment, @Nullable Require require, PrintStream out) {
-    List<Audited> audits = deployment.survey();
-    List<List<String>> rows = new ArrayList<>(List.of(HEAD));
-    audits.forEach(audited -> rows.add(row(audited)));
-    Terminal.printTable(rows, out);
-    return summarize(audits, require, out);
+    return deployment.ask(
+        "cannot ask",
+        List.of(),
+        (probe, audits) -> {
+          List<List<String>> rows = new ArrayList<>(List.of(HEAD));
+          audits.forEach(audited -> rows.add(row(audited)));
+          Terminal.printTable(rows, out);
+          if (probe.quorum().isJoint()) {
+            printChange(audits, probe.quorum(), out);
+          }
+          return summarize(audits, probe.quorum(), require, out);
+        });
   }
 
   private static List<String> row(Audited audited) {
@@ -87,15 +101,64 @@ public final class Doctor {
     return verdict.reason().isEmpty() && warning != null ? warning : verdict.reason();
   }
 
-  private static int summarize(List<Audited> audits, @Nullable Require require, PrintStream out) {
-    int needed = audits.size() / 2 + 1;
-    long votes = count(audits, Stand.VOTES);
-    long abstains = count(audits, Stand.ABSTAINS);
-    long others = audits.size() - votes - abstains;
+  /** Prints the point that a change of masters has reached, and the next step. */
+  private static void printChange(List<Audited> audits, Quorum quorum, PrintStream out) {
+    Membership moving = Membership.of(quorum);
+    List<Master> masters = new ArrayList<>();
+    Set<String> ids = new TreeSet<>();
+    for (int i = 0; i < audits.size(); i++) {
+      NodeAudit audit = audits.get(i).audit();
+      BirthMark mark = audit == null ? null : BirthMark.parse(audit.birth());
+      if (audit != null) {
+        boolean counts = mark != null && mark.isOf(audit);
+        masters.add(new Master(Role.of(i, quorum), counts ? mark.serves() : null));
+        out.println(audits.get(i).name() + " serves " + (counts ? mark.serves() : "nobody yet"));
+      }
+      if (mark != null) {
+        mark.serves().change(moving).ifPresent(ids::add);
+      }
+    }
+    if (ids.size() > 1) {
+      out.println("several changes of masters are under way: finish or abort all but one");
+      return;
+    }
+    String id = ids.stream().findFirst().orElse("");
+    out.println(
+        switch (new MasterChange(moving.masters(), moving.future(), id).stage(masters)) {
+          case NONE -> "no change to the future masters is under way: run redlock resize prepare";
+          case PREPARING ->
+              "the change is being prepared; if that was interrupted, run redlock resize prepare"
+                  + " again";
+          case PREPARED ->
+              "the change is prepared: run every client with movingTo, then redlock resize commit";
+          case LEAVING_CLIENTS ->
+              "a commit is under way, or a master lost its data: if a command was interrupted, run"
+                  + " it again";
+          case COMMITTING ->
+              "a commit is under way; if it was interrupted, run redlock resize commit again";
+          case COMMITTED ->
+              "the change is committed: run every client with the future masters and without"
+                  + " movingTo, then redlock resize finish";
+          case FINISHING ->
+              "the change is being finished; if that was interrupted, run redlock resize finish"
+                  + " again";
+          case FINISHED ->
+              "the change is finished: list the future masters as the nodes, without movingTo";
+          case ABORTING ->
+              "the change is being undone; if that was interrupted, run redlock resize abort again";
+        });
+  }
+
+  private static int summarize(
+      List<Audited> audits, Quorum quorum, @Nullable Require require, PrintStream out) {
+    int voting = set(audits, Stand.VOTES);
+    int votes = Integer.bitCount(voting);
+    int abstains = Integer.bitCount(set(audits, Stand.ABSTAINS));
+    int others = audits.size() - votes - abstains;
     out.println(
         audits.size()
             + " nodes, "
-            + needed
+            + (quorum.isJoint() ? quorum : quorum.least())
             + " needed: "
             + votes
             + " vote, "
@@ -103,20 +166,25 @@ public final class Doctor {
             + " abstain, "
             + others
             + " cannot be used");
-    if (audits.size() % 2 == 0 || audits.size() < 3) {
+    int masters = Integer.bitCount(quorum.isJoint() ? quorum.future() : quorum.present());
+    if (masters % 2 == 0 || masters < 3) {
       out.println(
           "use an odd number of nodes, at least three: an even number survives no more failures"
               + " than the odd number below it, and fewer than three survive none");
     }
     if (require == Require.QUORUM) {
-      return votes >= needed ? ExitCode.OK : ExitCode.TOO_FEW;
+      return quorum.isReachedBy(voting) ? ExitCode.OK : ExitCode.TOO_FEW;
     }
     return others == 0 ? ExitCode.OK : ExitCode.NOT_ALL;
   }
 
-  private static long count(List<Audited> audits, Stand stand) {
-    return audits.stream()
-        .filter(audited -> audited.verdict() != null && audited.verdict().stand() == stand)
-        .count();
+  /** Returns the masters with this verdict, as bits. */
+  private static int set(List<Audited> audits, Stand stand) {
+    int set = 0;
+    for (int i = 0; i < audits.size(); i++) {
+      Verdict verdict = audits.get(i).verdict();
+      set |= verdict != null && verdict.stand() == stand ? 1 << i : 0;
+    }
+    return set;
   }
 }

@@ -210,15 +210,6 @@ public final class Deployment {
   }
 
   /**
-   * Audits the masters. Writes nothing.
-   *
-   * @throws IllegalArgumentException if the configuration is not valid; lists every fault
-   */
-  public List<Audited> survey() {
-    return ask("cannot ask", List.of(), (probe, audits) -> audits);
-  }
-
-  /**
    * Audits the masters without a lock service, and asks them a question.
    *
    * @param what the beginning of the message if the configuration is not valid

@@ -138,12 +138,6 @@ final class Resize {
     }
   }
 
-  private Role role(int index) {
-    boolean isPresent = (quorum.present() & 1 << index) != 0;
-    boolean isFuture = (quorum.future() & 1 << index) != 0;
-    return isPresent ? isFuture ? Role.STAYING : Role.LEAVING : Role.JOINING;
-  }
-
   private void requireMajorities() {
     Set<String> unknown = new TreeSet<>(without);
     int left = 0;
@@ -190,7 +184,7 @@ final class Resize {
       if (fault != null) {
         throw new Stopped(audited.name() + ": " + fault);
       }
-      all.add(new Found(index, audited.name(), audit, isOf ? mark : null, role(index)));
+      all.add(new Found(index, audited.name(), audit, isOf ? mark : null, Role.of(index, quorum)));
     }
     return all;
   }

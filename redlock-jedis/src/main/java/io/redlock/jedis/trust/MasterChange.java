@@ -1,5 +1,6 @@
 package io.redlock.jedis.trust;
 
+import io.redlock.spi.Quorum;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -39,7 +40,14 @@ public record MasterChange(int present, int future, String id) {
     /** It is a present and a future master. */
     STAYING,
     /** It is a future master only. */
-    JOINING
+    JOINING;
+
+    /** Returns the part of the master of this index. */
+    public static Role of(int index, Quorum quorum) {
+      boolean isPresent = (quorum.present() & 1 << index) != 0;
+      boolean isFuture = (quorum.future() & 1 << index) != 0;
+      return isPresent ? isFuture ? STAYING : LEAVING : JOINING;
+    }
   }
 
   /**
@@ -60,6 +68,28 @@ public record MasterChange(int present, int future, String id) {
     private boolean serves(Served... any) {
       return serves != null && List.of(any).contains(serves);
     }
+  }
+
+  /** The point that a change has reached. */
+  public enum Stage {
+    /** No master takes part in it. */
+    NONE,
+    /** Some masters are prepared. */
+    PREPARING,
+    /** Clients may move. */
+    PREPARED,
+    /** Some present masters have left clients behind that do not move, or have lost their data. */
+    LEAVING_CLIENTS,
+    /** Clients of the present masters are refused, those of the future ones not served yet. */
+    COMMITTING,
+    /** Clients of the future masters are served. */
+    COMMITTED,
+    /** Some masters have left clients behind that move. */
+    FINISHING,
+    /** Only clients of the future masters are served. */
+    FINISHED,
+    /** It is being undone. */
+    ABORTING
   }
 
   /** The next step of a command. */
@@ -132,6 +162,36 @@ public record MasterChange(int present, int future, String id) {
     };
   }
 
+  /** Returns the point that the change has reached on these masters. */
+  public Stage stage(List<Master> masters) {
+    if (isOver(masters)) {
+      return Stage.FINISHED;
+    }
+    if (isOpen(masters)) {
+      boolean isFinishing = masters.stream().anyMatch(each -> isFinished(each));
+      Stage served = isFinishing ? Stage.FINISHING : Stage.COMMITTED;
+      return next(Command.COMMIT, masters, false) instanceof Step.Done ? served : Stage.COMMITTING;
+    }
+    if (aborted(masters).isPresent()) {
+      return Stage.ABORTING;
+    }
+    boolean isPrepared = next(Command.PREPARE, masters, false) instanceof Step.Done;
+    boolean hasPrepared = masters.stream().anyMatch(each -> each.serves(prepared()));
+    boolean hasLeft =
+        masters.stream().anyMatch(each -> each.isPresent() && each.serves(committed()));
+    if (hasLeft) {
+      return hasPrepared ? Stage.LEAVING_CLIENTS : Stage.COMMITTING;
+    }
+    boolean isBegun = masters.stream().anyMatch(each -> each.serves(prepared(), committed()));
+    return isPrepared ? Stage.PREPARED : isBegun ? Stage.PREPARING : Stage.NONE;
+  }
+
+  private boolean isFinished(Master master) {
+    return master.isFuture()
+        && master.serves(finished())
+        && !(master.isPresent() && finished().equals(before()));
+  }
+
   private boolean isKnown(Master master) {
     return master.serves == null
         || switch (master.role) {
@@ -144,13 +204,7 @@ public record MasterChange(int present, int future, String id) {
 
   /** Returns true if clients of the future masters are or were served. */
   private boolean isOpen(List<Master> masters) {
-    return masters.stream()
-        .anyMatch(
-            master ->
-                master.serves(opened())
-                    || master.isFuture()
-                        && master.serves(finished())
-                        && !(master.isPresent() && finished().equals(before())));
+    return masters.stream().anyMatch(master -> master.serves(opened()) || isFinished(master));
   }
 
   private static Optional<Step> write(
