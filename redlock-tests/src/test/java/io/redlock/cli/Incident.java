@@ -17,6 +17,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -37,12 +38,14 @@ final class Incident implements AutoCloseable {
   private static final Duration NODE_TIMEOUT = Duration.ofSeconds(1);
 
   private static final Pattern FENCED = Pattern.compile("(?ms)^```\\n(.*?)^```$");
+  private static final Pattern EXPORT = Pattern.compile("export (\\w+)=\"(.*)\"");
+  private static final Pattern MASTER = Pattern.compile("10\\.0\\.0\\.(\\d):6379");
   private static final Pattern CODE = Pattern.compile("`([^`]+)`");
 
   /** What is quoted to be typed or set, and not seen; and the meters, which other tests see. */
   private static final Pattern NOT_SEEN =
       Pattern.compile(
-          "maxTtl|clockSkew|holder|WAITERS|status|doctor|free|nodes\\(\\)|contended|orders/"
+          "maxTtl|movingTo|clockSkew|holder|WAITERS|status|doctor|resize finish|free|nodes\\(\\)|contended|orders/"
               + "|redlock\\.[a-z.]+|Redlock[A-Z]\\w+");
 
   private final String text;
@@ -51,7 +54,9 @@ final class Incident implements AutoCloseable {
   private final List<RedisServer> servers = new ArrayList<>();
   private final List<ClockShim> clocks = new ArrayList<>();
   private final Map<String, Redlock> clients = new LinkedHashMap<>();
+  private final Map<String, String> exported = new HashMap<>();
   private final StringBuffer evidence = new StringBuffer();
+  private final int atFirst;
   private int typed;
 
   Incident(Path page, int masters) {
@@ -64,6 +69,7 @@ final class Incident implements AutoCloseable {
         .matcher(text)
         .results()
         .forEach(block -> commands.addAll(block.group(1).lines().toList()));
+    atFirst = masters;
     startMore(masters);
   }
 
@@ -99,9 +105,20 @@ final class Incident implements AutoCloseable {
     return made;
   }
 
+  /** Returns a new service with this label, which moves from the first masters to all of them. */
+  Redlock movingClient(String label, int present) {
+    Redlock made = settings(label, present).movingTo(addresses(",", servers.size())).build();
+    clients.put(label, made);
+    return made;
+  }
+
   private JedisRedlock.Builder settings(String label) {
+    return settings(label, servers.size());
+  }
+
+  private JedisRedlock.Builder settings(String label, int masters) {
     return JedisRedlock.builder()
-        .node(addresses(","))
+        .node(addresses(",", masters))
         .nodeTimeout(NODE_TIMEOUT)
         .maxTtl(MAX_TTL)
         .clockSkew(SKEW)
@@ -109,8 +126,11 @@ final class Incident implements AutoCloseable {
         .listener(new Watcher());
   }
 
-  private String addresses(String separator) {
-    return servers.stream().map(RedisServer::address).collect(Collectors.joining(separator));
+  private String addresses(String separator, int first) {
+    return servers.stream()
+        .limit(first)
+        .map(RedisServer::address)
+        .collect(Collectors.joining(separator));
   }
 
   private final class Watcher implements RedlockListener {
@@ -164,9 +184,17 @@ final class Incident implements AutoCloseable {
     }
     if (command.startsWith("redis-cli -h ")) {
       String[] words = command.split(" ");
-      sees(
-          String.valueOf(
-              server(words[2].charAt(words[2].length() - 1) - '0').command(words[3], words[4])));
+      RedisServer master = server(words[2].charAt(words[2].length() - 1) - '0');
+      sees(String.valueOf(master.command(Arrays.copyOfRange(words, 3, words.length))));
+      return 0;
+    }
+    if (command.startsWith("unset ")) {
+      exported.remove(command.substring("unset ".length()));
+      return 0;
+    }
+    Matcher export = EXPORT.matcher(command);
+    if (export.matches()) {
+      exported.put(export.group(1), real(export.group(2)));
       return 0;
     }
     Runnable action = actions.get(command);
@@ -177,17 +205,18 @@ final class Incident implements AutoCloseable {
     return 0;
   }
 
+  /** Puts the real addresses in the place of the page's. */
+  private String real(String text) {
+    return MASTER.matcher(text).replaceAll(of -> server(Integer.parseInt(of.group(1))).address());
+  }
+
   private int run(String... arguments) throws InterruptedException {
-    Map<String, String> settings =
-        Map.of(
-            "REDLOCK_NODES",
-            addresses(" "),
-            "REDLOCK_MAX_TTL",
-            MAX_TTL.toMillis() + "ms",
-            "REDLOCK_CLOCK_SKEW",
-            SKEW.toMillis() + "ms",
-            "REDLOCK_NODE_TIMEOUT",
-            NODE_TIMEOUT.toMillis() + "ms");
+    Map<String, String> settings = new HashMap<>();
+    settings.put("REDLOCK_NODES", addresses(" ", atFirst));
+    settings.put("REDLOCK_MAX_TTL", MAX_TTL.toMillis() + "ms");
+    settings.put("REDLOCK_CLOCK_SKEW", SKEW.toMillis() + "ms");
+    settings.put("REDLOCK_NODE_TIMEOUT", NODE_TIMEOUT.toMillis() + "ms");
+    settings.putAll(exported);
     try (CliProcess process = CliProcess.start(settings, arguments)) {
       int exitCode = process.exitCode();
       sees(process.output());

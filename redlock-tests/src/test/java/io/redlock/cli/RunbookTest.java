@@ -185,14 +185,25 @@ class RunbookTest {
     Redlock early = incident.client("web-2");
     incident.awaitState(early, 1, State.MISCONFIGURED);
     early.close();
+    incident.type(); // FLUSHALL
+    incident.type();
+    incident.type(); // export
+    assertEquals(0, incident.type());
+    old.acquire(ORDER).release();
+    Redlock moving = incident.movingClient("web-1", 3);
+    moving.acquire(ORDER).release();
     old.close();
-    for (int master = 1; master <= 3; master++) {
-      incident.type();
-    }
-    Redlock service = incident.client("web-1");
+    assertEquals(0, incident.type());
+    moving.acquire(ORDER).release();
+    Redlock service = incident.client("web-2");
+    service.acquire(ORDER).release();
+    moving.close();
+    assertEquals(0, incident.type());
     for (int master = 1; master <= 5; master++) {
       incident.awaitState(service, master, State.UP);
     }
+    incident.type(); // unset
+    incident.type(); // export
     assertEquals(0, incident.type());
     service.acquire(ORDER).release();
     incident.isOver();

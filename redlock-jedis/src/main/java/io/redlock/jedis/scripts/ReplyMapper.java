@@ -61,7 +61,7 @@ public final class ReplyMapper {
           "^(?:NOPERM|(?:ERR )?The user executing the script).* (?:one of the keys|a key)");
 
   private static final int LONGEST_DETAIL = 200;
-  private static final String CHANGED = "its data changed; it is being audited";
+  private static final String CHANGED = "its birth mark changed; it is being audited";
 
   /** The answer of PTTL if there is no key. */
   private static final long NO_KEY = -2;

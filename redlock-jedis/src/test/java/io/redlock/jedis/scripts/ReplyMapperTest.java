@@ -65,7 +65,7 @@ class ReplyMapperTest {
         NodeReply.inspected(new NodeReport("-", -1, 0, 0, List.of(), "")),
         reply(Script.INSPECT, "STATE 42 -1 - 0 0"));
     NodeReply unmarked = reply(Script.INSPECT, "UNMARKED 42 -2 - 41 0");
-    assertEquals("its data changed; it is being audited", unmarked.report().doubt());
+    assertEquals("its birth mark changed; it is being audited", unmarked.report().doubt());
     NodeReply foreign = reply(Script.INSPECT, "STATE 42 -2 - sha1:00 0");
     assertEquals(Kind.MISCONFIGURED, foreign.kind());
     for (String alien : List.of("STATE 41 -2 - 0 0", "STATE 42 -2 - 0", "STATE 42", "GRANT 42")) {
