@@ -47,6 +47,7 @@ public record PeerVerdict(
     history.of("killed").forEach(event -> killed.put(event.actor(), event.atNanos()));
     byResource.values().forEach(holds -> overlaps(holds, killed, findings));
     findings.addAll(CallRules.check(history));
+    findings.removeIf(finding -> isOfAStarvedProcess(history, finding));
     unreturned(history, findings);
     leftOver(history, findings);
     findings.removeIf(finding -> !judged.contains(finding.invariant()));
@@ -100,6 +101,25 @@ public record PeerVerdict(
         return;
       }
     }
+  }
+
+  /** Who got no processor for a tenth of the time may have had no lock for that. */
+  private static boolean isOfAStarvedProcess(History history, Finding finding) {
+    HistoryEvent call = null;
+    Map<String, HistoryEvent> open = new HashMap<>();
+    for (HistoryEvent event : history.of("acquire", "refused").toList()) {
+      if (event.is("acquire")) {
+        open.put(event.actor(), event);
+      } else if (event.atNanos() == finding.atNanos()) {
+        call = open.get(event.actor());
+      }
+    }
+    if (finding.invariant() != SimInvariant.I7 || call == null) {
+      return false;
+    }
+    long from = call.atNanos();
+    long still = history.stoodStillNanos(call.process(), from, finding.atNanos());
+    return still * 10 > finding.atNanos() - from;
   }
 
   /** Calls of processes that were given up, and not killed by a fault. */

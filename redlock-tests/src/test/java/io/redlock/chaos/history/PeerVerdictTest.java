@@ -152,6 +152,15 @@ class PeerVerdictTest {
   }
 
   @Test
+  void lockThatCannotBeAcquiredAfterTheLastFaultIsFoundUnlessItsProcessWasStarved() {
+    at(0, "c0.0/0", "acquire", "resources", "r0", "ttl", 500, "within", 30_000, "must", "true");
+    at(20_000, "c0.0/0", "refused", "result", "NotAcquired", "why", "taken");
+    assertEquals(List.of(SimInvariant.I7), found(ALL));
+    at(5_000, "c0.0", "stalled", "from", 2_500 * MILLI);
+    assertEquals(List.of(), found(ALL));
+  }
+
+  @Test
   void threadThatIsLeftIsFound() {
     at(900, "c0.0", "stopped", "threads", 1, "names", "[left]");
     assertEquals(List.of(SimInvariant.I12), found(ALL));
