@@ -15,7 +15,8 @@ public final class Excerpt {
   private static final Set<String> FAULTS =
       Set.of("fault", "healed", "pause", "resume", "killed", "losing", "lost", "down", "up");
 
-  private static final Set<String> LOCKS = Set.of("acquire", "held", "look", "release", "released");
+  private static final Set<String> LOCKS =
+      Set.of("acquire", "held", "refused", "look", "release", "released");
 
   private static final Pattern LOCK =
       Pattern.compile("(c\\d+\\.\\d+/\\d+)'s lease on \\[.*?] with token (\\d+)");
@@ -31,6 +32,9 @@ public final class Excerpt {
     Matcher locks = LOCK.matcher(finding.what());
     while (locks.find()) {
       askedFor(history, locks.group(1), locks.group(2), from);
+    }
+    if (finding.invariant() == SimInvariant.I7) {
+      lateCall(history, finding.atNanos(), from);
     }
     long beginNanos =
         from.values().stream().mapToLong(Long::longValue).min().orElse(finding.atNanos())
@@ -55,6 +59,18 @@ public final class Excerpt {
   /** A lock is written down a little after it was looked at. */
   private static long until(Finding finding) {
     return finding.atNanos() + 20 * RunSettings.MILLI;
+  }
+
+  /** The caller whose call returned at that time, from when it asked for its lock. */
+  private static void lateCall(History history, long atNanos, Map<String, Long> from) {
+    Map<String, Long> asked = new HashMap<>();
+    for (HistoryEvent event : history.events()) {
+      if (event.is("acquire")) {
+        asked.put(event.actor(), event.atNanos());
+      } else if (event.atNanos() == atNanos && asked.containsKey(event.actor())) {
+        from.put(event.actor(), asked.get(event.actor()));
+      }
+    }
   }
 
   private static void askedFor(

@@ -103,14 +103,14 @@ public record PeerVerdict(
     }
   }
 
-  /** Who got no processor for a tenth of the time may have had no lock for that. */
+  /** Who got no processor for a tenth of the time may be late, or without a lock, for that. */
   private static boolean isOfAStarvedProcess(History history, Finding finding) {
     HistoryEvent call = null;
     Map<String, HistoryEvent> open = new HashMap<>();
-    for (HistoryEvent event : history.of("acquire", "refused").toList()) {
-      if (event.is("acquire")) {
+    for (HistoryEvent event : history.events()) {
+      if (event.is("acquire") || event.is("release")) {
         open.put(event.actor(), event);
-      } else if (event.atNanos() == finding.atNanos()) {
+      } else if (event.atNanos() == finding.atNanos() && open.containsKey(event.actor())) {
         call = open.get(event.actor());
       }
     }

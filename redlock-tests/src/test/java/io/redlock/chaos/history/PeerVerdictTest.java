@@ -191,6 +191,18 @@ class PeerVerdictTest {
     assertEquals(List.of(finding), PeerVerdict.of(excerpt, ALL, 0).findings());
   }
 
+  @Test
+  void excerptOfALateCallShowsThatCall() {
+    at(0, "c0.0/0", "acquire", "resources", "r0", "ttl", 500, "within", 100);
+    at(9, "c1.0/0", "acquire", "resources", "r0", "ttl", 500, "within", 100);
+    at(10, "c1.0/0", "refused", "result", "NotAcquired", "why", "taken");
+    at(5_200, "c0.0/0", "refused", "result", "NotAcquired", "why", "taken");
+    Finding finding = verdict(ALL, 0).findings().get(0);
+    History excerpt = Excerpt.of(new History(events), finding);
+    assertEquals(2, excerpt.events().size());
+    assertEquals(List.of(finding), PeerVerdict.of(excerpt, ALL, 0).findings());
+  }
+
   private void lock(String actor, long millis, long token, double leftMillis) {
     at(millis, actor, "acquire", "resources", "r0", "ttl", 500, "within", 100);
     at(
