@@ -124,7 +124,9 @@ final class PeerRecords {
     for (int i = 0; i < SUMS.size(); i++) {
       counts.merge(SUMS.get(i), sums.get(i), Long::sum);
     }
-    counts.merge("gap", verdict.longestGapNanos() / 1_000_000, Math::max);
+    if (verdict.longestGapNanos() >= 0) {
+      counts.merge("gap", verdict.longestGapNanos() / 1_000_000, Math::max);
+    }
     for (Finding finding : verdict.findings()) {
       counts.merge(finding.invariant().name(), 1L, Long::sum);
     }

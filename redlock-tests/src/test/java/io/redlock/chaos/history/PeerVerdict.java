@@ -15,7 +15,7 @@ import java.util.TreeMap;
  * I12, as far as the library can be judged by them. Doubt counts in its favour.
  *
  * @param longestGapNanos the longest time in which nobody acquired anything while enough servers
- *     were well
+ *     were well; −1 if a process got no processor for a twentieth of the time
  */
 public record PeerVerdict(
     List<Finding> findings,
@@ -139,6 +139,9 @@ public record PeerVerdict(
 
   /** Between two acquires during the schedule, while a resource was free and servers were well. */
   private static long longestGap(History history, int tolerates) {
+    if (isStarved(history)) {
+      return -1;
+    }
     long resources = history.of("acquire").map(call -> call.text("resources")).distinct().count();
     Map<String, Set<String>> struck = new HashMap<>(); // faults by server
     Map<String, String> holders = new HashMap<>(); // by resource; until it is released or acquired
@@ -169,6 +172,16 @@ public record PeerVerdict(
       fromNanos = event.atNanos();
     }
     return longest;
+  }
+
+  private static boolean isStarved(History history) {
+    Map<String, Long> stalled = new HashMap<>();
+    for (HistoryEvent event : history.of("stalled").toList()) {
+      stalled.merge(event.process(), event.atNanos() - event.number("from"), Long::sum);
+    }
+    long first = history.events().get(0).atNanos();
+    long last = history.events().get(history.events().size() - 1).atNanos();
+    return stalled.values().stream().anyMatch(nanos -> nanos * 20 > last - first);
   }
 
   /** A fault of a client or of its ways may keep that client from everything. */

@@ -175,6 +175,8 @@ class PeerVerdictTest {
     lock("c0.0/0", 1_300, 2, 500);
     assertEquals(400 * MILLI, verdict(ALL, 0).longestGapNanos());
     assertEquals(1_200 * MILLI, verdict(ALL, 1).longestGapNanos());
+    at(1_200, "c0.0", "stalled", "from", 1_100 * MILLI);
+    assertEquals(-1, verdict(ALL, 1).longestGapNanos(), "no processor");
   }
 
   @Test
