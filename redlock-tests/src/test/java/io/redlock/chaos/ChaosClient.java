@@ -19,31 +19,58 @@ import org.jspecify.annotations.Nullable;
  */
 final class ChaosClient implements AutoCloseable {
 
+  /** Starts a process of that name, which writes the journal and may use the folder. */
+  interface Launcher {
+    ClientProcess start(String life, Path journal, Path folder);
+  }
+
   final String name;
-  final List<GateProxy> links = new ArrayList<>();
-  private final ChaosTerms terms;
-  private final int storePort;
+  final List<GateProxy> links;
+  private final Launcher launcher;
   private final Path folder;
   private final Journal journal;
   private final List<Path> journals = new ArrayList<>();
   private @Nullable ClientProcess process;
   private boolean paused;
 
-  ChaosClient(
+  /**
+   * @param links its way to each node
+   */
+  ChaosClient(String name, List<GateProxy> links, Launcher launcher, Path folder, Journal journal) {
+    this.name = name;
+    this.links = links;
+    this.launcher = launcher;
+    this.folder = folder;
+    this.journal = journal;
+  }
+
+  /** A client of this library. */
+  static ChaosClient of(
       String name,
       List<ChaosNode> nodes,
       ChaosTerms terms,
       int storePort,
       Path folder,
       Journal journal) {
-    this.name = name;
-    this.terms = terms;
-    this.storePort = storePort;
-    this.folder = folder;
-    this.journal = journal;
+    List<GateProxy> links = new ArrayList<>();
     for (ChaosNode node : nodes) {
       links.add(GateProxy.to(node.server, new Tap(node.name, terms.variant(), journal)));
     }
+    List<String> addresses = links.stream().map(link -> ChaosNode.address(link.port())).toList();
+    Launcher launcher =
+        (life, lifeJournal, lifeFolder) ->
+            ClientProcess.of(
+                new ClientSettings(
+                    life,
+                    lifeJournal,
+                    storePort,
+                    terms.variant(),
+                    terms.nodeTimeout(),
+                    terms.maxTtl(),
+                    terms.skew(),
+                    addresses),
+                lifeFolder);
+    return new ChaosClient(name, links, launcher, folder, journal);
   }
 
   /** Starts a process without waiting for it. */
@@ -62,18 +89,7 @@ final class ChaosClient implements AutoCloseable {
       String way = "127.0.0.1:" + links.get(node).port();
       journal.write(HistoryEvent.now(life, "way", "node", "n" + node, "address", way));
     }
-    ClientProcess started =
-        new ClientProcess(
-            new ClientSettings(
-                life,
-                lifeJournal,
-                storePort,
-                terms.variant(),
-                terms.nodeTimeout(),
-                terms.maxTtl(),
-                terms.skew(),
-                links.stream().map(link -> ChaosNode.address(link.port())).toList()),
-            lifeFolder);
+    ClientProcess started = launcher.start(life, lifeJournal, lifeFolder);
     process = started;
     return started;
   }

@@ -71,28 +71,33 @@ final class ChaosDeployment implements AutoCloseable {
 
   private void begin() {
     if (terms.variant().guarded()) {
-      String[] addresses = nodes.stream().map(node -> node.server.address()).toArray(String[]::new);
-      JedisRedlock.Builder builder =
-          JedisRedlock.builder().maxTtl(terms.maxTtl()).clockSkew(terms.skew());
-      for (String address : addresses) {
-        builder.node(address);
-      }
-      AdoptReport report = builder.adopt();
-      if (!report.isComplete()) {
-        throw new IllegalStateException("not adopted:\n" + report);
-      }
+      adopt(nodes, terms);
     }
     for (ChaosNode node : nodes) {
       journal.write(HistoryEvent.now(node.name, "up"));
       watches.add(new NodeWatch(node, RESOURCES, journal));
     }
     for (int i = 0; i < terms.clients(); i++) {
-      ChaosClient client = new ChaosClient("c" + i, nodes, terms, store.port(), folder, journal);
+      ChaosClient client = ChaosClient.of("c" + i, nodes, terms, store.port(), folder, journal);
       clients.add(client);
       client.start();
     }
     clients.forEach(client -> client.process().awaitReady());
     clients.forEach(client -> client.process().awaitMasters(20_000));
+  }
+
+  /** Vouches for masters that are empty. */
+  static void adopt(List<ChaosNode> nodes, ChaosTerms terms) {
+    String[] addresses = nodes.stream().map(node -> node.server.address()).toArray(String[]::new);
+    JedisRedlock.Builder builder =
+        JedisRedlock.builder().maxTtl(terms.maxTtl()).clockSkew(terms.skew());
+    for (String address : addresses) {
+      builder.node(address);
+    }
+    AdoptReport report = builder.adopt();
+    if (!report.isComplete()) {
+      throw new IllegalStateException("not adopted:\n" + report);
+    }
   }
 
   ClientProcess client(int client) {

@@ -1,5 +1,6 @@
 package io.redlock.chaos;
 
+import io.redlock.chaos.ChaosPlan.Strike;
 import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.Journal;
 import io.redlock.testkit.Await;
@@ -18,10 +19,10 @@ import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 
 /** One master and what can be done to it, written down. Belongs to one thread. */
-final class ChaosNode implements AutoCloseable {
+final class ChaosNode implements ChaosServer {
 
-  private static final String USER = "locker";
-  private static final String PASSWORD = "secret";
+  static final String USER = "locker";
+  static final String PASSWORD = "secret";
 
   /** What the clients' user may lose: to write, to delete, to run scripts, to ask, to touch. */
   private static final List<List<String>> RIGHTS =
@@ -67,9 +68,51 @@ final class ChaosNode implements AutoCloseable {
     return "redis://" + USER + ":" + PASSWORD + "@127.0.0.1:" + port;
   }
 
-  /** Whether it takes commands. */
-  boolean isRunning() {
+  @Override
+  public boolean isRunning() {
     return server.isAlive() && !paused;
+  }
+
+  @Override
+  public void begin(Strike strike) {
+    switch (strike.fault()) {
+      case NODE_KILL -> kill();
+      case NODE_OLD_DUMP -> dump();
+      case NODE_PAUSE -> pause();
+      case NODE_FLUSH -> flush();
+      case NODE_OOM -> fillMemory();
+      case NODE_DEMOTION -> demote();
+      case NODE_SCRIPT_FLUSH -> forgetScripts();
+      case NODE_EVICTION -> evict();
+      case NODE_FAILED_SAVE -> failToSave();
+      case NODE_RIGHT_LOST -> takeRight(strike.amount());
+      case NODE_PASSWORD -> changePassword();
+      case NODE_BUSY -> keepBusy(strike.endMillis() - strike.beginMillis());
+      case NODE_CROWDED -> letNobodyIn();
+      case NODE_LOADING -> restartLoading();
+      case NODE_CLOCK -> setClock(Duration.ofMillis((strike.amount() - 50) * 60L));
+      default -> throw new IllegalStateException("not of a node: " + strike);
+    }
+  }
+
+  @Override
+  public void end(Strike strike) {
+    switch (strike.fault()) {
+      case NODE_KILL -> restartEmpty();
+      case NODE_OLD_DUMP -> restartFromDump();
+      case NODE_PAUSE -> resume();
+      case NODE_OOM -> emptyMemory();
+      case NODE_DEMOTION -> promote();
+      case NODE_EVICTION -> evictNoMore();
+      case NODE_FAILED_SAVE -> saveAgain();
+      case NODE_RIGHT_LOST -> giveRightsBack();
+      case NODE_PASSWORD -> changePasswordBack();
+      case NODE_BUSY -> awaitIdle();
+      case NODE_CROWDED -> letEverybodyIn();
+      case NODE_LOADING -> awaitLoaded();
+      case NODE_CLOCK -> setClock(Duration.ZERO);
+      default -> throw new IllegalStateException("has no end: " + strike);
+    }
   }
 
   void kill() {

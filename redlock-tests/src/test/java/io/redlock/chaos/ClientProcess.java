@@ -20,7 +20,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.TimeUnit;
 
-/** A {@link ClientMain} in a JVM of its own: takes orders, can be stopped, continued and killed. */
+/** A client in a JVM of its own: takes orders, can be stopped, continued and killed. */
 final class ClientProcess implements AutoCloseable {
 
   private static final Set<ClientProcess> ALIVE = ConcurrentHashMap.newKeySet();
@@ -33,15 +33,28 @@ final class ClientProcess implements AutoCloseable {
   /** What the callers have said, by caller and order, until somebody has taken note of it. */
   private final Map<String, Deque<String>> said = new ConcurrentHashMap<>();
 
-  private final ClientSettings settings;
+  private final String name;
   private final Process process;
   private final Writer orders;
   private final Path errors;
 
-  ClientProcess(ClientSettings settings, Path folder) {
-    this.settings = settings;
-    errors = folder.resolve("errors.txt");
+  /** Starts the client of this library. */
+  static ClientProcess of(ClientSettings settings, Path folder) {
     settings.variant().writeScripts(folder);
+    List<String> program = new ArrayList<>(List.of(ClientMain.class.getName()));
+    program.addAll(settings.arguments());
+    return new ClientProcess(settings.name(), program, folder);
+  }
+
+  /**
+   * Starts a client.
+   *
+   * @param program its main class and arguments
+   * @param folder where it complains; what is there hides what is on the class path
+   */
+  ClientProcess(String name, List<String> program, Path folder) {
+    this.name = name;
+    errors = folder.resolve("errors.txt");
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(List.of("-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"));
@@ -49,8 +62,7 @@ final class ClientProcess implements AutoCloseable {
     command.add("-cp");
     command.add(
         folder + System.getProperty("path.separator") + System.getProperty("java.class.path"));
-    command.add(ClientMain.class.getName());
-    command.addAll(settings.arguments());
+    command.addAll(program);
     try {
       process =
           new ProcessBuilder(command)
@@ -61,13 +73,13 @@ final class ClientProcess implements AutoCloseable {
     }
     ALIVE.add(this);
     orders = process.outputWriter(StandardCharsets.UTF_8);
-    Thread listener = new Thread(this::listen, "client-" + settings.name());
+    Thread listener = new Thread(this::listen, "client-" + name);
     listener.setDaemon(true);
     listener.start();
   }
 
   String name() {
-    return settings.name();
+    return name;
   }
 
   long pid() {

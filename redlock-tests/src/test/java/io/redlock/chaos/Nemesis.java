@@ -2,6 +2,7 @@ package io.redlock.chaos;
 
 import io.redlock.chaos.ChaosPlan.Strike;
 import io.redlock.chaos.history.HistoryEvent;
+import io.redlock.chaos.history.Journal;
 import io.redlock.testkit.GateProxy;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -21,7 +22,9 @@ final class Nemesis {
 
   private record Step(long atMillis, long order, Runnable action) {}
 
-  private final ChaosDeployment deployment;
+  private final List<? extends ChaosServer> servers;
+  private final List<ChaosClient> clients;
+  private final Journal journal;
   private final Consumer<ChaosClient> revive;
   private final Map<ChaosFault, Long> counts = new EnumMap<>(ChaosFault.class);
   private final PriorityQueue<Step> steps =
@@ -36,7 +39,17 @@ final class Nemesis {
    * @param revive gives a process that was started in place of a killed one something to do
    */
   Nemesis(ChaosDeployment deployment, Consumer<ChaosClient> revive) {
-    this.deployment = deployment;
+    this(deployment.nodes, deployment.clients, deployment.journal, revive);
+  }
+
+  Nemesis(
+      List<? extends ChaosServer> servers,
+      List<ChaosClient> clients,
+      Journal journal,
+      Consumer<ChaosClient> revive) {
+    this.servers = servers;
+    this.clients = clients;
+    this.journal = journal;
     this.revive = revive;
   }
 
@@ -73,8 +86,8 @@ final class Nemesis {
     counts.merge(strike.fault(), 1L, Long::sum);
     note("fault", strike);
     switch (strike.fault().target) {
-      case NODE -> beginNode(strike, deployment.nodes.get(strike.node()));
-      case CLIENT -> beginClient(strike, deployment.clients.get(strike.client()));
+      case NODE -> servers.get(strike.node()).begin(strike);
+      case CLIENT -> beginClient(strike, clients.get(strike.client()));
       case LINK -> links(strike).forEach(link -> beginLink(strike, link));
     }
     if (strike.endMillis() > strike.beginMillis()) {
@@ -86,31 +99,10 @@ final class Nemesis {
 
   private boolean isPossible(Strike strike) {
     return switch (strike.fault().target) {
-      case NODE -> deployment.nodes.get(strike.node()).isRunning();
-      case CLIENT -> deployment.clients.get(strike.client()).isRunning();
+      case NODE -> servers.get(strike.node()).isRunning();
+      case CLIENT -> clients.get(strike.client()).isRunning();
       case LINK -> true;
     };
-  }
-
-  private void beginNode(Strike strike, ChaosNode node) {
-    switch (strike.fault()) {
-      case NODE_KILL -> node.kill();
-      case NODE_OLD_DUMP -> node.dump();
-      case NODE_PAUSE -> node.pause();
-      case NODE_FLUSH -> node.flush();
-      case NODE_OOM -> node.fillMemory();
-      case NODE_DEMOTION -> node.demote();
-      case NODE_SCRIPT_FLUSH -> node.forgetScripts();
-      case NODE_EVICTION -> node.evict();
-      case NODE_FAILED_SAVE -> node.failToSave();
-      case NODE_RIGHT_LOST -> node.takeRight(strike.amount());
-      case NODE_PASSWORD -> node.changePassword();
-      case NODE_BUSY -> node.keepBusy(strike.endMillis() - strike.beginMillis());
-      case NODE_CROWDED -> node.letNobodyIn();
-      case NODE_LOADING -> node.restartLoading();
-      case NODE_CLOCK -> node.setClock(Duration.ofMillis((strike.amount() - 50) * 60L));
-      default -> throw new IllegalStateException("not of a node: " + strike);
-    }
   }
 
   private static void beginClient(Strike strike, ChaosClient client) {
@@ -152,30 +144,11 @@ final class Nemesis {
 
   private void end(Strike strike) {
     switch (strike.fault().target) {
-      case NODE -> endNode(strike, deployment.nodes.get(strike.node()));
-      case CLIENT -> endClient(strike, deployment.clients.get(strike.client()));
+      case NODE -> servers.get(strike.node()).end(strike);
+      case CLIENT -> endClient(strike, clients.get(strike.client()));
       case LINK -> links(strike).forEach(link -> endLink(strike, link));
     }
     note("healed", strike);
-  }
-
-  private static void endNode(Strike strike, ChaosNode node) {
-    switch (strike.fault()) {
-      case NODE_KILL -> node.restartEmpty();
-      case NODE_OLD_DUMP -> node.restartFromDump();
-      case NODE_PAUSE -> node.resume();
-      case NODE_OOM -> node.emptyMemory();
-      case NODE_DEMOTION -> node.promote();
-      case NODE_EVICTION -> node.evictNoMore();
-      case NODE_FAILED_SAVE -> node.saveAgain();
-      case NODE_RIGHT_LOST -> node.giveRightsBack();
-      case NODE_PASSWORD -> node.changePasswordBack();
-      case NODE_BUSY -> node.awaitIdle();
-      case NODE_CROWDED -> node.letEverybodyIn();
-      case NODE_LOADING -> node.awaitLoaded();
-      case NODE_CLOCK -> node.setClock(Duration.ZERO);
-      default -> throw new IllegalStateException("has no end: " + strike);
-    }
   }
 
   private void endClient(Strike strike, ChaosClient client) {
@@ -211,13 +184,13 @@ final class Nemesis {
 
   private List<GateProxy> links(Strike strike) {
     List<GateProxy> links = new ArrayList<>();
-    for (int client = 0; client < deployment.clients.size(); client++) {
-      for (int node = 0; node < deployment.nodes.size(); node++) {
+    for (int client = 0; client < clients.size(); client++) {
+      for (int node = 0; node < servers.size(); node++) {
         boolean hit =
             (strike.client() < 0 || strike.client() == client)
                 && (strike.node() < 0 || strike.node() == node);
         if (hit) {
-          links.add(deployment.link(client, node));
+          links.add(clients.get(client).links.get(node));
         }
       }
     }
@@ -225,7 +198,7 @@ final class Nemesis {
   }
 
   private void note(String kind, Strike strike) {
-    deployment.journal.write(
+    journal.write(
         HistoryEvent.now("nemesis", kind, "fault", strike.fault(), "target", strike.target()));
   }
 }

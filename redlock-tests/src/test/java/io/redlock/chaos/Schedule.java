@@ -43,6 +43,11 @@ record Schedule(
     return new Schedule(name, terms, each, length, faults, gapMillis, minority, task);
   }
 
+  Schedule nodes(int count) {
+    ChaosTerms others = ChaosTerms.of(count, terms.clients());
+    return new Schedule(name, others, callers, length, faults, gapMillis, minority, task);
+  }
+
   Schedule lasting(Duration time) {
     return new Schedule(name, terms, callers, time, faults, gapMillis, minority, task);
   }

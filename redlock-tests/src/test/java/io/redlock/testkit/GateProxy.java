@@ -2,16 +2,21 @@ package io.redlock.testkit;
 
 import java.io.BufferedInputStream;
 import java.io.Closeable;
+import java.io.DataInputStream;
+import java.io.EOFException;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.net.BindException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -20,6 +25,7 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadPoolExecutor.DiscardPolicy;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -50,10 +56,17 @@ public final class GateProxy implements AutoCloseable {
   public record Exchange(
       String request, long arrivedNanos, long forwardedNanos, String reply, long answeredNanos) {}
 
+  /** Cuts a stream into whole requests or replies. */
+  interface Frames {
+    /** The bytes of the next one; null at the end of the stream. */
+    byte @Nullable [] next() throws IOException;
+  }
+
   private record Asked(String request, long arrivedNanos, long forwardedNanos) {}
 
   private final ServerSocket listener;
   private final Consumer<Exchange> observer;
+  private final Function<InputStream, Frames> framing;
   private final String serverHost;
   private final int serverPort;
   private final ScheduledThreadPoolExecutor owner;
@@ -62,9 +75,15 @@ public final class GateProxy implements AutoCloseable {
   private final Gate replies = new Gate("reply");
   private final List<Link> links = new ArrayList<>(); // touched by the owner thread only
 
-  private GateProxy(String serverHost, int serverPort, int port, Consumer<Exchange> observer)
+  private GateProxy(
+      String serverHost,
+      int serverPort,
+      int port,
+      Consumer<Exchange> observer,
+      Function<InputStream, Frames> framing)
       throws IOException {
     this.observer = observer;
+    this.framing = framing;
     this.serverHost = serverHost;
     this.serverPort = serverPort;
     this.listener = listen(port);
@@ -108,10 +127,39 @@ public final class GateProxy implements AutoCloseable {
 
   private static GateProxy to(RedisServer server, int port, Consumer<Exchange> observer) {
     try {
-      return new GateProxy(server.host(), server.port(), port, observer);
+      return new GateProxy(server.host(), server.port(), port, observer, RespFrames::new);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
+  }
+
+  /** A proxy in front of a member of ZooKeeper on this machine. */
+  public static GateProxy toZooKeeper(int serverPort) {
+    try {
+      String host = InetAddress.getLoopbackAddress().getHostAddress();
+      return new GateProxy(host, serverPort, 0, exchange -> {}, GateProxy::counted);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Frames that begin with their length. */
+  private static Frames counted(InputStream in) {
+    DataInputStream data = new DataInputStream(in);
+    return () -> {
+      try {
+        byte[] length = data.readNBytes(Integer.BYTES);
+        if (length.length < Integer.BYTES) {
+          return null;
+        }
+        int count = ByteBuffer.wrap(length).getInt();
+        byte[] frame = Arrays.copyOf(length, Integer.BYTES + count);
+        data.readFully(frame, Integer.BYTES, count);
+        return frame;
+      } catch (EOFException e) {
+        return null;
+      }
+    };
   }
 
   public int port() {
@@ -350,7 +398,7 @@ public final class GateProxy implements AutoCloseable {
 
     void read() {
       try {
-        RespFrames frames = new RespFrames(new BufferedInputStream(from.getInputStream()));
+        Frames frames = framing.apply(new BufferedInputStream(from.getInputStream()));
         for (byte[] bytes = frames.next(); bytes != null; bytes = frames.next()) {
           Frame frame = frameOf(bytes);
           owner.execute(() -> gate.arrive(frame));

@@ -13,7 +13,7 @@ import redis.embedded.core.ExecutableProvider;
  * The server binary that tests start: {@code -Dredlock.redis.server=PATH}, else redis-server or
  * valkey-server on the PATH, else the one inside embedded-redis.
  */
-final class RedisExecutable {
+public final class RedisExecutable {
 
   static final String ADVICE =
       "no redis-server or valkey-server on the PATH and none bundled for this platform;"
@@ -44,7 +44,7 @@ final class RedisExecutable {
   }
 
   /** The binary; aborts the running test, with the reason, where there is none. */
-  static synchronized Path path() {
+  public static synchronized Path path() {
     if (!isThere()) {
       return Assumptions.abort(ADVICE);
     }

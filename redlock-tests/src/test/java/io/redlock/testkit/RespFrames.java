@@ -9,7 +9,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** Cuts a stream of the Redis protocol, versions 2 and 3, either direction, into whole values. */
-final class RespFrames {
+final class RespFrames implements GateProxy.Frames {
 
   private static final Pattern SUBSCRIBING =
       Pattern.compile("(?i)\\*\\d+\r\n\\$\\d+\r\n[PS]?(UN)?SUBSCRIBE\r\n");
@@ -24,8 +24,8 @@ final class RespFrames {
     this.in = in;
   }
 
-  /** The bytes of the next value; null at the end of the stream. */
-  byte @Nullable [] next() throws IOException {
+  @Override
+  public byte @Nullable [] next() throws IOException {
     frame.reset();
     try {
       readValue();

@@ -7,14 +7,14 @@ import io.redlock.chaos.history.Journal;
  * Writes down when this process got no processor: a thread that only sleeps overslept. On a busy
  * machine that happens to anybody, and a call that was late for it is not to blame.
  */
-final class Heartbeat {
+public final class Heartbeat {
 
   private static final long SLEEP_MILLIS = 20;
   private static final long OVERSLEPT_NANOS = 100_000_000;
 
   private Heartbeat() {}
 
-  static void start(String process, Journal journal) {
+  public static void start(String process, Journal journal) {
     Thread thread = new Thread(() -> beat(process, journal), "heartbeat");
     thread.setDaemon(true);
     thread.start();

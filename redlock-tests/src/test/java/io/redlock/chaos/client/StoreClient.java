@@ -9,15 +9,15 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 
 /** One caller's connection to what the locks protect. Not thread-safe. */
-final class StoreClient implements AutoCloseable {
+public final class StoreClient implements AutoCloseable {
 
   /** Both copies as they were read, to write one more. */
-  record Read(long fenced, long unfenced) {}
+  public record Read(long fenced, long unfenced) {}
 
   private final Socket socket;
   private final BufferedReader answers;
 
-  StoreClient(int port) {
+  public StoreClient(int port) {
     try {
       socket = new Socket(InetAddress.getLoopbackAddress(), port);
       socket.setTcpNoDelay(true);
@@ -29,13 +29,13 @@ final class StoreClient implements AutoCloseable {
     }
   }
 
-  Read read(String resource, long token) {
+  public Read read(String resource, long token) {
     String[] values = ask("read " + resource + " " + token).split(" ");
     return new Read(Long.parseLong(values[0]), Long.parseLong(values[1]));
   }
 
   /** Writes both copies; says whether the one that checks tokens took it. */
-  boolean write(String resource, long token, Read read) {
+  public boolean write(String resource, long token, Read read) {
     String request = "write " + resource + " " + token + " " + read.fenced + " " + read.unfenced;
     return ask(request).equals("accepted");
   }

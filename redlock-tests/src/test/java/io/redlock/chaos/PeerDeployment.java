@@ -1,0 +1,191 @@
+package io.redlock.chaos;
+
+import io.redlock.chaos.history.History;
+import io.redlock.chaos.history.HistoryEvent;
+import io.redlock.chaos.history.Journal;
+import io.redlock.chaos.peers.Peer;
+import io.redlock.chaos.peers.PeerMain;
+import io.redlock.chaos.peers.PeerSettings;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.GateProxy;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Servers, client processes that work with one library, a proxy on each way between them, and the
+ * store that the locks protect. Ends with {@link #close()}, whatever happened.
+ */
+final class PeerDeployment implements AutoCloseable {
+
+  final List<ChaosServer> servers = new ArrayList<>();
+  final List<ChaosClient> clients = new ArrayList<>();
+  final Journal journal;
+  private final Peer peer;
+  private final ChaosTerms terms;
+  private final Path folder;
+  private final Store store;
+  private final List<ChaosNode> masters = new ArrayList<>();
+  private final List<ZooKeeperMember> members = new ArrayList<>();
+  private @Nullable Sentinels sentinels;
+
+  /** Starts everything and waits until it is up. */
+  PeerDeployment(Peer peer, ChaosTerms terms, Path folder) {
+    this.peer = peer;
+    this.terms = terms;
+    this.folder = folder;
+    ChaosDeployment.delete(folder);
+    try {
+      Files.createDirectories(folder);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    journal = new Journal(folder.resolve("harness.tsv"));
+    store = new Store(journal);
+    try {
+      startServers();
+      startClients();
+    } catch (RuntimeException | Error e) {
+      close();
+      throw e;
+    }
+  }
+
+  /** How many servers a peer has in a schedule. */
+  static int servers(Peer peer, Schedule schedule) {
+    return switch (peer.servers) {
+      case MASTERS -> schedule.terms().nodes();
+      case ONE -> 1;
+      case PAIR -> 2;
+      case ENSEMBLE -> 3;
+    };
+  }
+
+  private void startServers() {
+    if (peer.servers == Peer.Servers.ENSEMBLE) {
+      members.addAll(ZooKeeperMember.start(terms.nodes(), folder, journal));
+      servers.addAll(members);
+    } else {
+      masters.addAll(
+          IntStream.range(0, terms.nodes())
+              .parallel()
+              .mapToObj(node -> new ChaosNode("n" + node, false, journal))
+              .toList());
+      if (peer.servers == Peer.Servers.PAIR) {
+        sentinels = new Sentinels(masters.get(0).server, masters.get(1).server, folder);
+        servers.add(new PairMember(masters.get(0), masters.get(1), sentinels));
+        servers.add(new PairMember(masters.get(1), masters.get(0), sentinels));
+      } else {
+        servers.addAll(masters);
+      }
+      if (peer == Peer.REDLOCK) {
+        ChaosDeployment.adopt(masters, terms);
+      }
+    }
+    for (int node = 0; node < servers.size(); node++) {
+      journal.write(HistoryEvent.now("n" + node, "up"));
+    }
+  }
+
+  private void startClients() {
+    for (int i = 0; i < terms.clients(); i++) {
+      List<GateProxy> links = new ArrayList<>();
+      masters.forEach(node -> links.add(GateProxy.to(node.server)));
+      members.forEach(member -> links.add(GateProxy.toZooKeeper(member.port)));
+      ChaosClient client =
+          new ChaosClient(
+              "c" + i,
+              links,
+              (life, lifeJournal, lifeFolder) -> start(life, lifeJournal, lifeFolder, links),
+              folder,
+              journal);
+      clients.add(client);
+      client.start();
+    }
+    clients.forEach(client -> client.process().awaitReady());
+  }
+
+  private ClientProcess start(
+      String life, Path lifeJournal, Path lifeFolder, List<GateProxy> links) {
+    PeerSettings settings =
+        new PeerSettings(
+            peer,
+            life,
+            lifeJournal,
+            store.port(),
+            ChaosNode.USER,
+            ChaosNode.PASSWORD,
+            terms.nodeTimeout(),
+            terms.maxTtl(),
+            terms.skew(),
+            links.stream().map(link -> "127.0.0.1:" + link.port()).toList(),
+            masters.stream().map(node -> node.server.host() + ":" + node.server.port()).toList(),
+            sentinels == null ? List.of() : sentinels.addresses);
+    List<String> program = new ArrayList<>(List.of(PeerMain.class.getName()));
+    program.addAll(settings.arguments());
+    return new ClientProcess(life, program, lifeFolder);
+  }
+
+  /** Waits until no key of a lock is left, for the longest ttl and 5 s, and writes down those. */
+  void awaitFree() {
+    try {
+      Await.until("all is free", terms.maxTtl().plusSeconds(5), () -> left().isEmpty());
+    } catch (AssertionError e) {
+      left().forEach(journal::write);
+    }
+  }
+
+  private List<HistoryEvent> left() {
+    List<HistoryEvent> left = new ArrayList<>();
+    for (ChaosNode node : masters) {
+      for (String key : node.server.keys("*r[01]*")) {
+        if (!key.startsWith("redlock:")) { // this library's counters
+          left.add(HistoryEvent.now(node.name, "left", "resource", key));
+        }
+      }
+    }
+    return left;
+  }
+
+  /** Everything that was written, in one file; the parts are deleted. */
+  History history() {
+    journal.write(HistoryEvent.now("harness", "end"));
+    List<Path> parts = new ArrayList<>(List.of(folder.resolve("harness.tsv")));
+    clients.forEach(client -> parts.addAll(client.journals()));
+    History history = History.read(parts);
+    history.save(folder.resolve("history.tsv"));
+    return history;
+  }
+
+  /** Deletes everything but the history and the picture. Only when all is closed. */
+  static void tidy(Path folder) {
+    try (Stream<Path> files = Files.list(folder)) {
+      for (Path file : files.toList()) {
+        String name = file.getFileName().toString();
+        if (!name.equals("history.tsv") && !name.endsWith(".html")) {
+          ChaosDeployment.delete(file);
+        }
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @Override
+  public void close() {
+    clients.forEach(ChaosClient::close);
+    if (sentinels != null) {
+      sentinels.close();
+    }
+    masters.parallelStream().forEach(ChaosNode::close);
+    members.forEach(ZooKeeperMember::close);
+    store.close();
+    journal.close();
+  }
+}

@@ -1,0 +1,232 @@
+package io.redlock.chaos;
+
+import io.redlock.chaos.history.Excerpt;
+import io.redlock.chaos.history.Finding;
+import io.redlock.chaos.history.History;
+import io.redlock.chaos.history.HistoryEvent;
+import io.redlock.chaos.history.PeerVerdict;
+import io.redlock.chaos.peers.Peer;
+import io.redlock.chaos.picture.Picture;
+import io.redlock.readme.Repository;
+import io.redlock.simulation.SimInvariant;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.LocalDate;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/**
+ * What all runs with peers came to: totals by library, version and schedule, and the shortest
+ * history of each kind of finding. Kept in a folder, to which further runs add.
+ */
+final class PeerRecords {
+
+  static final Path FOLDER = Repository.ROOT.resolve("docs/peers");
+
+  private static final String TOTALS = "totals.tsv";
+
+  /** What is counted of each run, besides findings. */
+  private static final List<String> SUMS =
+      List.of("runs", "millis", "operations", "locks", "faults", "lost");
+
+  /** Totals of a library in a schedule. */
+  record Key(Peer peer, String version, String schedule) {}
+
+  /** The shortest history of a kind of finding. */
+  record Shortest(
+      Peer peer,
+      String version,
+      SimInvariant kind,
+      String schedule,
+      long seed,
+      String what,
+      History history) {
+
+    String name() {
+      return peer.id() + "-" + kind.name().toLowerCase(Locale.ROOT);
+    }
+  }
+
+  private final Map<Key, Map<String, Long>> totals = new LinkedHashMap<>();
+  private final Map<String, Shortest> shortest = new TreeMap<>(); // by name
+  private final Set<String> dates = new TreeSet<>();
+
+  /** The version that this build has on its class path. */
+  static String version(Peer peer) {
+    return System.getProperty("peers.version." + peer.id(), "");
+  }
+
+  static PeerRecords read(Path folder) {
+    PeerRecords records = new PeerRecords();
+    Path file = folder.resolve(TOTALS);
+    if (!Files.exists(file)) {
+      return records;
+    }
+    for (HistoryEvent line : History.read(List.of(file)).events()) {
+      Map<String, Long> counts = new LinkedHashMap<>();
+      line.details().keySet().stream()
+          .filter(name -> !Set.of("version", "dates").contains(name))
+          .forEach(name -> counts.put(name, line.number(name)));
+      Peer peer = Peer.valueOf(line.actor());
+      records.totals.put(new Key(peer, line.text("version"), line.kind()), counts);
+      records.dates.addAll(List.of(line.text("dates").split(",")));
+    }
+    for (Peer peer : Peer.values()) {
+      for (SimInvariant kind : peer.judged()) {
+        Path history =
+            folder.resolve(peer.id() + "-" + kind.name().toLowerCase(Locale.ROOT) + ".tsv");
+        if (Files.exists(history)) {
+          records.shortest(peer, kind, History.read(List.of(history)));
+        }
+      }
+    }
+    return records;
+  }
+
+  private void shortest(Peer peer, SimInvariant kind, History file) {
+    HistoryEvent head = file.one("excerpt");
+    List<HistoryEvent> events = new ArrayList<>(file.events());
+    events.remove(head);
+    Shortest read =
+        new Shortest(
+            peer,
+            head.text("version"),
+            kind,
+            head.text("schedule"),
+            head.number("seed"),
+            head.text("what"),
+            new History(events));
+    shortest.put(read.name(), read);
+  }
+
+  void add(PeerRun.Report report) {
+    Peer peer = report.peer();
+    PeerVerdict verdict = report.verdict();
+    Key key = new Key(peer, version(peer), report.schedule().name());
+    Map<String, Long> counts = totals.computeIfAbsent(key, k -> new LinkedHashMap<>());
+    List<Long> sums =
+        List.of(
+            1L,
+            report.took().toMillis(),
+            verdict.operations(),
+            verdict.leases(),
+            report.faults(),
+            verdict.unfencedLosses());
+    for (int i = 0; i < SUMS.size(); i++) {
+      counts.merge(SUMS.get(i), sums.get(i), Long::sum);
+    }
+    if (verdict.longestGapNanos() >= 0) {
+      counts.merge("gap", verdict.longestGapNanos() / 1_000_000, Math::max);
+    }
+    for (Finding finding : verdict.findings()) {
+      counts.merge(finding.invariant().name(), 1L, Long::sum);
+    }
+    dates.add(LocalDate.now().toString());
+    Set<SimInvariant> seen = new HashSet<>();
+    for (Finding finding : verdict.findings()) {
+      if (seen.add(finding.invariant())) {
+        offer(report, finding);
+      }
+    }
+  }
+
+  private void offer(PeerRun.Report report, Finding finding) {
+    History excerpt = Excerpt.of(report.history(), finding);
+    Shortest found =
+        new Shortest(
+            report.peer(),
+            version(report.peer()),
+            finding.invariant(),
+            report.schedule().name(),
+            report.seed(),
+            finding.what(),
+            excerpt);
+    shortest.merge(
+        found.name(),
+        found,
+        (old, other) -> other.history.events().size() < old.history.events().size() ? other : old);
+  }
+
+  void write(Path folder) {
+    try {
+      Files.createDirectories(folder);
+      List<String> lines = new ArrayList<>();
+      totals.forEach((key, counts) -> lines.add(line(key, counts, lines.size()).toString()));
+      Files.write(folder.resolve(TOTALS), lines);
+      for (Shortest each : shortest.values()) {
+        write(each, folder);
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private HistoryEvent line(Key key, Map<String, Long> counts, int number) {
+    List<Object> details =
+        new ArrayList<>(List.of("version", key.version, "dates", String.join(",", dates)));
+    counts.forEach((name, count) -> details.addAll(List.of(name, count)));
+    return HistoryEvent.at(number, key.peer.name(), key.schedule, details.toArray());
+  }
+
+  private static void write(Shortest each, Path folder) throws IOException {
+    List<String> lines = new ArrayList<>();
+    lines.add(
+        HistoryEvent.at(
+                0,
+                "harness",
+                "excerpt",
+                "version",
+                each.version,
+                "schedule",
+                each.schedule,
+                "seed",
+                each.seed,
+                "what",
+                each.what)
+            .toString());
+    each.history.events().forEach(event -> lines.add(event.toString()));
+    Files.write(folder.resolve(each.name() + ".tsv"), lines);
+    PeerVerdict verdict = PeerVerdict.of(each.history, Set.of(each.kind), 0);
+    Picture.draw(
+        each.history,
+        verdict.findings(),
+        each.peer.title + ": " + each.kind,
+        each.what,
+        folder.resolve(each.name() + ".html"));
+  }
+
+  Set<String> dates() {
+    return dates;
+  }
+
+  List<Shortest> shortest(Peer peer) {
+    return shortest.values().stream().filter(each -> each.peer == peer).toList();
+  }
+
+  /** The versions of a library that have played. */
+  List<String> versions(Peer peer) {
+    return totals.keySet().stream()
+        .filter(key -> key.peer == peer)
+        .map(Key::version)
+        .distinct()
+        .toList();
+  }
+
+  /** A count of a library over all versions; over all schedules if none is named. */
+  long count(Peer peer, String schedule, String what) {
+    return totals.entrySet().stream()
+        .filter(entry -> entry.getKey().peer == peer)
+        .filter(entry -> schedule.isEmpty() || entry.getKey().schedule.equals(schedule))
+        .mapToLong(entry -> entry.getValue().getOrDefault(what, 0L))
+        .reduce(0, what.equals("gap") ? Math::max : Long::sum);
+  }
+}

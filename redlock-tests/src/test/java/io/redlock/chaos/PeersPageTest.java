@@ -1,0 +1,63 @@
+package io.redlock.chaos;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.chaos.history.PeerVerdict;
+import io.redlock.chaos.peers.Peer;
+import io.redlock.readme.Repository;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Set;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What {@code docs/peers} keeps of the runs with other libraries. */
+@Tag("chaos")
+class PeersPageTest {
+
+  @TempDir private Path folder;
+
+  /** {@code -Dgolden.write} writes the page anew. */
+  @Test
+  void pageSaysWhatIsOnRecord() throws IOException {
+    String text = PeersPage.text(PeerRecords.read(PeerRecords.FOLDER));
+    Path page = Repository.ROOT.resolve("docs/peers.md");
+    if (System.getProperty("golden.write") != null) {
+      Files.writeString(page, text);
+    }
+    assertEquals(Files.readString(page), text);
+  }
+
+  @Test
+  void historiesOnRecordShowWhatThePageSaysOfThem() {
+    PeerRecords records = PeerRecords.read(PeerRecords.FOLDER);
+    for (Peer peer : Peer.values()) {
+      for (PeerRecords.Shortest each : records.shortest(peer)) {
+        boolean shown =
+            PeerVerdict.of(each.history(), Set.of(each.kind()), 0).findings().stream()
+                .anyMatch(finding -> finding.what().equals(each.what()));
+        assertTrue(shown, () -> each.name() + " does not show: " + each.what());
+        assertTrue(records.count(peer, "", each.kind().name()) > 0, each.name());
+      }
+    }
+  }
+
+  @Test
+  void libraryIsOnRecordWithoutAFinding() {
+    PeerRecords records = PeerRecords.read(PeerRecords.FOLDER);
+    assertTrue(records.count(Peer.REDLOCK, "", "runs") > 0);
+    for (var kind : Peer.REDLOCK.judged()) {
+      assertEquals(0, records.count(Peer.REDLOCK, "", kind.name()), kind::name);
+    }
+  }
+
+  @Test
+  void recordsAreReadAsTheyWereWritten() {
+    PeerRecords records = PeerRecords.read(PeerRecords.FOLDER);
+    records.write(folder);
+    assertEquals(PeersPage.text(records), PeersPage.text(PeerRecords.read(folder)));
+  }
+}

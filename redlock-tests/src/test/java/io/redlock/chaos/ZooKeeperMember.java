@@ -1,0 +1,146 @@
+package io.redlock.chaos;
+
+import io.redlock.chaos.ChaosPlan.Strike;
+import io.redlock.chaos.history.HistoryEvent;
+import io.redlock.chaos.history.Journal;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.RedisServer;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/** A member of an ensemble: keeps its data when it is killed. */
+final class ZooKeeperMember implements ChaosServer {
+
+  private static final String MAIN = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
+
+  final String name;
+  final int port;
+  private final Path config;
+  private final Journal journal;
+  private ChildServer process;
+
+  private ZooKeeperMember(String name, int port, Path config, Journal journal) {
+    this.name = name;
+    this.port = port;
+    this.config = config;
+    this.journal = journal;
+    this.process = launch();
+  }
+
+  /** Starts so many, and waits until each serves clients. */
+  static List<ZooKeeperMember> start(int count, Path folder, Journal journal) {
+    try {
+      List<String> ensemble = new ArrayList<>();
+      for (int id = 1; id <= count; id++) {
+        ensemble.add(
+            String.format(
+                "server.%d=127.0.0.1:%d:%d", id, RedisServer.freePort(), RedisServer.freePort()));
+      }
+      List<ZooKeeperMember> members = new ArrayList<>();
+      for (int id = 1; id <= count; id++) {
+        members.add(member(id, ensemble, folder.resolve("zookeeper-" + id), journal));
+      }
+      members.forEach(ZooKeeperMember::awaitServing);
+      return members;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static ZooKeeperMember member(int id, List<String> ensemble, Path folder, Journal journal)
+      throws IOException {
+    int port = RedisServer.freePort();
+    Files.createDirectories(folder);
+    Files.writeString(folder.resolve("myid"), Integer.toString(id));
+    List<String> lines = new ArrayList<>(ensemble);
+    lines.addAll(
+        List.of(
+            "tickTime=100",
+            "initLimit=50",
+            "syncLimit=10",
+            "dataDir=" + folder.toAbsolutePath(),
+            "clientPort=" + port,
+            "clientPortAddress=127.0.0.1",
+            "admin.enableServer=false",
+            "maxClientCnxns=0",
+            "4lw.commands.whitelist=srvr"));
+    Path config = folder.resolve("zoo.cfg");
+    Files.write(config, lines);
+    return new ZooKeeperMember("n" + (id - 1), port, config, journal);
+  }
+
+  private ChildServer launch() {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(List.of("-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"));
+    command.add("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn");
+    command.addAll(List.of("-cp", System.getProperty("java.class.path"), MAIN, config.toString()));
+    return new ChildServer(command, config.resolveSibling("log"));
+  }
+
+  private void awaitServing() {
+    Await.until(name + " serves", Duration.ofSeconds(60), this::serves);
+  }
+
+  private boolean serves() {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
+      socket.setSoTimeout(1_000);
+      socket.getOutputStream().write("srvr".getBytes(StandardCharsets.US_ASCII));
+      byte[] said = socket.getInputStream().readAllBytes();
+      return new String(said, StandardCharsets.US_ASCII).contains("Mode:");
+    } catch (SocketTimeoutException e) {
+      return false; // it is still looking for the others
+    } catch (IOException e) {
+      return false; // not up yet
+    }
+  }
+
+  @Override
+  public boolean isRunning() {
+    return process.isRunning();
+  }
+
+  @Override
+  public void begin(Strike strike) {
+    switch (strike.fault()) {
+      case NODE_KILL -> {
+        process.close();
+        journal.write(HistoryEvent.now(name, "down"));
+      }
+      case NODE_PAUSE -> {
+        journal.write(HistoryEvent.now("harness", "pause", "target", name));
+        process.pause();
+      }
+      default -> throw new IllegalStateException("has no counterpart: " + strike);
+    }
+  }
+
+  @Override
+  public void end(Strike strike) {
+    switch (strike.fault()) {
+      case NODE_KILL -> {
+        process = launch();
+        journal.write(HistoryEvent.now(name, "up"));
+      }
+      case NODE_PAUSE -> {
+        process.resume();
+        journal.write(HistoryEvent.now("harness", "resume", "target", name));
+      }
+      default -> throw new IllegalStateException("has no counterpart: " + strike);
+    }
+  }
+
+  @Override
+  public void close() {
+    process.close();
+  }
+}

@@ -1,0 +1,202 @@
+package io.redlock.chaos.history;
+
+import io.redlock.simulation.SimInvariant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * What is to be said of a history of which nothing is known but what callers saw: I1, I4 to I7 and
+ * I12, as far as the library can be judged by them. Doubt counts in its favour.
+ *
+ * @param longestGapNanos the longest time in which nobody acquired anything while enough servers
+ *     were well; −1 if a process got no processor for a twentieth of the time
+ */
+public record PeerVerdict(
+    List<Finding> findings,
+    long operations,
+    long leases,
+    long unfencedLosses,
+    long longestGapNanos) {
+
+  /** Clocks are read one after the other: what is shorter is no overlap. */
+  private static final long UNCERTAIN_NANOS = 2 * RunSettings.MILLI;
+
+  /**
+   * Judges a history.
+   *
+   * @param judged what the library can be judged by
+   * @param tolerates how many of its servers may fail
+   */
+  public static PeerVerdict of(History history, Set<SimInvariant> judged, int tolerates) {
+    Leases leases = new Leases(history);
+    UpdateRules.Result updates = UpdateRules.check(history);
+    List<Finding> findings = new ArrayList<>(updates.findings());
+    Map<String, List<ObservedHold>> byResource = new TreeMap<>();
+    for (ObservedHold hold : leases.all) {
+      for (String resource : hold.resources) {
+        byResource.computeIfAbsent(resource, r -> new ArrayList<>()).add(hold);
+      }
+    }
+    Map<String, Long> killed = new HashMap<>();
+    history.of("killed").forEach(event -> killed.put(event.actor(), event.atNanos()));
+    byResource.values().forEach(holds -> overlaps(holds, killed, findings));
+    findings.addAll(CallRules.check(history));
+    findings.removeIf(finding -> isOfAStarvedProcess(history, finding));
+    unreturned(history, findings);
+    leftOver(history, findings);
+    findings.removeIf(finding -> !judged.contains(finding.invariant()));
+    findings.sort(Comparator.comparingLong(Finding::atNanos));
+    return new PeerVerdict(
+        List.copyOf(findings),
+        history.of("acquire", "release").count(),
+        leases.all.size(),
+        updates.unfencedLosses(),
+        longestGap(history, tolerates));
+  }
+
+  /** Each lock counts once, however many others it overlaps with. */
+  private static void overlaps(
+      List<ObservedHold> holds, Map<String, Long> killed, List<Finding> findings) {
+    List<ObservedHold> byLook = new ArrayList<>(holds);
+    byLook.removeIf(hold -> certainUntil(hold, killed) - hold.firstLookNanos() <= UNCERTAIN_NANOS);
+    byLook.sort(Comparator.comparingLong(ObservedHold::firstLookNanos));
+    for (int i = 0; i < byLook.size(); i++) {
+      ObservedHold earlier = byLook.get(i);
+      List<ObservedHold> later = byLook.subList(i + 1, byLook.size());
+      long untilNanos = certainUntil(earlier, killed);
+      later.stream()
+          .filter(other -> untilNanos - other.firstLookNanos() > UNCERTAIN_NANOS)
+          .findFirst()
+          .ifPresent(
+              other -> {
+                String what = other + " begins within " + earlier;
+                findings.add(new Finding(SimInvariant.I1, other.firstLookNanos(), what));
+              });
+      later.stream()
+          .filter(other -> !other.actor.equals(earlier.actor))
+          .findFirst()
+          .ifPresent(other -> claimed(earlier, other, findings));
+    }
+  }
+
+  /** Who is dead works no more, whatever its lock still says. */
+  private static long certainUntil(ObservedHold hold, Map<String, Long> killed) {
+    return Math.min(hold.certainUntilNanos(), killed.getOrDefault(hold.process, Long.MAX_VALUE));
+  }
+
+  /** Said to be good, by a call that began when another had long been seen to have it. */
+  private static void claimed(ObservedHold earlier, ObservedHold later, List<Finding> findings) {
+    for (ObservedHold.Look look : earlier.looks) {
+      if (look.good()
+          && look.fromNanos() > later.looks.get(0).atNanos() + UNCERTAIN_NANOS
+          && look.fromNanos() < earlier.releasedNanos) {
+        String what = earlier + " was said to be good after " + later + " had begun";
+        findings.add(new Finding(SimInvariant.I6, look.atNanos(), what));
+        return;
+      }
+    }
+  }
+
+  /** Who got no processor for a tenth of the time may be late, or without a lock, for that. */
+  private static boolean isOfAStarvedProcess(History history, Finding finding) {
+    HistoryEvent call = null;
+    Map<String, HistoryEvent> open = new HashMap<>();
+    for (HistoryEvent event : history.events()) {
+      if (event.is("acquire") || event.is("release")) {
+        open.put(event.actor(), event);
+      } else if (event.atNanos() == finding.atNanos() && open.containsKey(event.actor())) {
+        call = open.get(event.actor());
+      }
+    }
+    if (finding.invariant() != SimInvariant.I7 || call == null) {
+      return false;
+    }
+    long from = call.atNanos();
+    long still = history.stoodStillNanos(call.process(), from, finding.atNanos());
+    return still * 10 > finding.atNanos() - from;
+  }
+
+  /** Calls of processes that were given up, and not killed by a fault. */
+  private static void unreturned(History history, List<Finding> findings) {
+    for (HistoryEvent event : history.of("hung").toList()) {
+      String what = event.actor() + " did not return: " + event.text("what");
+      findings.add(new Finding(SimInvariant.I7, event.atNanos(), what));
+    }
+  }
+
+  private static void leftOver(History history, List<Finding> findings) {
+    for (HistoryEvent left : history.of("left").toList()) {
+      String what = left.actor() + " still has the key " + left.text("resource");
+      findings.add(new Finding(SimInvariant.I5, left.atNanos(), what));
+    }
+  }
+
+  /** Between two acquires during the schedule, while a resource was free and servers were well. */
+  private static long longestGap(History history, int tolerates) {
+    if (isStarved(history)) {
+      return -1;
+    }
+    long resources = history.of("acquire").map(call -> call.text("resources")).distinct().count();
+    Map<String, Set<String>> struck = new HashMap<>(); // faults by server
+    Map<String, String> holders = new HashMap<>(); // by resource; until it is released or acquired
+    long longest = 0;
+    long gap = 0;
+    boolean begun = false;
+    long fromNanos = 0;
+    for (HistoryEvent event : history.events()) {
+      if (event.is("worked")) {
+        break;
+      }
+      boolean sound = struck.size() <= tolerates && !struck.containsKey("");
+      if (begun && sound && holders.size() < resources) {
+        gap += event.atNanos() - fromNanos;
+        longest = Math.max(longest, gap);
+      }
+      switch (event.kind()) {
+        case "fault" -> strike(struck, event, true);
+        case "healed" -> strike(struck, event, false);
+        case "held" -> {
+          holders.put(event.text("resources"), event.actor());
+          gap = 0;
+        }
+        case "released" -> holders.values().removeIf(event.actor()::equals);
+        default -> {}
+      }
+      begun |= event.is("acquire");
+      fromNanos = event.atNanos();
+    }
+    return longest;
+  }
+
+  private static boolean isStarved(History history) {
+    Map<String, Long> stalled = new HashMap<>();
+    for (HistoryEvent event : history.of("stalled").toList()) {
+      stalled.merge(event.process(), event.atNanos() - event.number("from"), Long::sum);
+    }
+    long first = history.events().get(0).atNanos();
+    long last = history.events().get(history.events().size() - 1).atNanos();
+    return stalled.values().stream().anyMatch(nanos -> nanos * 20 > last - first);
+  }
+
+  /** A fault of a client or of its ways may keep that client from everything. */
+  private static void strike(Map<String, Set<String>> struck, HistoryEvent event, boolean begins) {
+    String target = event.text("target");
+    boolean ofServer = target.startsWith("n");
+    String server = ofServer ? target : "";
+    String fault = event.text("fault") + " " + target;
+    if (begins) {
+      struck.computeIfAbsent(server, s -> new HashSet<>()).add(fault);
+    } else if (struck.containsKey(server)) {
+      struck.get(server).remove(fault);
+      if (struck.get(server).isEmpty()) {
+        struck.remove(server);
+      }
+    }
+  }
+}

@@ -1,0 +1,19 @@
+package io.redlock.chaos.peers;
+
+import java.time.Duration;
+
+/**
+ * What is left of a lock whose library does not say: the ttl from before the call, less one percent
+ * and 2 ms. Whoever got a lock late, after a wait, is taken to have had it from the beginning of
+ * the call: doubt in favour of the library.
+ */
+record Countdown(long untilNanos) {
+
+  static Countdown from(long calledNanos, Duration ttl) {
+    return new Countdown(calledNanos + ttl.toNanos() - ttl.toNanos() / 100 - 2_000_000);
+  }
+
+  Duration left() {
+    return Duration.ofNanos(Math.max(0, untilNanos - System.nanoTime()));
+  }
+}
