@@ -3,6 +3,7 @@ package io.redlock.bench;
 import io.redlock.testkit.Await;
 import java.io.File;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -26,12 +27,12 @@ final class Ensemble implements AutoCloseable {
   private final Path folder;
   private final List<Process> members = new ArrayList<>();
   private final List<String> addresses = new ArrayList<>();
-  private final Thread killer = new Thread(this::kill, "ensemble-killer");
+  private final Thread atExit = new Thread(this::end, "ensemble-end");
 
   /** Data is in a folder of its own below this one, and goes with the ensemble. */
   Ensemble(Path parent) throws IOException {
     folder = Files.createTempDirectory(parent, "bench-ensemble-");
-    Runtime.getRuntime().addShutdownHook(killer);
+    Runtime.getRuntime().addShutdownHook(atExit);
   }
 
   Path folder() {
@@ -98,19 +99,22 @@ final class Ensemble implements AutoCloseable {
     return nanos[nanos.length / 2] / 1e3;
   }
 
-  private void kill() {
+  /** Kills the members, and deletes their data. */
+  private void end() {
     members.forEach(Process::destroyForcibly);
-  }
-
-  @Override
-  public void close() throws IOException {
-    kill();
     Await.until("the members are dead", () -> members.stream().noneMatch(Process::isAlive));
-    Runtime.getRuntime().removeShutdownHook(killer);
     try (Stream<Path> files = Files.walk(folder)) {
       for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
         Files.delete(file);
       }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
+  }
+
+  @Override
+  public void close() {
+    Runtime.getRuntime().removeShutdownHook(atExit);
+    end();
   }
 }
