@@ -133,6 +133,22 @@ public final class Benchmarks {
     }
   }
 
+  /** Returns a warning if others used the processors when the run began, else nothing. */
+  static String warning() {
+    int processors = Runtime.getRuntime().availableProcessors();
+    if (LOAD.equals("unknown") || Double.parseDouble(LOAD) < processors) {
+      return "";
+    }
+    return String.format(
+        """
+
+        **The machine was busy**: a load of %s on %d processors before the run. Read no more than \
+        the order of magnitude from it, and repeat it on a quiet machine. Peers with more threads \
+        and processes suffer most.
+        """,
+        LOAD, processors);
+  }
+
   private static String masters() {
     try (RedisServer server = RedisServer.start()) {
       return String.valueOf(server.command("INFO", "server"))

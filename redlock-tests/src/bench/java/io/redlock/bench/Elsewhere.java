@@ -24,6 +24,7 @@ final class Elsewhere {
   private static final Rounds WARM_UP = Rounds.ofMillis(1, 1_000, 15_000);
   private static final Rounds ROUNDS = Rounds.ofMillis(5, 1_200, 1_500);
   private static final Rounds CONTENTION = Rounds.ofMillis(5, 1_500, 4_000);
+
   /** The fewest last: then the members of ZooKeeper, which are JVMs, have run for the longest. */
   private static final List<Integer> CALLERS = List.of(64, 8, 1);
 
@@ -228,6 +229,7 @@ final class Elsewhere {
         + " |\n| fsync of 512 bytes | "
         + Report.number(Ensemble.fsyncMicros(disk))
         + " us, median |\n"
+        + Benchmarks.warning()
         + """
 
         ## What a lock gives
@@ -261,8 +263,8 @@ final class Elsewhere {
         - **1 ms away**: a process keeps every byte for 1 ms each way, between clients and \
         servers, and between the members of etcd and ZooKeeper. It takes processor time from \
         all, most with 64 callers.
-        - **redlock4j** is not measured: its coordinates (`org.codarama:redlock4j`) are not on \
-        Maven Central, and it needs Jedis 7.
+        - **redlock4j** is not measured: Maven Central had no `org.codarama:redlock4j` in November \
+        2026.
         - **client CPU** is that of Java threads, without compiler and collector.
         """;
   }
