@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 
@@ -22,6 +23,7 @@ final class Ensemble implements AutoCloseable {
 
   static final int SIZE = 3;
 
+  private static final int START_ATTEMPTS = 5;
   private static final Duration START = Duration.ofSeconds(60);
 
   private final Path folder;
@@ -33,6 +35,27 @@ final class Ensemble implements AutoCloseable {
   Ensemble(Path parent) throws IOException {
     folder = Files.createTempDirectory(parent, "bench-ensemble-");
     Runtime.getRuntime().addShutdownHook(atExit);
+  }
+
+  /** Starts an ensemble; once more if a member ended: somebody else took one of its ports. */
+  static Ensemble start(Callable<Ensemble> attempt) throws Exception {
+    for (int attempts = 1; ; attempts++) {
+      try {
+        return attempt.call();
+      } catch (MemberEndedException e) {
+        if (attempts == START_ATTEMPTS) {
+          throw e;
+        }
+      }
+    }
+  }
+
+  private static final class MemberEndedException extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    MemberEndedException(String message) {
+      super(message);
+    }
   }
 
   Path folder() {
@@ -57,7 +80,7 @@ final class Ensemble implements AutoCloseable {
           START,
           () -> {
             if (!member.isAlive()) {
-              throw new IllegalStateException(what + " ended: " + read(log));
+              throw new MemberEndedException(what + " ended: " + read(log));
             }
             return serves.test(address);
           });

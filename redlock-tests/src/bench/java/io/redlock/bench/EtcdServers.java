@@ -33,6 +33,10 @@ final class EtcdServers {
   }
 
   static Ensemble start(boolean onDisk, Distance distance) throws Exception {
+    return Ensemble.start(() -> attempt(onDisk, distance));
+  }
+
+  private static Ensemble attempt(boolean onDisk, Distance distance) throws Exception {
     Ensemble ensemble =
         new Ensemble(onDisk ? Path.of(System.getProperty("java.io.tmpdir")) : MEMORY);
     try {

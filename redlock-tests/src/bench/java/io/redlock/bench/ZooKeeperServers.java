@@ -21,6 +21,11 @@ final class ZooKeeperServers {
   private ZooKeeperServers() {}
 
   static Ensemble start(boolean fsync, int tickMillis, Distance distance) throws Exception {
+    return Ensemble.start(() -> attempt(fsync, tickMillis, distance));
+  }
+
+  private static Ensemble attempt(boolean fsync, int tickMillis, Distance distance)
+      throws Exception {
     Ensemble ensemble = new Ensemble(Path.of(System.getProperty("java.io.tmpdir")));
     try {
       List<String> own = new ArrayList<>();
