@@ -10,15 +10,17 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * Runs every benchmark, on masters of its own, and writes {@code docs/benchmarks.md} and its plots:
+ * Runs every benchmark, on masters of its own, and writes {@code docs/benchmarks.md}, {@code
+ * docs/benchmarks-elsewhere.md} and their plots:
  *
  * <pre>
  * ./mvnw -q -Pbench process-test-classes
  * </pre>
  *
- * <p>{@code -Dbench.only=contention} runs, and prints, one part and writes nothing but its plots;
- * {@code -Dbench.scale=0.1} takes a tenth of the time, and is good for nothing but trying it out;
- * {@code -Dbench.leases.minutes=5} watches renewed leases for so long.
+ * <p>{@code -Dbench.only=contention} runs, and prints, one part and writes nothing but its plots
+ * and, for {@code elsewhere}, its page; {@code -Dbench.scale=0.1} takes a tenth of the time, and is
+ * good for nothing but trying it out; {@code -Dbench.leases.minutes=5} watches renewed leases for
+ * so long.
  */
 public final class Benchmarks {
 
@@ -45,6 +47,7 @@ public final class Benchmarks {
     parts.put("waiting", new WaitingTurns(report)::run);
     parts.put("leader", new LeaderGaps(report)::run);
     parts.put("any-of", new AnyOf(report)::run);
+    parts.put("elsewhere", () -> new Elsewhere().run(docs));
     parts.put("renewed-leases", new RenewedLeases(report)::run);
     String only = System.getProperty("bench.only", "");
     for (Map.Entry<String, Part> part : parts.entrySet()) {
@@ -67,22 +70,14 @@ public final class Benchmarks {
 
         The table of [targets](#targets) answers this: a cycle of acquire and release should cost \
         little more than the bare script calls in it. `./mvnw -q -Pbench process-test-classes` \
-        writes this page, and prints more figures; do not edit it.
+        writes this page, and prints more figures; do not edit it. [Elsewhere](benchmarks-elsewhere.md) \
+        has etcd and ZooKeeper beside it, and masters 1 ms away.
 
         Figures depend on the machine, so most targets are ratios of figures that were measured \
         in turn, within the same minutes. A ratio is the median of the rounds, with the least and \
         the greatest in brackets.
 
-        | | |
-        |---|---|
-        | date | %s |
-        | processor | %s, %d in use |
-        | system | %s %s |
-        | Java | %s |
-        | masters | %s, on loopback, without persistence, on the processors of the clients |
-        | Redisson | %s |
-        | load before | %s |
-
+        %s
         A *cycle* acquires and releases a resource that nobody else wants, on five masters. \
         Callers run cycles without a pause in one JVM. All peers are warmed up and measured in \
         turn for about a second each, in five rounds.
@@ -98,6 +93,24 @@ public final class Benchmarks {
         - **client CPU** is that of Java threads, without compiler and collector.
         - **Failures** are measured with a node timeout of 250 ms, from two seconds after the \
         failure.
+        """,
+        conditions());
+  }
+
+  /** Returns a table of when, where and with which versions the run was made. */
+  static String conditions() {
+    return String.format(
+        Locale.ROOT,
+        """
+        | | |
+        |---|---|
+        | date | %s |
+        | processor | %s, %d in use |
+        | system | %s %s |
+        | Java | %s |
+        | masters | %s, on loopback, without persistence, on the processors of the clients |
+        | Redisson | %s |
+        | load before | %s |
         """,
         LocalDate.now(),
         processor(),
@@ -118,6 +131,22 @@ public final class Benchmarks {
     } catch (IOException e) {
       return "unknown";
     }
+  }
+
+  /** Returns a warning if others used the processors when the run began, else nothing. */
+  static String warning() {
+    int processors = Runtime.getRuntime().availableProcessors();
+    if (LOAD.equals("unknown") || Double.parseDouble(LOAD) < processors) {
+      return "";
+    }
+    return String.format(
+        """
+
+        **The machine was busy**: a load of %s on %d processors before the run. Read no more than \
+        the order of magnitude from it, and repeat it on a quiet machine. Peers with more threads \
+        and processes suffer most.
+        """,
+        LOAD, processors);
   }
 
   private static String masters() {

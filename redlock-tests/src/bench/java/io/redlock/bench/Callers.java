@@ -118,6 +118,12 @@ final class Callers {
     }
     plot.write(docs.resolve("throughput.svg"));
     report.image("throughput.svg", "Throughput against callers");
+    report.paragraph(
+        Conclusion.of(
+            MOST_OF_CONNECTIONS + " callers",
+            "cycles",
+            perSecond.get(MOST_OF_CONNECTIONS),
+            value -> value));
   }
 
   private static String number(int callers) {

@@ -2,14 +2,17 @@ package io.redlock.bench;
 
 import io.redlock.bench.Peer.Cycle;
 import java.time.Duration;
-import java.util.Collections;
+import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Scanner;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /**
- * One of the JVMs of {@link Contention}. For every line {@code peer|milliseconds} its threads lock
- * and unlock one resource for so long; it answers how often.
+ * One of the JVMs of a {@link Contention}. For every line {@code peer|milliseconds} its threads
+ * lock and unlock one resource for so long; it answers how often.
  */
 final class Contender {
 
@@ -19,19 +22,14 @@ final class Contender {
   private Contender() {}
 
   /**
-   * @param args the masters' addresses
+   * @param args {@code peer|address|address…} each
    */
   public static void main(String[] args) throws Exception {
-    RedlockPeer redlock = new RedlockPeer(Uncontended.PATIENT, args);
-    RedissonPeer redisson = new RedissonPeer(args);
-    Map<String, ClosedLoop> loops =
-        Map.of(
-            RedlockPeer.NAME,
-            loop(redlock.contender("contended")),
-            FAIR,
-            loop(redlock.fairContender("contended fairly")),
-            RedissonPeer.NAME,
-            loop(redisson.contender("redisson contended")));
+    Map<String, ClosedLoop> loops = new HashMap<>();
+    for (String arg : args) {
+      String[] peer = arg.split("\\|");
+      loops.put(peer[0], loop(peer[0], Arrays.copyOfRange(peer, 1, peer.length)));
+    }
     Scanner lines = new Scanner(System.in, "UTF-8");
     while (lines.hasNextLine()) {
       String[] line = lines.nextLine().split("\\|");
@@ -41,7 +39,33 @@ final class Contender {
     System.exit(0);
   }
 
-  private static ClosedLoop loop(Cycle cycle) {
-    return new ClosedLoop(Collections.nCopies(THREADS, cycle), Thread::new, List.of());
+  private static ClosedLoop loop(String name, String... addresses) {
+    Supplier<Cycle> cycles = cycles(name, addresses);
+    return new ClosedLoop(Stream.generate(cycles).limit(THREADS).toList(), Thread::new, List.of());
+  }
+
+  private static Supplier<Cycle> cycles(String name, String... addresses) {
+    switch (name) {
+      case RedlockPeer.NAME -> {
+        RedlockPeer peer = new RedlockPeer(Uncontended.PATIENT, addresses);
+        return () -> peer.contender("contended");
+      }
+      case FAIR -> {
+        RedlockPeer peer = new RedlockPeer(Uncontended.PATIENT, addresses);
+        return () -> peer.fairContender("contended fairly");
+      }
+      case RedissonPeer.NAME -> {
+        RedissonPeer peer = new RedissonPeer(addresses);
+        return () -> peer.contender("redisson contended");
+      }
+      default -> {
+        if (name.startsWith(EtcdPeer.NAME)) {
+          EtcdPeer peer = new EtcdPeer(name, addresses);
+          return () -> peer.contender("contended");
+        }
+        ZooKeeperPeer peer = new ZooKeeperPeer(name, addresses);
+        return () -> peer.contender("contended");
+      }
+    }
   }
 }

@@ -9,13 +9,13 @@ import java.util.Map;
 /** Four JVMs with four threads each that all want the same resource, and hold it for no time. */
 final class Contention {
 
-  private static final int PROCESSES = 4;
+  static final int PROCESSES = 4;
   private static final Rounds ROUNDS = Rounds.ofMillis(5, 3_000, 4_000);
 
   private final Report report;
 
   /** What one round gave: how often the resource was held, in all and per process. */
-  private record Handoffs(double perSecond, double mostOverLeast) {}
+  record Handoffs(double perSecond, double mostOverLeast) {}
 
   Contention(Report report) {
     this.report = report;
@@ -23,33 +23,42 @@ final class Contention {
 
   void run() throws Exception {
     try (RedisServers servers = RedisServers.start(5)) {
-      List<ChildJvm> processes = new ArrayList<>();
-      try {
-        String home = System.getProperty("java.home");
-        for (int i = 0; i < PROCESSES; i++) {
-          processes.add(new ChildJvm(home, Contender.class, servers.addresses()));
-        }
-        show(measure(processes));
-      } finally {
-        processes.forEach(ChildJvm::close);
-      }
+      List<String> masters = List.of(servers.addresses());
+      Map<String, List<String>> peers = new LinkedHashMap<>();
+      peers.put(RedlockPeer.NAME, masters);
+      peers.put(Contender.FAIR, masters);
+      peers.put(RedissonPeer.NAME, masters);
+      show(measure(peers, ROUNDS));
     }
   }
 
-  private static Map<String, List<Handoffs>> measure(List<ChildJvm> processes) throws Exception {
+  /** Lets processes contend with each of the peers in turn, at those addresses. */
+  static Map<String, List<Handoffs>> measure(Map<String, List<String>> peers, Rounds rounds)
+      throws Exception {
+    String[] args =
+        peers.entrySet().stream()
+            .map(peer -> peer.getKey() + "|" + String.join("|", peer.getValue()))
+            .toArray(String[]::new);
     Map<String, List<Handoffs>> results = new LinkedHashMap<>();
-    results.put(RedlockPeer.NAME, new ArrayList<>());
-    results.put(Contender.FAIR, new ArrayList<>());
-    results.put(RedissonPeer.NAME, new ArrayList<>());
-    for (String peer : results.keySet()) {
-      handoffs(processes, peer, ROUNDS.warmUp().toMillis());
-    }
-    for (int round = 0; round < ROUNDS.count(); round++) {
-      for (Map.Entry<String, List<Handoffs>> each : results.entrySet()) {
-        each.getValue().add(handoffs(processes, each.getKey(), ROUNDS.each().toMillis()));
+    List<ChildJvm> processes = new ArrayList<>();
+    try {
+      for (int i = 0; i < PROCESSES; i++) {
+        processes.add(new ChildJvm(System.getProperty("java.home"), Contender.class, args));
       }
+      for (String peer : peers.keySet()) {
+        handoffs(processes, peer, rounds.warmUp().toMillis());
+      }
+      for (int round = 0; round < rounds.count(); round++) {
+        for (String peer : peers.keySet()) {
+          results
+              .computeIfAbsent(peer, name -> new ArrayList<>())
+              .add(handoffs(processes, peer, rounds.each().toMillis()));
+        }
+      }
+      return results;
+    } finally {
+      processes.forEach(ChildJvm::close);
     }
-    return results;
   }
 
   private static Handoffs handoffs(List<ChildJvm> processes, String peer, long millis)

@@ -7,6 +7,7 @@ import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.function.ToDoubleFunction;
 import java.util.stream.Stream;
 
 /**
@@ -40,23 +41,29 @@ record Counters(
     double serverNanos = 0;
     double serverCalls = 0;
     for (long pid : masters) {
-      serverNanos += Double.parseDouble(text(Path.of("/proc/" + pid + "/schedstat")).split(" ")[0]);
+      serverNanos += processorNanos(Path.of("/proc/" + pid + "/task"));
       serverCalls += readsAndWrites("/proc/" + pid);
     }
     return new Counters(
         nanos, bytes, contextSwitches(), readsAndWrites("/proc/self"), serverNanos, serverCalls);
   }
 
+  private static double processorNanos(Path threads) {
+    return sum(threads, task -> Double.parseDouble(text(task.resolve("schedstat")).split(" ")[0]));
+  }
+
   private static double contextSwitches() {
-    double sum = 0;
-    try (Stream<Path> tasks = Files.list(Path.of("/proc/self/task"))) {
-      for (Path task : tasks.toList()) {
-        sum += field(text(task.resolve("status")), "voluntary_ctxt_switches:");
-      }
+    return sum(
+        Path.of("/proc/self/task"),
+        task -> field(text(task.resolve("status")), "voluntary_ctxt_switches:"));
+  }
+
+  private static double sum(Path threads, ToDoubleFunction<Path> figure) {
+    try (Stream<Path> tasks = Files.list(threads)) {
+      return tasks.mapToDouble(figure).sum();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-    return sum;
   }
 
   private static double readsAndWrites(String process) {

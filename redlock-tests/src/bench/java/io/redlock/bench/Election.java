@@ -14,12 +14,19 @@ final class Election implements AutoCloseable {
 
   private record Term(int candidate, long beganNanos) {}
 
+  private final Class<?> program;
   private final String[] addresses;
   private final List<ChildJvm> candidates = new ArrayList<>();
   private final BlockingQueue<Term> terms = new LinkedBlockingQueue<>();
   private Term current;
 
-  Election(int size, String... addresses) throws IOException, InterruptedException {
+  /**
+   * @param program says when it campaigns and when each of its terms begins, and resigns for every
+   *     line of its input
+   */
+  Election(Class<?> program, int size, String... addresses)
+      throws IOException, InterruptedException {
+    this.program = program;
     this.addresses = addresses;
     for (int i = 0; i < size; i++) {
       candidates.add(null);
@@ -30,7 +37,7 @@ final class Election implements AutoCloseable {
 
   /** Starts a candidate, and waits until it campaigns. */
   private void start(int number) throws IOException {
-    ChildJvm jvm = new ChildJvm(System.getProperty("java.home"), CandidateMain.class, addresses);
+    ChildJvm jvm = new ChildJvm(System.getProperty("java.home"), program, addresses);
     candidates.set(number, jvm);
     jvm.answer();
     Thread reader = new Thread(() -> read(number, jvm), "candidate-" + number);

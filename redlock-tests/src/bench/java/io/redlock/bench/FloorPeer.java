@@ -8,8 +8,9 @@ import java.util.stream.Stream;
 /** The floors: a thread per caller that asks all masters itself, or one that does it in batches. */
 final class FloorPeer implements Peer {
 
-  static final String PER_CALLER = "floor A";
-  static final String BATCHED = "floor B";
+  static final String PREFIX = "floor ";
+  static final String PER_CALLER = PREFIX + "A";
+  static final String BATCHED = PREFIX + "B";
 
   private final String name;
   private final List<Floor> floors;

@@ -9,13 +9,17 @@ import java.util.Locale;
 
 /**
  * How long nobody leads: from the moment at which a leader resigns, is killed or is stopped, to the
- * beginning of the work of the next. The candidates are processes.
+ * beginning of the work of the next. The candidates are processes, beside those of a {@code
+ * LeaderLatch} on ZooKeeper, in turn.
  */
 final class LeaderGaps {
 
   static final Duration TTL = Duration.ofSeconds(2);
   private static final int CANDIDATES = 3;
   private static final int ROUNDS = 15;
+
+  /** Short: ZooKeeper rounds the end of a session up to a whole tick. */
+  private static final int TICK_MILLIS = 200;
 
   private final Report report;
 
@@ -27,11 +31,15 @@ final class LeaderGaps {
     int rounds =
         Math.max(2, (int) (ROUNDS * Double.parseDouble(System.getProperty("bench.scale"))));
     try (RedisServers servers = RedisServers.startBrandNew(5);
-        Election election = new Election(CANDIDATES, servers.addresses())) {
+        Ensemble members = ZooKeeperServers.start(true, TICK_MILLIS, Distance.none());
+        Election redlock = new Election(CandidateMain.class, CANDIDATES, servers.addresses());
+        Election latch =
+            new Election(
+                LatchCandidateMain.class, CANDIDATES, members.addresses().toArray(String[]::new))) {
       List<List<String>> rows = new ArrayList<>();
-      rows.add(row("resigns", rounds, election, Election::resign));
-      rows.add(row("is killed", rounds, election, Election::kill));
-      rows.add(row("is stopped", rounds, election, Election::stop));
+      rows.add(row("resigns", rounds, redlock, latch, Election::resign));
+      rows.add(row("is killed", rounds, redlock, latch, Election::kill));
+      rows.add(row("is stopped", rounds, redlock, latch, Election::stop));
       report.table(
           "How long nobody leads",
           CANDIDATES
@@ -39,8 +47,11 @@ final class LeaderGaps {
               + TTL.toSeconds()
               + " s, on five masters; "
               + rounds
-              + " times each. From the fault to the beginning of the next leader's work.",
-          List.of("the leader", "median (ms)", "longest (ms)"),
+              + " times each. Beside them, Curator's `LeaderLatch` on three members of ZooKeeper"
+              + " with a session of the same length and a tick of "
+              + TICK_MILLIS
+              + " ms. From the fault to the beginning of the next leader's work.",
+          List.of("the leader", "median (ms)", "longest", "`LeaderLatch`, median", "longest"),
           rows);
     }
   }
@@ -50,14 +61,25 @@ final class LeaderGaps {
     long strike(Election election) throws Exception;
   }
 
-  private static List<String> row(String what, int rounds, Election election, Fault fault)
-      throws Exception {
-    long[] nanos = new long[rounds];
+  private static List<String> row(
+      String what, int rounds, Election redlock, Election latch, Fault fault) throws Exception {
+    long[] ours = new long[rounds];
+    long[] theirs = new long[rounds];
     for (int round = 0; round < rounds; round++) {
-      nanos[round] = fault.strike(election);
+      ours[round] = fault.strike(redlock);
+      theirs[round] = fault.strike(latch);
     }
-    Arrays.sort(nanos);
-    return List.of(what, millis(nanos[rounds / 2]), millis(nanos[rounds - 1]));
+    return List.of(what, median(ours), longest(ours), median(theirs), longest(theirs));
+  }
+
+  private static String median(long[] nanos) {
+    long[] sorted = nanos.clone();
+    Arrays.sort(sorted);
+    return millis(sorted[sorted.length / 2]);
+  }
+
+  private static String longest(long[] nanos) {
+    return millis(Arrays.stream(nanos).max().orElseThrow());
   }
 
   private static String millis(long nanos) {

@@ -24,7 +24,8 @@ final class Plot {
 
   /** Tells neighbours apart also for those who see no red or no green; the first one is ours. */
   private static final List<String> COLOURS =
-      List.of("#d55e00", "#0072b2", "#009e73", "#888888", "#b0a0c0");
+      List.of(
+          "#d55e00", "#0072b2", "#009e73", "#888888", "#b0a0c0", "#cc79a7", "#56b4e9", "#b8860b");
 
   private static final String STYLE =
       """

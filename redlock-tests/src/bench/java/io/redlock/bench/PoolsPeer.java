@@ -24,6 +24,8 @@ import redis.clients.jedis.params.SetParams;
 @SuppressWarnings("deprecation") // JedisPool still is what people use
 final class PoolsPeer implements Peer {
 
+  static final String NAME = "JedisPool per node";
+
   private static final String DELETE_OWN =
       "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0";
   private static final long TTL_MILLIS = 20_000;
@@ -45,7 +47,7 @@ final class PoolsPeer implements Peer {
 
   @Override
   public String name() {
-    return "JedisPool per node";
+    return NAME;
   }
 
   @Override

@@ -54,13 +54,19 @@ final class Report {
     sections.append("\n![").append(description).append("](").append(file).append(")\n");
   }
 
+  /** A paragraph below a table or a picture. */
+  void paragraph(String text) {
+    System.out.println("\n" + text);
+    sections.append("\n").append(text).append("\n");
+  }
+
   void print() {
     System.out.println("\n" + markdown(TARGET_HEAD, targets));
   }
 
   void write(Path page, String introduction) throws IOException {
-    Files.writeString(
-        page, introduction + "\n## Targets\n\n" + markdown(TARGET_HEAD, targets) + sections);
+    String judged = targets.isEmpty() ? "" : "\n## Targets\n\n" + markdown(TARGET_HEAD, targets);
+    Files.writeString(page, introduction + judged + sections);
   }
 
   private static String markdown(List<String> head, List<List<String>> rows) {

@@ -190,5 +190,6 @@ final class Uncontended {
     }
     latency.write(docs.resolve("latency.svg"));
     report.image("latency.svg", "Latency percentiles");
+    report.paragraph(Conclusion.of("8 callers", "cycles", results.get(8), Run::perSecond));
   }
 }

@@ -1,0 +1,271 @@
+package io.redlock.bench;
+
+import io.redlock.bench.ClosedLoop.Run;
+import io.redlock.bench.Contention.Handoffs;
+import io.redlock.testkit.RedisServers;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.Optional;
+import java.util.TreeMap;
+
+/**
+ * The same work on this library, its peers on Redis, etcd and ZooKeeper: on loopback, and with
+ * every server 1 ms away from clients and from its fellows. Writes a page of its own.
+ */
+final class Elsewhere {
+
+  private static final Duration AWAY = Duration.ofMillis(1);
+  private static final Duration PATIENT = Duration.ofSeconds(10);
+  private static final Rounds WARM_UP = Rounds.ofMillis(1, 1_000, 15_000);
+  private static final Rounds ROUNDS = Rounds.ofMillis(5, 1_200, 1_500);
+  private static final Rounds CONTENTION = Rounds.ofMillis(5, 1_500, 4_000);
+
+  /** The fewest last: then the members of ZooKeeper, which are JVMs, have run for the longest. */
+  private static final List<Integer> CALLERS = List.of(64, 8, 1);
+
+  private static final List<Double> PERCENTILES = List.of(50.0, 90.0, 99.0, 99.9);
+  private static final List<String> IN_NO_ORDER = List.of(RedlockPeer.NAME, RedissonPeer.NAME);
+  private static final String NO_FSYNC = ", no fsync";
+  private static final List<String> HEAD =
+      List.of(
+          "",
+          "cycles/s",
+          "p50 (us)",
+          "p90 (us)",
+          "p99 (us)",
+          "p99.9 (us)",
+          "client CPU (us)",
+          "servers CPU (us)");
+
+  private final Report report = new Report();
+  private final Optional<String> etcd;
+
+  /** What is measured at one distance: masters, and ensembles by the name of their peer. */
+  private record Servers(
+      List<String> masters, List<Long> masterPids, Map<String, Ensemble> ensembles) {}
+
+  Elsewhere() throws Exception {
+    etcd = EtcdServers.version();
+  }
+
+  void run(Path docs) throws Exception {
+    try (Distance near = Distance.none()) {
+      measure("on loopback", near, docs.resolve("elsewhere-loopback.svg"));
+    }
+    try (Distance far = Distance.of(AWAY)) {
+      measure("1 ms away", far, docs.resolve("elsewhere-away.svg"));
+    }
+    report.write(docs.resolve("benchmarks-elsewhere.md"), introduction());
+  }
+
+  private void measure(String where, Distance distance, Path picture) throws Exception {
+    Map<String, Ensemble> ensembles = new LinkedHashMap<>();
+    try (RedisServers masters = RedisServers.start(5)) {
+      for (boolean onDisk : List.of(true, false)) {
+        String suffix = onDisk ? "" : NO_FSYNC;
+        if (etcd.isPresent()) {
+          ensembles.put(EtcdPeer.NAME + suffix, EtcdServers.start(onDisk, distance));
+        }
+        ensembles.put(
+            ZooKeeperPeer.NAME + suffix,
+            ZooKeeperServers.start(onDisk, ZooKeeperServers.TICK_MILLIS, distance));
+      }
+      Servers servers = new Servers(distance.to(masters), Uncontended.pids(masters), ensembles);
+      uncontended(where, servers, picture);
+      contended(where, servers);
+    } finally {
+      for (Ensemble ensemble : ensembles.values()) {
+        ensemble.close();
+      }
+    }
+  }
+
+  private void uncontended(String where, Servers servers, Path picture) throws Exception {
+    measure(servers, 64, WARM_UP);
+    NavigableMap<Integer, Map<String, List<Run>>> results = new TreeMap<>();
+    for (int callers : CALLERS) {
+      results.put(callers, measure(servers, callers, ROUNDS));
+    }
+    results.forEach((callers, runs) -> table(callers, where, runs));
+    plot(where, results, picture);
+  }
+
+  private void table(int callers, String where, Map<String, List<Run>> runs) {
+    List<List<String>> rows = new ArrayList<>();
+    runs.forEach((name, of) -> rows.add(row(name, of)));
+    String title = callers + (callers == 1 ? " caller, " : " callers, ") + where;
+    report.table(title, "Per cycle, medians of the rounds.", HEAD, rows);
+    report.paragraph(Conclusion.of(title, "cycles", runs, Run::perSecond));
+  }
+
+  private static Map<String, List<Run>> measure(Servers servers, int callers, Rounds rounds)
+      throws Exception {
+    String[] masters = servers.masters.toArray(String[]::new);
+    List<Peer> peers = new ArrayList<>();
+    Map<String, ClosedLoop> loops = new LinkedHashMap<>();
+    try {
+      peers.add(new RedlockPeer(PATIENT, masters));
+      peers.add(new RedissonPeer(masters));
+      peers.add(new PoolsPeer(callers, masters));
+      peers.add(FloorPeer.perCaller(callers, masters));
+      for (Peer peer : peers) {
+        loops.put(peer.name(), loop(peer, callers, servers.masterPids));
+      }
+      for (Map.Entry<String, Ensemble> each : servers.ensembles.entrySet()) {
+        Peer peer = connect(each.getKey(), each.getValue());
+        peers.add(peer);
+        loops.put(peer.name(), loop(peer, callers, each.getValue().pids()));
+      }
+      return rounds.run(loops);
+    } finally {
+      peers.forEach(Peer::close);
+    }
+  }
+
+  private static Peer connect(String name, Ensemble ensemble) {
+    String[] addresses = ensemble.addresses().toArray(String[]::new);
+    return name.startsWith(EtcdPeer.NAME)
+        ? new EtcdPeer(name, addresses)
+        : new ZooKeeperPeer(name, addresses);
+  }
+
+  private static ClosedLoop loop(Peer peer, int callers, List<Long> pids) {
+    return new ClosedLoop(peer.cycles(callers), Thread::new, pids);
+  }
+
+  private static List<String> row(String name, List<Run> runs) {
+    List<String> cells = new ArrayList<>();
+    cells.add(name);
+    cells.add(Report.number(Ratio.median(runs, Run::perSecond)));
+    for (double percentile : PERCENTILES) {
+      cells.add(Report.number(micros(runs, percentile)));
+    }
+    cells.add(Uncontended.perCycle(runs, counters -> counters.clientNanos() / 1_000));
+    cells.add(Uncontended.perCycle(runs, counters -> counters.serverNanos() / 1_000));
+    return cells;
+  }
+
+  private static double micros(List<Run> runs, double percentile) {
+    return Ratio.median(runs, run -> run.micros().getValueAtPercentile(percentile));
+  }
+
+  private void plot(
+      String where, NavigableMap<Integer, Map<String, List<Run>>> results, Path picture)
+      throws Exception {
+    Plot plot = new Plot("Cycles per second " + where + ", by callers", "cycles/s");
+    List<String> places = results.keySet().stream().map(Object::toString).toList();
+    for (String name : results.get(1).keySet()) {
+      plot.line(
+          name,
+          places,
+          results.values().stream()
+              .map(runs -> Ratio.median(runs.get(name), Run::perSecond))
+              .toList());
+    }
+    plot.write(picture);
+    report.image(picture.getFileName().toString(), "Throughput " + where + " against callers");
+  }
+
+  private void contended(String where, Servers servers) throws Exception {
+    Map<String, List<String>> peers = new LinkedHashMap<>();
+    peers.put(RedlockPeer.NAME, servers.masters);
+    peers.put(Contender.FAIR, servers.masters);
+    peers.put(RedissonPeer.NAME, servers.masters);
+    servers.ensembles.forEach((name, ensemble) -> peers.put(name, ensemble.addresses()));
+    Map<String, List<Handoffs>> results = Contention.measure(peers, CONTENTION);
+    List<List<String>> rows = new ArrayList<>();
+    results.forEach(
+        (name, of) ->
+            rows.add(
+                List.of(
+                    name,
+                    Report.number(Ratio.median(of, Handoffs::perSecond)),
+                    Report.number(Ratio.median(of, Handoffs::mostOverLeast)))));
+    String title = "One hot key, " + where;
+    report.table(
+        title,
+        Contention.PROCESSES
+            + " JVMs with "
+            + Contender.THREADS
+            + " threads each contend for one resource and release it at once. etcd, ZooKeeper and"
+            + " *fairly* serve in turn: first come, first served.",
+        List.of("", "hand-offs/s", "most / least per process"),
+        rows);
+    Map<String, List<Handoffs>> inNoOrder = new LinkedHashMap<>();
+    Map<String, List<Handoffs>> inTurn = new LinkedHashMap<>();
+    results.forEach((name, of) -> (IN_NO_ORDER.contains(name) ? inNoOrder : inTurn).put(name, of));
+    report.paragraph(conclusion(title + ", in no order", inNoOrder));
+    report.paragraph(conclusion(title + ", in turn", inTurn));
+  }
+
+  private static String conclusion(String where, Map<String, List<Handoffs>> results) {
+    return Conclusion.of(where, "hand-offs", results, Handoffs::perSecond);
+  }
+
+  private String introduction() throws Exception {
+    Path disk = Path.of(System.getProperty("java.io.tmpdir"));
+    return """
+        # What does a lock cost here, in etcd and in ZooKeeper?
+
+        A *cycle* acquires and releases a resource that nobody else wants. Callers run cycles \
+        without a pause in one JVM. All peers are warmed up and measured in turn, in five rounds. \
+        `./mvnw -q -Pbench -Dbench.only=elsewhere process-test-classes` writes this page; do not \
+        edit it. Clients and servers share the processors, so compare figures of one table only. \
+        [Benchmarks](benchmarks.md) has the rest.
+
+        """
+        + Benchmarks.conditions()
+        + "| etcd | "
+        + etcd.orElse("**not measured: no `etcd` on the path** (`apt-get install etcd-server`)")
+        + ", "
+        + System.getProperty("bench.version.etcd")
+        + " |\n| ZooKeeper | "
+        + System.getProperty("bench.version.zookeeper")
+        + " |\n| fsync of 512 bytes | "
+        + Report.number(Ensemble.fsyncMicros(disk))
+        + " us, median |\n"
+        + Benchmarks.warning()
+        + """
+
+        ## What a lock gives
+
+        | | servers | survives | tokens | exclusion depends on clocks |
+        |---|---|---|---|---|
+        | Redlock for Java | 5 independent masters | 2 masters down; a restarted master abstains | \
+        yes, rising | yes |
+        | Redisson, JedisPool per node | the same | 2 masters down; a restarted master may grant \
+        again | no | yes |
+        | etcd | 3 members | 1 member down, and the restart of all, with fsync | yes, the \
+        revision | for the end of a session |
+        | ZooKeeper | 3 members | 1 member down, and the restart of all, with fsync | yes, the \
+        `zxid` | for the end of a session |
+
+        No lock service can stop a paused holder from writing: that takes [tokens](fencing.md).
+
+        ## How each is set up
+
+        - **Redlock for Java** uses its default settings, except for a node timeout of 10 s, \
+        or 1 s at the hot key, because the machine may be busy.
+        - **Redisson** has a client per master with default settings. *JedisPool per node* is the \
+        hand-written lock. **floor A** is this library's scripts without the library.
+        - **etcd** is its lock service. The client's session is a lease of 30 s that it keeps \
+        alive, so a cycle does not pay for it. A client talks to one member, which passes writes \
+        on if it is not the leader. Servers have their default settings.
+        - **ZooKeeper** is Curator's `InterProcessMutex`. A mutex per resource is reused. Servers \
+        have the settings of the sample configuration and the heap of `zkServer.sh`.
+        - **no fsync**: ZooKeeper with `forceSync=no`. Debian's etcd has no such option, so its \
+        data is in memory (`/dev/shm`).
+        - **1 ms away**: a process keeps every byte for 1 ms each way, between clients and \
+        servers, and between the members of etcd and ZooKeeper. It takes processor time from \
+        all, most with 64 callers.
+        - **redlock4j** is not measured: Maven Central had no `org.codarama:redlock4j` in November \
+        2026.
+        - **client CPU** is that of Java threads, without compiler and collector.
+        """;
+  }
+}
