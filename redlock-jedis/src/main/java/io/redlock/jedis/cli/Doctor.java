@@ -8,6 +8,7 @@ import io.redlock.jedis.trust.MasterChange.Master;
 import io.redlock.jedis.trust.MasterChange.Role;
 import io.redlock.jedis.trust.Membership;
 import io.redlock.jedis.trust.NodeAudit;
+import io.redlock.jedis.trust.Served;
 import io.redlock.jedis.trust.TrustRules;
 import io.redlock.jedis.trust.TrustRules.Surroundings;
 import io.redlock.jedis.trust.Verdict;
@@ -19,6 +20,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
@@ -108,14 +110,11 @@ public final class Doctor {
     Set<String> ids = new TreeSet<>();
     for (int i = 0; i < audits.size(); i++) {
       NodeAudit audit = audits.get(i).audit();
-      BirthMark mark = audit == null ? null : BirthMark.parse(audit.birth());
       if (audit != null) {
-        boolean counts = mark != null && mark.isOf(audit);
-        masters.add(new Master(Role.of(i, quorum), counts ? mark.serves() : null));
-        out.println(audits.get(i).name() + " serves " + (counts ? mark.serves() : "nobody yet"));
-      }
-      if (mark != null) {
-        mark.serves().change(moving).ifPresent(ids::add);
+        Served serves = serves(audit);
+        masters.add(new Master(Role.of(i, quorum), serves));
+        out.println(audits.get(i).name() + " serves " + (serves == null ? "nobody yet" : serves));
+        Optional.ofNullable(serves).flatMap(each -> each.change(moving)).ifPresent(ids::add);
       }
     }
     if (ids.size() > 1) {
@@ -147,6 +146,12 @@ public final class Doctor {
           case ABORTING ->
               "the change is being undone; if that was interrupted, run redlock resize abort again";
         });
+  }
+
+  /** Returns the clients that a master serves; null if it has no mark of its data. */
+  private static @Nullable Served serves(NodeAudit audit) {
+    BirthMark mark = BirthMark.parse(audit.birth());
+    return mark == null || !mark.isOf(audit) ? null : mark.serves();
   }
 
   private static int summarize(

@@ -173,18 +173,18 @@ final class Resize {
                 + audited.name());
       }
       String fault = rules.misconfiguration(audit, audited.around());
-      BirthMark mark = BirthMark.parse(audit.birth());
-      if (fault == null && mark == null && !audit.birth().isEmpty()) {
+      BirthMark parsed = BirthMark.parse(audit.birth());
+      if (fault == null && parsed == null && !audit.birth().isEmpty()) {
         fault = BirthMark.UNREADABLE;
       }
-      boolean isOf = mark != null && mark.isOf(audit);
-      if (fault == null && isOf && !mark.guarded()) {
+      BirthMark mark = parsed == null || !parsed.isOf(audit) ? null : parsed;
+      if (fault == null && mark != null && !mark.guarded()) {
         fault = "its clients run with restartGuard(false): a change of masters needs the guard";
       }
       if (fault != null) {
         throw new Stopped(audited.name() + ": " + fault);
       }
-      all.add(new Found(index, audited.name(), audit, isOf ? mark : null, Role.of(index, quorum)));
+      all.add(new Found(index, audited.name(), audit, mark, Role.of(index, quorum)));
     }
     return all;
   }

@@ -28,7 +28,7 @@ public final class Floor implements AutoCloseable {
   private static final AtomicLong RESOURCES = new AtomicLong();
 
   private final List<Connection> connections;
-  private final List<Argument> births = new ArrayList<>();
+  private final List<Guard> guards = new ArrayList<>();
   private final List<List<String>> resources = new ArrayList<>();
   private final RequestEncoder encoder = new RequestEncoder(RETENTION_MILLIS, SKEW_MICROS);
   private long token;
@@ -40,7 +40,7 @@ public final class Floor implements AutoCloseable {
     connections = Stream.of(addresses).map(Floor::connect).toList();
     for (Connection connection : connections) {
       connection.sendCommand(Protocol.Command.GET, BirthMark.KEY);
-      births.add(Argument.of(connection.getBulkReply()));
+      guards.add(new Guard(Argument.of(connection.getBulkReply()), Argument.EMPTY));
     }
     for (int i = 0; i < batch; i++) {
       resources.add(List.of("floor/" + RESOURCES.incrementAndGet()));
@@ -82,7 +82,7 @@ public final class Floor implements AutoCloseable {
   private void ask(List<Invocation> batch, NodeReply expected) {
     for (int node = 0; node < connections.size(); node++) {
       for (Invocation each : batch) {
-        connections.get(node).sendCommand(each.bySha(births.get(node)));
+        connections.get(node).sendCommand(each.bySha(guards.get(node)));
       }
       connections.get(node).getMany(0); // flushes
     }
