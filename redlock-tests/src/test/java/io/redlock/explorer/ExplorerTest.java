@@ -159,12 +159,13 @@ class ExplorerTest {
   @Test
   @Tag("search")
   void resourceThatIsSetFreeAtAnyMoment() {
-    exhaust(
+    explore(
         Scope.of("2 leases of a tick with an extend each, set free at any moment")
             .attempts(2)
             .horizon(2)
             .extensions(1)
-            .setFree());
+            .setFree(),
+        DEFAULT_BOUND);
     exhaust(crowd("2 fair waiters, set free at any moment", 1, 1).setFree());
   }
 
@@ -244,6 +245,12 @@ class ExplorerTest {
   @Test
   @Tag("long")
   void resourceThatIsSetFreeFurther() {
+    exhaust(
+        Scope.of("2 leases of a tick with an extend each, set free at any moment")
+            .attempts(2)
+            .horizon(2)
+            .extensions(1)
+            .setFree());
     exhaust(timed("2 leases with an extend each, set free at any moment").extensions(1).setFree());
     exhaust(
         Scope.of("2 attempts of 2 rounds, set free at any moment").attempts(2).rounds(2).setFree());
