@@ -3,7 +3,7 @@ package io.redlock.chaos;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.chaos.peers.Peer;
+import io.redlock.chaos.peers.PeerLibrary;
 import io.redlock.testkit.RequiresRedis;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -29,21 +29,21 @@ class PeerChaosTest {
 
   private static final int SIDE_BY_SIDE = Integer.getInteger("peers.sideBySide", 2);
 
-  private record Game(Peer peer, Schedule schedule, long seed) {}
+  private record Game(PeerLibrary peer, Schedule schedule, long seed) {}
 
   private final long minutes = Long.getLong("peers.minutes", 0);
   private final boolean records = Boolean.getBoolean("peers.record");
   private final PeerRecords all = PeerRecords.read(PeerRecords.FOLDER);
   private final List<String> ours = new ArrayList<>(); // guarded by this
   private final List<Throwable> broken = new ArrayList<>(); // guarded by this
-  private final Map<Peer, Long> locks = new EnumMap<>(Peer.class); // guarded by this
+  private final Map<PeerLibrary, Long> locks = new EnumMap<>(PeerLibrary.class); // guarded by this
   private final List<Game> games = new ArrayList<>(); // guarded by this
   private long nextSeed = Long.getLong("peers.seed", System.currentTimeMillis() % 1_000_000);
 
   @Test
   void libraryDoesNothingWrongWhereItsPeersPlayToo() throws InterruptedException {
     long untilNanos = System.nanoTime() + TimeUnit.MINUTES.toNanos(minutes);
-    for (Peer peer : peers()) {
+    for (PeerLibrary peer : peers()) {
       System.out.println(
           "peers: " + peer.title + " " + PeerRecords.version(peer) + ": " + peer.settings);
       locks.put(peer, 0L);
@@ -90,7 +90,7 @@ class PeerChaosTest {
       if (!only.isEmpty() && !List.of(only.split(",")).contains(schedule.name())) {
         continue;
       }
-      for (Peer peer : peers()) {
+      for (PeerLibrary peer : peers()) {
         if (PeerRun.schedules(peer).stream().anyMatch(s -> s.name().equals(schedule.name()))) {
           games.add(new Game(peer, schedule, nextSeed));
         }
@@ -99,9 +99,9 @@ class PeerChaosTest {
     nextSeed++;
   }
 
-  private static List<Peer> peers() {
+  private static List<PeerLibrary> peers() {
     String only = System.getProperty("peers.only", "");
-    return Stream.of(Peer.values())
+    return Stream.of(PeerLibrary.values())
         .filter(peer -> only.isEmpty() || List.of(only.split(",")).contains(peer.id()))
         .toList();
   }
@@ -115,7 +115,7 @@ class PeerChaosTest {
             finding ->
                 System.out.println("peers:   " + finding.invariant() + ": " + finding.what()));
     locks.merge(report.peer(), report.verdict().leases(), Long::sum);
-    if (report.peer() == Peer.REDLOCK && !report.verdict().findings().isEmpty()) {
+    if (report.peer() == PeerLibrary.REDLOCK && !report.verdict().findings().isEmpty()) {
       ours.add(report.summary());
     }
     if (records) {

@@ -3,7 +3,7 @@ package io.redlock.chaos;
 import io.redlock.chaos.history.History;
 import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.Journal;
-import io.redlock.chaos.peers.Peer;
+import io.redlock.chaos.peers.PeerLibrary;
 import io.redlock.chaos.peers.PeerMain;
 import io.redlock.chaos.peers.PeerSettings;
 import io.redlock.testkit.Await;
@@ -27,7 +27,7 @@ final class PeerDeployment implements AutoCloseable {
   final List<ChaosServer> servers = new ArrayList<>();
   final List<ChaosClient> clients = new ArrayList<>();
   final Journal journal;
-  private final Peer peer;
+  private final PeerLibrary peer;
   private final ChaosTerms terms;
   private final Path folder;
   private final Store store;
@@ -36,7 +36,7 @@ final class PeerDeployment implements AutoCloseable {
   private @Nullable Sentinels sentinels;
 
   /** Starts everything and waits until it is up. */
-  PeerDeployment(Peer peer, ChaosTerms terms, Path folder) {
+  PeerDeployment(PeerLibrary peer, ChaosTerms terms, Path folder) {
     this.peer = peer;
     this.terms = terms;
     this.folder = folder;
@@ -58,7 +58,7 @@ final class PeerDeployment implements AutoCloseable {
   }
 
   /** How many servers a peer has in a schedule. */
-  static int servers(Peer peer, Schedule schedule) {
+  static int servers(PeerLibrary peer, Schedule schedule) {
     return switch (peer.servers) {
       case MASTERS -> schedule.terms().nodes();
       case ONE -> 1;
@@ -68,7 +68,7 @@ final class PeerDeployment implements AutoCloseable {
   }
 
   private void startServers() {
-    if (peer.servers == Peer.Servers.ENSEMBLE) {
+    if (peer.servers == PeerLibrary.Servers.ENSEMBLE) {
       members.addAll(ZooKeeperMember.start(terms.nodes(), folder, journal));
       servers.addAll(members);
     } else {
@@ -77,14 +77,14 @@ final class PeerDeployment implements AutoCloseable {
               .parallel()
               .mapToObj(node -> new ChaosNode("n" + node, false, journal))
               .toList());
-      if (peer.servers == Peer.Servers.PAIR) {
+      if (peer.servers == PeerLibrary.Servers.PAIR) {
         sentinels = new Sentinels(masters.get(0).server, masters.get(1).server, folder);
         servers.add(new PairMember(masters.get(0), masters.get(1), sentinels));
         servers.add(new PairMember(masters.get(1), masters.get(0), sentinels));
       } else {
         servers.addAll(masters);
       }
-      if (peer == Peer.REDLOCK) {
+      if (peer == PeerLibrary.REDLOCK) {
         ChaosDeployment.adopt(masters, terms);
       }
     }

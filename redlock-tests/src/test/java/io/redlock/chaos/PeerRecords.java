@@ -5,7 +5,7 @@ import io.redlock.chaos.history.Finding;
 import io.redlock.chaos.history.History;
 import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.PeerVerdict;
-import io.redlock.chaos.peers.Peer;
+import io.redlock.chaos.peers.PeerLibrary;
 import io.redlock.chaos.picture.Picture;
 import io.redlock.readme.Repository;
 import io.redlock.simulation.SimInvariant;
@@ -39,11 +39,11 @@ final class PeerRecords {
       List.of("runs", "millis", "operations", "locks", "faults", "lost");
 
   /** Totals of a library in a schedule. */
-  record Key(Peer peer, String version, String schedule) {}
+  record Key(PeerLibrary peer, String version, String schedule) {}
 
   /** The shortest history of a kind of finding. */
   record Shortest(
-      Peer peer,
+      PeerLibrary peer,
       String version,
       SimInvariant kind,
       String schedule,
@@ -61,7 +61,7 @@ final class PeerRecords {
   private final Set<String> dates = new TreeSet<>();
 
   /** The version that this build has on its class path. */
-  static String version(Peer peer) {
+  static String version(PeerLibrary peer) {
     return System.getProperty("peers.version." + peer.id(), "");
   }
 
@@ -76,11 +76,11 @@ final class PeerRecords {
       line.details().keySet().stream()
           .filter(name -> !Set.of("version", "dates").contains(name))
           .forEach(name -> counts.put(name, line.number(name)));
-      Peer peer = Peer.valueOf(line.actor());
+      PeerLibrary peer = PeerLibrary.valueOf(line.actor());
       records.totals.put(new Key(peer, line.text("version"), line.kind()), counts);
       records.dates.addAll(List.of(line.text("dates").split(",")));
     }
-    for (Peer peer : Peer.values()) {
+    for (PeerLibrary peer : PeerLibrary.values()) {
       for (SimInvariant kind : peer.judged()) {
         Path history =
             folder.resolve(peer.id() + "-" + kind.name().toLowerCase(Locale.ROOT) + ".tsv");
@@ -92,7 +92,7 @@ final class PeerRecords {
     return records;
   }
 
-  private void shortest(Peer peer, SimInvariant kind, History file) {
+  private void shortest(PeerLibrary peer, SimInvariant kind, History file) {
     HistoryEvent head = file.one("excerpt");
     List<HistoryEvent> events = new ArrayList<>(file.events());
     events.remove(head);
@@ -109,7 +109,7 @@ final class PeerRecords {
   }
 
   void add(PeerRun.Report report) {
-    Peer peer = report.peer();
+    PeerLibrary peer = report.peer();
     PeerVerdict verdict = report.verdict();
     Key key = new Key(peer, version(peer), report.schedule().name());
     Map<String, Long> counts = totals.computeIfAbsent(key, k -> new LinkedHashMap<>());
@@ -208,12 +208,12 @@ final class PeerRecords {
     return dates;
   }
 
-  List<Shortest> shortest(Peer peer) {
+  List<Shortest> shortest(PeerLibrary peer) {
     return shortest.values().stream().filter(each -> each.peer == peer).toList();
   }
 
   /** The versions of a library that have played. */
-  List<String> versions(Peer peer) {
+  List<String> versions(PeerLibrary peer) {
     return totals.keySet().stream()
         .filter(key -> key.peer == peer)
         .map(Key::version)
@@ -222,7 +222,7 @@ final class PeerRecords {
   }
 
   /** A count of a library over all versions; over all schedules if none is named. */
-  long count(Peer peer, String schedule, String what) {
+  long count(PeerLibrary peer, String schedule, String what) {
     return totals.entrySet().stream()
         .filter(entry -> entry.getKey().peer == peer)
         .filter(entry -> schedule.isEmpty() || entry.getKey().schedule.equals(schedule))

@@ -5,7 +5,7 @@ import io.redlock.chaos.history.Finding;
 import io.redlock.chaos.history.History;
 import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.PeerVerdict;
-import io.redlock.chaos.peers.Peer;
+import io.redlock.chaos.peers.PeerLibrary;
 import io.redlock.chaos.picture.Picture;
 import io.redlock.simulation.SimInvariant;
 import java.nio.file.Path;
@@ -37,7 +37,12 @@ final class PeerRun {
 
   /** What came of a run. */
   record Report(
-      Peer peer, Schedule schedule, long seed, PeerVerdict verdict, long faults, Duration took) {
+      PeerLibrary peer,
+      Schedule schedule,
+      long seed,
+      PeerVerdict verdict,
+      long faults,
+      Duration took) {
 
     /** One line. */
     String summary() {
@@ -69,26 +74,26 @@ final class PeerRun {
     }
   }
 
-  private final Peer peer;
+  private final PeerLibrary peer;
   private final Schedule schedule;
   private final long seed;
 
-  private PeerRun(Peer peer, Schedule schedule, long seed) {
+  private PeerRun(PeerLibrary peer, Schedule schedule, long seed) {
     this.peer = peer;
     this.schedule = schedule;
     this.seed = seed;
   }
 
-  private static Path folder(Peer peer, Schedule schedule, long seed) {
+  private static Path folder(PeerLibrary peer, Schedule schedule, long seed) {
     return FOLDER.resolve(peer.id() + "-" + schedule.name() + "-" + seed);
   }
 
-  static Report of(Peer peer, Schedule schedule, long seed) {
+  static Report of(PeerLibrary peer, Schedule schedule, long seed) {
     return new PeerRun(peer, schedule, seed).run();
   }
 
   /** The schedules that a peer can play. */
-  static List<Schedule> schedules(Peer peer) {
+  static List<Schedule> schedules(PeerLibrary peer) {
     return Schedules.all().stream()
         .filter(schedule -> schedule.task().equals("work"))
         .filter(schedule -> schedule.keepsTime() && schedule.obstacle().isEmpty())
@@ -100,7 +105,7 @@ final class PeerRun {
         .toList();
   }
 
-  private static boolean hasCounterpart(Peer peer, ChaosFault fault) {
+  private static boolean hasCounterpart(PeerLibrary peer, ChaosFault fault) {
     return !OURS_ALONE.contains(fault)
         && switch (peer.servers) {
           case MASTERS, ONE -> true;
@@ -114,7 +119,7 @@ final class PeerRun {
 
   /** The strikes of the schedule, those aside at servers or with faults that the peer has not. */
   private ChaosPlan plan(int servers) {
-    Schedule drawn = peer.servers == Peer.Servers.MASTERS ? schedule : schedule.nodes(3);
+    Schedule drawn = peer.servers == PeerLibrary.Servers.MASTERS ? schedule : schedule.nodes(3);
     List<Strike> strikes =
         ChaosPlan.of(drawn, seed).strikes().stream()
             .filter(
@@ -146,7 +151,7 @@ final class PeerRun {
       history = deployment.history();
     }
     PeerDeployment.tidy(folder);
-    int tolerates = peer.servers == Peer.Servers.PAIR ? 1 : (servers - 1) / 2;
+    int tolerates = peer.servers == PeerLibrary.Servers.PAIR ? 1 : (servers - 1) / 2;
     PeerVerdict verdict = PeerVerdict.of(history, peer.judged(), tolerates);
     long struck = nemesis.counts().values().stream().mapToLong(Long::longValue).sum();
     Duration took = Duration.ofNanos(System.nanoTime() - startNanos);

@@ -3,7 +3,7 @@ package io.redlock.chaos;
 import static java.util.stream.Collectors.joining;
 
 import io.redlock.chaos.history.HistoryEvent;
-import io.redlock.chaos.peers.Peer;
+import io.redlock.chaos.peers.PeerLibrary;
 import io.redlock.simulation.SimInvariant;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -63,15 +63,17 @@ final class PeersPage {
     lines.addAll(List.of(text));
   }
 
-  private static List<Peer> played(PeerRecords records) {
-    return Stream.of(Peer.values()).filter(peer -> records.count(peer, "", "runs") > 0).toList();
+  private static List<PeerLibrary> played(PeerRecords records) {
+    return Stream.of(PeerLibrary.values())
+        .filter(peer -> records.count(peer, "", "runs") > 0)
+        .toList();
   }
 
   private void conclusion() {
     say("# How do other locks fare under the same faults?", "");
-    List<Peer> twice = new ArrayList<>();
-    List<Peer> never = new ArrayList<>();
-    for (Peer peer : played(records)) {
+    List<PeerLibrary> twice = new ArrayList<>();
+    List<PeerLibrary> never = new ArrayList<>();
+    for (PeerLibrary peer : played(records)) {
       (records.count(peer, "", "I1") > 0 ? twice : never).add(peer);
     }
     say(
@@ -111,7 +113,7 @@ final class PeersPage {
         "");
   }
 
-  private String where(Peer peer) {
+  private String where(PeerLibrary peer) {
     String schedules =
         Schedules.all().stream()
             .map(Schedule::name)
@@ -124,8 +126,8 @@ final class PeersPage {
   private void better() {
     say("## Where another lock does better than this library", "");
     List<String> found = new ArrayList<>();
-    for (Peer peer : played(records)) {
-      if (peer != Peer.REDLOCK) {
+    for (PeerLibrary peer : played(records)) {
+      if (peer != PeerLibrary.REDLOCK) {
         compare(peer, found);
       }
     }
@@ -136,14 +138,14 @@ final class PeersPage {
     say("");
   }
 
-  private void compare(Peer peer, List<String> found) {
+  private void compare(PeerLibrary peer, List<String> found) {
     List<Schedule> common =
         Schedules.all().stream()
             .filter(schedule -> records.count(peer, schedule.name(), "runs") > 0)
-            .filter(schedule -> records.count(Peer.REDLOCK, schedule.name(), "runs") > 0)
+            .filter(schedule -> records.count(PeerLibrary.REDLOCK, schedule.name(), "runs") > 0)
             .toList();
     double theirs = perRun(peer, common, "locks");
-    double ours = perRun(Peer.REDLOCK, common, "locks");
+    double ours = perRun(PeerLibrary.REDLOCK, common, "locks");
     if (theirs > ours) {
       found.add(
           "- **%s** acquired more locks in the schedules that both played: %.0f a run, against %.0f."
@@ -152,7 +154,7 @@ final class PeersPage {
     List<String> sooner = new ArrayList<>();
     for (Schedule schedule : common) {
       long gap = records.count(peer, schedule.name(), "gap");
-      long ourGap = records.count(Peer.REDLOCK, schedule.name(), "gap");
+      long ourGap = records.count(PeerLibrary.REDLOCK, schedule.name(), "gap");
       if (gap > 0 && gap + 200 < ourGap) {
         sooner.add("`%s` (%,d ms, against %,d ms)".formatted(schedule.name(), gap, ourGap));
       }
@@ -166,7 +168,7 @@ final class PeersPage {
               + ".");
     }
     double lost = perRun(peer, common, "lost");
-    double ourLost = perRun(Peer.REDLOCK, common, "lost");
+    double ourLost = perRun(PeerLibrary.REDLOCK, common, "lost");
     if (lost < ourLost) {
       found.add(
           "- **%s** lost fewer updates where no tokens are checked: %.2f a run, against %.2f."
@@ -174,7 +176,7 @@ final class PeersPage {
     }
   }
 
-  private double perRun(Peer peer, List<Schedule> schedules, String what) {
+  private double perRun(PeerLibrary peer, List<Schedule> schedules, String what) {
     double runs = 0;
     double sum = 0;
     for (Schedule schedule : schedules) {
@@ -185,7 +187,7 @@ final class PeersPage {
   }
 
   private void result() {
-    List<Peer> peers = played(records);
+    List<PeerLibrary> peers = played(records);
     say("## What was found", "");
     say("A dash: the lock cannot be judged by that from outside, and it is not counted.", "");
     say(row("", peers.stream().map(peer -> peer.title).toList()));
@@ -216,16 +218,16 @@ final class PeersPage {
     say("");
   }
 
-  private String gap(Peer peer) {
+  private String gap(PeerLibrary peer) {
     long gap = records.count(peer, "", "gap");
     return gap > 0 ? "%,d".formatted(gap) : "not measured";
   }
 
-  private String minutes(Peer peer) {
+  private String minutes(PeerLibrary peer) {
     return String.format(Locale.ROOT, "%.1f", records.count(peer, "", "millis") / 60_000.0);
   }
 
-  private String found(Peer peer, String schedule, SimInvariant kind) {
+  private String found(PeerLibrary peer, String schedule, SimInvariant kind) {
     return peer.judged().contains(kind)
         ? "%,d".formatted(records.count(peer, schedule, kind.name()))
         : "—";
@@ -236,7 +238,7 @@ final class PeersPage {
   }
 
   private void bySchedule() {
-    List<Peer> peers = played(records);
+    List<PeerLibrary> peers = played(records);
     say("## By schedule", "");
     say(
         "Findings by kind in all runs of a schedule, after the number of runs. *not played*: the"
@@ -257,7 +259,7 @@ final class PeersPage {
     say("");
   }
 
-  private String kinds(Peer peer, Schedule schedule) {
+  private String kinds(PeerLibrary peer, Schedule schedule) {
     long runs = records.count(peer, schedule.name(), "runs");
     if (runs == 0) {
       return "not played";
@@ -274,7 +276,7 @@ final class PeersPage {
 
   private void who() {
     say("## Who plays, and how it is set up", "");
-    for (Peer peer : played(records)) {
+    for (PeerLibrary peer : played(records)) {
       String versions = String.join(", ", records.versions(peer));
       say("- **" + peer.title + "**, " + versions + ": " + peer.settings + ".");
     }
@@ -338,7 +340,7 @@ final class PeersPage {
     say("## The shortest history of each kind", "");
     say("Where a lock has no token, a number of the caller's own takes its place.", "");
     boolean any = false;
-    for (Peer peer : played(records)) {
+    for (PeerLibrary peer : played(records)) {
       for (PeerRecords.Shortest each : records.shortest(peer)) {
         any = true;
         shortest(each);

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.chaos.history.PeerVerdict;
-import io.redlock.chaos.peers.Peer;
+import io.redlock.chaos.peers.PeerLibrary;
 import io.redlock.readme.Repository;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -34,7 +34,7 @@ class PeersPageTest {
   @Test
   void historiesOnRecordShowWhatThePageSaysOfThem() {
     PeerRecords records = PeerRecords.read(PeerRecords.FOLDER);
-    for (Peer peer : Peer.values()) {
+    for (PeerLibrary peer : PeerLibrary.values()) {
       for (PeerRecords.Shortest each : records.shortest(peer)) {
         boolean shown =
             PeerVerdict.of(each.history(), Set.of(each.kind()), 0).findings().stream()
@@ -48,9 +48,9 @@ class PeersPageTest {
   @Test
   void libraryIsOnRecordWithoutAFinding() {
     PeerRecords records = PeerRecords.read(PeerRecords.FOLDER);
-    assertTrue(records.count(Peer.REDLOCK, "", "runs") > 0);
-    for (var kind : Peer.REDLOCK.judged()) {
-      assertEquals(0, records.count(Peer.REDLOCK, "", kind.name()), kind::name);
+    assertTrue(records.count(PeerLibrary.REDLOCK, "", "runs") > 0);
+    for (var kind : PeerLibrary.REDLOCK.judged()) {
+      assertEquals(0, records.count(PeerLibrary.REDLOCK, "", kind.name()), kind::name);
     }
   }
 

@@ -15,7 +15,7 @@ import java.util.List;
  * @param sentinels what knows which server is the master; empty where nothing needs to
  */
 public record PeerSettings(
-    Peer peer,
+    PeerLibrary peer,
     String name,
     Path journal,
     int storePort,
@@ -46,7 +46,7 @@ public record PeerSettings(
 
   static PeerSettings of(String... arguments) {
     return new PeerSettings(
-        Peer.valueOf(arguments[0]),
+        PeerLibrary.valueOf(arguments[0]),
         arguments[1],
         Path.of(arguments[2]),
         Integer.parseInt(arguments[3]),

@@ -6,7 +6,7 @@ import java.util.Locale;
 import java.util.Set;
 
 /** A library, or a way to lock, that plays the same schedules. */
-public enum Peer {
+public enum PeerLibrary {
   REDLOCK(
       "Redlock for Java (this library)",
       "RedlockLocks",
@@ -81,7 +81,7 @@ public enum Peer {
   /** How it was set up. */
   public final String settings;
 
-  Peer(
+  PeerLibrary(
       String title,
       String implementation,
       Servers servers,
@@ -137,6 +137,6 @@ public enum Peer {
   }
 
   private Class<?> type() throws ClassNotFoundException {
-    return Class.forName(Peer.class.getPackageName() + "." + implementation);
+    return Class.forName(PeerLibrary.class.getPackageName() + "." + implementation);
   }
 }
