@@ -371,7 +371,7 @@ class RedlockAutoConfigurationTest {
             .map(name -> name.equals("node") ? "nodes" : name)
             .map(name -> "redlock." + name.replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT))
             .collect(Collectors.toCollection(TreeSet::new));
-    assertEquals(12, setters.size(), setters::toString);
+    assertEquals(13, setters.size(), setters::toString);
     assertEquals(setters, names("docs/configuration.md", "\\| `(redlock\\.[a-z-]+)` \\|"));
 
     String metadata = metadata();
