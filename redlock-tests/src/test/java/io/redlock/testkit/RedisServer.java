@@ -46,7 +46,7 @@ public final class RedisServer implements AutoCloseable {
   private static final int PORTS = 5_500;
 
   private static final int FIRST_PORT =
-      10_000 + PORTS * (Integer.getInteger("redlock.tests.process", 1) - 1);
+      10_000 + PORTS * (number(System.getProperty("redlock.tests.process", "process 1")) - 1);
 
   private static final Set<RedisServer> ALIVE = ConcurrentHashMap.newKeySet();
 
@@ -54,6 +54,11 @@ public final class RedisServer implements AutoCloseable {
     Runtime.getRuntime()
         .addShutdownHook(
             new Thread(() -> ALIVE.forEach(RedisServer::close), "redis-server-reaper"));
+  }
+
+  /** Returns the number of a test process, as {@code process 2} says it. */
+  static int number(String process) {
+    return Integer.parseInt(process.replaceFirst("process ", ""));
   }
 
   private final Path folder;
