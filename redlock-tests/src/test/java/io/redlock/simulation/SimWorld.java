@@ -1,6 +1,6 @@
 package io.redlock.simulation;
 
-import java.util.PriorityQueue;
+import java.util.Arrays;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
@@ -21,7 +21,7 @@ final class SimWorld {
   private static final long MAX_DELAY_NANOS = 1_000_000_000_000_000L;
 
   /** Something that will happen unless it is cancelled. */
-  static final class Event implements Comparable<Event> {
+  static final class Event {
     final long atNanos;
     private final long sequence;
     private @Nullable Runnable action;
@@ -36,10 +36,48 @@ final class SimWorld {
       action = null;
     }
 
-    @Override
-    public int compareTo(Event other) {
-      int byTime = Long.compare(atNanos, other.atNanos);
-      return byTime != 0 ? byTime : Long.compare(sequence, other.sequence);
+    private boolean isBefore(Event other) {
+      return atNanos < other.atNanos || (atNanos == other.atNanos && sequence < other.sequence);
+    }
+  }
+
+  /** The planned events as a binary heap: half the time of a queue that calls a comparison. */
+  private static final class Plan {
+    private Event[] heap = new Event[1 << 10];
+    private int size;
+
+    @Nullable Event first() {
+      return size == 0 ? null : heap[0];
+    }
+
+    void add(Event event) {
+      if (size == heap.length) {
+        heap = Arrays.copyOf(heap, 2 * size);
+      }
+      int place = size++;
+      while (place > 0 && event.isBefore(heap[(place - 1) / 2])) {
+        heap[place] = heap[(place - 1) / 2];
+        place = (place - 1) / 2;
+      }
+      heap[place] = event;
+    }
+
+    void removeFirst() {
+      Event last = heap[--size];
+      int place = 0;
+      int below = 1;
+      while (below < size) {
+        if (below + 1 < size && heap[below + 1].isBefore(heap[below])) {
+          below++;
+        }
+        if (!heap[below].isBefore(last)) {
+          break;
+        }
+        heap[place] = heap[below];
+        place = below;
+        below = 2 * place + 1;
+      }
+      heap[place] = last;
     }
   }
 
@@ -53,7 +91,7 @@ final class SimWorld {
   }
 
   final SimTrace trace;
-  private final PriorityQueue<Event> events = new PriorityQueue<>();
+  private final Plan events = new Plan();
   private final Set<SimInvariant> unchecked;
   private final long maxSteps;
   private Runnable afterEach = () -> {};
@@ -115,11 +153,11 @@ final class SimWorld {
   }
 
   private boolean step(long endNanos) {
-    Event next = events.peek();
+    Event next = events.first();
     if (next == null || next.atNanos > endNanos) {
       return false;
     }
-    events.poll();
+    events.removeFirst();
     Runnable action = next.action;
     if (action == null) {
       return true;

@@ -25,6 +25,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordingFile;
 import org.junit.jupiter.api.AfterEach;
@@ -163,6 +164,25 @@ class AuditTest {
       clock.set(Duration.ZERO);
       await(2, State.UP);
     }
+  }
+
+  @Test
+  void commandThatMayNotWriteTheMarkIsNamedOnceAndTheNodeIsUpOnceItMay() {
+    servers = RedisServers.startBrandNew(1);
+    RedisServer server = servers.get(0);
+    server.command("ACL", "SETUSER", "locks", "on", ">secret", "~*", "&*", "+@all", "-set");
+    connect(unguarded(), "redis://locks:secret@" + server.host() + ":" + server.port());
+    Await.until("several audits are denied", () -> denials(server) >= 4);
+    assertTrue(status(0).reason().toLowerCase(Locale.ROOT).contains("set"), status(0)::toString);
+    assertEquals(List.of(State.MISCONFIGURED), told.states(status(0).name()));
+    server.command("ACL", "SETUSER", "locks", "+set");
+    await(0, State.UP);
+    assertEquals(List.of(State.MISCONFIGURED, State.UP), told.states(status(0).name()));
+  }
+
+  private static long denials(RedisServer server) {
+    return ((List<?>) server.command("ACL", "LOG"))
+        .stream().mapToLong(entry -> (Long) ((List<?>) entry).get(1)).sum();
   }
 
   @Test

@@ -44,7 +44,7 @@ final class Audits {
   private long number;
   private boolean underWay;
   private long dueNanos;
-  private @Nullable Refresh refresh; // due with the next
+  private @Nullable Refresh refresh; // due with the next, until the node has answered with its facts
   private long sentNanos; // the last that succeeded
   private long succeededNanos;
   private Verdict verdict = Verdict.refused("not audited");
@@ -80,6 +80,7 @@ final class Audits {
 
   /** Returns a new audit. */
   Call call(@Nullable Refresh due) {
+    refresh = due;
     return Call.audit(AuditCall.invocation(number++, due));
   }
 
@@ -91,7 +92,6 @@ final class Audits {
   /** Takes note that the audit that was due is sent. */
   void sent(long nowNanos) {
     underWay = true;
-    refresh = null;
     dueNanos = nowNanos + periodNanos;
   }
 
@@ -128,6 +128,7 @@ final class Audits {
       }
       clock.learn(told.nodeMicros(), audit.sinceNanos, nowNanos);
       made = trust.judge(told, audit.sinceNanos, nowNanos, ticker, resets);
+      refresh = made.refresh();
     }
     underWay = false;
     if (made == null) {
@@ -159,7 +160,6 @@ final class Audits {
     dueNanos = sentNanos + periodNanos;
     long remainingNanos = TimeUnit.MILLISECONDS.toNanos(verdict.remainingMillis());
     if (verdict.refresh() != null) {
-      refresh = verdict.refresh();
       dueNanos = nowNanos;
     } else if (verdict.stand() == Verdict.Stand.ABSTAINS
         && remainingNanos >= 0

@@ -204,6 +204,57 @@ class AuditsTest {
   }
 
   @Test
+  void nodeWhoseMarkMayNotBeWrittenIsMisconfiguredOnceAndUpOnceWhenItMay() {
+    LaneBed unguarded = new LaneBed();
+    unguarded.node.birth = "";
+    unguarded.start().connect();
+    for (int second = 0; second < 10; second++) {
+      unguarded.answerAllButMarks("NOPERM User locks has no permissions to run the 'set' command");
+      unguarded.pass(1_000);
+    }
+    assertEquals(
+        List.of(
+            "MISCONFIGURED: NOPERM User locks has no permissions to run the 'set' command"
+                + ": allow it with ACL SETUSER"),
+        unguarded.told());
+    unguarded.answerAll().pass(5_000).answerAll();
+    assertEquals(List.of("UP"), unguarded.told());
+  }
+
+  @Test
+  void nodeWhoseNewMarkMayNotBeWrittenStaysMisconfigured() {
+    bed.up();
+    bed.node.birth = "";
+    for (int second = 0; second < 10; second++) {
+      bed.pass(1_000);
+      bed.answerAllButMarks("NOPERM no").answerAllButMarks("NOPERM no");
+    }
+    assertEquals(
+        List.of(
+            "past lost: its data, or its birth mark, was deleted",
+            "ABSTAINING: its data is new; it votes in 35s",
+            "MISCONFIGURED: NOPERM no: allow it with ACL SETUSER"),
+        bed.told());
+    bed.pass(1_000).answerAll();
+    assertEquals(List.of("ABSTAINING: its data is new; it votes in 35s"), bed.told());
+  }
+
+  @Test
+  void markThatFindsNoMemoryIsTriedOnceASecond() {
+    LaneBed unguarded = new LaneBed();
+    unguarded.node.birth = "";
+    unguarded.start().connect();
+    unguarded.answerAllButMarks("OOM no memory").pass(1_000);
+    unguarded.answerAllButMarks("OOM no memory").written();
+    for (int second = 0; second < 5; second++) {
+      unguarded.pass(1_000).answerAllButMarks("OOM no memory");
+      assertEquals(List.of("audit"), unguarded.written());
+    }
+    assertEquals(State.ABSTAINING, unguarded.state());
+    assertEquals(1, unguarded.told().size(), "it is told once");
+  }
+
+  @Test
   void auditThatFindsNoMemoryMakesTheNodeAbstainUntilOneSucceeds() {
     bed.up().pass(1_000);
     bed.answerError("OOM command not allowed when used memory > 'maxmemory'.");
