@@ -304,8 +304,7 @@ final class SimConnection implements Wire {
     replies.keepFirst(0);
     socket.server.disconnected(this);
     socket.world.after(
-        socket.random.nextLong(SimSocket.NOTICE_NANOS),
-        () -> tell(failure("connection lost")));
+        socket.random.nextLong(SimSocket.NOTICE_NANOS), () -> tell(failure("connection lost")));
   }
 
   int onTheWay() {

@@ -44,7 +44,8 @@ final class Audits {
   private long number;
   private boolean underWay;
   private long dueNanos;
-  private @Nullable Refresh refresh; // due with the next, until the node has answered with its facts
+  private @Nullable Refresh
+      refresh; // due with the next, until the node has answered with its facts
   private long sentNanos; // the last that succeeded
   private long succeededNanos;
   private Verdict verdict = Verdict.refused("not audited");

@@ -23,6 +23,9 @@ class AuditsTest {
 
   @RegisterExtension private final KeptLog log = new KeptLog();
 
+  private static final String NO_SET =
+      "NOPERM User locks has no permissions to run the 'set' command";
+
   private static final String STALE = "it was not audited for more than 3s";
 
   private final LaneBed bed = new LaneBed(3, true).others(2);
@@ -207,17 +210,10 @@ class AuditsTest {
   void nodeWhoseMarkMayNotBeWrittenIsMisconfiguredOnceAndUpOnceWhenItMay() {
     LaneBed unguarded = new LaneBed();
     unguarded.node.birth = "";
-    unguarded.start().connect();
-    for (int second = 0; second < 10; second++) {
-      unguarded.answerAllButMarks("NOPERM User locks has no permissions to run the 'set' command");
-      unguarded.pass(1_000);
-    }
+    passDenyingMarks(unguarded.start().connect(), 10, NO_SET);
     assertEquals(
-        List.of(
-            "MISCONFIGURED: NOPERM User locks has no permissions to run the 'set' command"
-                + ": allow it with ACL SETUSER"),
-        unguarded.told());
-    unguarded.answerAll().pass(5_000).answerAll();
+        List.of("MISCONFIGURED: " + NO_SET + ": allow it with ACL SETUSER"), unguarded.told());
+    passAnswering(unguarded, 1);
     assertEquals(List.of("UP"), unguarded.told());
   }
 
@@ -225,33 +221,41 @@ class AuditsTest {
   void nodeWhoseNewMarkMayNotBeWrittenStaysMisconfigured() {
     bed.up();
     bed.node.birth = "";
-    for (int second = 0; second < 10; second++) {
-      bed.pass(1_000);
-      bed.answerAllButMarks("NOPERM no").answerAllButMarks("NOPERM no");
-    }
+    passDenyingMarks(bed, 10, NO_SET);
     assertEquals(
         List.of(
             "past lost: its data, or its birth mark, was deleted",
             "ABSTAINING: its data is new; it votes in 35s",
-            "MISCONFIGURED: NOPERM no: allow it with ACL SETUSER"),
+            "MISCONFIGURED: " + NO_SET + ": allow it with ACL SETUSER"),
         bed.told());
-    bed.pass(1_000).answerAll();
-    assertEquals(List.of("ABSTAINING: its data is new; it votes in 35s"), bed.told());
+    passAnswering(bed, 1);
+    assertEquals(1, bed.told().size());
+    assertEquals(State.ABSTAINING, bed.state());
   }
 
   @Test
   void markThatFindsNoMemoryIsTriedOnceASecond() {
     LaneBed unguarded = new LaneBed();
     unguarded.node.birth = "";
-    unguarded.start().connect();
-    unguarded.answerAllButMarks("OOM no memory").pass(1_000);
-    unguarded.answerAllButMarks("OOM no memory").written();
-    for (int second = 0; second < 5; second++) {
-      unguarded.pass(1_000).answerAllButMarks("OOM no memory");
-      assertEquals(List.of("audit"), unguarded.written());
-    }
+    String full = "OOM command not allowed when used memory > 'maxmemory'.";
+    passDenyingMarks(unguarded.start().connect(), 1, full);
+    unguarded.written();
+    passDenyingMarks(unguarded, 5, full);
+    assertEquals(List.of("audit", "audit", "audit", "audit", "audit"), unguarded.written());
     assertEquals(State.ABSTAINING, unguarded.state());
     assertEquals(1, unguarded.told().size(), "it is told once");
+  }
+
+  private static void passAnswering(LaneBed each, int seconds) {
+    for (int i = 0; i < 100 * seconds; i++) {
+      each.answerAll().pass(10);
+    }
+  }
+
+  private static void passDenyingMarks(LaneBed each, int seconds, String error) {
+    for (int i = 0; i < 100 * seconds; i++) {
+      each.answerAllButMarks(error).pass(10);
+    }
   }
 
   @Test
