@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** What lanes do with what they are given: I16 and I17. */
 final class LaneChecks {
@@ -39,6 +40,7 @@ final class LaneChecks {
     private int sent;
     private int refused; // told, or taken back, as certainly not executed
     private int executed;
+    private @Nullable Order writtenTo; // the last
 
     private Letter(NodeRequest request) {
       this.request = request;
@@ -50,12 +52,11 @@ final class LaneChecks {
     private long lastWaited; // whatever was handed over until then had waited for the connection
     private long firstDirect = -1; // whatever was handed over from then on had not
     private boolean beyondReleases;
-    private final Map<NodeRequest, Boolean> written = new HashMap<>();
     private final Map<String, Long> releases = new HashMap<>(); // by owner
 
     /** The client has heard from the node: perhaps the connection will carry requests now. */
     void heard() {
-      if (written.isEmpty()) {
+      if (firstDirect < 0) {
         lastWaited = handedOver;
       }
     }
@@ -63,9 +64,10 @@ final class LaneChecks {
     void wrote(int node, NodeRequest request) {
       Letter letter = letter(node, request);
       firstDirect = firstDirect < 0 ? handedOver + 1 : firstDirect;
-      if (written.put(request, true) != null) {
+      if (letter.writtenTo == this) {
         return; // the script was not there, so it is sent once more
       }
+      letter.writtenTo = this;
       if (request instanceof NodeRequest.Release) {
         if (letter.sequence <= lastWaited && beyondReleases) {
           world.violated(

@@ -16,7 +16,9 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.args.Rawable;
@@ -45,7 +47,9 @@ final class SimCommand {
     OTHER
   }
 
+  private static final Map<String, JedisDataException> ERRORS = new ConcurrentHashMap<>();
   private static final Map<String, Script> BY_DIGEST = new TreeMap<>();
+  private static final Map<Script, String> DIGESTS = new EnumMap<>(Script.class);
   private static final Map<Script, byte[]> TEXTS = new EnumMap<>(Script.class);
   private static final int NAME_KEYS = 2; // of a name in a grant or extend: lock and fence
   private static final int QUEUE_KEYS = 4; // of a name in a release: lock, fence, queue and ends
@@ -53,7 +57,9 @@ final class SimCommand {
   static {
     for (Script script : Script.values()) {
       TEXTS.put(script, script.text.getRaw());
-      BY_DIGEST.put(digest(script), script);
+      String digest = sha1(script);
+      DIGESTS.put(script, digest);
+      BY_DIGEST.put(digest, script);
     }
   }
 
@@ -241,6 +247,10 @@ final class SimCommand {
 
   /** The digest under which a server caches a script. */
   static String digest(Script script) {
+    return Objects.requireNonNull(DIGESTS.get(script));
+  }
+
+  private static String sha1(Script script) {
     try {
       MessageDigest sha = MessageDigest.getInstance("SHA-1");
       return HexFormat.of().formatHex(sha.digest(script.text.getRaw()));
@@ -348,8 +358,12 @@ final class SimCommand {
     return text.getBytes(StandardCharsets.UTF_8);
   }
 
-  /** An error reply as Jedis reads it. */
+  /** An error reply as Jedis reads it, made once: its stack trace costs more than many events. */
   static JedisDataException error(String message) {
+    return ERRORS.computeIfAbsent(message, SimCommand::newError);
+  }
+
+  private static JedisDataException newError(String message) {
     return switch (message.substring(0, Math.max(0, message.indexOf(' ')))) {
       case "NOSCRIPT" -> new JedisNoScriptException(message);
       case "BUSY" -> new JedisBusyException(message);

@@ -9,6 +9,8 @@ import io.redlock.spi.NodeRequest;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.exceptions.JedisConnectionException;
@@ -22,6 +24,8 @@ final class SimConnection implements Wire {
 
   /** As much is buffered before it is handed over without a flush. */
   private static final int FLUSH_BYTES = 7 << 10;
+
+  private static final Map<String, JedisConnectionException> FAILURES = new ConcurrentHashMap<>();
 
   private final SimSocket socket;
   private final Dialer.Reader line;
@@ -49,6 +53,11 @@ final class SimConnection implements Wire {
     this.requests = link.requests();
     this.replies = link.replies();
     this.order = socket.checks.order();
+  }
+
+  /** An exception of Jedis, made once: its stack trace costs more than many events. */
+  static JedisConnectionException failure(String message) {
+    return FAILURES.computeIfAbsent(message, JedisConnectionException::new);
   }
 
   /** Which life of the server it leads to. */
@@ -109,7 +118,7 @@ final class SimConnection implements Wire {
       requests.keepFirst(0);
       replies.keepFirst(0);
       socket.server.disconnected(this);
-      tell(new JedisConnectionException("no connection in time"));
+      tell(failure("no connection in time"));
     }
   }
 
@@ -159,10 +168,10 @@ final class SimConnection implements Wire {
 
   private void throwIfGone() {
     if (isEnded || isTold || socket.process.isDead()) {
-      throw new JedisConnectionException("the socket is closed");
+      throw failure("the socket is closed");
     }
     if (isBroken && socket.random.percent(50)) {
-      throw new JedisConnectionException("broken pipe"); // else the machine takes it all the same
+      throw failure("broken pipe"); // else the machine takes it all the same
     }
   }
 
@@ -182,7 +191,7 @@ final class SimConnection implements Wire {
     }
     if (fails) {
       cut(requests.onTheWay());
-      throw new JedisConnectionException("connection reset by peer");
+      throw failure("connection reset by peer");
     }
   }
 
@@ -199,7 +208,7 @@ final class SimConnection implements Wire {
     socket.server.disconnected(this);
     socket.world.after(
         socket.random.nextLong(SimSocket.NOTICE_NANOS),
-        () -> tell(new JedisConnectionException("the socket was closed")));
+        () -> tell(failure("the socket was closed")));
   }
 
   /** Whether what the server has just executed for it is executed once more. */
@@ -260,7 +269,7 @@ final class SimConnection implements Wire {
     boolean isError = reply instanceof JedisDataException;
     if (expected != command && expected != null && (isError || expected.looksLike(command))) {
       isBroken = true; // nobody could tell; and no server does that
-      tell(new JedisConnectionException("connection reset"));
+      tell(failure("connection reset"));
       return;
     }
     if (isOutOfStep && !isEnded) {
@@ -284,7 +293,7 @@ final class SimConnection implements Wire {
       replies.send(
           () -> {
             isBroken = true;
-            tell(new JedisConnectionException(why));
+            tell(failure(why));
           });
     }
   }
@@ -296,8 +305,7 @@ final class SimConnection implements Wire {
     replies.keepFirst(0);
     socket.server.disconnected(this);
     socket.world.after(
-        socket.random.nextLong(SimSocket.NOTICE_NANOS),
-        () -> tell(new JedisConnectionException("connection lost")));
+        socket.random.nextLong(SimSocket.NOTICE_NANOS), () -> tell(failure("connection lost")));
   }
 
   int onTheWay() {

@@ -65,6 +65,7 @@ final class SimLink {
 
     private final boolean carriesRequests;
     private final ArrayDeque<Message> messages = new ArrayDeque<>();
+    private final Runnable arrival = this::arrive;
     private long lastDueNanos;
     private boolean planned;
     private boolean held;
@@ -107,13 +108,13 @@ final class SimLink {
     private void plan() {
       if (!planned && !messages.isEmpty()) {
         planned = true;
-        world.at(
-            messages.element().dueNanos,
-            () -> {
-              planned = false;
-              pump();
-            });
+        world.at(messages.element().dueNanos, arrival);
       }
+    }
+
+    private void arrive() {
+      planned = false;
+      pump();
     }
 
     private void pump() {

@@ -54,7 +54,7 @@ final class SimScheduler implements Scheduler {
     }
   }
 
-  private final class Timer implements Cancellable {
+  private final class Timer implements Cancellable, Runnable {
     private final Runnable task;
     private final long dueNanos;
     private SimWorld.Event event;
@@ -76,10 +76,11 @@ final class SimScheduler implements Scheduler {
     private SimWorld.Event plan() {
       long leftNanos = dueNanos - process.monotonic.nanos();
       long trueNanos = process.monotonic.trueDelayNanos(leftNanos);
-      return process.world.after(trueNanos, () -> strand.run(this::due));
+      return process.world.after(trueNanos, () -> strand.run(this));
     }
 
-    private void due() {
+    @Override
+    public void run() {
       if (over || closed) {
         return;
       }

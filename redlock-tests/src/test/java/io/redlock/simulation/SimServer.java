@@ -22,7 +22,6 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
-import redis.clients.jedis.exceptions.JedisConnectionException;
 
 /**
  * One master: its process, its clock, its data, its mark of birth. Reads commands as a real one
@@ -162,7 +161,7 @@ final class SimServer {
   void knocked(SimConnection connection) {
     Trouble now = trouble;
     if (running == Running.DOWN) {
-      connection.refused(new JedisConnectionException("refused connection"));
+      connection.refused(SimConnection.failure("refused connection"));
     } else if (running == Running.PAUSED) {
       backlog.add(() -> knocked(connection));
     } else if (now != null && now.steps.contains(Step.CONNECT)) {

@@ -12,13 +12,13 @@ import java.util.function.BooleanSupplier;
 public final class Await {
 
   /** Long enough for a busy machine; reached only by a test that fails. */
-  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   private static final long POLL_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
   private Await() {}
 
-  /** Polls every millisecond until the condition holds; fails the test after 20 s. */
+  /** Polls every millisecond until the condition holds; fails the test after 60 s. */
   public static void until(String expectation, BooleanSupplier condition) {
     until(expectation, PATIENCE, condition);
   }
@@ -37,7 +37,7 @@ public final class Await {
     }
   }
 
-  /** The future's value; fails the test if it takes longer than 20 s, rethrows what it threw. */
+  /** The future's value; fails the test if it takes longer than 60 s, rethrows what it threw. */
   public static <T> T value(String expectation, CompletableFuture<T> future) {
     try {
       return future.get(PATIENCE.toNanos(), TimeUnit.NANOSECONDS);

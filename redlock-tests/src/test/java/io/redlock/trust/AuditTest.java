@@ -25,6 +25,9 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordingFile;
 import org.junit.jupiter.api.AfterEach;
@@ -163,6 +166,36 @@ class AuditTest {
       clock.set(Duration.ZERO);
       await(2, State.UP);
     }
+  }
+
+  @Test
+  void commandThatMayNotWriteTheMarkIsNamedOnceAndTheNodeIsUpOnceItMay() {
+    servers = RedisServers.startBrandNew(1);
+    RedisServer server = servers.get(0);
+    server.command("ACL", "SETUSER", "locks", "on", ">secret", "~*", "&*", "+@all", "-set");
+    connect(unguarded(), "redis://locks:secret@" + server.host() + ":" + server.port());
+    Await.until("several audits are denied", () -> denials(server) >= 4);
+    assertTrue(status(0).reason().toLowerCase(Locale.ROOT).contains("set"), status(0)::toString);
+    assertEquals(List.of(State.MISCONFIGURED), told.states(status(0).name()));
+    server.command("ACL", "SETUSER", "locks", "+set");
+    List<State> once = List.of(State.MISCONFIGURED, State.UP);
+    Await.until("it is told once", () -> told.states(status(0).name()).equals(once));
+    long loggedBefore = audits(server);
+    Await.until("it is audited on", () -> audits(server) >= loggedBefore + 2);
+    assertEquals(once, told.states(status(0).name()));
+  }
+
+  /** How often the server was asked what it is: no script but the audit's does that. */
+  private static long audits(RedisServer server) {
+    Matcher calls =
+        Pattern.compile("cmdstat_info:calls=(\\d+)")
+            .matcher((String) server.command("INFO", "commandstats"));
+    return calls.find() ? Long.parseLong(calls.group(1)) : 0;
+  }
+
+  private static long denials(RedisServer server) {
+    return ((List<?>) server.command("ACL", "LOG"))
+        .stream().mapToLong(entry -> (Long) ((List<?>) entry).get(1)).sum();
   }
 
   @Test

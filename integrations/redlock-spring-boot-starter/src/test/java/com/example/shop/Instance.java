@@ -1,5 +1,7 @@
 package com.example.shop;
 
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
 import io.redlock.testkit.Await;
 import io.redlock.testkit.RedisServer;
 import io.redlock.testkit.Signal;
@@ -61,14 +63,12 @@ final class Instance implements AutoCloseable {
 
   /** Waits until it serves. */
   Instance awaitServing() {
-    Await.until(
-        "it serves",
-        () -> {
-          if (!process.isAlive()) {
-            throw new AssertionError("it has ended:\n" + log());
-          }
-          return isServing();
-        });
+    try {
+      Await.until("it serves or has ended", () -> !process.isAlive() || isServing());
+    } catch (AssertionError e) {
+      throw new AssertionError(e.getMessage() + ":\n" + log(), e);
+    }
+    assertTrue(process.isAlive(), () -> "it has ended:\n" + log());
     return this;
   }
 
@@ -131,7 +131,7 @@ final class Instance implements AutoCloseable {
 
   /** Waits until it has ended, and returns its exit code. */
   int awaitEnd() throws InterruptedException {
-    if (!process.waitFor(20, TimeUnit.SECONDS)) {
+    if (!process.waitFor(60, TimeUnit.SECONDS)) {
       throw new AssertionError("it does not end:\n" + log());
     }
     return process.exitValue();

@@ -37,7 +37,7 @@ final class Ledger implements AutoCloseable {
   record Held(CountDownLatch arrived, CountDownLatch released) {
 
     boolean awaitArrival() throws InterruptedException {
-      return arrived.await(20, TimeUnit.SECONDS);
+      return arrived.await(60, TimeUnit.SECONDS);
     }
   }
 

@@ -45,7 +45,7 @@ final class Audits {
   private long number;
   private boolean underWay;
   private long dueNanos;
-  private @Nullable Refresh refresh; // due with the next
+  private @Nullable Refresh refresh; // goes with each audit until one has its facts
   private long sentNanos; // the last that succeeded
   private long succeededNanos;
   private Verdict verdict = Verdict.refused("not audited");
@@ -81,6 +81,7 @@ final class Audits {
 
   /** Returns a new audit. */
   Call call(@Nullable Refresh due) {
+    refresh = due;
     return Call.audit(AuditCall.invocation(number++, due));
   }
 
@@ -92,7 +93,6 @@ final class Audits {
   /** Takes note that the audit that was due is sent. */
   void sent(long nowNanos) {
     underWay = true;
-    refresh = null;
     dueNanos = nowNanos + periodNanos;
   }
 
@@ -129,6 +129,7 @@ final class Audits {
       }
       clock.learn(told.nodeMicros(), audit.sinceNanos, nowNanos);
       made = trust.judge(told, audit.sinceNanos, nowNanos, ticker, resets);
+      refresh = made.refresh();
     }
     underWay = false;
     if (made == null) {
@@ -160,7 +161,6 @@ final class Audits {
     dueNanos = sentNanos + periodNanos;
     long remainingNanos = TimeUnit.MILLISECONDS.toNanos(verdict.remainingMillis());
     if (verdict.refresh() != null) {
-      refresh = verdict.refresh();
       dueNanos = nowNanos;
     } else if (verdict.stand() == Verdict.Stand.ABSTAINS
         && remainingNanos >= 0

@@ -8,19 +8,22 @@ final class RoundTrips {
 
   private static final int KEPT = 256;
 
-  private final int[] micros = new int[KEPT]; // 0: none yet
+  private final int[] micros = new int[KEPT];
+  private int count;
   private int next;
 
   void add(long nanos) {
     micros[next] = (int) Math.max(1, Math.min(Integer.MAX_VALUE, nanos / 1_000));
     next = (next + 1) % KEPT;
+    count = Math.max(count, next == 0 ? KEPT : next);
   }
 
   /** Returns this percentile of the last durations; zero if there are none. */
   Duration percentile(int percent) {
-    int[] sorted = Arrays.stream(micros).filter(value -> value > 0).sorted().toArray();
-    return sorted.length == 0
+    int[] sorted = Arrays.copyOf(micros, count);
+    Arrays.sort(sorted);
+    return count == 0
         ? Duration.ZERO
-        : Duration.ofNanos(1_000L * sorted[(sorted.length * percent + 99) / 100 - 1]);
+        : Duration.ofNanos(1_000L * sorted[(count * percent + 99) / 100 - 1]);
   }
 }

@@ -23,6 +23,9 @@ class AuditsTest {
 
   @RegisterExtension private final KeptLog log = new KeptLog();
 
+  private static final String NO_SET =
+      "NOPERM User locks has no permissions to run the 'set' command";
+
   private static final String STALE = "it was not audited for more than 3s";
 
   private final LaneBed bed = new LaneBed(3, true).others(2);
@@ -201,6 +204,58 @@ class AuditsTest {
         bed.told());
     bed.pass(1_000).answer();
     assertEquals(List.of("UP"), bed.told());
+  }
+
+  @Test
+  void nodeWhoseMarkMayNotBeWrittenIsMisconfiguredOnceAndUpOnceWhenItMay() {
+    LaneBed unguarded = new LaneBed();
+    unguarded.node.birth = "";
+    passDenyingMarks(unguarded.start().connect(), 10, NO_SET);
+    assertEquals(
+        List.of("MISCONFIGURED: " + NO_SET + ": allow it with ACL SETUSER"), unguarded.told());
+    passAnswering(unguarded, 1);
+    assertEquals(List.of("UP"), unguarded.told());
+  }
+
+  @Test
+  void nodeWhoseNewMarkMayNotBeWrittenStaysMisconfigured() {
+    bed.up();
+    bed.node.birth = "";
+    passDenyingMarks(bed, 10, NO_SET);
+    assertEquals(
+        List.of(
+            "past lost: its data, or its birth mark, was deleted",
+            "ABSTAINING: its data is new; it votes in 35s",
+            "MISCONFIGURED: " + NO_SET + ": allow it with ACL SETUSER"),
+        bed.told());
+    passAnswering(bed, 1);
+    assertEquals(1, bed.told().size());
+    assertEquals(State.ABSTAINING, bed.state());
+  }
+
+  @Test
+  void markThatFindsNoMemoryIsTriedOnceASecond() {
+    LaneBed unguarded = new LaneBed();
+    unguarded.node.birth = "";
+    String full = "OOM command not allowed when used memory > 'maxmemory'.";
+    passDenyingMarks(unguarded.start().connect(), 1, full);
+    unguarded.written();
+    passDenyingMarks(unguarded, 5, full);
+    assertEquals(List.of("audit", "audit", "audit", "audit", "audit"), unguarded.written());
+    assertEquals(State.ABSTAINING, unguarded.state());
+    assertEquals(1, unguarded.told().size(), "it is told once");
+  }
+
+  private static void passAnswering(LaneBed each, int seconds) {
+    for (int i = 0; i < 100 * seconds; i++) {
+      each.answerAll().pass(10);
+    }
+  }
+
+  private static void passDenyingMarks(LaneBed each, int seconds, String error) {
+    for (int i = 0; i < 100 * seconds; i++) {
+      each.answerAllButMarks(error).pass(10);
+    }
   }
 
   @Test
