@@ -3,7 +3,7 @@ package io.redlock.driver;
 import io.redlock.AcquireResult;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
-import io.redlock.driver.Waiting.Phase;
+import io.redlock.driver.CallState.Phase;
 import io.redlock.spi.Scheduler.Cancellable;
 import java.time.Duration;
 import java.util.List;
@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One call for a lease: attempts with new owner ids, and pauses between them, until one succeeds or
- * the wait ends. {@link Waiting} decides what to do; this class adds the monitor, the timer, the
+ * the wait ends. {@link CallState} decides what to do; this class adds the monitor, the timer, the
  * attempts and the future. Needs no thread of its own; blocking calls wait for its future.
  */
 final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
@@ -43,10 +43,10 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   private final long startNanos;
   private final long maxWaitNanos;
 
-  private final @Nullable Choice choice; // guarded by this; null unless it wants one of several
+  private final @Nullable NameChoice choice; // guarded by this; null unless it wants one of several
 
   private String owner = ""; // drawn before the first attempt
-  private Waiting waiting; // guarded by this
+  private CallState state; // guarded by this
   private @Nullable Attempt running; // guarded by this; null between attempts
   private @Nullable Cancellable timer; // guarded by this; of the current plan
   private @Nullable AttemptEnd lastRefusal; // guarded by this
@@ -63,14 +63,15 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
     this.pauses = pauses;
     this.openCalls = openCalls;
     this.names = context.settings.names(request);
-    this.choice = request.isAnyOf() ? new Choice(List.copyOf(request.resources()), names) : null;
-    this.queueNames = choice == null ? names : Choice.queueNames(names);
+    this.choice =
+        request.isAnyOf() ? new NameChoice(List.copyOf(request.resources()), names) : null;
+    this.queueNames = choice == null ? names : NameChoice.queueNames(names);
     this.listeners = context.listeners.ofCall(request);
     this.startNanos = context.ticker.monotonicNanos();
     this.maxWaitNanos = request.maxWait().map(Settings::saturatedNanos).orElse(0L);
-    this.waiting =
-        Waiting.begin(
-            new Waiting.Rules(
+    this.state =
+        CallState.begin(
+            new CallState.Rules(
                 request.isFair(),
                 context.quorum,
                 Math.min(QueuePlace.LIFE_NANOS, Settings.saturatedNanos(request.ttl())),
@@ -206,7 +207,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   }
 
   private void endLocked() {
-    waiting = waiting.over();
+    state = state.over();
     running = null;
     cancelTimer();
   }
@@ -254,12 +255,12 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   }
 
   /** Applies the event. If that begins a new plan, sets the timer and carries the plan out. */
-  private void step(UnaryOperator<Waiting> event) {
-    Waiting next;
+  private void step(UnaryOperator<CallState> event) {
+    CallState next;
     synchronized (this) {
-      int plan = waiting.plan();
-      next = event.apply(waiting);
-      waiting = next;
+      int plan = state.plan();
+      next = event.apply(state);
+      state = next;
       if (next.plan() == plan) {
         return;
       }
@@ -317,22 +318,22 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   }
 
   /** Tries a name, or looks which are free. */
-  private void choose(Choice names) {
+  private void choose(NameChoice names) {
     LeaseRequest one = null;
     List<String> key = List.of();
-    Lookout look = null;
+    AvailabilityCheck look = null;
     synchronized (this) {
-      if (passPlan != waiting.plan()) {
-        passPlan = waiting.plan();
+      if (passPlan != state.plan()) {
+        passPlan = state.plan();
         passNanos = context.ticker.monotonicNanos();
         names.begin(context.random, context.queues::isLeased);
       }
-      if (names.next() == Choice.Step.LOOK) {
+      if (names.next() == NameChoice.Step.LOOK) {
         List<Integer> numbers = names.toLookAt();
-        look = new Lookout(context, numbers.stream().map(names::key).toList());
+        look = new AvailabilityCheck(context, numbers.stream().map(names::key).toList());
         isLooking = true;
       } else {
-        one = Choice.only(names.current(), request);
+        one = NameChoice.only(names.current(), request);
         key = List.of(names.currentKey());
       }
     }
@@ -343,11 +344,11 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
     }
   }
 
-  private void looked(Lookout look) {
+  private void looked(AvailabilityCheck look) {
     AttemptEnd refusal = null;
     synchronized (this) {
       isLooking = false;
-      Choice names = Objects.requireNonNull(choice);
+      NameChoice names = Objects.requireNonNull(choice);
       names.looked(look, context.ticker.monotonicNanos());
       if (isPassOver(names)) {
         refusal = lastRefusal;
@@ -360,15 +361,15 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
     }
   }
 
-  private boolean isPassOver(Choice names) {
+  private boolean isPassOver(NameChoice names) {
     assert Thread.holdsLock(this);
-    return names.next() == Choice.Step.OVER
+    return names.next() == NameChoice.Step.OVER
         || context.ticker.monotonicNanos() - passNanos > 2 * context.settings.nodeTimeoutNanos();
   }
 
   /** Records that a name is taken. Returns true if the call goes on with the others. */
-  private synchronized boolean triesOthers(Choice names, AttemptEnd outcome) {
-    if (!outcome.isRefused() || waiting.phase() != Phase.ASKS) {
+  private synchronized boolean triesOthers(NameChoice names, AttemptEnd outcome) {
+    if (!outcome.isRefused() || state.phase() != Phase.ASKS) {
       return false;
     }
     names.refused(outcome.heldRemainingMillis(), context.ticker.monotonicNanos());
@@ -382,7 +383,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
 
   private synchronized boolean mayStart() {
     boolean may =
-        waiting.phase() == Phase.ASKS
+        state.phase() == Phase.ASKS
             && running == null
             && !isStarting
             && !isLooking
@@ -398,7 +399,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   }
 
   private synchronized boolean runs(Attempt next) {
-    boolean asks = waiting.phase() == Phase.ASKS;
+    boolean asks = state.phase() == Phase.ASKS;
     running = asks ? next : running;
     return asks;
   }
@@ -432,7 +433,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
         now -> {
           running = null;
           lastRefusal = outcome;
-          Waiting next = now.refused(outcome, leftNanos);
+          CallState next = now.refused(outcome, leftNanos);
           if (place != null && next.clockLearned() && !now.clockLearned()) {
             place.restart();
           }
@@ -447,7 +448,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
         });
   }
 
-  private Waiting pausedByDefault(Waiting now, long leftNanos) {
+  private CallState pausedByDefault(CallState now, long leftNanos) {
     return now.paused(now.plan(), pauses.byDefaultNanos(now.attempts(), lastOutcome()), leftNanos);
   }
 
@@ -456,7 +457,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   }
 
   /** Asks the strategy on a callback thread, since it may block; the timer goes on. */
-  private void ponder(Waiting asked) {
+  private void ponder(CallState asked) {
     AcquireResult.Outcome outcome = lastOutcome();
     context.callBack(
         () -> {

@@ -4,7 +4,7 @@ import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.protocol.AcquireRound;
 import io.redlock.protocol.AcquireRound.Decision;
-import io.redlock.protocol.Terms;
+import io.redlock.protocol.LeaseTerms;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import java.util.List;
@@ -15,12 +15,12 @@ import org.jspecify.annotations.Nullable;
  * One attempt to acquire a lease: up to three rounds under one new owner id, all within one node
  * timeout. It ends with a lease, or fails; then every key that it may have left is released.
  */
-final class Attempt implements Timeouts.Waiting {
+final class Attempt implements Timeouts.Timed {
 
   private final ServiceContext context;
   private final LeaseRequest request;
   private final Claim claim;
-  private final Terms terms;
+  private final LeaseTerms terms;
   private final Consumer<AttemptEnd> whenDone;
   private volatile @Nullable GrantFanout current;
   private volatile boolean timedOut;
@@ -86,7 +86,7 @@ final class Attempt implements Timeouts.Waiting {
     whenDone.accept(outcome);
   }
 
-  private final class GrantFanout extends Fanout {
+  private final class GrantFanout extends ClaimFanout {
     private AcquireRound round; // guarded by claim
     private Decision decision = Decision.WAIT; // guarded by claim
     private boolean abandoned; // guarded by claim

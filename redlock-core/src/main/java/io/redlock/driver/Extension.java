@@ -7,7 +7,7 @@ import io.redlock.LeaseEnd.Cause;
 import io.redlock.protocol.Deadline;
 import io.redlock.protocol.ExtendRound;
 import io.redlock.protocol.ExtendRound.Decision;
-import io.redlock.protocol.Terms;
+import io.redlock.protocol.LeaseTerms;
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
@@ -17,7 +17,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** One extend of one lease: the driver of an {@link ExtendRound}. */
-final class Extension extends Fanout implements Timeouts.Waiting {
+final class Extension extends ClaimFanout implements Timeouts.Timed {
 
   /** A lease that can be extended. */
   interface Extendable extends Lease {
@@ -45,7 +45,7 @@ final class Extension extends Fanout implements Timeouts.Waiting {
   }
 
   private final Extendable lease;
-  private final Terms terms;
+  private final LeaseTerms terms;
   private final boolean lengthens;
   private final FlightEvents.@Nullable Extend event = FlightEvents.extending();
   private final CompletableFuture<ExtendResult> future = new CompletableFuture<>();

@@ -5,7 +5,7 @@ import io.redlock.FreeResult.Outcome;
 import io.redlock.Votes;
 import io.redlock.protocol.FreeRound;
 import io.redlock.protocol.FreeRound.Decision;
-import io.redlock.protocol.Terms;
+import io.redlock.protocol.LeaseTerms;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.NodeReply;
@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * Sets a name free, for an operator: the driver of a {@link FreeRound}. Waits for every node, at
  * most a node timeout, because an operator wants to know about each.
  */
-final class Freeing implements LockNode.ReplyHandler, Timeouts.Waiting {
+final class Freeing implements LockNode.ReplyHandler, Timeouts.Timed {
 
   private final ServiceContext context;
   private final String name;
@@ -151,7 +151,7 @@ final class Freeing implements LockNode.ReplyHandler, Timeouts.Waiting {
 
   /** Returns the time after which such a key is gone, as this machine counts it. */
   private Duration waitFor(long millis) {
-    Terms terms = context.settings.terms(context.quorum, millis + 1);
+    LeaseTerms terms = context.settings.terms(context.quorum, millis + 1);
     return Duration.ofNanos(terms.ttlMillis() * 1_000_000 + terms.driftNanos());
   }
 

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * One inspection: the same question to every node, and what each has answered within a node
  * timeout. No lock is held while nodes are called.
  */
-final class Inquiry implements LockNode.ReplyHandler, Timeouts.Waiting {
+final class Inquiry implements LockNode.ReplyHandler, Timeouts.Timed {
 
   private final ServiceContext context;
   private final String resource;

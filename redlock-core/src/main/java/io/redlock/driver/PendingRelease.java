@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * may hold a key until the node acknowledges, or until the key has expired. The result is known as
  * soon as it is settled, at the latest after a node timeout; no thread has to wait for it.
  */
-final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Waiting {
+final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Timed {
 
   private static final long FIRST_REPEAT_NANOS = 10_000_000;
   private static final int MAX_DOUBLINGS = 7;

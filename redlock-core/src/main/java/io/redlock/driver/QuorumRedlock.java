@@ -186,7 +186,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
     ThreadFactory daemons =
         Defaults.daemons("redlock-leader-" + request.resources().iterator().next());
     ClassLoader classes = Thread.currentThread().getContextClassLoader();
-    return Candidate.begin(
+    return LeaderCandidate.begin(
         context,
         request,
         work,

@@ -1,7 +1,7 @@
 package io.redlock.driver;
 
 import io.redlock.LeaseRequest;
-import io.redlock.protocol.Terms;
+import io.redlock.protocol.LeaseTerms;
 import io.redlock.spi.Quorum;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -64,16 +64,16 @@ record Settings(
    * and a millisecond; at most maxTtl.
    */
   long ttlMillisFor(long validNanos) {
-    long driftNanos = Terms.driftNanos(validNanos / 1_000_000, 2 * driftPartsPerMillion);
+    long driftNanos = LeaseTerms.driftNanos(validNanos / 1_000_000, 2 * driftPartsPerMillion);
     return Math.min(maxTtlMillis, Math.max(1, (validNanos + driftNanos) / 1_000_000 + 1));
   }
 
   /** Returns the terms of an operation with this ttl. */
-  Terms terms(Quorum quorum, long ttlMillis) {
-    return new Terms(
+  LeaseTerms terms(Quorum quorum, long ttlMillis) {
+    return new LeaseTerms(
         quorum,
         ttlMillis,
-        Terms.driftNanos(ttlMillis, driftPartsPerMillion),
+        LeaseTerms.driftNanos(ttlMillis, driftPartsPerMillion),
         lossMarginNanos(ttlMillis) + minValidityNanos);
   }
 
@@ -164,7 +164,7 @@ record Settings(
     }
     long ttlMillis = ceilMillis(ttl);
     long lostNanos =
-        Terms.driftNanos(ttlMillis, driftPartsPerMillion)
+        LeaseTerms.driftNanos(ttlMillis, driftPartsPerMillion)
             + lossMarginNanos(ttlMillis)
             + minValidityNanos;
     if (lostNanos >= ttlMillis * 1_000_000) {

@@ -12,7 +12,7 @@ import java.util.List;
 final class Timeouts {
 
   /** An operation that waits for nodes. */
-  interface Waiting {
+  interface Timed {
     /** Returns true if it no longer waits. */
     boolean isDecided();
 
@@ -20,7 +20,7 @@ final class Timeouts {
     void onTimeout();
   }
 
-  private record Entry(Waiting waiting, long deadlineNanos) {}
+  private record Entry(Timed operation, long deadlineNanos) {}
 
   private final Scheduler scheduler;
   private final Ticker ticker;
@@ -37,15 +37,15 @@ final class Timeouts {
   }
 
   /**
-   * Calls {@link Waiting#onTimeout} a node timeout after the start, unless it is decided then; at
+   * Calls {@link Timed#onTimeout} a node timeout after the start, unless it is decided then; at
    * once if this is closed.
    */
-  void add(Waiting waiting, long startNanos) {
+  void add(Timed operation, long startNanos) {
     boolean tooLate;
     synchronized (this) {
       tooLate = closed;
       if (!tooLate) {
-        entries.add(new Entry(waiting, startNanos + timeoutNanos));
+        entries.add(new Entry(operation, startNanos + timeoutNanos));
         if (scheduled) {
           return;
         }
@@ -53,7 +53,7 @@ final class Timeouts {
       }
     }
     if (tooLate) {
-      strike(waiting);
+      strike(operation);
     } else {
       arm(timeoutNanos);
     }
@@ -67,7 +67,7 @@ final class Timeouts {
       open = List.copyOf(entries);
       entries.clear();
     }
-    open.forEach(each -> strike(each.waiting));
+    open.forEach(each -> strike(each.operation));
   }
 
   private void tick() {
@@ -84,15 +84,15 @@ final class Timeouts {
   /** Runs all due timeouts; returns the time until the next one, −1 if there is none. */
   private long strikeAllDue() {
     while (true) {
-      Waiting due = null;
+      Timed due = null;
       synchronized (this) {
         long nowNanos = ticker.monotonicNanos();
         while (due == null && !entries.isEmpty()) {
           Entry head = entries.getFirst();
-          if (head.waiting.isDecided()) {
+          if (head.operation.isDecided()) {
             entries.removeFirst();
           } else if (head.deadlineNanos - nowNanos <= 0) {
-            due = entries.removeFirst().waiting;
+            due = entries.removeFirst().operation;
           } else {
             return head.deadlineNanos - nowNanos;
           }
@@ -120,7 +120,7 @@ final class Timeouts {
     }
   }
 
-  private static void strike(Waiting due) {
+  private static void strike(Timed due) {
     try {
       if (!due.isDecided()) {
         due.onTimeout();

@@ -30,7 +30,7 @@ import io.redlock.spi.Quorum;
  * @param ballot the answers so far
  */
 public record AcquireRound(
-    Terms terms,
+    LeaseTerms terms,
     int number,
     long token,
     long startNanos,
@@ -60,7 +60,8 @@ public record AcquireRound(
   }
 
   /** Returns the first round of an attempt, before any request is sent. */
-  public static AcquireRound first(Terms terms, long token, long startNanos, long startWallMicros) {
+  public static AcquireRound first(
+      LeaseTerms terms, long token, long startNanos, long startWallMicros) {
     return new AcquireRound(
         terms, 1, token, startNanos, startWallMicros, 0, Ballot.empty(terms.quorum().nodes()));
   }

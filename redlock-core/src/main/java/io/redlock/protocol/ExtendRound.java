@@ -20,7 +20,7 @@ import io.redlock.spi.Quorum;
  * @param startWallMicros wall time before the first send
  * @param ballot the answers so far
  */
-public record ExtendRound(Terms terms, long startNanos, long startWallMicros, Ballot ballot) {
+public record ExtendRound(LeaseTerms terms, long startNanos, long startWallMicros, Ballot ballot) {
 
   /** The next step of the driver. */
   public enum Decision {
@@ -35,7 +35,7 @@ public record ExtendRound(Terms terms, long startNanos, long startWallMicros, Ba
   }
 
   /** Returns a round of which nothing was sent yet. */
-  public static ExtendRound begin(Terms terms, long startNanos, long startWallMicros) {
+  public static ExtendRound begin(LeaseTerms terms, long startNanos, long startWallMicros) {
     return new ExtendRound(
         terms, startNanos, startWallMicros, Ballot.empty(terms.quorum().nodes()));
   }

@@ -160,7 +160,7 @@ class AnyOfTest {
           });
       Bed.now(one.redlock.acquireAsync(permits(count)));
       int lookedAt = one.asked(Inspect.class) / 3;
-      int looks = lookedAt == 0 ? 0 : lookedAt <= Choice.FIRST_LOOKED_AT ? 1 : 2;
+      int looks = lookedAt == 0 ? 0 : lookedAt <= NameChoice.FIRST_LOOKED_AT ? 1 : 2;
       roundTrips += one.asked(Grant.class) / 3 + looks;
     }
     double average = roundTrips / calls;

@@ -422,7 +422,7 @@ class LocalQueuesTest {
 
     @Override
     public List<String> names() {
-      return Choice.queueNames(choices);
+      return NameChoice.queueNames(choices);
     }
 
     @Override

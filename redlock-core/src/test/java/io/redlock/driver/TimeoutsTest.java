@@ -17,7 +17,7 @@ class TimeoutsTest {
   private final List<String> struck = new ArrayList<>();
   private final long start = time.monotonicNanos();
 
-  private final class Wait implements Timeouts.Waiting {
+  private final class Wait implements Timeouts.Timed {
     final String name;
     boolean decided;
     Runnable then = () -> {};
@@ -173,7 +173,7 @@ class TimeoutsTest {
   void oneThatCannotTellWhetherItWaitsDoesNotStopTheTicks() {
     Wait first = add("first");
     timeouts.add(
-        new Timeouts.Waiting() {
+        new Timeouts.Timed() {
           private int asked;
 
           @Override

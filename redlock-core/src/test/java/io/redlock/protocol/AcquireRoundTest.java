@@ -25,14 +25,15 @@ import org.junit.jupiter.params.provider.ValueSource;
 class AcquireRoundTest {
 
   private static final long TTL_MILLIS = 10_000;
-  private static final long DRIFT_NANOS = Terms.driftNanos(TTL_MILLIS, 10_000);
+  private static final long DRIFT_NANOS = LeaseTerms.driftNanos(TTL_MILLIS, 10_000);
   private static final long MIN_VALIDITY_NANOS = 1_000_000_000L;
   private static final long TOKEN = 1_000_000;
   private static final long START = -77;
   private static final long WALL = FakeTicker.START_WALL_MICROS;
 
   private static AcquireRound round(int nodes) {
-    Terms terms = new Terms(Quorum.of(nodes), TTL_MILLIS, DRIFT_NANOS, MIN_VALIDITY_NANOS);
+    LeaseTerms terms =
+        new LeaseTerms(Quorum.of(nodes), TTL_MILLIS, DRIFT_NANOS, MIN_VALIDITY_NANOS);
     return AcquireRound.first(terms, TOKEN, START, WALL);
   }
 
@@ -260,9 +261,10 @@ class AcquireRoundTest {
     SplittableRandom random = new SplittableRandom(seed);
     for (int run = 0; run < 10_000; run++) {
       long ttlMillis = 10 + random.nextLong(30_000);
-      long driftNanos = Terms.driftNanos(ttlMillis, random.nextLong(400_000));
+      long driftNanos = LeaseTerms.driftNanos(ttlMillis, random.nextLong(400_000));
       long start = random.nextLong();
-      Terms terms = new Terms(Quorum.of(1), ttlMillis, driftNanos, random.nextLong(1_000_000));
+      LeaseTerms terms =
+          new LeaseTerms(Quorum.of(1), ttlMillis, driftNanos, random.nextLong(1_000_000));
       AcquireRound round =
           AcquireRound.first(terms, TOKEN, start, WALL).answered(0, NodeReply.GRANTED);
       long elapsedNanos = random.nextLong(2 * ttlMillis * 1_000_000);

@@ -16,14 +16,15 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ExtendRoundTest {
 
   private static final long TTL_MILLIS = 10_000;
-  private static final long DRIFT_NANOS = Terms.driftNanos(TTL_MILLIS, 10_000);
+  private static final long DRIFT_NANOS = LeaseTerms.driftNanos(TTL_MILLIS, 10_000);
   private static final long MIN_VALIDITY_NANOS = 1_000_000_000L;
   private static final long START = Long.MAX_VALUE - 2_000_000_000L;
   private static final long WALL = FakeTicker.START_WALL_MICROS;
   private static final Deadline CURRENT = Deadline.after(START, WALL, 3_000_000_000L);
 
   private static ExtendRound round(int nodes) {
-    Terms terms = new Terms(Quorum.of(nodes), TTL_MILLIS, DRIFT_NANOS, MIN_VALIDITY_NANOS);
+    LeaseTerms terms =
+        new LeaseTerms(Quorum.of(nodes), TTL_MILLIS, DRIFT_NANOS, MIN_VALIDITY_NANOS);
     return ExtendRound.begin(terms, START, WALL);
   }
 

@@ -4,7 +4,7 @@ import io.redlock.Redlock;
 import io.redlock.RedlockListener;
 import io.redlock.RetryStrategy;
 import io.redlock.driver.RedlockBuilder;
-import io.redlock.jedis.deployment.Deployment;
+import io.redlock.jedis.deployment.DeploymentSettings;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -69,7 +69,7 @@ public final class JedisRedlock {
   }
 
   private static Builder masters(String... addresses) {
-    Deployment.given(addresses, "addresses", "name at least one, better three or five");
+    DeploymentSettings.given(addresses, "addresses", "name at least one, better three or five");
     Builder builder = builder();
     for (String address : addresses) {
       builder.node(address);
@@ -92,7 +92,7 @@ public final class JedisRedlock {
    */
   public static final class Builder {
 
-    private final Deployment deployment = new Deployment();
+    private final DeploymentSettings deployment = new DeploymentSettings();
 
     private Builder() {}
 
@@ -283,7 +283,7 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder lossMargin(Duration lossMargin) {
-      Deployment.given(lossMargin, "lossMargin");
+      DeploymentSettings.given(lossMargin, "lossMargin");
       deployment.core(builder -> builder.lossMargin(lossMargin));
       return this;
     }
@@ -295,7 +295,7 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder minValidity(Duration minValidity) {
-      Deployment.given(minValidity, "minValidity");
+      DeploymentSettings.given(minValidity, "minValidity");
       deployment.core(builder -> builder.minValidity(minValidity));
       return this;
     }
@@ -333,7 +333,7 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder retryStrategy(RetryStrategy retryStrategy) {
-      Deployment.given(retryStrategy, "retryStrategy");
+      DeploymentSettings.given(retryStrategy, "retryStrategy");
       deployment.core(builder -> builder.retryStrategy(retryStrategy));
       return this;
     }
@@ -345,7 +345,7 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder listener(RedlockListener listener) {
-      Deployment.given(listener, "listener");
+      DeploymentSettings.given(listener, "listener");
       deployment.core(builder -> builder.listener(listener));
       return this;
     }
@@ -357,7 +357,7 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder callbackExecutor(Executor callbackExecutor) {
-      Deployment.given(callbackExecutor, "callbackExecutor");
+      DeploymentSettings.given(callbackExecutor, "callbackExecutor");
       deployment.core(builder -> builder.callbackExecutor(callbackExecutor));
       return this;
     }

@@ -4,8 +4,8 @@ import io.redlock.protocol.AcquireRound;
 import io.redlock.protocol.Deadline;
 import io.redlock.protocol.ExtendRound;
 import io.redlock.protocol.Footprint;
+import io.redlock.protocol.LeaseTerms;
 import io.redlock.protocol.ReleaseRound;
-import io.redlock.protocol.Terms;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
@@ -411,8 +411,8 @@ public class ClientModel {
     return Quorum.of(nodes);
   }
 
-  protected Terms terms(long ttlMillis) {
-    return new Terms(quorum(), ttlMillis, driftNanos, 0);
+  protected LeaseTerms terms(long ttlMillis) {
+    return new LeaseTerms(quorum(), ttlMillis, driftNanos, 0);
   }
 
   protected boolean counts(AcquireRound round, int tag) {

@@ -9,7 +9,7 @@ import io.redlock.protocol.AcquireRound;
 import io.redlock.protocol.Ballot;
 import io.redlock.protocol.Deadline;
 import io.redlock.protocol.ExtendRound;
-import io.redlock.protocol.Terms;
+import io.redlock.protocol.LeaseTerms;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
@@ -269,8 +269,8 @@ record ChangeWorld(
 
   // Clients.
 
-  private Terms terms(ChangeScope scope, int attempt) {
-    return new Terms(scope.quorum(scope.attempts.get(attempt)), scope.ttlMillis(), 0, 0);
+  private LeaseTerms terms(ChangeScope scope, int attempt) {
+    return new LeaseTerms(scope.quorum(scope.attempts.get(attempt)), scope.ttlMillis(), 0, 0);
   }
 
   private ChangeWorld begin(ChangeScope scope, int attempt) {

@@ -12,7 +12,7 @@ import io.redlock.Redlock;
 import io.redlock.Votes.NodeVote;
 import io.redlock.Votes.Vote;
 import io.redlock.jedis.cli.Doctor;
-import io.redlock.jedis.deployment.Deployment;
+import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.jedis.deployment.Survey.Audited;
 import io.redlock.readme.Repository;
 import io.redlock.testkit.Await;
@@ -487,7 +487,7 @@ class FaultSentencesTest {
       String sentence, String address, JedisClientConfig config) {
     String adopted = builder(address, config).restartGuard(true).adopt().toString();
     assertTrue(adopted.endsWith(" (" + sentence + ")"), adopted);
-    Deployment deployment = new Deployment();
+    DeploymentSettings deployment = new DeploymentSettings();
     deployment.node(address);
     if (config != null) {
       deployment.clientConfig(config);
@@ -497,7 +497,7 @@ class FaultSentencesTest {
     assertEquals(sentence, found);
     if (config == null) {
       ByteArrayOutputStream printed = new ByteArrayOutputStream();
-      Deployment again = new Deployment();
+      DeploymentSettings again = new DeploymentSettings();
       again.node(address);
       assertEquals(1, Doctor.run(again, new PrintStream(printed)));
       String lines = printed.toString(StandardCharsets.UTF_8);

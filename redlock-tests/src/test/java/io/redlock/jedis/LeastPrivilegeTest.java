@@ -16,7 +16,7 @@ import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.ReleaseResult;
 import io.redlock.jedis.cli.Doctor;
-import io.redlock.jedis.deployment.Deployment;
+import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.readme.Repository;
 import io.redlock.testkit.Await;
@@ -336,8 +336,8 @@ class LeastPrivilegeTest {
     return server;
   }
 
-  private static Deployment deployment(String addresses) {
-    Deployment deployment = new Deployment();
+  private static DeploymentSettings deployment(String addresses) {
+    DeploymentSettings deployment = new DeploymentSettings();
     deployment.node(addresses);
     return deployment;
   }

@@ -12,7 +12,7 @@ import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.cli.Doctor;
-import io.redlock.jedis.deployment.Deployment;
+import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.RedisServer;
@@ -94,8 +94,8 @@ class MovingMastersTest {
       return deployment().resize(command, Set.of(without), SETTLE, out);
     }
 
-    private Deployment deployment() {
-      Deployment deployment = new Deployment();
+    private DeploymentSettings deployment() {
+      DeploymentSettings deployment = new DeploymentSettings();
       present.forEach(deployment::node);
       future.forEach(deployment::movingTo);
       deployment.maxTtl(MAX_TTL);

@@ -3,8 +3,8 @@ package io.redlock.jedis.cli;
 import io.redlock.Redlock;
 import io.redlock.jedis.AdoptReport;
 import io.redlock.jedis.JedisRedlock;
-import io.redlock.jedis.deployment.Configuration;
-import io.redlock.jedis.deployment.Deployment;
+import io.redlock.jedis.deployment.DeploymentSettings;
+import io.redlock.jedis.deployment.SettingsParser;
 import io.redlock.jedis.trust.MasterChange;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -116,7 +116,7 @@ final class Cli {
 
   private static Duration duration(String text) {
     try {
-      return Configuration.duration(text);
+      return SettingsParser.duration(text);
     } catch (IllegalArgumentException e) {
       throw new CommandLine.TypeConversionException(e.getMessage());
     }
@@ -173,7 +173,7 @@ final class Cli {
           Doctor.@Nullable Require require,
       @Parameters(paramLabel = "MASTER", arity = "0..*", description = "[user:password@]host:port")
           @Nullable List<String> masters) {
-    Deployment deployment = new Deployment();
+    DeploymentSettings deployment = new DeploymentSettings();
     deployment.configure(settings(masters));
     return Doctor.run(deployment, require, System.out);
   }
@@ -252,7 +252,7 @@ final class Cli {
     if (movingTo != null) {
       settings.put(MOVING_TO, movingTo);
     }
-    Deployment deployment = new Deployment();
+    DeploymentSettings deployment = new DeploymentSettings();
     deployment.configure(settings);
     boolean isDone =
         deployment.resize(
@@ -284,7 +284,7 @@ final class Cli {
       @Option(names = "--json", description = "print JSON instead of a table") boolean json,
       @Parameters(paramLabel = "RESOURCE", description = "the name of the lock") String resource)
       throws InterruptedException {
-    Deployment deployment = observer(nodes, keyPrefix).get();
+    DeploymentSettings deployment = observer(nodes, keyPrefix).get();
     try (Redlock redlock = deployment.build()) {
       return Status.run(redlock, resource, json, System.out);
     }
@@ -321,10 +321,11 @@ final class Cli {
   }
 
   /** Returns a source of deployments that write nothing. */
-  private Supplier<Deployment> observer(@Nullable String nodes, @Nullable String keyPrefix) {
+  private Supplier<DeploymentSettings> observer(
+      @Nullable String nodes, @Nullable String keyPrefix) {
     Map<String, String> settings = settings(nodes == null ? null : List.of(nodes));
     return () -> {
-      Deployment deployment = new Deployment();
+      DeploymentSettings deployment = new DeploymentSettings();
       deployment.nodeTimeout(LONGEST_NODE_TIMEOUT);
       deployment.configure(settings);
       if (keyPrefix != null) {

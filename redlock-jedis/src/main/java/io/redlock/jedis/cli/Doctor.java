@@ -1,6 +1,6 @@
 package io.redlock.jedis.cli;
 
-import io.redlock.jedis.deployment.Deployment;
+import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.jedis.deployment.Survey.Audited;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.MasterChange;
@@ -43,11 +43,11 @@ public final class Doctor {
    *
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
-  public static int run(Deployment deployment, PrintStream out) {
+  public static int run(DeploymentSettings deployment, PrintStream out) {
     return run(deployment, null, out);
   }
 
-  static int run(Deployment deployment, @Nullable Require require, PrintStream out) {
+  static int run(DeploymentSettings deployment, @Nullable Require require, PrintStream out) {
     return deployment.ask(
         "cannot ask",
         List.of(),

@@ -3,9 +3,9 @@ package io.redlock.jedis.cli;
 import io.redlock.Inspection;
 import io.redlock.Inspection.Held;
 import io.redlock.Redlock;
-import io.redlock.jedis.deployment.Deployment;
-import io.redlock.jedis.deployment.LockNames;
-import io.redlock.jedis.deployment.LockNames.Found;
+import io.redlock.jedis.deployment.DeploymentSettings;
+import io.redlock.jedis.deployment.LockSearch;
+import io.redlock.jedis.deployment.LockSearch.Found;
 import io.redlock.jedis.deployment.Probe;
 import io.redlock.spi.Quorum;
 import java.io.PrintStream;
@@ -46,14 +46,15 @@ final class Listing {
    *
    * @param deployments makes deployments that write nothing, each to be used once
    */
-  static int run(Supplier<Deployment> deployments, String prefix, boolean json, PrintStream out) {
-    Deployment searched = deployments.get();
+  static int run(
+      Supplier<DeploymentSettings> deployments, String prefix, boolean json, PrintStream out) {
+    DeploymentSettings searched = deployments.get();
     Listing listing = new Listing(searched.keyPrefix());
     TreeSet<String> resources = listing.search(searched, prefix);
-    boolean isCut = resources.size() > LockNames.MOST_LOCKS;
+    boolean isCut = resources.size() > LockSearch.MOST_LOCKS;
     if (!resources.isEmpty()) {
       try (Redlock redlock = deployments.get().build()) {
-        listing.inspect(redlock, resources.stream().limit(LockNames.MOST_LOCKS).toList());
+        listing.inspect(redlock, resources.stream().limit(LockSearch.MOST_LOCKS).toList());
       }
     }
     List<String> gaps = listing.gaps(isCut);
@@ -70,7 +71,7 @@ final class Listing {
     return isComplete ? ExitCode.OK : ExitCode.NOT_ALL;
   }
 
-  private TreeSet<String> search(Deployment deployment, String prefix) {
+  private TreeSet<String> search(DeploymentSettings deployment, String prefix) {
     deployment.ask(
         "cannot list",
         List.of(),
@@ -78,7 +79,7 @@ final class Listing {
           probe.masters().forEach(master -> masters.add(master.name()));
           quorum = probe.quorum();
           answers.addAll(
-              probe.ask((index, connection) -> LockNames.search(connection, keyPrefix + prefix)));
+              probe.ask((index, connection) -> LockSearch.search(connection, keyPrefix + prefix)));
           return true;
         });
     TreeSet<String> resources = new TreeSet<>();
@@ -142,16 +143,16 @@ final class Listing {
         gaps.add(
             masters.get(i)
                 + " has more: it was searched for "
-                + LockNames.LONGEST.toSeconds()
+                + LockSearch.LONGEST.toSeconds()
                 + "s, "
-                + LockNames.MOST_KEYS
+                + LockSearch.MOST_KEYS
                 + " keys or "
-                + LockNames.MOST_LOCKS
+                + LockSearch.MOST_LOCKS
                 + " locks; use --prefix");
       }
     }
     if (isCut) {
-      gaps.add("only the first " + LockNames.MOST_LOCKS + " locks are listed: use --prefix");
+      gaps.add("only the first " + LockSearch.MOST_LOCKS + " locks are listed: use --prefix");
     }
     return gaps;
   }

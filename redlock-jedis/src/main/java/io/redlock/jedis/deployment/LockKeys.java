@@ -14,16 +14,16 @@ import redis.clients.jedis.exceptions.JedisException;
 public final class LockKeys {
 
   private static final String OF_THE_LIBRARY = "redlock:*";
-  private static final String SCAN_COUNT = "1000";
+
+  /** As many keys are looked at in one step. */
+  static final int PAGE = 1_000;
 
   private LockKeys() {}
 
   /** Returns a key that a lock left behind; empty if there is none. */
   public static String any(Connection connection, String keyPrefix) {
     String key = first(connection, OF_THE_LIBRARY);
-    return key.isEmpty() && !keyPrefix.isEmpty()
-        ? first(connection, keyPrefix.replaceAll("[\\\\*?\\[\\]^-]", "\\\\$0") + "*")
-        : key;
+    return key.isEmpty() && !keyPrefix.isEmpty() ? first(connection, pattern(keyPrefix)) : key;
   }
 
   private static String first(Connection connection, String pattern) {
@@ -42,8 +42,9 @@ public final class LockKeys {
    * Scans the keys that match a pattern.
    *
    * @param page takes some of them, and returns true to go on
+   * @return true if the scan came to its end
    */
-  static void scan(Connection connection, String pattern, Predicate<List<String>> page) {
+  static boolean scan(Connection connection, String pattern, Predicate<List<String>> page) {
     String cursor = "0";
     do {
       CommandArguments scan =
@@ -52,16 +53,22 @@ public final class LockKeys {
               .add("MATCH")
               .add(pattern)
               .add("COUNT")
-              .add(SCAN_COUNT);
+              .add(Integer.toString(PAGE));
       if (!(connection.executeCommand(scan) instanceof List<?> answer && answer.size() == 2)) {
         throw new JedisException("unexpected answer to SCAN");
       }
       List<String> keys = ((List<?>) answer.get(1)).stream().map(LockKeys::text).toList();
       if (!page.test(keys)) {
-        return;
+        return false;
       }
       cursor = text(answer.get(0));
     } while (!cursor.equals("0"));
+    return true;
+  }
+
+  /** Returns a pattern that matches what begins with this text, whatever it contains. */
+  public static String pattern(String prefix) {
+    return prefix.replaceAll("[\\\\*?\\[\\]^-]", "\\\\$0") + "*";
   }
 
   private static String text(Object bytes) {

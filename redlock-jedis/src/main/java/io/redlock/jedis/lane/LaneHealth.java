@@ -11,12 +11,14 @@ import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import java.time.Duration;
+import java.util.EnumSet;
+import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state of a node, its begin and its reason, and the answer to requests that are not sent
- * because of it. Reports each change of state once. A part of the {@link LaneMachine}, and guarded
+ * A node's state, since when and why; and what requests are answered while that state forbids
+ * sending them. Reports each change of state once. A part of the {@link LaneMachine}, and guarded
  * like it.
  */
 final class LaneHealth {
@@ -61,7 +63,7 @@ final class LaneHealth {
   /**
    * @param refusal the answer to all requests except releases (and except removals of tickets if
    *     the node is silent); null if it depends on the standing
-   * @param denied the script that the node denies although its audit is good; null if there is none
+   * @param denied the scripts that the node denies although its audit is good
    */
   private record Condition(
       State state,
@@ -69,11 +71,11 @@ final class LaneHealth {
       String reason,
       @Nullable NodeReply refusal,
       Standing standing,
-      @Nullable Script denied) {
+      Set<Script> denied) {
 
     /** Returns true if the state follows from an audit or an answer, so the node is connected. */
     boolean isConnected() {
-      return refusal == null && (state == standing.state || denied != null);
+      return refusal == null && (state == standing.state || !denied.isEmpty());
     }
   }
 
@@ -81,7 +83,7 @@ final class LaneHealth {
     this.node = node;
     this.observer = observer;
     this.effects = effects;
-    this.condition = new Condition(State.CONNECTING, nowNanos, "", null, Standing.VOTES, null);
+    this.condition = new Condition(State.CONNECTING, nowNanos, "", null, Standing.VOTES, Set.of());
   }
 
   /**
@@ -134,7 +136,7 @@ final class LaneHealth {
   void audited(Verdict verdict, long nowNanos) {
     Standing standing = Standing.of(verdict);
     become(
-        condition.denied != null && condition.standing.state == standing.state
+        !condition.denied.isEmpty() && condition.standing.state == standing.state
             ? denying(condition.denied, condition.reason, standing, nowNanos)
             : asStanding(standing, nowNanos));
   }
@@ -159,7 +161,7 @@ final class LaneHealth {
 
   /**
    * Takes the answer to a request. A script that was denied before and is executed now is no longer
-   * denied.
+   * denied. If the server denied every write, that ends with the first script that is executed.
    */
   void answered(Script script, NodeReply reply, long roundTripNanos, long nowNanos) {
     roundTrips.add(roundTripNanos);
@@ -186,7 +188,7 @@ final class LaneHealth {
       outOfMemory = false;
       report(() -> LOG.warn("node {} grants again: it is no longer out of memory", node));
     }
-    if (condition.state == State.SILENT || condition.denied == script) {
+    if (condition.state == State.SILENT || condition.denied.contains(script)) {
       become(asStanding(condition.standing, nowNanos));
     }
   }
@@ -208,7 +210,9 @@ final class LaneHealth {
     if (isKnown || ReplyMapper.concernsOneName(reply)) {
       answered(nowNanos);
     } else if (condition.isConnected() || condition.state == State.SILENT) {
-      become(denying(script, reply.detail(), condition.standing, nowNanos));
+      Set<Script> denied =
+          ReplyMapper.concernsAllWrites(reply) ? EnumSet.allOf(Script.class) : Set.of(script);
+      become(denying(denied, reply.detail(), condition.standing, nowNanos));
     }
   }
 
@@ -254,12 +258,12 @@ final class LaneHealth {
 
   private Condition to(
       State state, String reason, @Nullable NodeReply refusal, Standing standing, long nowNanos) {
-    return new Condition(state, since(state, nowNanos), reason, refusal, standing, null);
+    return new Condition(state, since(state, nowNanos), reason, refusal, standing, Set.of());
   }
 
-  private Condition denying(Script script, String reason, Standing standing, long nowNanos) {
+  private Condition denying(Set<Script> denied, String reason, Standing standing, long nowNanos) {
     State state = State.MISCONFIGURED;
-    return new Condition(state, since(state, nowNanos), reason, null, standing, script);
+    return new Condition(state, since(state, nowNanos), reason, null, standing, denied);
   }
 
   private long since(State state, long nowNanos) {

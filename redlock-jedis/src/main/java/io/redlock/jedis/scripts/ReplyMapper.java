@@ -8,6 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -299,6 +300,11 @@ public final class ReplyMapper {
     return detail.startsWith("a key of another application has ")
         || detail.equals(Faults.FOREIGN_COUNTER)
         || DENIED_KEY.matcher(detail).find();
+  }
+
+  /** Returns true if the state of the server forbids every write, and not a right of the user. */
+  public static boolean concernsAllWrites(NodeReply reply) {
+    return Set.of("MISCONF", "NOREPLICAS", "READONLY").contains(firstWord(reply.detail()));
   }
 
   /** Interprets the errors without a code of their own. */

@@ -290,6 +290,23 @@ class LaneHealthRulesTest {
   }
 
   @Test
+  void denialOfEveryWriteEndsWhenAnyScriptIsExecuted() {
+    for (String state :
+        List.of(
+            "MISCONF Redis cannot save its snapshot",
+            "NOREPLICAS Not enough good replicas to write",
+            "READONLY You can't write against a read only replica")) {
+      up();
+      health.answered(Script.FAIR_GRANT, NodeReply.misconfigured(state), MILLI, MILLI);
+      assertEquals(List.of("MISCONFIGURED " + state), told());
+      health.answered(Script.RELEASE, NodeReply.NOT_HELD, MILLI, MILLI);
+      assertEquals(List.of(), told(), "it wrote nothing");
+      health.answered(Script.RELEASE, NodeReply.RELEASED, MILLI, MILLI);
+      assertEquals(List.of("UP "), told());
+    }
+  }
+
+  @Test
   void denialOutlivesAuditsThatFindTheSame() {
     up();
     deny(Script.EXTEND);

@@ -7,8 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.Votes;
-import io.redlock.driver.Waiting.Phase;
-import io.redlock.driver.Waiting.Rules;
+import io.redlock.driver.CallState.Phase;
+import io.redlock.driver.CallState.Rules;
 import io.redlock.protocol.AcquireRound.Decision;
 import io.redlock.spi.Quorum;
 import java.util.List;
@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class WaitingTest {
+class CallStateTest {
 
   private static final long MILLI = 1_000_000;
   private static final long LEFT = 10_000 * MILLI;
@@ -30,28 +30,28 @@ class WaitingTest {
     return new Rules(isFair, Quorum.of(3), TICKET, PATIENCE);
   }
 
-  private static Waiting begun() {
-    return Waiting.begin(rules(false));
+  private static CallState begun() {
+    return CallState.begin(rules(false));
   }
 
-  private static Waiting asking(boolean isFair) {
-    return Waiting.begin(rules(isFair)).joined(true, LEFT);
+  private static CallState asking(boolean isFair) {
+    return CallState.begin(rules(isFair)).joined(true, LEFT);
   }
 
-  private static Waiting queued() {
+  private static CallState queued() {
     return begun().joined(false, LEFT);
   }
 
-  private static Waiting pondering(boolean isFair) {
+  private static CallState pondering(boolean isFair) {
     return asking(isFair).refused(contended(-1), LEFT);
   }
 
-  private static Waiting pausing() {
-    Waiting ponders = pondering(false);
+  private static CallState pausing() {
+    CallState ponders = pondering(false);
     return ponders.paused(ponders.plan(), 300 * MILLI, LEFT);
   }
 
-  private static Waiting in(Phase phase) {
+  private static CallState in(Phase phase) {
     return switch (phase) {
       case QUEUED -> queued();
       case ASKS -> asking(false);
@@ -83,14 +83,14 @@ class WaitingTest {
     return refusal(Decision.CLOCK_REFUSED, -1, false, false);
   }
 
-  private static void assertPlan(Phase phase, long nanos, Waiting waiting) {
+  private static void assertPlan(Phase phase, long nanos, CallState waiting) {
     assertEquals(phase, waiting.phase());
     assertEquals(nanos, waiting.nanos());
     boolean waits = phase == Phase.QUEUED || phase == Phase.PONDERS || phase == Phase.PAUSES;
     assertEquals(waits, waiting.isTimed());
   }
 
-  private static void assertAsksAnew(Waiting before, Waiting after) {
+  private static void assertAsksAnew(CallState before, CallState after) {
     assertPlan(Phase.ASKS, 0, after);
     assertEquals(before.plan() + 1, after.plan());
     assertEquals(before.attempts() + 1, after.attempts());
@@ -126,15 +126,15 @@ class WaitingTest {
 
   @Test
   void lineThatMovedWhileTheCallJoinedItCounts() {
-    Waiting moved = begun().moved(0, LEFT);
+    CallState moved = begun().moved(0, LEFT);
     assertSame(moved, moved.joined(false, LEFT));
     assertSame(moved, moved.joined(true, LEFT));
   }
 
   @Test
   void waitWithoutAnEndNeedsNoTimer() {
-    assertTrue(begun().joined(false, Waiting.ENDLESS_NANOS - 1).isTimed());
-    assertFalse(begun().joined(false, Waiting.ENDLESS_NANOS).isTimed());
+    assertTrue(begun().joined(false, CallState.ENDLESS_NANOS - 1).isTimed());
+    assertFalse(begun().joined(false, CallState.ENDLESS_NANOS).isTimed());
     assertFalse(begun().joined(false, Long.MAX_VALUE).isTimed());
   }
 
@@ -143,7 +143,7 @@ class WaitingTest {
       value = Phase.class,
       names = {"QUEUED", "PONDERS", "PAUSES"})
   void lineThatMovesLetsItsHeadAsk(Phase phase) {
-    Waiting before = in(phase);
+    CallState before = in(phase);
     assertAsksAnew(before, before.moved(0, 1));
     assertPlan(Phase.PAUSES, 2 * MILLI, before.moved(2 * MILLI, LEFT));
     assertEquals(before.plan() + 1, before.moved(2 * MILLI, LEFT).plan());
@@ -162,8 +162,8 @@ class WaitingTest {
 
   @Test
   void lineThatMovesDuringAnAttemptMakesTheNextFollowAtOnce() {
-    Waiting asks = asking(false);
-    Waiting moved = asks.moved(0, LEFT);
+    CallState asks = asking(false);
+    CallState moved = asks.moved(0, LEFT);
     assertEquals(asks.plan(), moved.plan());
     assertTrue(moved.hasMoved());
     assertAsksAnew(moved, moved.refused(unavailable(), LEFT));
@@ -174,7 +174,7 @@ class WaitingTest {
 
   @Test
   void callThatIsOverHearsNothing() {
-    Waiting over = asking(true).over();
+    CallState over = asking(true).over();
     assertPlan(Phase.OVER, 0, over);
     assertSame(over, over.moved(0, LEFT));
     assertSame(over, over.woken(1, true, LEFT));
@@ -194,8 +194,8 @@ class WaitingTest {
 
   @Test
   void firstWakeUpIsWaitedOutForTheOthers() {
-    Waiting pauses = asking(true).refused(behindOthers(60_000), LEFT);
-    Waiting woken = pauses.woken(2, true, LEFT);
+    CallState pauses = asking(true).refused(behindOthers(60_000), LEFT);
+    CallState woken = pauses.woken(2, true, LEFT);
     assertPlan(Phase.PAUSES, 5 * MILLI, woken);
     assertEquals(pauses.plan() + 1, woken.plan());
     assertEquals(0b100, woken.wokenBy());
@@ -206,19 +206,19 @@ class WaitingTest {
 
   @Test
   void quorumOfWakeUpsLetsTheCallAskAtOnce() {
-    Waiting pauses = asking(true).refused(behindOthers(60_000), LEFT);
-    Waiting once = pauses.woken(0, true, LEFT);
-    Waiting again = once.woken(0, true, LEFT);
+    CallState pauses = asking(true).refused(behindOthers(60_000), LEFT);
+    CallState once = pauses.woken(0, true, LEFT);
+    CallState again = once.woken(0, true, LEFT);
     assertEquals(once, again, "one node, one voice");
     assertAsksAnew(once, once.woken(2, true, LEFT));
   }
 
   @Test
   void wakeUpsShortOfAQuorumDoNotPutThePauseOff() {
-    Waiting five =
-        Waiting.begin(new Rules(true, Quorum.of(5), TICKET, PATIENCE)).joined(true, LEFT);
-    Waiting once = five.refused(behindOthers(60_000), LEFT).woken(4, true, LEFT);
-    Waiting twice = once.woken(3, true, LEFT);
+    CallState five =
+        CallState.begin(new Rules(true, Quorum.of(5), TICKET, PATIENCE)).joined(true, LEFT);
+    CallState once = five.refused(behindOthers(60_000), LEFT).woken(4, true, LEFT);
+    CallState twice = once.woken(3, true, LEFT);
     assertEquals(once.plan(), twice.plan());
     assertEquals(0b11000, twice.wokenBy());
     assertAsksAnew(twice, twice.woken(0, true, LEFT));
@@ -226,21 +226,21 @@ class WaitingTest {
 
   @Test
   void wakeUpsDuringAnAttemptAreKeptForItsEnd() {
-    Waiting asks = asking(true);
-    Waiting once = asks.woken(0, true, LEFT);
+    CallState asks = asking(true);
+    CallState once = asks.woken(0, true, LEFT);
     assertEquals(asks.plan(), once.plan());
     assertPlan(Phase.PAUSES, 5 * MILLI, once.refused(behindOthers(60_000), LEFT));
-    Waiting hinted = once.refused(contended(60_000), LEFT);
+    CallState hinted = once.refused(contended(60_000), LEFT);
     assertEquals(5 * MILLI, hinted.boundNanos());
-    Waiting twice = once.woken(1, true, LEFT);
+    CallState twice = once.woken(1, true, LEFT);
     assertEquals(asks.plan(), twice.plan());
     assertAsksAnew(twice, twice.refused(behindOthers(60_000), LEFT));
   }
 
   @Test
   void wakeUpWhileTheStrategyThinksIsHeard() {
-    Waiting ponders = pondering(true);
-    Waiting woken = ponders.woken(1, true, LEFT);
+    CallState ponders = pondering(true);
+    CallState woken = ponders.woken(1, true, LEFT);
     assertPlan(Phase.PAUSES, 5 * MILLI, woken);
     assertSame(woken, woken.paused(ponders.plan(), 10, LEFT), "its answer comes too late");
     assertAsksAnew(woken, woken.woken(2, true, LEFT));
@@ -248,15 +248,15 @@ class WaitingTest {
 
   @Test
   void nobodyElseIsWoken() {
-    Waiting unfair = pausing();
+    CallState unfair = pausing();
     assertSame(unfair, unfair.woken(0, true, LEFT));
-    Waiting withoutTickets = asking(true).refused(unavailable(), LEFT);
+    CallState withoutTickets = asking(true).refused(unavailable(), LEFT);
     assertSame(withoutTickets, withoutTickets.woken(0, false, LEFT));
   }
 
   @Test
   void hintIsNoReasonToHurryForACallThatLostItsPlace() {
-    Waiting woken = asking(true).woken(0, true, LEFT);
+    CallState woken = asking(true).woken(0, true, LEFT);
     assertEquals(Long.MAX_VALUE, woken.refused(unavailable(), LEFT).boundNanos());
   }
 
@@ -270,19 +270,19 @@ class WaitingTest {
   @ParameterizedTest
   @ValueSource(longs = {-1, 0, 1, LEFT})
   void clocksThatWereJustLearnedAreWorthOneAttemptAtOnceAndNoMore(long leftNanos) {
-    Waiting asks = asking(false);
-    Waiting learned = asks.refused(clockRefused(), leftNanos);
+    CallState asks = asking(false);
+    CallState learned = asks.refused(clockRefused(), leftNanos);
     assertAsksAnew(asks, learned);
     assertTrue(learned.clockLearned());
-    Waiting again = learned.refused(clockRefused(), leftNanos);
+    CallState again = learned.refused(clockRefused(), leftNanos);
     assertEquals(leftNanos > 0 ? Phase.PONDERS : Phase.OVER, again.phase());
     assertTrue(again.clockLearned());
   }
 
   @Test
   void clocksStayLearnedOverEveryPlan() {
-    Waiting learned = asking(true).refused(clockRefused(), LEFT);
-    Waiting moved = learned.moved(0, LEFT).refused(clockRefused(), LEFT);
+    CallState learned = asking(true).refused(clockRefused(), LEFT);
+    CallState moved = learned.moved(0, LEFT).refused(clockRefused(), LEFT);
     assertAsksAnew(learned, moved);
     assertTrue(moved.clockLearned());
     assertTrue(moved.woken(0, true, LEFT).clockLearned());
@@ -291,8 +291,8 @@ class WaitingTest {
   @Test
   void strategyIsAskedAfterAnyOtherRefusal() {
     for (Decision decision : List.of(Decision.CONTENDED, Decision.UNAVAILABLE, Decision.TOO_SLOW)) {
-      Waiting asks = asking(false);
-      Waiting ponders = asks.refused(refusal(decision, -1, true, true), LEFT);
+      CallState asks = asking(false);
+      CallState ponders = asks.refused(refusal(decision, -1, true, true), LEFT);
       assertPlan(Phase.PONDERS, PATIENCE, ponders);
       assertEquals(asks.plan() + 1, ponders.plan());
       assertEquals(1, ponders.attempts());
@@ -344,8 +344,8 @@ class WaitingTest {
   })
   void chosenPauseIsBoundedByTheHoldersLifeAndTheWait(
       long chosen, long remainingMillis, long left, long nanos) {
-    Waiting ponders = asking(false).refused(contended(remainingMillis), LEFT);
-    Waiting pauses = ponders.paused(ponders.plan(), chosen, left);
+    CallState ponders = asking(false).refused(contended(remainingMillis), LEFT);
+    CallState pauses = ponders.paused(ponders.plan(), chosen, left);
     assertPlan(Phase.PAUSES, nanos, pauses);
     assertEquals(1, pauses.attempts());
   }
@@ -355,21 +355,21 @@ class WaitingTest {
       value = Phase.class,
       names = {"QUEUED", "ASKS", "PAUSES"})
   void answerOfTheStrategyIsOnlyForTheCallThatPonders(Phase phase) {
-    Waiting other = in(phase);
+    CallState other = in(phase);
     assertSame(other, other.paused(other.plan(), 1, LEFT));
   }
 
   @Test
   void answerToAnEarlierQuestionIsIgnored() {
-    Waiting first = pondering(false);
-    Waiting second = first.moved(0, LEFT).refused(unavailable(), LEFT);
+    CallState first = pondering(false);
+    CallState second = first.moved(0, LEFT).refused(unavailable(), LEFT);
     assertNotEquals(first.plan(), second.plan());
     assertSame(second, second.paused(first.plan(), 1, LEFT));
   }
 
   @Test
   void afterThePauseTheHeadAsksAndAnyOtherStandsInLine() {
-    Waiting pauses = pausing();
+    CallState pauses = pausing();
     assertAsksAnew(pauses, pauses.due(pauses.plan(), true, LEFT));
     assertAsksAnew(pauses, pauses.due(pauses.plan(), true, 0));
     assertPlan(Phase.QUEUED, 7, pauses.due(pauses.plan(), false, 7));
@@ -378,19 +378,19 @@ class WaitingTest {
 
   @Test
   void waitThatIsOverInLineIsGivenUp() {
-    Waiting inLine = queued();
+    CallState inLine = queued();
     assertPlan(Phase.OVER, 0, inLine.due(inLine.plan(), false, 0));
     assertPlan(Phase.OVER, 0, inLine.due(inLine.plan(), true, 0));
-    Waiting tooEarly = inLine.due(inLine.plan(), true, 3);
+    CallState tooEarly = inLine.due(inLine.plan(), true, 3);
     assertPlan(Phase.QUEUED, 3, tooEarly);
     assertNotEquals(inLine.plan(), tooEarly.plan(), "its timer is set again");
   }
 
   @Test
   void timerOfAnEarlierPlanIsIgnored() {
-    Waiting pauses = pausing();
+    CallState pauses = pausing();
     assertSame(pauses, pauses.due(pauses.plan() - 1, true, LEFT));
-    Waiting asks = asking(false);
+    CallState asks = asking(false);
     assertSame(asks, asks.due(asks.plan(), true, LEFT));
   }
 }

@@ -1,8 +1,8 @@
 package io.redlock.driver;
 
-import static io.redlock.driver.Choice.Step.LOOK;
-import static io.redlock.driver.Choice.Step.OVER;
-import static io.redlock.driver.Choice.Step.TRY;
+import static io.redlock.driver.NameChoice.Step.LOOK;
+import static io.redlock.driver.NameChoice.Step.OVER;
+import static io.redlock.driver.NameChoice.Step.TRY;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -21,20 +21,20 @@ import java.util.random.RandomGenerator;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-class ChoiceTest {
+class NameChoiceTest {
 
   private static final long FREE = -1;
   private static final long DOUBTFUL = -2;
 
   private final RandomGenerator random = new SplittableRandom(7);
 
-  private static Choice choice(int count) {
+  private static NameChoice choice(int count) {
     List<String> names = IntStream.range(0, count).mapToObj(name -> "n" + name).toList();
-    return new Choice(names, names.stream().map(name -> "app:" + name).toList());
+    return new NameChoice(names, names.stream().map(name -> "app:" + name).toList());
   }
 
   /** Looks at the next names, each of which is held so many ms, FREE or DOUBTFUL. */
-  private static void look(Choice choice, ToLongFunction<String> heldMillis, long nowNanos) {
+  private static void look(NameChoice choice, ToLongFunction<String> heldMillis, long nowNanos) {
     Bed bed = new Bed(1);
     bed.script(
         request -> {
@@ -49,12 +49,12 @@ class ChoiceTest {
                   held == DOUBTFUL ? "abstains" : ""));
         });
     List<String> keys = choice.toLookAt().stream().map(choice::key).toList();
-    new Lookout(bed.context, keys).start(look -> choice.looked(look, nowNanos));
+    new AvailabilityCheck(bed.context, keys).start(look -> choice.looked(look, nowNanos));
   }
 
   @Test
   void firstPassTriesANameThenLooksAtTheOthers() {
-    Choice choice = choice(5);
+    NameChoice choice = choice(5);
     choice.begin(random, key -> false);
     assertEquals(TRY, choice.next());
     String tried = choice.currentKey();
@@ -67,7 +67,7 @@ class ChoiceTest {
 
   @Test
   void laterPassesLookFirst() {
-    Choice choice = choice(3);
+    NameChoice choice = choice(3);
     choice.begin(random, key -> false);
     choice.next();
     choice.begin(random, key -> false);
@@ -77,7 +77,7 @@ class ChoiceTest {
 
   @Test
   void lastNameIsTriedWithoutALook() {
-    Choice choice = choice(2);
+    NameChoice choice = choice(2);
     choice.begin(random, key -> false);
     choice.next();
     String first = choice.current();
@@ -90,7 +90,7 @@ class ChoiceTest {
 
   @Test
   void namesThatLookFreeAreTriedBeforeThoseInDoubtAndTakenOnesNever() {
-    Choice choice = choice(6);
+    NameChoice choice = choice(6);
     choice.begin(random, key -> false);
     choice.next();
     String first = choice.currentKey();
@@ -115,7 +115,7 @@ class ChoiceTest {
   void namesOfThisProcessComeLastAndTheOthersInRandomOrder() {
     Set<String> first = new HashSet<>();
     for (int i = 0; i < 100; i++) {
-      Choice choice = choice(4);
+      NameChoice choice = choice(4);
       choice.begin(random, "app:n2"::equals);
       choice.next();
       first.add(choice.current());
@@ -125,7 +125,7 @@ class ChoiceTest {
 
   @Test
   void tenNamesAreLookedAtFirstAndThenAHundredAtATimeUntilOneIsFree() {
-    Choice choice = choice(250);
+    NameChoice choice = choice(250);
     choice.begin(random, key -> false);
     choice.next();
     choice.refused(-1, 0);
@@ -146,7 +146,7 @@ class ChoiceTest {
 
   @Test
   void earliestEndOfAllNamesCountsFromNow() {
-    Choice choice = choice(4);
+    NameChoice choice = choice(4);
     choice.begin(random, key -> false);
     choice.next();
     choice.refused(-1, 0);
@@ -161,9 +161,9 @@ class ChoiceTest {
   @Test
   void requestForOneNameKeepsTheTtlAndTheRenewal() {
     LeaseRequest any = LeaseRequest.anyOf(List.of("a", "b"), Duration.ofSeconds(9));
-    assertEquals(LeaseRequest.of("b", Duration.ofSeconds(9)), Choice.only("b", any));
+    assertEquals(LeaseRequest.of("b", Duration.ofSeconds(9)), NameChoice.only("b", any));
     assertEquals(
         LeaseRequest.of("b", Duration.ofSeconds(9)).renewFor(Duration.ofHours(1)),
-        Choice.only("b", any.renewFor(Duration.ofHours(1)).waitUpTo(Duration.ofSeconds(1))));
+        NameChoice.only("b", any.renewFor(Duration.ofHours(1)).waitUpTo(Duration.ofSeconds(1))));
   }
 }

@@ -12,14 +12,14 @@ import io.redlock.spi.Quorum;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-class LookoutTest {
+class AvailabilityCheckTest {
 
   private final Bed bed = new Bed(5);
   private int ends;
 
   /** Looks at the names a and b. */
-  private Lookout look() {
-    Lookout look = new Lookout(bed.context, List.of("a", "b"));
+  private AvailabilityCheck look() {
+    AvailabilityCheck look = new AvailabilityCheck(bed.context, List.of("a", "b"));
     look.start(ended -> ends++);
     return look;
   }
@@ -41,7 +41,7 @@ class LookoutTest {
     for (int node = 0; node < 3; node++) {
       answer(node, -1, 1_000 * (node + 1));
     }
-    Lookout look = look();
+    AvailabilityCheck look = look();
     assertEquals(1, ends);
     assertTrue(look.isFree(0));
     assertFalse(look.isTaken(0));
@@ -55,7 +55,7 @@ class LookoutTest {
     answer(1, 1_000, -1);
     answer(2, -1, -1);
     answer(3, 2_000, -1);
-    Lookout look = look();
+    AvailabilityCheck look = look();
     assertTrue(look.isTaken(0));
     assertEquals(2_000, look.remainingMillis(0), "two of three keys");
   }
@@ -74,10 +74,10 @@ class LookoutTest {
                   NodeReply.inspected(
                       report(held[request.names().get(0).equals("a") ? 0 : 1], "")));
     }
-    Lookout free = new Lookout(moving.context, List.of("a"));
+    AvailabilityCheck free = new AvailabilityCheck(moving.context, List.of("a"));
     free.start(ended -> ends++);
     assertTrue(free.isFree(0));
-    Lookout taken = new Lookout(moving.context, List.of("b"));
+    AvailabilityCheck taken = new AvailabilityCheck(moving.context, List.of("b"));
     taken.start(ended -> ends++);
     assertEquals(2, ends);
     assertFalse(taken.isFree(0));
@@ -108,7 +108,7 @@ class LookoutTest {
                           ? NodeReply.inspected(report(-1, "abstains"))
                           : NodeReply.unreachable("down"));
     }
-    Lookout look = look();
+    AvailabilityCheck look = look();
     assertEquals(1, ends);
     assertFalse(look.isFree(0) || look.isTaken(0));
   }
@@ -117,7 +117,7 @@ class LookoutTest {
   void lookEndsWhenAQuorumHasAnsweredAllAndANameIsFree() {
     answer(0, -1, -1);
     answer(1, -1, 1_000);
-    Lookout look = look();
+    AvailabilityCheck look = look();
     assertEquals(0, ends);
     bed.node(2).answer(Inspect.class, NodeReply.inspected(report(-1, "")));
     assertEquals(0, ends, "b may be free as well");
@@ -142,7 +142,7 @@ class LookoutTest {
 
   @Test
   void answerTwiceOrAfterTheEndDoesNotCount() {
-    Lookout look = look();
+    AvailabilityCheck look = look();
     bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
     assertEquals(1, ends);
     for (int node = 0; node < 5; node++) {

@@ -20,7 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class ConfigurationTest {
+class SettingsParserTest {
 
   @ParameterizedTest
   @CsvSource({
@@ -34,13 +34,13 @@ class ConfigurationTest {
     "PT0.25S, PT0.25S"
   })
   void durationsAreWrittenAsPeopleDo(String text, Duration duration) {
-    assertEquals(duration, Configuration.duration(text));
+    assertEquals(duration, SettingsParser.duration(text));
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"", "30", "s", "-1s", "1.5s", "1 week", "999999999999999d"})
   void otherDurationsAreRefused(String text) {
-    assertThrows(IllegalArgumentException.class, () -> Configuration.duration(text));
+    assertThrows(IllegalArgumentException.class, () -> SettingsParser.duration(text));
   }
 
   @ParameterizedTest

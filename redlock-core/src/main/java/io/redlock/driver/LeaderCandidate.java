@@ -15,10 +15,10 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A candidate: one call for a lease after the other, until it is closed. Each lease that it gets is
- * a term, and has a thread for the work.
+ * A candidate for leadership: acquires a lease again and again, until it is closed. Each lease is a
+ * term, and has a thread for the work.
  */
-final class Candidate implements Leadership {
+final class LeaderCandidate implements Leadership {
 
   private static final Duration ENDLESS = Duration.ofSeconds(Long.MAX_VALUE);
 
@@ -34,7 +34,7 @@ final class Candidate implements Leadership {
   private @Nullable Cancellable pause; // guarded by this
   private boolean closed; // guarded by this
 
-  private Candidate(
+  private LeaderCandidate(
       ServiceContext context,
       LeaseRequest request,
       LeasedRunnable<?> work,
@@ -49,15 +49,15 @@ final class Candidate implements Leadership {
   }
 
   /** Begins a campaign for one resource; a term lasts without end if the request sets none. */
-  static Candidate begin(
+  static LeaderCandidate begin(
       ServiceContext context,
       LeaseRequest request,
       LeasedRunnable<?> work,
       Function<LeaseRequest, AcquireLoop> calls,
       ThreadFactory threads) {
     LeaseRequest patient = request.fairly().waitUpTo(ENDLESS);
-    Candidate candidate =
-        new Candidate(
+    LeaderCandidate candidate =
+        new LeaderCandidate(
             context,
             patient.maxHold().isPresent() ? patient : patient.renewFor(ENDLESS),
             work,
@@ -242,7 +242,7 @@ final class Candidate implements Leadership {
           thread.interrupt();
         }
       }
-      Log.LOG.info("{} no longer leads: {}", Candidate.this, why);
+      Log.LOG.info("{} no longer leads: {}", LeaderCandidate.this, why);
       synchronized (this) {
         if (thread != null) {
           warning = context.scheduler.schedule(this::warn, ttlNanos);
@@ -254,7 +254,7 @@ final class Candidate implements Leadership {
       Log.LOG.warn(
           "The work of {} still runs {} after it was interrupted; this candidate campaigns again"
               + " when it has ended",
-          Candidate.this,
+          LeaderCandidate.this,
           request.ttl());
     }
 
@@ -262,14 +262,14 @@ final class Candidate implements Leadership {
     public void run() {
       try {
         if (begins()) {
-          Log.LOG.info("{} leads, with token {}", Candidate.this, lease.fencingToken());
+          Log.LOG.info("{} leads, with token {}", LeaderCandidate.this, lease.fencingToken());
           work.run(lease);
         }
       } catch (Throwable failure) {
         if (isWanted()) {
-          Log.LOG.warn("The work of {} failed; it campaigns again", Candidate.this, failure);
+          Log.LOG.warn("The work of {} failed; it campaigns again", LeaderCandidate.this, failure);
         } else {
-          Log.LOG.debug("The work of {} has stopped", Candidate.this, failure);
+          Log.LOG.debug("The work of {} has stopped", LeaderCandidate.this, failure);
         }
       } finally {
         over();
@@ -294,13 +294,13 @@ final class Candidate implements Leadership {
         }
       }
       if (ownWill) {
-        Log.LOG.info("{} no longer leads: its work has ended", Candidate.this);
+        Log.LOG.info("{} no longer leads: its work has ended", LeaderCandidate.this);
       }
       lease.releasing().whenComplete((result, failure) -> released());
     }
 
     private void released() {
-      synchronized (Candidate.this) {
+      synchronized (LeaderCandidate.this) {
         term = null;
       }
       over.complete(null);

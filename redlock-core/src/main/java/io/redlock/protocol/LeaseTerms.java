@@ -10,7 +10,7 @@ import io.redlock.spi.Quorum;
  * @param driftNanos the time that their clocks may gain on ours meanwhile
  * @param minValidityNanos a quorum with this much time left, or less, comes too late
  */
-public record Terms(Quorum quorum, long ttlMillis, long driftNanos, long minValidityNanos) {
+public record LeaseTerms(Quorum quorum, long ttlMillis, long driftNanos, long minValidityNanos) {
 
   private static final long DRIFT_FLOOR_NANOS = 2_000_000;
 

@@ -4,10 +4,10 @@ import io.redlock.protocol.AcquireRound.Decision;
 import io.redlock.spi.Quorum;
 
 /**
- * The waiting of one call as a pure value: each event returns the next value, whose phase says what
- * the call does now. It has no thread, no future and no clock. Its owner has these: it passes the
- * time that is left, makes an attempt when the phase is {@link Phase#ASKS}, and calls {@link #due}
- * when a phase of waiting has lasted {@link #nanos}.
+ * The state of a call for a lease: queued, asking, pausing or over. A pure value: each event
+ * returns the next one, whose phase says what the call does now. It has no thread, no future and no
+ * clock. Its owner has these: it passes the time that is left, makes an attempt when the phase is
+ * {@link Phase#ASKS}, and calls {@link #due} when a phase of waiting has lasted {@link #nanos}.
  *
  * <p>An event that does not concern the call keeps the plan, so a timer or an answer that comes too
  * late is recognized by the number of its plan.
@@ -22,7 +22,7 @@ import io.redlock.spi.Quorum;
  * @param hasMoved true if the local queue has moved since the attempt began
  * @param wokenBy the nodes that have woken the call since its last attempt began, as bits
  */
-record Waiting(
+record CallState(
     Rules rules,
     Phase phase,
     long nanos,
@@ -64,8 +64,8 @@ record Waiting(
   record Rules(boolean isFair, Quorum quorum, long ticketNanos, long patienceNanos) {}
 
   /** Returns a queued call without a timer, before it knows its place in the queue. */
-  static Waiting begin(Rules rules) {
-    return new Waiting(rules, Phase.QUEUED, ENDLESS_NANOS, Long.MAX_VALUE, 0, 0, false, false, 0);
+  static CallState begin(Rules rules) {
+    return new CallState(rules, Phase.QUEUED, ENDLESS_NANOS, Long.MAX_VALUE, 0, 0, false, false, 0);
   }
 
   /** Returns true if the phase ends after a time. */
@@ -74,7 +74,7 @@ record Waiting(
   }
 
   /** Returns the value after the call has joined its queue, unless the queue has moved since. */
-  Waiting joined(boolean mayAsk, long leftNanos) {
+  CallState joined(boolean mayAsk, long leftNanos) {
     if (plan > 0) {
       return this;
     }
@@ -82,7 +82,7 @@ record Waiting(
   }
 
   /** Returns the value after the call has become the head of its queue: it asks after a delay. */
-  Waiting moved(long delayNanos, long leftNanos) {
+  CallState moved(long delayNanos, long leftNanos) {
     return switch (phase) {
       case OVER -> this;
       case ASKS -> noting(true, wokenBy);
@@ -101,11 +101,11 @@ record Waiting(
    *
    * @param hasTickets true if nodes may have a ticket of this call
    */
-  Waiting woken(int node, boolean hasTickets, long leftNanos) {
+  CallState woken(int node, boolean hasTickets, long leftNanos) {
     if (phase == Phase.OVER || !rules.isFair || !hasTickets) {
       return this;
     }
-    Waiting noted = noting(hasMoved, wokenBy | 1 << node);
+    CallState noted = noting(hasMoved, wokenBy | 1 << node);
     if (phase == Phase.ASKS) {
       return noted;
     }
@@ -124,7 +124,7 @@ record Waiting(
    * @param leftNanos zero or less if the wait is over; then there is one more attempt only if nodes
    *     have just refused a token by their clocks
    */
-  Waiting refused(AttemptEnd outcome, long leftNanos) {
+  CallState refused(AttemptEnd outcome, long leftNanos) {
     if (phase != Phase.ASKS) {
       return this;
     }
@@ -163,7 +163,7 @@ record Waiting(
   }
 
   /** Returns the value after the retry strategy has chosen the pause that follows this plan. */
-  Waiting paused(int answeredPlan, long pauseNanos, long leftNanos) {
+  CallState paused(int answeredPlan, long pauseNanos, long leftNanos) {
     if (phase != Phase.PONDERS || plan != answeredPlan) {
       return this;
     }
@@ -177,7 +177,7 @@ record Waiting(
    *
    * @param mayAsk true if the call is the head of its queue, or keeps tickets alive
    */
-  Waiting due(int duePlan, boolean mayAsk, long leftNanos) {
+  CallState due(int duePlan, boolean mayAsk, long leftNanos) {
     if (plan != duePlan || phase == Phase.OVER || phase == Phase.ASKS) {
       return this;
     }
@@ -188,7 +188,7 @@ record Waiting(
   }
 
   /** Returns the value after the call has ended: cancelled, closed, or with a lease. */
-  Waiting over() {
+  CallState over() {
     return phase == Phase.OVER ? this : with(Phase.OVER, 0);
   }
 
@@ -196,25 +196,26 @@ record Waiting(
     return rules.quorum.isReachedBy(wokenBy);
   }
 
-  private Waiting asks() {
+  private CallState asks() {
     return asks(clockLearned);
   }
 
-  private Waiting asks(boolean learned) {
-    return new Waiting(
+  private CallState asks(boolean learned) {
+    return new CallState(
         rules, Phase.ASKS, 0, Long.MAX_VALUE, plan + 1, attempts + 1, learned, false, 0);
   }
 
-  private Waiting with(Phase next, long nextNanos) {
+  private CallState with(Phase next, long nextNanos) {
     return with(next, nextNanos, Long.MAX_VALUE);
   }
 
-  private Waiting with(Phase next, long nextNanos, long longestNanos) {
-    return new Waiting(
+  private CallState with(Phase next, long nextNanos, long longestNanos) {
+    return new CallState(
         rules, next, nextNanos, longestNanos, plan + 1, attempts, clockLearned, hasMoved, wokenBy);
   }
 
-  private Waiting noting(boolean moved, int woken) {
-    return new Waiting(rules, phase, nanos, boundNanos, plan, attempts, clockLearned, moved, woken);
+  private CallState noting(boolean moved, int woken) {
+    return new CallState(
+        rules, phase, nanos, boundNanos, plan, attempts, clockLearned, moved, woken);
   }
 }

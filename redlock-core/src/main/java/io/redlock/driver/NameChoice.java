@@ -11,7 +11,7 @@ import java.util.random.RandomGenerator;
  * through them in passes: each tries one name after the other, or looks at many, until all have
  * been found taken. Needs no clock; guarded by its call.
  */
-final class Choice {
+final class NameChoice {
 
   /** The number of names in the first look: usually enough to find one that is free. */
   static final int FIRST_LOOKED_AT = 10;
@@ -51,7 +51,7 @@ final class Choice {
    * @param resources the names to choose from
    * @param keys their keys, in the same order
    */
-  Choice(List<String> resources, List<String> keys) {
+  NameChoice(List<String> resources, List<String> keys) {
     this.resources = resources;
     this.keys = keys;
     this.names = new Name[keys.size()];
@@ -140,7 +140,7 @@ final class Choice {
   }
 
   /** Records what a look at the names of {@link #toLookAt} has shown. */
-  void looked(Lookout look, long nowNanos) {
+  void looked(AvailabilityCheck look, long nowNanos) {
     List<Integer> numbers = toLookAt();
     for (int i = 0; i < numbers.size(); i++) {
       if (look.isTaken(i)) {

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * A parser of settings from properties ({@code redlock.max-ttl}) or the environment ({@code
  * REDLOCK_MAX_TTL}). Ignores case, hyphens and underscores in their names.
  */
-public final class Configuration {
+public final class SettingsParser {
 
   private static final String PROPERTY = "redlock.";
   private static final String VARIABLE = "REDLOCK_";
@@ -27,34 +27,35 @@ public final class Configuration {
   private static final Pattern AMOUNT = Pattern.compile("(\\d{1,12})\\s*(ms|s|m|h|d)");
 
   /** The property of each setting, and its setter. */
-  private static final Map<String, BiConsumer<Deployment, String>> SETTINGS = new LinkedHashMap<>();
+  private static final Map<String, BiConsumer<DeploymentSettings, String>> SETTINGS =
+      new LinkedHashMap<>();
 
   static {
-    SETTINGS.put("nodes", Deployment::node);
-    SETTINGS.put("moving-to", Deployment::movingTo);
-    add("node-timeout", Configuration::duration, Deployment::nodeTimeout);
-    add("silence-timeout", Configuration::duration, Deployment::silenceTimeout);
-    add("max-ttl", Configuration::duration, Deployment::maxTtl);
-    add("drift-factor", Configuration::number, Deployment::driftFactor);
-    add("clock-skew", Configuration::duration, Deployment::clockSkew);
-    add("restart-guard", Configuration::truth, Deployment::restartGuard);
-    add("fence-retention", Configuration::duration, Deployment::fenceRetention);
+    SETTINGS.put("nodes", DeploymentSettings::node);
+    SETTINGS.put("moving-to", DeploymentSettings::movingTo);
+    add("node-timeout", SettingsParser::duration, DeploymentSettings::nodeTimeout);
+    add("silence-timeout", SettingsParser::duration, DeploymentSettings::silenceTimeout);
+    add("max-ttl", SettingsParser::duration, DeploymentSettings::maxTtl);
+    add("drift-factor", SettingsParser::number, DeploymentSettings::driftFactor);
+    add("clock-skew", SettingsParser::duration, DeploymentSettings::clockSkew);
+    add("restart-guard", SettingsParser::truth, DeploymentSettings::restartGuard);
+    add("fence-retention", SettingsParser::duration, DeploymentSettings::fenceRetention);
     add(
         "loss-margin",
-        Configuration::duration,
+        SettingsParser::duration,
         (deployment, margin) -> deployment.core(core -> core.lossMargin(margin)));
     add(
         "min-validity",
-        Configuration::duration,
+        SettingsParser::duration,
         (deployment, least) -> deployment.core(core -> core.minValidity(least)));
-    SETTINGS.put("holder", Deployment::holder);
-    SETTINGS.put("key-prefix", Deployment::keyPrefix);
+    SETTINGS.put("holder", DeploymentSettings::holder);
+    SETTINGS.put("key-prefix", DeploymentSettings::keyPrefix);
   }
 
-  private Configuration() {}
+  private SettingsParser() {}
 
   private static <T> void add(
-      String name, Function<String, T> parser, BiConsumer<Deployment, T> setter) {
+      String name, Function<String, T> parser, BiConsumer<DeploymentSettings, T> setter) {
     SETTINGS.put(name, (deployment, text) -> setter.accept(deployment, parser.apply(text.strip())));
   }
 
@@ -63,7 +64,7 @@ public final class Configuration {
    *
    * @return the faults, each with its fix, in the order of the table
    */
-  static List<String> apply(Map<?, ?> settings, Deployment deployment) {
+  static List<String> apply(Map<?, ?> settings, DeploymentSettings deployment) {
     Map<String, @Nullable String> named = new TreeMap<>();
     settings.forEach(
         (name, value) ->

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * the claim's lock, and acts on the decision outside it, once. The round is not decided before the
  * request was handed to every node. No lock is held while nodes are called.
  */
-abstract class Fanout implements LockNode.ReplyHandler {
+abstract class ClaimFanout implements LockNode.ReplyHandler {
 
   final Claim claim;
   final ServiceContext context;
@@ -33,7 +33,7 @@ abstract class Fanout implements LockNode.ReplyHandler {
   private long decidedAfterNanos; // guarded by claim
 
   /** Reads both clocks, before anything is sent. */
-  Fanout(Claim claim) {
+  ClaimFanout(Claim claim) {
     this.claim = claim;
     this.context = claim.context;
     int nodes = context.nodes.size();

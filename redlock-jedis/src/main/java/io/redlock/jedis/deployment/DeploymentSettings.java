@@ -40,7 +40,7 @@ import redis.clients.jedis.util.Pool;
  * The masters of a deployment and the settings of one client. They are checked by {@link #build}
  * and {@link #ask}; call one of the two, once. Not thread-safe.
  */
-public final class Deployment {
+public final class DeploymentSettings {
 
   /** The time for which an observer waits for a master that hangs; at least two node timeouts. */
   private static final Duration HANGING = Duration.ofSeconds(2);
@@ -123,7 +123,7 @@ public final class Deployment {
   /** Reads settings as text; what cannot be parsed is reported with all other faults. */
   public void configure(Map<?, ?> settings) {
     given(settings, "settings", "give a map, for example System.getenv()");
-    misread.addAll(Configuration.apply(settings, this));
+    misread.addAll(SettingsParser.apply(settings, this));
   }
 
   /** Sets what the addresses leave open. */

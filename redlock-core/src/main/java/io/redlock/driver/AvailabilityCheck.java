@@ -16,11 +16,11 @@ import org.jspecify.annotations.Nullable;
  * answered all and a name is free; or after a node timeout. Takes nothing. No lock is held while
  * nodes are called.
  */
-final class Lookout implements ReplyHandler, Timeouts.Waiting {
+final class AvailabilityCheck implements ReplyHandler, Timeouts.Timed {
 
   private final ServiceContext context;
   private final List<String> keys;
-  private Consumer<Lookout> whenDone = look -> {}; // set before anything is sent
+  private Consumer<AvailabilityCheck> whenDone = look -> {}; // set before anything is sent
   private final int nodes;
   private final @Nullable Pending[] pending; // guarded by this
   private final boolean[] answered; // guarded by this
@@ -37,7 +37,7 @@ final class Lookout implements ReplyHandler, Timeouts.Waiting {
   /**
    * @param keys the names to look at, as keys
    */
-  Lookout(ServiceContext context, List<String> keys) {
+  AvailabilityCheck(ServiceContext context, List<String> keys) {
     this.context = context;
     this.keys = keys;
     this.nodes = context.nodes.size();
@@ -55,7 +55,7 @@ final class Lookout implements ReplyHandler, Timeouts.Waiting {
   /**
    * @param done called once, on any thread
    */
-  void start(Consumer<Lookout> done) {
+  void start(Consumer<AvailabilityCheck> done) {
     whenDone = done;
     context.timeouts.add(this, context.ticker.monotonicNanos());
     long number = context.ticker.wallMicros();

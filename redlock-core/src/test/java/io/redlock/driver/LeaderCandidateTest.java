@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Timeout;
  * while the work waits for its {@link #orders}.
  */
 @Timeout(60)
-class CandidateTest {
+class LeaderCandidateTest {
 
   private static final Duration PAUSE = Bed.TTL.dividedBy(3);
   private static final String LABEL = "billing@pod-7:4211";
@@ -58,7 +58,7 @@ class CandidateTest {
   }
 
   private Leadership candidate(LeaseRequest request) {
-    return Candidate.begin(
+    return LeaderCandidate.begin(
         bed.context,
         request,
         this::work,

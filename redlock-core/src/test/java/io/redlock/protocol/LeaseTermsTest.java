@@ -8,12 +8,12 @@ import java.math.BigDecimal;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
-class TermsTest {
+class LeaseTermsTest {
 
   @Test
   void driftIsOnePercentOfTheTtlAndTwoMilliseconds() {
-    assertEquals(Duration.ofMillis(102).toNanos(), Terms.driftNanos(10_000, 10_000));
-    assertEquals(Duration.ofMillis(2).toNanos(), Terms.driftNanos(10_000, 0));
+    assertEquals(Duration.ofMillis(102).toNanos(), LeaseTerms.driftNanos(10_000, 10_000));
+    assertEquals(Duration.ofMillis(2).toNanos(), LeaseTerms.driftNanos(10_000, 0));
   }
 
   @Test
@@ -25,7 +25,7 @@ class TermsTest {
                 .movePointRight(6)
                 .multiply(BigDecimal.valueOf(ppm).movePointLeft(6))
                 .add(BigDecimal.valueOf(2_000_000));
-        BigDecimal drift = BigDecimal.valueOf(Terms.driftNanos(ttlMillis, ppm));
+        BigDecimal drift = BigDecimal.valueOf(LeaseTerms.driftNanos(ttlMillis, ppm));
         assertEquals(0, exact.compareTo(drift), ttlMillis + " ms, " + ppm + " ppm");
       }
     }
@@ -33,7 +33,8 @@ class TermsTest {
 
   @Test
   void deadlineIsStartPlusTtlMinusDriftOnBothClocks() {
-    Terms terms = new Terms(Quorum.of(3), 10_000, Terms.driftNanos(10_000, 10_000), 0);
+    LeaseTerms terms =
+        new LeaseTerms(Quorum.of(3), 10_000, LeaseTerms.driftNanos(10_000, 10_000), 0);
     Deadline deadline = terms.deadline(-5, 1_000);
     assertEquals(-5 + 9_898_000_000L, deadline.nanos());
     assertEquals(1_000 + 9_898_000L, deadline.wallMicros());
@@ -41,7 +42,7 @@ class TermsTest {
 
   @Test
   void wallDeadlineIsNeverRoundedUp() {
-    Terms terms = new Terms(Quorum.of(3), 10, 1_999, 0);
+    LeaseTerms terms = new LeaseTerms(Quorum.of(3), 10, 1_999, 0);
     Deadline deadline = terms.deadline(0, 0);
     assertEquals(10_000_000 - 1_999, deadline.nanos());
     assertTrue(deadline.wallMicros() * 1_000 <= deadline.nanos());

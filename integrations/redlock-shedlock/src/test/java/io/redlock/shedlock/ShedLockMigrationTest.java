@@ -1,0 +1,82 @@
+package io.redlock.shedlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.Redlock;
+import io.redlock.jedis.JedisRedlock;
+import io.redlock.testkit.RedisServer;
+import io.redlock.testkit.RedisServers;
+import io.redlock.testkit.RequiresRedis;
+import java.time.Duration;
+import java.util.List;
+import net.javacrumbs.shedlock.core.ClockProvider;
+import net.javacrumbs.shedlock.core.LockConfiguration;
+import net.javacrumbs.shedlock.core.LockProvider;
+import net.javacrumbs.shedlock.core.SimpleLock;
+import net.javacrumbs.shedlock.provider.redis.spring.RedisLockProvider;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+
+/** ShedLock's own provider for Redis and this one on one master, while both are in use. */
+@RequiresRedis
+class ShedLockMigrationTest {
+
+  private static final String ENVIRONMENT = "default";
+  private static final String PREFIX = "job-lock:" + ENVIRONMENT + ":";
+  private static final Duration MINUTE = Duration.ofMinutes(1);
+
+  private RedisServers servers;
+  private LettuceConnectionFactory connections;
+  private Redlock redlock;
+  private LockProvider old;
+  private LockProvider next;
+
+  @BeforeEach
+  void connect() {
+    servers = RedisServers.start(1);
+    RedisServer server = servers.get(0);
+    connections = new LettuceConnectionFactory(server.host(), server.port());
+    connections.afterPropertiesSet();
+    connections.start();
+    old =
+        new RedisLockProvider.Builder(connections)
+            .environment(ENVIRONMENT)
+            .safeUpdate(true)
+            .build();
+    redlock =
+        JedisRedlock.builder().node(server.address()).nodeTimeout(Duration.ofSeconds(2)).build();
+    next = new RedlockLockProvider(redlock, Duration.ofSeconds(10), PREFIX);
+  }
+
+  @AfterEach
+  void disconnect() {
+    redlock.close();
+    connections.destroy();
+    servers.close();
+  }
+
+  private static LockConfiguration report() {
+    return new LockConfiguration(ClockProvider.now(), "report", MINUTE, Duration.ZERO);
+  }
+
+  @Test
+  void jobThatTheOldProviderRunsIsNotStartedByTheNewOne() {
+    SimpleLock running = old.lock(report()).orElseThrow();
+    assertEquals(List.of(PREFIX + "report"), servers.get(0).keys("job-lock:*"));
+    assertTrue(next.lock(report()).isEmpty());
+    running.unlock();
+    next.lock(report()).orElseThrow().unlock();
+  }
+
+  @Test
+  void jobThatTheNewProviderRunsIsNotStartedByTheOldOne() {
+    SimpleLock running = next.lock(report()).orElseThrow();
+    assertEquals(List.of(PREFIX + "report"), servers.get(0).keys("job-lock:*"));
+    assertTrue(old.lock(report()).isEmpty());
+    running.unlock();
+    old.lock(report()).orElseThrow().unlock();
+  }
+}

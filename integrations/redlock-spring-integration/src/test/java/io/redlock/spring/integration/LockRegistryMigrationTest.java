@@ -1,0 +1,92 @@
+package io.redlock.spring.integration;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.Redlock;
+import io.redlock.jedis.JedisRedlock;
+import io.redlock.testkit.Await;
+import io.redlock.testkit.RedisServer;
+import io.redlock.testkit.RedisServers;
+import io.redlock.testkit.RequiresRedis;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.locks.Lock;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.integration.redis.util.RedisLockRegistry;
+
+/**
+ * Spring Integration's own registry for Redis and this one on one master, while both are in use.
+ */
+@RequiresRedis
+class LockRegistryMigrationTest {
+
+  private static final String REGISTRY = "orders";
+  private static final Duration TTL = Duration.ofSeconds(30);
+
+  private RedisServers servers;
+  private LettuceConnectionFactory connections;
+  private Redlock redlock;
+  private Lock old;
+  private Lock next;
+
+  @BeforeEach
+  void connect() {
+    servers = RedisServers.start(1);
+    RedisServer server = servers.get(0);
+    connections = new LettuceConnectionFactory(server.host(), server.port());
+    connections.afterPropertiesSet();
+    connections.start();
+    old = new RedisLockRegistry(connections, REGISTRY, TTL.toMillis()).obtain("42");
+    redlock =
+        JedisRedlock.builder().node(server.address()).nodeTimeout(Duration.ofSeconds(2)).build();
+    next = new RedlockLockRegistry(redlock, REGISTRY, TTL, Duration.ofMinutes(10)).obtain("42");
+  }
+
+  @AfterEach
+  void disconnect() {
+    redlock.close();
+    connections.destroy();
+    servers.close();
+  }
+
+  private List<String> keys() {
+    return servers.get(0).keys(REGISTRY + ":*");
+  }
+
+  private static boolean tryAsAnother(Lock lock) {
+    return Await.value(
+        "it is refused or granted",
+        CompletableFuture.supplyAsync(
+            () -> {
+              boolean held = lock.tryLock();
+              if (held) {
+                lock.unlock();
+              }
+              return held;
+            }));
+  }
+
+  @Test
+  void lockOfTheOldRegistryKeepsTheNewOneOut() {
+    assertTrue(old.tryLock());
+    assertEquals(List.of(REGISTRY + ":42"), keys());
+    assertFalse(tryAsAnother(next));
+    old.unlock();
+    assertTrue(tryAsAnother(next));
+  }
+
+  @Test
+  void lockOfTheNewRegistryKeepsTheOldOneOut() {
+    assertTrue(next.tryLock());
+    assertEquals(List.of(REGISTRY + ":42"), keys());
+    assertFalse(tryAsAnother(old));
+    next.unlock();
+    assertTrue(tryAsAnother(old));
+  }
+}

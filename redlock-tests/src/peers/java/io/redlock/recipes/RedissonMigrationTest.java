@@ -1,0 +1,79 @@
+package io.redlock.recipes;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.AcquireResult;
+import io.redlock.Lease;
+import io.redlock.Redlock;
+import io.redlock.jedis.JedisRedlock;
+import io.redlock.testkit.RedisServers;
+import io.redlock.testkit.RequiresRedis;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.redisson.Redisson;
+import org.redisson.api.RLock;
+import org.redisson.api.RedissonClient;
+import org.redisson.client.RedisException;
+import org.redisson.config.Config;
+
+/** A lock of Redisson and a lease of the same name: docs/migration.md forbids the two at once. */
+@RequiresRedis
+class RedissonMigrationTest {
+
+  private static final Duration TTL = Duration.ofSeconds(20);
+  private static final String NAME = "orders/42";
+
+  private RedisServers servers;
+  private RedissonClient redisson;
+  private Redlock redlock;
+
+  @BeforeEach
+  void connect() {
+    servers = RedisServers.start(1);
+    String address = servers.get(0).address();
+    Config config = new Config();
+    config.useSingleServer().setAddress(address).setConnectionMinimumIdleSize(1);
+    redisson = Redisson.create(config);
+    redlock = JedisRedlock.builder().node(address).nodeTimeout(Duration.ofSeconds(2)).build();
+  }
+
+  @AfterEach
+  void disconnect() {
+    redlock.close();
+    redisson.shutdown();
+    servers.close();
+  }
+
+  @Test
+  void lockOfRedissonIsRefusedAsForeignAndLeftAlone() throws InterruptedException {
+    RLock lock = redisson.getLock(NAME);
+    assertTrue(lock.tryLock(0, TTL.toMillis(), TimeUnit.MILLISECONDS));
+    assertEquals("hash", servers.get(0).command("TYPE", NAME));
+    AcquireResult result = redlock.tryAcquire(NAME, TTL);
+    assertInstanceOf(AcquireResult.Unavailable.class, result);
+    assertTrue(result.votes().toString().contains("a key of another application"));
+    assertTrue(lock.isHeldByCurrentThread());
+    lock.unlock();
+    assertTrue(redlock.tryAcquire(NAME, TTL).optionalLease().isPresent());
+  }
+
+  @Test
+  void leaseMakesRedissonThrow() throws InterruptedException {
+    Lease lease = redlock.acquire(NAME, TTL, Duration.ZERO);
+    RLock lock = redisson.getLock(NAME);
+    RedisException thrown =
+        assertThrows(
+            RedisException.class, () -> lock.tryLock(0, TTL.toMillis(), TimeUnit.MILLISECONDS));
+    assertTrue(thrown.getMessage().contains("WRONGTYPE"), thrown::toString);
+    lease.ensureValid(Duration.ofMillis(1));
+    lease.release();
+    assertTrue(lock.tryLock(0, TTL.toMillis(), TimeUnit.MILLISECONDS));
+    lock.unlock();
+  }
+}
