@@ -7,7 +7,8 @@ import java.util.List;
 
 /**
  * The node timeouts of all rounds. All are equally long, so a queue keeps them in order and one
- * task in the scheduler serves them all. A round costs no timer of its own.
+ * task in the scheduler serves them all. A round costs no timer of its own. Each that is added
+ * removes those before it that are decided, so a busy service keeps no past rounds in memory.
  */
 final class Timeouts {
 
@@ -45,6 +46,7 @@ final class Timeouts {
     synchronized (this) {
       tooLate = closed;
       if (!tooLate) {
+        removeDecided();
         entries.add(new Entry(operation, startNanos + timeoutNanos));
         if (scheduled) {
           return;
@@ -70,6 +72,18 @@ final class Timeouts {
     open.forEach(each -> strike(each.operation));
   }
 
+  private void removeDecided() {
+    assert Thread.holdsLock(this);
+    while (!entries.isEmpty() && entries.getFirst().operation.isDecided()) {
+      entries.removeFirst();
+    }
+  }
+
+  /** Returns the number of timeouts that are kept. */
+  synchronized int kept() {
+    return entries.size();
+  }
+
   private void tick() {
     long nextNanos = timeoutNanos; // if this fails
     try {
@@ -84,23 +98,18 @@ final class Timeouts {
   /** Runs all due timeouts; returns the time until the next one, −1 if there is none. */
   private long strikeAllDue() {
     while (true) {
-      Timed due = null;
+      Timed due;
       synchronized (this) {
-        long nowNanos = ticker.monotonicNanos();
-        while (due == null && !entries.isEmpty()) {
-          Entry head = entries.getFirst();
-          if (head.operation.isDecided()) {
-            entries.removeFirst();
-          } else if (head.deadlineNanos - nowNanos <= 0) {
-            due = entries.removeFirst().operation;
-          } else {
-            return head.deadlineNanos - nowNanos;
-          }
-        }
-        if (due == null) {
+        removeDecided();
+        if (entries.isEmpty()) {
           scheduled = false;
           return -1;
         }
+        long leftNanos = entries.getFirst().deadlineNanos - ticker.monotonicNanos();
+        if (leftNanos > 0) {
+          return leftNanos;
+        }
+        due = entries.removeFirst().operation;
       }
       strike(due);
     }

@@ -67,6 +67,23 @@ class TimeoutsTest {
   }
 
   @Test
+  void busyServiceKeepsNoPastRounds() {
+    for (int i = 0; i < 100; i++) {
+      add("quick").decided = true;
+    }
+    Wait slow = add("slow");
+    assertEquals(1, timeouts.kept());
+    add("next").decided = true;
+    assertEquals(2, timeouts.kept());
+    slow.decided = true;
+    add("last");
+    assertEquals(1, timeouts.kept());
+    time.passMillis(500);
+    assertEquals(List.of("last at 50"), struck);
+    assertEquals(0, timeouts.kept());
+  }
+
+  @Test
   void decidedOnesBetweenOthersAreSkipped() {
     add("first");
     add("second").decided = true;
