@@ -100,8 +100,13 @@ class ChangeExplorerTest {
 
   @Test
   @Tag("search")
-  void growingAndShrinking() {
+  void growing() {
     exhaust(committed("3 to 5", 0, 3, 2, OLD, NEW));
+  }
+
+  @Test
+  @Tag("long")
+  void shrinking() {
     exhaust(committed("5 to 3", 2, 3, 0, OLD, NEW));
   }
 

@@ -58,6 +58,10 @@ class ExplorerTest {
     return Scope.of(name).attempts(2).grantTicks(2).extendTicks(2).horizon(2);
   }
 
+  private static Scope extending() {
+    return timed("2 leases with an extend each").horizon(3).extensions(1);
+  }
+
   private static Scope losing() {
     return timed("2 leases with an extend each, a loss of data").losses(1, 2).extensions(1);
   }
@@ -153,7 +157,7 @@ class ExplorerTest {
   @Test
   @Tag("search")
   void extendsAndJoins() {
-    exhaust(timed("2 leases with an extend each").horizon(3).extensions(1));
+    explore(extending(), DEFAULT_BOUND);
   }
 
   @Test
@@ -220,14 +224,21 @@ class ExplorerTest {
   @Test
   @Tag("search")
   void oneOfTwoNames() {
-    exhaust(permits("2 permits, 3 attempts"));
+    explore(permits("2 permits, 3 attempts"), DEFAULT_BOUND);
     exhaust(sets("2 permits, 2 leases", A, B).aheadMicros(0).grantTicks(2).horizon(2));
   }
 
   @Test
   @Tag("long")
   void oneOfTwoNamesFurther() {
+    exhaust(permits("2 permits, 3 attempts"));
     explore(permits("2 permits, 3 leases").grantTicks(2).horizon(2), TO_THE_END);
+  }
+
+  @Test
+  @Tag("long")
+  void extendsAndJoinsFurther() {
+    exhaust(extending());
   }
 
   @Test

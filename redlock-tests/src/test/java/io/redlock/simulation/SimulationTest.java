@@ -18,8 +18,8 @@ import org.junit.jupiter.params.provider.CsvFileSource;
 class SimulationTest {
 
   @Test
-  void nothingIsViolatedInFiveHundredRuns() {
-    campaign(500);
+  void nothingIsViolatedInThreeHundredRuns() {
+    campaign(300);
   }
 
   @Test

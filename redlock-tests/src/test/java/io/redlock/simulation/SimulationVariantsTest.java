@@ -61,7 +61,7 @@ class SimulationVariantsTest {
   @MethodSource("variants")
   void brokenRuleIsNoticed(Variant variant) {
     Violation violation = null;
-    long seed = 0;
+    long seed = TABLE.firstToTry(variant.rule) - 1;
     while (violation == null && seed < MOST_SEEDS) {
       seed++;
       violation = Simulation.run(variant.spoiltPlan(seed), variant.parts(), false).violation();

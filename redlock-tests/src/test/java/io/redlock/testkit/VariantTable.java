@@ -66,6 +66,17 @@ public final class VariantTable {
     }
   }
 
+  /**
+   * The count that the page gives for a broken rule, where a search for the violation may begin; 1
+   * if the page is brought up to date, or with {@code -Dvariants.all=true}, which looks at those
+   * before it, too.
+   */
+  public long firstToTry(String rule) {
+    String row = rowsOnPage().get(rule);
+    boolean fromTheFirst = Pinned.isUpdate() || Boolean.getBoolean("variants.all") || row == null;
+    return fromTheFirst ? 1 : Long.parseLong(cell(row, 5).replaceAll("\\D", ""));
+  }
+
   /** Called last, with the number of broken rules there are: fewer were run if some were chosen. */
   public void finish(long all) throws IOException {
     Path file = Path.of("target", "variants", layer + ".csv");
