@@ -100,7 +100,7 @@ class LeaseRenewalTest {
   @Test
   void outageOfTheMajorityThatIsShorterThanTheLeaseIsSurvived() throws Exception {
     Redlock redlock = connect();
-    Duration ttl = Duration.ofSeconds(6);
+    Duration ttl = Duration.ofSeconds(20);
     Lease lease = redlock.acquire(LeaseRequest.of("short outage", ttl).renewFor(LONG));
     masters.pause(0, 1, 2);
     Await.until(
