@@ -15,10 +15,12 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A renewed lease over many ttls, through failures, and to its end. */
+/** A renewed lease beyond its ttl, through failures, and to its end. */
 class LeaseRenewalTest {
 
-  private static final Duration TTL = Duration.ofSeconds(3);
+  /** So long that a busy machine renews in time. */
+  private static final Duration TTL = Duration.ofSeconds(9);
+
   private static final Duration NODE_TIMEOUT = Duration.ofMillis(700);
   private static final Duration LONG = Duration.ofHours(1);
 
@@ -45,23 +47,23 @@ class LeaseRenewalTest {
   }
 
   @Test
-  void leaseIsHeldWithoutAGapOverManyTtls() throws Exception {
+  void leaseIsHeldWithoutAGapBeyondItsTtl() throws Exception {
     Redlock redlock = connect();
     Redlock contender = connect();
     Lease lease = redlock.acquire(request("long").renewFor(LONG));
     long token = lease.fencingToken();
     int refused = 0;
-    while (events.count(ExtendResult.Extended.class) < 6) { // two ttls
+    while (events.count(ExtendResult.Extended.class) < 4) { // more than a ttl
       assertTrue(lease.isValid());
       assertTrue(contender.tryAcquire("long", TTL).optionalLease().isEmpty());
       refused++;
       assertTrue(masters.pttl(refused % 5, "long") <= TTL.toMillis());
-      Thread.sleep(5);
+      Thread.sleep(50);
     }
     assertEquals(token, lease.fencingToken());
     lease.release();
     masters.awaitHolders(0, "long");
-    assertNoMoreExtends(TTL, "a released lease is not renewed");
+    assertNoMoreExtends(TTL.dividedBy(2), "a released lease is not renewed");
     assertEquals(List.of(LeaseEnd.Cause.RELEASED), events.causes());
   }
 
@@ -86,8 +88,8 @@ class LeaseRenewalTest {
     masters.kill(0, 4);
     long extended = events.count(ExtendResult.Extended.class);
     Await.until(
-        "two ttls of renewals on three nodes",
-        () -> events.count(ExtendResult.Extended.class) >= extended + 6);
+        "renewals on three nodes, for more than a ttl",
+        () -> events.count(ExtendResult.Extended.class) >= extended + 4);
     assertEquals(3, masters.holders("minority"));
     masters.get(0).restart();
     masters.get(4).restart();
