@@ -2,7 +2,6 @@ package io.redlock;
 
 import io.redlock.text.Brief;
 import java.time.Duration;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -110,7 +109,8 @@ public record Inspection(
    * A node that did not answer, or may have lost a key, counts as one that anybody may hold.
    *
    * <p>While clients move to other masters, a majority of either set counts, since some clients may
-   * not move yet or any more.
+   * not move yet or any more. If two clients have one each, one of them may have just begun to
+   * acquire the resource, so the holder is unknown.
    *
    * @return never null
    */
@@ -118,7 +118,7 @@ public record Inspection(
     if (!holding().isEmpty()) {
       return Held.YES;
     }
-    return groups().stream().anyMatch(this::mayHideAHolder) ? Held.UNKNOWN : Held.NO;
+    return groups().stream().anyMatch(Inspection::mayHideAHolder) ? Held.UNKNOWN : Held.NO;
   }
 
   /** Returns the sets of nodes of which a majority counts. */
@@ -136,7 +136,7 @@ public record Inspection(
     return group.size() / 2 + 1;
   }
 
-  private boolean mayHideAHolder(List<Node> group) {
+  private static boolean mayHideAHolder(List<Node> group) {
     long open =
         group.stream()
             .filter(node -> node.answer == Answer.NONE || node.answer == Answer.DOUBTFUL)
@@ -151,12 +151,26 @@ public record Inspection(
         .collect(Collectors.groupingBy(Node::ownerId, TreeMap::new, Collectors.toList()));
   }
 
-  /** Returns the nodes of the owner that holds the resource on a majority; empty if none does. */
+  /**
+   * Returns the nodes of the owner that holds the resource on a majority; empty if none does, or if
+   * another may hold it on another majority. Of two owners one may only be about to acquire it.
+   */
   private List<Node> holding() {
+    List<List<Node>> found = candidates();
+    boolean isCertain =
+        found.size() == 1 && groups().stream().noneMatch(group -> mayHideAnother(group, found));
+    return isCertain ? found.get(0) : List.of();
+  }
+
+  /** Returns the nodes of each owner that has a majority. */
+  private List<List<Node>> candidates() {
     return byOwner(nodes).values().stream()
         .filter(held -> groups().stream().anyMatch(group -> isMajority(held, group)))
-        .max(Comparator.comparingInt(List::size))
-        .orElse(List.of());
+        .toList();
+  }
+
+  private static boolean mayHideAnother(List<Node> group, List<List<Node>> candidates) {
+    return candidates.stream().noneMatch(held -> isMajority(held, group)) && mayHideAHolder(group);
   }
 
   private static boolean isMajority(List<Node> held, List<Node> group) {
@@ -234,7 +248,11 @@ public record Inspection(
   public String summary() {
     return switch (held()) {
       case NO -> resource + " is free: no client holds it on " + majorities();
-      case UNKNOWN -> resource + " may be held or free: too few nodes can tell";
+      case UNKNOWN ->
+          resource
+              + (candidates().size() > 1
+                  ? " may be held by either of two clients: old masters and new ones disagree"
+                  : " may be held or free: too few nodes can tell");
       case YES -> {
         String left =
             remaining()

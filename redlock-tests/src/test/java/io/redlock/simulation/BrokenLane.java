@@ -72,6 +72,23 @@ abstract class BrokenLane extends ForwardingNode {
     }
   }
 
+  /** Grants and extensions are not asked for. */
+  static final class TakesForGranted extends BrokenLane {
+    TakesForGranted(SimNode lane) {
+      super(lane);
+    }
+
+    @Override
+    public Pending send(NodeRequest request, int slot, ReplyHandler handler) {
+      if (request instanceof Grant) {
+        return answer(NodeReply.GRANTED, slot, handler);
+      }
+      return request instanceof Extend
+          ? answer(NodeReply.EXTENDED, slot, handler)
+          : lane.send(request, slot, handler);
+    }
+  }
+
   /** A second name for a node that is there already. */
   static final class Twin extends BrokenLane {
     Twin(SimNode lane) {

@@ -246,7 +246,7 @@ final class Chaos {
 
   /** Nodes that may be struck, from the first. */
   private int victims() {
-    return plan.fewVictims ? Math.max(1, plan.nodes - plan.quorum()) : plan.nodes;
+    return plan.fewVictims ? Math.max(1, plan.minority()) : plan.nodes;
   }
 
   private void note(SimFault fault, String what) {
@@ -353,7 +353,7 @@ final class Chaos {
   private void someSocket(SimClient client, Consumer<SimSocket> action) {
     SimClient.Life life = client.life();
     if (life != null) {
-      SimNode lane = life.lanes.get(random.nextInt(plan.nodes));
+      SimNode lane = life.lanes.get(random.nextInt(life.lanes.size()));
       action.accept(random.percent(90) ? lane.socket() : lane.wakes());
     }
   }

@@ -12,6 +12,7 @@ final class Checker {
   final CallChecks calls;
   final LaneChecks lanes;
   final WorkChecks work;
+  final ServiceChecks service;
   private final SimWorld world;
   private final Map<String, ProtectedResource> resources = new TreeMap<>();
 
@@ -23,6 +24,7 @@ final class Checker {
     calls = new CallChecks(world, plan);
     lanes = new LaneChecks(world, plan);
     work = new WorkChecks(world, plan);
+    service = new ServiceChecks(world, plan);
     world.afterEach(holds::checkOverlaps);
   }
 

@@ -57,7 +57,8 @@ class CheckerTest {
         new SimClock(world, Simulation.EPOCH_NANOS, 0),
         plan,
         new SimRandom(1),
-        new FaultCount());
+        new FaultCount(),
+        plan.allMasters());
   }
 
   /** What a lease says of itself; tests let it lie. */
@@ -83,7 +84,7 @@ class CheckerTest {
   }
 
   private void executed(int node, NodeRequest request, Cell before, Cell after, NodeReply reply) {
-    checker.nodes.executed(node, "run " + node, request, List.of(before), List.of(after), reply);
+    checker.nodes.executed(node, request, List.of(before), List.of(after), reply);
   }
 
   private SimHold hold(SimProcess process, long token, Claimed claimed) {

@@ -7,10 +7,8 @@ import io.redlock.testkit.NodeModel.Place;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -46,7 +44,7 @@ final class FairChecks {
     final String name;
     final Ticket ticket;
     final long stoodStillNanos;
-    final Set<Integer> nodes = new HashSet<>();
+    int nodes; // that have its ticket, as bits
     long askedNanos; // when its last attempt began its first round
     long queuedNanos = -1; // since when a quorum of nodes has had its ticket
     int ahead;
@@ -109,9 +107,9 @@ final class FairChecks {
     int ahead = 0;
     for (Place place : after.get(0).queue()) {
       if (place.waiter().equals(waiter.ticket.waiter())) {
-        waiter.nodes.add(node);
+        waiter.nodes |= 1 << node;
         waiter.ahead = Math.max(waiter.ahead, ahead);
-        if (waiter.nodes.size() >= plan.quorum()) {
+        if (waiter.process.quorum.isReachedBy(waiter.nodes)) {
           waiter.queuedNanos = world.nowNanos();
           queued++;
         }

@@ -127,10 +127,11 @@ final class HoldChecks {
     all.add(hold);
     byOwner.put(owner, hold);
     world.trace.note(world.nowNanos(), token, () -> hold + " begins");
-    if (round == null || nodes.grants(owner, token) < plan.quorum()) {
-      int granted = nodes.grants(owner, token);
+    int granted = nodes.grants(owner, token);
+    if (round == null || !process.quorum.isReachedBy(granted)) {
       world.violated(
-          SimInvariant.I9, () -> hold + " rests on " + granted + " servers of " + plan.nodes);
+          SimInvariant.I9,
+          () -> hold + " rests on " + Integer.bitCount(granted) + " servers of " + plan.nodes);
     }
     long beganNanos = round == null ? world.nowNanos() : round.beganNanos;
     for (String name : names) {
@@ -148,7 +149,7 @@ final class HoldChecks {
     Round best = null;
     int most = -1;
     for (Round round : rounds.getOrDefault(key, List.of())) {
-      int granted = nodes.grants(round.request.owner(), key.token);
+      int granted = Integer.bitCount(nodes.grants(round.request.owner(), key.token));
       if (granted > most) {
         most = granted;
         best = round;

@@ -22,7 +22,7 @@ final class NodeChecks {
   private final List<Set<String>> released = new ArrayList<>();
   private final long[] lostDataNanos;
   private final Set<Integer> steppedClocks = new HashSet<>();
-  private final Map<Grant, Set<String>> grants = new HashMap<>();
+  private final Map<Grant, Integer> grants = new HashMap<>(); // the nodes, as bits
 
   NodeChecks(SimWorld world, SimPlan plan) {
     this.world = world;
@@ -72,25 +72,19 @@ final class NodeChecks {
 
   void executed(
       SimServer server, NodeRequest request, List<Cell> before, List<Cell> after, NodeReply reply) {
-    executed(server.index, server.runId(), request, before, after, reply);
+    executed(server.index, request, before, after, reply);
   }
 
   void executed(
-      int node,
-      String runId,
-      NodeRequest request,
-      List<Cell> before,
-      List<Cell> after,
-      NodeReply reply) {
+      int node, NodeRequest request, List<Cell> before, List<Cell> after, NodeReply reply) {
     for (int i = 0; i < before.size(); i++) {
       checkCell(node, request, before.get(i), after.get(i));
     }
     Kind kind = reply.kind();
     if (kind == Kind.GRANTED) {
       checkCounters(node, request, after);
-      grants
-          .computeIfAbsent(new Grant(request.owner(), request.token()), g -> new HashSet<>())
-          .add(runId);
+      grants.merge(
+          new Grant(request.owner(), request.token()), 1 << node, (former, now) -> former | now);
     }
     if (kind == Kind.GRANTED || kind == Kind.JOINED) {
       checkMayVote(node, request);
@@ -148,8 +142,8 @@ final class NodeChecks {
     }
   }
 
-  /** How many distinct servers have granted that token to that owner. */
+  /** The nodes that have granted that token to that owner, as bits. */
   int grants(String owner, long token) {
-    return grants.getOrDefault(new Grant(owner, token), Set.of()).size();
+    return grants.getOrDefault(new Grant(owner, token), 0);
   }
 }

@@ -8,6 +8,7 @@ import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import io.redlock.testkit.NodeModel;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.function.Supplier;
@@ -71,9 +72,19 @@ class Parts {
     return lanes;
   }
 
+  /** Lets a lock service move to other nodes. */
+  void moves(RedlockBuilder builder, List<? extends LockNode> future) {
+    builder.movingTo(future);
+  }
+
   /** What starts the threads for callbacks that the user's executor refuses. */
   Executor threads(Executor starter) {
     return starter;
+  }
+
+  /** How long an operator's command waits before its next step. */
+  Duration operatorPause(Duration pause) {
+    return pause;
   }
 
   void configure(RedlockBuilder builder, SimPlan plan) {}

@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** A machine with one client process: the lock service that users get, on simulated parts. */
@@ -37,7 +38,28 @@ final class SimClient {
   private final List<Session> sessions = new ArrayList<>();
   private final List<SimProcess> processes = new ArrayList<>(); // one, and those that are closing
   private int lives;
+  private Masters known = Masters.PRESENT;
   private @Nullable Life life;
+
+  /** The masters that a process knows while they change. */
+  enum Masters {
+    PRESENT,
+    BOTH,
+    FUTURE;
+
+    /** Returns the quorums of such a process; nodes are bits. */
+    Quorum quorum(SimPlan plan) {
+      SimPlan.Change change = plan.change;
+      if (change == null) {
+        return plan.allMasters();
+      }
+      return switch (this) {
+        case PRESENT -> change.before();
+        case BOTH -> change.joint();
+        case FUTURE -> new Quorum(change.after(), 0);
+      };
+    }
+  }
 
   /** One process, from its start to its end. */
   final class Life {
@@ -48,13 +70,15 @@ final class SimClient {
     private boolean closed;
 
     private Life(String processName) {
-      process = new SimProcess(processName, world, monotonic, wall, plan, random, faults);
+      Quorum quorum = known.quorum(plan);
+      process = new SimProcess(processName, world, monotonic, wall, plan, random, faults, quorum);
       scheduler = new SimScheduler(process);
-      addLanes();
+      addLanes(known == Masters.FUTURE ? Quorum.of(quorum.nodes()) : quorum);
+      List<? extends LockNode> nodes = parts.nodes(lanes, process);
       Supplier<String> ownerIds =
           parts.ownerIds(() -> processName + "#" + Long.toHexString(random.nextLong()));
       RedlockBuilder builder =
-          RedlockBuilder.over(parts.nodes(lanes, process))
+          RedlockBuilder.over(known == Masters.BOTH ? of(quorum.present(), nodes) : nodes)
               .nodeTimeout(Duration.ofNanos(plan.nodeTimeoutNanos))
               .maxTtl(plan.maxTtl())
               .driftFactor(plan.driftFactor)
@@ -65,6 +89,9 @@ final class SimClient {
               .random(parts.random(random))
               .ownerIds(ownerIds)
               .callbackExecutor(callbacks());
+      if (known == Masters.BOTH) {
+        parts.moves(builder, of(quorum.future(), nodes));
+      }
       if (plan.has(SimFault.USER_CODE)) {
         new UserCode(process, plan, random, faults).configure(builder, ownerIds, callbacks());
         CoreBuilder.startRefusedWith(builder, parts.threads(threads()));
@@ -73,9 +100,16 @@ final class SimClient {
       redlock = parts.redlock(builder.build());
     }
 
+    private static List<? extends LockNode> of(int set, List<? extends LockNode> nodes) {
+      return IntStream.range(0, nodes.size())
+          .filter(node -> (set & 1 << node) != 0)
+          .mapToObj(nodes::get)
+          .toList();
+    }
+
     /** As the production code connects a lock service to its nodes. */
-    private void addLanes() {
-      Peers peers = new Peers(Quorum.of(plan.nodes), plan.skewMicros);
+    private void addLanes(Quorum quorum) {
+      Peers peers = new Peers(quorum, plan.skewMicros);
       TrustRules rules =
           TrustRules.of(
               peers.membership(), plan.guarded, plan.maxTtl(), plan.driftFactor, plan.skewMicros);
@@ -87,7 +121,11 @@ final class SimClient {
               plan.releaseLifeNanos(),
               plan.retentionMillis,
               plan.skewMicros);
+      int masters = process.quorum.present() | process.quorum.future();
       for (SimServer server : servers) {
+        if ((masters & 1 << server.index) == 0) {
+          continue;
+        }
         SimSocket socket = socket("lane", server);
         SimSocket wakes = socket("wakes", server);
         LockNode lane =
@@ -97,7 +135,7 @@ final class SimClient {
                 wakes,
                 encoder,
                 settings,
-                new NodeTrust(server.toString(), server.index, peers, rules, plan.driftFactor),
+                new NodeTrust(server.toString(), lanes.size(), peers, rules, plan.driftFactor),
                 SimRandom.of(plan.seed, process + " backs off from " + server));
         lanes.add(
             new SimNode(
@@ -183,6 +221,22 @@ final class SimClient {
       sessions.add(session);
       session.begin();
     }
+    if (plan.change != null) {
+      new Pulse(world, plan, checker, started, "pulse of " + name).begin();
+    }
+  }
+
+  /** Its processes know other masters from now on. The one that runs is replaced. */
+  void learn(Masters masters) {
+    known = masters;
+    close();
+    world.after(
+        SimPlan.MILLI,
+        () -> {
+          if (!isRunning()) {
+            start();
+          }
+        });
   }
 
   @Nullable Life life() {

@@ -21,7 +21,8 @@ public enum SimInvariant {
   I18("a node that is shown as up was audited lately, and goes on being audited"),
   I19("the number of scripts that one event can cause is bounded"),
   I21("an inspection names the holder of a lease that is valid throughout, or says unknown"),
-  I22("what an operator has set free is not extended");
+  I22("what an operator has set free is not extended"),
+  I23("while masters change and majorities are well, leases are granted all the time");
 
   public final String meaning;
 

@@ -1,5 +1,6 @@
 package io.redlock.simulation;
 
+import io.redlock.spi.Quorum;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Collection;
@@ -7,6 +8,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What one seed decides before anything happens: how many take part, on which settings, which
@@ -26,6 +28,17 @@ final class SimPlan {
           SimFault.CANCEL,
           SimFault.WAKE_LOST,
           SimFault.WAKE_TWICE);
+
+  /** Faults that stop a client or a node, and take no data. */
+  static final Set<SimFault> FAULTS_OF_PROCESSES =
+      EnumSet.of(
+          SimFault.CLIENT_PAUSE,
+          SimFault.CLIENT_CRASH,
+          SimFault.CLIENT_CLOSE,
+          SimFault.NODE_CRASH,
+          SimFault.NODE_PAUSE,
+          SimFault.NODE_OOM,
+          SimFault.NODE_RATE);
 
   final long seed;
   int nodes;
@@ -50,6 +63,7 @@ final class SimPlan {
   boolean inARing; // each client has a nearest node of its own, and all have the same distances
   boolean boundedClose = true; // a lock service that is being closed begins no attempt
   boolean assumesTiming; // leases are held to their word though a fault breaks what they assume
+  @Nullable Change change; // of the masters, in the run
   Set<SimInvariant> unchecked = EnumSet.noneOf(SimInvariant.class);
   EnumSet<SimFault> faults = EnumSet.noneOf(SimFault.class);
   long pausePerMillion;
@@ -63,6 +77,32 @@ final class SimPlan {
 
   int fairPercent; // of the requests for one resource
   long maxWaitNanos; // of a caller that waits
+
+  /**
+   * A change of masters. The present ones come first, and the last of them stay.
+   *
+   * @param present how many masters there are
+   * @param staying how many of them are future masters, too
+   * @param future how many there will be
+   * @param hasStraggler whether a client of the present masters is left behind by the commit
+   */
+  record Change(int present, int staying, int future, boolean hasStraggler) {
+
+    /** The masters that clients know who do not move. */
+    Quorum before() {
+      return Quorum.of(present);
+    }
+
+    /** The masters of clients that move: bits, as all groups of masters here. */
+    Quorum joint() {
+      return new Quorum(before().present(), after());
+    }
+
+    /** The future masters. */
+    int after() {
+      return (1 << future) - 1 << present - staying;
+    }
+  }
 
   private SimPlan(long seed) {
     this.seed = seed;
@@ -154,6 +194,32 @@ final class SimPlan {
     return this;
   }
 
+  /** The masters change in the middle of the run, for good or ill. */
+  SimPlan changing(Change masters) {
+    change = masters;
+    nodes = masters.present + masters.future - masters.staying;
+    clients = 3;
+    sessions = 1;
+    resources = 2;
+    adopted = true;
+    maxTtlMillis = 300;
+    nodeTimeoutNanos = Math.min(nodeTimeoutNanos, maxTtlNanos() / 8);
+    jitterNanos = Math.min(jitterNanos, nodeTimeoutNanos / 2);
+    hopNanos = Math.min(hopNanos, nodeTimeoutNanos / 8);
+    skewMicros = Math.min(skewMicros, 500_000);
+    lossMargin = Duration.ZERO;
+    maxWaitNanos = 3 * maxTtlNanos();
+    thinkNanos = maxTtlNanos() / 2;
+    chaosNanos = 16_000 * MILLI; // a change that nothing holds up takes 15 s at most
+    fewVictims = true;
+    return this;
+  }
+
+  /** Whether only processes are struck, and their data stay: so it is known which are well. */
+  boolean leavesTheNetworkAlone() {
+    return FAULTS_OF_CLIENTS.containsAll(faults) || FAULTS_OF_PROCESSES.containsAll(faults);
+  }
+
   /** Whether nodes and network do what they should. */
   boolean holdsUpOnlyClients() {
     return FAULTS_OF_CLIENTS.containsAll(faults);
@@ -222,6 +288,17 @@ final class SimPlan {
 
   int quorum() {
     return nodes / 2 + 1;
+  }
+
+  /** The masters that are enough for a client that knows all. */
+  Quorum allMasters() {
+    return Quorum.of(nodes);
+  }
+
+  /** How many nodes may fail at once such that each client still has a quorum. */
+  int minority() {
+    int least = change == null ? nodes : Math.min(change.present, change.future);
+    return least - Quorum.majority(least);
   }
 
   /** The allowance for the drift of clocks over so long. */

@@ -1,5 +1,6 @@
 package io.redlock.simulation;
 
+import io.redlock.spi.Quorum;
 import io.redlock.spi.Ticker;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -47,6 +48,7 @@ final class SimProcess implements Ticker {
   }
 
   private final String name;
+  final Quorum quorum; // of the nodes that it knows
   final SimWorld world;
   final SimClock monotonic;
   final SimClock wall;
@@ -73,7 +75,8 @@ final class SimProcess implements Ticker {
       SimClock wall,
       SimPlan plan,
       SimRandom random,
-      FaultCount faults) {
+      FaultCount faults,
+      Quorum quorum) {
     this.name = name;
     this.world = world;
     this.monotonic = monotonic;
@@ -81,6 +84,7 @@ final class SimProcess implements Ticker {
     this.plan = plan;
     this.random = random;
     this.faults = faults;
+    this.quorum = quorum;
     this.current = strand();
     this.awakeSinceNanos = monotonic.nanos();
   }

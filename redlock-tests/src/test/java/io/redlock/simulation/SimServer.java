@@ -93,15 +93,19 @@ final class SimServer {
     this.checker = checker;
     this.runId = newIdentity();
     this.replicationId = newIdentity();
-    if (plan.adopted) {
+    if (plan.adopted && index < presentMasters()) {
       birth = adopted();
     }
+  }
+
+  private int presentMasters() {
+    return plan.change == null ? plan.nodes : plan.change.present();
   }
 
   /** A mark as an operator leaves it on a brand-new node. */
   private String adopted() {
     long abstentionMillis =
-        TrustRules.of(Membership.of(plan.nodes), true, plan.maxTtl(), 0, plan.skewMicros)
+        TrustRules.of(Membership.of(presentMasters()), true, plan.maxTtl(), 0, plan.skewMicros)
             .abstentionMillis();
     return new BirthMark(
             runId,
@@ -109,7 +113,7 @@ final class SimServer {
             nowMillis(),
             true,
             abstentionMillis,
-            Served.of("" + plan.nodes),
+            Served.of("" + presentMasters()),
             plan.guarded)
         .toString();
   }
@@ -128,6 +132,11 @@ final class SimServer {
 
   boolean isUp() {
     return running == Running.UP;
+  }
+
+  /** Whether it answers, and answers no errors. */
+  boolean isWell() {
+    return running == Running.UP && trouble == null && !outOfMemory;
   }
 
   boolean isDown() {
@@ -222,6 +231,23 @@ final class SimServer {
     checker.lanes.executed(index, request, reply);
     connection.repeat(request, reply, command.known);
     return command.reply(reply, clock.micros());
+  }
+
+  /** Answers a command of an operator, who has a connection of his own; null if it cannot. */
+  @Nullable Object asked(SimCommand command) {
+    if (running != Running.UP || trouble != null) {
+      return null;
+    }
+    return command.request == null
+        ? audit(command.arguments)
+        : execute(command.request, command.known);
+  }
+
+  /** The highest token that was granted on each name, as far as it is remembered. */
+  Map<String, Long> counters() {
+    Map<String, Long> counters = new TreeMap<>();
+    cells.forEach((name, cell) -> counters.put(name, cell.at(nowMillis()).counter()));
+    return counters;
   }
 
   private Object subscription(SimConnection connection, SimCommand command) {

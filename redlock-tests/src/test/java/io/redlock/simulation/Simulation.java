@@ -20,6 +20,7 @@ final class Simulation {
   private static final long SECOND = 1_000_000_000;
   private static final long DAY = 86_400 * SECOND;
   private static final long MAX_STEPS = 3_000_000;
+  private static final long LONGEST_CHANGE_NANOS = 300 * SECOND;
 
   /** What came of a run. */
   record Result(
@@ -41,6 +42,7 @@ final class Simulation {
   private final FaultCount faults = new FaultCount();
   private final List<SimServer> servers = new ArrayList<>();
   private final List<SimClient> clients = new ArrayList<>();
+  private final @Nullable SimOperator operator;
 
   private Simulation(SimPlan plan, Parts parts, boolean readable) {
     this.plan = plan;
@@ -53,6 +55,7 @@ final class Simulation {
     for (int i = 0; i < plan.clients; i++) {
       clients.add(client(i, parts));
     }
+    operator = plan.change == null ? null : new SimOperator(world, plan, parts, servers, clients);
   }
 
   private SimClock nodeClock(SimRandom random) {
@@ -91,9 +94,18 @@ final class Simulation {
     world.trace.note(0, plan.seed, plan::toString);
     clients.forEach(client -> world.after(0, client::start));
     new Chaos(world, plan, faults, servers, clients, checker).begin();
+    if (operator != null) {
+      operator.begin();
+      if (plan.leavesTheNetworkAlone()) {
+        checker.service.watch(servers, clients);
+      }
+    }
     world.runUntil(plan.calmFromNanos());
     world.trace.note(world.nowNanos(), 12, () -> "-- it gets calm");
     clients.forEach(client -> world.after(0, () -> startAgain(client)));
+    if (operator != null) {
+      awaitChange(operator);
+    }
     settle();
     probe();
     crowd();
@@ -134,6 +146,13 @@ final class Simulation {
       world.runUntil(Math.min(endNanos, world.nowNanos() + 100 * SimPlan.MILLI));
     }
     return condition.getAsBoolean();
+  }
+
+  /** The change of masters comes to its end. */
+  private void awaitChange(SimOperator changing) {
+    if (!await(LONGEST_CHANGE_NANOS, () -> changing.endedNanos() >= 0)) {
+      violated(SimInvariant.I7, "the change of masters does not come to its end");
+    }
   }
 
   /** The callers finish what they are at, and what they no longer want disappears. */

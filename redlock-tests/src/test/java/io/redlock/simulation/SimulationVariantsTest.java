@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
+import io.redlock.simulation.SimPlan.Change;
+import io.redlock.spi.Quorum;
 import io.redlock.testkit.BrokenNodes;
 import io.redlock.testkit.VariantTable;
 import java.io.IOException;
@@ -115,7 +117,48 @@ class SimulationVariantsTest {
   }
 
   static Stream<Variant> variants() {
-    return Stream.concat(Stream.concat(protocolVariants(), laneVariants()), callbackVariants());
+    return Stream.of(protocolVariants(), laneVariants(), callbackVariants(), changeVariants())
+        .flatMap(each -> each);
+  }
+
+  /** All masters are swapped, and one client is forgotten until the end. */
+  private static void swapAll(SimPlan plan) {
+    plan.changing(new Change(3, 0, 3, true)).only();
+    plan.resources = 1;
+  }
+
+  /** Mistakes in a change of masters, none of which stays. */
+  private static Stream<Variant> changeVariants() {
+    return Stream.of(
+        variant(
+            SimInvariant.I1,
+            "29b clients that move need no majority of the old masters",
+            Variants.movesWithout(Quorum::present),
+            SimulationVariantsTest::halvesAll),
+        variant(
+            SimInvariant.I1,
+            "29c clients that move need no majority of the new masters",
+            Variants.movesWithout(Quorum::future),
+            SimulationVariantsTest::halvesAll),
+        variant(
+            SimInvariant.I1,
+            "29g a commit does not wait",
+            Variants.hastyOperator(),
+            plan -> {
+              swapAll(plan);
+              plan.maxTtlMillis = 3_000;
+            }),
+        variant(
+            SimInvariant.I23,
+            "29k clients that move know the old masters only",
+            Variants.movesNowhere(),
+            SimulationVariantsTest::swapAll));
+  }
+
+  /** Leases of one half of the masters are noticed as such before two meet. */
+  private static void halvesAll(SimPlan plan) {
+    swapAll(plan);
+    plan.unchecked(SimInvariant.I9, SimInvariant.I21);
   }
 
   /** So many nodes are struck, and so often, that the lanes of a quorum are. */

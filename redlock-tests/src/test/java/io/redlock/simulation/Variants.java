@@ -14,6 +14,7 @@ import io.redlock.Redlock;
 import io.redlock.driver.RedlockBuilder;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeRequest;
+import io.redlock.spi.Quorum;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import io.redlock.testkit.NodeModel;
@@ -26,6 +27,7 @@ import java.util.concurrent.Future;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
 /** Parts of a simulation that break one rule each. */
@@ -327,6 +329,41 @@ final class Variants {
       @Override
       Executor threads(Executor starter) {
         return work -> {};
+      }
+    };
+  }
+
+  /** An operator who pauses nowhere: leases of the clients that are left behind do not end. */
+  static Parts hastyOperator() {
+    return new Parts() {
+      @Override
+      Duration operatorPause(Duration pause) {
+        return Duration.ZERO;
+      }
+    };
+  }
+
+  /** Clients that move never connect to the masters that they move to. */
+  static Parts movesNowhere() {
+    return new Parts() {
+      @Override
+      void moves(RedlockBuilder builder, List<? extends LockNode> future) {}
+    };
+  }
+
+  /** Clients that move do not ask these masters, which count as having granted. */
+  static Parts movesWithout(ToIntFunction<Quorum> masters) {
+    return new Parts() {
+      @Override
+      List<? extends LockNode> nodes(List<SimNode> lanes, SimProcess process) {
+        Quorum quorum = process.quorum;
+        return lanes.stream()
+            .map(
+                lane ->
+                    quorum.isJoint() && (masters.applyAsInt(quorum) & 1 << lane.index()) != 0
+                        ? new BrokenLane.TakesForGranted(lane)
+                        : lane)
+            .toList();
       }
     };
   }

@@ -248,9 +248,8 @@ public final class DeploymentSettings {
       RequestEncoder encoder =
           new RequestEncoder(checked.settings.retentionMillis(), checked.settings.skewMicros());
       TrustRules rules = rules(checked.quorum, checked.settings);
-      return new Resize(
-              probe, survey, checked.quorum, rules, encoder, keyPrefix, without, settle, out)
-          .run(command);
+      ChangedMasters masters = new ProbedMasters(probe, survey, encoder, keyPrefix);
+      return new Resize(command, masters, checked.quorum, rules, without, settle, out).run();
     } finally {
       checked.lanes.forEach(NodeLane::close);
     }

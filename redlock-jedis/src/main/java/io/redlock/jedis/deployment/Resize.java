@@ -1,11 +1,7 @@
 package io.redlock.jedis.deployment;
 
-import io.redlock.jedis.deployment.Probe.Answer;
+import io.redlock.jedis.deployment.ChangedMasters.NoAnswer;
 import io.redlock.jedis.deployment.Survey.Audited;
-import io.redlock.jedis.scripts.AuditCall;
-import io.redlock.jedis.scripts.Guard;
-import io.redlock.jedis.scripts.Invocation;
-import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.MasterChange;
 import io.redlock.jedis.trust.MasterChange.Command;
@@ -17,7 +13,6 @@ import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.jedis.trust.Served;
 import io.redlock.jedis.trust.TrustRules;
-import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Quorum;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -26,15 +21,13 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.zip.CRC32;
 import org.jspecify.annotations.Nullable;
-import redis.clients.jedis.CommandArguments;
-import redis.clients.jedis.Connection;
-import redis.clients.jedis.Protocol;
 
 /**
  * A command of a change of masters. It reads all masters, performs the next step that {@link
@@ -42,20 +35,19 @@ import redis.clients.jedis.Protocol;
  */
 final class Resize {
 
-  private static final String FENCES = RequestEncoder.FENCE_PREFIX + "*";
-  private static final String OWNER = "redlock-resize";
-  private static final int BATCH = 500;
   private static final String NO_CHANGE = "no change of these masters is under way";
 
-  private final Probe probe;
-  private final Survey survey;
+  private final Command command;
+  private final ChangedMasters masters;
   private final Quorum quorum;
   private final TrustRules rules;
-  private final RequestEncoder encoder;
-  private final String keyPrefix;
   private final Set<String> without;
   private final Duration settle;
   private final PrintStream out;
+
+  private boolean waited;
+  private boolean hasWritten;
+  private boolean succeeded;
 
   /** The counters of the present masters that are so new that future masters need them. */
   private @Nullable Map<String, Long> counters;
@@ -74,59 +66,81 @@ final class Resize {
    * @param settle the time between two masters, in which clients audit the first again
    */
   Resize(
-      Probe probe,
-      Survey survey,
+      Command command,
+      ChangedMasters masters,
       Quorum quorum,
       TrustRules rules,
-      RequestEncoder encoder,
-      String keyPrefix,
       Set<String> without,
       Duration settle,
       PrintStream out) {
-    this.probe = probe;
-    this.survey = survey;
+    this.command = command;
+    this.masters = masters;
     this.quorum = quorum;
     this.rules = rules;
-    this.encoder = encoder;
-    this.keyPrefix = keyPrefix;
     this.without = without;
     this.settle = settle;
     this.out = out;
   }
 
-  /** Runs a command; returns true if nothing is left to do. */
-  boolean run(Command command) throws InterruptedException {
+  /** Runs the command to its end; returns true if nothing is left to do. */
+  boolean run() throws InterruptedException {
+    for (Optional<Duration> pause = step(); pause.isPresent(); pause = step()) {
+      long nanos = pause.get().toNanos();
+      long startNanos = System.nanoTime();
+      while (System.nanoTime() - startNanos < nanos) {
+        TimeUnit.NANOSECONDS.sleep(nanos - (System.nanoTime() - startNanos));
+      }
+    }
+    return succeeded;
+  }
+
+  /** Returns true if the command has ended with nothing left to do. */
+  boolean hasSucceeded() {
+    return succeeded;
+  }
+
+  /** Performs the next step. Returns the pause before the one after it; empty at the end. */
+  Optional<Duration> step() {
     try {
       requireMajorities();
-      boolean waited = false;
-      boolean hasWritten = false;
-      while (true) {
-        List<Found> found = read();
-        @Nullable MasterChange change = change(command, found);
-        if (change == null) {
-          out.println(command == Command.FINISH || hasWritten ? done(command) : NO_CHANGE);
-          return true;
-        }
-        Step step = change.next(command, found.stream().map(Found::master).toList(), waited);
-        if (step instanceof Step.Done) {
-          out.println(done(command));
-          return true;
-        } else if (step instanceof Step.Refuse refuse) {
-          String who = refuse.master() < 0 ? "" : found.get(refuse.master()).name + ": ";
-          throw new Stopped(who + refuse.reason());
-        } else if (step instanceof Step.Wait) {
-          await(found);
-          waited = true;
-        } else if (step instanceof Step.Write write) {
-          perform(command, write, found);
-          waited &= write.carries();
-          hasWritten = true;
-        }
-      }
+      return next(read());
     } catch (Stopped stopped) {
       out.println(stopped.getMessage());
-      return false;
+    } catch (NoAnswer silent) {
+      out.println(
+          masters.names().get(silent.master)
+              + ": "
+              + silent.getMessage()
+              + ": run the command again");
     }
+    return Optional.empty();
+  }
+
+  private Optional<Duration> next(List<Found> found) {
+    @Nullable MasterChange change = change(found);
+    if (change == null) {
+      return succeed(command == Command.FINISH || hasWritten ? done() : NO_CHANGE);
+    }
+    Step step = change.next(command, found.stream().map(Found::master).toList(), waited);
+    if (step instanceof Step.Refuse refuse) {
+      String who = refuse.master() < 0 ? "" : found.get(refuse.master()).name + ": ";
+      throw new Stopped(who + refuse.reason());
+    } else if (step instanceof Step.Wait) {
+      waited = true;
+      return Optional.of(lastLease(found));
+    } else if (step instanceof Step.Write write) {
+      perform(write, found);
+      waited &= write.carries();
+      hasWritten = true;
+      return Optional.of(settle);
+    }
+    return succeed(done());
+  }
+
+  private Optional<Duration> succeed(String message) {
+    out.println(message);
+    succeeded = true;
+    return Optional.empty();
   }
 
   /** A master that was read. */
@@ -141,8 +155,9 @@ final class Resize {
   private void requireMajorities() {
     Set<String> unknown = new TreeSet<>(without);
     int left = 0;
-    for (int index = 0; index < probe.masters().size(); index++) {
-      String name = probe.masters().get(index).name();
+    List<String> names = masters.names();
+    for (int index = 0; index < names.size(); index++) {
+      String name = names.get(index);
       unknown.remove(name);
       left |= without.contains(name) ? 0 : 1 << index;
     }
@@ -156,7 +171,7 @@ final class Resize {
 
   private List<Found> read() {
     List<Found> all = new ArrayList<>();
-    List<Audited> audits = survey.audit();
+    List<Audited> audits = masters.audit();
     for (int index = 0; index < audits.size(); index++) {
       Audited audited = audits.get(index);
       if (without.contains(audited.name())) {
@@ -192,7 +207,7 @@ final class Resize {
   // The name of the change.
 
   /** Returns the change under way, or a new one to prepare; null if nothing is left to do. */
-  private @Nullable MasterChange change(Command command, List<Found> found) {
+  private @Nullable MasterChange change(List<Found> found) {
     Membership joint = rules.membership();
     Set<String> ids = new TreeSet<>();
     for (Found each : found) {
@@ -203,9 +218,9 @@ final class Resize {
     if (ids.size() > 1) {
       throw new Stopped("several changes of masters are under way: " + ids);
     }
-    String masters = hash();
+    String name = hash();
     for (String id : ids) {
-      if (!id.startsWith(masters)) {
+      if (!id.startsWith(name)) {
         throw new Stopped(
             "another change of "
                 + joint.masters()
@@ -216,7 +231,7 @@ final class Resize {
       return new MasterChange(joint.masters(), joint.future(), id);
     }
     MasterChange fresh =
-        new MasterChange(joint.masters(), joint.future(), masters + Integer.toHexString(random()));
+        new MasterChange(joint.masters(), joint.future(), name + Integer.toHexString(random()));
     if (command == Command.PREPARE) {
       return fresh;
     }
@@ -242,9 +257,9 @@ final class Resize {
     CRC32 sum = new CRC32();
     for (int group : new int[] {quorum.present(), quorum.future()}) {
       Set<String> names = new TreeSet<>();
-      for (int index = 0; index < probe.masters().size(); index++) {
+      for (int index = 0; index < masters.names().size(); index++) {
         if ((group & 1 << index) != 0) {
-          names.add(probe.masters().get(index).name());
+          names.add(masters.names().get(index));
         }
       }
       sum.update(names.toString().getBytes(StandardCharsets.UTF_8));
@@ -254,8 +269,7 @@ final class Resize {
 
   // Steps.
 
-  private void perform(Command command, Step.Write write, List<Found> found)
-      throws InterruptedException {
+  private void perform(Step.Write write, List<Found> found) {
     Found target = found.get(write.master());
     BirthMark mark = target.mark;
     if (mark == null) {
@@ -264,7 +278,7 @@ final class Resize {
               target.audit.runId(),
               target.audit.replId(),
               BirthMark.NOW,
-              isNew(command, target, found),
+              isNew(target, found),
               longestMillis(found),
               write.serves(),
               true);
@@ -273,26 +287,20 @@ final class Resize {
       carry(target, found);
     }
     Refresh refresh = new Refresh(target.audit.birth(), mark.serving(write.serves()));
-    Served serves = ask(target, connection -> written(connection, refresh));
+    BirthMark after = BirthMark.parse(masters.write(target.index, refresh).birth());
+    Served serves = after == null ? Served.NOBODY : after.serves();
     if (!serves.equals(write.serves())) {
       throw new Stopped(
           target.name + ": its birth mark was changed meanwhile: run the command again");
     }
     out.println(target.name + " serves " + serves);
-    TimeUnit.NANOSECONDS.sleep(settle.toNanos());
-  }
-
-  private static Served written(Connection connection, Refresh refresh) {
-    NodeAudit after = AuditCall.over(connection, AuditCall.invocation(1, refresh));
-    BirthMark mark = BirthMark.parse(after.birth());
-    return mark == null ? Served.NOBODY : mark.serves();
   }
 
   /**
    * Returns true if a master without a mark is brand-new, so that it need not abstain: no client
    * can have used it.
    */
-  private boolean isNew(Command command, Found target, List<Found> found) {
+  private boolean isNew(Found target, List<Found> found) {
     boolean isUsed =
         found.stream()
             .anyMatch(
@@ -303,7 +311,7 @@ final class Resize {
     if (command != Command.PREPARE || target.role != Role.JOINING || isUsed) {
       return false;
     }
-    String key = ask(target, connection -> LockKeys.any(connection, keyPrefix));
+    String key = masters.lockKey(target.index);
     if (!target.audit.birth().isEmpty() || !key.isEmpty()) {
       throw new Stopped(
           target.name
@@ -324,16 +332,13 @@ final class Resize {
     return longest;
   }
 
-  private void await(List<Found> found) throws InterruptedException {
-    long nanos = TimeUnit.MILLISECONDS.toNanos(longestMillis(found));
-    long startNanos = System.nanoTime();
+  private Duration lastLease(List<Found> found) {
+    Duration longest = Duration.ofMillis(longestMillis(found));
     out.println(
         "waiting for "
-            + TimeUnit.NANOSECONDS.toSeconds(nanos)
+            + longest.toSeconds()
             + "s, until every lease of a client that does not move has ended");
-    while (System.nanoTime() - startNanos < nanos) {
-      TimeUnit.NANOSECONDS.sleep(nanos - (System.nanoTime() - startNanos));
-    }
+    return longest;
   }
 
   // Counters.
@@ -347,7 +352,7 @@ final class Resize {
         if (each.role != Role.JOINING) {
           long sinceMicros =
               each.audit.nodeMicros() - longestMillis(found) * 1_000 - 2 * rules.skewMicros();
-          Map<String, Long> its = ask(each, connection -> fences(connection, sinceMicros));
+          Map<String, Long> its = masters.counters(each.index, sinceMicros);
           for (Map.Entry<String, Long> fence : its.entrySet()) {
             lately.merge(fence.getKey(), fence.getValue(), Math::max);
           }
@@ -355,68 +360,10 @@ final class Resize {
       }
       counters = lately;
     }
-    List<Map.Entry<String, Long>> all = List.copyOf(lately.entrySet());
-    for (int from = 0; from < all.size(); from += BATCH) {
-      List<Map.Entry<String, Long>> batch = all.subList(from, Math.min(all.size(), from + BATCH));
-      ask(target, connection -> raise(connection, batch));
-    }
+    masters.raise(target.index, lately);
   }
 
-  private boolean raise(Connection connection, List<Map.Entry<String, Long>> fences) {
-    for (Map.Entry<String, Long> fence : fences) {
-      Invocation release =
-          encoder.encode(
-              new NodeRequest.Release(
-                  List.of(fence.getKey()), OWNER, fence.getValue(), fence.getValue(), false, null));
-      connection.sendCommand(release.byText(Guard.NONE));
-    }
-    connection.getMany(fences.size()).stream()
-        .filter(RuntimeException.class::isInstance)
-        .map(RuntimeException.class::cast)
-        .forEach(
-            failure -> {
-              throw failure;
-            });
-    return true;
-  }
-
-  /** Returns the counters above that time, by the names of their resources. */
-  private static Map<String, Long> fences(Connection connection, long sinceMicros) {
-    Map<String, Long> found = new TreeMap<>();
-    LockKeys.scan(
-        connection,
-        FENCES,
-        keys -> {
-          CommandArguments get = new CommandArguments(Protocol.Command.MGET);
-          keys.forEach(get::add);
-          List<?> values = keys.isEmpty() ? List.of() : (List<?>) connection.executeCommand(get);
-          for (int i = 0; i < values.size(); i++) {
-            if (values.get(i) instanceof byte[] value) {
-              long counter = Long.parseLong(new String(value, StandardCharsets.UTF_8));
-              if (counter > sinceMicros) {
-                found.put(keys.get(i).substring(RequestEncoder.FENCE_PREFIX.length()), counter);
-              }
-            }
-          }
-          return true;
-        });
-    return found;
-  }
-
-  private interface Question<T> {
-    T ask(Connection connection);
-  }
-
-  private <T> T ask(Found master, Question<T> question) {
-    Answer<T> answer = probe.askOne(master.index, (index, connection) -> question.ask(connection));
-    T value = answer.value();
-    if (value == null) {
-      throw new Stopped(master.name + ": " + answer.failureText() + ": run the command again");
-    }
-    return value;
-  }
-
-  private String done(Command command) {
+  private String done() {
     return switch (command) {
       case PREPARE ->
           "prepared: now run every client with movingTo, one after the other; then run redlock"
@@ -424,7 +371,8 @@ final class Resize {
       case COMMIT ->
           "committed: now run every client with the "
               + rules.membership().future()
-              + " future masters as its nodes, and without movingTo; then run redlock resize finish";
+              + " future masters as its nodes, and without movingTo; then run redlock resize"
+              + " finish";
       case FINISH -> "finished: masters that have left can be shut down";
       case ABORT -> "aborted: run the clients without movingTo";
     };

@@ -3,12 +3,12 @@ package io.redlock.jedis.deployment;
 import io.redlock.jedis.deployment.Probe.Answer;
 import io.redlock.jedis.scripts.AuditCall;
 import io.redlock.jedis.trust.BirthMark;
-import io.redlock.jedis.trust.Membership;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.Peers;
 import io.redlock.jedis.trust.TrustRules;
 import io.redlock.jedis.trust.TrustRules.Surroundings;
 import io.redlock.jedis.trust.Verdict;
+import io.redlock.spi.Quorum;
 import io.redlock.spi.Ticker;
 import java.util.ArrayList;
 import java.util.List;
@@ -41,7 +41,8 @@ public final class Survey {
       @Nullable Verdict verdict,
       String failure) {}
 
-  private record Timed(NodeAudit audit, long beforeNanos, long afterNanos) {}
+  /** An audit, and the times before it was asked for and after it was answered. */
+  record Timed(NodeAudit audit, long beforeNanos, long afterNanos) {}
 
   /**
    * @param guarded true if a master without a birth mark abstains; a mark says it itself
@@ -54,10 +55,22 @@ public final class Survey {
 
   /** Returns the results, in the order of the masters. */
   List<Audited> audit() {
+    List<String> names = probe.masters().stream().map(Probe.Master::name).toList();
     List<Answer<Timed>> answers = probe.ask((index, connection) -> audit(connection));
-    Peers peers = new Peers(probe.quorum(), skewMicros);
-    surroundings(peers, answers); // so that the last answers count for the first verdicts
-    List<@Nullable Surroundings> around = surroundings(peers, answers);
+    return judge(names, probe.quorum(), skewMicros, guarded, answers, CLOCKS);
+  }
+
+  /** Returns what the answers mean, in the order of the masters. */
+  static List<Audited> judge(
+      List<String> names,
+      Quorum quorum,
+      long skewMicros,
+      boolean guarded,
+      List<Answer<Timed>> answers,
+      Ticker clocks) {
+    Peers peers = new Peers(quorum, skewMicros);
+    surroundings(names, peers, answers, clocks); // so that the last count for the first verdicts
+    List<@Nullable Surroundings> around = surroundings(names, peers, answers, clocks);
     boolean brandNew = true;
     for (int i = 0; i < answers.size(); i++) {
       brandNew &= isBrandNew(answers.get(i).value(), around.get(i));
@@ -65,8 +78,8 @@ public final class Survey {
     List<Audited> audits = new ArrayList<>();
     for (int i = 0; i < answers.size(); i++) {
       Surroundings known = counting(!brandNew, around.get(i));
-      String name = probe.masters().get(i).name();
-      audits.add(judge(name, peers.membership(), answers.get(i), known));
+      TrustRules rules = TrustRules.observing(peers.membership(), guarded, skewMicros);
+      audits.add(judge(names.get(i), rules, answers.get(i), known));
     }
     return audits;
   }
@@ -96,7 +109,8 @@ public final class Survey {
     return new Timed(audit, beforeNanos, CLOCKS.monotonicNanos());
   }
 
-  private List<@Nullable Surroundings> surroundings(Peers peers, List<Answer<Timed>> answers) {
+  private static List<@Nullable Surroundings> surroundings(
+      List<String> names, Peers peers, List<Answer<Timed>> answers, Ticker clocks) {
     List<@Nullable Surroundings> all = new ArrayList<>();
     for (int i = 0; i < answers.size(); i++) {
       Timed timed = answers.get(i).value();
@@ -104,23 +118,17 @@ public final class Survey {
           timed == null
               ? null
               : peers.hear(
-                  i,
-                  probe.masters().get(i).name(),
-                  timed.audit,
-                  timed.beforeNanos,
-                  timed.afterNanos,
-                  CLOCKS));
+                  i, names.get(i), timed.audit, timed.beforeNanos, timed.afterNanos, clocks));
     }
     return all;
   }
 
-  private Audited judge(
-      String name, Membership membership, Answer<Timed> answer, @Nullable Surroundings around) {
+  private static Audited judge(
+      String name, TrustRules rules, Answer<Timed> answer, @Nullable Surroundings around) {
     Timed timed = answer.value();
     if (timed == null || around == null) {
       return new Audited(name, null, null, null, answer.failureText());
     }
-    TrustRules rules = TrustRules.observing(membership, guarded, skewMicros);
     return new Audited(name, timed.audit, around, rules.judge(timed.audit, around), "");
   }
 }

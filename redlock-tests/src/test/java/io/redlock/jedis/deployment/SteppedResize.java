@@ -1,0 +1,137 @@
+package io.redlock.jedis.deployment;
+
+import io.redlock.jedis.deployment.Probe.Answer;
+import io.redlock.jedis.deployment.Survey.Audited;
+import io.redlock.jedis.deployment.Survey.Timed;
+import io.redlock.jedis.trust.MasterChange.Command;
+import io.redlock.jedis.trust.Membership;
+import io.redlock.jedis.trust.NodeAudit;
+import io.redlock.jedis.trust.NodeAudit.Refresh;
+import io.redlock.jedis.trust.TrustRules;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.Quorum;
+import io.redlock.spi.Ticker;
+import java.io.PrintStream;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A production command of a change of masters, one step at a time, on masters that are a test's.
+ */
+public final class SteppedResize {
+
+  /** A master of a test. */
+  public interface TestMaster {
+
+    String name();
+
+    /** Audits it, and writes its mark first if there is one; null if it does not answer. */
+    @Nullable NodeAudit audit(@Nullable Refresh refresh);
+
+    /** Returns its counters by resource; null if it does not answer. */
+    @Nullable Map<String, Long> counters();
+
+    /** Executes a request; false if it does not answer. */
+    boolean execute(NodeRequest request);
+  }
+
+  private final Resize resize;
+
+  public SteppedResize(
+      Command command,
+      List<? extends TestMaster> masters,
+      Quorum quorum,
+      Duration maxTtl,
+      double driftFactor,
+      long skewMicros,
+      Duration settle,
+      Ticker ticker,
+      PrintStream out) {
+    TrustRules rules = TrustRules.of(Membership.of(quorum), true, maxTtl, driftFactor, skewMicros);
+    resize =
+        new Resize(
+            command,
+            new Masters(masters, quorum, skewMicros, ticker),
+            quorum,
+            rules,
+            Set.of(),
+            settle,
+            out);
+  }
+
+  /** Performs the next step. Returns the pause before the one after it; empty at the end. */
+  public Optional<Duration> step() {
+    return resize.step();
+  }
+
+  /** Returns true if it has ended with nothing left to do. */
+  public boolean hasSucceeded() {
+    return resize.hasSucceeded();
+  }
+
+  private record Masters(
+      List<? extends TestMaster> all, Quorum quorum, long skewMicros, Ticker ticker)
+      implements ChangedMasters {
+
+    @Override
+    public List<String> names() {
+      return all.stream().map(TestMaster::name).toList();
+    }
+
+    @Override
+    public List<Audited> audit() {
+      List<Answer<Timed>> answers = new ArrayList<>();
+      long nowNanos = ticker.monotonicNanos();
+      for (TestMaster master : all) {
+        NodeAudit audit = master.audit(null);
+        answers.add(
+            audit == null
+                ? new Answer<>(null, NodeReply.unreachable("no answer"))
+                : new Answer<>(new Timed(audit, nowNanos, nowNanos), null));
+      }
+      return Survey.judge(names(), quorum, skewMicros, true, answers, ticker);
+    }
+
+    @Override
+    public NodeAudit write(int master, Refresh refresh) {
+      return answered(master, all.get(master).audit(refresh));
+    }
+
+    @Override
+    public String lockKey(int master) {
+      Map<String, Long> counters = answered(master, all.get(master).counters());
+      return counters.isEmpty() ? "" : counters.keySet().iterator().next();
+    }
+
+    @Override
+    public Map<String, Long> counters(int master, long sinceMicros) {
+      Map<String, Long> counters = new TreeMap<>(answered(master, all.get(master).counters()));
+      counters.values().removeIf(counter -> counter <= sinceMicros);
+      return counters;
+    }
+
+    @Override
+    public void raise(int master, Map<String, Long> counters) {
+      counters.forEach(
+          (resource, counter) -> {
+            if (!all.get(master).execute(ProbedMasters.raising(resource, counter))) {
+              throw new NoAnswer(master, "no answer");
+            }
+          });
+    }
+
+    private static <T> T answered(int master, @Nullable T answer) {
+      if (answer == null) {
+        throw new NoAnswer(master, "no answer");
+      }
+      return answer;
+    }
+  }
+}

@@ -1,0 +1,197 @@
+package io.redlock.simulation;
+
+import io.redlock.jedis.deployment.SteppedResize;
+import io.redlock.jedis.scripts.AuditCall;
+import io.redlock.jedis.scripts.Guard;
+import io.redlock.jedis.scripts.Invocation;
+import io.redlock.jedis.trust.MasterChange.Command;
+import io.redlock.jedis.trust.NodeAudit;
+import io.redlock.jedis.trust.NodeAudit.Refresh;
+import io.redlock.simulation.SimClient.Masters;
+import io.redlock.simulation.SimCommand.Known;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.Ticker;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An operator who changes the masters with the production commands, and replaces the clients one
+ * after the other. Commands that stop, or are interrupted, are run again.
+ */
+final class SimOperator {
+
+  /** Longer than it takes a client that works to hear of a new mark, and to audit the master. */
+  private static final Duration SETTLE = Duration.ofMillis(300);
+
+  private static final long AGAIN_NANOS = 400 * SimPlan.MILLI;
+  private static final int INTERRUPTED_PERCENT = 5;
+
+  private final SimWorld world;
+  private final SimPlan plan;
+  private final SimPlan.Change change;
+  private final Parts parts;
+  private final SimRandom random;
+  private final List<SimClient> clients;
+  private final List<Server> servers;
+  private final PrintStream out;
+  private int audits;
+  private long endedNanos = -1;
+
+  SimOperator(
+      SimWorld world, SimPlan plan, Parts parts, List<SimServer> servers, List<SimClient> clients) {
+    this.world = world;
+    this.plan = plan;
+    this.change = Objects.requireNonNull(plan.change);
+    this.parts = parts;
+    this.random = SimRandom.of(plan.seed, "change of masters");
+    this.clients = clients;
+    this.servers = servers.stream().map(Server::new).toList();
+    this.out = new PrintStream(new Notes(), true, StandardCharsets.UTF_8);
+  }
+
+  void begin() {
+    world.after(
+        random.between(2_000, 4_000) * SimPlan.MILLI,
+        () -> run(Command.PREPARE, () -> replace(Masters.BOTH, movers(), this::commit)));
+  }
+
+  private void commit() {
+    List<SimClient> stragglerLast = new ArrayList<>(clients);
+    Collections.rotate(stragglerLast, -1);
+    run(Command.COMMIT, () -> replace(Masters.FUTURE, stragglerLast, this::finish));
+  }
+
+  private void finish() {
+    run(Command.FINISH, () -> endedNanos = world.nowNanos());
+  }
+
+  /** When the change was finished; −1 before. */
+  long endedNanos() {
+    return endedNanos;
+  }
+
+  private List<SimClient> movers() {
+    return change.hasStraggler() ? clients.subList(1, clients.size()) : clients;
+  }
+
+  // Commands.
+
+  private void run(Command command, Runnable then) {
+    SteppedResize resize =
+        new SteppedResize(
+            command,
+            servers,
+            change.joint(),
+            plan.maxTtl(),
+            plan.driftFactor,
+            plan.skewMicros,
+            SETTLE,
+            new Clocks(),
+            out);
+    step(command, resize, then);
+  }
+
+  private void step(Command command, SteppedResize resize, Runnable then) {
+    Optional<Duration> pause = resize.step();
+    if (pause.isPresent() && !random.percent(INTERRUPTED_PERCENT)) {
+      world.after(parts.operatorPause(pause.get()).toNanos(), () -> step(command, resize, then));
+    } else if (resize.hasSucceeded()) {
+      then.run();
+    } else {
+      world.after(AGAIN_NANOS, () -> run(command, then));
+    }
+  }
+
+  // Clients.
+
+  private void replace(Masters masters, List<SimClient> left, Runnable then) {
+    if (left.isEmpty()) {
+      then.run();
+      return;
+    }
+    SimClient next = left.get(0);
+    if (!next.isRunning() || next.isAsleep()) {
+      world.after(AGAIN_NANOS, () -> replace(masters, left, then));
+      return;
+    }
+    world.trace.note(world.nowNanos(), 16, () -> next.name + " is replaced and knows " + masters);
+    next.learn(masters);
+    List<SimClient> others = left.subList(1, left.size());
+    world.after(random.between(200, 1_000) * SimPlan.MILLI, () -> replace(masters, others, then));
+  }
+
+  /** A connection of the operator to a master. */
+  private final class Server implements SteppedResize.TestMaster {
+    private final SimServer server;
+
+    Server(SimServer server) {
+      this.server = server;
+    }
+
+    @Override
+    public String name() {
+      return server.toString();
+    }
+
+    @Override
+    public @Nullable NodeAudit audit(@Nullable Refresh refresh) {
+      Invocation call = AuditCall.invocation(++audits, refresh);
+      return AuditCall.parse(server.asked(SimCommand.of(call.byText(Guard.NONE))), call);
+    }
+
+    @Override
+    public @Nullable Map<String, Long> counters() {
+      return server.isUp() ? server.counters() : null;
+    }
+
+    @Override
+    public boolean execute(NodeRequest request) {
+      if (server.isUp()) {
+        server.execute(request, Known.NOTHING);
+      }
+      return server.isUp();
+    }
+  }
+
+  /** The operator's machine. */
+  private final class Clocks implements Ticker {
+    @Override
+    public long monotonicNanos() {
+      return world.nowNanos();
+    }
+
+    @Override
+    public long wallMicros() {
+      return Simulation.trueMicros(world);
+    }
+  }
+
+  /** What the commands print, as lines of the trace. */
+  private final class Notes extends OutputStream {
+    private final List<Byte> line = new ArrayList<>();
+
+    @Override
+    public void write(int octet) {
+      if (octet != '\n') {
+        line.add((byte) octet);
+        return;
+      }
+      byte[] bytes = new byte[line.size()];
+      for (int i = 0; i < bytes.length; i++) {
+        bytes[i] = line.get(i);
+      }
+      line.clear();
+      String text = new String(bytes, StandardCharsets.UTF_8);
+      world.trace.note(world.nowNanos(), 17, () -> "operator: " + text);
+    }
+  }
+}
