@@ -39,7 +39,7 @@ class FreeTest {
   @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
 
   private static final Duration TTL = Duration.ofSeconds(20);
-  private static final Duration BRIEF = Duration.ofSeconds(4);
+  private static final Duration BRIEF = Duration.ofSeconds(5);
   private static final LeaseRequest NEXT = LeaseRequest.of("resource", TTL).waitUpTo(TTL);
 
   /** A key that was set free stays for its time. */

@@ -28,7 +28,7 @@ public final class LeaseMasters implements BeforeAllCallback, AfterEachCallback,
   public static final int NODES = 5;
 
   /** Longer than a busy machine keeps a healthy master waiting; ttls are at least twice as long. */
-  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(1);
+  private static final Duration NODE_TIMEOUT = Duration.ofMillis(2_400);
 
   private final List<Redlock> clients = new CopyOnWriteArrayList<>();
   private final List<GateProxy> proxies = new ArrayList<>();

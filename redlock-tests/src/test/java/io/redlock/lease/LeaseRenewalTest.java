@@ -122,8 +122,7 @@ class LeaseRenewalTest {
     Redlock redlock =
         masters.connect(
             settings -> settings.nodeTimeout(NODE_TIMEOUT).lossMargin(margin).listener(events));
-    Duration ttl = Duration.ofSeconds(5);
-    Lease lease = redlock.acquire(LeaseRequest.of("long outage", ttl).renewFor(LONG));
+    Lease lease = redlock.acquire(request("long outage").renewFor(LONG));
     Await.until("a renewal", () -> events.count(ExtendResult.Extended.class) > 0);
     masters.kill(2, 3, 4);
     Await.until("the loss", () -> !events.ended.isEmpty());

@@ -26,7 +26,9 @@ class LeasedBodyTest {
   private static final Duration TTL = Duration.ofSeconds(5);
 
   /** For a lease that is to be lost. */
-  private static final Duration SHORT = Duration.ofMillis(2_100);
+  private static final Duration SHORT = Duration.ofSeconds(2);
+
+  private static final Duration WAIT = Duration.ofMinutes(1);
 
   @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
 
@@ -34,7 +36,7 @@ class LeasedBodyTest {
 
   @BeforeEach
   void connect() {
-    redlock = masters.connect();
+    redlock = masters.connect(settings -> settings.nodeTimeout(Duration.ofMillis(900)));
   }
 
   @Test
@@ -45,7 +47,7 @@ class LeasedBodyTest {
             IOException.class,
             () ->
                 redlock.callLeased(
-                    LeaseRequest.of("body", SHORT).waitUpTo(TTL),
+                    LeaseRequest.of("body", SHORT).waitUpTo(WAIT),
                     lease -> {
                       awaitEnd(lease);
                       throw thrown;
@@ -82,7 +84,7 @@ class LeasedBodyTest {
             LeaseLostException.class,
             () ->
                 redlock.callLeased(
-                    LeaseRequest.of("late", SHORT).waitUpTo(TTL),
+                    LeaseRequest.of("late", SHORT).waitUpTo(WAIT),
                     lease -> {
                       awaitEnd(lease);
                       return "too late";

@@ -40,7 +40,7 @@ class LossTest {
   private static final Duration NODE_TIMEOUT = Duration.ofMillis(500);
 
   /** For a busy machine: nobody else wants these resources. */
-  private static final Duration WAIT = Duration.ofSeconds(10);
+  private static final Duration WAIT = Duration.ofMinutes(1);
 
   private static final int[] ALL = {0, 1, 2, 3, 4};
 
@@ -205,9 +205,10 @@ class LossTest {
 
   @Test
   void callbacksRunOnTheUsersExecutor() throws Exception {
-    Redlock redlock = masters.connect(settings -> settings.callbackExecutor(callbacks));
+    Redlock redlock =
+        masters.connect(settings -> settings.nodeTimeout(NODE_TIMEOUT).callbackExecutor(callbacks));
     List<CompletableFuture<String>> threads = new ArrayList<>();
-    Lease lost = redlock.acquire("lost", Duration.ofMillis(2_100), WAIT);
+    Lease lost = redlock.acquire("lost", SHORT, WAIT);
     threads.add(lost.ended().thenApply(end -> threadName()).toCompletableFuture());
     Lease released = redlock.acquire("released", TTL, TTL);
     threads.add(released.ended().thenApply(end -> threadName()).toCompletableFuture());
@@ -252,11 +253,11 @@ class LossTest {
       Redlock other =
           masters.connect(settings -> settings.nodeTimeout(NODE_TIMEOUT).callbackExecutor(single));
       single.execute(() -> awaitQuietly(never));
-      LeaseRequest request = LeaseRequest.of("renewed", SHORT).waitUpTo(WAIT);
+      LeaseRequest request = LeaseRequest.of("renewed", TTL).waitUpTo(WAIT);
       Lease renewed = other.acquire(request.renewFor(Duration.ofMinutes(1)));
       Lease short1 = other.acquire("short", SHORT, WAIT);
       Await.until("the short one is lost", () -> !short1.isValid());
-      assertInstanceOf(ExtendResult.Extended.class, renewed.extend(SHORT));
+      assertInstanceOf(ExtendResult.Extended.class, renewed.extend(TTL));
       assertEquals(ReleaseResult.RELEASED, renewed.release());
       assertFalse(short1.ended().toCompletableFuture().isDone(), "its executor is blocked");
     } finally {

@@ -37,7 +37,7 @@ class PauseTest {
 
   @Test
   void processThatWasStoppedForLongerThanItsTtlIsToldTheTruthByItsFirstQuestion() throws Exception {
-    Duration ttl = Duration.ofSeconds(6);
+    Duration ttl = Duration.ofSeconds(9);
     FencedResource resource = new FencedResource();
     try (ClientProcess client = new ClientProcess(ttl)) {
       List<Long> stale = client.heldTokens();
@@ -56,7 +56,7 @@ class PauseTest {
         taken.add(
             other.acquire(
                 LeaseRequest.of(PausedClient.resource(i), Duration.ofSeconds(20))
-                    .waitUpTo(Duration.ofSeconds(20))));
+                    .waitUpTo(Duration.ofMinutes(1))));
         assertTrue(taken.get(i).fencingToken() > stale.get(i));
         assertTrue(resource.write(taken.get(i).fencingToken()));
       }

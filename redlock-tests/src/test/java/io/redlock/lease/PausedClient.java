@@ -34,7 +34,7 @@ final class PausedClient {
   public static void main(String[] args) throws Exception {
     Duration ttl = Duration.ofMillis(Long.parseLong(args[0]));
     JedisRedlock.Builder settings =
-        JedisRedlock.builder().nodeTimeout(Duration.ofSeconds(1)).restartGuard(false);
+        JedisRedlock.builder().nodeTimeout(Duration.ofSeconds(2)).restartGuard(false);
     for (String address : List.of(args).subList(1, args.length)) {
       settings.node(address);
     }
@@ -45,7 +45,7 @@ final class PausedClient {
       List<Lease> leases = new ArrayList<>();
       StringBuilder tokens = new StringBuilder("held");
       for (int i = 0; i < LEASES; i++) {
-        LeaseRequest request = LeaseRequest.of(resource(i), ttl).waitUpTo(Duration.ofSeconds(10));
+        LeaseRequest request = LeaseRequest.of(resource(i), ttl).waitUpTo(Duration.ofMinutes(1));
         Lease lease =
             redlock.acquire(i == LEASES - 1 ? request.renewFor(Duration.ofHours(1)) : request);
         lease.ended().thenAccept(end -> ends.add(end.cause().toString()));
