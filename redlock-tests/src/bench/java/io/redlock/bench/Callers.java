@@ -73,6 +73,23 @@ final class Callers {
     }
     Ratio ratio = Ratio.of(many.get(RedlockPeer.NAME), many.get(FEW_THREADS), n -> n);
     report.target(workload, target, ratio, ratio.median() >= 1);
+    judgeGrowth();
+  }
+
+  /** Compares each number of callers with the best of fewer. */
+  private void judgeGrowth() {
+    double best = 0;
+    double least = 1;
+    for (Map<String, List<Double>> rounds : perSecond.values()) {
+      double mine = median(rounds.get(RedlockPeer.NAME));
+      best = Math.max(best, mine);
+      least = Math.min(least, mine / best);
+    }
+    report.target(
+        "1 to 10,000 callers, Java 25",
+        "never less than 0.9 x the best cycles/s of fewer callers",
+        String.format(Locale.ROOT, "%.2f", least),
+        least >= 0.9);
   }
 
   private List<String> peers() {

@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.StreamSupport;
@@ -96,11 +97,7 @@ final class Uncontended {
     List<List<String>> rows = new ArrayList<>();
     runs.forEach((name, of) -> rows.add(row(name, of, runs.get(FloorPeer.PER_CALLER))));
     report.table(
-        callers + (callers == 1 ? " caller" : " callers"),
-        "Per cycle, medians of the rounds.",
-        HEAD,
-        rows,
-        COLUMNS_ON_THE_PAGE);
+        callers(callers), "Per cycle, medians of the rounds.", HEAD, rows, COLUMNS_ON_THE_PAGE);
   }
 
   private static List<String> row(String name, List<Run> runs, List<Run> floor) {
@@ -120,19 +117,46 @@ final class Uncontended {
   }
 
   static String perCycle(List<Run> runs, ToDoubleFunction<Counters> counter) {
-    return Report.number(
-        Ratio.median(runs, run -> counter.applyAsDouble(run.used()) / Math.max(1, run.cycles())));
+    return Report.number(perCycle(counter, runs));
+  }
+
+  private static double perCycle(ToDoubleFunction<Counters> counter, List<Run> runs) {
+    return Ratio.median(runs, run -> counter.applyAsDouble(run.used()) / Math.max(1, run.cycles()));
   }
 
   private void judge() {
-    Ratio one = ratio(1, FloorPeer.PER_CALLER, Run::p50);
-    report.target("1 caller", "p50 at most 1.5 x floor A", one, one.median() <= 1.5);
-    Ratio eight = ratio(8, RedissonPeer.NAME, Run::perSecond);
-    report.target("8 callers", "at least 15 x Redisson's cycles/s", eight, eight.median() >= 15);
-    Ratio many = ratio(64, RedissonPeer.NAME, Run::perSecond);
-    report.target("64 callers", "at least 25 x Redisson's cycles/s", many, many.median() >= 25);
-    Ratio floor = ratio(64, FloorPeer.BATCHED, Run::perSecond);
-    report.target("64 callers", "at least 0.5 x floor B's cycles/s", floor, floor.median() >= 0.5);
+    atMost(1, "p50", 1.05, "floor A", ratio(1, FloorPeer.PER_CALLER, Run::p50));
+    atLeast(8, 1.0, "floor B's", ratio(8, FloorPeer.BATCHED, Run::perSecond));
+    atLeast(8, 8, "Redisson's", ratio(8, RedissonPeer.NAME, Run::perSecond));
+    atLeast(64, 1.2, "floor B's", ratio(64, FloorPeer.BATCHED, Run::perSecond));
+    atLeast(64, 14, "Redisson's", ratio(64, RedissonPeer.NAME, Run::perSecond));
+    costs(1, 12, "switches of threads", Counters::switches);
+    costs(8, 40, "us of the client's processor", counters -> counters.clientNanos() / 1_000);
+    costs(64, 22, "us of the client's processor", counters -> counters.clientNanos() / 1_000);
+    costs(64, 5_500, "bytes of the client's heap", Counters::allocatedBytes);
+  }
+
+  private void atLeast(int callers, double least, String whose, Ratio ratio) {
+    String target = String.format(Locale.ROOT, "at least %.3g x %s cycles/s", least, whose);
+    report.target(callers(callers), target, ratio, ratio.median() >= least);
+  }
+
+  private void atMost(int callers, String figure, double most, String whose, Ratio ratio) {
+    String target = String.format(Locale.ROOT, "%s at most %.3g x %s", figure, most, whose);
+    report.target(callers(callers), target, ratio, ratio.median() <= most);
+  }
+
+  private void costs(int callers, double most, String unit, ToDoubleFunction<Counters> counter) {
+    double measured = perCycle(counter, results.get(callers).get(RedlockPeer.NAME));
+    report.target(
+        callers(callers),
+        String.format(Locale.ROOT, "at most %,.0f %s a cycle", most, unit),
+        Report.number(measured),
+        measured <= most);
+  }
+
+  private static String callers(int callers) {
+    return callers + (callers == 1 ? " caller" : " callers");
   }
 
   /** How far anybody could get who runs these scripts here, by count of the masters' time. */
@@ -153,7 +177,8 @@ final class Uncontended {
         "What bounds the ratio to Redisson",
         "Cycles a second as a multiple of Redisson's. Masters and clients share the processors. The"
             + " last column assumes clients that cost nothing: all processors, divided by the"
-            + " masters' time per cycle of this library.",
+            + " masters' time per cycle of this library. Former targets, 15 and 25 times Redisson's"
+            + " cycles, were above it: the masters' own time forbids them.",
         List.of("", "this library", "floor B", "masters alone"),
         rows);
   }

@@ -17,6 +17,7 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
+import redis.clients.jedis.exceptions.JedisDataException;
 
 /** One master and what can be done to it, written down. Belongs to one thread. */
 final class ChaosNode implements ChaosServer {
@@ -129,7 +130,7 @@ final class ChaosNode implements ChaosServer {
 
   /** Keeps its data of now, for {@link #restartFromDump()}. */
   void dump() {
-    command("SAVE");
+    save("SAVE");
     note("dump");
   }
 
@@ -224,7 +225,7 @@ final class ChaosNode implements ChaosServer {
       throw new UncheckedIOException(e);
     }
     command("CONFIG", "SET", "save", "3600 1000000");
-    command("BGSAVE");
+    save("BGSAVE");
     awaitInfo("persistence", "rdb_last_bgsave_status:err");
   }
 
@@ -298,7 +299,7 @@ final class ChaosNode implements ChaosServer {
     boolean adjustable = !((List<?>) server.command("CONFIG", "GET", LOOK_UP)).isEmpty();
     command("CONFIG", "SET", "rdbcompression", "no");
     command("EVAL", FILL, "0", adjustable ? "40" : "10", adjustable ? "4000" : "2200000");
-    command("SAVE");
+    save("SAVE");
     kill();
     if (adjustable) {
       restart("--key-load-delay", "40000", "--" + LOOK_UP, "1024");
@@ -310,6 +311,23 @@ final class ChaosNode implements ChaosServer {
   void awaitLoaded() {
     awaitInfo("persistence", "\nloading:0");
     command("EVAL", EMPTY, "0");
+  }
+
+  /** Saves, after the save that the server may have begun by itself. */
+  private void save(String command) {
+    Await.until(name + " may save", () -> !isRefusedForAnotherSave(command));
+  }
+
+  private boolean isRefusedForAnotherSave(String command) {
+    try {
+      command(command);
+      return false;
+    } catch (JedisDataException e) {
+      if (e.getMessage().contains("save already in progress")) {
+        return true;
+      }
+      throw e;
+    }
   }
 
   private void awaitInfo(String section, String text) {
