@@ -33,9 +33,9 @@ import java.util.stream.Collectors;
  */
 final class Incident implements AutoCloseable {
 
-  static final Duration MAX_TTL = Duration.ofSeconds(3);
+  static final Duration MAX_TTL = Duration.ofSeconds(5);
   private static final Duration SKEW = Duration.ofMillis(500);
-  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(1);
+  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(2);
 
   private static final Pattern FENCED = Pattern.compile("(?ms)^```\\n(.*?)^```$");
   private static final Pattern EXPORT = Pattern.compile("export (\\w+)=\"(.*)\"");

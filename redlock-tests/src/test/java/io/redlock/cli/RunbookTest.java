@@ -29,7 +29,9 @@ class RunbookTest {
 
   private static final Path RUNBOOK = Repository.ROOT.resolve("docs/runbook");
   private static final LeaseRequest ORDER = LeaseRequest.of("orders/42", Incident.MAX_TTL);
-  private static final LeaseRequest LONG = ORDER.renewFor(Duration.ofMinutes(5));
+  private static final Duration WAIT = Duration.ofMinutes(1);
+  private static final LeaseRequest PATIENT = ORDER.waitUpTo(WAIT);
+  private static final LeaseRequest LONG = PATIENT.renewFor(Duration.ofMinutes(5));
   private static final String HOLDER = "billing@pod-7:4211";
 
   private Incident incident;
@@ -90,7 +92,7 @@ class RunbookTest {
     assertEquals(0, incident.type());
     Await.until("the holder learns it", () -> !stuck.isValid());
     Redlock next = incident.client("web-1");
-    next.acquire(ORDER.waitUpTo(Duration.ofSeconds(30))).release();
+    next.acquire(PATIENT).release();
     assertEquals(0, incident.type());
     incident.isOver();
   }
@@ -102,8 +104,7 @@ class RunbookTest {
     Lease lease = first.acquire(LONG.fairly());
     assertContended(incident.client("web-1").tryAcquire(ORDER));
     incident.sees(refusal());
-    var waiting =
-        incident.client("web-2").acquireAsync(LONG.fairly().waitUpTo(Duration.ofMinutes(1)));
+    var waiting = incident.client("web-2").acquireAsync(LONG.fairly());
     Await.until(
         "it waits in the queues",
         () -> {
@@ -128,7 +129,7 @@ class RunbookTest {
     Redlock service = incident.client("web-1");
     incident.server(2).kill();
     incident.awaitState(service, 2, State.DOWN);
-    service.acquire(ORDER).release();
+    service.acquire(PATIENT).release();
     incident.server(3).kill();
     incident.awaitState(service, 3, State.DOWN);
     assertInstanceOf(Unavailable.class, service.tryAcquire(ORDER));
@@ -147,7 +148,7 @@ class RunbookTest {
   void masterThatCameBackEmpty() throws Exception {
     begin("master-back-empty.md", 3);
     Redlock service = incident.client("web-1");
-    service.acquire(ORDER).release();
+    service.acquire(PATIENT).release();
     incident.server(2).kill();
     incident.awaitState(service, 2, State.DOWN);
     incident.server(2).restart();
@@ -162,7 +163,7 @@ class RunbookTest {
   void masterThatIsReplaced() throws Exception {
     begin("replace-a-master.md", 3);
     Redlock service = incident.client("web-1");
-    service.acquire(ORDER).release();
+    service.acquire(PATIENT).release();
     incident.on("ssh 10.0.0.2 systemctl stop redis-server", incident.server(2)::kill);
     incident.on("sleep 30", () -> incident.awaitState(service, 2, State.DOWN));
     incident.on("ssh 10.0.0.2 systemctl start redis-server", incident.server(2)::restart);
@@ -180,7 +181,7 @@ class RunbookTest {
   void numberOfMastersThatChanges() throws Exception {
     begin("add-or-remove-masters.md", 3);
     Redlock old = incident.client("web-1");
-    old.acquire(ORDER).release();
+    old.acquire(PATIENT).release();
     incident.startMore(2);
     Redlock early = incident.client("web-2");
     incident.awaitState(early, 1, State.MISCONFIGURED);
@@ -189,14 +190,14 @@ class RunbookTest {
     incident.type();
     incident.type(); // export
     assertEquals(0, incident.type());
-    old.acquire(ORDER).release();
+    old.acquire(PATIENT).release();
     Redlock moving = incident.movingClient("web-1", 3);
-    moving.acquire(ORDER).release();
+    moving.acquire(PATIENT).release();
     old.close();
     assertEquals(0, incident.type());
-    moving.acquire(ORDER).release();
+    moving.acquire(PATIENT).release();
     Redlock service = incident.client("web-2");
-    service.acquire(ORDER).release();
+    service.acquire(PATIENT).release();
     moving.close();
     assertEquals(0, incident.type());
     for (int master = 1; master <= 5; master++) {
@@ -205,7 +206,7 @@ class RunbookTest {
     incident.type(); // unset
     incident.type(); // export
     assertEquals(0, incident.type());
-    service.acquire(ORDER).release();
+    service.acquire(PATIENT).release();
     incident.isOver();
   }
 
@@ -213,10 +214,10 @@ class RunbookTest {
   void clocksThatDisagree() throws Exception {
     begin("clocks-apart.md", 3);
     Redlock service = incident.client("web-1");
-    service.acquire(ORDER).release();
+    service.acquire(PATIENT).release();
     incident.clock(2).set(Duration.ofMinutes(5));
     incident.awaitState(service, 2, State.MISCONFIGURED);
-    service.acquire(ORDER).release();
+    service.acquire(PATIENT).release();
     incident.on("ssh 10.0.0.2 chronyc makestep", () -> incident.clock(2).set(Duration.ZERO));
     assertEquals(1, incident.type());
     incident.type();
@@ -232,7 +233,7 @@ class RunbookTest {
       incident.clock(master).set(Duration.ofHours(1));
     }
     Redlock before = incident.client("web-1");
-    long future = before.acquire(ORDER.waitUpTo(Duration.ofMinutes(1))).fencingToken();
+    long future = before.acquire(PATIENT).fencingToken();
     before.close(); // its process ends, and releases nothing
     for (int master = 1; master <= 3; master++) {
       incident.clock(master).set(Duration.ZERO);
@@ -243,7 +244,7 @@ class RunbookTest {
     for (int master = 1; master <= 3; master++) {
       incident.type();
     }
-    Lease lease = service.acquire(LONG.waitUpTo(Duration.ofMinutes(1)));
+    Lease lease = service.acquire(LONG);
     assertTrue(lease.fencingToken() > future, "tokens rise");
     assertTrue(lease.fencingToken() < future + 1_000, "by one or a few");
     assertEquals(0, incident.type());
