@@ -594,6 +594,18 @@ class CheckerTest {
   }
 
   @Test
+  void timeOfANodeThatIsShownAsUpCountsFromTheFirstTickAfterAPause() {
+    SimSocket socket = socket();
+    socket.audited(false);
+    watch(socket);
+    a.freeze(20_000 * SimPlan.MILLI);
+    pass(20_000 + plan.auditPeriodNanos() / SimPlan.MILLI + 2_900);
+    expectNothing();
+    pass(500);
+    expect(SimInvariant.I18);
+  }
+
+  @Test
   void nodeThatIsAuditedEverySecondIsFine() {
     SimSocket socket = socket();
     watch(socket);

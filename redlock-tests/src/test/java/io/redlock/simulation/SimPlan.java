@@ -278,7 +278,11 @@ final class SimPlan {
 
   /** The next audit follows within this, if nothing stands still: a ping later, and some. */
   long auditGapNanos() {
-    return Math.min(1_000 * MILLI, silenceTimeoutNanos / 2) * 5 / 4 + nodeTimeoutNanos + 50 * MILLI;
+    return auditPeriodNanos() * 5 / 4 + nodeTimeoutNanos + 50 * MILLI;
+  }
+
+  long auditPeriodNanos() {
+    return Math.min(1_000 * MILLI, silenceTimeoutNanos / 2);
   }
 
   /** From then on nothing goes wrong any more. */

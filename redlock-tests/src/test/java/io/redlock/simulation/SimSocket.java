@@ -152,8 +152,9 @@ final class SimSocket implements Dialer {
   }
 
   /**
-   * For how long the connection in use has not been audited while no thread of the process stood
-   * still; without end if it never was.
+   * For how long the connection in use has not been audited; without end if it never was. After a
+   * pause of the process it counts from the first tick: a tick that was being planned in the pause
+   * comes up to a period after it.
    */
   long sinceAuditNanos() {
     return sinceNanos(auditedNanos);
@@ -165,9 +166,12 @@ final class SimSocket implements Dialer {
   }
 
   private long sinceNanos(long nanos) {
-    return nanos == NEVER
-        ? Long.MAX_VALUE
-        : process.monotonic.nanos() - Math.max(nanos, process.awakeSinceNanos());
+    if (nanos == NEVER) {
+      return Long.MAX_VALUE;
+    }
+    long awakeNanos = process.awakeSinceNanos();
+    boolean stoodStill = awakeNanos - nanos > 0;
+    return process.monotonic.nanos() - (stoodStill ? awakeNanos + plan.auditPeriodNanos() : nanos);
   }
 
   @Override
