@@ -98,7 +98,7 @@ class PermitsTest {
 
   @Test
   void permitOfAHolderThatDiedIsFoundWhenItHasExpired() throws Exception {
-    Duration ttl = Duration.ofSeconds(4);
+    Duration ttl = Duration.ofSeconds(5);
     LeaseRequest request = permits("dead", 3, ttl);
     Redlock dying = masters.connect();
     Redlock other = masters.connect();
