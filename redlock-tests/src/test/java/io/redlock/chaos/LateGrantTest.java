@@ -19,10 +19,12 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A grant is executed after the lease, or the attempt, that it was for has ended. */
 @RequiresRedis
+@Tag("servers")
 class LateGrantTest {
 
   private static final Duration TTL = Duration.ofSeconds(30);

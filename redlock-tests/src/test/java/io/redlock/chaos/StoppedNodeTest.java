@@ -24,10 +24,12 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A master is stopped with SIGSTOP: its socket takes what is sent, and nothing comes back. */
 @RequiresRedis
+@Tag("servers")
 class StoppedNodeTest {
 
   private static final Duration TTL = Duration.ofSeconds(20);

@@ -15,10 +15,12 @@ import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** {@code doctor} and {@code adopt} as subcommands, with the settings of the environment. */
 @RequiresRedis
+@Tag("servers")
 class DoctorAndAdoptTest {
 
   private static final String[] QUORUM = {"doctor", "--require", "quorum"};

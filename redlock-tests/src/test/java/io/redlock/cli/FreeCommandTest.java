@@ -16,10 +16,12 @@ import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** {@code free} as a subcommand. */
 @RequiresRedis
+@Tag("servers")
 class FreeCommandTest {
 
   private static final Duration TTL = Duration.ofSeconds(30);

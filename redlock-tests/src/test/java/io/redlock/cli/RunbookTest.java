@@ -22,9 +22,11 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Each page of the runbook: its incident on real masters, and its commands, typed in order. */
+@Tag("servers")
 class RunbookTest {
 
   private static final Path RUNBOOK = Repository.ROOT.resolve("docs/runbook");

@@ -21,10 +21,12 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The commands {@code status} and {@code list}, each in a process of its own. */
 @RequiresRedis
+@Tag("servers")
 class StatusAndListTest {
 
   private static final String HOLDER = "billing@pod-7:4211";

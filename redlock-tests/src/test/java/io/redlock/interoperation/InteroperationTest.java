@@ -19,6 +19,7 @@ import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -27,6 +28,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @RequiresRedis
 @ParameterizedClass
 @ValueSource(strings = {"redlock", "@sesamecare-oss/redlock"})
+@Tag("servers")
 class InteroperationTest {
 
   private static final Duration TTL = Duration.ofSeconds(10);

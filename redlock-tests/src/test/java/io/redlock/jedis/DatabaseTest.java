@@ -21,6 +21,7 @@ import java.util.List;
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.ConnectionPool;
@@ -30,6 +31,7 @@ import redis.clients.jedis.JedisClientConfig;
 
 /** Clients on different databases of the same masters would both hold a lock. */
 @RequiresRedis
+@Tag("servers")
 class DatabaseTest {
 
   private static final Duration TTL = Duration.ofSeconds(10);

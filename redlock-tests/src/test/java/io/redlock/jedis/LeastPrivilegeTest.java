@@ -34,6 +34,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -46,6 +47,7 @@ import redis.clients.jedis.JedisClientConfig;
 
 /** The ACL rule that operators are told to use, as it is written there, and each part of it. */
 @RequiresRedis
+@Tag("servers")
 class LeastPrivilegeTest {
 
   private static final Pattern RULE =

@@ -29,11 +29,13 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** An operator sets a resource free on real masters, whatever its holder is doing. */
 @RequiresRedis
+@Tag("servers")
 class FreeTest {
 
   @RegisterExtension static final LeaseMasters masters = new LeaseMasters();

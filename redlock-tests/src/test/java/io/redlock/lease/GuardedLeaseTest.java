@@ -15,10 +15,12 @@ import io.redlock.testkit.Await;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Leases on masters that lose their past, while the restart guard is on. */
+@Tag("servers")
 class GuardedLeaseTest {
 
   private static final Duration SKEW = Duration.ofMillis(200);

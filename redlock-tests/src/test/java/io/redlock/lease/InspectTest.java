@@ -27,10 +27,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** An inspection over real masters, adopted and guarded, in every state that they can be in. */
 @RequiresRedis
+@Tag("servers")
 class InspectTest {
 
   private static final String HOLDER = "billing@pod-7:4211";

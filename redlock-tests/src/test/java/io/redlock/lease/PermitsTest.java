@@ -22,11 +22,13 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Several clients that want one of a few permits, on five masters. */
 @RequiresRedis
+@Tag("servers")
 class PermitsTest {
 
   private static final Duration TTL = Duration.ofSeconds(20);

@@ -22,9 +22,11 @@ import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Which masters an operator can vouch for. */
+@Tag("servers")
 class AdoptTest {
 
   private static final Duration TTL = Duration.ofSeconds(10);

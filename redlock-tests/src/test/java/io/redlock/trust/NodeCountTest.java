@@ -17,11 +17,13 @@ import io.redlock.testkit.RedisServers;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Any number of masters will do, and what it is worth is said. */
+@Tag("servers")
 class NodeCountTest {
 
   private static final Duration TTL = Duration.ofSeconds(10);

@@ -12,9 +12,11 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The commands {@code doctor} and {@code adopt}, each in a process of its own. */
+@Tag("servers")
 class ProgramsTest {
 
   private RedisServers servers;

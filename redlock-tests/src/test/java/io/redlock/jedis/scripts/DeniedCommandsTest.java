@@ -30,6 +30,7 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -41,6 +42,7 @@ import redis.clients.jedis.exceptions.JedisDataException;
  * never reported as not executed, and after the release no key is left.
  */
 @RequiresRedis
+@Tag("servers")
 class DeniedCommandsTest {
 
   private static final Pattern CALL = Pattern.compile("\\b(?:p?call|try)\\('([A-Z]+)'");

@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.BiFunction;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -23,6 +24,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * <p>{@code -Dfidelity.seed=S -Dfidelity.commands=N} for other commands, or more.
  */
 @RequiresRedis
+@Tag("servers")
 class ModelFidelityTest {
 
   private static final long SEED = Long.getLong("fidelity.seed", 1);

@@ -19,6 +19,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.args.Rawable;
 
@@ -27,6 +28,7 @@ import redis.clients.jedis.args.Rawable;
  * different versions meet there.
  */
 @RequiresRedis
+@Tag("servers")
 class WireTest {
 
   private static final List<String> ONE = List.of("p:r");
