@@ -5,6 +5,7 @@ import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
+import io.redlock.spi.NodeRequest.Inspect;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
@@ -86,6 +87,33 @@ abstract class BrokenLane extends ForwardingNode {
       return request instanceof Extend
           ? answer(NodeReply.EXTENDED, slot, handler)
           : lane.send(request, slot, handler);
+    }
+  }
+
+  /** Who has seen that a name is taken does not look again. */
+  static final class RemembersWhatIsTaken extends BrokenLane {
+    private final Map<String, NodeReply> taken = new HashMap<>();
+
+    RemembersWhatIsTaken(SimNode lane) {
+      super(lane);
+    }
+
+    @Override
+    public Pending send(NodeRequest request, int slot, ReplyHandler handler) {
+      String name = request.names().get(0);
+      if (!(request instanceof Inspect)) {
+        return lane.send(request, slot, handler);
+      }
+      NodeReply known = taken.get(name);
+      return known == null
+          ? send(request, slot, handler, reply -> remember(name, reply))
+          : answer(known, slot, handler);
+    }
+
+    private void remember(String name, NodeReply reply) {
+      if (reply.report() != null && reply.report().owner() != null) {
+        taken.put(name, reply);
+      }
     }
   }
 

@@ -13,6 +13,7 @@ final class Checker {
   final LaneChecks lanes;
   final WorkChecks work;
   final ServiceChecks service;
+  final PermitChecks permits;
   private final SimWorld world;
   private final Map<String, ProtectedResource> resources = new TreeMap<>();
 
@@ -25,6 +26,7 @@ final class Checker {
     lanes = new LaneChecks(world, plan);
     work = new WorkChecks(world, plan);
     service = new ServiceChecks(world, plan);
+    permits = new PermitChecks(world, plan);
     world.afterEach(holds::checkOverlaps);
   }
 

@@ -1,7 +1,6 @@
 package io.redlock.simulation;
 
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /**
  * I23: while the masters change, the clients whose majorities are well are served.
@@ -15,9 +14,6 @@ import org.jspecify.annotations.Nullable;
 final class ServiceChecks {
 
   private static final long LOOK_NANOS = 10 * SimPlan.MILLI;
-
-  /** After so long every client has connected to, and audited, a master that is back. */
-  private static final long RECOVERY_NANOS = 5_000 * SimPlan.MILLI;
 
   private final SimWorld world;
   private final SimPlan plan;
@@ -46,25 +42,15 @@ final class ServiceChecks {
 
   /** Looks from now on until it is calm. */
   void watch(List<SimServer> servers, List<SimClient> clients) {
-    new Watch(servers, clients).look();
+    new Watch(new WellClients(world, plan, servers, clients)).look();
   }
 
   private final class Watch {
-    private final List<SimServer> servers;
-    private final List<SimClient> clients;
-    private final long[] serverWellNanos;
-    private final long[] clientWellNanos;
-    private final long[] stoodStillNanos;
-    private final @Nullable SimProcess[] processes;
+    private final WellClients well;
     private long wellNanos;
 
-    Watch(List<SimServer> servers, List<SimClient> clients) {
-      this.servers = servers;
-      this.clients = clients;
-      serverWellNanos = new long[servers.size()];
-      clientWellNanos = new long[clients.size()];
-      stoodStillNanos = new long[clients.size()];
-      processes = new SimProcess[clients.size()];
+    Watch(WellClients well) {
+      this.well = well;
     }
 
     private void look() {
@@ -72,12 +58,8 @@ final class ServiceChecks {
       if (now >= plan.calmFromNanos()) {
         return;
       }
-      int wellServers = wellServers(now);
-      boolean isWell = false;
-      for (int i = 0; i < clients.size(); i++) {
-        isWell |= isWell(i, now, wellServers);
-      }
-      if (!isWell) {
+      well.look();
+      if (!well.isAnyWell()) {
         wellNanos = now;
       }
       long gapNanos = now - Math.max(grantedNanos, wellNanos);
@@ -88,36 +70,6 @@ final class ServiceChecks {
             () -> "nobody has acquired anything for " + gapNanos / SimPlan.MILLI + " ms");
       }
       world.after(LOOK_NANOS, this::look);
-    }
-
-    private int wellServers(long now) {
-      int well = 0;
-      for (SimServer server : servers) {
-        int index = server.index;
-        if (!server.isWell()) {
-          serverWellNanos[index] = now + RECOVERY_NANOS;
-        }
-        well |= serverWellNanos[index] <= now ? 1 << index : 0;
-      }
-      return well;
-    }
-
-    /** Whether a client has run for a while without standing still, and its majorities are well. */
-    private boolean isWell(int index, long now, int wellServers) {
-      SimClient.Life life = clients.get(index).life();
-      SimProcess process = life == null || life.isOver() ? null : life.process;
-      if (process == null || process != processes[index]) {
-        clientWellNanos[index] = now + 4 * plan.nodeTimeoutNanos;
-      } else if (process.isHeldUp() || process.stoodStillNanos() != stoodStillNanos[index]) {
-        clientWellNanos[index] = now + plan.nodeTimeoutNanos;
-      }
-      processes[index] = process;
-      stoodStillNanos[index] = process == null ? 0 : process.stoodStillNanos();
-      boolean isLeftBehind = index == 0 && plan.change != null && plan.change.hasStraggler();
-      return process != null
-          && !isLeftBehind
-          && clientWellNanos[index] <= now
-          && process.quorum.isReachedBy(wellServers);
     }
   }
 }

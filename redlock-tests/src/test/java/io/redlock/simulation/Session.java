@@ -12,7 +12,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** One caller of a lock service: acquires, works, extends, lets go, over and over until calm. */
@@ -67,7 +66,11 @@ final class Session {
     if (atRest) {
       return;
     }
-    if (random.percent(3)) {
+    if (plan.permits) {
+      acquire(
+          LeaseRequest.anyOf(plan.names(), someTtl())
+              .waitUpTo(Duration.ofNanos(random.spread(SimPlan.MILLI, plan.maxWaitNanos))));
+    } else if (random.percent(3)) {
       process.blocking(this::lockTwice);
       later(thinkNanos(), this::next);
     } else if (random.percent(4)) {
@@ -80,7 +83,7 @@ final class Session {
   private LeaseRequest someRequest() {
     LeaseRequest request =
         plan.resources > 1 && random.percent(15)
-            ? LeaseRequest.anyOf(allNames(), someTtl())
+            ? LeaseRequest.anyOf(plan.names(), someTtl())
             : LeaseRequest.ofAll(oneNameOrTwo(), someTtl());
     if (random.percent(60)) {
       request = request.waitUpTo(Duration.ofNanos(random.spread(SimPlan.MILLI, plan.maxWaitNanos)));
@@ -91,10 +94,6 @@ final class Session {
               Duration.ofNanos(random.spread(plan.maxTtlNanos() / 2, 4 * plan.maxTtlNanos())));
     }
     return maybeFair(request);
-  }
-
-  private List<String> allNames() {
-    return IntStream.range(0, plan.resources).mapToObj(number -> "r" + number).toList();
   }
 
   private List<String> oneNameOrTwo() {
@@ -145,9 +144,11 @@ final class Session {
       later(thinkNanos(), this::next);
       return;
     }
+    checker.permits.waits(process);
     future.whenComplete(
         (result, failure) -> {
           call.done();
+          checker.permits.waitsNoLonger(process);
           if (result != null && result.optionalLease().isPresent()) {
             hold(request, result.optionalLease().get());
           } else {
@@ -177,6 +178,7 @@ final class Session {
     SimHold hold =
         checker.holds.acquired(
             process, names, lease.fencingToken(), () -> lease.remaining().toNanos());
+    checker.permits.acquired(names);
     boolean renews = !request.maxHold().isEmpty();
     lease
         .ended()

@@ -22,7 +22,8 @@ public enum SimInvariant {
   I19("the number of scripts that one event can cause is bounded"),
   I21("an inspection names the holder of a lease that is valid throughout, or says unknown"),
   I22("what an operator has set free is not extended"),
-  I23("while masters change and majorities are well, leases are granted all the time");
+  I23("while masters change and majorities are well, leases are granted all the time"),
+  I24("who waits for any one of several names does not wait on while one is free");
 
   public final String meaning;
 

@@ -8,6 +8,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -64,6 +65,7 @@ final class SimPlan {
   boolean boundedClose = true; // a lock service that is being closed begins no attempt
   boolean assumesTiming; // leases are held to their word though a fault breaks what they assume
   @Nullable Change change; // of the masters, in the run
+  boolean permits; // callers ask for any one of the names, and nothing else
   Set<SimInvariant> unchecked = EnumSet.noneOf(SimInvariant.class);
   EnumSet<SimFault> faults = EnumSet.noneOf(SimFault.class);
   long pausePerMillion;
@@ -213,6 +215,32 @@ final class SimPlan {
     chaosNanos = 16_000 * MILLI; // a change that nothing holds up takes 15 s at most
     fewVictims = true;
     return this;
+  }
+
+  /** More callers than names, each of whom wants any one of them. */
+  SimPlan permits(int names) {
+    permits = true;
+    resources = names;
+    nodes = Math.max(3, nodes);
+    clients = 3;
+    sessions = names;
+    adopted = true;
+    maxTtlMillis = 1_000;
+    nodeTimeoutNanos = Math.min(nodeTimeoutNanos, 20 * MILLI);
+    jitterNanos = Math.min(jitterNanos, nodeTimeoutNanos / 8);
+    hopNanos = Math.min(hopNanos, nodeTimeoutNanos / 8);
+    skewMicros = Math.min(skewMicros, 500_000);
+    lossMargin = Duration.ZERO;
+    maxWaitNanos = 5 * maxTtlNanos();
+    thinkNanos = maxTtlNanos() / 8;
+    chaosNanos = 20_000 * MILLI;
+    fewVictims = true;
+    return this;
+  }
+
+  /** The names of all resources. */
+  List<String> names() {
+    return IntStream.range(0, resources).mapToObj(number -> "r" + number).toList();
   }
 
   /** Whether only processes are struck, and their data stay: so it is known which are well. */

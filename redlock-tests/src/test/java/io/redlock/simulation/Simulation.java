@@ -31,6 +31,7 @@ final class Simulation {
       long leases,
       long heldNanos,
       long unfencedLosses,
+      long longestFreeNanos,
       long served,
       long queued,
       FaultCount faults,
@@ -100,6 +101,9 @@ final class Simulation {
         checker.service.watch(servers, clients);
       }
     }
+    if (plan.permits && plan.leavesTheNetworkAlone()) {
+      checker.permits.watch(plan.names(), servers, clients);
+    }
     world.runUntil(plan.calmFromNanos());
     world.trace.note(world.nowNanos(), 12, () -> "-- it gets calm");
     clients.forEach(client -> world.after(0, () -> startAgain(client)));
@@ -132,6 +136,7 @@ final class Simulation {
         checker.holds.all().size(),
         heldNanos,
         checker.unfencedLosses(),
+        checker.permits.longestFreeNanos(),
         checker.fair.served(),
         checker.fair.queued(),
         faults,

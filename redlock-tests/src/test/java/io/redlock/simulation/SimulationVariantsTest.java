@@ -117,7 +117,12 @@ class SimulationVariantsTest {
   }
 
   static Stream<Variant> variants() {
-    return Stream.of(protocolVariants(), laneVariants(), callbackVariants(), changeVariants())
+    return Stream.of(
+            protocolVariants(),
+            laneVariants(),
+            callbackVariants(),
+            changeVariants(),
+            permitVariants())
         .flatMap(each -> each);
   }
 
@@ -159,6 +164,16 @@ class SimulationVariantsTest {
   private static void halvesAll(SimPlan plan) {
     swapAll(plan);
     plan.unchecked(SimInvariant.I9, SimInvariant.I21);
+  }
+
+  /** A permit that is free is not found. */
+  private static Stream<Variant> permitVariants() {
+    return Stream.of(
+        variant(
+            SimInvariant.I24,
+            "30 who has seen that a name is taken does not look at it again",
+            Variants.lanes(BrokenLane.RemembersWhatIsTaken::new),
+            plan -> plan.permits(5).only()));
   }
 
   /** So many nodes are struck, and so often, that the lanes of a quorum are. */

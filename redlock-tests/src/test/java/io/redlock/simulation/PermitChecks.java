@@ -1,0 +1,117 @@
+package io.redlock.simulation;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * I24: a caller that waits for any one of several names does not wait on while one is free.
+ *
+ * <p>The first waiter of a process pauses for as long as the retry strategy says at most, and an
+ * attempt takes three node timeouts at most. A name that becomes free just after an attempt has
+ * looked at it is found by the next: a pause and two attempts later. That one may fail, because two
+ * processes that ask at the same time split the nodes; the one after it follows within another
+ * pause and attempt.
+ */
+final class PermitChecks {
+
+  private static final long LOOK_NANOS = 10 * SimPlan.MILLI;
+
+  /** The longest pause of the default strategy while names are taken. */
+  private static final long PAUSE_NANOS = 200 * SimPlan.MILLI;
+
+  private final SimWorld world;
+  private final SimPlan plan;
+  private final Map<SimProcess, Integer> waiting = new HashMap<>();
+  private final Map<String, Long> freeNanos = new HashMap<>();
+  private long longestFreeNanos;
+
+  PermitChecks(SimWorld world, SimPlan plan) {
+    this.world = world;
+    this.plan = plan;
+  }
+
+  /** So long a name may be free while somebody waits for it. */
+  static long longestNanos(SimPlan plan) {
+    return 2 * PAUSE_NANOS + 9 * plan.nodeTimeoutNanos + LOOK_NANOS;
+  }
+
+  /** The longest time for which a name was free while somebody waited for it. */
+  long longestFreeNanos() {
+    return longestFreeNanos;
+  }
+
+  /** A caller of this process begins to wait for any one of the names. */
+  void waits(SimProcess process) {
+    waiting.merge(process, 1, Integer::sum);
+  }
+
+  void waitsNoLonger(SimProcess process) {
+    waiting.computeIfPresent(process, (key, callers) -> callers == 1 ? null : callers - 1);
+  }
+
+  /** Somebody acquired these names, perhaps between two looks. */
+  void acquired(List<String> names) {
+    names.forEach(freeNanos::remove);
+  }
+
+  /** Looks from now on until it is calm. */
+  void watch(List<String> names, List<SimServer> servers, List<SimClient> clients) {
+    new Watch(names, servers, clients).look();
+  }
+
+  private final class Watch {
+    private final List<String> names;
+    private final List<SimServer> servers;
+    private final WellClients well;
+    private final long[] idleNanos; // when nobody of this client waited, or it was not well
+
+    Watch(List<String> names, List<SimServer> servers, List<SimClient> clients) {
+      this.names = names;
+      this.servers = servers;
+      this.well = new WellClients(world, plan, servers, clients);
+      this.idleNanos = new long[clients.size()];
+    }
+
+    private void look() {
+      if (world.nowNanos() >= plan.calmFromNanos()) {
+        return;
+      }
+      well.look();
+      long waitsNanos = Long.MAX_VALUE; // since when somebody has waited
+      for (int i = 0; i < idleNanos.length; i++) {
+        SimProcess process = well.process(i);
+        if (process == null || !waiting.containsKey(process)) {
+          idleNanos[i] = world.nowNanos();
+        }
+        waitsNanos = Math.min(waitsNanos, idleNanos[i]);
+      }
+      for (String name : names) {
+        if (isFree(name)) {
+          judge(name, Math.max(waitsNanos, freeNanos.computeIfAbsent(name, n -> world.nowNanos())));
+        } else {
+          freeNanos.remove(name);
+        }
+      }
+      world.after(LOOK_NANOS, this::look);
+    }
+
+    private boolean isFree(String name) {
+      int free = 0;
+      for (SimServer server : servers) {
+        free |= server.cell(name).isFree() ? 1 << server.index : 0;
+      }
+      return plan.allMasters().isReachedBy(free & well.servers());
+    }
+
+    private void judge(String name, long sinceNanos) {
+      long nanos = world.nowNanos() - sinceNanos;
+      longestFreeNanos = Math.max(longestFreeNanos, nanos);
+      if (nanos > PermitChecks.longestNanos(plan)) {
+        world.violated(
+            SimInvariant.I24,
+            () -> "somebody waits, and " + name + " is free for " + nanos / SimPlan.MILLI + " ms");
+      }
+    }
+  }
+}

@@ -1,0 +1,62 @@
+package io.redlock.simulation;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.simulation.Simulation.Result;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.LongFunction;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/**
+ * More callers than permits, in virtual time: no permit has two holders (I1), and none is free
+ * while somebody waits for one (I24).
+ */
+@Tag("search")
+class PermitsSimulationTest {
+
+  private static SimPlan undisturbed(long seed) {
+    return SimPlan.of(seed).permits(2 + (int) (seed % 4)).only();
+  }
+
+  private static SimPlan interrupted(long seed) {
+    SimPlan plan = SimPlan.of(seed).permits(2 + (int) (seed % 4)).only(SimPlan.FAULTS_OF_PROCESSES);
+    plan.nodeFaultGapNanos = Math.max(plan.nodeFaultGapNanos, 4_000 * SimPlan.MILLI);
+    plan.clientFaultGapNanos = Math.max(plan.clientFaultGapNanos, 2_000 * SimPlan.MILLI);
+    return plan;
+  }
+
+  @Test
+  void nobodyWaitsForAPermitWhileOneIsFree() {
+    run("undisturbed", 10, PermitsSimulationTest::undisturbed);
+  }
+
+  @Test
+  void nobodyWaitsForAPermitWhileOneIsFreeAndMajoritiesAreWell() {
+    run("interrupted", 10, PermitsSimulationTest::interrupted);
+  }
+
+  private static void run(String what, long seeds, LongFunction<SimPlan> plans) {
+    long first = Long.getLong("simulation.firstSeed", 1);
+    long count = Long.getLong("simulation.permitSeeds", seeds);
+    long leases = 0;
+    long longestNanos = 0;
+    List<String> violations = new ArrayList<>();
+    for (long seed = first; seed < first + count; seed++) {
+      Result result = Simulation.run(plans.apply(seed), new Parts(), false);
+      if (result.violation() != null) {
+        violations.add(result.plan() + ": " + result.violation());
+      }
+      leases += result.leases();
+      longestNanos = Math.max(longestNanos, result.longestFreeNanos());
+    }
+    System.out.printf(
+        "permits, %s: %d seeds, %d leases, none free for longer than %d ms while somebody waited%n",
+        what, count, leases, longestNanos / SimPlan.MILLI);
+    assertEquals(List.of(), violations);
+    assertTrue(leases > 50 * count, "hardly anybody worked");
+    assertTrue(longestNanos > 0, "nobody ever waited");
+  }
+}
