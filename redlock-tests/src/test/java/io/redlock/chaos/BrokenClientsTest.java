@@ -2,17 +2,23 @@ package io.redlock.chaos;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.chaos.ChaosMasters.Known;
 import io.redlock.chaos.client.Variant;
 import io.redlock.chaos.history.Finding;
 import io.redlock.chaos.history.History;
 import io.redlock.chaos.history.HistoryVerdict;
 import io.redlock.chaos.picture.Picture;
+import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.simulation.SimInvariant;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.GateProxy;
 import io.redlock.testkit.RequiresRedis;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
@@ -267,6 +273,69 @@ class BrokenClientsTest {
     Set<SimInvariant> found = invariants(verdict);
     assertTrue(found.containsAll(Set.of(SimInvariant.I1, SimInvariant.I6)), verdict::toString);
     assertFalse(found.contains(SimInvariant.I3), verdict::toString);
+  }
+
+  /** A client was left behind, which still holds a lease when the new masters are opened. */
+  @Test
+  void commitThatDoesNotWaitGivesTwoHoldersAndTheCheckerSeesIt() {
+    ChaosTerms swapped =
+        TERMS.nodeTimeout(Duration.ofMillis(500)).masters(new ChaosMasters(3, 0, 3)).clients(1);
+    HistoryVerdict sound =
+        play(
+            "commit-waits",
+            swapped.maxTtl(Duration.ofSeconds(3)).skew(Duration.ofMillis(250)), // waits 3.5 s
+            Variant.NONE,
+            deployment -> straggle(deployment, 3_000, true));
+    assertEquals(List.of(), sound.findings());
+    HistoryVerdict verdict =
+        play(
+            "commit-does-not-wait",
+            swapped,
+            Variant.NONE,
+            deployment -> straggle(deployment, 20_000, false));
+    assertTrue(invariants(verdict).contains(SimInvariant.I1), verdict::toString);
+  }
+
+  private static void straggle(ChaosDeployment deployment, int ttlMillis, boolean waits) {
+    assertTrue(resize(deployment, Command.PREPARE, true));
+    ClientProcess future = deployment.start(Known.FUTURE);
+    future.awaitReady();
+    assertEquals("true", deployment.client(0).ask("0 acquire r0 " + ttlMillis + " 9000"));
+    assertEquals(waits, resize(deployment, Command.COMMIT, waits));
+    if (!waits) {
+      for (ChaosNode joining : deployment.nodes.subList(3, 6)) {
+        String mark = String.valueOf(joining.server.command("GET", "redlock:birth"));
+        String opened = mark.replaceFirst("(\\|3>3#\\w+\\|)", "$13|");
+        assertNotEquals(mark, opened);
+        joining.server.command("SET", "redlock:birth", opened, "KEEPTTL");
+      }
+    }
+    assertEquals("true", future.ask("0 acquire r0 " + ttlMillis + " 20000"));
+    deployment.client(0).ask("0 look");
+    deployment.client(0).ask("0 release");
+    future.ask("0 release");
+  }
+
+  /**
+   * Runs a command; returns true if nothing is left to do.
+   *
+   * @param waits whether it may wait for leases to end; else it is interrupted there
+   */
+  private static boolean resize(ChaosDeployment deployment, Command command, boolean waits) {
+    PrintStream out =
+        new PrintStream(OutputStream.nullOutputStream(), true, StandardCharsets.UTF_8) {
+          @Override
+          public void println(String line) {
+            if (!waits && line.startsWith("waiting")) {
+              Thread.currentThread().interrupt();
+            }
+          }
+        };
+    try {
+      return deployment.operatorSettings().resize(command, Set.of(), Duration.ofMillis(50), out);
+    } catch (InterruptedException e) {
+      return false; // as it was asked for
+    }
   }
 
   private static Set<SimInvariant> invariants(HistoryVerdict verdict) {

@@ -1,6 +1,5 @@
 package io.redlock.chaos;
 
-import io.redlock.chaos.client.ClientSettings;
 import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.Journal;
 import io.redlock.testkit.GateProxy;
@@ -15,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A client machine: its ways to the masters, which stay, and the process that lives on it at the
- * moment. Belongs to one thread.
+ * moment. Belongs to whoever holds its monitor.
  */
 final class ChaosClient implements AutoCloseable {
 
@@ -26,12 +25,14 @@ final class ChaosClient implements AutoCloseable {
 
   final String name;
   final List<GateProxy> links;
-  private final Launcher launcher;
+  private Launcher launcher;
+  private Launcher started; // with what the process that lives now was started
   private final Path folder;
   private final Journal journal;
   private final List<Path> journals = new ArrayList<>();
   private @Nullable ClientProcess process;
   private boolean paused;
+  private boolean leaving;
 
   /**
    * @param links its way to each node
@@ -40,41 +41,13 @@ final class ChaosClient implements AutoCloseable {
     this.name = name;
     this.links = links;
     this.launcher = launcher;
+    this.started = launcher;
     this.folder = folder;
     this.journal = journal;
   }
 
-  /** A client of this library. */
-  static ChaosClient of(
-      String name,
-      List<ChaosNode> nodes,
-      ChaosTerms terms,
-      int storePort,
-      Path folder,
-      Journal journal) {
-    List<GateProxy> links = new ArrayList<>();
-    for (ChaosNode node : nodes) {
-      links.add(GateProxy.to(node.server, new Tap(node.name, terms.variant(), journal)));
-    }
-    List<String> addresses = links.stream().map(link -> ChaosNode.address(link.port())).toList();
-    Launcher launcher =
-        (life, lifeJournal, lifeFolder) ->
-            ClientProcess.of(
-                new ClientSettings(
-                    life,
-                    lifeJournal,
-                    storePort,
-                    terms.variant(),
-                    terms.nodeTimeout(),
-                    terms.maxTtl(),
-                    terms.skew(),
-                    addresses),
-                lifeFolder);
-    return new ChaosClient(name, links, launcher, folder, journal);
-  }
-
   /** Starts a process without waiting for it. */
-  ClientProcess start() {
+  synchronized ClientProcess start() {
     String life = name + "." + journals.size();
     Path lifeFolder = folder.resolve(life);
     Path lifeJournal = folder.resolve(life + ".tsv");
@@ -89,33 +62,60 @@ final class ChaosClient implements AutoCloseable {
       String way = "127.0.0.1:" + links.get(node).port();
       journal.write(HistoryEvent.now(life, "way", "node", "n" + node, "address", way));
     }
-    ClientProcess started = launcher.start(life, lifeJournal, lifeFolder);
-    process = started;
-    return started;
+    ClientProcess living = launcher.start(life, lifeJournal, lifeFolder);
+    started = launcher;
+    process = living;
+    return living;
   }
 
   /** The process that lives now, or lived last. */
-  ClientProcess process() {
+  synchronized ClientProcess process() {
     return Objects.requireNonNull(process, "not started");
   }
 
-  boolean isRunning() {
-    return process().isAlive() && !paused;
+  /** Whether it runs, and may be struck. */
+  synchronized boolean isRunning() {
+    return process().isAlive() && !paused && !leaving;
   }
 
-  void pause() {
+  /**
+   * Begins to replace the process, which is not struck from now on.
+   *
+   * @return false if it does not run just now
+   */
+  synchronized boolean leave() {
+    leaving = isRunning();
+    return leaving;
+  }
+
+  /** Lets processes that are started from now on be of another kind. */
+  synchronized void next(Launcher next) {
+    launcher = next;
+  }
+
+  /** Whether the process is of the kind that is started now. */
+  synchronized boolean isUpToDate() {
+    return started == launcher;
+  }
+
+  /** The process that was started in its place works, and may be struck. */
+  synchronized void arrived() {
+    leaving = false;
+  }
+
+  synchronized void pause() {
     paused = true;
     journal.write(HistoryEvent.now("harness", "pause", "target", process().name()));
     process().pause();
   }
 
-  void resume() {
+  synchronized void resume() {
     process().resume();
     journal.write(HistoryEvent.now("harness", "resume", "target", process().name()));
     paused = false;
   }
 
-  void kill() {
+  synchronized void kill() {
     process().kill();
     journal.write(HistoryEvent.now(process().name(), "killed"));
   }

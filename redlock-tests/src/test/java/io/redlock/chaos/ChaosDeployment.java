@@ -1,11 +1,15 @@
 package io.redlock.chaos;
 
+import io.redlock.chaos.ChaosMasters.Known;
+import io.redlock.chaos.client.ClientSettings;
+import io.redlock.chaos.client.Heartbeat;
 import io.redlock.chaos.history.History;
 import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.Journal;
 import io.redlock.chaos.history.RunSettings;
 import io.redlock.jedis.AdoptReport;
 import io.redlock.jedis.JedisRedlock;
+import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.GateProxy;
 import java.io.IOException;
@@ -16,6 +20,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -33,6 +38,7 @@ final class ChaosDeployment implements AutoCloseable {
   private final ChaosTerms terms;
   private final Path folder;
   private final List<NodeWatch> watches = new ArrayList<>();
+  private final Heartbeat heartbeat;
   private final Store store;
 
   /**
@@ -61,6 +67,7 @@ final class ChaosDeployment implements AutoCloseable {
             .mapToObj(node -> new ChaosNode("n" + node, !keepsTime, journal))
             .toList();
     store = new Store(journal);
+    heartbeat = Heartbeat.start("harness", journal);
     try {
       begin();
     } catch (RuntimeException | Error e) {
@@ -71,19 +78,70 @@ final class ChaosDeployment implements AutoCloseable {
 
   private void begin() {
     if (terms.variant().guarded()) {
-      adopt(nodes, terms);
+      adopt(terms.masters().present().stream().map(nodes::get).toList(), terms);
     }
     for (ChaosNode node : nodes) {
       journal.write(HistoryEvent.now(node.name, "up"));
       watches.add(new NodeWatch(node, RESOURCES, journal));
     }
     for (int i = 0; i < terms.clients(); i++) {
-      ChaosClient client = ChaosClient.of("c" + i, nodes, terms, store.port(), folder, journal);
-      clients.add(client);
-      client.start();
+      start(Known.PRESENT);
     }
     clients.forEach(client -> client.process().awaitReady());
     clients.forEach(client -> client.process().awaitMasters(20_000));
+  }
+
+  /** Starts one more client without waiting for it. */
+  ClientProcess start(Known known) {
+    List<GateProxy> links =
+        nodes.stream()
+            .map(node -> GateProxy.to(node.server, new Tap(node.name, terms.variant(), journal)))
+            .toList();
+    String name = "c" + clients.size();
+    ChaosClient client = new ChaosClient(name, links, launcher(links, known), folder, journal);
+    clients.add(client);
+    return client.start();
+  }
+
+  /** What an operator of a change of masters has in the environment. */
+  DeploymentSettings operatorSettings() {
+    DeploymentSettings settings = new DeploymentSettings();
+    terms.masters().present().forEach(node -> settings.node(nodes.get(node).server.address()));
+    terms.masters().future().forEach(node -> settings.movingTo(nodes.get(node).server.address()));
+    settings.nodeTimeout(terms.nodeTimeout());
+    settings.maxTtl(terms.maxTtl());
+    settings.clockSkew(terms.skew());
+    return settings;
+  }
+
+  /** Starts processes of this library that know these masters. */
+  ChaosClient.Launcher launcher(List<GateProxy> links, Known known) {
+    List<Integer> present = terms.masters().nodes(known);
+    List<Integer> future = terms.masters().movingTo(known);
+    return (life, lifeJournal, lifeFolder) -> {
+      journal.write(
+          HistoryEvent.now(life, "knows", "nodes", names(present), "movingTo", names(future)));
+      return ClientProcess.of(
+          new ClientSettings(
+              life,
+              lifeJournal,
+              store.port(),
+              terms.variant(),
+              terms.nodeTimeout(),
+              terms.maxTtl(),
+              terms.skew(),
+              addresses(links, present),
+              addresses(links, future)),
+          lifeFolder);
+    };
+  }
+
+  private String names(List<Integer> some) {
+    return some.stream().map(node -> nodes.get(node).name).collect(Collectors.joining(","));
+  }
+
+  private static List<String> addresses(List<GateProxy> links, List<Integer> some) {
+    return some.stream().map(node -> ChaosNode.address(links.get(node).port())).toList();
   }
 
   /** Vouches for masters that are empty. */
@@ -170,6 +228,7 @@ final class ChaosDeployment implements AutoCloseable {
 
   @Override
   public void close() {
+    heartbeat.close();
     watches.forEach(NodeWatch::close);
     clients.forEach(ChaosClient::close);
     nodes.parallelStream().forEach(ChaosNode::close);

@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.exceptions.JedisDataException;
@@ -51,7 +52,8 @@ final class ChaosNode implements ChaosServer {
   final RedisServer server;
   private final Journal journal;
   private final @Nullable ClockShim clock;
-  private boolean paused;
+  private volatile boolean paused;
+  private final AtomicInteger losses = new AtomicInteger();
   private int dumpFile; // changes with each life that begins empty
   private @Nullable Connection control; // while nobody else is let in
   private @Nullable CompletableFuture<Object> script; // while one keeps the server busy
@@ -67,6 +69,11 @@ final class ChaosNode implements ChaosServer {
   /** Where clients connect, by a port that leads to a master: they have a user of their own. */
   static String address(int port) {
     return "redis://" + USER + ":" + PASSWORD + "@127.0.0.1:" + port;
+  }
+
+  /** How often it has lost its data. */
+  int losses() {
+    return losses.get();
   }
 
   @Override
@@ -117,6 +124,7 @@ final class ChaosNode implements ChaosServer {
   }
 
   void kill() {
+    losses.incrementAndGet();
     note("losing");
     server.kill();
     note("lost");
@@ -164,6 +172,7 @@ final class ChaosNode implements ChaosServer {
   }
 
   void flush() {
+    losses.incrementAndGet();
     note("losing");
     command("FLUSHALL");
     note("lost");

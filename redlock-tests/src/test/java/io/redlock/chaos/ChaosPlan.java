@@ -47,7 +47,8 @@ record ChaosPlan(List<Strike> strikes) {
   /** Between the end of a fault and the next one at the same target. */
   private static final int REST_MILLIS = 400;
 
-  static ChaosPlan of(Schedule schedule, long seed) {
+  static ChaosPlan of(Schedule undrawn, long seed) {
+    Schedule schedule = undrawn.drawn(seed);
     SplittableRandom random = new SplittableRandom(seed);
     List<ChaosFault> faults = new ArrayList<>(schedule.faults());
     Collections.sort(faults);
@@ -105,7 +106,7 @@ record ChaosPlan(List<Strike> strikes) {
         nodesDown++;
       }
     }
-    boolean few = nodesDown <= (schedule.terms().nodes() - 1) / 2;
+    boolean few = nodesDown <= schedule.terms().masters().tolerated();
     return few || !schedule.minority() || strike.fault.target != ChaosFault.Target.NODE;
   }
 }

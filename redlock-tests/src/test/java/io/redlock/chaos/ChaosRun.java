@@ -8,6 +8,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
 /** One run of a schedule with one seed: begun, struck, healed, checked and drawn. */
@@ -15,6 +17,9 @@ final class ChaosRun {
 
   /** Where histories and pictures go, a folder a run. */
   static final Path FOLDER = Path.of("target", "chaos");
+
+  /** Between two leases that a client acquires for itself while the masters change. */
+  private static final int PULSE_MILLIS = 200;
 
   /** What came of a run. */
   record Report(
@@ -30,16 +35,21 @@ final class ChaosRun {
       long struck = faults.values().stream().mapToLong(Long::longValue).sum();
       return String.format(
           Locale.ROOT,
-          "chaos: %s, seed %d: %d nodes, %d clients, %,d operations, %,d leases, %d faults, "
-              + "%d updates lost unfenced, %d violations, %.1f s",
+          "chaos: %s, seed %d: %s, %d clients, %,d operations, %,d leases, %d faults, "
+              + "%d updates lost unfenced, %s%d violations, %.1f s",
           schedule.name(),
           seed,
-          schedule.terms().nodes(),
+          schedule.terms().masters(),
           schedule.terms().clients(),
           verdict.operations(),
           verdict.leases(),
           struck,
           verdict.unfencedLosses(),
+          schedule.changes()
+              ? "longest gap %d ms in %d s that count, "
+                  .formatted(
+                      verdict.longestGapNanos() / 1_000_000, verdict.servedNanos() / 1_000_000_000)
+              : "",
           verdict.findings().size(),
           took.toMillis() / 1e3);
     }
@@ -71,7 +81,7 @@ final class ChaosRun {
   private final long seed;
 
   private ChaosRun(Schedule schedule, long seed) {
-    this.schedule = schedule;
+    this.schedule = schedule.drawn(seed);
     this.seed = seed;
   }
 
@@ -87,7 +97,9 @@ final class ChaosRun {
       long beganNanos = System.nanoTime();
       deployment.clients.forEach(client -> work(client, beganNanos));
       Nemesis nemesis = new Nemesis(deployment, client -> work(client, beganNanos));
+      CompletableFuture<Void> change = change(deployment, client -> work(client, beganNanos));
       nemesis.execute(ChaosPlan.of(schedule, seed));
+      change.join();
       finish(deployment);
       History history = deployment.history();
       HistoryVerdict verdict = HistoryVerdict.of(history);
@@ -100,9 +112,35 @@ final class ChaosRun {
     }
   }
 
-  /** Every caller works until the end of the schedule. */
+  /** An operator changes the masters, if the schedule has it. */
+  private CompletableFuture<Void> change(ChaosDeployment deployment, Consumer<ChaosClient> work) {
+    if (!schedule.changes()) {
+      return CompletableFuture.completedFuture(null);
+    }
+    ChaosOperator operator = new ChaosOperator(deployment, seed, this::rest, work);
+    return CompletableFuture.runAsync(
+        operator::changeMasters, task -> new Thread(task, "operator").start());
+  }
+
+  /** Lets a client finish its work; until then it acquires leases of its own. */
+  private void rest(ChaosClient client) {
+    ClientProcess process = client.process();
+    for (int caller = 0; caller < schedule.callers() && schedule.changes(); caller++) {
+      process.order("rest " + caller);
+    }
+    for (int caller = 0; caller < schedule.callers(); caller++) {
+      process.outcome(caller + " " + schedule.task());
+    }
+    if (schedule.changes()) {
+      process.order("rest " + schedule.callers());
+      process.outcome(schedule.callers() + " pulse");
+    }
+  }
+
+  /** Every caller works until the end of the schedule, or of the change of masters. */
   private void work(ChaosClient client, long beganNanos) {
-    long leftMillis = schedule.length().minusNanos(System.nanoTime() - beganNanos).toMillis();
+    Duration length = schedule.changes() ? Duration.ofHours(1) : schedule.length();
+    long leftMillis = length.minusNanos(System.nanoTime() - beganNanos).toMillis();
     for (int caller = 0; caller < schedule.callers(); caller++) {
       long callerSeed = seed * 1_000_003 + client.process().name().hashCode() * 31L + caller;
       client
@@ -118,6 +156,9 @@ final class ChaosRun {
                   ChaosDeployment.RESOURCES.size(),
                   schedule.terms().maxTtl().toMillis()));
     }
+    if (schedule.changes()) {
+      client.process().order(schedule.callers() + " pulse " + PULSE_MILLIS);
+    }
   }
 
   /**
@@ -125,11 +166,7 @@ final class ChaosRun {
    * everybody ends, all is free.
    */
   private void finish(ChaosDeployment deployment) {
-    for (ChaosClient client : deployment.clients) {
-      for (int caller = 0; caller < schedule.callers(); caller++) {
-        client.process().outcome(caller + " " + schedule.task());
-      }
-    }
+    deployment.clients.forEach(this::rest);
     ChaosTerms terms = schedule.terms();
     long patience = 4 * terms.maxTtl().toMillis() + 2 * terms.skew().toMillis() + 20_000;
     for (ChaosClient client : deployment.clients) {

@@ -5,11 +5,16 @@ import java.time.Duration;
 
 /** What a deployment is set to. */
 record ChaosTerms(
-    int nodes, int clients, Duration nodeTimeout, Duration maxTtl, Duration skew, Variant variant) {
+    ChaosMasters masters,
+    int clients,
+    Duration nodeTimeout,
+    Duration maxTtl,
+    Duration skew,
+    Variant variant) {
 
   static ChaosTerms of(int nodes, int clients) {
     return new ChaosTerms(
-        nodes,
+        ChaosMasters.of(nodes),
         clients,
         Duration.ofMillis(100),
         Duration.ofSeconds(1),
@@ -17,19 +22,32 @@ record ChaosTerms(
         Variant.NONE);
   }
 
+  /** All masters, whether they leave, stay or join. */
+  int nodes() {
+    return masters.all();
+  }
+
+  ChaosTerms masters(ChaosMasters others) {
+    return new ChaosTerms(others, clients, nodeTimeout, maxTtl, skew, variant);
+  }
+
+  ChaosTerms clients(int count) {
+    return new ChaosTerms(masters, count, nodeTimeout, maxTtl, skew, variant);
+  }
+
   ChaosTerms maxTtl(Duration longest) {
-    return new ChaosTerms(nodes, clients, nodeTimeout, longest, skew, variant);
+    return new ChaosTerms(masters, clients, nodeTimeout, longest, skew, variant);
   }
 
   ChaosTerms nodeTimeout(Duration timeout) {
-    return new ChaosTerms(nodes, clients, timeout, maxTtl, skew, variant);
+    return new ChaosTerms(masters, clients, timeout, maxTtl, skew, variant);
   }
 
   ChaosTerms skew(Duration most) {
-    return new ChaosTerms(nodes, clients, nodeTimeout, maxTtl, most, variant);
+    return new ChaosTerms(masters, clients, nodeTimeout, maxTtl, most, variant);
   }
 
   ChaosTerms broken(Variant how) {
-    return new ChaosTerms(nodes, clients, nodeTimeout, maxTtl, skew, how);
+    return new ChaosTerms(masters, clients, nodeTimeout, maxTtl, skew, how);
   }
 }

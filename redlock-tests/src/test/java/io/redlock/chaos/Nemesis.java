@@ -80,6 +80,16 @@ final class Nemesis {
   }
 
   private void begin(Strike strike) {
+    if (strike.fault().target == ChaosFault.Target.CLIENT) {
+      synchronized (clients.get(strike.client())) { // an operator may replace it meanwhile
+        beginIfPossible(strike);
+      }
+    } else {
+      beginIfPossible(strike);
+    }
+  }
+
+  private void beginIfPossible(Strike strike) {
     if (!isPossible(strike)) {
       return;
     }

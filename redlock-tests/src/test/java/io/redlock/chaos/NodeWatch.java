@@ -20,6 +20,9 @@ final class NodeWatch implements AutoCloseable {
 
   private static final long INTERVAL_NANOS = 30_000_000;
 
+  /** On a busy machine a master may get no processor, and is not to blame. */
+  private static final long SLOW_NANOS = 100_000_000;
+
   private static final String SCRIPT =
       "local seen = {} for _, name in ipairs(KEYS) do"
           + " seen[#seen + 1] = redis.call('GET', name) or ''"
@@ -60,6 +63,9 @@ final class NodeWatch implements AutoCloseable {
       long fromNanos = System.nanoTime();
       List<?> seen = look(connection);
       long atNanos = System.nanoTime();
+      if (atNanos - fromNanos > SLOW_NANOS) {
+        journal.write(HistoryEvent.at(atNanos, node, "slow", "from", fromNanos));
+      }
       for (int i = 0; i < resources.size(); i++) {
         List<?> pair = seen.subList(2 * i, 2 * i + 2);
         if (before.isEmpty() || !before.subList(2 * i, 2 * i + 2).equals(pair)) {

@@ -98,6 +98,7 @@ final class PeerRun {
         .filter(schedule -> schedule.task().equals("work"))
         .filter(schedule -> schedule.keepsTime() && schedule.obstacle().isEmpty())
         .filter(schedule -> !schedule.faults().contains(ChaosFault.CLIENT_SETS_FREE))
+        .filter(schedule -> !schedule.changes())
         .filter(
             schedule ->
                 schedule.faults().isEmpty()

@@ -11,6 +11,7 @@ import java.util.Set;
  * @param gapMillis the time between two faults on average
  * @param minority whether faults of nodes strike at most a minority at a time
  * @param task what the callers do: {@code work}, {@code lead} or {@code share}
+ * @param changes whether the masters change meanwhile; how is drawn from the seed
  */
 record Schedule(
     String name,
@@ -20,46 +21,66 @@ record Schedule(
     Set<ChaosFault> faults,
     int gapMillis,
     boolean minority,
-    String task) {
+    String task,
+    boolean changes) {
 
   private static final Duration SHORT = Duration.ofMillis(4_500);
 
   static Schedule of(String name, int nodes, int clients, ChaosFault... faults) {
     EnumSet<ChaosFault> kinds = EnumSet.noneOf(ChaosFault.class);
     kinds.addAll(List.of(faults));
-    return new Schedule(name, ChaosTerms.of(nodes, clients), 2, SHORT, kinds, 400, true, "work");
+    return new Schedule(
+        name, ChaosTerms.of(nodes, clients), 2, SHORT, kinds, 400, true, "work", false);
   }
 
   Schedule everyMillis(int millis) {
-    return new Schedule(name, terms, callers, length, faults, millis, minority, task);
+    return new Schedule(name, terms, callers, length, faults, millis, minority, task, changes);
   }
 
   /** Faults may strike any number of nodes at a time. */
   Schedule anyNumber() {
-    return new Schedule(name, terms, callers, length, faults, gapMillis, false, task);
+    return new Schedule(name, terms, callers, length, faults, gapMillis, false, task, changes);
   }
 
   Schedule callers(int each) {
-    return new Schedule(name, terms, each, length, faults, gapMillis, minority, task);
+    return new Schedule(name, terms, each, length, faults, gapMillis, minority, task, changes);
   }
 
   Schedule nodes(int count) {
-    ChaosTerms others = ChaosTerms.of(count, terms.clients());
-    return new Schedule(name, others, callers, length, faults, gapMillis, minority, task);
+    return terms(terms.masters(ChaosMasters.of(count)));
+  }
+
+  Schedule nodeTimeout(Duration timeout) {
+    return terms(terms.nodeTimeout(timeout));
+  }
+
+  private Schedule terms(ChaosTerms others) {
+    return new Schedule(name, others, callers, length, faults, gapMillis, minority, task, changes);
   }
 
   Schedule lasting(Duration time) {
-    return new Schedule(name, terms, callers, time, faults, gapMillis, minority, task);
+    return new Schedule(name, terms, callers, time, faults, gapMillis, minority, task, changes);
   }
 
   /** Every client is a candidate for one leadership, instead of what it does else. */
   Schedule electing() {
-    return new Schedule(name, terms, 1, length, faults, gapMillis, minority, "lead");
+    return new Schedule(name, terms, 1, length, faults, gapMillis, minority, "lead", changes);
   }
 
   /** Every caller asks for any one of the resources, instead of what it does else. */
   Schedule sharing() {
-    return new Schedule(name, terms, callers, length, faults, gapMillis, minority, "share");
+    return new Schedule(
+        name, terms, callers, length, faults, gapMillis, minority, "share", changes);
+  }
+
+  /** An operator changes the masters until all clients know only the future ones. */
+  Schedule changing() {
+    return new Schedule(name, terms, callers, length, faults, gapMillis, minority, task, true);
+  }
+
+  /** The same with what a seed draws. */
+  Schedule drawn(long seed) {
+    return changes ? terms(terms.masters(ChaosMasters.changing(seed))) : this;
   }
 
   /** Why it cannot be run here as it is; empty if it can. */
@@ -75,7 +96,7 @@ record Schedule(
   Schedule asFarAsPossible() {
     Set<ChaosFault> possible = EnumSet.copyOf(faults);
     possible.removeIf(fault -> !fault.obstacle().isEmpty());
-    return new Schedule(name, terms, callers, length, possible, gapMillis, minority, task);
+    return new Schedule(name, terms, callers, length, possible, gapMillis, minority, task, changes);
   }
 
   /** Whether nothing happens that leases assume not to happen. */

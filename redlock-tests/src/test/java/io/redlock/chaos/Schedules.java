@@ -73,6 +73,11 @@ final class Schedules {
         Schedule.of("permits", 5, 3, CLIENT_KILL, CLIENT_PAUSE, LINK_CUT, NODE_KILL)
             .everyMillis(200)
             .sharing(),
+        Schedule.of("masters-change", 3, 2, NODE_KILL, NODE_PAUSE, CLIENT_KILL, CLIENT_PAUSE)
+            .nodeTimeout(Duration.ofMillis(200))
+            .everyMillis(1_300)
+            .lasting(Duration.ofSeconds(9))
+            .changing(),
         Schedule.of("clocks-set", 3, 3, NODE_CLOCK, CLIENT_PAUSE).anyNumber(),
         Schedule.of("cut-and-restarted", 7, 2, NODE_KILL, LINK_CUT, CLIENT_PAUSE).everyMillis(200));
   }

@@ -64,9 +64,22 @@ public final class NodePools {
       pool.returnResource(connection); // nothing is wrong with it for others
       throw e;
     } catch (RuntimeException e) {
-      connection.setBroken();
-      pool.returnBrokenResource(connection);
+      discard(pool, connection, e);
       throw e;
+    }
+  }
+
+  /**
+   * Gives a broken connection back to its pool, which may connect anew at once, and fail again.
+   *
+   * @param why the failure that broke it
+   */
+  public static void discard(Pool<Connection> pool, Connection connection, RuntimeException why) {
+    connection.setBroken();
+    try {
+      pool.returnBrokenResource(connection);
+    } catch (JedisException e) {
+      why.addSuppressed(e);
     }
   }
 

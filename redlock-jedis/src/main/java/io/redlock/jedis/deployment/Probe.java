@@ -102,8 +102,7 @@ public final class Probe {
       return answer;
     } catch (RuntimeException e) {
       if (connection != null) {
-        connection.setBroken();
-        master.pool.returnBrokenResource(connection);
+        NodePools.discard(master.pool, connection, e);
       }
       return new Answer<>(null, ReplyMapper.connectFailure(e));
     }

@@ -56,20 +56,25 @@ final class Caller implements AutoCloseable {
    * @param must whether not to get it is a fault
    */
   boolean acquire(LeaseRequest request, boolean must) throws InterruptedException {
-    String resources = String.join(",", request.resources());
-    HistoryEvent call =
-        HistoryEvent.now(
-            name,
-            "acquire",
-            "resources",
-            resources,
-            "ttl",
-            request.ttl().toMillis(),
-            "within",
-            request.maxWait().orElse(Duration.ZERO).plus(attempt(request)).toMillis());
+    HistoryEvent call = call(request);
     if (must) {
       call.details().put("must", "true");
     }
+    return acquire(request, call);
+  }
+
+  /**
+   * Asks for a lease that nobody else wants.
+   *
+   * @param pause the time since the one before was given back
+   */
+  boolean acquireOwn(LeaseRequest request, Duration pause) throws InterruptedException {
+    HistoryEvent call = call(request);
+    call.details().put("pause", Long.toString(pause.toMillis()));
+    return acquire(request, call);
+  }
+
+  private boolean acquire(LeaseRequest request, HistoryEvent call) throws InterruptedException {
     journal.write(call);
     AcquireResult result = redlock.tryAcquire(request);
     if (result.optionalLease().isEmpty()) {
@@ -79,6 +84,18 @@ final class Caller implements AutoCloseable {
     }
     got(result.optionalLease().orElseThrow(), request);
     return true;
+  }
+
+  private HistoryEvent call(LeaseRequest request) {
+    return HistoryEvent.now(
+        name,
+        "acquire",
+        "resources",
+        String.join(",", request.resources()),
+        "ttl",
+        request.ttl().toMillis(),
+        "within",
+        request.maxWait().orElse(Duration.ZERO).plus(attempt(request)).toMillis());
   }
 
   private Duration attempt(LeaseRequest request) {

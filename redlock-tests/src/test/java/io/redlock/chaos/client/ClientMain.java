@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -34,6 +35,8 @@ import java.util.stream.Collectors;
  * 0 work 4711 5000 2 800   → seed, for how many ms, resources, ttl in ms
  * 0 share 4711 5000 2 800  → the same, always for any one of the resources
  * 0 lead 4711 5000 2 800   → the same as a candidate for the leadership of the first resource
+ * 0 pulse 100              acquires, extends and releases a lease of its own every so many ms
+ * rest 0                   ends the work or pulse of a caller
  * clock                    → the process's monotonic clock
  * free r0                  sets the resource free, whoever holds it
  * nodes                    writes down what the client thinks of each node
@@ -51,6 +54,8 @@ public final class ClientMain {
   private final AtomicInteger untold = new AtomicInteger();
   private final Map<String, Caller> callers = new TreeMap<>();
   private final Map<String, ExecutorService> threads = new TreeMap<>();
+
+  private final Set<String> resting = ConcurrentHashMap.newKeySet();
 
   private ClientMain(ClientSettings settings, Journal journal) {
     this.settings = settings;
@@ -100,6 +105,8 @@ public final class ClientMain {
       List<String> words = List.of(line.split(" "));
       if (words.get(0).equals("clock")) {
         say("clock " + System.nanoTime());
+      } else if (words.get(0).equals("rest")) {
+        resting.add(words.get(1));
       } else if (words.get(0).equals("free")) {
         free(words.get(1));
       } else if (words.get(0).equals("nodes")) {
@@ -174,7 +181,7 @@ public final class ClientMain {
     }
   }
 
-  private static Object outcome(Caller caller, List<String> words) throws InterruptedException {
+  private Object outcome(Caller caller, List<String> words) throws InterruptedException {
     return switch (words.get(1)) {
       case "acquire", "must" -> {
         List<String> resources = List.of(words.get(2).split(","));
@@ -194,6 +201,10 @@ public final class ClientMain {
         workload(caller, words).runFor(millis(words.get(3)));
         yield true;
       }
+      case "pulse" -> {
+        pulse(caller, words.get(0), millis(words.get(2)));
+        yield true;
+      }
       case "share" -> {
         workload(caller, words).shareFor(millis(words.get(3)));
         yield true;
@@ -206,10 +217,26 @@ public final class ClientMain {
     };
   }
 
-  private static Workload workload(Caller caller, List<String> words) {
+  private void pulse(Caller caller, String number, Duration pause) throws InterruptedException {
+    LeaseRequest request = LeaseRequest.of("own-" + settings.name(), settings.maxTtl());
+    while (!resting.contains(number)) {
+      if (caller.acquireOwn(request, pause)) {
+        caller.extend();
+        caller.release();
+      }
+      Thread.sleep(pause.toMillis());
+    }
+  }
+
+  private Workload workload(Caller caller, List<String> words) {
     long seed = Long.parseLong(words.get(2));
     int resources = Integer.parseInt(words.get(4));
-    return new Workload(caller, seed, resources, Long.parseLong(words.get(5)));
+    return new Workload(
+        caller,
+        seed,
+        resources,
+        Long.parseLong(words.get(5)),
+        () -> resting.contains(words.get(0)));
   }
 
   private static Duration millis(String text) {

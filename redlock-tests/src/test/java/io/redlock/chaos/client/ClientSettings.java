@@ -17,6 +17,7 @@ import java.util.List;
  * @param journal the file it writes
  * @param storePort where the store listens
  * @param addresses its way to each master
+ * @param movingTo its way to each future master; empty if it does not move
  */
 public record ClientSettings(
     String name,
@@ -26,7 +27,8 @@ public record ClientSettings(
     Duration nodeTimeout,
     Duration maxTtl,
     Duration skew,
-    List<String> addresses) {
+    List<String> addresses,
+    List<String> movingTo) {
 
   public List<String> arguments() {
     return List.of(
@@ -37,7 +39,8 @@ public record ClientSettings(
         nodeTimeout.toString(),
         maxTtl.toString(),
         skew.toString(),
-        String.join(",", addresses));
+        String.join(",", addresses),
+        String.join(",", movingTo));
   }
 
   static ClientSettings of(String... arguments) {
@@ -49,7 +52,8 @@ public record ClientSettings(
         Duration.parse(arguments[4]),
         Duration.parse(arguments[5]),
         Duration.parse(arguments[6]),
-        List.of(arguments[7].split(",")));
+        List.of(arguments[7].split(",")),
+        arguments[8].isEmpty() ? List.of() : List.of(arguments[8].split(",")));
   }
 
   /** Leases stay good until their deadline: no margin hides what goes wrong close to it. */
@@ -76,6 +80,7 @@ public record ClientSettings(
             .restartGuard(variant.guarded())
             .listener(listener);
     addresses.forEach(builder::node);
+    movingTo.forEach(builder::movingTo);
     if (variant == Variant.REUSES_OWNER_IDS) {
       JedisCore.with(builder, core -> core.ownerIds(() -> "always-" + name));
     }

@@ -7,17 +7,23 @@ import io.redlock.chaos.history.Journal;
  * Writes down when this process got no processor: a thread that only sleeps overslept. On a busy
  * machine that happens to anybody, and a call that was late for it is not to blame.
  */
-public final class Heartbeat {
+public final class Heartbeat implements AutoCloseable {
 
   private static final long SLEEP_MILLIS = 20;
   private static final long OVERSLEPT_NANOS = 100_000_000;
 
-  private Heartbeat() {}
+  private final Thread thread;
 
-  public static void start(String process, Journal journal) {
+  private Heartbeat(Thread thread) {
+    this.thread = thread;
+  }
+
+  /** Beats until it is closed, or as long as the process lives. */
+  public static Heartbeat start(String process, Journal journal) {
     Thread thread = new Thread(() -> beat(process, journal), "heartbeat");
     thread.setDaemon(true);
     thread.start();
+    return new Heartbeat(thread);
   }
 
   private static void beat(String process, Journal journal) {
@@ -30,6 +36,16 @@ public final class Heartbeat {
           journal.write(HistoryEvent.at(toNanos, process, "stalled", "from", fromNanos));
         }
       }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  @Override
+  public void close() {
+    thread.interrupt();
+    try {
+      thread.join();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

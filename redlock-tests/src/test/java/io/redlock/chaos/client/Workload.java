@@ -8,6 +8,7 @@ import java.util.SplittableRandom;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
 
 /** What a caller does all day, drawn from a seed: asks, works, looks, extends, gives back. */
@@ -17,17 +18,22 @@ final class Workload {
   private final SplittableRandom random;
   private final int resources;
   private final long ttlMillis;
+  private final BooleanSupplier isOver;
 
-  Workload(Caller caller, long seed, int resources, long ttlMillis) {
+  /**
+   * @param isOver whether the caller has been told to rest
+   */
+  Workload(Caller caller, long seed, int resources, long ttlMillis, BooleanSupplier isOver) {
     this.caller = caller;
     this.random = new SplittableRandom(seed);
     this.resources = resources;
     this.ttlMillis = ttlMillis;
+    this.isOver = isOver;
   }
 
   void runFor(Duration span) throws InterruptedException {
     long startNanos = System.nanoTime();
-    while (System.nanoTime() - startNanos < span.toNanos()) {
+    while (System.nanoTime() - startNanos < span.toNanos() && !isOver.getAsBoolean()) {
       once(request());
       rest(20);
     }

@@ -40,8 +40,9 @@ final class CallRules {
       throw new IllegalArgumentException("returned without having been called: " + event);
     }
     long took = event.atNanos() - call.atNanos();
-    long still = history.stoodStillNanos(event.process(), call.atNanos(), event.atNanos());
-    if (took > call.number("within") * RunSettings.MILLI + GRACE_NANOS + still) {
+    long late = took - call.number("within") * RunSettings.MILLI - GRACE_NANOS;
+    if (late > 0
+        && late > history.stoodStillNanos(event.process(), call.atNanos(), event.atNanos())) {
       found(event, call.kind() + " took " + took / RunSettings.MILLI + " ms: " + call);
     }
     if (event.is("refused") && call.details().containsKey("must")) {

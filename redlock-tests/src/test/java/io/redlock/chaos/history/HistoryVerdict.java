@@ -10,11 +10,19 @@ import java.util.List;
  * @param operations calls that clients began
  * @param leases how many were acquired
  * @param unfencedLosses updates lost where tokens are not checked
+ * @param longestGapNanos the longest time for which a client whose majorities were well had no
+ *     lease that nobody else wanted; 0 where none was wanted
+ * @param servedNanos all time of which that is the longest; the clients' times are added up
  */
 public record HistoryVerdict(
-    List<Finding> findings, long operations, long leases, long unfencedLosses) {
+    List<Finding> findings,
+    long operations,
+    long leases,
+    long unfencedLosses,
+    long longestGapNanos,
+    long servedNanos) {
 
-  /** Checks everything that can be judged from outside: I1 to I9, I11 and I12. */
+  /** Checks everything that can be judged from outside: I1 to I9, I11, I12 and I23. */
   public static HistoryVerdict of(History history) {
     Leases leases = new Leases(history);
     List<Exchange> exchanges = Exchange.of(history);
@@ -25,8 +33,16 @@ public record HistoryVerdict(
     findings.addAll(NodeRules.check(history, exchanges));
     findings.addAll(CallRules.check(history));
     findings.addAll(updates.findings());
+    ServiceRules.Result service = ServiceRules.check(history);
+    findings.addAll(service.findings());
     findings.sort(Comparator.comparingLong(Finding::atNanos));
     long operations = history.of("acquire", "extend", "release").count();
-    return new HistoryVerdict(findings, operations, leases.all.size(), updates.unfencedLosses());
+    return new HistoryVerdict(
+        findings,
+        operations,
+        leases.all.size(),
+        updates.unfencedLosses(),
+        service.longestGapNanos(),
+        service.countedNanos());
   }
 }

@@ -394,6 +394,95 @@ class HistoryVerdictTest {
   }
 
   @Test
+  void leaseOfAClientThatMovesNeedsAMajorityOfBothSets() {
+    knows(0, "n0,n1,n2", "n2");
+    lease(10, "c0/0", "a", 1);
+    finds();
+    events.removeIf(event -> event.is("exchange") && event.actor().equals("n2"));
+    finds(SimInvariant.I9);
+  }
+
+  private void knows(long millis, String nodes, String movingTo) {
+    at(millis, "c0", "knows", "nodes", nodes, "movingTo", movingTo);
+  }
+
+  @Test
+  void nodeHasNothingToForgetBeforeAClientKnowsIt() {
+    at(100, "n0", "losing");
+    at(100, "n0", "lost");
+    knows(200, "n0,n1,n2", "");
+    lease(300, "c0/0", "a", 1);
+    finds();
+    knows(50, "n0,n1,n2", "");
+    finds(SimInvariant.I8);
+  }
+
+  /** A lease of its own, extended after 60 ms. */
+  private void pulse(long millis) {
+    int first = events.size();
+    lease(millis, "c0/2", "own" + millis, millis + 1);
+    events.get(first).details().put("pause", "100");
+    at(millis + 50, "c0/2", "extend", "token", millis + 1, "within", 100);
+    told(millis + 60, "c0/2", "extended", millis + 1, 900);
+  }
+
+  @Test
+  void clientThatIsServedEverySecondIsServedAllTheTime() {
+    pulse(0);
+    pulse(1_000);
+    pulse(2_000);
+    finds();
+  }
+
+  @Test
+  void secondAndANodeTimeoutWithoutALeaseViolatesI23() {
+    pulse(0);
+    pulse(1_101);
+    finds(SimInvariant.I23);
+  }
+
+  @Test
+  void clientThatIsNeverServedViolatesI23() {
+    acquire(0, "c0/2");
+    events.get(events.size() - 1).details().put("pause", "100");
+    at(5, "c0/2", "refused", "result", "Unavailable", "why", "");
+    acquire(1_101, "c0/2");
+    finds(SimInvariant.I23);
+  }
+
+  @Test
+  void leasesThatAreNotExtendedAreNoService() {
+    pulse(0);
+    pulse(600);
+    pulse(1_150);
+    events.removeIf(event -> event.kind().startsWith("extend") && event.number("token") == 601);
+    finds(SimInvariant.I23);
+  }
+
+  @Test
+  void timeWithoutAProcessorIsNoTimeWithoutALease() {
+    pulse(0);
+    pulse(2_200);
+    at(700, "c0", "stalled", "from", BEGIN + 500 * MILLI);
+    finds(SimInvariant.I23);
+    at(1_600, "n1", "slow", "from", BEGIN + 1_400 * MILLI);
+    finds();
+  }
+
+  @Test
+  void clientWithoutItsMajoritiesNeedNotBeServed() {
+    knows(0, "n0,n1,n2", "n2");
+    pulse(0);
+    pulse(2_000);
+    at(200, "harness", "pause", "target", "n0");
+    at(300, "harness", "resume", "target", "n0");
+    finds(SimInvariant.I23);
+    at(500, "harness", "pause", "target", "n2");
+    at(600, "harness", "resume", "target", "n2");
+    finds();
+  }
+
+  @Test
   void leaseThatEndsTwiceViolatesI11() {
     lease(0, "c0/0", "a", 1);
     ended(300, "c0/0", 1, "EXPIRED");

@@ -121,6 +121,7 @@ final class NodeRules {
   /** What lost its data does not vote for as long as a lease from before can last. */
   private void abstention() {
     NodeLives lives = new NodeLives(history);
+    Majorities majorities = new Majorities(history);
     Set<String> stepped = new HashSet<>();
     history.of("clock").forEach(event -> stepped.add(event.actor()));
     Map<String, List<Exchange>> locking = new TreeMap<>();
@@ -131,9 +132,11 @@ final class NodeRules {
     }
     locking.forEach(
         (node, votes) -> {
+          long knownNanos = majorities.knownNanos(node);
           for (NodeLives.Loss loss : lives.of(node)) {
             for (Exchange vote : votes) {
-              if (vote.forwardedNanos() > loss.toNanos()
+              if (loss.toNanos() > knownNanos // before, it had no past to lose
+                  && vote.forwardedNanos() > loss.toNanos()
                   && vote.answeredNanos() < loss.fromNanos() + settings.abstentionNanos()) {
                 String what = vote + ", though it had lost its data";
                 findings.add(new Finding(SimInvariant.I8, vote.answeredNanos(), what));

@@ -13,12 +13,12 @@ final class QuorumRules {
 
   private record Round(String owner, long token) {}
 
-  private final RunSettings settings;
+  private final Majorities majorities;
   private final Map<Long, List<Exchange>> byToken = new HashMap<>();
   private final List<Finding> findings = new ArrayList<>();
 
   private QuorumRules(History history, List<Exchange> exchanges) {
-    settings = RunSettings.of(history);
+    majorities = new Majorities(history);
     for (Exchange exchange : exchanges) {
       byToken.computeIfAbsent(exchange.token(), token -> new ArrayList<>()).add(exchange);
     }
@@ -32,7 +32,7 @@ final class QuorumRules {
 
   private void check(ObservedHold hold) {
     String owner = "";
-    int most = 0;
+    Set<String> most = Set.of();
     Map<Round, Set<String>> granted = new HashMap<>();
     for (Exchange exchange : byToken.getOrDefault(hold.token, List.of())) {
       if (exchange.verdict().equals("GRANT")
@@ -41,14 +41,14 @@ final class QuorumRules {
         Round round = new Round(exchange.owner(), exchange.token());
         Set<String> nodes = granted.computeIfAbsent(round, r -> new HashSet<>());
         nodes.add(exchange.node());
-        if (nodes.size() > most) {
-          most = nodes.size();
+        if (nodes.size() > most.size()) {
+          most = nodes;
           owner = exchange.owner();
         }
       }
     }
-    if (most < settings.quorum()) {
-      String what = hold + " rests on " + most + " of " + settings.nodes() + " nodes";
+    if (!majorities.areReached(hold.process, most)) {
+      String what = hold + " rests on " + most + " of " + majorities.sets(hold.process);
       findings.add(new Finding(SimInvariant.I9, hold.heldNanos, what));
       return;
     }

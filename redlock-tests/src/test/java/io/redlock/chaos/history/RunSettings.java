@@ -68,10 +68,6 @@ public record RunSettings(
     return token <= atNanos / 1_000 + wallAheadMicros + skewMillis * 1_000;
   }
 
-  int quorum() {
-    return nodes / 2 + 1;
-  }
-
   /** For how long a lease of that ttl can be good, counted from the start of its round. */
   static long goodNanos(long ttlMillis) {
     return ttlMillis * MILLI - (ttlMillis * MILLI / 100 + 2 * MILLI);

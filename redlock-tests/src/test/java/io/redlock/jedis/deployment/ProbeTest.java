@@ -1,0 +1,57 @@
+package io.redlock.jedis.deployment;
+
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+
+import io.redlock.jedis.connection.NodeAddress;
+import io.redlock.jedis.connection.NodePools;
+import io.redlock.jedis.deployment.Probe.Answer;
+import io.redlock.jedis.deployment.Probe.Question;
+import io.redlock.spi.Quorum;
+import io.redlock.testkit.RedisServer;
+import io.redlock.testkit.RequiresRedis;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.ConnectionPool;
+
+@RequiresRedis
+class ProbeTest {
+
+  private static final Duration PATIENCE = Duration.ofSeconds(4);
+
+  private final List<String> faults = new ArrayList<>();
+
+  /** The pool connects anew when it has a broken connection back, and fails. */
+  @Test
+  void masterThatDiesWhileItIsAskedGivesNoAnswer() {
+    try (RedisServer server = RedisServer.start();
+        ConnectionPool pool = pool(server)) {
+      Probe.Master master = new Probe.Master("master", pool, true);
+      Probe probe = new Probe(List.of(master), Quorum.of(List.of("master"), List.of()), PATIENCE);
+      Question<String> question = (index, connection) -> killed(server, connection);
+      assertLost(probe.ask(question).get(0));
+      server.restart();
+      assertNotNull(probe.ask((index, connection) -> connection.ping()).get(0).value());
+      assertLost(probe.askOne(0, question));
+    }
+  }
+
+  private ConnectionPool pool(RedisServer server) {
+    NodeAddress address = NodeAddress.parse(server.address(), 1, faults);
+    assertNotNull(address, faults::toString);
+    return NodePools.open(address, null, "test", PATIENCE);
+  }
+
+  private static String killed(RedisServer server, Connection connection) {
+    server.kill();
+    return String.valueOf(RedisServer.command(connection, "PING"));
+  }
+
+  private static void assertLost(Answer<String> answer) {
+    assertNotNull(answer.failure());
+    assertNotEquals("no answer in time", answer.failureText());
+  }
+}
