@@ -24,7 +24,7 @@ class FairSimulationTest {
 
   @Test
   void withoutFaultsFairWaitersAreServedInTheOrderOfTheirTickets() {
-    run("in order", 25, seed -> crowd(seed).only());
+    run("in order", 15, seed -> crowd(seed).only());
   }
 
   /** Nodes have its lower ticket between two rounds of the attempt that wins. */
@@ -43,12 +43,12 @@ class FairSimulationTest {
 
   @Test
   void noWaiterIsHeldUpForLongByOthersThatStandStillLeaveOrDie() {
-    run("patient", 25, seed -> crowd(seed).only(SimPlan.FAULTS_OF_CLIENTS));
+    run("patient", 15, seed -> crowd(seed).only(SimPlan.FAULTS_OF_CLIENTS));
   }
 
   @Test
   void nothingIsViolatedWhereSomeAreFairAndSomeAreNot() {
-    run("mixed", 50, seed -> SimPlan.of(seed).fair(seed % 2 == 0 ? 100 : 50));
+    run("mixed", 30, seed -> SimPlan.of(seed).fair(seed % 2 == 0 ? 100 : 50));
   }
 
   @Test

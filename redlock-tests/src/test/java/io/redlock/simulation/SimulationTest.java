@@ -18,8 +18,8 @@ import org.junit.jupiter.params.provider.CsvFileSource;
 class SimulationTest {
 
   @Test
-  void nothingIsViolatedInThreeHundredRuns() {
-    campaign(300);
+  void nothingIsViolatedInAHundredAndFiftyRuns() {
+    campaign(150);
   }
 
   @Test
