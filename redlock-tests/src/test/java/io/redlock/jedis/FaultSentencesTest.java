@@ -59,7 +59,7 @@ class FaultSentencesTest {
   private static final String NO_REDIS =
       "what answers there is no Redis server: correct host and port";
   private static final String CLOSED =
-      "the server closes new connections: it expects TLS (write rediss://), asks for a client"
+      "the server closes new connections: it is stopping, expects TLS (write rediss://), asks for a client"
           + " certificate (add a key store to clientConfig), or is no Redis server (correct host and"
           + " port)";
   private static final String MUTE =

@@ -51,9 +51,9 @@ final class Faults {
           row("NoSuchElementException: (.*)", "the connection pool gave none: $1"),
           row(
               "(Socket|JedisConnection)Exception: (Connection reset|Broken pipe|Unexpected end).*",
-              "the server closes new connections: it expects TLS (write rediss://), asks for a"
-                  + " client certificate (add a key store to clientConfig), or is no Redis server"
-                  + " (correct host and port)"),
+              "the server closes new connections: it is stopping, expects TLS (write rediss://), asks"
+                  + " for a client certificate (add a key store to clientConfig), or is no Redis"
+                  + " server (correct host and port)"),
           row("JedisConnectionException: Unknown reply.*", NO_REDIS),
           row("ClassCastException:.* cannot be cast to class java.util.*", NO_REDIS),
           row("\\w+: (HELLO response is missing|" + AuditCall.NO_ANSWER + ").*", NO_REDIS),
