@@ -91,11 +91,15 @@ abstract class BrokenLane extends ForwardingNode {
   }
 
   /** Who has seen that a name is taken does not look again. */
-  static final class RemembersWhatIsTaken extends BrokenLane {
+  static class RemembersWhatIsTaken extends BrokenLane {
     private final Map<String, NodeReply> taken = new HashMap<>();
 
     RemembersWhatIsTaken(SimNode lane) {
       super(lane);
+    }
+
+    boolean leavesOut(String name) {
+      return true;
     }
 
     @Override
@@ -104,7 +108,7 @@ abstract class BrokenLane extends ForwardingNode {
       if (!(request instanceof Inspect)) {
         return lane.send(request, slot, handler);
       }
-      NodeReply known = taken.get(name);
+      NodeReply known = leavesOut(name) ? taken.get(name) : null;
       return known == null
           ? send(request, slot, handler, reply -> remember(name, reply))
           : answer(known, slot, handler);
@@ -114,6 +118,28 @@ abstract class BrokenLane extends ForwardingNode {
       if (reply.report() != null && reply.report().owner() != null) {
         taken.put(name, reply);
       }
+    }
+  }
+
+  /** Who looks at names leaves out the one that this client released last. */
+  static final class LeavesOutWhatWasReleased extends RemembersWhatIsTaken {
+    private String released = "";
+
+    LeavesOutWhatWasReleased(SimNode lane) {
+      super(lane);
+    }
+
+    @Override
+    boolean leavesOut(String name) {
+      return name.equals(released);
+    }
+
+    @Override
+    public Pending send(NodeRequest request, int slot, ReplyHandler handler) {
+      if (request instanceof Release) {
+        released = request.names().get(0);
+      }
+      return super.send(request, slot, handler);
     }
   }
 

@@ -171,9 +171,27 @@ class SimulationVariantsTest {
     return Stream.of(
         variant(
             SimInvariant.I24,
-            "30 who has seen that a name is taken does not look at it again",
+            "30a who has seen that a name is taken does not look at it again",
             Variants.lanes(BrokenLane.RemembersWhatIsTaken::new),
-            plan -> plan.permits(5).only()));
+            plan -> plan.permits(5).only()),
+        variant(
+            SimInvariant.I24,
+            "30b a look leaves out the name that its process released last",
+            Variants.lanes(BrokenLane.LeavesOutWhatWasReleased::new),
+            plan -> plan.permits(5).only()),
+        variant(
+            SimInvariant.I24,
+            "30c a waiter asks again only when its own process has released a name",
+            Variants.waitsToBeWoken(),
+            SimulationVariantsTest::oneCallerEach));
+  }
+
+  /** Keys outlive their leases by far, and names stay free while their last holders think. */
+  private static void oneCallerEach(SimPlan plan) {
+    plan.permits(2).only();
+    plan.sessions = 1;
+    plan.maxTtlMillis = 5_000;
+    plan.thinkNanos = plan.maxTtlNanos();
   }
 
   /** So many nodes are struck, and so often, that the lanes of a quorum are. */

@@ -368,6 +368,12 @@ final class Variants {
     };
   }
 
+  /** A waiter asks again only when its own process has released a name, or a key has expired. */
+  static Parts waitsToBeWoken() {
+    return configured(
+        builder -> builder.retryStrategy((failures, cause, random) -> Duration.ofHours(1)));
+  }
+
   /** Everybody waits equally long before the next attempt. */
   static Parts retriesWithoutJitter() {
     return configured(
