@@ -28,12 +28,13 @@ record OwnerIds(String prefix, Supplier<String> source) implements Supplier<Stri
       throw new IllegalStateException(
           "the supplier of owner ids returned " + id + ": return an id");
     }
-    if (HolderLabel.isFreed(prefix + id)) {
+    String owner = prefix.concat(id);
+    if (HolderLabel.isFreed(owner)) {
       throw new IllegalStateException(
           "the supplier of owner ids returned "
               + id
               + ", which looks like a resource that was set free: return another id");
     }
-    return prefix + id;
+    return owner;
   }
 }

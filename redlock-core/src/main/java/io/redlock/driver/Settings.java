@@ -51,7 +51,7 @@ record Settings(
   /** Returns milliseconds, rounded up: nodes never hold a key for less than requested. */
   static long ceilMillis(Duration duration) {
     long millis = duration.toMillis();
-    return duration.minusMillis(millis).isZero() ? millis : millis + 1;
+    return duration.getNano() % 1_000_000 == 0 ? millis : millis + 1;
   }
 
   /** Returns how long before its deadline a lease with this ttl is declared lost. */
@@ -93,13 +93,13 @@ record Settings(
     if (count == 0 || count > most) {
       problems.add(count + " resources: name 1 to " + most + " in one request");
     }
-    request.resources().forEach(resource -> problems.addAll(problems(resource)));
+    request.resources().forEach(resource -> addProblems(problems, resource));
     if (request.isFair() && request.isAnyOf()) {
       problems.add("fairly() with anyOf(): each name has a queue of its own; leave fairly() out");
     } else if (request.isFair() && count > 1) {
       problems.add("fairly() with " + count + " resources: ask for one, or leave fairly() out");
     }
-    problems.addAll(ttlProblems(request.ttl()));
+    addProblems(problems, request.ttl());
     request
         .maxWait()
         .filter(Duration::isNegative)
@@ -118,7 +118,12 @@ record Settings(
   /** Returns the problems of a resource, each with its fix. */
   List<String> problems(String resource) {
     List<String> problems = new ArrayList<>();
-    String name = keyPrefix + resource;
+    addProblems(problems, resource);
+    return problems;
+  }
+
+  private void addProblems(List<String> problems, String resource) {
+    String name = keyPrefix.concat(resource);
     int bytes = name.getBytes(StandardCharsets.UTF_8).length;
     if (resource.isBlank()) {
       problems.add("resource \"" + resource + "\" is blank: give it a name");
@@ -134,7 +139,6 @@ record Settings(
     } else if (name.startsWith(RESERVED_PREFIX)) {
       problems.add("key " + name + " begins with redlock:, which is reserved: choose another name");
     }
-    return problems;
   }
 
   private static boolean isEncodable(String name) {
@@ -149,9 +153,14 @@ record Settings(
   /** Returns the problems of a ttl, each with its fix. */
   List<String> ttlProblems(Duration ttl) {
     List<String> problems = new ArrayList<>();
+    addProblems(problems, ttl);
+    return problems;
+  }
+
+  private void addProblems(List<String> problems, Duration ttl) {
     if (ttl.isNegative() || ttl.isZero()) {
       problems.add("ttl " + ttl + " is not positive: use a few seconds, at most maxTtl");
-      return problems;
+      return;
     }
     if (ttl.compareTo(Duration.ofMillis(maxTtlMillis)) > 0) {
       problems.add(
@@ -160,7 +169,7 @@ record Settings(
               + " is above maxTtl "
               + Duration.ofMillis(maxTtlMillis)
               + ": shorten it, or raise maxTtl on every client");
-      return problems;
+      return;
     }
     long ttlMillis = ceilMillis(ttl);
     long lostNanos =
@@ -184,7 +193,6 @@ record Settings(
               + ttl
               + ": lengthen the ttl or shorten the timeout");
     }
-    return problems;
   }
 
   /** Throws if there is a problem; the message lists all. */

@@ -39,8 +39,31 @@ final class LaneConnection {
     READER
   }
 
-  /** Calls that one thread writes to a connection, in order. */
-  record Batch(Wire wire, List<Call> calls, Guard guard) {}
+  /**
+   * The calls that one thread writes to a connection, in order; none while nobody writes. There is
+   * one batch for each connection, and it belongs to the thread that got it until it is written.
+   */
+  static final class Batch {
+    private final Wire wire;
+    private final List<Call> calls = new ArrayList<>();
+    private Guard guard = Guard.NONE;
+
+    private Batch(Wire wire) {
+      this.wire = wire;
+    }
+
+    Wire wire() {
+      return wire;
+    }
+
+    List<Call> calls() {
+      return calls;
+    }
+
+    Guard guard() {
+      return guard;
+    }
+  }
 
   private final LaneSettings settings;
   private final NodeClock clock;
@@ -53,10 +76,9 @@ final class LaneConnection {
   private final Introduction introduction;
   private final NodeReply silence;
 
-  private @Nullable Wire wire;
+  private @Nullable Batch batch; // of the connection in use; null if there is none
   private boolean open; // carries requests
   private boolean answered; // anything, since it is open
-  private boolean writing;
   private long lastReadNanos;
   private long lastWriteNanos;
   private long quorumByNanos;
@@ -92,7 +114,7 @@ final class LaneConnection {
 
   /** Returns true if this is the connection in use. */
   boolean isOver(@Nullable Wire other) {
-    return other != null && other == wire;
+    return batch != null && batch.wire == other;
   }
 
   /** Returns true if there is a connection that carries requests. */
@@ -109,8 +131,7 @@ final class LaneConnection {
 
   /** Begins the introduction of a new connection. */
   void begin(Wire fresh, long nowNanos) {
-    wire = fresh;
-    writing = false;
+    batch = new Batch(fresh);
     answered = false;
     lastReadNanos = nowNanos;
     lastWriteNanos = nowNanos;
@@ -134,14 +155,14 @@ final class LaneConnection {
   void quorum(long nowNanos) {
     if (open) {
       auditNow(nowNanos);
-    } else if (wire != null) {
+    } else if (batch != null) {
       introduction.quorum();
     }
   }
 
   /** Ends the connection, so that it can be reused if everything was answered. */
   void close() {
-    leave(!writing && calls.isIdle());
+    leave(calls.isIdle() && (batch == null || batch.calls.isEmpty()));
   }
 
   /** Gives the connection up. */
@@ -150,11 +171,10 @@ final class LaneConnection {
   }
 
   private void leave(boolean isWhole) {
-    Wire old = wire;
-    if (old != null) {
-      effects.accept(new Effect.End(old, isWhole));
+    if (batch != null) {
+      effects.accept(new Effect.End(batch.wire, isWhole));
     }
-    wire = null;
+    batch = null;
     open = false;
     audits.left();
   }
@@ -163,31 +183,30 @@ final class LaneConnection {
 
   /** Returns the calls to write now; null if there are none or another thread writes. */
   @Nullable Batch nextBatch(Writer writer, long nowNanos) {
-    Wire target = wire;
-    if (target == null || writing) {
+    Batch next = batch;
+    if (next == null || !next.calls.isEmpty()) {
       return null;
     }
-    List<Call> batch = new ArrayList<>();
-    calls.sendAhead(batch, nowNanos);
+    calls.sendAhead(next.calls, nowNanos);
     if (open && mayWrite(writer, nowNanos)) {
       Call audit = audits.due(nowNanos);
       if (audit != null) {
-        calls.send(audit, batch, nowNanos);
+        calls.send(audit, next.calls, nowNanos);
         audits.sent(nowNanos);
       }
       long mostBytes =
           writer == Writer.READER
               ? LaneSettings.MAX_UNANSWERED_BYTES
               : LaneSettings.MAX_UNANSWERED_BYTES_OF_OTHERS;
-      calls.sendQueued(batch, mostBytes, nowNanos);
+      calls.sendQueued(next.calls, mostBytes, nowNanos);
     }
-    if (batch.isEmpty()) {
+    if (next.calls.isEmpty()) {
       return null;
     }
-    writing = true;
     lastWriteNanos = nowNanos;
     ticks.watch(nowNanos);
-    return new Batch(target, batch, audits.guard());
+    next.guard = audits.guard();
+    return next;
   }
 
   private boolean mayWrite(Writer writer, long nowNanos) {
@@ -198,9 +217,11 @@ final class LaneConnection {
                 && nowNanos - silentSinceNanos(nowNanos) > LaneSettings.PATIENCE_NANOS);
   }
 
-  /** Takes note that a batch was written. */
+  /** Takes note that the batch was written. */
   void written() {
-    writing = false;
+    if (batch != null) {
+      batch.calls.clear();
+    }
   }
 
   // Answers.
@@ -346,7 +367,7 @@ final class LaneConnection {
       if (audits.isStale(ticks.awakeSinceNanos(), nowNanos)) {
         health.unaudited("it was not audited for more than 3s", nowNanos);
       }
-    } else if (wire != null && introduction.awaitsQuorum() && nowNanos - quorumByNanos >= 0) {
+    } else if (batch != null && introduction.awaitsQuorum() && nowNanos - quorumByNanos >= 0) {
       open(nowNanos);
     }
     if (silentNanos(nowNanos) >= settings.silenceTimeoutNanos()) {

@@ -241,8 +241,8 @@ public final class NodeLane implements LockNode {
   private List<Effect> settle(Parts running, long nowNanos) {
     planTick(running, nowNanos);
     List<Effect> effects = running.machine.takeEffects();
-    for (Effect effect : effects) {
-      if (effect instanceof Effect.Report report) {
+    for (int i = 0; i < effects.size(); i++) { // mostly none, for which an iterator is too much
+      if (effects.get(i) instanceof Effect.Report report) {
         reports.add(report.report());
       }
     }
@@ -313,7 +313,8 @@ public final class NodeLane implements LockNode {
   }
 
   private void perform(Parts running, List<Effect> effects) {
-    for (Effect effect : effects) {
+    for (int i = 0; i < effects.size(); i++) {
+      Effect effect = effects.get(i);
       contain(effect, () -> perform(running, effect));
     }
   }

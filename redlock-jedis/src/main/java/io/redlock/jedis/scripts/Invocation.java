@@ -1,9 +1,12 @@
 package io.redlock.jedis.scripts;
 
+import java.util.Iterator;
 import java.util.List;
+import java.util.NoSuchElementException;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Protocol;
+import redis.clients.jedis.args.Rawable;
 
 /**
  * One call of a script with its arguments, encoded. The same instance goes to every node; only the
@@ -34,38 +37,69 @@ public final class Invocation {
     this.echo = echo.getRaw();
     this.arguments = arguments;
     int size = 96;
-    for (Argument argument : arguments) {
-      size += argument.getRaw().length + 8;
+    for (int i = 0; i < arguments.size(); i++) {
+      size += arguments.get(i).getRaw().length + 8;
     }
     this.bytes = size;
-    this.common = script.guarded() ? null : bySha();
+    this.common = script.guards() == 0 ? new Command(Protocol.Command.EVALSHA, Guard.NONE) : null;
   }
 
   /** Returns the command that names the script by its digest. */
   public CommandArguments bySha(Guard guard) {
-    return common == null ? guarded(bySha(), guard) : common;
-  }
-
-  private CommandArguments bySha() {
-    return complete(new CommandArguments(Protocol.Command.EVALSHA).add(script.sha));
+    return common == null ? new Command(Protocol.Command.EVALSHA, guard) : common;
   }
 
   /** Returns the command that carries the script itself. */
   public CommandArguments byText(Guard guard) {
-    CommandArguments command =
-        complete(new CommandArguments(Protocol.Command.EVAL).add(script.text));
-    return script.guarded() ? guarded(command, guard) : command;
+    return new Command(Protocol.Command.EVAL, guard);
   }
 
-  private CommandArguments guarded(CommandArguments command, Guard guard) {
-    command.add(guard.birth());
-    return script == Script.EXTEND ? command.add(guard.served()) : command;
-  }
+  /** A view of the script, the arguments and the guard: each node's command needs no copy. */
+  private final class Command extends CommandArguments {
+    private final Protocol.Command command;
+    private final Guard guard;
 
-  private CommandArguments complete(CommandArguments command) {
-    for (int i = 0; i < arguments.size(); i++) {
-      command.add(arguments.get(i));
+    Command(Protocol.Command command, Guard guard) {
+      super(command);
+      this.command = command;
+      this.guard = guard;
     }
-    return command;
+
+    @Override
+    public int size() {
+      return 2 + arguments.size() + script.guards();
+    }
+
+    @Override
+    public Rawable get(int index) {
+      int argument = index - 2;
+      if (argument < 0) {
+        return index == 0 ? command : command == Protocol.Command.EVAL ? script.text : script.sha;
+      }
+      if (argument < arguments.size()) {
+        return arguments.get(argument);
+      }
+      return argument == arguments.size() ? guard.birth() : guard.served();
+    }
+
+    @Override
+    public Iterator<Rawable> iterator() {
+      return new Iterator<>() {
+        private int next;
+
+        @Override
+        public boolean hasNext() {
+          return next < size();
+        }
+
+        @Override
+        public Rawable next() {
+          if (next == size()) {
+            throw new NoSuchElementException();
+          }
+          return get(next++);
+        }
+      };
+    }
   }
 }

@@ -30,6 +30,22 @@ public final class RequestEncoder {
 
   private record Encoded(NodeRequest request, Invocation invocation) {}
 
+  /** The keys of the last names by the ends of their hashes: a release follows a grant. Racy. */
+  private final @Nullable NameKeys[] lastNames = new NameKeys[64];
+
+  private record NameKeys(
+      String name, Argument lock, Argument fence, Argument queue, Argument ends) {
+
+    static NameKeys of(String name) {
+      return new NameKeys(
+          name,
+          Argument.of(name),
+          Argument.of(FENCE_PREFIX + name),
+          Argument.of(QUEUE_PREFIX + name),
+          Argument.of(ENDS_PREFIX + name));
+    }
+  }
+
   /**
    * @param retentionMillis how long a node keeps a counter after its last write
    * @param skewMicros how far the clocks of two nodes may differ
@@ -131,9 +147,10 @@ public final class RequestEncoder {
   private Invocation free(NodeRequest.Free free, Argument token, List<Argument> arguments) {
     String name = free.names().get(0);
     Argument until = Argument.of(free.untilMicros());
+    NameKeys keys = keys(name);
     arguments.add(Argument.of(2));
-    arguments.add(Argument.of(name));
-    arguments.add(Argument.of(FENCE_PREFIX + name));
+    arguments.add(keys.lock);
+    arguments.add(keys.fence);
     arguments.add(until);
     arguments.add(Argument.of(free.owner()));
     arguments.add(token);
@@ -142,19 +159,31 @@ public final class RequestEncoder {
     return new Invocation(Script.FREE, until, arguments);
   }
 
-  private static void addNameKeys(List<Argument> arguments, String name) {
-    arguments.add(Argument.of(name));
-    arguments.add(Argument.of(FENCE_PREFIX + name));
-    arguments.add(Argument.of(QUEUE_PREFIX + name));
-    arguments.add(Argument.of(ENDS_PREFIX + name));
+  private void addNameKeys(List<Argument> arguments, String name) {
+    NameKeys keys = keys(name);
+    arguments.add(keys.lock);
+    arguments.add(keys.fence);
+    arguments.add(keys.queue);
+    arguments.add(keys.ends);
   }
 
-  private static void addKeys(List<Argument> arguments, NodeRequest request) {
+  private NameKeys keys(String name) {
+    int end = name.hashCode() & lastNames.length - 1;
+    NameKeys known = lastNames[end];
+    if (known == null || !known.name.equals(name)) {
+      known = NameKeys.of(name);
+      lastNames[end] = known;
+    }
+    return known;
+  }
+
+  private void addKeys(List<Argument> arguments, NodeRequest request) {
     List<String> names = request.names();
     arguments.add(Argument.of(2L * names.size() + 1));
     for (String name : names) {
-      arguments.add(Argument.of(name));
-      arguments.add(Argument.of(FENCE_PREFIX + name));
+      NameKeys keys = keys(name);
+      arguments.add(keys.lock);
+      arguments.add(keys.fence);
     }
     arguments.add(BIRTH);
   }

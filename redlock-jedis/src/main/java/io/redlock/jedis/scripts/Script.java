@@ -42,9 +42,13 @@ public enum Script {
     sha = Argument.of(sha1(source));
   }
 
-  /** Returns true if the script compares the node's birth mark with its last arguments. */
-  boolean guarded() {
-    return this != RELEASE && this != FREE && this != AUDIT;
+  /** Returns how many of its last arguments the script compares with the node's birth mark. */
+  int guards() {
+    return switch (this) {
+      case GRANT, FAIR_GRANT, INSPECT -> 1;
+      case EXTEND -> 2;
+      case RELEASE, FREE, AUDIT -> 0;
+    };
   }
 
   /** Returns the line at which a script failed, as an error message names it; empty if none. */

@@ -159,11 +159,12 @@ class LaneConnectionWritingTest {
   }
 
   @Test
-  void writerOfALostConnectionDisturbsNotTheNextOne() {
+  void writerOfALostConnectionDisturbsNotTheNextOneAndKeepsItsBatch() {
     bed.writersComeBack = false;
     bed.grant("a");
     Batch old = bed.underWay;
     assertNotNull(old);
+    List<Call> batch = List.copyOf(old.calls());
     bed.lose(new IOException("reset"));
     bed.underWay = null;
     bed.writersComeBack = true;
@@ -171,6 +172,7 @@ class LaneConnectionWritingTest {
     bed.writersComeBack = false;
     bed.grant("b");
     assertEquals(List.of("grant b"), bed.written());
+    assertEquals(batch, old.calls());
     bed.machine.writeFailed(old.wire(), new IOException("reset"), bed.nowNanos);
     bed.machine.written(old.wire());
     bed.grant("c");
