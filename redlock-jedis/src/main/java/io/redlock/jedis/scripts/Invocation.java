@@ -23,7 +23,8 @@ public final class Invocation {
   /** Returns about how many bytes the command occupies in a socket's buffer. */
   public final int bytes;
 
-  private final List<Argument> arguments;
+  /** The command without a guard: its name, the digest, and the arguments. */
+  private final Rawable[] bySha;
 
   /** The command for all nodes; null if each has its own guard. */
   private final @Nullable CommandArguments common;
@@ -35,51 +36,55 @@ public final class Invocation {
   Invocation(Script script, Argument echo, List<Argument> arguments) {
     this.script = script;
     this.echo = echo.getRaw();
-    this.arguments = arguments;
+    this.bySha = new Rawable[2 + arguments.size()];
+    bySha[0] = Protocol.Command.EVALSHA;
+    bySha[1] = script.sha;
     int size = 96;
     for (int i = 0; i < arguments.size(); i++) {
+      bySha[2 + i] = arguments.get(i);
       size += arguments.get(i).getRaw().length + 8;
     }
     this.bytes = size;
-    this.common = script.guards() == 0 ? new Command(Protocol.Command.EVALSHA, Guard.NONE) : null;
+    this.common = script.guards() == 0 ? bySha(Guard.NONE) : null;
   }
 
   /** Returns the command that names the script by its digest. */
   public CommandArguments bySha(Guard guard) {
-    return common == null ? new Command(Protocol.Command.EVALSHA, guard) : common;
+    return common == null ? new Command(Protocol.Command.EVALSHA, bySha, guard) : common;
   }
 
   /** Returns the command that carries the script itself. */
   public CommandArguments byText(Guard guard) {
-    return new Command(Protocol.Command.EVAL, guard);
+    Rawable[] byText = bySha.clone();
+    byText[0] = Protocol.Command.EVAL;
+    byText[1] = script.text;
+    return new Command(Protocol.Command.EVAL, byText, guard);
   }
 
-  /** A view of the script, the arguments and the guard: each node's command needs no copy. */
+  /** A view of shared words and a guard: no node's command needs a copy. */
   private final class Command extends CommandArguments {
-    private final Protocol.Command command;
+    private final Rawable[] words;
     private final Guard guard;
+    private final int size;
 
-    Command(Protocol.Command command, Guard guard) {
+    Command(Protocol.Command command, Rawable[] words, Guard guard) {
       super(command);
-      this.command = command;
+      this.words = words;
       this.guard = guard;
+      this.size = words.length + script.guards();
     }
 
     @Override
     public int size() {
-      return 2 + arguments.size() + script.guards();
+      return size;
     }
 
     @Override
     public Rawable get(int index) {
-      int argument = index - 2;
-      if (argument < 0) {
-        return index == 0 ? command : command == Protocol.Command.EVAL ? script.text : script.sha;
+      if (index < words.length) {
+        return words[index];
       }
-      if (argument < arguments.size()) {
-        return arguments.get(argument);
-      }
-      return argument == arguments.size() ? guard.birth() : guard.served();
+      return index == words.length ? guard.birth() : guard.served();
     }
 
     @Override
@@ -89,12 +94,12 @@ public final class Invocation {
 
         @Override
         public boolean hasNext() {
-          return next < size();
+          return next < size;
         }
 
         @Override
         public Rawable next() {
-          if (next == size()) {
+          if (next == size) {
             throw new NoSuchElementException();
           }
           return get(next++);
