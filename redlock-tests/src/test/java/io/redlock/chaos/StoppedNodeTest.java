@@ -5,20 +5,20 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
+import io.redlock.AcquireResult.Acquired;
 import io.redlock.AcquireResult.Unavailable;
 import io.redlock.ExtendResult;
 import io.redlock.Lease;
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.ReleaseResult;
+import io.redlock.Votes.NodeVote;
 import io.redlock.Votes.Vote;
 import io.redlock.testkit.Await;
 import io.redlock.testkit.RequiresRedis;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -59,17 +59,34 @@ class StoppedNodeTest {
     int callers = 4;
     ExecutorService threads = Executors.newFixedThreadPool(callers);
     try {
-      List<Future<Duration>> took = new ArrayList<>();
+      List<Future<List<NodeVote>>> votes = new ArrayList<>();
       for (int i = 0; i < callers; i++) {
         String resource = "resource-" + i;
-        took.add(threads.submit(() -> medianOf(50, () -> cycle(resource))));
+        votes.add(threads.submit(() -> votesOfTheStopped(50, resource)));
       }
-      for (Future<Duration> each : took) {
-        assertTrue(each.get().compareTo(NODE_TIMEOUT) < 0, each.get()::toString);
+      for (Future<List<NodeVote>> each : votes) {
+        assertTrue(
+            each.get().stream().noneMatch(StoppedNodeTest::isWaitedFor), each.get()::toString);
       }
     } finally {
       threads.shutdownNow();
     }
+  }
+
+  /** What the stopped node was in each of so many locks. */
+  private List<NodeVote> votesOfTheStopped(int locks, String resource) throws InterruptedException {
+    List<NodeVote> votes = new ArrayList<>();
+    for (int i = 0; i < locks; i++) {
+      AcquireResult result = client.tryAcquire(resource, TTL);
+      Acquired acquired = assertInstanceOf(Acquired.class, result, result::toString);
+      votes.add(acquired.votes().nodes().get(STOPPED));
+      assertEquals(ReleaseResult.RELEASED, acquired.lease().release());
+    }
+    return votes;
+  }
+
+  private static boolean isWaitedFor(NodeVote vote) {
+    return vote.detail().startsWith("no answer in ");
   }
 
   @Test
@@ -82,8 +99,10 @@ class StoppedNodeTest {
     Duration waited = Duration.ofNanos(System.nanoTime() - start);
     assertTrue(waited.compareTo(NODE_TIMEOUT) >= 0, waited::toString);
     assertEquals(Vote.UNKNOWN, first.votes().nodes().get(STOPPED).vote(), first::toString);
-    Duration took = medianOf(20, this::unavailable);
-    assertTrue(took.compareTo(NODE_TIMEOUT) < 0, took::toString);
+    for (int i = 0; i < 20; i++) {
+      Unavailable later = unavailable();
+      assertEquals(Vote.UNREACHABLE, later.votes().nodes().get(STOPPED).vote(), later::toString);
+    }
   }
 
   @Test
@@ -124,17 +143,5 @@ class StoppedNodeTest {
 
   private State state(int node) {
     return client.nodes().get(node).state();
-  }
-
-  /** A busy machine holds up one call or another, but not each of them. */
-  private static Duration medianOf(int times, Callable<?> call) throws Exception {
-    long[] nanos = new long[times];
-    for (int i = 0; i < times; i++) {
-      long start = System.nanoTime();
-      call.call();
-      nanos[i] = System.nanoTime() - start;
-    }
-    Arrays.sort(nanos);
-    return Duration.ofNanos(nanos[times / 2]);
   }
 }

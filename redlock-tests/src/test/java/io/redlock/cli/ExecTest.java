@@ -140,10 +140,12 @@ class ExecTest {
     List<String> told = told();
     long latestMillis = killedMillis + SHORT.toMillis();
     long lastMillis = killedMillis;
+    long previousMillis = killedMillis;
     for (String line : told) {
-      long millis = line.equals("TERM") ? lastMillis : Long.parseLong(line);
-      boolean stoodStill = millis - lastMillis > 500; // the command, and who was to kill it
-      lastMillis = Math.max(lastMillis, stoodStill ? killedMillis : millis);
+      long millis = line.equals("TERM") ? previousMillis : Long.parseLong(line);
+      boolean stoodStill = millis - previousMillis > 500; // the command, and who was to kill it
+      lastMillis = stoodStill ? lastMillis : Math.max(lastMillis, millis);
+      previousMillis = millis;
     }
     assertTrue(lastMillis < latestMillis, () -> told + ", " + killedMillis);
     assertTrue(told.contains("TERM"), told::toString);

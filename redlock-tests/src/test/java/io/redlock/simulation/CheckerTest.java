@@ -9,7 +9,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseRequest;
 import io.redlock.NodeStatus;
-import io.redlock.simulation.SimCommand.Known;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
@@ -20,10 +19,8 @@ import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import io.redlock.testkit.NodeModel.Cell;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
-import java.util.Objects;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
@@ -617,142 +614,6 @@ class CheckerTest {
       pass(1_000);
     }
     expectNothing();
-  }
-
-  private static final List<String> PERMITS = List.of("r0", "r1");
-
-  private final List<SimServer> servers = new ArrayList<>();
-
-  /** A client that does nothing of its own accord, and whose majorities are well. */
-  private SimProcess watchPermits() {
-    plan.sessions = 0;
-    plan.adopted = true;
-    plan.chaosNanos = 60_000 * SimPlan.MILLI;
-    List<SimLink> links = new ArrayList<>();
-    SimRandom random = new SimRandom(1);
-    for (int node = 0; node < plan.nodes; node++) {
-      SimClock clock = new SimClock(world, Simulation.EPOCH_NANOS, 0);
-      servers.add(new SimServer(node, world, clock, new Parts(), checker, plan, new FaultCount()));
-      links.add(new SimLink(world, plan, random, new FaultCount(), SimPlan.MILLI));
-    }
-    SimClient client =
-        new SimClient(
-            "c", world, plan, new Parts(), checker, servers, links, random, new FaultCount());
-    client.start();
-    checker.permits.watch(PERMITS, servers, List.of(client));
-    pass(1_000);
-    return Objects.requireNonNull(client.life()).process;
-  }
-
-  private void take(String name, int... nodes) {
-    Grant grant = new Grant(List.of(name), "b#" + name, Simulation.trueMicros(world), TTL_MILLIS);
-    for (int node : nodes) {
-      assertEquals(NodeReply.GRANTED, servers.get(node).execute(grant, Known.NOTHING));
-    }
-  }
-
-  private long boundMillis() {
-    return PermitChecks.longestNanos(plan) / SimPlan.MILLI;
-  }
-
-  @Test
-  void waitingWhileAnotherNameIsFreeBreaksI24() {
-    SimProcess waiter = watchPermits();
-    take("r0", 0, 1, 2);
-    checker.permits.waits(waiter);
-    pass(boundMillis() - 20);
-    expectNothing();
-    pass(40);
-    expect(SimInvariant.I24);
-  }
-
-  @Test
-  void waitingWhileAMinorityHoldsANameBreaksI24() {
-    SimProcess waiter = watchPermits();
-    take("r0", 0, 1, 2);
-    take("r1", 0);
-    checker.permits.waits(waiter);
-    pass(boundMillis() + 20);
-    expect(SimInvariant.I24);
-  }
-
-  @Test
-  void secondCallerThatWaitsOnBreaksI24() {
-    SimProcess waiter = watchPermits();
-    checker.permits.waits(waiter);
-    checker.permits.waits(waiter);
-    pass(100);
-    checker.permits.waitsNoLonger(waiter);
-    pass(boundMillis());
-    expect(SimInvariant.I24);
-  }
-
-  @Test
-  void waitingWhileMajoritiesHoldAllNamesIsFine() {
-    SimProcess waiter = watchPermits();
-    take("r0", 0, 1);
-    take("r1", 1, 2);
-    checker.permits.waits(waiter);
-    pass(TTL_MILLIS - 20);
-    checker.permits.waitsNoLonger(waiter);
-    pass(boundMillis() + 100);
-    expectNothing();
-  }
-
-  @Test
-  void namesThatAreFreeWhileNobodyWaitsForLongAreFine() {
-    SimProcess waiter = watchPermits();
-    pass(2 * boundMillis());
-    for (int call = 0; call < 3; call++) {
-      checker.permits.waits(waiter);
-      pass(boundMillis() - 20);
-      checker.permits.waitsNoLonger(waiter);
-      pass(20);
-    }
-    expectNothing();
-  }
-
-  @Test
-  void nameThatIsAcquiredBetweenTwoLooksIsFine() {
-    SimProcess waiter = watchPermits();
-    take("r0", 0, 1, 2);
-    checker.permits.waits(waiter);
-    pass(boundMillis() - 100);
-    checker.permits.acquired(List.of("r1"));
-    pass(300);
-    expectNothing();
-  }
-
-  @Test
-  void waitingWithoutAMajorityIsFine() {
-    SimProcess waiter = watchPermits();
-    servers.get(0).pause();
-    servers.get(1).pause();
-    checker.permits.waits(waiter);
-    pass(4 * boundMillis());
-    expectNothing();
-  }
-
-  @Test
-  void waitingWhileANameIsFreeOnlyWithAStoppedMasterIsFine() {
-    SimProcess waiter = watchPermits();
-    servers.get(0).pause();
-    take("r0", 1);
-    take("r1", 2);
-    checker.permits.waits(waiter);
-    pass(TTL_MILLIS - 20);
-    expectNothing();
-  }
-
-  @Test
-  void waitCountsFromTheEndOfAPause() {
-    SimProcess waiter = watchPermits();
-    checker.permits.waits(waiter);
-    waiter.freeze(3 * boundMillis() * SimPlan.MILLI);
-    pass(4 * boundMillis() - 40);
-    expectNothing();
-    pass(100);
-    expect(SimInvariant.I24);
   }
 
   private SimHold extended(int times, int lostPasts) {

@@ -22,8 +22,8 @@ import org.springframework.integration.support.leader.LockRegistryLeaderInitiato
 @RequiresRedis
 class LeaderTest {
 
-  private static final Duration TTL =
-      Duration.ofSeconds(9); // so long that a busy machine renews in time
+  /** So long that a busy machine renews in time. */
+  private static final Duration TTL = Duration.ofSeconds(9);
 
   private RedisServers servers;
   private Instance one;
