@@ -99,6 +99,8 @@ class StoppedNodeTest {
     Duration waited = Duration.ofNanos(System.nanoTime() - start);
     assertTrue(waited.compareTo(NODE_TIMEOUT) >= 0, waited::toString);
     assertEquals(Vote.UNKNOWN, first.votes().nodes().get(STOPPED).vote(), first::toString);
+    // At once, unless this process stood still meanwhile: that time tells nothing about the node.
+    Await.until("the node counts as silent", () -> state(STOPPED) == State.SILENT);
     for (int i = 0; i < 20; i++) {
       Unavailable later = unavailable();
       assertEquals(Vote.UNREACHABLE, later.votes().nodes().get(STOPPED).vote(), later::toString);
