@@ -27,9 +27,13 @@ final class PeerRun {
   private static final Set<ChaosFault> OURS_ALONE =
       EnumSet.of(ChaosFault.NODE_CLOCK, ChaosFault.CLIENT_SETS_FREE, ChaosFault.LINK_DUPLICATES);
 
-  /** What Sentinels do themselves, and what cannot be done to a replica or its files. */
+  /**
+   * What Sentinels do themselves, what they end (they kill a script that keeps a server busy), and
+   * what cannot be done to a replica or its files.
+   */
   private static final Set<ChaosFault> NOT_OF_A_PAIR =
       EnumSet.of(
+          ChaosFault.NODE_BUSY,
           ChaosFault.NODE_DEMOTION,
           ChaosFault.NODE_FLUSH,
           ChaosFault.NODE_LOADING,

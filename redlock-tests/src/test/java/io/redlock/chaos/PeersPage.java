@@ -308,7 +308,7 @@ final class PeersPage {
         "- `NODE_CLOCK`, `CLIENT_SETS_FREE` and `LINK_DUPLICATES` strike no peer: no lease stands"
             + " the first, the second is a command of this library, and no network does the third"
             + " to a TCP connection. A pair has no `NODE_DEMOTION`, `NODE_FLUSH`, `NODE_LOADING`"
-            + " or `NODE_FAILED_SAVE`."
+            + " or `NODE_FAILED_SAVE`, and no `NODE_BUSY`, since Sentinels kill the script."
             + " ZooKeeper's members are killed and stopped; the other faults of masters are"
             + " Redis's own.",
         "");
