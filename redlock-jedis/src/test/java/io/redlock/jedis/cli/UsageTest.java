@@ -1,27 +1,59 @@
-package io.redlock.cli;
+package io.redlock.jedis.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.readme.Repository;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import picocli.CommandLine;
 
 /** The options and exit codes of all commands; no master is asked. */
 class UsageTest {
 
+  /** An exit code, and what was printed, to either stream. */
+  private record Outcome(int exitCode, String printed) {
+
+    static Outcome of(List<String> arguments) {
+      CommandLine commandLine = Cli.commandLine(Map.of());
+      StringWriter printed = new StringWriter();
+      PrintWriter both = new PrintWriter(printed);
+      int exitCode =
+          commandLine.setOut(both).setErr(both).execute(arguments.toArray(String[]::new));
+      return new Outcome(exitCode, printed.toString());
+    }
+  }
+
+  private final InputStream standardInput = System.in;
+
+  @BeforeEach
+  void giveNoInput() {
+    System.setIn(InputStream.nullInputStream());
+  }
+
+  @AfterEach
+  void giveInputBack() {
+    System.setIn(standardInput);
+  }
+
   private static final List<String> COMMANDS =
-      List.of("exec", "doctor", "adopt", "status", "list", "free");
+      List.of("exec", "doctor", "adopt", "resize", "status", "list", "free");
 
   @Test
-  void wrongUsageHasOneExitCodeAndOneFormOfMessageInEveryCommand() throws Exception {
+  void wrongUsageHasOneExitCodeAndOneFormOfMessageInEveryCommand() {
     List<List<String>> wrong =
         List.of(
             List.of(),
@@ -52,28 +84,24 @@ class UsageTest {
             List.of("status", "r", "--pass", "geheim"),
             List.of("list", "geheim"));
     for (List<String> arguments : wrong) {
-      try (CliProcess process = CliProcess.start(Map.of(), arguments.toArray(String[]::new))) {
-        process.closeInput();
-        assertEquals(123, process.exitCode(), () -> arguments + ": " + process.output());
-        assertTrue(process.output().startsWith("redlock: "), process::output);
-        assertFalse(process.output().contains("geheim"), process::output);
-      }
+      Outcome outcome = Outcome.of(arguments);
+      assertEquals(123, outcome.exitCode, () -> arguments + ": " + outcome);
+      assertTrue(outcome.printed.startsWith("redlock: "), outcome::toString);
+      assertFalse(outcome.printed.contains("geheim"), outcome::toString);
     }
   }
 
   @Test
-  void unknownArgumentIsNamedByItsPlaceWithWhatIsSimilar() throws Exception {
-    String[] arguments = {"doctor", "127.0.0.1:1", "--requires=quorum"};
-    try (CliProcess process = CliProcess.start(Map.of(), arguments)) {
-      assertEquals(123, process.exitCode(), process::output);
-      assertEquals(
-          "redlock: argument 3 is unknown, perhaps it is --require: see redlock doctor --help",
-          process.output().strip());
-    }
+  void unknownArgumentIsNamedByItsPlaceWithWhatIsSimilar() {
+    Outcome outcome = Outcome.of(List.of("doctor", "127.0.0.1:1", "--requires=quorum"));
+    assertEquals(123, outcome.exitCode, outcome::toString);
+    assertEquals(
+        "redlock: argument 3 is unknown, perhaps it is --require: see redlock doctor --help",
+        outcome.printed.strip());
   }
 
   @Test
-  void everyOptionShowsASpeakingPlaceholder() throws Exception {
+  void everyOptionShowsASpeakingPlaceholder() {
     for (String command : COMMANDS) {
       String help = help(command);
       assertFalse(help.contains("<"), help);
@@ -83,7 +111,7 @@ class UsageTest {
   }
 
   @Test
-  void exitCodesOfTheHelpAreThoseOfThePage() throws Exception {
+  void exitCodesOfTheHelpAreThoseOfThePage() throws IOException {
     for (String command : COMMANDS) {
       TreeSet<String> printed = new TreeSet<>();
       Pattern.compile("(?m)^ +(\\d+) +\\S")
@@ -97,7 +125,7 @@ class UsageTest {
   /** The codes with a meaning of the command's own. */
   private static TreeSet<String> codesOnThePage(String command) throws IOException {
     List<List<String>> rows = new ArrayList<>();
-    Stream<String> lines = Repository.read("docs/command-line.md").lines();
+    Stream<String> lines = Files.readString(Path.of("..", "docs", "command-line.md")).lines();
     lines
         .dropWhile(line -> !line.startsWith("| exit code |"))
         .takeWhile(line -> line.startsWith("|"))
@@ -117,10 +145,9 @@ class UsageTest {
     return row.get(column).isEmpty() || row.get(column).equals("the command's own");
   }
 
-  private static String help(String command) throws InterruptedException {
-    try (CliProcess process = CliProcess.start(Map.of(), command, "--help")) {
-      assertEquals(0, process.exitCode(), process::output);
-      return process.output();
-    }
+  private static String help(String command) {
+    Outcome outcome = Outcome.of(List.of(command, "--help"));
+    assertEquals(0, outcome.exitCode, outcome::toString);
+    return outcome.printed;
   }
 }
