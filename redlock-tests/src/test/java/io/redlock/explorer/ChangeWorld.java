@@ -40,6 +40,8 @@ import org.jspecify.annotations.Nullable;
 record ChangeWorld(
     int now, List<Operator> operators, int commands, List<Attempt> attempts, List<Node> nodes) {
 
+  private static final List<Role> ROLES = List.of(Role.values());
+
   /**
    * @param command null if none is run
    * @param waitsUntil in ticks; −1 if it does not wait
@@ -453,13 +455,15 @@ record ChangeWorld(
 
   /** Returns the state with like nodes in an order of their own. */
   List<Integer> sorted(ChangeScope scope, Interner<Node> known) {
-    List<Integer> numbers = new ArrayList<>();
-    for (Role role : Role.values()) {
-      IntStream.range(0, nodes.size())
-          .filter(node -> scope.roles.get(node) == role)
-          .mapToObj(node -> known.of(nodes.get(node)))
-          .sorted(Comparator.naturalOrder())
-          .forEach(numbers::add);
+    List<Integer> numbers = new ArrayList<>(nodes.size());
+    for (Role role : ROLES) {
+      int first = numbers.size();
+      for (int node = 0; node < nodes.size(); node++) {
+        if (scope.roles.get(node) == role) {
+          numbers.add(known.of(nodes.get(node)));
+        }
+      }
+      numbers.subList(first, numbers.size()).sort(Comparator.naturalOrder());
     }
     return numbers;
   }

@@ -28,7 +28,11 @@ public record Served(String text) {
 
   /** Returns the list of these labels. */
   public static Served of(String... labels) {
-    return new Served(Stream.of(labels).collect(Collectors.joining("|", "|", "|")));
+    StringBuilder text = new StringBuilder("|");
+    for (String label : labels) {
+      text.append(label).append('|');
+    }
+    return new Served(text.toString());
   }
 
   /** Returns the part of a list that names this client; the scripts look for it. */
