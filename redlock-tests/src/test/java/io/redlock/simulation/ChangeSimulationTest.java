@@ -43,22 +43,15 @@ class ChangeSimulationTest {
 
   /** Processes stop and die, one master at a time: the majorities are well. */
   private static SimPlan interrupted(long seed) {
-    SimPlan plan = gentle(seed).only(SimPlan.FAULTS_OF_PROCESSES);
-    plan.fewVictims = true;
-    return plan;
+    return gentle(seed).only(SimPlan.FAULTS_OF_PROCESSES);
   }
 
   private static SimPlan disturbed(long seed) {
     return gentle(seed).without(SimFault.NODE_CLOCK_STEP).without(SimFault.SET_FREE);
   }
 
-  /** The faults of a seed, less often. */
   private static SimPlan gentle(long seed) {
-    SimPlan plan = SimPlan.of(seed).changing(someChange(seed, seed % 3 == 0));
-    plan.nodeFaultGapNanos = Math.max(plan.nodeFaultGapNanos, 4_000 * SimPlan.MILLI);
-    plan.clientFaultGapNanos = Math.max(plan.clientFaultGapNanos, 2_000 * SimPlan.MILLI);
-    plan.networkFaultGapNanos = Math.max(plan.networkFaultGapNanos, 1_000 * SimPlan.MILLI);
-    return plan;
+    return SimPlan.of(seed).changing(someChange(seed, seed % 3 == 0)).rarely();
   }
 
   @Test

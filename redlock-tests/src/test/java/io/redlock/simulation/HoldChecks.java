@@ -2,6 +2,7 @@ package io.redlock.simulation;
 
 import io.redlock.Inspection;
 import io.redlock.Inspection.Held;
+import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.spi.NodeRequest;
 import java.util.ArrayList;
@@ -116,6 +117,18 @@ final class HoldChecks {
 
   List<SimHold> all() {
     return all;
+  }
+
+  /** Takes note of a new lease now, and of its end later. */
+  SimHold acquired(SimProcess process, Lease lease) {
+    SimHold hold =
+        acquired(
+            process,
+            List.copyOf(lease.resources()),
+            lease.fencingToken(),
+            () -> lease.remaining().toNanos());
+    lease.ended().thenAccept(end -> ended(hold, end));
+    return hold;
   }
 
   /** A caller got a lease. */

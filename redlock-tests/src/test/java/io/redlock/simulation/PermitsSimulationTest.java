@@ -18,14 +18,15 @@ import org.junit.jupiter.api.Test;
 class PermitsSimulationTest {
 
   private static SimPlan undisturbed(long seed) {
-    return SimPlan.of(seed).permits(2 + (int) (seed % 4)).only();
+    return permits(seed).only();
   }
 
   private static SimPlan interrupted(long seed) {
-    SimPlan plan = SimPlan.of(seed).permits(2 + (int) (seed % 4)).only(SimPlan.FAULTS_OF_PROCESSES);
-    plan.nodeFaultGapNanos = Math.max(plan.nodeFaultGapNanos, 4_000 * SimPlan.MILLI);
-    plan.clientFaultGapNanos = Math.max(plan.clientFaultGapNanos, 2_000 * SimPlan.MILLI);
-    return plan;
+    return permits(seed).rarely().only(SimPlan.FAULTS_OF_PROCESSES);
+  }
+
+  private static SimPlan permits(long seed) {
+    return SimPlan.of(seed).permits(2 + (int) (seed % 4));
   }
 
   @Test

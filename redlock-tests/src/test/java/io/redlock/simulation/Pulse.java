@@ -2,7 +2,6 @@ package io.redlock.simulation;
 
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
-import java.util.List;
 
 /**
  * A caller that acquires a lease that nobody else wants and releases it at once, again and again:
@@ -52,13 +51,7 @@ final class Pulse {
   }
 
   private void acquired(Lease lease) {
-    SimHold hold =
-        checker.holds.acquired(
-            life.process,
-            List.of(resource),
-            lease.fencingToken(),
-            () -> lease.remaining().toNanos());
-    lease.ended().thenAccept(end -> checker.holds.ended(hold, end));
+    checker.holds.acquired(life.process, lease);
     checker.service.granted();
     lease.close();
   }

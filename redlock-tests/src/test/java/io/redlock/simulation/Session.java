@@ -294,13 +294,7 @@ final class Session {
       }
       lease = lock.lease();
       Lease first = lease;
-      SimHold hold =
-          checker.holds.acquired(
-              process,
-              new ArrayList<>(request.resources()),
-              first.fencingToken(),
-              () -> first.remaining().toNanos());
-      first.ended().thenAccept(end -> checker.holds.ended(hold, end));
+      SimHold hold = checker.holds.acquired(process, first);
       checker.holds.lockedAgain(hold, lock.tryLock() ? lock.lease().fencingToken() : -1);
       lock.unlock();
       if (!first.isValid()) {

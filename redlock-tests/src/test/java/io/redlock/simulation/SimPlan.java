@@ -200,20 +200,12 @@ final class SimPlan {
   SimPlan changing(Change masters) {
     change = masters;
     nodes = masters.present + masters.future - masters.staying;
-    clients = 3;
     sessions = 1;
     resources = 2;
-    adopted = true;
-    maxTtlMillis = 300;
-    nodeTimeoutNanos = Math.min(nodeTimeoutNanos, maxTtlNanos() / 8);
-    jitterNanos = Math.min(jitterNanos, nodeTimeoutNanos / 2);
-    hopNanos = Math.min(hopNanos, nodeTimeoutNanos / 8);
-    skewMicros = Math.min(skewMicros, 500_000);
-    lossMargin = Duration.ZERO;
+    serve(300, 300 * MILLI / 8, 2);
     maxWaitNanos = 3 * maxTtlNanos();
     thinkNanos = maxTtlNanos() / 2;
     chaosNanos = 16_000 * MILLI; // a change that nothing holds up takes 15 s at most
-    fewVictims = true;
     return this;
   }
 
@@ -222,19 +214,32 @@ final class SimPlan {
     permits = true;
     resources = names;
     nodes = Math.max(3, nodes);
-    clients = 3;
     sessions = names;
-    adopted = true;
-    maxTtlMillis = 1_000;
-    nodeTimeoutNanos = Math.min(nodeTimeoutNanos, 20 * MILLI);
-    jitterNanos = Math.min(jitterNanos, nodeTimeoutNanos / 8);
-    hopNanos = Math.min(hopNanos, nodeTimeoutNanos / 8);
-    skewMicros = Math.min(skewMicros, 500_000);
-    lossMargin = Duration.ZERO;
+    serve(1_000, 20 * MILLI, 8);
     maxWaitNanos = 5 * maxTtlNanos();
     thinkNanos = maxTtlNanos() / 8;
     chaosNanos = 20_000 * MILLI;
+    return this;
+  }
+
+  /** Three clients of masters that vote from the start and answer long before a timeout. */
+  private void serve(int ttlMillis, long longestTimeoutNanos, int jittersInATimeout) {
+    clients = 3;
+    adopted = true;
+    maxTtlMillis = ttlMillis;
+    nodeTimeoutNanos = Math.min(nodeTimeoutNanos, longestTimeoutNanos);
+    jitterNanos = Math.min(jitterNanos, nodeTimeoutNanos / jittersInATimeout);
+    hopNanos = Math.min(hopNanos, nodeTimeoutNanos / 8);
+    skewMicros = Math.min(skewMicros, 500_000);
+    lossMargin = Duration.ZERO;
     fewVictims = true;
+  }
+
+  /** The same faults, less often. */
+  SimPlan rarely() {
+    nodeFaultGapNanos = Math.max(nodeFaultGapNanos, 4_000 * MILLI);
+    clientFaultGapNanos = Math.max(clientFaultGapNanos, 2_000 * MILLI);
+    networkFaultGapNanos = Math.max(networkFaultGapNanos, 1_000 * MILLI);
     return this;
   }
 

@@ -271,13 +271,7 @@ final class Simulation {
                     .ifPresent(
                         lease -> {
                           outcome = "";
-                          SimHold hold =
-                              checker.holds.acquired(
-                                  life.process,
-                                  List.of(resource),
-                                  lease.fencingToken(),
-                                  () -> lease.remaining().toNanos());
-                          lease.ended().thenAccept(end -> checker.holds.ended(hold, end));
+                          checker.holds.acquired(life.process, lease);
                           lease.close();
                         });
               });

@@ -87,6 +87,10 @@ final class Caller implements AutoCloseable {
   }
 
   private HistoryEvent call(LeaseRequest request) {
+    return call(request, request.maxWait().orElse(Duration.ZERO).plus(attempt(request)));
+  }
+
+  private HistoryEvent call(LeaseRequest request, Duration within) {
     return HistoryEvent.now(
         name,
         "acquire",
@@ -95,7 +99,7 @@ final class Caller implements AutoCloseable {
         "ttl",
         request.ttl().toMillis(),
         "within",
-        request.maxWait().orElse(Duration.ZERO).plus(attempt(request)).toMillis());
+        within.toMillis());
   }
 
   private Duration attempt(LeaseRequest request) {
@@ -113,8 +117,9 @@ final class Caller implements AutoCloseable {
 
   /** Campaigns; the work of each term is done by this caller. */
   Leadership campaign(LeaseRequest request, Runnable work) {
-    LeaseRequest renewed = request.renewFor(Duration.ofHours(1));
-    journal.write(campaigning(renewed));
+    Duration hour = Duration.ofHours(1);
+    LeaseRequest renewed = request.renewFor(hour);
+    journal.write(call(renewed, hour));
     return redlock.lead(
         renewed,
         term -> {
@@ -123,21 +128,9 @@ final class Caller implements AutoCloseable {
             work.run();
           } finally {
             journal.write(HistoryEvent.now(name, "yields", "token", term.fencingToken()));
-            journal.write(campaigning(renewed));
+            journal.write(call(renewed, hour));
           }
         });
-  }
-
-  private HistoryEvent campaigning(LeaseRequest request) {
-    return HistoryEvent.now(
-        name,
-        "acquire",
-        "resources",
-        String.join(",", request.resources()),
-        "ttl",
-        request.ttl().toMillis(),
-        "within",
-        Duration.ofHours(1).toMillis());
   }
 
   void campaignIsOver() {
