@@ -40,10 +40,12 @@ final class CallRules {
       throw new IllegalArgumentException("returned without having been called: " + event);
     }
     long took = event.atNanos() - call.atNanos();
-    long late = took - call.number("within") * RunSettings.MILLI - GRACE_NANOS;
+    long within = call.number("within") * RunSettings.MILLI;
+    long late = took - within - GRACE_NANOS;
     if (late > 0
         && late > history.stoodStillNanos(event.process(), call.atNanos(), event.atNanos())) {
-      found(event, call.kind() + " took " + took / RunSettings.MILLI + " ms: " + call);
+      long tookMillis = took / RunSettings.MILLI;
+      found(event, name(call) + " took " + tookMillis + " ms instead of " + call.text("within"));
     }
     if (event.is("refused") && call.details().containsKey("must")) {
       found(event, "no lease though all faults are over: " + event.text("why"));
@@ -60,11 +62,15 @@ final class CallRules {
   private void stopped(HistoryEvent event) {
     open.values().stream()
         .filter(call -> call.process().equals(event.process()))
-        .forEach(call -> found(event, "did not return: " + call));
+        .forEach(call -> found(event, name(call) + " did not return"));
     if (event.number("threads") > 0) {
       String what = event.process() + ": " + event.text("threads") + " threads are left";
       findings.add(new Finding(SimInvariant.I12, event.atNanos(), what));
     }
+  }
+
+  private static String name(HistoryEvent call) {
+    return call.actor() + "'s " + call.kind();
   }
 
   private void found(HistoryEvent event, String what) {

@@ -64,6 +64,15 @@ final class ObservedHold {
     return until;
   }
 
+  /** When its holder was told that it is good until after that time; never less than 0. */
+  long toldNanos(long untilNanos) {
+    return looks.stream()
+        .filter(look -> look.good() && look.untilNanos() > untilNanos)
+        .mapToLong(Look::atNanos)
+        .findFirst()
+        .orElse(0);
+  }
+
   /** When its holder looked at it first. */
   long firstLookNanos() {
     return looks.get(0).fromNanos();

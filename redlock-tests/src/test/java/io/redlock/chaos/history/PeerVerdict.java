@@ -76,7 +76,10 @@ public record PeerVerdict(
           .ifPresent(
               other -> {
                 String what = other + " begins within " + earlier;
-                findings.add(new Finding(SimInvariant.I1, other.firstLookNanos(), what));
+                long bothNanos = other.firstLookNanos() + UNCERTAIN_NANOS;
+                long atNanos = Math.max(earlier.toldNanos(bothNanos), other.toldNanos(bothNanos));
+                findings.add(
+                    new Finding(SimInvariant.I1, Math.max(other.firstLookNanos(), atNanos), what));
               });
       later.stream()
           .filter(other -> !other.actor.equals(earlier.actor))
@@ -97,7 +100,8 @@ public record PeerVerdict(
           && look.fromNanos() > later.looks.get(0).atNanos() + UNCERTAIN_NANOS
           && look.fromNanos() < earlier.releasedNanos) {
         String what = earlier + " was said to be good after " + later + " had begun";
-        findings.add(new Finding(SimInvariant.I6, look.atNanos(), what));
+        long heldNanos = later.toldNanos(later.firstLookNanos() + UNCERTAIN_NANOS);
+        findings.add(new Finding(SimInvariant.I6, Math.max(look.atNanos(), heldNanos), what));
         return;
       }
     }

@@ -193,6 +193,22 @@ class PeerVerdictTest {
     assertEquals(List.of(finding), PeerVerdict.of(excerpt, ALL, 0).findings());
   }
 
+  /** Only a second look shows that a lock was held all the time. */
+  @Test
+  void excerptOfLocksWithoutATimeShowsWhenBothWereLookedAtAgain() {
+    lock("c0.0/0", 0, 1, 0.001);
+    lock("c1.0/0", 100, 2, 0.001);
+    look("c0.0/0", 200, 1, 0.001);
+    look("c1.0/0", 300, 2, 0.001);
+    look("c0.0/0", 400, 1, 0.001);
+    for (SimInvariant kind : List.of(SimInvariant.I1, SimInvariant.I6)) {
+      Finding finding = verdict(Set.of(kind), 0).findings().get(0);
+      History excerpt = Excerpt.of(new History(events), finding);
+      assertEquals(6, excerpt.events().size());
+      assertEquals(List.of(finding), PeerVerdict.of(excerpt, Set.of(kind), 0).findings());
+    }
+  }
+
   @Test
   void excerptOfALateCallShowsThatCall() {
     at(0, "c0.0/0", "acquire", "resources", "r0", "ttl", 500, "within", 100);
