@@ -100,8 +100,8 @@ class JedisDialerTest {
               try {
                 while (true) {
                   Socket socket = server.accept();
-                  sockets.add(socket);
                   accepted.add(socket);
+                  sockets.add(socket); // last: a test that has counted it finds it accepted
                 }
               } catch (IOException e) {
                 // the test is over
