@@ -1,6 +1,6 @@
 package io.redlock.bench;
 
-import io.redlock.testkit.RedisServer;
+import io.redlock.testbed.RedisServer;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -33,8 +33,17 @@ public final class Benchmarks {
   /**
    * @param args the folder of the documentation
    */
-  public static void main(String[] args) throws Exception {
-    Path docs = Path.of(args[0]);
+  public static void main(String[] args) {
+    try {
+      run(Path.of(args[0]));
+    } catch (Throwable failure) {
+      failure.printStackTrace();
+      System.exit(1);
+    }
+    System.exit(0); // whatever threads the peers left behind
+  }
+
+  private static void run(Path docs) throws Exception {
     Report report = new Report();
     Map<String, Part> parts = new LinkedHashMap<>();
     parts.put("uncontended", () -> new Uncontended(report).run(docs));
@@ -59,7 +68,6 @@ public final class Benchmarks {
     if (only.isEmpty()) {
       report.write(docs.resolve("benchmarks.md"), introduction());
     }
-    System.exit(0); // whatever threads the peers left behind
   }
 
   private static String introduction() throws Exception {

@@ -1,7 +1,7 @@
 package io.redlock.bench;
 
 import io.redlock.bench.ClosedLoop.Run;
-import io.redlock.testkit.RedisServers;
+import io.redlock.testbed.RedisServers;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,7 +1,7 @@
 package io.redlock.bench;
 
-import io.redlock.testkit.RedisServer;
-import io.redlock.testkit.RedisServers;
+import io.redlock.testbed.RedisServer;
+import io.redlock.testbed.RedisServers;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -2,7 +2,7 @@ package io.redlock.bench;
 
 import io.redlock.bench.ClosedLoop.Run;
 import io.redlock.bench.Contention.Handoffs;
-import io.redlock.testkit.RedisServers;
+import io.redlock.testbed.RedisServers;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,9 +1,9 @@
 package io.redlock.bench;
 
-import io.redlock.testkit.Await;
+import io.redlock.testbed.Await;
+import io.redlock.testbed.Folders;
 import java.io.File;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -12,11 +12,9 @@ import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.function.Predicate;
-import java.util.stream.Stream;
 
 /** Three members of a service that agree by a log, in processes of their own on loopback. */
 final class Ensemble implements AutoCloseable {
@@ -126,13 +124,7 @@ final class Ensemble implements AutoCloseable {
   private void end() {
     members.forEach(Process::destroyForcibly);
     Await.until("the members are dead", () -> members.stream().noneMatch(Process::isAlive));
-    try (Stream<Path> files = Files.walk(folder)) {
-      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-        Files.delete(file);
-      }
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    Folders.delete(folder);
   }
 
   @Override

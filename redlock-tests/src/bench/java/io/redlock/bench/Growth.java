@@ -1,7 +1,7 @@
 package io.redlock.bench;
 
 import io.redlock.bench.ClosedLoop.Run;
-import io.redlock.testkit.RedisServers;
+import io.redlock.testbed.RedisServers;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

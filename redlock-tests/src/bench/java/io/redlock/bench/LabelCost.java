@@ -2,7 +2,7 @@ package io.redlock.bench;
 
 import io.redlock.bench.ClosedLoop.Run;
 import io.redlock.spi.HolderLabel;
-import io.redlock.testkit.RedisServers;
+import io.redlock.testbed.RedisServers;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -1,6 +1,6 @@
 package io.redlock.bench;
 
-import io.redlock.testkit.RedisServers;
+import io.redlock.testbed.RedisServers;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;

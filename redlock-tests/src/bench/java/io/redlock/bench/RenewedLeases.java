@@ -9,7 +9,7 @@ import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
 import io.redlock.jedis.JedisRedlock;
-import io.redlock.testkit.RedisServers;
+import io.redlock.testbed.RedisServers;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.ArrayList;

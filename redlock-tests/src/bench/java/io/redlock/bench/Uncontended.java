@@ -1,8 +1,8 @@
 package io.redlock.bench;
 
 import io.redlock.bench.ClosedLoop.Run;
-import io.redlock.testkit.RedisServer;
-import io.redlock.testkit.RedisServers;
+import io.redlock.testbed.RedisServer;
+import io.redlock.testbed.RedisServers;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;

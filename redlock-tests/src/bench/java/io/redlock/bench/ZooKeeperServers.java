@@ -1,6 +1,6 @@
 package io.redlock.bench;
 
-import io.redlock.testkit.RedisServer;
+import io.redlock.testbed.RedisServer;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
