@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.chaos.peers.PeerLibrary;
-import io.redlock.testkit.RequiresRedis;
+import io.redlock.testbed.RequiresRedis;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumMap;

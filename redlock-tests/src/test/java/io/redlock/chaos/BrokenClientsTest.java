@@ -13,9 +13,9 @@ import io.redlock.chaos.history.HistoryVerdict;
 import io.redlock.chaos.picture.Picture;
 import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.simulation.SimInvariant;
-import io.redlock.testkit.Await;
+import io.redlock.testbed.Await;
+import io.redlock.testbed.RequiresRedis;
 import io.redlock.testkit.GateProxy;
-import io.redlock.testkit.RequiresRedis;
 import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -40,7 +40,7 @@ class BrokenClientsTest {
 
   /** Generous, so that no scene is a matter of how fast the machine is. */
   private static final ChaosTerms TERMS =
-      ChaosTerms.of(3, 3)
+      ChaosTerms.of(3, 1)
           .maxTtl(Duration.ofSeconds(20))
           .nodeTimeout(Duration.ofSeconds(5))
           .skew(Duration.ofSeconds(10));
@@ -125,7 +125,7 @@ class BrokenClientsTest {
   @Test
   void variant08ExtendsAKeyThatIsMissing() {
     caught(
-        SHORT,
+        SHORT.clients(2),
         Variant.EXTENDS_WHAT_IS_MISSING,
         Set.of(SimInvariant.I8),
         deployment -> {
@@ -156,6 +156,7 @@ class BrokenClientsTest {
   @Test
   void variant13LetsANodeVoteThatHasLostItsData() {
     caught(
+        TERMS.clients(2),
         Variant.KNOWS_NO_ABSTENTION,
         Set.of(SimInvariant.I1, SimInvariant.I6),
         deployment -> {
@@ -186,7 +187,7 @@ class BrokenClientsTest {
   @Test
   void variant15ReleasesWhoeverHoldsTheLock() {
     caught(
-        SHORT,
+        SHORT.clients(3),
         Variant.RELEASES_ANYBODY,
         Set.of(SimInvariant.I1),
         deployment -> {
@@ -228,7 +229,7 @@ class BrokenClientsTest {
     HistoryVerdict verdict =
         play(
             "unfenced",
-            SHORT,
+            SHORT.clients(2),
             Variant.NONE,
             deployment -> {
               assertEquals("true", deployment.client(0).ask("0 acquire r0 3000 9000"));
@@ -257,7 +258,7 @@ class BrokenClientsTest {
     HistoryVerdict verdict =
         play(
             "evicted",
-            TERMS,
+            TERMS.clients(2),
             Variant.NONE,
             deployment -> {
               assertEquals("true", deployment.client(0).ask("0 acquire r0 20000 0"));
@@ -279,7 +280,7 @@ class BrokenClientsTest {
   @Test
   void commitThatDoesNotWaitGivesTwoHoldersAndTheCheckerSeesIt() {
     ChaosTerms swapped =
-        TERMS.nodeTimeout(Duration.ofMillis(500)).masters(new ChaosMasters(3, 0, 3)).clients(1);
+        TERMS.nodeTimeout(Duration.ofMillis(500)).masters(new ChaosMasters(3, 0, 3));
     HistoryVerdict sound =
         play(
             "commit-waits",

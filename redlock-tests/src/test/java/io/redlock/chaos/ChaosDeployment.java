@@ -10,7 +10,7 @@ import io.redlock.chaos.history.RunSettings;
 import io.redlock.jedis.AdoptReport;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.deployment.DeploymentSettings;
-import io.redlock.testkit.Await;
+import io.redlock.testbed.Await;
 import io.redlock.testkit.GateProxy;
 import java.io.IOException;
 import java.io.UncheckedIOException;

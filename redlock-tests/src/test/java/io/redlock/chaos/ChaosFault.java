@@ -1,7 +1,7 @@
 package io.redlock.chaos;
 
-import io.redlock.testkit.ClockShim;
-import io.redlock.testkit.RedisServer;
+import io.redlock.testbed.ClockShim;
+import io.redlock.testbed.RedisServer;
 
 /** What the nemesis can do, to whom, and for how long. */
 enum ChaosFault {

@@ -2,7 +2,7 @@ package io.redlock.chaos;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.redlock.testkit.RequiresRedis;
+import io.redlock.testbed.RequiresRedis;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

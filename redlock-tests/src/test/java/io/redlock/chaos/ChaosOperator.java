@@ -3,7 +3,7 @@ package io.redlock.chaos;
 import io.redlock.chaos.ChaosMasters.Known;
 import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.jedis.trust.MasterChange.Command;
-import io.redlock.testkit.Await;
+import io.redlock.testbed.Await;
 import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;

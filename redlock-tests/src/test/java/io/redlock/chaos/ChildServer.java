@@ -1,6 +1,6 @@
 package io.redlock.chaos;
 
-import io.redlock.testkit.Signal;
+import io.redlock.testbed.Signal;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;

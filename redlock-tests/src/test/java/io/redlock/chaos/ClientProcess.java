@@ -2,9 +2,11 @@ package io.redlock.chaos;
 
 import io.redlock.chaos.client.ClientMain;
 import io.redlock.chaos.client.ClientSettings;
-import io.redlock.testkit.Await;
-import io.redlock.testkit.Signal;
+import io.redlock.testbed.Await;
+import io.redlock.testbed.JavaCommand;
+import io.redlock.testbed.Signal;
 import java.io.BufferedReader;
+import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.io.Writer;
@@ -55,13 +57,9 @@ final class ClientProcess implements AutoCloseable {
   ClientProcess(String name, List<String> program, Path folder) {
     this.name = name;
     errors = folder.resolve("errors.txt");
-    List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.addAll(List.of("-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"));
-    command.add("-Dorg.slf4j.simpleLogger.defaultLogLevel=off");
-    command.add("-cp");
-    command.add(
-        folder + System.getProperty("path.separator") + System.getProperty("java.class.path"));
+    String classPath = folder + File.pathSeparator + System.getProperty("java.class.path");
+    List<String> command =
+        JavaCommand.with(classPath, 96, "-Dorg.slf4j.simpleLogger.defaultLogLevel=off");
     command.addAll(program);
     try {
       process =

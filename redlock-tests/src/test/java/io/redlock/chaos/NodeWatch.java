@@ -2,7 +2,7 @@ package io.redlock.chaos;
 
 import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.Journal;
-import io.redlock.testkit.RedisServer;
+import io.redlock.testbed.RedisServer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;

@@ -1,8 +1,8 @@
 package io.redlock.chaos;
 
 import io.redlock.chaos.ChaosPlan.Strike;
-import io.redlock.testkit.Await;
-import io.redlock.testkit.RedisServer;
+import io.redlock.testbed.Await;
+import io.redlock.testbed.RedisServer;
 import java.time.Duration;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.HostAndPort;

@@ -6,7 +6,7 @@ import io.redlock.chaos.history.Journal;
 import io.redlock.chaos.peers.PeerLibrary;
 import io.redlock.chaos.peers.PeerMain;
 import io.redlock.chaos.peers.PeerSettings;
-import io.redlock.testkit.Await;
+import io.redlock.testbed.Await;
 import io.redlock.testkit.GateProxy;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -96,9 +96,10 @@ final class PeersPage {
                     .min()
                     .orElse(0)
                 / 60_000.0),
-        "- The machine had two processors, which other work shared. Everybody waits longer there"
-            + " than in operation, and whoever needs the processor most waits longest: the number"
-            + " of locks is no measure of speed. Times without an acquire are measured only in"
+        "- The machine had two processors, which other work shared. Every call took longer there"
+            + " than it would in operation, and a lock that needs more processor time was slowed"
+            + " down more. So the number of locks says nothing about speed. Times without an"
+            + " acquire are measured only in"
             + " runs in which every process had the processor for 95 % of the time.",
         "- The faults are far more frequent than in operation, and leases are short (0.5 and 1 s)."
             + " Compare kinds of finding; do not read the counts as rates in production.",

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.chaos.history.PeerVerdict;
 import io.redlock.chaos.peers.PeerLibrary;
-import io.redlock.readme.Repository;
+import io.redlock.testbed.Repository;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

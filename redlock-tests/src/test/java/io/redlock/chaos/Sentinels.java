@@ -1,8 +1,8 @@
 package io.redlock.chaos;
 
-import io.redlock.testkit.Await;
-import io.redlock.testkit.RedisExecutable;
-import io.redlock.testkit.RedisServer;
+import io.redlock.testbed.Await;
+import io.redlock.testbed.RedisExecutable;
+import io.redlock.testbed.RedisServer;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

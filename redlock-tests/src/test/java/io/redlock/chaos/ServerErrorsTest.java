@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.chaos.ChaosPlan.Strike;
 import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.HistoryVerdict;
-import io.redlock.testkit.RequiresRedis;
+import io.redlock.testbed.RequiresRedis;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.LockSupport;

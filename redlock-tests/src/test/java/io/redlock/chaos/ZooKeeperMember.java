@@ -3,8 +3,9 @@ package io.redlock.chaos;
 import io.redlock.chaos.ChaosPlan.Strike;
 import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.Journal;
-import io.redlock.testkit.Await;
-import io.redlock.testkit.RedisServer;
+import io.redlock.testbed.Await;
+import io.redlock.testbed.JavaCommand;
+import io.redlock.testbed.RedisServer;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
@@ -79,11 +80,9 @@ final class ZooKeeperMember implements ChaosServer {
   }
 
   private ChildServer launch() {
-    List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.addAll(List.of("-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"));
-    command.add("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn");
-    command.addAll(List.of("-cp", System.getProperty("java.class.path"), MAIN, config.toString()));
+    List<String> command =
+        JavaCommand.likeThis(96, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn");
+    command.addAll(List.of(MAIN, config.toString()));
     return new ChildServer(command, config.resolveSibling("log"));
   }
 

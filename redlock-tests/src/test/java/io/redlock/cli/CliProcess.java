@@ -2,12 +2,11 @@ package io.redlock.cli;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.testkit.Signal;
+import io.redlock.testbed.JavaCommand;
+import io.redlock.testbed.Signal;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -28,11 +27,8 @@ final class CliProcess implements AutoCloseable {
 
   /** Starts it with these settings in its environment. */
   static CliProcess start(Map<String, String> settings, String... arguments) {
-    List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.addAll(List.of("-Xmx64m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
-    command.addAll(
-        List.of("-cp", System.getProperty("java.class.path"), "io.redlock.jedis.cli.Cli"));
+    List<String> command = JavaCommand.likeThis(64);
+    command.add("io.redlock.jedis.cli.Cli");
     command.addAll(List.of(arguments));
     ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
     builder.environment().putAll(settings);

@@ -11,7 +11,7 @@ import io.redlock.Redlock;
 import io.redlock.ReleaseResult;
 import io.redlock.Votes;
 import io.redlock.Votes.Vote;
-import io.redlock.testkit.Await;
+import io.redlock.testbed.Await;
 import java.time.Duration;
 
 /** The scenes in which all masters are up: a lease is acquired, and another acquire is refused. */

@@ -2,7 +2,7 @@ package io.redlock.demo;
 
 import io.redlock.Lease;
 import io.redlock.Redlock;
-import io.redlock.testkit.RedisServer;
+import io.redlock.testbed.RedisServer;
 import java.nio.file.Path;
 import org.opentest4j.TestAbortedException;
 

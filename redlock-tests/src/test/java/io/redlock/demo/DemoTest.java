@@ -3,8 +3,8 @@ package io.redlock.demo;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.readme.Repository;
-import io.redlock.testkit.RequiresRedis;
+import io.redlock.testbed.Repository;
+import io.redlock.testbed.RequiresRedis;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;

@@ -12,7 +12,7 @@ import io.redlock.ReleaseResult;
 import io.redlock.Votes;
 import io.redlock.Votes.Vote;
 import io.redlock.jedis.JedisRedlock;
-import io.redlock.testkit.Await;
+import io.redlock.testbed.Await;
 import io.redlock.testkit.GateProxy;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;

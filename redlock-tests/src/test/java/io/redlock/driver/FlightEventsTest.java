@@ -9,6 +9,7 @@ import com.sun.management.ThreadMXBean;
 import io.redlock.ExtendResult;
 import io.redlock.Lease;
 import io.redlock.Redlock;
+import io.redlock.testbed.JavaCommand;
 import io.redlock.testing.InMemoryMasters;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -134,17 +135,11 @@ class FlightEventsTest {
 
   @Test
   void runtimeWithoutFlightRecorderLacksNothingElse() throws Exception {
-    Process process =
-        new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "--limit-modules",
-                "java.base",
-                "-Dorg.slf4j.simpleLogger.defaultLogLevel=off",
-                "-cp",
-                System.getProperty("java.class.path"),
-                WithoutFlightRecorder.class.getName())
-            .redirectErrorStream(true)
-            .start();
+    List<String> command =
+        JavaCommand.likeThis(
+            64, "--limit-modules", "java.base", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off");
+    command.add(WithoutFlightRecorder.class.getName());
+    Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
     try {
       String output = read(process);
       assertTrue(process.waitFor(60, TimeUnit.SECONDS));

@@ -1,7 +1,7 @@
 package io.redlock.interoperation;
 
-import io.redlock.testkit.RedisServer;
-import io.redlock.testkit.RedisServers;
+import io.redlock.testbed.RedisServer;
+import io.redlock.testbed.RedisServers;
 import java.io.BufferedReader;
 import java.io.BufferedWriter;
 import java.io.IOException;

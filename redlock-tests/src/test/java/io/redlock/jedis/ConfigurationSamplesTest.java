@@ -5,9 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
-import io.redlock.testkit.Await;
-import io.redlock.testkit.RedisServer;
-import io.redlock.testkit.RequiresRedis;
+import io.redlock.testbed.Await;
+import io.redlock.testbed.RedisServer;
+import io.redlock.testbed.RequiresRedis;
 import java.io.Reader;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -5,10 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.Lease;
 import io.redlock.Redlock;
+import io.redlock.testbed.RedisServer;
+import io.redlock.testbed.RedisServers;
+import io.redlock.testbed.RequiresRedis;
 import io.redlock.testkit.JavaProgram;
-import io.redlock.testkit.RedisServer;
-import io.redlock.testkit.RedisServers;
-import io.redlock.testkit.RequiresRedis;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;

@@ -2,7 +2,7 @@ package io.redlock.jedis;
 
 import static org.junit.jupiter.api.Assumptions.abort;
 
-import io.redlock.testkit.RedisServer;
+import io.redlock.testbed.RedisServer;
 import java.io.IOException;
 
 /** A server with a second port, for TLS. */

@@ -10,7 +10,7 @@ import io.redlock.driver.CoreBuilder;
 import io.redlock.jedis.JedisCore;
 import io.redlock.jedis.lane.TestLanes;
 import io.redlock.spi.LockNode;
-import io.redlock.testkit.Await;
+import io.redlock.testbed.Await;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

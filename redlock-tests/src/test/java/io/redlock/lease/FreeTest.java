@@ -14,14 +14,13 @@ import io.redlock.LeaseEnd;
 import io.redlock.LeaseEnd.Cause;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
-import io.redlock.testkit.Await;
-import io.redlock.testkit.RequiresRedis;
-import io.redlock.testkit.Signal;
+import io.redlock.testbed.Await;
+import io.redlock.testbed.JavaCommand;
+import io.redlock.testbed.RequiresRedis;
+import io.redlock.testbed.Signal;
 import java.io.BufferedReader;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -212,10 +211,8 @@ class FreeTest {
     private final long token;
 
     StoppedHolder(Duration ttl) throws Exception {
-      List<String> command = new ArrayList<>();
-      command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-      command.addAll(List.of("-Xmx64m", "-cp", System.getProperty("java.class.path")));
-      command.add("-Dorg.slf4j.simpleLogger.defaultLogLevel=off");
+      List<String> command =
+          JavaCommand.likeThis(64, "-Dorg.slf4j.simpleLogger.defaultLogLevel=off");
       command.add(PausedClient.class.getName());
       command.add(Long.toString(ttl.toMillis()));
       command.addAll(List.of(masters.addresses()));

@@ -9,7 +9,7 @@ import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.LockNotAcquiredException;
 import io.redlock.Redlock;
-import io.redlock.testkit.RequiresRedis;
+import io.redlock.testbed.RequiresRedis;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;

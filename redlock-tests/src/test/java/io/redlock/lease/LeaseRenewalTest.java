@@ -9,7 +9,7 @@ import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
-import io.redlock.testkit.Await;
+import io.redlock.testbed.Await;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;

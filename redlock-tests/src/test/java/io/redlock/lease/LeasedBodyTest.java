@@ -11,7 +11,7 @@ import io.redlock.LeaseEnd;
 import io.redlock.LeaseLostException;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
-import io.redlock.testkit.Await;
+import io.redlock.testbed.Await;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;

@@ -11,7 +11,7 @@ import io.redlock.LeaseEnd;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.ReleaseResult;
-import io.redlock.testkit.Await;
+import io.redlock.testbed.Await;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;

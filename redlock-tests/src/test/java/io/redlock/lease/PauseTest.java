@@ -16,13 +16,13 @@ import io.redlock.driver.RealTime;
 import io.redlock.jedis.JedisCore;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
-import io.redlock.testkit.Await;
-import io.redlock.testkit.Signal;
+import io.redlock.testbed.Await;
+import io.redlock.testbed.JavaCommand;
+import io.redlock.testbed.Signal;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.Writer;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -186,10 +186,8 @@ class PauseTest {
     private final Writer questions;
 
     ClientProcess(Duration ttl) throws IOException {
-      List<String> command = new ArrayList<>();
-      command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-      command.add("-Dorg.slf4j.simpleLogger.defaultLogLevel=error");
-      command.addAll(List.of("-cp", System.getProperty("java.class.path")));
+      List<String> command =
+          JavaCommand.likeThis(64, "-Dorg.slf4j.simpleLogger.defaultLogLevel=error");
       command.addAll(List.of(PausedClient.class.getName(), Long.toString(ttl.toMillis())));
       command.addAll(List.of(masters.addresses()));
       process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();

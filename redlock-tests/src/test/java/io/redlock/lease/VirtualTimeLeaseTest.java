@@ -17,7 +17,7 @@ import io.redlock.Redlock;
 import io.redlock.ReleaseResult;
 import io.redlock.Votes;
 import io.redlock.spi.Scheduler;
-import io.redlock.testkit.Await;
+import io.redlock.testbed.Await;
 import io.redlock.testkit.InMemoryNode;
 import java.time.Duration;
 import java.util.ArrayList;

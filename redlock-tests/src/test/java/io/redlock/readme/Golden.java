@@ -2,6 +2,7 @@ package io.redlock.readme;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.redlock.testbed.Repository;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -11,7 +11,7 @@ import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
-import io.redlock.readme.Repository;
+import io.redlock.testbed.Repository;
 import io.redlock.testing.InMemoryMasters;
 import java.io.IOException;
 import java.time.Duration;

@@ -3,8 +3,8 @@ package io.redlock.recipes;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.testkit.RedisServers;
-import io.redlock.testkit.RequiresRedis;
+import io.redlock.testbed.RedisServers;
+import io.redlock.testbed.RequiresRedis;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.Lease;
 import io.redlock.lease.LeaseMasters;
-import io.redlock.testkit.RequiresRedis;
+import io.redlock.testbed.RequiresRedis;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.PreparedStatement;

@@ -1,5 +1,6 @@
 package io.redlock.testkit;
 
+import io.redlock.testbed.RedisServer;
 import java.io.Closeable;
 import java.io.IOException;
 import java.io.UncheckedIOException;

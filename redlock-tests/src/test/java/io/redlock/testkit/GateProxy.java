@@ -1,5 +1,7 @@
 package io.redlock.testkit;
 
+import io.redlock.testbed.Await;
+import io.redlock.testbed.RedisServer;
 import java.io.BufferedInputStream;
 import java.io.Closeable;
 import java.io.DataInputStream;

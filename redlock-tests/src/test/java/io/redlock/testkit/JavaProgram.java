@@ -2,11 +2,10 @@ package io.redlock.testkit;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.testbed.JavaCommand;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
@@ -39,10 +38,7 @@ public final class JavaProgram {
   public static Run run(
       List<String> options, String mainClass, String logLevel, String input, String... arguments)
       throws IOException, InterruptedException {
-    List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.addAll(List.of("-Xmx64m", "-cp", System.getProperty("java.class.path")));
-    command.addAll(options);
+    List<String> command = JavaCommand.likeThis(64, options.toArray(String[]::new));
     command.add("-Dorg.slf4j.simpleLogger.defaultLogLevel=" + logLevel);
     command.add(mainClass);
     command.addAll(List.of(arguments));

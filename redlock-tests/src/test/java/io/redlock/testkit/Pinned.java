@@ -2,7 +2,7 @@ package io.redlock.testkit;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.redlock.readme.Repository;
+import io.redlock.testbed.Repository;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -33,6 +33,7 @@ import io.redlock.RedlockListener;
 import io.redlock.ReleaseResult;
 import io.redlock.Votes.NodeVote;
 import io.redlock.Votes.Vote;
+import io.redlock.testbed.Await;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,6 +1,6 @@
 /**
- * What the tests stand on: real servers that come and go, a proxy that holds frames back, clocks
- * and nodes in memory, and the contracts that every node and every lock service must keep.
+ * What the tests of this module stand on: a proxy that holds frames back, nodes that break, Java
+ * programs, and the contracts that every node and every lock service must keep.
  */
 @NullMarked
 package io.redlock.testkit;

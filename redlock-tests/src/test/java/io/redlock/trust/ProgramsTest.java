@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.testbed.RedisServer;
+import io.redlock.testbed.RedisServers;
 import io.redlock.testkit.JavaProgram;
-import io.redlock.testkit.RedisServer;
-import io.redlock.testkit.RedisServers;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

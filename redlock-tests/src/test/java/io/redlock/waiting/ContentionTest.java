@@ -7,7 +7,7 @@ import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.lease.LeaseMasters;
-import io.redlock.testkit.RequiresRedis;
+import io.redlock.testbed.RequiresRedis;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -13,14 +13,14 @@ import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.ReleaseResult;
 import io.redlock.lease.LeaseMasters;
-import io.redlock.testkit.Await;
-import io.redlock.testkit.RedisServer;
-import io.redlock.testkit.RequiresRedis;
-import io.redlock.testkit.Signal;
+import io.redlock.testbed.Await;
+import io.redlock.testbed.JavaCommand;
+import io.redlock.testbed.RedisServer;
+import io.redlock.testbed.RequiresRedis;
+import io.redlock.testbed.Signal;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -344,9 +344,7 @@ class WaitersTest {
     private final BufferedReader lines;
 
     Waiter(String mode) throws IOException {
-      List<String> command = new ArrayList<>();
-      command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-      command.addAll(List.of("-Xmx64m", "-cp", System.getProperty("java.class.path")));
+      List<String> command = JavaCommand.likeThis(64);
       command.add(WaitingClient.class.getName());
       command.addAll(List.of(mode, resource));
       command.addAll(List.of(masters.addresses()));

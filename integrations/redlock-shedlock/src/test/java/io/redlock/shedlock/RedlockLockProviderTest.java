@@ -7,10 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
-import io.redlock.testkit.Await;
-import io.redlock.testkit.RedisServer;
-import io.redlock.testkit.RedisServers;
-import io.redlock.testkit.RequiresRedis;
+import io.redlock.testbed.Await;
+import io.redlock.testbed.RedisServer;
+import io.redlock.testbed.RedisServers;
+import io.redlock.testbed.RequiresRedis;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.UUID;

@@ -2,10 +2,10 @@ package io.redlock.shedlock;
 
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
-import io.redlock.testkit.Await;
-import io.redlock.testkit.RedisServer;
-import io.redlock.testkit.RedisServers;
-import io.redlock.testkit.RequiresRedis;
+import io.redlock.testbed.Await;
+import io.redlock.testbed.RedisServer;
+import io.redlock.testbed.RedisServers;
+import io.redlock.testbed.RequiresRedis;
 import java.time.Duration;
 import net.javacrumbs.shedlock.core.ExtensibleLockProvider;
 import net.javacrumbs.shedlock.test.support.AbstractExtensibleLockProviderIntegrationTest;

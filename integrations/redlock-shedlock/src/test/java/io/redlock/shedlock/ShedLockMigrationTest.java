@@ -5,9 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
-import io.redlock.testkit.RedisServer;
-import io.redlock.testkit.RedisServers;
-import io.redlock.testkit.RequiresRedis;
+import io.redlock.testbed.RedisServer;
+import io.redlock.testbed.RedisServers;
+import io.redlock.testbed.RequiresRedis;
 import java.time.Duration;
 import java.util.List;
 import net.javacrumbs.shedlock.core.ClockProvider;

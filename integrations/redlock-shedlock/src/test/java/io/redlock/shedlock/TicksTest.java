@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
-import io.redlock.testkit.RedisServers;
-import io.redlock.testkit.RequiresRedis;
+import io.redlock.testbed.RedisServers;
+import io.redlock.testbed.RequiresRedis;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;

@@ -2,9 +2,10 @@ package com.example.shop;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.testkit.Await;
-import io.redlock.testkit.RedisServer;
-import io.redlock.testkit.Signal;
+import io.redlock.testbed.Await;
+import io.redlock.testbed.JavaCommand;
+import io.redlock.testbed.RedisServer;
+import io.redlock.testbed.Signal;
 import java.io.File;
 import java.io.IOException;
 import java.net.ConnectException;
@@ -16,7 +17,6 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -51,9 +51,7 @@ final class Instance implements AutoCloseable {
         Stream.of(System.getProperty("java.class.path").split(File.pathSeparator))
             .filter(jar -> !without.matcher(Path.of(jar).getFileName().toString()).find())
             .collect(Collectors.joining(File.pathSeparator));
-    List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.addAll(List.of("-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", classPath));
+    List<String> command = JavaCommand.with(classPath, 128);
     command.addAll(List.of(main.getName(), "--server.port=" + port));
     command.addAll(List.of(arguments));
     Process process =

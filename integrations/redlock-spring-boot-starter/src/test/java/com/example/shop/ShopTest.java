@@ -4,10 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.readme.Repository;
-import io.redlock.testkit.Await;
-import io.redlock.testkit.RedisServers;
-import io.redlock.testkit.RequiresRedis;
+import io.redlock.testbed.Await;
+import io.redlock.testbed.RedisServers;
+import io.redlock.testbed.Repository;
+import io.redlock.testbed.RequiresRedis;
 import java.io.IOException;
 import java.net.http.HttpResponse;
 import java.time.Duration;

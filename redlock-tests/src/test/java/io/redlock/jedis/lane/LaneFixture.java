@@ -14,7 +14,7 @@ import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Quorum;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
-import io.redlock.testkit.Await;
+import io.redlock.testbed.Await;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

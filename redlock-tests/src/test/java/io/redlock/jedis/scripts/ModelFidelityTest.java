@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.testbed.RequiresRedis;
 import io.redlock.testkit.BrokenNodes;
 import io.redlock.testkit.NodeModel;
-import io.redlock.testkit.RequiresRedis;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;

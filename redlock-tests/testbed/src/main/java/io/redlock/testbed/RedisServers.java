@@ -1,4 +1,4 @@
-package io.redlock.testkit;
+package io.redlock.testbed;
 
 import io.redlock.jedis.AdoptReport;
 import io.redlock.jedis.JedisRedlock;
@@ -26,14 +26,14 @@ public final class RedisServers implements AutoCloseable, Iterable<RedisServer> 
     return servers;
   }
 
-  /** Starts servers that nobody has vouched for. */
+  /** Starts servers that nobody has adopted. */
   public static RedisServers startBrandNew(int count, String... config) {
     RedisExecutable.require(); // aborts here, not in a thread of the stream
     return new RedisServers(
         IntStream.range(0, count).parallel().mapToObj(i -> RedisServer.start(config)).toList());
   }
 
-  /** Vouches for the servers, which must be empty. */
+  /** Adopts the servers, which must be empty. */
   public void adopt() {
     AdoptReport report = JedisRedlock.adopt(addresses());
     if (!report.isComplete()) {

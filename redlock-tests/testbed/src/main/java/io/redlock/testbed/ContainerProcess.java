@@ -1,4 +1,4 @@
-package io.redlock.testkit;
+package io.redlock.testbed;
 
 import com.github.dockerjava.api.DockerClient;
 import java.time.Duration;

@@ -1,11 +1,11 @@
-package io.redlock.testkit;
+package io.redlock.testbed;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** What a test tells a process that it started. */
+/** A signal to a process that the test has started. */
 public enum Signal {
   STOP,
   CONT,

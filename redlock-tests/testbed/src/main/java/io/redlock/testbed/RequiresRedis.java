@@ -1,4 +1,4 @@
-package io.redlock.testkit;
+package io.redlock.testbed;
 
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
@@ -10,6 +10,6 @@ import org.junit.jupiter.api.condition.EnabledIf;
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
 @EnabledIf(
-    value = "io.redlock.testkit.RedisExecutable#isThere",
+    value = "io.redlock.testbed.RedisExecutable#isThere",
     disabledReason = RedisExecutable.ADVICE)
 public @interface RequiresRedis {}

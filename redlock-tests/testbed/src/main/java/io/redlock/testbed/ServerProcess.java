@@ -1,4 +1,4 @@
-package io.redlock.testkit;
+package io.redlock.testbed;
 
 /** A server that was started, wherever it runs. */
 interface ServerProcess extends AutoCloseable {

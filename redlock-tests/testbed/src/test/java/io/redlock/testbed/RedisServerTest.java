@@ -1,4 +1,4 @@
-package io.redlock.testkit;
+package io.redlock.testbed;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.exceptions.JedisException;
 
@@ -25,6 +26,13 @@ class RedisServerTest {
       assertEquals(List.of(), server.keys("*"));
       assertEquals(List.of("maxmemory", "67108864"), server.command("CONFIG", "GET", "maxmemory"));
     }
+  }
+
+  @Test
+  void everyTestProcessTakesPortsOfItsOwnThatTheSystemHandsOutToNobody() {
+    List<Integer> ranges =
+        IntStream.rangeClosed(1, 7).mapToObj(n -> RedisServer.range("process " + n)).toList();
+    assertEquals(List.of(0, 1, 2, 3, 4, 5, 0), ranges);
   }
 
   @Test

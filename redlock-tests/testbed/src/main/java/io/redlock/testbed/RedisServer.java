@@ -1,4 +1,4 @@
-package io.redlock.testkit;
+package io.redlock.testbed;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -10,14 +10,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
-import java.util.stream.Stream;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.DefaultJedisClientConfig;
@@ -40,13 +38,16 @@ public final class RedisServer implements AutoCloseable {
   private static final int START_ATTEMPTS = 5;
 
   /**
-   * Each of up to four test processes has its own, below those that the system hands out, so that a
-   * server that is down finds its port free again.
+   * Each test process has its own, below those that the system hands out, so that a server that is
+   * down finds its port free again. Maven numbers the processes of all modules that it tests at
+   * once: four of {@code redlock-tests}, two of another; beyond that, processes share.
    */
-  private static final int PORTS = 5_500;
+  private static final int PORTS = 3_600;
+
+  private static final int PROCESSES = 6;
 
   private static final int FIRST_PORT =
-      10_000 + PORTS * (number(System.getProperty("redlock.tests.process", "process 1")) - 1);
+      10_000 + PORTS * range(System.getProperty("redlock.tests.process", "process 1"));
 
   private static final Set<RedisServer> ALIVE = ConcurrentHashMap.newKeySet();
 
@@ -56,9 +57,9 @@ public final class RedisServer implements AutoCloseable {
             new Thread(() -> ALIVE.forEach(RedisServer::close), "redis-server-reaper"));
   }
 
-  /** Returns the number of a test process, as {@code process 2} says it. */
-  static int number(String process) {
-    return Integer.parseInt(process.replaceFirst("process ", ""));
+  /** Returns which ports a test process takes; {@code process 1} is the first. */
+  static int range(String process) {
+    return (Integer.parseInt(process.replaceFirst("process ", "")) - 1) % PROCESSES;
   }
 
   private final Path folder;
@@ -110,7 +111,7 @@ public final class RedisServer implements AutoCloseable {
     throw new UncheckedIOException("no server after " + START_ATTEMPTS + " attempts", last);
   }
 
-  /** Whether servers run in containers: then their files are out of reach. */
+  /** Returns true if servers run in containers: then their files are out of reach. */
   public static boolean isInContainer() {
     return ContainerProcess.isChosen();
   }
@@ -203,13 +204,7 @@ public final class RedisServer implements AutoCloseable {
   public void close() {
     process.close();
     ALIVE.remove(this);
-    try (Stream<Path> files = Files.walk(folder)) {
-      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-        Files.delete(file);
-      }
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    Folders.delete(folder);
   }
 
   @Override

@@ -1,4 +1,4 @@
-package io.redlock.testkit;
+package io.redlock.testbed;
 
 import java.io.IOException;
 import java.io.InputStream;
@@ -11,6 +11,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Assumptions;
 
 /**
@@ -20,7 +22,7 @@ import org.junit.jupiter.api.Assumptions;
 public final class ClockShim implements AutoCloseable {
 
   private static final class Compiled {
-    static final Path LIBRARY = compile();
+    static final @Nullable Path LIBRARY = compile();
   }
 
   private final Path file;
@@ -61,7 +63,8 @@ public final class ClockShim implements AutoCloseable {
 
   /** The environment of a process that goes by this clock. */
   Map<String, String> environment() {
-    return Map.of("LD_PRELOAD", Compiled.LIBRARY.toString(), "CLOCK_SHIM", file.toString());
+    String library = Objects.requireNonNull(Compiled.LIBRARY, ClockShim::obstacle).toString();
+    return Map.of("LD_PRELOAD", library, "CLOCK_SHIM", file.toString());
   }
 
   /** From now on the clock runs so far ahead of real time. */
@@ -88,7 +91,7 @@ public final class ClockShim implements AutoCloseable {
   }
 
   /** Null where it cannot be compiled. */
-  private static Path compile() {
+  private static @Nullable Path compile() {
     try (InputStream source = ClockShim.class.getResourceAsStream("/clock-shim.c")) {
       Path folder = Files.createTempDirectory("redlock-shim-");
       folder.toFile().deleteOnExit();

@@ -1,4 +1,4 @@
-package io.redlock.testkit;
+package io.redlock.testbed;
 
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;

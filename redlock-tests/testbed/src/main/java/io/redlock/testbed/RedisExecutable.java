@@ -1,4 +1,4 @@
-package io.redlock.testkit;
+package io.redlock.testbed;
 
 import java.io.File;
 import java.io.IOException;
@@ -23,7 +23,7 @@ public final class RedisExecutable {
 
   private RedisExecutable() {}
 
-  /** Whether this machine has a binary; asked by {@link RequiresRedis}. */
+  /** Returns true if tests can start servers here; {@link RequiresRedis} asks. */
   static synchronized boolean isThere() {
     if (ContainerProcess.isChosen()) {
       return true; // no binary is needed; without an engine each test says so itself

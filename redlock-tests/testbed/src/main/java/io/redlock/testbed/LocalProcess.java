@@ -1,4 +1,4 @@
-package io.redlock.testkit;
+package io.redlock.testbed;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;

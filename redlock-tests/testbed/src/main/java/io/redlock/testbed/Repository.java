@@ -1,4 +1,4 @@
-package io.redlock.readme;
+package io.redlock.testbed;
 
 import java.io.IOException;
 import java.nio.file.FileVisitResult;
@@ -23,7 +23,7 @@ public final class Repository {
   }
 
   /** The files below a folder whose names end so, without build output and hidden folders. */
-  static List<Path> files(Path top, String ending) throws IOException {
+  public static List<Path> files(Path top, String ending) throws IOException {
     List<Path> files = new ArrayList<>();
     Files.walkFileTree(
         top,
@@ -47,10 +47,12 @@ public final class Repository {
   }
 
   private static Path root() {
-    Path folder = Path.of("").toAbsolutePath();
-    while (!Files.exists(folder.resolve("mvnw"))) {
-      folder = folder.getParent();
+    Path here = Path.of("").toAbsolutePath();
+    for (Path folder = here; folder != null; folder = folder.getParent()) {
+      if (Files.exists(folder.resolve("mvnw"))) {
+        return folder;
+      }
     }
-    return folder;
+    throw new IllegalStateException("no mvnw in " + here + " and above: run tests in the checkout");
   }
 }
