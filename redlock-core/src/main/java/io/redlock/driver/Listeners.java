@@ -4,6 +4,7 @@ import io.redlock.LeaseEnd;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 
@@ -34,9 +35,14 @@ final class Listeners {
 
   /** Returns the listeners of a call that begins on this thread. */
   Listeners ofCall(LeaseRequest request) {
-    return all.isEmpty()
-        ? this
-        : new Listeners(all.stream().map(each -> ofCall(each, request)).toList(), callbacks);
+    List<RedlockListener> ofCall = new ArrayList<>(all.size());
+    boolean same = true;
+    for (RedlockListener listener : all) {
+      RedlockListener each = ofCall(listener, request);
+      same &= each == listener;
+      ofCall.add(each);
+    }
+    return same ? this : new Listeners(ofCall, callbacks);
   }
 
   private static RedlockListener ofCall(RedlockListener listener, LeaseRequest request) {

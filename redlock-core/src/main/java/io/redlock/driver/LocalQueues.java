@@ -45,7 +45,7 @@ final class LocalQueues {
   private static final long COURTESY_NANOS = 2_000_000;
 
   private static final class Queue {
-    final LinkedHashSet<Waiter> waiting = new LinkedHashSet<>(2);
+    private @Nullable LinkedHashSet<Waiter> waiting; // null if none: a held lease keeps no set
     int leases;
     int handoffs;
     boolean isHandedOn; // a thread is in handOn()
@@ -54,7 +54,20 @@ final class LocalQueues {
     @Nullable AttemptEnd refusal; // of the last attempt, if it failed
 
     @Nullable Waiter head() {
-      return waiting.isEmpty() ? null : waiting.iterator().next();
+      return waiting == null ? null : waiting.iterator().next();
+    }
+
+    void add(Waiter call) {
+      if (waiting == null) {
+        waiting = new LinkedHashSet<>(2);
+      }
+      waiting.add(call);
+    }
+
+    void remove(Waiter call) {
+      if (waiting != null && waiting.remove(call) && waiting.isEmpty()) {
+        waiting = null;
+      }
     }
 
     boolean mayAsk(Waiter call) {
@@ -75,7 +88,7 @@ final class LocalQueues {
   /** Joins the end of the queue. Returns true if the call may ask the nodes now. */
   synchronized boolean join(Waiter call) {
     Queue queue = queues.computeIfAbsent(call.names(), names -> new Queue());
-    queue.waiting.add(call);
+    queue.add(call);
     for (String name : call.choices()) {
       choices.computeIfAbsent(name, absent -> new LinkedHashSet<>(2)).add(queue);
     }
@@ -112,8 +125,8 @@ final class LocalQueues {
         return;
       }
       boolean moves = queue.mayAsk(call);
-      queue.waiting.remove(call);
-      if (queue.waiting.isEmpty()) {
+      queue.remove(call);
+      if (queue.head() == null) {
         for (String name : call.choices()) {
           forget(name, queue);
         }
@@ -229,7 +242,7 @@ final class LocalQueues {
   }
 
   private void removeIfEmpty(List<String> names, Queue queue) {
-    if (queue.leases == 0 && queue.waiting.isEmpty()) {
+    if (queue.leases == 0 && queue.head() == null) {
       queues.remove(names);
     }
   }
