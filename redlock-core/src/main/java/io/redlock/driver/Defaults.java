@@ -123,17 +123,20 @@ final class Defaults {
       }
     }
 
-    @SuppressWarnings("WaitNotInLoop") // a spurious wake-up only ends an idle thread
     private synchronized @Nullable Runnable next() {
-      if (tasks.isEmpty() && !closed) {
-        idle++;
-        try {
-          wait(IDLE_MILLIS);
-        } catch (InterruptedException e) {
-          Log.LOG.debug("An idle thread was interrupted, and ends", e);
-        } finally {
-          idle--;
+      long idleSince = System.nanoTime();
+      idle++;
+      try {
+        long leftMillis = IDLE_MILLIS;
+        while (tasks.isEmpty() && !closed && leftMillis > 0) {
+          wait(leftMillis);
+          long waitedNanos = System.nanoTime() - idleSince;
+          leftMillis = IDLE_MILLIS - TimeUnit.NANOSECONDS.toMillis(waitedNanos);
         }
+      } catch (InterruptedException e) {
+        Log.LOG.debug("An idle thread was interrupted, and ends", e);
+      } finally {
+        idle--;
       }
       Runnable task = tasks.poll();
       if (task == null) {

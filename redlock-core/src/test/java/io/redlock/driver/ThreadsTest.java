@@ -132,6 +132,21 @@ class ThreadsTest {
   }
 
   @Test
+  void threadThatFindsNoTaskStaysForTheNext() throws Exception {
+    long startNanos = System.nanoTime();
+    for (int round = 0; round < 2_000; round++) {
+      CountDownLatch ran = new CountDownLatch(3);
+      for (int task = 0; task < 3; task++) { // a thread that is done takes what wakes another
+        threads.execute(ran::countDown);
+      }
+      assertTrue(ran.await(20, TimeUnit.SECONDS));
+    }
+    long idleSeconds = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - startNanos);
+    long most = Defaults.Threads.MOST * (1 + idleSeconds);
+    assertTrue(started.size() <= most, started.size() + " threads were started");
+  }
+
+  @Test
   void closingEndsIdleThreadsAtOnceAndTasksAreTakenAllTheSame() throws Exception {
     Thread first = idleThread();
     long before = System.nanoTime();
