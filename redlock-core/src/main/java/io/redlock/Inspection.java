@@ -58,7 +58,10 @@ public record Inspection(
     HELD,
     /** The node has no key. */
     FREE,
-    /** The node has no key, but it does not vote: it may have lost one. */
+    /**
+     * The node does not vote, because it may have lost a key. Whether it has one says nothing of
+     * who holds the resource: the key may come from an old dump.
+     */
     DOUBTFUL,
     /** There is no answer. */
     NONE

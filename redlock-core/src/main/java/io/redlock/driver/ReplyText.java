@@ -85,7 +85,7 @@ final class ReplyText {
     String who = label.isEmpty() ? unlabelled(owner) : label;
     return new Inspection.Node(
         node,
-        Answer.HELD,
+        doubtful ? Answer.DOUBTFUL : Answer.HELD,
         held(report.remainingMillis(), who) + queue + doubt,
         label,
         owner,

@@ -27,7 +27,11 @@ class InquiryTest {
   private final Bed bed = new Bed(3);
 
   private static NodeReply held(String owner, long millis) {
-    return NodeReply.inspected(new NodeReport(owner, millis, 5, 0, List.of(), ""));
+    return held(owner, millis, "");
+  }
+
+  private static NodeReply held(String owner, long millis, String doubt) {
+    return NodeReply.inspected(new NodeReport(owner, millis, 5, 0, List.of(), doubt));
   }
 
   private static NodeReply free(String doubt, String... waiters) {
@@ -82,6 +86,22 @@ class InquiryTest {
         inspection.nodes().stream().map(Inspection.Node::answer).toList());
     assertEquals(List.of("w@1", ""), inspection.nodes().get(1).waiters());
     assertEquals(Held.UNKNOWN, inspection.held());
+  }
+
+  @Test
+  void keyOfANodeThatMayHaveLostAnotherIsNoVoteForItsOwner() throws Exception {
+    bed.node(0).script(request -> held("billing@pod-7/" + HEX, 9_800));
+    bed.node(1).script(request -> held("shop@pod-8/" + HEX, 900, "it was restarted"));
+    bed.node(2).script(request -> free(""));
+    Inspection inspection = bed.redlock.inspect("r");
+    assertEquals(
+        List.of(Answer.HELD, Answer.DOUBTFUL, Answer.FREE),
+        inspection.nodes().stream().map(Inspection.Node::answer).toList());
+    assertEquals("shop@pod-8", inspection.nodes().get(1).holder());
+    assertEquals(
+        "b held for 900ms more by shop@pod-8, but abstains: it was restarted",
+        inspection.nodes().get(1).toString());
+    assertEquals(Held.UNKNOWN, inspection.held(), "billing may have lost its key there");
   }
 
   @Test

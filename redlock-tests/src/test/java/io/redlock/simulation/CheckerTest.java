@@ -642,6 +642,28 @@ class CheckerTest {
     expectNothing();
   }
 
+  private void loseAPastWhileItsSchedulerStandsStill() {
+    SimScheduler scheduler = new SimScheduler(a);
+    checker.work.resets(a);
+    scheduler.schedule(() -> a.standStill(5 * SimPlan.MILLI), 0);
+  }
+
+  @Test
+  void leaseThatBeginsBeforeItsClientAnswersALostPastMayBeExtendedForIt() {
+    loseAPastWhileItsSchedulerStandsStill();
+    world.after(SimPlan.MILLI, () -> checker.work.ended(extended(1, 0)));
+    pass(10);
+    expectNothing();
+  }
+
+  @Test
+  void leaseThatBeginsAfterALostPastWasAnsweredAndIsExtendedForItBreaksI19() {
+    loseAPastWhileItsSchedulerStandsStill();
+    pass(10);
+    checker.work.ended(extended(1, 0));
+    expect(SimInvariant.I19);
+  }
+
   @Test
   void attemptThatIsBegunByACloseBreaksI19() {
     a.closing();

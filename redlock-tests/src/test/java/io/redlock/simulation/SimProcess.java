@@ -57,6 +57,7 @@ final class SimProcess implements Ticker {
   private final FaultCount faults;
   private final List<Strand> strands = new ArrayList<>();
   private Strand current; // whose code is running
+  private @Nullable Strand schedulerStrand;
   private boolean frozen;
   private boolean closing;
   private int standing; // threads that stand still
@@ -93,6 +94,17 @@ final class SimProcess implements Ticker {
     Strand strand = new Strand();
     strands.add(strand);
     return strand;
+  }
+
+  /** Returns the thread of its scheduler. */
+  Strand schedulerStrand() {
+    schedulerStrand = strand();
+    return schedulerStrand;
+  }
+
+  /** Whether its scheduler has done what was due before now. */
+  boolean schedulerIsIdle() {
+    return schedulerStrand == null || schedulerStrand.isIdle();
   }
 
   boolean isDead() {

@@ -13,7 +13,7 @@ final class SimScheduler implements Scheduler {
 
   SimScheduler(SimProcess process) {
     this.process = process;
-    this.strand = process.strand();
+    this.strand = process.schedulerStrand();
   }
 
   /** The same thread for the lanes, whose timers do not count: they go on until they are closed. */

@@ -14,9 +14,16 @@ final class WorkChecks {
 
   private final SimWorld world;
   private final SimPlan plan;
-  private final Map<SimProcess, Integer> losses = new HashMap<>();
+  private final Map<SimProcess, Losses> losses = new HashMap<>();
   private final Map<String, Work> byOwner = new HashMap<>();
   private final Set<NodeRequest> seen = new HashSet<>();
+
+  /** The lost pasts that a client was told of. Its scheduler answers them, as soon as it runs. */
+  private static final class Losses {
+    private int told;
+    private int answered;
+    private long lastNanos;
+  }
 
   /** What was done for one owner. */
   private static final class Work {
@@ -36,7 +43,17 @@ final class WorkChecks {
 
   /** A client is told that a node has lost its past. */
   void resets(SimProcess process) {
-    losses.merge(process, 1, Integer::sum);
+    Losses known = losses(process);
+    known.told++;
+    known.lastNanos = world.nowNanos();
+  }
+
+  private Losses losses(SimProcess process) {
+    Losses known = losses.computeIfAbsent(process, each -> new Losses());
+    if (world.nowNanos() > known.lastNanos && process.schedulerIsIdle()) {
+      known.answered = known.told;
+    }
+    return known;
   }
 
   /** A client is about to hand this request to the first or the next of its nodes. */
@@ -45,7 +62,7 @@ final class WorkChecks {
       if (byOwner.containsKey(request.owner())) {
         return;
       }
-      byOwner.put(request.owner(), new Work(losses.getOrDefault(process, 0)));
+      byOwner.put(request.owner(), new Work(losses(process).answered));
       if (plan.boundedClose && process.isClosing()) {
         world.violated(
             SimInvariant.I19, () -> process + " is being closed and begins " + Names.of(request));
@@ -72,7 +89,7 @@ final class WorkChecks {
     if (work == null) {
       return;
     }
-    int lost = losses.getOrDefault(hold.process, 0) - work.lossesBefore;
+    int lost = losses(hold.process).told - work.lossesBefore;
     int allowed = work.extendsOfItsHolder + EXTENDS_PER_LOSS * lost;
     if (work.extendRounds > allowed) {
       world.violated(

@@ -114,7 +114,7 @@ final class Listing {
   }
 
   private static long holding(Inspection lock) {
-    return lock.nodes().stream().filter(node -> node.answer() == Inspection.Answer.HELD).count();
+    return lock.nodes().stream().filter(node -> !node.ownerId().isEmpty()).count();
   }
 
   /** Returns true if so many masters were not searched that a lock may be on these only. */
