@@ -43,6 +43,8 @@ class LeaderCandidateTest {
   private final LinkedBlockingQueue<Callable<?>> orders = new LinkedBlockingQueue<>();
   private final AtomicInteger interrupts = new AtomicInteger();
   private ThreadFactory factory = Thread::new;
+  private RetryStrategy strategy = RetryStrategy.jitteredBackoff();
+  private Runnable beforeCall = () -> {};
 
   @AfterEach
   void endWork() throws InterruptedException {
@@ -62,12 +64,11 @@ class LeaderCandidateTest {
         bed.context,
         request,
         this::work,
-        asked ->
-            new AcquireLoop(
-                bed.context,
-                asked,
-                new Pauses(RetryStrategy.jitteredBackoff(), bed.context.random),
-                bed.redlock),
+        asked -> {
+          beforeCall.run();
+          return new AcquireLoop(
+              bed.context, asked, new Pauses(strategy, bed.context.random), bed.redlock);
+        },
         task -> {
           Thread thread = factory.newThread(task);
           threads.add(thread);
@@ -148,6 +149,8 @@ class LeaderCandidateTest {
       assertTrue(candidate.isLeader());
       assertTrue(lease.isValid());
       assertEquals("orders/42", candidate.resource());
+      assertEquals("candidate for orders/42", candidate.toString());
+      assertEquals(Optional.empty(), candidate.leader(), "its owner id has no label");
       assertEquals(Bed.REQUEST.resources(), lease.resources());
     }
     assertEquals(1, interrupts.get());
@@ -326,6 +329,7 @@ class LeaderCandidateTest {
 
   @Test
   void leaseOfWorkThatGoesOnAfterItWasAskedToStopIsKeptAndRenewed() throws InterruptedException {
+    bed.ownerIds = () -> LABEL + "/" + "0f".repeat(16);
     grantAll();
     Leadership candidate = candidate();
     Lease lease = term(1);
@@ -335,11 +339,75 @@ class LeaderCandidateTest {
     bed.time.pass(Duration.ofHours(1));
     assertTrue(lease.isValid());
     assertFalse(candidate.isLeader());
+    assertEquals(Optional.empty(), candidate.leader(), "it resigned");
     assertEquals(0, bed.releases());
     order(() -> null);
     awaitEnd(1);
     assertEquals("abc", bed.releasedOn());
     assertEquals(1, interrupts.get(), "resigning twice interrupts once");
+    candidate.close();
+  }
+
+  @Test
+  void leaderThatWasPausedBeyondItsDeadlineKnowsItBeforeAnyTimerRuns() throws InterruptedException {
+    bed.ownerIds = () -> LABEL + "/" + "0f".repeat(16);
+    grantAll();
+    Leadership candidate = candidate();
+    term(1);
+    assertEquals(Optional.of(LABEL), candidate.leader());
+    bed.time.pause(Bed.TTL);
+    assertFalse(candidate.isLeader());
+    assertEquals(Optional.empty(), candidate.leader());
+    candidate.close();
+  }
+
+  @Test
+  void candidateWhoseCallFailsTriesAgainAfterAPause() throws InterruptedException {
+    grantAll();
+    Leadership candidate = candidate();
+    term(1);
+    beforeCall =
+        () -> {
+          beforeCall = () -> {};
+          throw new OutOfMemoryError("no call");
+        };
+    order(() -> null);
+    awaitEnd(1);
+    bed.time.pass(PAUSE);
+    assertEquals(1, threads.size());
+    bed.time.pass(PAUSE);
+    term(2);
+    candidate.close();
+  }
+
+  @Test
+  void candidateThatIsClosedAsItsNextCallBeginsGivesThatCallUp() throws InterruptedException {
+    grantAll();
+    Leadership candidate = candidate();
+    term(1);
+    order(() -> null);
+    awaitEnd(1);
+    int granted = bed.asked(Grant.class);
+    bed.script(request -> request instanceof Grant ? null : Bed.yes(request));
+    beforeCall = candidate::close;
+    bed.time.pass(PAUSE);
+    assertTrue(bed.context.queues.isEmpty(), "no call waits");
+    assertTrue(bed.asked(Grant.class) > granted, "it had begun");
+    bed.time.pass(Duration.ofHours(1));
+    assertEquals(1, threads.size());
+    bed.assertNothingIsLeft("closed");
+  }
+
+  @Test
+  void candidateOfAClosedRedlockCampaignsNoMore() {
+    refuseAll();
+    Leadership candidate = candidate();
+    bed.redlock.close();
+    grantAll();
+    int asked = bed.asked(Grant.class);
+    bed.time.pass(Duration.ofHours(1));
+    assertEquals(asked, bed.asked(Grant.class));
+    assertEquals(0, threads.size());
     candidate.close();
   }
 
@@ -363,6 +431,7 @@ class LeaderCandidateTest {
     bed.time.pass(Duration.ofSeconds(1));
     candidate.close();
     candidate.close();
+    assertTrue(bed.context.queues.isEmpty(), "its call is given up at once");
     grantAll();
     bed.time.pass(Duration.ofHours(1));
     assertEquals(0, threads.size());
@@ -377,7 +446,9 @@ class LeaderCandidateTest {
     term(1);
     order(() -> null);
     awaitEnd(1);
+    int timers = bed.time.tasks();
     candidate.close();
+    assertEquals(timers - 1, bed.time.tasks(), "the pause before the next term");
     bed.time.pass(Duration.ofHours(1));
     assertEquals(1, threads.size());
     bed.time.pass(Bed.TTL);
