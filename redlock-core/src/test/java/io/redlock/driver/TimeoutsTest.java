@@ -4,6 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.Lease;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -81,6 +84,28 @@ class TimeoutsTest {
     time.passMillis(500);
     assertEquals(List.of("last at 50"), struck);
     assertEquals(0, timeouts.kept());
+  }
+
+  @Test
+  void everyKindOfOperationIsForgottenOnceItIsDecided() throws Exception {
+    Bed bed = new Bed(3);
+    bed.script(
+        request ->
+            request instanceof NodeRequest.Free || request instanceof NodeRequest.Inspect
+                ? NodeReply.misconfigured("not here")
+                : Bed.yes(request));
+    for (int round = 0; round < 3; round++) {
+      Lease lease = bed.redlock.acquire("orders/42", Bed.TTL);
+      assertEquals(1, bed.context.timeouts.kept(), "the acquire");
+      lease.extend(Bed.TTL);
+      assertEquals(1, bed.context.timeouts.kept(), "the extend");
+      lease.release();
+      assertEquals(1, bed.context.timeouts.kept(), "the release");
+      bed.redlock.inspect("orders/42");
+      assertEquals(1, bed.context.timeouts.kept(), "the inspection");
+      bed.redlock.free("orders/42");
+      assertEquals(1, bed.context.timeouts.kept(), "the freeing");
+    }
   }
 
   @Test
