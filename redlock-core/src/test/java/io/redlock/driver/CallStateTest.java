@@ -280,6 +280,15 @@ class CallStateTest {
   }
 
   @Test
+  void callThatHasLearnedTheClocksPausesAfterAnyOtherRefusal() {
+    CallState learned = asking(false).refused(clockRefused(), LEFT);
+    CallState ponders = learned.refused(contended(5), LEFT);
+    assertPlan(Phase.PONDERS, PATIENCE, ponders);
+    assertTrue(ponders.clockLearned());
+    assertPlan(Phase.OVER, 0, learned.refused(contended(5), 0));
+  }
+
+  @Test
   void clocksStayLearnedOverEveryPlan() {
     CallState learned = asking(true).refused(clockRefused(), LEFT);
     CallState moved = learned.moved(0, LEFT).refused(clockRefused(), LEFT);
