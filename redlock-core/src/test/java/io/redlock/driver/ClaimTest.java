@@ -88,6 +88,21 @@ class ClaimTest {
   }
 
   @Test
+  void nodeThatAnsweredOneRequestTwiceStillOwesTheNext() {
+    send(5);
+    claim.doneSending();
+    for (int node = 0; node < 3; node++) {
+      answered(node, Kind.HELD);
+    }
+    answered(1, Kind.HELD);
+    send(6);
+    claim.doneSending();
+    answered(0, Kind.HELD);
+    claim.end();
+    assertEquals("bc", bed.releasedOn());
+  }
+
+  @Test
   void yesIsNotForgottenAfterARefusal() {
     send(5);
     send(6);
@@ -176,6 +191,19 @@ class ClaimTest {
     assertEquals(1, bed.node(2).asked(RemoveTicket.class).size());
     fair.end();
     assertEquals(2, bed.asked(RemoveTicket.class));
+    assertFalse(place.hasTickets());
+  }
+
+  @Test
+  void ticketIsTakenBackBehindTheFanOutThatIsStillHandingItOver() {
+    place.ticket(5);
+    fair.beginSending(new NodeRequest.Grant(fair.names, fair.owner, 5, 0, 1_000, null), 1_000);
+    fair.end();
+    assertEquals(List.of(), bed.journal);
+    assertTrue(place.hasTickets());
+    fair.doneSending();
+    assertEquals(List.of("a Release", "b Release", "c Release"), bed.journal);
+    assertEquals(7, bed.node(2).asked(Release.class).get(0).ticket().number());
     assertFalse(place.hasTickets());
   }
 
