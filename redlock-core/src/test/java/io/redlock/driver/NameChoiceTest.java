@@ -20,6 +20,9 @@ import java.util.function.ToLongFunction;
 import java.util.random.RandomGenerator;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class NameChoiceTest {
 
@@ -73,6 +76,21 @@ class NameChoiceTest {
     choice.begin(random, key -> false);
     assertEquals(LOOK, choice.next());
     assertEquals(3, choice.toLookAt().size());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"app:n0", "app:n1", "app:n14"})
+  void nameThatLooksFreeIsTriedThoughOthersWereNotLookedAtYet(String free) {
+    NameChoice choice = choice(15);
+    choice.begin(random, key -> !key.equals(free));
+    assertEquals(TRY, choice.next());
+    assertEquals(free, choice.currentKey());
+    choice.begin(random, key -> !key.equals(free));
+    assertEquals(LOOK, choice.next());
+    assertEquals(10, choice.toLookAt().size());
+    look(choice, key -> key.equals(free) ? FREE : 5_000, 0);
+    assertEquals(TRY, choice.next());
+    assertEquals(free, choice.currentKey());
   }
 
   @Test
@@ -156,6 +174,24 @@ class NameChoiceTest {
     assertTrue(least == 2_000 || least == 3_000, "one name was tried: " + least);
     assertEquals(least - 500, choice.remainingMillis(505_000_000));
     assertEquals(0, choice.remainingMillis(Long.MAX_VALUE / 2));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "0, 0",
+    "1, 1",
+    "2305843009213, 2305843009213",
+    "2305843009214, -1",
+    "9223372036854775807, -1",
+    "-1, -1"
+  })
+  void endThatIsNotKnownOrCenturiesAwayIsNoEnd(long remainingMillis, long expected) {
+    NameChoice choice = choice(2);
+    choice.begin(random, key -> false);
+    choice.next();
+    choice.refused(remainingMillis, 3_000_000);
+    assertEquals(expected, choice.remainingMillis(3_000_000));
+    assertEquals(Math.max(expected - 1, Math.min(expected, 0)), choice.remainingMillis(4_000_000));
   }
 
   @Test
