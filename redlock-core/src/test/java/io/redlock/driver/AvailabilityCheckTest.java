@@ -11,6 +11,8 @@ import io.redlock.spi.NodeRequest.Inspect;
 import io.redlock.spi.Quorum;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class AvailabilityCheckTest {
 
@@ -60,6 +62,65 @@ class AvailabilityCheckTest {
     assertEquals(2_000, look.remainingMillis(0), "two of three keys");
   }
 
+  @Test
+  void keysOfEachNameAreCountedByThemselves() {
+    answer(0, 5_000, 7_000);
+    answer(1, 4_000, 9_000);
+    answer(2, 1_000, 8_000);
+    AvailabilityCheck look = look();
+    assertEquals(5_000, look.remainingMillis(0));
+    assertEquals(9_000, look.remainingMillis(1));
+  }
+
+  @Test
+  void keyThatNeverExpiresIsTheLastToGo() {
+    bed.node(0)
+        .script(
+            request -> NodeReply.inspected(new NodeReport("somebody", -1, 1, 0, List.of(), "")));
+    answer(1, 3_000, -1);
+    answer(2, -1, -1);
+    answer(3, 2_000, -1);
+    assertEquals(3_000, look().remainingMillis(0));
+  }
+
+  @Test
+  void keyWithoutTimeLeftIsGoneAtOnce() {
+    for (int node = 0; node < 3; node++) {
+      answer(node, 0, 0);
+    }
+    assertEquals(0, look().remainingMillis(0));
+  }
+
+  @Test
+  void nodeThatHoldsANameHoldsItHoweverMuchItDoubts() {
+    bed.script(
+        request ->
+            NodeReply.inspected(
+                new NodeReport("somebody", 2_000, 1, 0, List.of(), "restarted a while ago")));
+    AvailabilityCheck look = look();
+    assertTrue(look.isTaken(0) && look.isTaken(1));
+  }
+
+  /** Nodes 0 to 2 tell of one name and nodes 2 to 4 of the other. */
+  @ParameterizedTest
+  @ValueSource(longs = {-1, 1_000})
+  void lookEndsWhenAllIsKnownOfEachNameThoughFewNodesHaveAnsweredAll(long heldMillis) {
+    for (int node = 0; node < 5; node++) {
+      boolean tellsA = node <= 2;
+      boolean tellsB = node >= 2;
+      bed.node(node)
+          .script(
+              request ->
+                  (request.names().get(0).equals("a") ? tellsA : tellsB)
+                      ? NodeReply.inspected(report(heldMillis, ""))
+                      : null);
+    }
+    AvailabilityCheck look = look();
+    assertEquals(1, ends);
+    assertEquals(heldMillis < 0, look.isFree(0) && look.isFree(1));
+    assertEquals(heldMillis > 0, look.isTaken(0) && look.isTaken(1));
+  }
+
   /** Nodes 0 to 2 are the present ones, nodes 2 to 4 the future ones. */
   @Test
   void nameIsFreeOnBothMajoritiesOrNotAtAllWhileClientsMove() {
@@ -83,6 +144,18 @@ class AvailabilityCheckTest {
     assertFalse(taken.isFree(0));
     assertTrue(taken.isTaken(0));
     assertEquals(2_000, taken.remainingMillis(0), "the earlier key of the future majority");
+  }
+
+  /** Of the future nodes, 2 to 4, none has answered. */
+  @Test
+  void takenNameMayBeFreeWhenItsLastKnownKeyExpires() {
+    Bed moving = new Bed(new Quorum(0b00111, 0b11100));
+    moving.node(0).script(request -> NodeReply.inspected(report(3_000, "")));
+    moving.node(1).script(request -> NodeReply.inspected(report(2_000, "")));
+    AvailabilityCheck look = new AvailabilityCheck(moving.context, List.of("a"));
+    look.start(ended -> ends++);
+    assertTrue(look.isTaken(0));
+    assertEquals(3_000, look.remainingMillis(0));
   }
 
   @Test
@@ -121,6 +194,8 @@ class AvailabilityCheckTest {
     assertEquals(0, ends);
     bed.node(2).answer(Inspect.class, NodeReply.inspected(report(-1, "")));
     assertEquals(0, ends, "b may be free as well");
+    look.onReply(2, NodeReply.inspected(report(-1, "")));
+    assertEquals(0, ends, "it said that before");
     bed.node(2).answer(Inspect.class, NodeReply.inspected(report(1_000, "")));
     assertEquals(1, ends);
     assertTrue(look.isFree(0));
@@ -149,6 +224,7 @@ class AvailabilityCheckTest {
       bed.node(node).answer(Inspect.class, NodeReply.inspected(report(-1, "")));
     }
     look.onReply(0, NodeReply.inspected(report(-1, "")));
+    look.onTimeout();
     assertEquals(1, ends);
     assertFalse(look.isFree(0));
   }
