@@ -89,6 +89,19 @@ class LocalQueuesTest {
   }
 
   @Test
+  void fairWaitersAreHandedEveryLeaseAtOnce() {
+    Lease held = bed.lease(PATIENT);
+    List<CompletableFuture<AcquireResult>> waiting = new ArrayList<>();
+    for (int waiter = 0; waiter < 40; waiter++) {
+      waiting.add(bed.redlock.acquireAsync(PATIENT.fairly()));
+    }
+    for (CompletableFuture<AcquireResult> next : waiting) {
+      held.close();
+      held = lease(next);
+    }
+  }
+
+  @Test
   void waiterThatGivesUpInTheMiddleOfTheLineIsSkipped() {
     Lease held = bed.lease(PATIENT);
     CompletableFuture<AcquireResult> first = call();
@@ -118,6 +131,9 @@ class LocalQueuesTest {
         bed.redlock.acquireAsync(Bed.REQUEST.waitUpTo(Duration.ofMillis(300)));
     bed.time.passMillis(299);
     assertFalse(call.isDone());
+    bed.script(request -> NodeReply.held(5_000, 9, "")); // for a call that stands in no line
+    assertInstanceOf(AcquireResult.Contended.class, Bed.now(bed.redlock.acquireAsync(Bed.REQUEST)));
+    bed.script(Bed::yes);
     bed.time.passMillis(1);
     AcquireResult result = Bed.now(call);
     assertInstanceOf(AcquireResult.Contended.class, result);
