@@ -284,6 +284,71 @@ class AnyOfTest {
   }
 
   @Test
+  void nodesThatAreDownAreAskedForOneNameOnly() {
+    bed.script(request -> NodeReply.unreachable("down"));
+    assertInstanceOf(Unavailable.class, Bed.now(bed.redlock.acquireAsync(permits(5))));
+    assertEquals(List.of("a Grant", "b Grant", "c Grant"), bed.journal);
+  }
+
+  @Test
+  void noNameIsTriedOnceTwoNodeTimeoutsHavePassed() {
+    bed.node(0).script(request -> request instanceof Grant ? NodeReply.held(5_000, 1, "") : null);
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(permits(10));
+    bed.time.passMillis(2 * Bed.NODE_TIMEOUT_MILLIS);
+    assertEquals(2, bed.node(0).asked(Grant.class).size(), "one before the look and one after");
+    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS - 1);
+    assertFalse(call.isDone());
+    bed.time.passMillis(1);
+    assertInstanceOf(Unavailable.class, Bed.now(call));
+    assertEquals(2, bed.node(0).asked(Grant.class).size());
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1})
+  void pauseIsBoundedByTheNameThatExpiresFirstWhicheverWasTriedLast(int first) {
+    Bed slow = new Bed(3, (failures, cause, random) -> Duration.ofSeconds(5));
+    slow.script(
+        request ->
+            request.names().get(0).equals("app:pool/" + first)
+                ? NodeReply.held(7, 1, "")
+                : NodeReply.held(5_000, 1, ""));
+    CompletableFuture<AcquireResult> call = slow.redlock.acquireAsync(permits(2).waitUpTo(WAIT));
+    slow.script(Bed::yes);
+    assertFalse(call.isDone());
+    slow.time.passMillis(8);
+    assertTrue(Bed.now(call).optionalLease().isPresent());
+  }
+
+  @Test
+  void callThatIsCancelledWhileItChoosesAsksNoNode() {
+    AcquireLoop loop =
+        new AcquireLoop(
+            bed.context,
+            permits(3).waitUpTo(WAIT),
+            new Pauses(bed.context.retryStrategy, bed.context.random),
+            bed.redlock);
+    bed.time.whenRead(
+        () -> {
+          if (Thread.holdsLock(loop)) {
+            bed.time.whenRead(() -> {});
+            loop.cancel();
+          }
+        });
+    assertTrue(loop.start().isCancelled());
+    assertEquals(List.of(), bed.journal);
+    assertEquals(0, bed.time.tasks());
+  }
+
+  @Test
+  void callThatWaitsForAnyStandsInNoLineForItsFirstAttempt() {
+    hold(name -> true);
+    bed.redlock.acquireAsync(permits(2).waitUpTo(WAIT));
+    int before = bed.asked(Grant.class);
+    bed.redlock.acquireAsync(permits(2).waitUpTo(WAIT));
+    assertEquals(2 * before, bed.asked(Grant.class));
+  }
+
+  @Test
   void lookThatNobodyAnswersEndsAfterANodeTimeout() {
     bed.script(
         request ->
@@ -419,6 +484,16 @@ class AnyOfTest {
     all.release();
     masters.advance(Duration.ofSeconds(30));
     assertTrue(any.isDone() && both.isDone());
+  }
+
+  @Test
+  void callForAllOfSeveralNamesDoesNotStandInLineBehindOneForAny() {
+    hold(name -> true);
+    bed.redlock.acquireAsync(permits(2).waitUpTo(WAIT));
+    bed.script(Bed::yes);
+    CompletableFuture<AcquireResult> both =
+        bed.redlock.acquireAsync(LeaseRequest.ofAll(permits(2).resources(), TTL).waitUpTo(WAIT));
+    assertTrue(Bed.now(both).optionalLease().isPresent());
   }
 
   @Test

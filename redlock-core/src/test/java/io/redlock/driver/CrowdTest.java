@@ -24,6 +24,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -196,6 +197,23 @@ class CrowdTest {
     }
     time.passMillis(100);
     assertEquals(0, time.tasks(), "timers");
+  }
+
+  @Test
+  void callThatTriesAThousandNamesInTurnNeedsNoLargerStack() {
+    script(
+        request ->
+            request instanceof NodeRequest.Grant
+                ? NodeReply.held(60_000, 1, "")
+                : NodeReply.unreachable("too busy to tell"));
+    List<String> names = IntStream.range(0, 1_000).mapToObj(name -> "pool/" + name).toList();
+    onASmallStack(
+        () -> {
+          AcquireResult result =
+              Bed.now(redlock.acquireAsync(LeaseRequest.anyOf(names, Duration.ofSeconds(10))));
+          assertInstanceOf(AcquireResult.Contended.class, result);
+        });
+    assertEquals(1_000, nodes.get(0).grants);
   }
 
   @ParameterizedTest
