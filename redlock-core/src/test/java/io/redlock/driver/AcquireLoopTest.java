@@ -3,6 +3,7 @@ package io.redlock.driver;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
@@ -22,6 +23,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
@@ -36,6 +38,8 @@ class AcquireLoopTest {
 
   private static final LeaseRequest PATIENT = Bed.REQUEST.waitUpTo(Duration.ofSeconds(1));
 
+  private static final LeaseRequest FAIR = Bed.REQUEST.waitUpTo(Duration.ofMinutes(1)).fairly();
+
   private final Bed bed = new Bed(3);
 
   private static Function<NodeRequest, @Nullable NodeReply> grants(NodeReply answer) {
@@ -47,7 +51,28 @@ class AcquireLoopTest {
   }
 
   private int attempts() {
+    return attempts(bed);
+  }
+
+  private static int attempts(Bed bed) {
     return bed.node(0).asked(Grant.class).size();
+  }
+
+  /** Returns a bed whose calls pause for half a second after each refusal. */
+  private static Bed slow() {
+    return new Bed(3, (failures, cause, random) -> Duration.ofMillis(500));
+  }
+
+  private static AcquireLoop loop(Bed bed, LeaseRequest request) {
+    Pauses pauses = new Pauses(bed.context.retryStrategy, bed.context.random);
+    return new AcquireLoop(bed.context, request, pauses, bed.redlock);
+  }
+
+  /** Tells the first fair call that it is first in the queues of these nodes. */
+  private static void wake(Bed bed, int... nodes) {
+    for (int node : nodes) {
+      bed.context.fairWaiters.woken(1, node);
+    }
   }
 
   @Test
@@ -106,6 +131,63 @@ class AcquireLoopTest {
     AcquireResult result = Bed.now(bed.redlock.acquireAsync(Bed.REQUEST));
     assertInstanceOf(AcquireResult.Unavailable.class, result);
     assertEquals(2, attempts());
+  }
+
+  @Test
+  void strategyIsAskedAfterTheAttemptThatFollowsARefusalByClocks() {
+    List<String> told = new ArrayList<>();
+    Bed asked =
+        new Bed(
+            3,
+            (failures, cause, random) -> {
+              told.add(failures + " " + cause);
+              return Duration.ofMillis(500);
+            });
+    asked.script(
+        request ->
+            attempts(asked) == 1
+                ? NodeReply.of(Kind.CLOCK, "2 s behind")
+                : NodeReply.held(-1, 5, ""));
+    asked.redlock.acquireAsync(PATIENT);
+    assertEquals(List.of("2 CONTENDED"), told);
+    asked.time.passMillis(499);
+    assertEquals(2, attempts(asked));
+    asked.time.passMillis(1);
+    assertEquals(3, attempts(asked));
+  }
+
+  /** Returns the tokens of all attempts of a fair call, and the tokens of their tickets. */
+  private List<List<Long>> tokensAndTickets() {
+    bed.redlock.acquireAsync(FAIR);
+    bed.time.passMillis(500);
+    List<Grant> grants = bed.node(0).asked(Grant.class);
+    assertTrue(grants.size() > 3, grants.size() + " attempts");
+    return List.of(
+        grants.stream().map(Grant::token).toList(),
+        grants.stream().map(grant -> grant.ticket().micros()).toList());
+  }
+
+  @Test
+  void fairCallWhoseFirstTokenNodesRefusedByTheirClocksStandsInLineWithItsSecond() {
+    bed.script(
+        request -> {
+          bed.nodes.forEach(node -> node.clockOffsetMicros(FakeTime.START_WALL_MICROS + 2_000_000));
+          return attempts() == 1
+              ? NodeReply.of(Kind.CLOCK, "2 s ahead")
+              : NodeReply.unreachable("down");
+        });
+    List<List<Long>> tokens = tokensAndTickets();
+    List<Long> tickets = tokens.get(1);
+    assertEquals(tokens.get(0).subList(0, 2), tickets.subList(0, 2));
+    assertTrue(tickets.get(0) + 1_000_000 < tickets.get(1), tickets.toString());
+    assertEquals(1, Set.copyOf(tickets.subList(1, tickets.size())).size(), tickets.toString());
+  }
+
+  @Test
+  void fairCallStandsInLineWithItsFirstTokenHoweverOftenItAsks() {
+    bed.script(grants(NodeReply.unreachable("down")));
+    List<List<Long>> tokens = tokensAndTickets();
+    assertEquals(Set.of(tokens.get(0).get(0)), Set.copyOf(tokens.get(1)));
   }
 
   @Test
@@ -168,6 +250,187 @@ class AcquireLoopTest {
     bed.time.passMillis(2_000);
     assertInstanceOf(AcquireResult.Contended.class, Bed.now(call));
     assertEquals(List.of(3), givenUp);
+  }
+
+  @Test
+  void fairCallBehindOthersAsksAtOnceWhenAQuorumOfNodesWakesIt() {
+    bed.script(grants(NodeReply.waiting(-1)));
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(FAIR);
+    bed.time.passMillis(500);
+    wake(bed, 2);
+    assertEquals(1, attempts());
+    bed.script(Bed::yes);
+    wake(bed, 0);
+    assertTrue(lease(call).isValid());
+    assertEquals(2, attempts());
+  }
+
+  @Test
+  void wakeUpOfOneMoreNodeDoesNotPutTheNextAttemptOff() {
+    Bed five = new Bed(5);
+    five.script(grants(NodeReply.waiting(-1)));
+    five.redlock.acquireAsync(FAIR);
+    five.time.passMillis(500);
+    assertEquals(1, five.time.tasks());
+    wake(five, 0);
+    assertEquals(1, five.time.tasks(), "only the timer of the shorter pause");
+    five.time.passMillis(4);
+    wake(five, 1);
+    assertEquals(1, attempts(five));
+    five.time.passMillis(1);
+    assertEquals(2, attempts(five));
+  }
+
+  @Test
+  void fairCallKeepsItsTicketsAliveWhileItsOwnServiceHoldsTheLease() {
+    bed.script(grants(NodeReply.waiting(-1)));
+    bed.redlock.acquireAsync(FAIR);
+    bed.script(Bed::yes);
+    lease(bed.redlock.acquireAsync(Bed.REQUEST));
+    bed.script(grants(NodeReply.waiting(-1)));
+    bed.time.passMillis(999);
+    assertEquals(2, attempts());
+    bed.time.passMillis(1);
+    assertEquals(3, attempts());
+  }
+
+  @Test
+  void fairCallWithoutTicketsHearsNoWakeUpAndStandsInLineBehindItsOwnService() {
+    Bed slow = slow();
+    slow.script(grants(NodeReply.unreachable("down")));
+    CompletableFuture<AcquireResult> call = slow.redlock.acquireAsync(FAIR);
+    wake(slow, 0, 1, 2);
+    assertEquals(1, attempts(slow));
+    assertStandsInLineBehindALease(slow, call);
+  }
+
+  @Test
+  void callThatPausesStandsInLineBehindALeaseThatItsOwnServiceGotMeanwhile() {
+    Bed slow = slow();
+    slow.script(grants(NodeReply.held(-1, 5, "")));
+    assertStandsInLineBehindALease(
+        slow, slow.redlock.acquireAsync(Bed.REQUEST.waitUpTo(Duration.ofMinutes(1))));
+  }
+
+  private static void assertStandsInLineBehindALease(
+      Bed bed, CompletableFuture<AcquireResult> call) {
+    bed.script(Bed::yes);
+    Lease held = lease(bed.redlock.acquireAsync(Bed.REQUEST));
+    bed.time.passMillis(5_000);
+    assertEquals(2, attempts(bed));
+    held.close();
+    assertTrue(lease(call).isValid());
+    assertEquals(3, attempts(bed));
+  }
+
+  @Test
+  void fairCallThatIsCancelledBetweenItsAttemptsLeavesTheQueuesAndIsForgotten() {
+    bed.script(grants(NodeReply.waiting(-1)));
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(FAIR);
+    bed.time.passMillis(500);
+    assertEquals(0, bed.asked(NodeRequest.RemoveTicket.class));
+    call.cancel(false);
+    assertEquals(3, bed.asked(NodeRequest.RemoveTicket.class));
+    assertEquals(0, bed.time.tasks());
+    bed.time.whenRead(() -> fail("a call that is over looks at the clock"));
+    wake(bed, 0, 1, 2);
+    bed.context.fairWaiters.listening(0);
+  }
+
+  @Test
+  void fairCallThatIsCancelledDuringTheFanOutTakesItsTicketsBackAfterIt() {
+    AcquireLoop loop = loop(bed, FAIR);
+    bed.script(Bed::yes);
+    bed.node(1)
+        .script(
+            request -> {
+              if (request instanceof Grant) {
+                loop.cancel();
+              }
+              return Bed.yes(request);
+            });
+    loop.start();
+    assertEquals(
+        List.of("a Grant", "b Grant", "c Grant", "a Release", "b Release", "c Release"),
+        bed.journal);
+    for (ScriptedNode node : bed.nodes) {
+      NodeRequest.Release release = node.asked(NodeRequest.Release.class).get(0);
+      assertEquals(1, release.ticket().number());
+    }
+  }
+
+  @Test
+  void callThatEndsDuringTheFanOutTellsWhenItsReleaseWasSent() {
+    AcquireLoop loop = loop(bed, PATIENT);
+    bed.script(Bed::yes);
+    bed.node(1)
+        .script(
+            request -> {
+              if (request instanceof Grant) {
+                loop.fail().orElseThrow().whenReleaseSent(() -> bed.journal.add("sent"));
+              }
+              return Bed.yes(request);
+            });
+    CompletableFuture<AcquireResult> call = loop.start();
+    assertThrows(CompletionException.class, () -> Bed.now(call));
+    assertEquals(
+        List.of("a Grant", "b Grant", "c Grant", "a Release", "b Release", "c Release", "sent"),
+        bed.journal);
+  }
+
+  @Test
+  void callThatHasFailedIsNotEndedAgain() {
+    AcquireLoop loop = loop(bed, PATIENT);
+    loop.start();
+    assertTrue(loop.fail().isPresent());
+    assertTrue(loop.fail().isEmpty());
+    loop.cancel();
+    assertEquals(List.of("given up"), bed.events);
+    assertEquals(3, bed.releases());
+  }
+
+  @Test
+  void closeDoesNotEndACallThatIsHandingItsLeaseOut() {
+    AcquireLoop loop = loop(bed, PATIENT);
+    List<Boolean> ended = new ArrayList<>();
+    loop.start().thenRun(() -> ended.add(loop.fail().isPresent()));
+    bed.answerGrants(NodeReply.GRANTED, 0, 1, 2);
+    assertEquals(List.of(false), ended);
+    assertEquals(0, bed.releases());
+    assertEquals(List.of("Acquired"), bed.events);
+  }
+
+  @Test
+  void refusalThatNobodyWantsAnyMoreIsNotReported() {
+    List<CompletableFuture<AcquireResult>> call = new ArrayList<>();
+    bed.script(
+        request -> {
+          if (request instanceof NodeRequest.RemoveTicket) {
+            call.get(0).cancel(false);
+          }
+          return request instanceof Grant ? NodeReply.waiting(-1) : Bed.yes(request);
+        });
+    call.add(bed.redlock.acquireAsync(PATIENT.fairly()));
+    bed.time.passMillis(1_000);
+    assertTrue(call.get(0).isCancelled());
+    assertEquals(List.of("given up"), bed.events);
+  }
+
+  @Test
+  void attemptNeedsNoTimerButThatOfItsNodeTimeout() {
+    bed.redlock.acquireAsync(PATIENT);
+    assertEquals(1, bed.time.tasks());
+  }
+
+  @Test
+  void waitOfACenturyNeedsNoTimer() {
+    Lease held = bed.lease();
+    int before = bed.time.tasks();
+    CompletableFuture<AcquireResult> call =
+        bed.redlock.acquireAsync(Bed.REQUEST.waitUpTo(Duration.ofDays(36_500)));
+    assertEquals(before, bed.time.tasks());
+    held.close();
+    assertTrue(lease(call).isValid());
   }
 
   @Test
@@ -285,7 +548,9 @@ class AcquireLoopTest {
     CompletableFuture<AcquireResult> call = thoughtful.redlock.acquireAsync(PATIENT);
     thoughtful.time.passMillis(Bed.NODE_TIMEOUT_MILLIS - 1);
     assertEquals(1, thoughtful.node(0).asked(Grant.class).size());
-    thoughtful.time.passMillis(950);
+    thoughtful.time.passMillis(1);
+    assertEquals(1, thoughtful.node(0).asked(Grant.class).size(), "the default pauses as well");
+    thoughtful.time.passMillis(949);
     assertTrue(thoughtful.node(0).asked(Grant.class).size() > 5);
     assertEquals(1, callbacks.size(), "one question for the call, however often it failed");
     int before = thoughtful.node(0).asked(Grant.class).size();
@@ -311,6 +576,42 @@ class AcquireLoopTest {
     runCallbacks();
     assertEquals(2, asked.size());
     assertTrue(attempts < thoughtful.node(0).asked(Grant.class).size());
+  }
+
+  @Test
+  void timerThatIsOvertakenByTheNextRefusalLeavesThePauseToTheStrategy() {
+    Bed thoughtful = thoughtful(20);
+    AcquireLoop loop = loop(thoughtful, PATIENT);
+    loop.start();
+    thoughtful.time.passMillis(Bed.NODE_TIMEOUT_MILLIS - 1);
+    thoughtful.time.whenRead(
+        () -> {
+          thoughtful.time.whenRead(() -> {});
+          runCallbacks();
+          loop.proceed(0);
+        });
+    thoughtful.time.passMillis(1);
+    assertEquals(2, attempts(thoughtful));
+    runCallbacks();
+    assertEquals(List.of("1 CONTENDED", "2 CONTENDED"), asked);
+    thoughtful.time.passMillis(19);
+    assertEquals(2, attempts(thoughtful));
+    thoughtful.time.passMillis(1);
+    assertEquals(3, attempts(thoughtful));
+  }
+
+  @Test
+  void leaseOnItsWayIsReleasedAtOnceWhenItsUserCompletesTheCall() {
+    Bed late = new Bed(3, callbacks::add, new RedlockListener() {});
+    late.script(Bed::yes);
+    CompletableFuture<AcquireResult> call = late.redlock.acquireAsync(PATIENT);
+    assertFalse(call.isDone());
+    call.complete(new AcquireResult.Contended(new Votes(List.of(), 2)));
+    assertEquals("abc", late.releasedOn());
+    runCallbacks();
+    assertEquals(3, late.releases());
+    late.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    late.assertNothingIsLeft("completed by its user");
   }
 
   @Test
@@ -433,10 +734,23 @@ class AcquireLoopTest {
               return Bed.yes(request);
             });
     CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
-    assertThrows(CompletionException.class, () -> Bed.now(call));
+    CompletionException failure = assertThrows(CompletionException.class, () -> Bed.now(call));
+    assertInstanceOf(AssertionError.class, failure.getCause().getCause());
     bed.script(Bed::yes);
     assertTrue(lease(bed.redlock.acquireAsync(PATIENT)).isValid());
     assertEquals(1, bed.node(0).releases(), "the node that had granted");
+  }
+
+  @Test
+  void callFailsWithTheExceptionThatANodeThrows() {
+    RuntimeException mistake = new IllegalArgumentException("a node's mistake");
+    bed.script(
+        request -> {
+          throw mistake;
+        });
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT);
+    CompletionException failure = assertThrows(CompletionException.class, () -> Bed.now(call));
+    assertSame(mistake, failure.getCause());
   }
 
   @Test
@@ -561,6 +875,7 @@ class AcquireLoopTest {
     bed.answerGrants(NodeReply.GRANTED, 0, 1, 2);
     bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
     assertTrue(call.isCancelled());
+    assertEquals(List.of("given up", "Acquired", "RELEASED"), bed.events);
     bed.assertNothingIsLeft("cancelled between decision and news");
   }
 
