@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.AcquireResult;
 import io.redlock.ExtendResult;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
@@ -438,11 +439,12 @@ class HeldLeaseTest {
     assertEquals(0, other.asked(Extend.class));
   }
 
-  @Test
-  void lossIsToldInTimeThoughTheProcessWasPausedBeforeItsTimerWasSet() {
-    bed.time.pauseBeforeScheduling(Duration.ofSeconds(4));
+  @ParameterizedTest
+  @ValueSource(longs = {1, 4_000})
+  void lossIsToldInTimeThoughTheProcessWasPausedBeforeItsTimerWasSet(long millis) {
+    bed.time.pauseBeforeScheduling(Duration.ofMillis(millis));
     lease.checkDeadline();
-    bed.time.pass(VALIDITY.minusSeconds(4));
+    bed.time.pass(VALIDITY.minusMillis(millis));
     assertEquals(List.of(Cause.EXPIRED), causes());
   }
 
@@ -564,5 +566,115 @@ class HeldLeaseTest {
     bed.time.pass(COARSE_TICK.plusMillis(Bed.NODE_TIMEOUT_MILLIS));
     assertEquals(List.of(Cause.REFUSED), causes());
     assertEquals(1, bed.time.tasks());
+  }
+
+  @Test
+  void onlyTheFirstEndOfALeaseMovesTheLine() {
+    LeaseRequest patient = Bed.REQUEST.waitUpTo(Duration.ofMinutes(1));
+    LeaseEnd how = new LeaseEnd(Cause.CLOSED, "for a test");
+    List<Consumer<HeldLease>> ways =
+        List.of(HeldLease::close, held -> held.lose(how), held -> held.abandon(how));
+    for (Consumer<HeldLease> first : ways) {
+      for (Consumer<HeldLease> again : ways) {
+        Bed other = new Bed(3);
+        HeldLease held = other.lease(patient);
+        CompletableFuture<AcquireResult> next = other.redlock.acquireAsync(patient);
+        CompletableFuture<AcquireResult> last = other.redlock.acquireAsync(patient);
+        assertFalse(next.isDone());
+        first.accept(held);
+        assertTrue(Bed.now(next).optionalLease().orElseThrow().isValid());
+        again.accept(held);
+        assertFalse(last.isDone(), "the next lease is in its way");
+      }
+    }
+  }
+
+  @Test
+  void leaseThatExpiresWhileItIsHandedOutIsNotRenewed() {
+    Bed other = new Bed(3);
+    CompletableFuture<AcquireResult> call =
+        other.redlock.acquireAsync(Bed.REQUEST.renewFor(Duration.ofHours(1)));
+    other.answerGrants(NodeReply.GRANTED, 0);
+    boolean[] paused = {false};
+    other.betweenSteps(
+        () -> {
+          if (!paused[0]) {
+            paused[0] = true;
+            other.time.pause(Bed.TTL);
+          }
+        });
+    other.answerGrants(NodeReply.GRANTED, 1);
+    Lease held = Bed.now(call).optionalLease().orElseThrow();
+    assertTrue(paused[0]);
+    assertFalse(held.isValid());
+    other.script(Bed::yes);
+    other.answerGrants(NodeReply.GRANTED, 2);
+    other.time.pass(Duration.ofMinutes(1));
+    assertEquals(List.of("Acquired", "EXPIRED"), other.events.stream().sorted().toList());
+    other.assertNothingIsLeft("expired at once");
+  }
+
+  @Test
+  void resetOfANodeAfterTheTimeOfALeaseOnlyTellsItsEnd() {
+    bed.time.stepWall(VALIDITY);
+    bed.node(0).isReset();
+    bed.time.passMillis(0);
+    assertEquals(List.of("EXPIRED"), bed.events);
+  }
+
+  @Test
+  void checkTellsTheLossOfALeaseThatIsNotRenewed() {
+    bed.time.stepWall(VALIDITY);
+    lease.check();
+    assertEquals(List.of(Cause.EXPIRED), causes());
+  }
+
+  @Test
+  void holderThatReleasesAsSoonAsItHearsOfTheLossLeavesNothing() {
+    lease.ended().thenRun(lease::close);
+    bed.time.pass(VALIDITY);
+    assertEquals("abc", bed.releasedOn());
+    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    bed.assertNothingIsLeft("released on the spot");
+  }
+
+  @Test
+  void everyoneWhoAwaitsTheEndIsTold() {
+    List<Cause> others = new ArrayList<>();
+    lease.ended().thenAccept(how -> others.add(how.cause()));
+    lease.ended().thenAccept(how -> others.add(how.cause()));
+    lease.close();
+    assertEquals(List.of(Cause.RELEASED), causes());
+    assertEquals(List.of(Cause.RELEASED, Cause.RELEASED), others);
+  }
+
+  @Test
+  void endThatNobodyAwaitsIsPassedToTheListenerAlone() {
+    int[] callbacks = {0};
+    Bed other =
+        new Bed(
+            3,
+            task -> {
+              callbacks[0]++;
+              task.run();
+            },
+            null);
+    HeldLease held = other.lease();
+    callbacks[0] = 0;
+    held.close();
+    assertEquals(List.of("RELEASED"), other.events);
+    assertEquals(1, callbacks[0]);
+  }
+
+  @Test
+  void watcherHearsOfTheEndOnceAndAtOnceIfItHasCome() {
+    List<Cause> watched = new ArrayList<>();
+    lease.whenEnded(how -> watched.add(how.cause()));
+    assertEquals(List.of(), watched);
+    lease.close();
+    lease.close();
+    assertEquals(List.of(Cause.RELEASED), watched);
+    lease.whenEnded(how -> watched.add(how.cause()));
+    assertEquals(List.of(Cause.RELEASED, Cause.RELEASED), watched);
   }
 }
