@@ -247,8 +247,10 @@ class LocalQueuesTest {
     assertFalse(queues.join(second));
     assertTrue(queues.mayAsk(first));
     assertFalse(queues.mayAsk(second));
+    assertFalse(queues.isLeased("orders/42"), "it is only asked for");
     queues.leased(Waiter.NAMES);
     assertFalse(queues.mayAsk(first));
+    assertTrue(queues.isLeased("orders/42"));
     queues.leased(Waiter.NAMES);
     queues.ended(Waiter.NAMES);
     assertFalse(queues.mayAsk(first));
@@ -430,6 +432,7 @@ class LocalQueuesTest {
   /** A call for any one of several names that counts how often it may ask. */
   private static final class Chooser implements LocalQueues.Waiter {
     private final List<String> choices;
+    private Runnable proceeds = () -> {};
     private int proceeded;
 
     private Chooser(String... choices) {
@@ -454,6 +457,7 @@ class LocalQueuesTest {
     @Override
     public void proceed(long delayNanos) {
       proceeded++;
+      proceeds.run();
     }
   }
 
@@ -498,5 +502,38 @@ class LocalQueuesTest {
       queues.leave(new Chooser("a", "b"));
       assertTrue(queues.isEmpty(), "a call that never joined");
     }
+  }
+
+  @Test
+  void callForAnyOfSeveralNamesHearsOfThemThoughOthersHaveLeft() {
+    Chooser first = new Chooser("a", "b");
+    Chooser second = new Chooser("a", "b");
+    Chooser elsewhere = new Chooser("b", "c");
+    List.of(first, second, elsewhere).forEach(queues::join);
+    queues.leave(second);
+    queues.leased(List.of("b"));
+    queues.ended(List.of("b"));
+    assertEquals(List.of(1, 1), List.of(first.proceeded, elsewhere.proceeded));
+    queues.leave(first);
+    queues.leased(List.of("b"));
+    queues.ended(List.of("b"));
+    assertEquals(List.of(1, 2), List.of(first.proceeded, elsewhere.proceeded));
+  }
+
+  @Test
+  void nameThatIsFreedWhileACallForItIsToldIsToldNext() {
+    Chooser call = new Chooser("a", "b");
+    queues.join(call);
+    call.proceeds =
+        () -> {
+          if (call.proceeded == 1) {
+            queues.leased(List.of("b"));
+            queues.ended(List.of("b"));
+            assertEquals(1, call.proceeded, "not within the first");
+          }
+        };
+    queues.leased(List.of("a"));
+    queues.ended(List.of("a"));
+    assertEquals(2, call.proceeded);
   }
 }
