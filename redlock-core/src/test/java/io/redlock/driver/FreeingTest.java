@@ -154,6 +154,15 @@ class FreeingTest {
   }
 
   @Test
+  void blockingCallsReturnWhatTheNodesSay() throws InterruptedException {
+    bed.script(request -> FREED);
+    assertEquals(Outcome.FREED, bed.redlock.free(RESOURCE).outcome());
+    bed.script(request -> NodeReply.held(4_000, TOKEN + 1, "reports"));
+    assertEquals(Outcome.OTHER_HOLDER, bed.redlock.free(RESOURCE, TOKEN).outcome());
+    assertEquals(TOKEN, bed.node(0).asked(Free.class).get(1).token());
+  }
+
+  @Test
   void wrongArgumentSendsNothing() {
     assertThrows(NullPointerException.class, () -> bed.redlock.freeAsync(null));
     for (String resource : new String[] {"", "x".repeat(600)}) {

@@ -586,7 +586,6 @@ class LeaderCandidateTest {
 
   @Test
   void workRunsOnANamedDaemonWithTheClassLoaderOfTheCaller() throws Exception {
-    grantAll();
     ClassLoader loader = new ClassLoader() {};
     ClassLoader before = Thread.currentThread().getContextClassLoader();
     LinkedBlockingQueue<Thread> seen = new LinkedBlockingQueue<>();
@@ -603,6 +602,8 @@ class LeaderCandidateTest {
     } finally {
       Thread.currentThread().setContextClassLoader(before);
     }
+    bed.answerGrants(NodeReply.GRANTED, 0, 1, 2); // on a thread with another loader
+    grantAll();
     Thread thread = seen.poll(20, TimeUnit.SECONDS);
     assertNotNull(thread);
     assertTrue(thread.isDaemon());

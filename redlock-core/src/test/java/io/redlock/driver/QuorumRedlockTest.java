@@ -64,7 +64,10 @@ class QuorumRedlockTest {
   void badRequestIsRefusedBeforeAnythingIsSent() {
     LeaseRequest bad = LeaseRequest.of(" ", Duration.ZERO).waitUpTo(Duration.ofMillis(-1));
     for (Runnable call :
-        List.<Runnable>of(() -> bed.redlock.acquireAsync(bad), () -> bed.redlock.asLock(bad))) {
+        List.<Runnable>of(
+            () -> bed.redlock.acquireAsync(bad),
+            () -> bed.redlock.asLock(bad),
+            () -> bed.redlock.lead(bad, lease -> {}))) {
       IllegalArgumentException refused = assertThrows(IllegalArgumentException.class, call::run);
       assertTrue(refused.getMessage().contains("resource \" \" is blank"), refused.getMessage());
       assertTrue(refused.getMessage().contains("ttl PT0S"), refused.getMessage());
@@ -82,6 +85,7 @@ class QuorumRedlockTest {
     assertEquals(0, bed.releases());
     assertTrue(bed.nodes.stream().allMatch(ScriptedNode::isClosed));
     assertEquals(0, bed.time.tasks());
+    assertTrue(bed.context.queues.isEmpty());
     assertInstanceOf(ExtendResult.Lost.class, Bed.now(lease.extendAsync(Bed.TTL)));
     assertEquals(ReleaseResult.UNCONFIRMED, Bed.now(lease.releaseAsync()));
     assertEquals(List.of("CLOSED", "Lost"), bed.events);
@@ -136,9 +140,12 @@ class QuorumRedlockTest {
   @Test
   void closingTwiceIsClosingOnce() {
     bed.lease();
+    int[] closed = {0};
+    bed.node(0).whenClosed(() -> closed[0]++);
     bed.redlock.close();
     bed.redlock.close();
     assertEquals(List.of("CLOSED"), bed.events);
+    assertEquals(1, closed[0]);
   }
 
   @Test
@@ -220,6 +227,69 @@ class QuorumRedlockTest {
     join(answering);
     assertFalse(releasedWhileValid.get());
     assertTrue(call.isDone());
+  }
+
+  /** A closed node takes no release: those of grants that a thread still sends go first. */
+  @Test
+  void closeWaitsUntilAThreadThatSendsGrantsHasSentTheirReleases() {
+    Thread closing = Thread.currentThread();
+    CountDownLatch sending = new CountDownLatch(1);
+    AtomicBoolean closed = new AtomicBoolean();
+    List<Integer> releases = new ArrayList<>();
+    Duration patience = Duration.ofMinutes(25); // for a busy machine: real time
+    QuorumRedlock redlock =
+        (QuorumRedlock)
+            RedlockBuilder.over(bed.nodes)
+                .ticker(bed.time)
+                .scheduler(bed.time)
+                .callbackExecutor(Runnable::run)
+                .maxTtl(Duration.ofHours(1))
+                .nodeTimeout(patience)
+                .build();
+    bed.node(0)
+        .script(
+            request -> {
+              if (request instanceof Grant) {
+                sending.countDown();
+                while (!(redlock.isClosed() && closing.getState() == Thread.State.TIMED_WAITING)
+                    && !closed.get()) {
+                  Thread.yield();
+                }
+              }
+              return null;
+            });
+    bed.node(0)
+        .whenClosed(
+            () -> {
+              bed.nodes.forEach(node -> releases.add(node.releases()));
+              closed.set(true);
+            });
+    Thread caller =
+        new Thread(() -> redlock.acquireAsync(LeaseRequest.of("orders/42", Duration.ofHours(1))));
+    caller.start();
+    await(sending);
+    redlock.close();
+    join(caller);
+    assertEquals(List.of(1, 1, 1), releases);
+  }
+
+  @Test
+  void interruptStaysSetAndDoesNotKeepTheServiceFromClosing() {
+    HeldLease lease = bed.lease();
+    Thread.currentThread().interrupt();
+    bed.redlock.close();
+    assertTrue(Thread.interrupted());
+    assertFalse(lease.isValid());
+    assertTrue(bed.nodes.stream().allMatch(ScriptedNode::isClosed));
+  }
+
+  @Test
+  void lockWithoutALongestHoldIsRefused() {
+    IllegalArgumentException refused =
+        assertThrows(IllegalArgumentException.class, () -> bed.redlock.asLock(Bed.REQUEST));
+    assertEquals(
+        "a lock on orders/42 needs a longest hold: add .renewFor(maxHold) to the request",
+        refused.getMessage());
   }
 
   private static void await(CountDownLatch latch) {
