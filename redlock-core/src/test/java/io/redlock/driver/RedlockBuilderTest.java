@@ -191,6 +191,14 @@ class RedlockBuilderTest {
   }
 
   @Test
+  void holderThatIsNoLabelIsRefused() {
+    assertRefused(b -> b.holder(""), "holder \"\" is blank", "use 1 to 64");
+    assertRefused(b -> b.holder("a/b"), "holder \"a/b\" is no label", "neither blanks nor slashes");
+    assertRefused(b -> b.holder("freed"), "holder \"freed\" is reserved", "choose another");
+    assertEquals(List.of(), problems(b -> b.holder("billing@pod-7:4211")));
+  }
+
+  @Test
   void reservedPrefixIsRefused() {
     assertRefused(b -> b.keyPrefix("redlock:mine:"), "keyPrefix redlock:mine:", "choose another");
   }
@@ -265,6 +273,24 @@ class RedlockBuilderTest {
     assertEquals("me", node.calls().get(0).request.owner());
     assertEquals(List.of("x:orders/42"), node.calls().get(0).request.names());
     assertTrue(node.isClosed());
+  }
+
+  @Test
+  void driftAndLossMarginAreTakenOffTheValidity() {
+    FakeTime time = new FakeTime();
+    ScriptedNode node = new ScriptedNode("a", new ArrayList<>());
+    node.script(Bed::yes);
+    try (Redlock redlock =
+        RedlockBuilder.over(List.of(node))
+            .ticker(time)
+            .scheduler(time)
+            .callbackExecutor(Runnable::run)
+            .driftFactor(0.1)
+            .lossMargin(Duration.ofMillis(500))
+            .build()) {
+      Lease lease = Bed.now(redlock.acquireAsync(Bed.REQUEST)).optionalLease().orElseThrow();
+      assertEquals(Bed.TTL.minusMillis(1_000 + 2 + 500), lease.remaining());
+    }
   }
 
   @Test

@@ -2,11 +2,14 @@ package io.redlock.driver;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.redlock.Inspection;
 import io.redlock.Votes.NodeVote;
 import io.redlock.Votes.Vote;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeReport;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -62,6 +65,10 @@ class ReplyTextTest {
         "a abstains 12s more: restarted",
         vote("a", NodeReply.abstain(12_000, "restarted"), 1).toString());
     assertEquals("a abstains: lost its data", vote("a", NodeReply.abstain(-1, ""), 1).toString());
+    assertEquals("a held for 0µs more", vote("a", NodeReply.held(0, 1, ""), 1).toString());
+    assertEquals(
+        "a abstains 0µs more: restarted",
+        vote("a", NodeReply.abstain(0, "restarted"), 1).toString());
     assertEquals(
         "d no answer in 50ms", ReplyText.vote("d", null, Duration.ofMillis(50), true).toString());
     assertEquals("a granted 1ms", vote("a", NodeReply.GRANTED, 1_100).toString());
@@ -74,5 +81,41 @@ class ReplyTextTest {
     assertEquals(
         "a held for 9223372036854775s more",
         vote("a", NodeReply.held(Long.MAX_VALUE, 1, ""), 1).toString());
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "HELD, 7, true, true",
+    "HELD, 0, true, true",
+    "HELD, -1, false, true",
+    "RELEASED, 7, true, true",
+    "RELEASED, -1, false, true",
+    "ABSTAIN, 7, true, false",
+    "ABSTAIN, -1, false, false",
+    "WAIT, 7, false, false",
+    "NOT_HELD, -1, false, false"
+  })
+  void voteTellsHowLongTheRefusalLastsAndWhoHoldsTheName(
+      Kind kind, long millis, boolean isBounded, boolean isOfHolder) {
+    NodeVote vote = vote("a", new NodeReply(kind, 1, millis, "billing", null), 1);
+    assertEquals(isBounded ? Duration.ofMillis(millis) : null, vote.refusedFor());
+    assertEquals(isOfHolder ? "billing" : "", vote.holder());
+  }
+
+  @Test
+  void resourceThatWasSetFreeBeforeIsNotSetFreeAgain() {
+    assertEquals(
+        "a freed by ops@host, held for 9.0s more 1ms",
+        ReplyText.freeing("a", NodeReply.freed(9_000, 1, "freed by ops@host"), Duration.ofMillis(1))
+            .toString());
+  }
+
+  @ParameterizedTest
+  @CsvSource({"-1, held without limit", "0, held for 0µs more", "7, held for 7ms more"})
+  void inspectionTellsForHowLongTheKeyLives(long millis, String words) {
+    NodeReport report = new NodeReport("billing/" + "0".repeat(32), millis, 5, 0, List.of(), "");
+    Inspection.Node node = ReplyText.inspected("a", NodeReply.inspected(report), Duration.ZERO);
+    assertEquals(millis < 0 ? null : Duration.ofMillis(millis), node.remaining());
+    assertEquals("a " + words + " by billing", node.toString());
   }
 }

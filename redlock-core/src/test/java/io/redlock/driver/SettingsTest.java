@@ -168,4 +168,20 @@ class SettingsTest {
     assertEquals(600_000, settings.ttlMillisFor(Duration.ofMinutes(10).toNanos()));
     assertEquals(3, settings.ttlMillisFor(0));
   }
+
+  @Test
+  void lossMarginOfZeroIsNoMargin() {
+    Settings none = new Settings(1_000_000, 30_000, 10_000, 2_000_000, 0, 0, "");
+    assertEquals(0, none.lossMarginNanos(10_000));
+    assertEquals(1_000_000_000, settings.lossMarginNanos(10_000), "by default a tenth");
+  }
+
+  @Test
+  void ttlThatItsReservesUseUpIsRefused() {
+    Settings greedy = new Settings(1_000_000, 30_000, 0, 2_000_000, 998_000_000, 0, "");
+    List<String> problems = greedy.ttlProblems(Duration.ofSeconds(1));
+    assertEquals(1, problems.size());
+    assertTrue(problems.get(0).contains("PT1S of it; lengthen it"), problems.get(0));
+    assertEquals(List.of(), greedy.ttlProblems(Duration.ofMillis(1_001)));
+  }
 }
