@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -137,9 +138,8 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
 
   /** Cancels the call; every grant, also a later one, is released. */
   void cancel() {
-    if (future.cancel(false)) {
-      reportGiveUp();
-      stop();
+    if (future.completeExceptionally(new CancellationException())) { // true once, unlike cancel()
+      stopAndReport();
     } else {
       releaseUnwanted();
     }
@@ -159,16 +159,17 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   }
 
   private Optional<Claim> fail(RuntimeException why) {
-    if (!future.completeExceptionally(why)) {
-      return Optional.empty();
-    }
-    reportGiveUp();
-    return stop();
+    return future.completeExceptionally(why) ? stopAndReport() : Optional.empty();
   }
 
-  private void reportGiveUp() {
-    Duration waited = sinceStart();
-    listeners.report(listener -> listener.onGiveUp(request, waited));
+  /** Stops a call that ends without a result. It must stop even if it cannot be reported. */
+  private Optional<Claim> stopAndReport() {
+    try {
+      return stop();
+    } finally {
+      Duration waited = sinceStart();
+      listeners.report(listener -> listener.onGiveUp(request, waited));
+    }
   }
 
   private Duration sinceStart() {

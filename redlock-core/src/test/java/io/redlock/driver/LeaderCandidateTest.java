@@ -432,6 +432,7 @@ class LeaderCandidateTest {
     candidate.close();
     candidate.close();
     assertTrue(bed.context.queues.isEmpty(), "its call is given up at once");
+    assertEquals(1, bed.events.stream().filter("given up"::equals).count());
     grantAll();
     bed.time.pass(Duration.ofHours(1));
     assertEquals(0, threads.size());
