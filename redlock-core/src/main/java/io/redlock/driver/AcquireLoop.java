@@ -185,7 +185,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   }
 
   /** Releases the lease of a complete call whose caller has given up. */
-  void releaseUnwanted() {
+  private void releaseUnwanted() {
     if (future.isDone() && !future.isCompletedExceptionally()) {
       future.join().optionalLease().ifPresent(Lease::close);
     }

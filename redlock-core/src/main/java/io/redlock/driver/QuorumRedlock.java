@@ -124,12 +124,10 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
             (result, failure) ->
                 context.callBack(
                     () -> {
-                      boolean wanted =
-                          failure == null
-                              ? future.complete(result)
-                              : future.completeExceptionally(failure);
-                      if (!wanted) {
-                        loop.releaseUnwanted();
+                      if (failure == null) {
+                        future.complete(result);
+                      } else {
+                        future.completeExceptionally(failure);
                       }
                     }));
     return future;
