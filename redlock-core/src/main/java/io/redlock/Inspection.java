@@ -201,8 +201,8 @@ public record Inspection(
 
   /**
    * Returns the time after which the keys of the holder have expired on every node that reported
-   * one, unless the lease is extended. Not before that can another client be sure of a majority.
-   * The holder itself stops earlier.
+   * one and votes, unless the lease is extended. Not before that can another client be sure of a
+   * majority. The holder itself stops earlier.
    *
    * @return the time from the answers on; empty if no majority is held, or if a key has no end
    */

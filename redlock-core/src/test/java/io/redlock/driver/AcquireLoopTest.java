@@ -12,7 +12,6 @@ import io.redlock.AcquireResult;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.RedlockListener;
-import io.redlock.RetryStrategy;
 import io.redlock.Votes;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
@@ -26,7 +25,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -34,19 +32,20 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+/** What a call does from its start to its end. */
 class AcquireLoopTest {
 
-  private static final LeaseRequest PATIENT = Bed.REQUEST.waitUpTo(Duration.ofSeconds(1));
+  static final LeaseRequest PATIENT = Bed.REQUEST.waitUpTo(Duration.ofSeconds(1));
 
   private static final LeaseRequest FAIR = Bed.REQUEST.waitUpTo(Duration.ofMinutes(1)).fairly();
 
   private final Bed bed = new Bed(3);
 
-  private static Function<NodeRequest, @Nullable NodeReply> grants(NodeReply answer) {
+  static Function<NodeRequest, @Nullable NodeReply> grants(NodeReply answer) {
     return request -> request instanceof Grant ? answer : Bed.yes(request);
   }
 
-  private static Lease lease(CompletableFuture<AcquireResult> call) {
+  static Lease lease(CompletableFuture<AcquireResult> call) {
     return Bed.now(call).optionalLease().orElseThrow();
   }
 
@@ -54,7 +53,7 @@ class AcquireLoopTest {
     return attempts(bed);
   }
 
-  private static int attempts(Bed bed) {
+  static int attempts(Bed bed) {
     return bed.node(0).asked(Grant.class).size();
   }
 
@@ -63,7 +62,7 @@ class AcquireLoopTest {
     return new Bed(3, (failures, cause, random) -> Duration.ofMillis(500));
   }
 
-  private static AcquireLoop loop(Bed bed, LeaseRequest request) {
+  static AcquireLoop loop(Bed bed, LeaseRequest request) {
     Pauses pauses = new Pauses(bed.context.retryStrategy, bed.context.random);
     return new AcquireLoop(bed.context, request, pauses, bed.redlock);
   }
@@ -133,29 +132,6 @@ class AcquireLoopTest {
     assertEquals(2, attempts());
   }
 
-  @Test
-  void strategyIsAskedAfterTheAttemptThatFollowsARefusalByClocks() {
-    List<String> told = new ArrayList<>();
-    Bed asked =
-        new Bed(
-            3,
-            (failures, cause, random) -> {
-              told.add(failures + " " + cause);
-              return Duration.ofMillis(500);
-            });
-    asked.script(
-        request ->
-            attempts(asked) == 1
-                ? NodeReply.of(Kind.CLOCK, "2 s behind")
-                : NodeReply.held(-1, 5, ""));
-    asked.redlock.acquireAsync(PATIENT);
-    assertEquals(List.of("2 CONTENDED"), told);
-    asked.time.passMillis(499);
-    assertEquals(2, attempts(asked));
-    asked.time.passMillis(1);
-    assertEquals(3, attempts(asked));
-  }
-
   /** Returns the tokens of all attempts of a fair call, and the tokens of their tickets. */
   private List<List<Long>> tokensAndTickets() {
     bed.redlock.acquireAsync(FAIR);
@@ -192,7 +168,7 @@ class AcquireLoopTest {
 
   @Test
   void holdersRemainingLifeBoundsThePause() {
-    Bed slow = new Bed(3, (failures, cause, random) -> Duration.ofMillis(500));
+    Bed slow = slow();
     slow.script(grants(NodeReply.held(7, 5, "")));
     CompletableFuture<AcquireResult> call = slow.redlock.acquireAsync(PATIENT);
     slow.script(Bed::yes);
@@ -215,30 +191,13 @@ class AcquireLoopTest {
   @ParameterizedTest
   @ValueSource(longs = {-1, Long.MAX_VALUE, Long.MAX_VALUE / 1_000_000 + 1})
   void keyWithoutAnEndIsAskedForAtTheUsualPace(long remainingMillis) {
-    Bed slow = new Bed(3, (failures, cause, random) -> Duration.ofMillis(500));
+    Bed slow = slow();
     slow.script(grants(NodeReply.held(remainingMillis, 5, "")));
     slow.redlock.acquireAsync(PATIENT);
     slow.time.passMillis(499);
-    assertEquals(1, slow.node(0).asked(Grant.class).size());
+    assertEquals(1, attempts(slow));
     slow.time.passMillis(1);
-    assertEquals(2, slow.node(0).asked(Grant.class).size());
-  }
-
-  @Test
-  void strategyIsToldHowOftenAndWhyTheCallFailed() {
-    List<String> told = new ArrayList<>();
-    Bed asked =
-        new Bed(
-            3,
-            (failures, cause, random) -> {
-              told.add(failures + " " + cause);
-              return Duration.ofMillis(10);
-            });
-    asked.script(grants(NodeReply.held(-1, 5, "")));
-    asked.redlock.acquireAsync(PATIENT);
-    asked.script(grants(NodeReply.unreachable("down")));
-    asked.time.passMillis(10);
-    assertEquals(List.of("1 CONTENDED", "2 UNAVAILABLE"), told);
+    assertEquals(2, attempts(slow));
   }
 
   @Test
@@ -434,220 +393,20 @@ class AcquireLoopTest {
   }
 
   @Test
-  void callCanBeCancelledByAnotherThreadWhileItsStrategyThinks() {
-    List<CompletableFuture<AcquireResult>> calls = new ArrayList<>();
-    List<Boolean> cancelled = new ArrayList<>();
-    Bed asked =
-        new Bed(
-            3,
-            (failures, cause, random) -> {
-              CompletableFuture<AcquireResult> call = calls.get(0);
-              cancelled.add(
-                  CompletableFuture.supplyAsync(() -> call.cancel(false))
-                      .orTimeout(10, TimeUnit.SECONDS)
-                      .join());
-              return Duration.ofMillis(10);
-            });
-    calls.add(asked.redlock.acquireAsync(PATIENT));
-    asked.answerGrants(NodeReply.held(-1, 5, ""), 0, 1, 2);
-    assertEquals(List.of(true), cancelled);
-    asked.script(grants(NodeReply.held(-1, 5, "")));
-    asked.time.passMillis(1_000);
-    assertEquals(1, asked.node(0).asked(Grant.class).size());
-  }
-
-  /** Returns a strategy with this defect. */
-  private static RetryStrategy bad(String how) {
-    return (failures, cause, random) ->
-        switch (how) {
-          case "null" -> null;
-          case "negative" -> Duration.ofNanos(-1);
-          case "least" -> Duration.ofSeconds(Long.MIN_VALUE);
-          case "greatest" -> Duration.ofSeconds(Long.MAX_VALUE);
-          case "exception" -> throw new IllegalStateException("a user's mistake");
-          default -> throw new AssertionError("a user's mistake");
-        };
-  }
-
-  @ParameterizedTest
-  @ValueSource(strings = {"null", "negative", "least", "greatest", "exception", "error"})
-  void defaultDecidesWhereTheStrategyFails(String how) {
-    Bed asked = new Bed(3, bad(how));
-    asked.script(grants(NodeReply.held(-1, 5, "")));
-    CompletableFuture<AcquireResult> call = asked.redlock.acquireAsync(PATIENT);
-    CompletableFuture<AcquireResult> next = asked.redlock.acquireAsync(PATIENT);
-    asked.time.passMillis(999);
-    int attempts = asked.node(0).asked(Grant.class).size();
-    assertTrue(attempts > 5 && attempts < 100, attempts + " attempts");
-    assertFalse(call.isDone());
-    asked.time.passMillis(1);
-    assertInstanceOf(AcquireResult.Contended.class, Bed.now(call));
-    assertInstanceOf(AcquireResult.Contended.class, Bed.now(next));
-    asked.script(Bed::yes);
-    lease(asked.redlock.acquireAsync(PATIENT)).close();
-    asked.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
-    asked.assertNothingIsLeft(how);
-  }
-
-  /** The callbacks of the bed; until they run, the strategy blocks. */
-  private final Deque<Runnable> callbacks = new ArrayDeque<>();
-
-  private final List<String> asked = new ArrayList<>();
-
-  private Bed thoughtful(long pauseMillis) {
-    Bed thoughtful =
-        new Bed(
-            3,
-            callbacks::add,
-            new RedlockListener() {},
-            (failures, cause, random) -> {
-              asked.add(failures + " " + cause);
-              return Duration.ofMillis(pauseMillis);
-            });
-    thoughtful.script(grants(NodeReply.held(-1, 5, "")));
-    return thoughtful;
-  }
-
-  private void runCallbacks() {
-    while (!callbacks.isEmpty()) {
-      callbacks.poll().run();
-    }
-  }
-
-  @Test
-  void strategyRunsOnTheCallbackExecutorOnly() {
-    Bed thoughtful = thoughtful(20);
-    thoughtful.redlock.acquireAsync(PATIENT);
-    assertEquals(List.of(), asked);
-    assertEquals(1, callbacks.size());
-    thoughtful.time.passMillis(5);
-    runCallbacks();
-    assertEquals(List.of("1 CONTENDED"), asked);
-    thoughtful.time.passMillis(19);
-    assertEquals(1, thoughtful.node(0).asked(Grant.class).size());
-    thoughtful.time.passMillis(1);
-    assertEquals(2, thoughtful.node(0).asked(Grant.class).size());
-    runCallbacks();
-    assertEquals(List.of("1 CONTENDED", "2 CONTENDED"), asked);
-  }
-
-  @Test
-  void defaultStrategyNeedsNoOtherThread() {
-    Bed usual =
-        new Bed(3, callbacks::add, new RedlockListener() {}, RetryStrategy.jitteredBackoff());
-    usual.script(grants(NodeReply.held(-1, 5, "")));
-    usual.redlock.acquireAsync(PATIENT);
-    usual.time.passMillis(500);
-    assertTrue(usual.node(0).asked(Grant.class).size() > 5);
-    assertEquals(0, callbacks.size());
-  }
-
-  @Test
-  void strategyThatBlocksIsAskedOnceAndTheDefaultDecidesInItsPlace() {
-    Bed thoughtful = thoughtful(20);
-    CompletableFuture<AcquireResult> call = thoughtful.redlock.acquireAsync(PATIENT);
-    thoughtful.time.passMillis(Bed.NODE_TIMEOUT_MILLIS - 1);
-    assertEquals(1, thoughtful.node(0).asked(Grant.class).size());
-    thoughtful.time.passMillis(1);
-    assertEquals(1, thoughtful.node(0).asked(Grant.class).size(), "the default pauses as well");
-    thoughtful.time.passMillis(949);
-    assertTrue(thoughtful.node(0).asked(Grant.class).size() > 5);
-    assertEquals(1, callbacks.size(), "one question for the call, however often it failed");
-    int before = thoughtful.node(0).asked(Grant.class).size();
-    thoughtful.time.passMillis(1);
-    assertEquals(before + 1, thoughtful.node(0).asked(Grant.class).size(), "the last attempt");
-    thoughtful.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
-    assertEquals(0, thoughtful.time.tasks());
-    assertEquals(3, callbacks.size(), "the question, the result and its event");
-    runCallbacks();
-    assertInstanceOf(AcquireResult.Contended.class, Bed.now(call));
-    assertEquals(List.of("1 CONTENDED"), asked);
-  }
-
-  @Test
-  void strategyThatBlockedAndAnswersAtLastIsAskedAgain() {
-    Bed thoughtful = thoughtful(20);
-    thoughtful.redlock.acquireAsync(PATIENT);
-    thoughtful.time.passMillis(400);
-    int attempts = thoughtful.node(0).asked(Grant.class).size();
-    runCallbacks();
-    assertEquals(attempts, thoughtful.node(0).asked(Grant.class).size(), "too late an answer");
-    thoughtful.time.passMillis(200);
-    runCallbacks();
-    assertEquals(2, asked.size());
-    assertTrue(attempts < thoughtful.node(0).asked(Grant.class).size());
-  }
-
-  @Test
-  void timerThatIsOvertakenByTheNextRefusalLeavesThePauseToTheStrategy() {
-    Bed thoughtful = thoughtful(20);
-    AcquireLoop loop = loop(thoughtful, PATIENT);
-    loop.start();
-    thoughtful.time.passMillis(Bed.NODE_TIMEOUT_MILLIS - 1);
-    thoughtful.time.whenRead(
-        () -> {
-          thoughtful.time.whenRead(() -> {});
-          runCallbacks();
-          loop.proceed(0);
-        });
-    thoughtful.time.passMillis(1);
-    assertEquals(2, attempts(thoughtful));
-    runCallbacks();
-    assertEquals(List.of("1 CONTENDED", "2 CONTENDED"), asked);
-    thoughtful.time.passMillis(19);
-    assertEquals(2, attempts(thoughtful));
-    thoughtful.time.passMillis(1);
-    assertEquals(3, attempts(thoughtful));
-  }
-
-  @Test
   void leaseOnItsWayIsReleasedAtOnceWhenItsUserCompletesTheCall() {
+    Deque<Runnable> callbacks = new ArrayDeque<>();
     Bed late = new Bed(3, callbacks::add, new RedlockListener() {});
     late.script(Bed::yes);
     CompletableFuture<AcquireResult> call = late.redlock.acquireAsync(PATIENT);
     assertFalse(call.isDone());
     call.complete(new AcquireResult.Contended(new Votes(List.of(), 2)));
     assertEquals("abc", late.releasedOn());
-    runCallbacks();
+    while (!callbacks.isEmpty()) {
+      callbacks.poll().run();
+    }
     assertEquals(3, late.releases());
     late.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
     late.assertNothingIsLeft("completed by its user");
-  }
-
-  @Test
-  void callWhoseStrategyBlocksCanBeCancelled() {
-    Bed thoughtful = thoughtful(20);
-    CompletableFuture<AcquireResult> call = thoughtful.redlock.acquireAsync(PATIENT);
-    assertTrue(call.cancel(false));
-    thoughtful.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
-    assertEquals(0, thoughtful.time.tasks());
-    runCallbacks();
-    thoughtful.time.passMillis(1_000);
-    assertEquals(1, thoughtful.node(0).asked(Grant.class).size());
-  }
-
-  @Test
-  void callWhoseStrategyBlocksIsEndedByClose() {
-    Bed thoughtful = thoughtful(20);
-    CompletableFuture<AcquireResult> call = thoughtful.redlock.acquireAsync(PATIENT);
-    thoughtful.redlock.close();
-    runCallbacks();
-    CompletionException failure = assertThrows(CompletionException.class, call::join);
-    assertInstanceOf(IllegalStateException.class, failure.getCause());
-    assertEquals(0, thoughtful.time.tasks());
-  }
-
-  @Test
-  void strategyThatBlocksForOneCallHoldsUpNoOther() {
-    Bed thoughtful = thoughtful(20);
-    thoughtful.redlock.acquireAsync(Bed.REQUEST.waitUpTo(Duration.ofNanos(100)));
-    CompletableFuture<AcquireResult> next = thoughtful.redlock.acquireAsync(PATIENT);
-    thoughtful.time.passMillis(100);
-    thoughtful.script(Bed::yes);
-    thoughtful.time.passMillis(500);
-    assertEquals(1, thoughtful.context.liveLeases.snapshot().size());
-    runCallbacks();
-    assertTrue(lease(next).isValid());
   }
 
   @ParameterizedTest

@@ -43,7 +43,6 @@ class LeaderCandidateTest {
   private final LinkedBlockingQueue<Callable<?>> orders = new LinkedBlockingQueue<>();
   private final AtomicInteger interrupts = new AtomicInteger();
   private ThreadFactory factory = Thread::new;
-  private RetryStrategy strategy = RetryStrategy.jitteredBackoff();
   private Runnable beforeCall = () -> {};
 
   @AfterEach
@@ -66,8 +65,8 @@ class LeaderCandidateTest {
         this::work,
         asked -> {
           beforeCall.run();
-          return new AcquireLoop(
-              bed.context, asked, new Pauses(strategy, bed.context.random), bed.redlock);
+          Pauses pauses = new Pauses(RetryStrategy.jitteredBackoff(), bed.context.random);
+          return new AcquireLoop(bed.context, asked, pauses, bed.redlock);
         },
         task -> {
           Thread thread = factory.newThread(task);
@@ -362,25 +361,6 @@ class LeaderCandidateTest {
   }
 
   @Test
-  void candidateWhoseCallFailsTriesAgainAfterAPause() throws InterruptedException {
-    grantAll();
-    Leadership candidate = candidate();
-    term(1);
-    beforeCall =
-        () -> {
-          beforeCall = () -> {};
-          throw new OutOfMemoryError("no call");
-        };
-    order(() -> null);
-    awaitEnd(1);
-    bed.time.pass(PAUSE);
-    assertEquals(1, threads.size());
-    bed.time.pass(PAUSE);
-    term(2);
-    candidate.close();
-  }
-
-  @Test
   void candidateThatIsClosedAsItsNextCallBeginsGivesThatCallUp() throws InterruptedException {
     grantAll();
     Leadership candidate = candidate();
@@ -396,19 +376,6 @@ class LeaderCandidateTest {
     bed.time.pass(Duration.ofHours(1));
     assertEquals(1, threads.size());
     bed.assertNothingIsLeft("closed");
-  }
-
-  @Test
-  void candidateOfAClosedRedlockCampaignsNoMore() {
-    refuseAll();
-    Leadership candidate = candidate();
-    bed.redlock.close();
-    grantAll();
-    int asked = bed.asked(Grant.class);
-    bed.time.pass(Duration.ofHours(1));
-    assertEquals(asked, bed.asked(Grant.class));
-    assertEquals(0, threads.size());
-    candidate.close();
   }
 
   @Test
@@ -546,15 +513,32 @@ class LeaderCandidateTest {
   }
 
   @Test
+  void callThatFailsOnceDelaysTheNextTerm() throws InterruptedException {
+    assertTheNextTermComesAfterTwoPauses(
+        () ->
+            beforeCall =
+                () -> {
+                  beforeCall = () -> {};
+                  throw new OutOfMemoryError("no call");
+                });
+  }
+
+  @Test
   void supplierOfOwnerIdsThatFailsDelaysTheNextTerm() throws InterruptedException {
+    assertTheNextTermComesAfterTwoPauses(
+        () ->
+            bed.ownerIds =
+                () -> {
+                  bed.ownerIds = () -> "owner-9";
+                  throw new IllegalArgumentException("no id");
+                });
+  }
+
+  private void assertTheNextTermComesAfterTwoPauses(Runnable failure) throws InterruptedException {
     grantAll();
     Leadership candidate = candidate();
     term(1);
-    bed.ownerIds =
-        () -> {
-          bed.ownerIds = () -> "owner-9";
-          throw new IllegalArgumentException("no id");
-        };
+    failure.run();
     order(() -> null);
     awaitEnd(1);
     bed.time.pass(PAUSE);

@@ -1,0 +1,272 @@
+package io.redlock.driver;
+
+import static io.redlock.driver.AcquireLoopTest.PATIENT;
+import static io.redlock.driver.AcquireLoopTest.attempts;
+import static io.redlock.driver.AcquireLoopTest.grants;
+import static io.redlock.driver.AcquireLoopTest.lease;
+import static io.redlock.driver.AcquireLoopTest.loop;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.AcquireResult;
+import io.redlock.RedlockListener;
+import io.redlock.RetryStrategy;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReply.Kind;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** When a call asks its retry strategy, and what it does if that fails or blocks. */
+class RetryPausesTest {
+
+  /** The callbacks of the bed; until they run, the strategy blocks. */
+  private final Deque<Runnable> callbacks = new ArrayDeque<>();
+
+  private final List<String> asked = new ArrayList<>();
+
+  private Bed thoughtful(long pauseMillis) {
+    Bed thoughtful =
+        new Bed(
+            3,
+            callbacks::add,
+            new RedlockListener() {},
+            (failures, cause, random) -> {
+              asked.add(failures + " " + cause);
+              return Duration.ofMillis(pauseMillis);
+            });
+    thoughtful.script(grants(NodeReply.held(-1, 5, "")));
+    return thoughtful;
+  }
+
+  private void runCallbacks() {
+    while (!callbacks.isEmpty()) {
+      callbacks.poll().run();
+    }
+  }
+
+  /** Returns a bed whose strategy notes what it is told and answers this. */
+  private Bed telling(long pauseMillis) {
+    return new Bed(
+        3,
+        (failures, cause, random) -> {
+          asked.add(failures + " " + cause);
+          return Duration.ofMillis(pauseMillis);
+        });
+  }
+
+  @Test
+  void strategyIsAskedAfterTheAttemptThatFollowsARefusalByClocks() {
+    Bed telling = telling(500);
+    telling.script(
+        request ->
+            attempts(telling) == 1
+                ? NodeReply.of(Kind.CLOCK, "2 s behind")
+                : NodeReply.held(-1, 5, ""));
+    telling.redlock.acquireAsync(PATIENT);
+    assertEquals(List.of("2 CONTENDED"), asked);
+    telling.time.passMillis(499);
+    assertEquals(2, attempts(telling));
+    telling.time.passMillis(1);
+    assertEquals(3, attempts(telling));
+  }
+
+  @Test
+  void strategyIsToldHowOftenAndWhyTheCallFailed() {
+    Bed telling = telling(10);
+    telling.script(grants(NodeReply.held(-1, 5, "")));
+    telling.redlock.acquireAsync(PATIENT);
+    telling.script(grants(NodeReply.unreachable("down")));
+    telling.time.passMillis(10);
+    assertEquals(List.of("1 CONTENDED", "2 UNAVAILABLE"), asked);
+  }
+
+  @Test
+  void callCanBeCancelledByAnotherThreadWhileItsStrategyThinks() {
+    List<CompletableFuture<AcquireResult>> calls = new ArrayList<>();
+    List<Boolean> cancelled = new ArrayList<>();
+    Bed asked =
+        new Bed(
+            3,
+            (failures, cause, random) -> {
+              CompletableFuture<AcquireResult> call = calls.get(0);
+              cancelled.add(
+                  CompletableFuture.supplyAsync(() -> call.cancel(false))
+                      .orTimeout(10, TimeUnit.SECONDS)
+                      .join());
+              return Duration.ofMillis(10);
+            });
+    calls.add(asked.redlock.acquireAsync(PATIENT));
+    asked.answerGrants(NodeReply.held(-1, 5, ""), 0, 1, 2);
+    assertEquals(List.of(true), cancelled);
+    asked.script(grants(NodeReply.held(-1, 5, "")));
+    asked.time.passMillis(1_000);
+    assertEquals(1, attempts(asked));
+  }
+
+  /** Returns a strategy with this defect. */
+  private static RetryStrategy bad(String how) {
+    return (failures, cause, random) ->
+        switch (how) {
+          case "null" -> null;
+          case "negative" -> Duration.ofNanos(-1);
+          case "least" -> Duration.ofSeconds(Long.MIN_VALUE);
+          case "greatest" -> Duration.ofSeconds(Long.MAX_VALUE);
+          case "exception" -> throw new IllegalStateException("a user's mistake");
+          default -> throw new AssertionError("a user's mistake");
+        };
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"null", "negative", "least", "greatest", "exception", "error"})
+  void defaultDecidesWhereTheStrategyFails(String how) {
+    Bed asked = new Bed(3, bad(how));
+    asked.script(grants(NodeReply.held(-1, 5, "")));
+    CompletableFuture<AcquireResult> call = asked.redlock.acquireAsync(PATIENT);
+    CompletableFuture<AcquireResult> next = asked.redlock.acquireAsync(PATIENT);
+    asked.time.passMillis(999);
+    int attempts = attempts(asked);
+    assertTrue(attempts > 5 && attempts < 100, attempts + " attempts");
+    assertFalse(call.isDone());
+    asked.time.passMillis(1);
+    assertInstanceOf(AcquireResult.Contended.class, Bed.now(call));
+    assertInstanceOf(AcquireResult.Contended.class, Bed.now(next));
+    asked.script(Bed::yes);
+    lease(asked.redlock.acquireAsync(PATIENT)).close();
+    asked.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    asked.assertNothingIsLeft(how);
+  }
+
+  @Test
+  void strategyRunsOnTheCallbackExecutorOnly() {
+    Bed thoughtful = thoughtful(20);
+    thoughtful.redlock.acquireAsync(PATIENT);
+    assertEquals(List.of(), asked);
+    assertEquals(1, callbacks.size());
+    thoughtful.time.passMillis(5);
+    runCallbacks();
+    assertEquals(List.of("1 CONTENDED"), asked);
+    thoughtful.time.passMillis(19);
+    assertEquals(1, attempts(thoughtful));
+    thoughtful.time.passMillis(1);
+    assertEquals(2, attempts(thoughtful));
+    runCallbacks();
+    assertEquals(List.of("1 CONTENDED", "2 CONTENDED"), asked);
+  }
+
+  @Test
+  void defaultStrategyNeedsNoOtherThread() {
+    Bed usual =
+        new Bed(3, callbacks::add, new RedlockListener() {}, RetryStrategy.jitteredBackoff());
+    usual.script(grants(NodeReply.held(-1, 5, "")));
+    usual.redlock.acquireAsync(PATIENT);
+    usual.time.passMillis(500);
+    assertTrue(attempts(usual) > 5);
+    assertEquals(0, callbacks.size());
+  }
+
+  @Test
+  void strategyThatBlocksIsAskedOnceAndTheDefaultDecidesInItsPlace() {
+    Bed thoughtful = thoughtful(20);
+    CompletableFuture<AcquireResult> call = thoughtful.redlock.acquireAsync(PATIENT);
+    thoughtful.time.passMillis(Bed.NODE_TIMEOUT_MILLIS - 1);
+    assertEquals(1, attempts(thoughtful));
+    thoughtful.time.passMillis(1);
+    assertEquals(1, attempts(thoughtful), "the default pauses as well");
+    thoughtful.time.passMillis(949);
+    assertTrue(attempts(thoughtful) > 5);
+    assertEquals(1, callbacks.size(), "one question for the call, however often it failed");
+    int before = attempts(thoughtful);
+    thoughtful.time.passMillis(1);
+    assertEquals(before + 1, attempts(thoughtful), "the last attempt");
+    thoughtful.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    assertEquals(0, thoughtful.time.tasks());
+    assertEquals(3, callbacks.size(), "the question, the result and its event");
+    runCallbacks();
+    assertInstanceOf(AcquireResult.Contended.class, Bed.now(call));
+    assertEquals(List.of("1 CONTENDED"), asked);
+  }
+
+  @Test
+  void strategyThatBlockedAndAnswersAtLastIsAskedAgain() {
+    Bed thoughtful = thoughtful(20);
+    thoughtful.redlock.acquireAsync(PATIENT);
+    thoughtful.time.passMillis(400);
+    int attempts = attempts(thoughtful);
+    runCallbacks();
+    assertEquals(attempts, attempts(thoughtful), "too late an answer");
+    thoughtful.time.passMillis(200);
+    runCallbacks();
+    assertEquals(2, asked.size());
+    assertTrue(attempts < attempts(thoughtful));
+  }
+
+  @Test
+  void timerThatIsOvertakenByTheNextRefusalLeavesThePauseToTheStrategy() {
+    Bed thoughtful = thoughtful(20);
+    AcquireLoop loop = loop(thoughtful, PATIENT);
+    loop.start();
+    thoughtful.time.passMillis(Bed.NODE_TIMEOUT_MILLIS - 1);
+    thoughtful.time.whenRead(
+        () -> {
+          thoughtful.time.whenRead(() -> {});
+          runCallbacks();
+          loop.proceed(0);
+        });
+    thoughtful.time.passMillis(1);
+    assertEquals(2, attempts(thoughtful));
+    runCallbacks();
+    assertEquals(List.of("1 CONTENDED", "2 CONTENDED"), asked);
+    thoughtful.time.passMillis(19);
+    assertEquals(2, attempts(thoughtful));
+    thoughtful.time.passMillis(1);
+    assertEquals(3, attempts(thoughtful));
+  }
+
+  @Test
+  void callWhoseStrategyBlocksCanBeCancelled() {
+    Bed thoughtful = thoughtful(20);
+    CompletableFuture<AcquireResult> call = thoughtful.redlock.acquireAsync(PATIENT);
+    assertTrue(call.cancel(false));
+    thoughtful.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    assertEquals(0, thoughtful.time.tasks());
+    runCallbacks();
+    thoughtful.time.passMillis(1_000);
+    assertEquals(1, attempts(thoughtful));
+  }
+
+  @Test
+  void callWhoseStrategyBlocksIsEndedByClose() {
+    Bed thoughtful = thoughtful(20);
+    CompletableFuture<AcquireResult> call = thoughtful.redlock.acquireAsync(PATIENT);
+    thoughtful.redlock.close();
+    runCallbacks();
+    CompletionException failure = assertThrows(CompletionException.class, call::join);
+    assertInstanceOf(IllegalStateException.class, failure.getCause());
+    assertEquals(0, thoughtful.time.tasks());
+  }
+
+  @Test
+  void strategyThatBlocksForOneCallHoldsUpNoOther() {
+    Bed thoughtful = thoughtful(20);
+    thoughtful.redlock.acquireAsync(Bed.REQUEST.waitUpTo(Duration.ofNanos(100)));
+    CompletableFuture<AcquireResult> next = thoughtful.redlock.acquireAsync(PATIENT);
+    thoughtful.time.passMillis(100);
+    thoughtful.script(Bed::yes);
+    thoughtful.time.passMillis(500);
+    assertEquals(1, thoughtful.context.liveLeases.snapshot().size());
+    runCallbacks();
+    assertTrue(lease(next).isValid());
+  }
+}
