@@ -1,6 +1,5 @@
 package io.redlock;
 
-import io.redlock.AcquireResult.Outcome;
 import java.time.Duration;
 import java.util.random.RandomGenerator;
 
@@ -17,20 +16,43 @@ import java.util.random.RandomGenerator;
 @FunctionalInterface
 public interface RetryStrategy {
 
+  /** The reasons for which an attempt fails. */
+  enum Cause {
+    /** Another client holds the resource, as far as the answers tell. */
+    HELD,
+    /**
+     * Several requests have each got a part of the nodes, so that nobody may hold the resource.
+     * Waiting for a holder does not help; the requests must come at times that lie further apart.
+     */
+    SPLIT,
+    /** Too few nodes were able to vote, as {@link AcquireResult.Outcome#UNAVAILABLE}. */
+    UNAVAILABLE,
+    /** A majority granted the lease too late, as {@link AcquireResult.Outcome#TOO_SLOW}. */
+    TOO_SLOW
+  }
+
   /**
    * Returns the pause before the next attempt.
    *
-   * @param failures how many attempts of this call have failed, from 1
-   * @param outcome why the last one failed: never {@link Outcome#ACQUIRED}
+   * @param failures how many attempts of this call have failed for this cause, from 1
+   * @param cause why the last one failed
    * @param random the only source of randomness to use
    * @return the pause, zero or more
    */
-  Duration delay(int failures, Outcome outcome, RandomGenerator random);
+  Duration delay(int failures, Cause cause, RandomGenerator random);
 
   /**
    * Returns the default strategy: uniformly random below a ceiling that doubles with each failure
-   * (M. Brooker, <i>Exponential Backoff and Jitter</i>, AWS Architecture Blog 2015, "full jitter"),
-   * from 4 ms up to 200 ms. While nodes are unavailable the ceiling rises from 20 ms to 1 s.
+   * for the same cause (M. Brooker, <i>Exponential Backoff and Jitter</i>, AWS Architecture Blog
+   * 2015, "full jitter").
+   *
+   * <ul>
+   *   <li>{@link Cause#HELD}, {@link Cause#TOO_SLOW}: from 4 ms up to 200 ms, so that a call
+   *       notices soon that the resource is free.
+   *   <li>{@link Cause#SPLIT}: from 4 ms up to 2 s, so that requests find times of their own, also
+   *       many of them on slow links.
+   *   <li>{@link Cause#UNAVAILABLE}: from 20 ms up to 1 s, so that nodes come back in peace.
+   * </ul>
    *
    * @return the strategy
    */
@@ -38,10 +60,14 @@ public interface RetryStrategy {
     /** Equal to any other, so that the library knows its own. */
     record JitteredBackoff() implements RetryStrategy {
       @Override
-      public Duration delay(int failures, Outcome outcome, RandomGenerator random) {
-        boolean unavailable = outcome == Outcome.UNAVAILABLE;
-        long baseMicros = unavailable ? 20_000 : 4_000;
-        long capMicros = unavailable ? 1_000_000 : 200_000;
+      public Duration delay(int failures, Cause cause, RandomGenerator random) {
+        long baseMicros = cause == Cause.UNAVAILABLE ? 20_000 : 4_000;
+        long capMicros =
+            switch (cause) {
+              case HELD, TOO_SLOW -> 200_000;
+              case SPLIT -> 2_000_000;
+              case UNAVAILABLE -> 1_000_000;
+            };
         long ceilingMicros = Math.min(capMicros, baseMicros << Math.min(failures - 1, 16));
         return Duration.ofNanos(1_000 * (1 + random.nextLong(ceilingMicros)));
       }

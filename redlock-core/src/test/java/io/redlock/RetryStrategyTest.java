@@ -3,7 +3,7 @@ package io.redlock;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.AcquireResult.Outcome;
+import io.redlock.RetryStrategy.Cause;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -15,20 +15,24 @@ class RetryStrategyTest {
 
   @ParameterizedTest
   @CsvSource({
-    "CONTENDED, 1, 4",
-    "CONTENDED, 2, 8",
-    "CONTENDED, 6, 128",
-    "CONTENDED, 7, 200",
-    "CONTENDED, 64, 200",
-    "CONTENDED, 2147483647, 200",
+    "HELD, 1, 4",
+    "HELD, 2, 8",
+    "HELD, 6, 128",
+    "HELD, 7, 200",
+    "HELD, 64, 200",
+    "HELD, 2147483647, 200",
+    "SPLIT, 1, 4",
+    "SPLIT, 9, 1024",
+    "SPLIT, 10, 2000",
+    "SPLIT, 2147483647, 2000",
     "TOO_SLOW, 1, 4",
+    "TOO_SLOW, 7, 200",
     "UNAVAILABLE, 1, 20",
     "UNAVAILABLE, 6, 640",
     "UNAVAILABLE, 7, 1000",
     "UNAVAILABLE, 2147483647, 1000"
   })
-  void pauseIsSpreadEvenlyBelowACeilingThatDoubles(
-      Outcome cause, int failures, long ceilingMillis) {
+  void pauseIsSpreadEvenlyBelowACeilingThatDoubles(Cause cause, int failures, long ceilingMillis) {
     SplittableRandom random = new SplittableRandom(failures);
     long ceilingNanos = ceilingMillis * 1_000_000;
     int draws = 10_000;
@@ -49,7 +53,7 @@ class RetryStrategyTest {
   @Test
   void sameRandomnessGivesTheSamePause() {
     assertEquals(
-        backoff.delay(3, Outcome.CONTENDED, new SplittableRandom(9)),
-        backoff.delay(3, Outcome.CONTENDED, new SplittableRandom(9)));
+        backoff.delay(3, Cause.HELD, new SplittableRandom(9)),
+        backoff.delay(3, Cause.HELD, new SplittableRandom(9)));
   }
 }

@@ -3,6 +3,7 @@ package io.redlock.driver;
 import io.redlock.AcquireResult;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
+import io.redlock.RetryStrategy.Cause;
 import io.redlock.driver.CallState.Phase;
 import io.redlock.spi.Scheduler.Cancellable;
 import java.time.Duration;
@@ -31,6 +32,8 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
     boolean isClosed();
   }
 
+  private static final int CAUSES = Cause.values().length;
+
   private final ServiceContext context;
   private final LeaseRequest request;
   private final List<String> names;
@@ -41,6 +44,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   private final OpenCalls openCalls;
   private final FlightEvents.@Nullable Acquire event = FlightEvents.acquiring();
   private final Listeners listeners;
+  private final int[] failures = new int[CAUSES]; // guarded by this; of each cause
   private final long startNanos;
   private final long maxWaitNanos;
 
@@ -434,6 +438,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
         now -> {
           running = null;
           lastRefusal = outcome;
+          failures[outcome.cause().ordinal()]++;
           CallState next = now.refused(outcome, leftNanos);
           if (place != null && next.clockLearned() && !now.clockLearned()) {
             place.restart();
@@ -450,19 +455,26 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   }
 
   private CallState pausedByDefault(CallState now, long leftNanos) {
-    return now.paused(now.plan(), pauses.byDefaultNanos(now.attempts(), lastOutcome()), leftNanos);
+    assert Thread.holdsLock(this);
+    Cause cause = lastCause();
+    return now.paused(now.plan(), pauses.byDefaultNanos(failures(cause), cause), leftNanos);
   }
 
-  private synchronized AcquireResult.Outcome lastOutcome() {
-    return Objects.requireNonNull(lastRefusal).outcome();
+  private synchronized Cause lastCause() {
+    return Objects.requireNonNull(lastRefusal).cause();
+  }
+
+  private synchronized int failures(Cause cause) {
+    return failures[cause.ordinal()];
   }
 
   /** Asks the strategy on a callback thread, since it may block; the timer goes on. */
   private void ponder(CallState asked) {
-    AcquireResult.Outcome outcome = lastOutcome();
+    Cause cause = lastCause();
+    int count = failures(cause);
     context.callBack(
         () -> {
-          long nanos = pauses.chosenNanos(asked.attempts(), outcome);
+          long nanos = pauses.chosenNanos(count, cause);
           long leftNanos = leftNanos();
           step(
               now -> {

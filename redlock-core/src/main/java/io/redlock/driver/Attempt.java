@@ -91,6 +91,8 @@ final class Attempt implements Timeouts.Timed {
     private Decision decision = Decision.WAIT; // guarded by claim
     private boolean abandoned; // guarded by claim
     private long heldRemainingMillis = -1; // guarded by claim
+    private long holderToken; // guarded by claim; 0 until a node names one
+    private boolean areHoldersDifferent; // guarded by claim
 
     GrantFanout(long token) {
       super(Attempt.this.claim);
@@ -127,6 +129,10 @@ final class Attempt implements Timeouts.Timed {
         long left = reply.remainingMillis();
         heldRemainingMillis = heldRemainingMillis < 0 ? left : Math.min(heldRemainingMillis, left);
       }
+      if (reply.kind() == NodeReply.Kind.HELD) {
+        areHoldersDifferent |= holderToken != 0 && holderToken != reply.counter();
+        holderToken = reply.counter();
+      }
     }
 
     @Override
@@ -160,7 +166,8 @@ final class Attempt implements Timeouts.Timed {
           votes(),
           heldRemainingMillis,
           decision != Decision.TOO_SLOW && round.reachedQuorum(),
-          decision == Decision.CONTENDED && !round.wasGrantedAnywhere());
+          decision == Decision.CONTENDED && !round.wasGrantedAnywhere(),
+          areHoldersDifferent || round.rulesOutAnother());
     }
 
     private HeldLease held() {

@@ -2,6 +2,7 @@ package io.redlock.driver;
 
 import io.redlock.AcquireResult;
 import io.redlock.Lease;
+import io.redlock.RetryStrategy.Cause;
 import io.redlock.Votes;
 import io.redlock.protocol.AcquireRound.Decision;
 import java.util.Objects;
@@ -18,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param keepsPlace true if the caller keeps its tickets; without a quorum, or too slow, it would
  *     only block waiters that could succeed
  * @param isBehindOthers true if the lease failed only because of others' leases and tickets
+ * @param isSplit true if the nodes that refused cannot be those of one holder's quorum
  */
 record AttemptEnd(
     Decision decision,
@@ -25,11 +27,13 @@ record AttemptEnd(
     Votes votes,
     long heldRemainingMillis,
     boolean keepsPlace,
-    boolean isBehindOthers) {
+    boolean isBehindOthers,
+    boolean isSplit) {
 
   /** Returns the same end, with another time after which an attempt may succeed. */
   AttemptEnd remaining(long remainingMillis) {
-    return new AttemptEnd(decision, lease, votes, remainingMillis, keepsPlace, isBehindOthers);
+    return new AttemptEnd(
+        decision, lease, votes, remainingMillis, keepsPlace, isBehindOthers, isSplit);
   }
 
   /** Returns true if a node refused the name: another may be free. */
@@ -45,6 +49,16 @@ record AttemptEnd(
       case CONTENDED -> AcquireResult.Outcome.CONTENDED;
       case TOO_SLOW -> AcquireResult.Outcome.TOO_SLOW;
       default -> AcquireResult.Outcome.UNAVAILABLE;
+    };
+  }
+
+  /** Returns why the attempt failed. */
+  Cause cause() {
+    return switch (outcome()) {
+      case ACQUIRED -> throw new IllegalStateException("it succeeded");
+      case CONTENDED -> isSplit ? Cause.SPLIT : Cause.HELD;
+      case UNAVAILABLE -> Cause.UNAVAILABLE;
+      case TOO_SLOW -> Cause.TOO_SLOW;
     };
   }
 

@@ -17,7 +17,6 @@ import io.redlock.spi.Quorum;
  * @param nanos how long the phase lasts at most, from the event that began it
  * @param boundNanos the longest pause that the last refusal allows
  * @param plan the number of phases begun so far
- * @param attempts the number of attempts begun so far
  * @param clockLearned true if nodes have refused a token of this call by their clocks
  * @param hasMoved true if the local queue has moved since the attempt began
  * @param wokenBy the nodes that have woken the call since its last attempt began, as bits
@@ -28,7 +27,6 @@ record CallState(
     long nanos,
     long boundNanos,
     int plan,
-    int attempts,
     boolean clockLearned,
     boolean hasMoved,
     int wokenBy) {
@@ -65,7 +63,7 @@ record CallState(
 
   /** Returns a queued call without a timer, before it knows its place in the queue. */
   static CallState begin(Rules rules) {
-    return new CallState(rules, Phase.QUEUED, ENDLESS_NANOS, Long.MAX_VALUE, 0, 0, false, false, 0);
+    return new CallState(rules, Phase.QUEUED, ENDLESS_NANOS, Long.MAX_VALUE, 0, false, false, 0);
   }
 
   /** Returns true if the phase ends after a time. */
@@ -201,8 +199,7 @@ record CallState(
   }
 
   private CallState asks(boolean learned) {
-    return new CallState(
-        rules, Phase.ASKS, 0, Long.MAX_VALUE, plan + 1, attempts + 1, learned, false, 0);
+    return new CallState(rules, Phase.ASKS, 0, Long.MAX_VALUE, plan + 1, learned, false, 0);
   }
 
   private CallState with(Phase next, long nextNanos) {
@@ -211,11 +208,10 @@ record CallState(
 
   private CallState with(Phase next, long nextNanos, long longestNanos) {
     return new CallState(
-        rules, next, nextNanos, longestNanos, plan + 1, attempts, clockLearned, hasMoved, wokenBy);
+        rules, next, nextNanos, longestNanos, plan + 1, clockLearned, hasMoved, wokenBy);
   }
 
   private CallState noting(boolean moved, int woken) {
-    return new CallState(
-        rules, phase, nanos, boundNanos, plan, attempts, clockLearned, moved, woken);
+    return new CallState(rules, phase, nanos, boundNanos, plan, clockLearned, moved, woken);
   }
 }

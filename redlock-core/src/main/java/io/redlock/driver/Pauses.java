@@ -1,7 +1,7 @@
 package io.redlock.driver;
 
-import io.redlock.AcquireResult.Outcome;
 import io.redlock.RetryStrategy;
+import io.redlock.RetryStrategy.Cause;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.random.RandomGenerator;
@@ -25,14 +25,14 @@ final class Pauses {
     return !DEFAULT.equals(strategy);
   }
 
-  long byDefaultNanos(int failures, Outcome outcome) {
-    return DEFAULT.delay(failures, outcome, random).toNanos();
+  long byDefaultNanos(int failures, Cause cause) {
+    return DEFAULT.delay(failures, cause, random).toNanos();
   }
 
   /** Returns the pause that the strategy chooses. It may block. Never throws. */
-  long chosenNanos(int failures, Outcome outcome) {
+  long chosenNanos(int failures, Cause cause) {
     try {
-      Duration chosen = strategy.delay(failures, outcome, random);
+      Duration chosen = strategy.delay(failures, cause, random);
       if (chosen.isNegative()) {
         throw new IllegalArgumentException("a negative pause: " + chosen);
       }
@@ -41,7 +41,7 @@ final class Pauses {
       if (!complained.getAndSet(true)) {
         Log.LOG.warn("The retry strategy failed; the default one decides, now and later", e);
       }
-      return byDefaultNanos(failures, outcome);
+      return byDefaultNanos(failures, cause);
     }
   }
 }

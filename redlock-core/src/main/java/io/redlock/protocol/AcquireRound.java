@@ -118,6 +118,11 @@ public record AcquireRound(
     return ballot.count(Ballot.GRANTED) > 0;
   }
 
+  /** Returns true if so many nodes granted that nobody else has a quorum. */
+  public boolean rulesOutAnother() {
+    return terms.quorum().isRuledOutBy(ballot.set(Ballot.GRANTED));
+  }
+
   /** Returns the end of the time for which a quorum of this round holds the lock. */
   public Deadline deadline() {
     return terms.deadline(startNanos, startWallMicros);

@@ -63,7 +63,7 @@ class CallStateTest {
 
   private static AttemptEnd refusal(
       Decision decision, long remainingMillis, boolean keepsPlace, boolean isBehindOthers) {
-    return new AttemptEnd(decision, null, NONE, remainingMillis, keepsPlace, isBehindOthers);
+    return new AttemptEnd(decision, null, NONE, remainingMillis, keepsPlace, isBehindOthers, false);
   }
 
   /** Others hold a part, and so does this call. */
@@ -93,7 +93,6 @@ class CallStateTest {
   private static void assertAsksAnew(CallState before, CallState after) {
     assertPlan(Phase.ASKS, 0, after);
     assertEquals(before.plan() + 1, after.plan());
-    assertEquals(before.attempts() + 1, after.attempts());
     assertFalse(after.hasMoved());
     assertEquals(0, after.wokenBy());
     assertEquals(Long.MAX_VALUE, after.boundNanos());
@@ -109,7 +108,6 @@ class CallStateTest {
   void callBeginsInLineWithoutATimer() {
     assertEquals(Phase.QUEUED, begun().phase());
     assertFalse(begun().isTimed());
-    assertEquals(0, begun().attempts());
     assertFalse(begun().clockLearned());
   }
 
@@ -121,7 +119,6 @@ class CallStateTest {
   @Test
   void anyOtherStandsInLineUntilItsWaitIsOver() {
     assertPlan(Phase.QUEUED, LEFT, begun().joined(false, LEFT));
-    assertEquals(0, begun().joined(false, LEFT).attempts());
   }
 
   @Test
@@ -304,7 +301,6 @@ class CallStateTest {
       CallState ponders = asks.refused(refusal(decision, -1, true, true), LEFT);
       assertPlan(Phase.PONDERS, PATIENCE, ponders);
       assertEquals(asks.plan() + 1, ponders.plan());
-      assertEquals(1, ponders.attempts());
       assertEquals(Long.MAX_VALUE, ponders.boundNanos());
     }
     assertPlan(Phase.PONDERS, MILLI, asking(false).refused(contended(-1), MILLI));
@@ -356,7 +352,6 @@ class CallStateTest {
     CallState ponders = asking(false).refused(contended(remainingMillis), LEFT);
     CallState pauses = ponders.paused(ponders.plan(), chosen, left);
     assertPlan(Phase.PAUSES, nanos, pauses);
-    assertEquals(1, pauses.attempts());
   }
 
   @ParameterizedTest

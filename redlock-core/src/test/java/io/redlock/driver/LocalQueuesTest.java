@@ -235,7 +235,8 @@ class LocalQueuesTest {
   }
 
   private static AttemptEnd refusal() {
-    return new AttemptEnd(Decision.UNAVAILABLE, null, new Votes(List.of(), 2), -1, false, false);
+    return new AttemptEnd(
+        Decision.UNAVAILABLE, null, new Votes(List.of(), 2), -1, false, false, false);
   }
 
   @Test

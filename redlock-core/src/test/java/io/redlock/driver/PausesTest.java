@@ -4,8 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.AcquireResult.Outcome;
 import io.redlock.RetryStrategy;
+import io.redlock.RetryStrategy.Cause;
 import java.time.Duration;
 import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
@@ -19,7 +19,7 @@ class PausesTest {
     return new Pauses((failures, cause, random) -> chosen, new SplittableRandom(SEED));
   }
 
-  private static long byDefaultNanos(int failures, Outcome cause) {
+  private static long byDefaultNanos(int failures, Cause cause) {
     return RetryStrategy.jitteredBackoff()
         .delay(failures, cause, new SplittableRandom(SEED))
         .toNanos();
@@ -33,10 +33,10 @@ class PausesTest {
 
   @Test
   void pauseIsTheOneThatTheStrategyChooses() {
-    assertEquals(0, pauses(Duration.ZERO).chosenNanos(1, Outcome.CONTENDED));
-    assertEquals(1, pauses(Duration.ofNanos(1)).chosenNanos(1, Outcome.CONTENDED));
+    assertEquals(0, pauses(Duration.ZERO).chosenNanos(1, Cause.HELD));
+    assertEquals(1, pauses(Duration.ofNanos(1)).chosenNanos(1, Cause.HELD));
     Duration longest = Duration.ofNanos(Long.MAX_VALUE);
-    assertEquals(Long.MAX_VALUE, pauses(longest).chosenNanos(1, Outcome.CONTENDED));
+    assertEquals(Long.MAX_VALUE, pauses(longest).chosenNanos(1, Cause.HELD));
   }
 
   @Test
@@ -49,12 +49,11 @@ class PausesTest {
           Duration.ofNanos(Long.MAX_VALUE).plusNanos(1)
         }) {
       assertEquals(
-          byDefaultNanos(5, Outcome.UNAVAILABLE),
-          pauses(chosen).chosenNanos(5, Outcome.UNAVAILABLE),
+          byDefaultNanos(5, Cause.UNAVAILABLE),
+          pauses(chosen).chosenNanos(5, Cause.UNAVAILABLE),
           String.valueOf(chosen));
     }
-    assertEquals(
-        byDefaultNanos(2, Outcome.CONTENDED), pauses(null).byDefaultNanos(2, Outcome.CONTENDED));
+    assertEquals(byDefaultNanos(2, Cause.HELD), pauses(null).byDefaultNanos(2, Cause.HELD));
   }
 
   @Test
@@ -64,6 +63,6 @@ class PausesTest {
             (failures, cause, random) -> Duration.ofNanos(random.nextLong(1_000_000)),
             new SplittableRandom(SEED));
     assertEquals(
-        new SplittableRandom(SEED).nextLong(1_000_000), pauses.chosenNanos(1, Outcome.TOO_SLOW));
+        new SplittableRandom(SEED).nextLong(1_000_000), pauses.chosenNanos(1, Cause.TOO_SLOW));
   }
 }

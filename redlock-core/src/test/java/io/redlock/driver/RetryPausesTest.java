@@ -14,6 +14,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.AcquireResult;
 import io.redlock.RedlockListener;
 import io.redlock.RetryStrategy;
+import io.redlock.RetryStrategy.Cause;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import java.time.Duration;
@@ -26,6 +27,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** When a call asks its retry strategy, and what it does if that fails or blocks. */
@@ -75,7 +77,7 @@ class RetryPausesTest {
                 ? NodeReply.of(Kind.CLOCK, "2 s behind")
                 : NodeReply.held(-1, 5, ""));
     telling.redlock.acquireAsync(PATIENT);
-    assertEquals(List.of("2 CONTENDED"), asked);
+    assertEquals(List.of("1 HELD"), asked);
     telling.time.passMillis(499);
     assertEquals(2, attempts(telling));
     telling.time.passMillis(1);
@@ -83,13 +85,51 @@ class RetryPausesTest {
   }
 
   @Test
-  void strategyIsToldHowOftenAndWhyTheCallFailed() {
+  void strategyIsToldWhyTheCallFailedAndHowOftenForThat() {
     Bed telling = telling(10);
     telling.script(grants(NodeReply.held(-1, 5, "")));
     telling.redlock.acquireAsync(PATIENT);
     telling.script(grants(NodeReply.unreachable("down")));
+    telling.time.passMillis(20);
+    telling.script(grants(NodeReply.held(-1, 5, "")));
     telling.time.passMillis(10);
-    assertEquals(List.of("1 CONTENDED", "2 UNAVAILABLE"), asked);
+    assertEquals(List.of("1 HELD", "1 UNAVAILABLE", "2 UNAVAILABLE", "2 HELD"), asked);
+  }
+
+  /** The answers of the nodes: the token of a holder, 0 for a grant, ? if it may be either. */
+  @ParameterizedTest
+  @CsvSource({
+    "7 7 7, HELD",
+    "0 7 7, HELD",
+    "7 8 8, SPLIT",
+    "0 0 7 7 7, HELD",
+    "0 0 7 8 8, SPLIT",
+    "7 7 8 7 7, SPLIT",
+    "? 0 7 7 7, HELD",
+    "0 7 7 ?, HELD",
+    "0 7 7 7, HELD",
+    "0 0 7 7, SPLIT"
+  })
+  void strategyIsToldWhetherOneHoldsTheResourceOrSeveralHaveSplitIt(String answers, Cause cause) {
+    String[] tokens = answers.split(" ");
+    Bed telling =
+        new Bed(
+            tokens.length,
+            (failures, why, random) -> {
+              asked.add(failures + " " + why);
+              return Duration.ofHours(1);
+            });
+    for (int node = 0; node < tokens.length; node++) {
+      NodeReply reply =
+          switch (tokens[node]) {
+            case "0" -> NodeReply.GRANTED;
+            case "?" -> NodeReply.unknown("lost");
+            default -> NodeReply.held(-1, Long.parseLong(tokens[node]), "");
+          };
+      telling.node(node).script(grants(reply));
+    }
+    telling.redlock.acquireAsync(PATIENT);
+    assertEquals(List.of("1 " + cause), asked);
   }
 
   @Test
@@ -156,13 +196,13 @@ class RetryPausesTest {
     assertEquals(1, callbacks.size());
     thoughtful.time.passMillis(5);
     runCallbacks();
-    assertEquals(List.of("1 CONTENDED"), asked);
+    assertEquals(List.of("1 HELD"), asked);
     thoughtful.time.passMillis(19);
     assertEquals(1, attempts(thoughtful));
     thoughtful.time.passMillis(1);
     assertEquals(2, attempts(thoughtful));
     runCallbacks();
-    assertEquals(List.of("1 CONTENDED", "2 CONTENDED"), asked);
+    assertEquals(List.of("1 HELD", "2 HELD"), asked);
   }
 
   @Test
@@ -195,7 +235,7 @@ class RetryPausesTest {
     assertEquals(3, callbacks.size(), "the question, the result and its event");
     runCallbacks();
     assertInstanceOf(AcquireResult.Contended.class, Bed.now(call));
-    assertEquals(List.of("1 CONTENDED"), asked);
+    assertEquals(List.of("1 HELD"), asked);
   }
 
   @Test
@@ -227,7 +267,7 @@ class RetryPausesTest {
     thoughtful.time.passMillis(1);
     assertEquals(2, attempts(thoughtful));
     runCallbacks();
-    assertEquals(List.of("1 CONTENDED", "2 CONTENDED"), asked);
+    assertEquals(List.of("1 HELD", "2 HELD"), asked);
     thoughtful.time.passMillis(19);
     assertEquals(2, attempts(thoughtful));
     thoughtful.time.passMillis(1);

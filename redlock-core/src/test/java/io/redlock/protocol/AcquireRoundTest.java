@@ -362,6 +362,14 @@ class AcquireRoundTest {
   }
 
   @Test
+  void anotherQuorumIsRuledOutOnceTooFewNodesAreLeftForIt() {
+    AcquireRound one = round(4).answered(1, NodeReply.GRANTED);
+    assertFalse(one.rulesOutAnother());
+    assertFalse(one.answered(2, reply(Kind.HELD)).timedOut().rulesOutAnother());
+    assertTrue(one.answered(2, NodeReply.GRANTED).rulesOutAnother());
+  }
+
+  @Test
   void oneDeadNodeDoesNotTurnContendedIntoUnavailable() {
     List<Kind> kinds = List.of(Kind.UNREACHABLE, Kind.HELD, Kind.HELD, Kind.GRANTED);
     AcquireRound round = round(5);

@@ -324,7 +324,8 @@ class SimulationVariantsTest {
         variant(
             SimInvariant.I1,
             "09a an extend succeeds by any one node",
-            Variants.extendedByAnyNode()),
+            Variants.extendedByAnyNode(),
+            plan -> plan.unchecked(SimInvariant.I21)),
         variant(
             SimInvariant.I9,
             "10 grants of different rounds are counted together",

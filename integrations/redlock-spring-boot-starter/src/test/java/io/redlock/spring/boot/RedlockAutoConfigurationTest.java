@@ -200,7 +200,7 @@ class RedlockAutoConfigurationTest {
 
     @Bean
     RetryStrategy strategy() {
-      return (failures, outcome, random) -> {
+      return (failures, cause, random) -> {
         retries.add(failures);
         return Duration.ofMillis(1);
       };
