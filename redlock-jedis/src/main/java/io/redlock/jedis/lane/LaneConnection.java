@@ -9,6 +9,7 @@ import io.redlock.spi.NodeReport;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.ObjLongConsumer;
 import org.jspecify.annotations.Nullable;
@@ -23,13 +24,21 @@ import redis.clients.jedis.exceptions.JedisNoScriptException;
  * calls. A caller that finds at most one unanswered call writes at once. Otherwise calls collect,
  * and are sent as one batch after the last answer to the previous batch. If nothing was read or
  * written for 3 ms, the node is slow: then callers and the tick write without waiting for answers.
- * One thread writes at a time, and gets the next batch when it has finished. An audit that is due
- * is sent with the next batch, ahead of the requests; the tick makes sure that there is one.
+ * If no round trip took less than 0.5 ms, the node is distant, and a request would wait for half a
+ * round trip on average: then they also write a quarter of a round trip after the last batch. One
+ * thread writes at a time, and gets the next batch when it has finished. An audit that is due is
+ * sent with the next batch, ahead of the requests; the tick makes sure that there is one.
  */
 final class LaneConnection {
 
   /** The number of unanswered calls beyond which requests collect. */
   private static final int BUSY = 1;
+
+  /** The shortest round trip of a distant node, in nanoseconds. */
+  private static final long DISTANT_NANOS = TimeUnit.MICROSECONDS.toNanos(500);
+
+  /** The least time between two batches that do not wait for answers, in nanoseconds. */
+  private static final long LEAST_PACE_NANOS = TimeUnit.MICROSECONDS.toNanos(250);
 
   /** The roles in which a thread writes. */
   enum Writer {
@@ -81,6 +90,7 @@ final class LaneConnection {
   private boolean answered; // anything, since it is open
   private long lastReadNanos;
   private long lastWriteNanos;
+  private long leastRoundTripNanos; // of this connection
   private long quorumByNanos;
 
   /**
@@ -135,6 +145,7 @@ final class LaneConnection {
     answered = false;
     lastReadNanos = nowNanos;
     lastWriteNanos = nowNanos;
+    leastRoundTripNanos = Long.MAX_VALUE;
     introduction.begin();
     ticks.watch(nowNanos);
   }
@@ -188,7 +199,9 @@ final class LaneConnection {
       return null;
     }
     calls.sendAhead(next.calls, nowNanos);
-    if (open && mayWrite(writer, nowNanos)) {
+    if (open && !mayWrite(writer, nowNanos)) {
+      planBatch();
+    } else if (open) {
       Call audit = audits.due(nowNanos);
       if (audit != null) {
         calls.send(audit, next.calls, nowNanos);
@@ -210,11 +223,29 @@ final class LaneConnection {
   }
 
   private boolean mayWrite(Writer writer, long nowNanos) {
-    return writer == Writer.READER
-        ? calls.unanswered() == 0
-        : calls.unanswered() <= BUSY
-            || (nowNanos - lastWriteNanos > LaneSettings.PATIENCE_NANOS
-                && nowNanos - silentSinceNanos(nowNanos) > LaneSettings.PATIENCE_NANOS);
+    if (writer == Writer.READER) {
+      return calls.unanswered() == 0;
+    }
+    long sinceWriteNanos = nowNanos - lastWriteNanos;
+    return calls.unanswered() <= BUSY
+        || (sinceWriteNanos > LaneSettings.PATIENCE_NANOS
+            && nowNanos - silentSinceNanos(nowNanos) > LaneSettings.PATIENCE_NANOS)
+        || (isDistant() && sinceWriteNanos >= paceNanos());
+  }
+
+  private boolean isDistant() {
+    return leastRoundTripNanos >= DISTANT_NANOS;
+  }
+
+  private long paceNanos() {
+    return Math.max(LEAST_PACE_NANOS, leastRoundTripNanos / 4);
+  }
+
+  /** Plans a tick that writes what waits, if the node is distant. */
+  private void planBatch() {
+    if (isDistant() && calls.queued() > 0) {
+      ticks.by(lastWriteNanos + paceNanos());
+    }
   }
 
   /** Takes note that the batch was written. */
@@ -234,6 +265,7 @@ final class LaneConnection {
       outOfStep("an answer that nobody waits for", nowNanos);
       return null;
     }
+    leastRoundTripNanos = Math.min(leastRoundTripNanos, nowNanos - call.sinceNanos);
     if (reply instanceof JedisNoScriptException && !call.byText) {
       calls.removeOldest();
       if (call.state != Call.State.OVER) {

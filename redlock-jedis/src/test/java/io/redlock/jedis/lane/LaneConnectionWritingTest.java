@@ -129,6 +129,93 @@ class LaneConnectionWritingTest {
     assertEquals(List.of("release c"), bed.written());
   }
 
+  // Distance.
+
+  /** Returns a lane all of whose round trips took so long. */
+  private static LaneBed distant(long roundTripMicros) {
+    LaneBed distant = new LaneBed().start().connect();
+    for (int due = distant.due(); due > 0; due = distant.due()) {
+      distant.nowNanos += roundTripMicros * 1_000;
+      for (int answer = 0; answer < due; answer++) {
+        distant.answer();
+      }
+    }
+    assertEquals(State.UP, distant.state());
+    distant.written();
+    return distant;
+  }
+
+  @Test
+  void distantNodeGetsTheNextBatchAQuarterOfARoundTripAfterTheLast() {
+    LaneBed distant = distant(8_000);
+    distant.grant("a");
+    distant.grant("b");
+    distant.hang(1).grant("c");
+    assertEquals(List.of("grant a", "grant b"), distant.written());
+    distant.pass(1);
+    assertEquals(List.of("grant c"), distant.written(), "by a tick");
+    distant.hang(2).grant("d");
+    assertEquals(List.of("grant d"), distant.written(), "by its caller");
+    assertNull(distant.machine.nextBatch(Writer.READER, distant.nowNanos));
+  }
+
+  @Test
+  void batchesToADistantNodeAreAQuarterOfAMillisecondApart() {
+    LaneBed distant = distant(500);
+    distant.grant("a");
+    distant.grant("b");
+    distant.nowNanos += 249_999;
+    distant.grant("c");
+    assertEquals(List.of("grant a", "grant b"), distant.written());
+    distant.nowNanos++;
+    distant.tick();
+    assertEquals(List.of("grant c"), distant.written());
+  }
+
+  @Test
+  void oneQuickAnswerShowsThatANodeIsNear() {
+    LaneBed near = distant(500);
+    near.grant("first");
+    near.nowNanos += 499_999;
+    near.answer().written();
+    near.grant("a");
+    near.grant("b");
+    near.grant("c");
+    assertEquals(List.of("grant a", "grant b"), near.written());
+    assertTrue(near.millisToTick() > PATIENCE_MILLIS);
+    near.hang(PATIENCE_MILLIS).tick();
+    assertEquals(List.of(), near.written());
+  }
+
+  @Test
+  void newConnectionMeasuresItsDistanceAnew() {
+    bed.lose(new IOException("reset"));
+    bed.connect();
+    for (int due = bed.due(); due > 0; due = bed.due()) {
+      bed.hang(8);
+      for (int answer = 0; answer < due; answer++) {
+        bed.answer();
+      }
+    }
+    bed.written();
+    bed.grant("a");
+    bed.grant("b");
+    bed.grant("c");
+    bed.pass(2);
+    assertEquals(List.of("grant a", "grant b", "grant c"), bed.written());
+  }
+
+  @Test
+  void distantNodeThatStopsReadingIsNotAskedAgainAndAgain() {
+    String big = "x".repeat(10_000);
+    LaneBed distant = distant(8_000);
+    for (int i = 0; i < 10; i++) {
+      distant.grant(big + i);
+    }
+    distant.pass(LaneBed.NODE_TIMEOUT_MILLIS - 1);
+    assertEquals(4, distant.due(), "as many bytes as fit a socket");
+  }
+
   // Writers.
 
   @Test
