@@ -88,9 +88,8 @@ final class PeersPage {
         "",
         String.format(
             Locale.ROOT,
-            "- So far each lock was run for %.0f minutes at least; the aim is an hour each. So"
-                + " short a run shows what does go wrong, and proves nothing where it shows"
-                + " nothing.",
+            "- Each lock was run for %.0f minutes at least. A run shows what does go wrong, and"
+                + " proves nothing where it shows nothing.",
             played(records).stream()
                     .mapToLong(peer -> records.count(peer, "", "millis"))
                     .min()
@@ -172,8 +171,8 @@ final class PeersPage {
     double ourLost = perRun(PeerLibrary.REDLOCK, common, "lost");
     if (lost < ourLost) {
       found.add(
-          "- **%s** lost fewer updates where no tokens are checked: %.2f a run, against %.2f."
-              .formatted(peer.title, lost, ourLost));
+          "- **%s** lost fewer updates where no tokens are checked: %.1f in 1,000 runs, against %.1f."
+              .formatted(peer.title, 1_000 * lost, 1_000 * ourLost));
     }
   }
 
