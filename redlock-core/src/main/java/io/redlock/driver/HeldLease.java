@@ -26,6 +26,7 @@ import org.jspecify.annotations.Nullable;
 final class HeldLease implements Extension.Extendable, LiveLeases.Live {
 
   private static final long TIMER_TOLERANCE_NANOS = 1_000_000;
+  private static final LeaseEnd RELEASED = new LeaseEnd(Cause.RELEASED, "by its holder");
   private static final LeaseEnd NOT_HELD =
       new LeaseEnd(Cause.REFUSED, "no majority held it when it was released");
 
@@ -421,7 +422,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
     if (!isValid()) {
       checkDeadline(); // a lease that expired in a pause is lost, not released
     }
-    return end(new LeaseEnd(Cause.RELEASED, "by its holder")).result();
+    return end(RELEASED).result();
   }
 
   /** Releases the lease and waits for the result; an interrupt does not end the wait. */

@@ -11,6 +11,7 @@ import io.redlock.jedis.scripts.Invocation;
 import io.redlock.jedis.scripts.ReplyMapper;
 import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.jedis.scripts.Script;
+import io.redlock.jedis.scripts.ScriptCommand;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.jedis.trust.Served;
@@ -66,7 +67,7 @@ class SimCommandTest {
   private static final Guard GUARD = new Guard(Argument.of("the mark"), Argument.of("|3|"));
 
   private static SimCommand byDigest(NodeRequest request) {
-    return SimCommand.of(ENCODER.encode(request).bySha(GUARD));
+    return SimCommand.of(new ScriptCommand().bySha(ENCODER.encode(request), GUARD));
   }
 
   @ParameterizedTest
@@ -80,7 +81,7 @@ class SimCommandTest {
   @ParameterizedTest
   @MethodSource("requests")
   void requestThatBringsItsScriptIsTheSame(NodeRequest request) {
-    SimCommand command = SimCommand.of(ENCODER.encode(request).byText(GUARD));
+    SimCommand command = SimCommand.of(new ScriptCommand().byText(ENCODER.encode(request), GUARD));
     assertEquals(byDigest(request).request, command.request);
     assertEquals(byDigest(request).script, command.script);
     assertEquals(byDigest(request).known, command.known);
@@ -169,7 +170,7 @@ class SimCommandTest {
   void auditTellsItsNumberAndTheMarkToWrite() {
     BirthMark mark = new BirthMark("run", "repl", BirthMark.NOW, false, 700, Served.of("3"), true);
     Invocation invocation = AuditCall.invocation(41, new Refresh("seen", mark, 6));
-    SimCommand command = SimCommand.of(invocation.byText(Guard.NONE));
+    SimCommand command = SimCommand.of(new ScriptCommand().byText(invocation, Guard.NONE));
     assertTrue(command.isAudit());
     assertEquals(
         List.of(BirthMark.KEY, "41", "seen", mark.head(), "+6", mark.tail()), command.arguments);

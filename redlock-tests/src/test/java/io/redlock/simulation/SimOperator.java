@@ -4,6 +4,7 @@ import io.redlock.jedis.deployment.SteppedResize;
 import io.redlock.jedis.scripts.AuditCall;
 import io.redlock.jedis.scripts.Guard;
 import io.redlock.jedis.scripts.Invocation;
+import io.redlock.jedis.scripts.ScriptCommand;
 import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
@@ -145,7 +146,8 @@ final class SimOperator {
     @Override
     public @Nullable NodeAudit audit(@Nullable Refresh refresh) {
       Invocation call = AuditCall.invocation(++audits, refresh);
-      return AuditCall.parse(server.asked(SimCommand.of(call.byText(Guard.NONE))), call);
+      return AuditCall.parse(
+          server.asked(SimCommand.of(new ScriptCommand().byText(call, Guard.NONE))), call);
     }
 
     @Override

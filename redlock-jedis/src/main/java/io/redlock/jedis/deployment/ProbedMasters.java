@@ -6,6 +6,7 @@ import io.redlock.jedis.scripts.AuditCall;
 import io.redlock.jedis.scripts.Guard;
 import io.redlock.jedis.scripts.Invocation;
 import io.redlock.jedis.scripts.RequestEncoder;
+import io.redlock.jedis.scripts.ScriptCommand;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.spi.NodeRequest;
@@ -103,7 +104,7 @@ final class ProbedMasters implements ChangedMasters {
   private boolean execute(Connection connection, List<NodeRequest> requests) {
     for (NodeRequest request : requests) {
       Invocation call = encoder.encode(request);
-      connection.sendCommand(call.byText(Guard.NONE));
+      connection.sendCommand(new ScriptCommand().byText(call, Guard.NONE));
     }
     for (Object reply : connection.getMany(requests.size())) {
       if (reply instanceof RuntimeException failure) {

@@ -5,6 +5,7 @@ import static io.redlock.jedis.lane.LaneLog.LOG;
 import io.redlock.jedis.scripts.Guard;
 import io.redlock.jedis.scripts.Invocation;
 import io.redlock.jedis.scripts.Script;
+import io.redlock.jedis.scripts.ScriptCommand;
 import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.LockNode.ReplyHandler;
 import io.redlock.spi.NodeReply;
@@ -107,14 +108,16 @@ final class Call implements Pending {
   }
 
   /**
-   * Returns the command to send, with the guard for scripts that compare birth marks. Any thread
-   * may call it.
+   * Returns the command to send. Called by the thread that writes, without the lock.
+   *
+   * @param reused the command to reuse for a script call
+   * @param guard for scripts that compare birth marks
    */
-  CommandArguments command(Guard guard) {
+  CommandArguments command(ScriptCommand reused, Guard guard) {
     if (invocation == null) {
       return new CommandArguments(Protocol.Command.SCRIPT).add("LOAD").add(script.text);
     }
-    return byText ? invocation.byText(guard) : invocation.bySha(guard);
+    return byText ? reused.byText(invocation, guard) : reused.bySha(invocation, guard);
   }
 
   /**

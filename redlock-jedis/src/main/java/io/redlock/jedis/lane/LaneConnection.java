@@ -3,6 +3,7 @@ package io.redlock.jedis.lane;
 import io.redlock.jedis.scripts.Guard;
 import io.redlock.jedis.scripts.ReplyMapper;
 import io.redlock.jedis.scripts.Script;
+import io.redlock.jedis.scripts.ScriptCommand;
 import io.redlock.jedis.trust.NodeTrust;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReport;
@@ -13,6 +14,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.ObjLongConsumer;
 import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 
@@ -55,6 +57,7 @@ final class LaneConnection {
   static final class Batch {
     private final Wire wire;
     private final List<Call> calls = new ArrayList<>();
+    private final ScriptCommand reused = new ScriptCommand();
     private Guard guard = Guard.NONE;
 
     private Batch(Wire wire) {
@@ -69,8 +72,9 @@ final class LaneConnection {
       return calls;
     }
 
-    Guard guard() {
-      return guard;
+    /** Returns the command of one of these calls, valid until the next is asked for. */
+    CommandArguments command(Call call) {
+      return call.command(reused, guard);
     }
   }
 

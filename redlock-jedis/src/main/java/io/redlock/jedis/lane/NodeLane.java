@@ -282,7 +282,7 @@ public final class NodeLane implements LockNode {
       Wire wire = batch.wire();
       try {
         for (Call call : batch.calls()) {
-          wire.write(call.command(batch.guard()), call.bytes());
+          wire.write(batch.command(call), call.bytes());
         }
         wire.flush();
       } catch (RuntimeException | Error e) {

@@ -46,7 +46,7 @@ public final class AuditCall {
    *     another call
    */
   public static NodeAudit over(Connection connection, Invocation invocation) {
-    connection.sendCommand(invocation.byText(Guard.NONE));
+    connection.sendCommand(new ScriptCommand().byText(invocation, Guard.NONE));
     Object reply = connection.getOne();
     NodeAudit audit = parse(reply, invocation);
     if (audit == null) {

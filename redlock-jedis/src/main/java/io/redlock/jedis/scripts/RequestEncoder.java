@@ -15,6 +15,10 @@ public final class RequestEncoder {
   static final String QUEUE_PREFIX = "redlock:queue:";
   static final String ENDS_PREFIX = "redlock:ends:";
 
+  private static final Argument FENCE = Argument.of(FENCE_PREFIX);
+  private static final Argument QUEUE = Argument.of(QUEUE_PREFIX);
+  private static final Argument ENDS = Argument.of(ENDS_PREFIX);
+
   private static final Argument YES = Argument.of("1");
 
   private static final Argument BIRTH = Argument.of(BirthMark.KEY);
@@ -31,18 +35,14 @@ public final class RequestEncoder {
   private record Encoded(NodeRequest request, Invocation invocation) {}
 
   /** The keys of the last names by the ends of their hashes: a release follows a grant. Racy. */
-  private final @Nullable NameKeys[] lastNames = new NameKeys[64];
+  private final @Nullable NameKeys[] lastNames = new NameKeys[256];
 
   private record NameKeys(
       String name, Argument lock, Argument fence, Argument queue, Argument ends) {
 
     static NameKeys of(String name) {
-      return new NameKeys(
-          name,
-          Argument.of(name),
-          Argument.of(FENCE_PREFIX + name),
-          Argument.of(QUEUE_PREFIX + name),
-          Argument.of(ENDS_PREFIX + name));
+      Argument lock = Argument.of(name);
+      return new NameKeys(name, lock, FENCE.then(lock), QUEUE.then(lock), ENDS.then(lock));
     }
   }
 

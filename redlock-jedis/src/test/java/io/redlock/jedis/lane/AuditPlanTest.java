@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.jedis.scripts.ScriptCommand;
 import io.redlock.jedis.trust.Verdict.Stand;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,7 +30,8 @@ class AuditPlanTest {
     return audits.answered(
         call,
         reply == null
-            ? bed.node.audited(TestNode.words(call.command(audits.guard())), bed.wallMicros())
+            ? bed.node.audited(
+                TestNode.words(call.command(new ScriptCommand(), audits.guard())), bed.wallMicros())
             : reply,
         bed.nowNanos);
   }
@@ -94,7 +96,7 @@ class AuditPlanTest {
       Audits each = new Audits(young.trust(0), new NodeClock(), young, lost::add, 1_000 * MILLI);
       Call call = each.call(null);
       call.sinceNanos = young.nowNanos - 10 * MILLI;
-      List<String> command = TestNode.words(call.command(each.guard()));
+      List<String> command = TestNode.words(call.command(new ScriptCommand(), each.guard()));
       each.answered(call, young.node.audited(command, young.wallMicros()), young.nowNanos);
       long remainingMillis = each.verdict().remainingMillis();
       each.plan(young.nowNanos);
@@ -117,7 +119,7 @@ class AuditPlanTest {
     Audits each = new Audits(alone.trust(0), new NodeClock(), alone, lost::add, 1_000 * MILLI);
     Call call = each.call(null);
     call.sinceNanos = alone.nowNanos;
-    List<String> command = TestNode.words(call.command(each.guard()));
+    List<String> command = TestNode.words(call.command(new ScriptCommand(), each.guard()));
     each.answered(call, alone.node.audited(command, alone.wallMicros()), alone.nowNanos);
     assertEquals(-1, each.verdict().remainingMillis());
     each.plan(alone.nowNanos);

@@ -11,6 +11,7 @@ import io.redlock.jedis.scripts.Guard;
 import io.redlock.jedis.scripts.Invocation;
 import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.jedis.scripts.Script;
+import io.redlock.jedis.scripts.ScriptCommand;
 import io.redlock.jedis.trust.KeptLog;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest.Grant;
@@ -96,14 +97,15 @@ class CallTest {
   @Test
   void commandNamesItsScriptOrCarriesIt() {
     Call call = call(grant);
+    ScriptCommand reused = new ScriptCommand();
     Guard guard = new Guard(Argument.of("birth"), Argument.of("|3|"));
-    List<String> bySha = TestNode.words(call.command(guard));
+    List<String> bySha = TestNode.words(call.command(reused, guard));
     assertEquals("EVALSHA", bySha.get(0));
     assertEquals("birth", bySha.get(bySha.size() - 1));
     int bytes = call.bytes();
     assertTrue(bytes > bySha.stream().mapToInt(String::length).sum() - "birth".length());
     call.byText = true;
-    List<String> byText = TestNode.words(call.command(guard));
+    List<String> byText = TestNode.words(call.command(reused, guard));
     assertEquals("EVAL", byText.get(0));
     assertEquals(bySha.subList(2, bySha.size()), byText.subList(2, byText.size()));
     assertEquals(bytes + byText.get(1).length(), call.bytes());
@@ -112,7 +114,7 @@ class CallTest {
   @Test
   void scriptIsLoadedByItsText() {
     Call load = Call.loading(Script.GRANT);
-    List<String> words = TestNode.words(load.command(Guard.NONE));
+    List<String> words = TestNode.words(load.command(new ScriptCommand(), Guard.NONE));
     assertEquals(List.of("SCRIPT", "LOAD"), words.subList(0, 2));
     assertEquals(64 + words.get(2).length(), load.bytes());
   }

@@ -359,7 +359,7 @@ final class LaneBed implements LockNode.Observer, Ticker {
       goOn();
       List<String> labels = new ArrayList<>();
       for (Call call : batch.calls()) {
-        List<String> command = TestNode.words(call.command(batch.guard()));
+        List<String> command = TestNode.words(batch.command(call));
         unanswered.add(new Sent(call, command));
         labels.add(label(call) + (isText(call, command) ? " as text" : ""));
       }

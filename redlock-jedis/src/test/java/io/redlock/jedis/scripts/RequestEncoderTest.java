@@ -42,11 +42,11 @@ class RequestEncoderTest {
     Invocation invocation = encoder.encode(request);
     assertSame(script, invocation.script);
     assertEquals("17", new String(invocation.echo, StandardCharsets.UTF_8));
-    List<String> bySha = words(invocation.bySha(BIRTH));
+    List<String> bySha = words(new ScriptCommand().bySha(invocation, BIRTH));
     assertEquals(List.of(words.split(" ", -1)), bySha.subList(2, bySha.size()));
     assertEquals("EVALSHA", bySha.get(0));
     assertEquals(40, bySha.get(1).length());
-    List<String> byText = words(invocation.byText(BIRTH));
+    List<String> byText = words(new ScriptCommand().byText(invocation, BIRTH));
     assertEquals(bySha.subList(2, bySha.size()), byText.subList(2, byText.size()));
     assertEquals("EVAL", byText.get(0));
     assertTrue(byText.get(1).length() > 40);
@@ -109,18 +109,22 @@ class RequestEncoderTest {
 
   @Test
   void withdrawalIsAReleaseThatNamesItsTicket() {
-    List<String> words = words(encoder.encode(new RemoveTicket(List.of("a"), TICKET)).bySha(BIRTH));
+    List<String> words =
+        words(
+            new ScriptCommand()
+                .bySha(encoder.encode(new RemoveTicket(List.of("a"), TICKET)), BIRTH));
     assertEquals("4", words.get(2));
     assertEquals(List.of("0", "1", TICKET.waiter()), words.subList(words.size() - 3, words.size()));
   }
 
   @Test
   void auditRepeatsItsNumberAndCarriesTheMarkToWrite() {
-    List<String> plain = words(AuditCall.invocation(4, null).bySha(BIRTH));
+    List<String> plain = words(new ScriptCommand().bySha(AuditCall.invocation(4, null), BIRTH));
     assertEquals(List.of("1", "redlock:birth", "4"), plain.subList(2, plain.size()));
     BirthMark mark = new BirthMark("run", "repl", BirthMark.NOW, false, 9, Served.of("3"), true);
     List<String> renewing =
-        words(AuditCall.invocation(5, new Refresh("old", mark, 6)).bySha(BIRTH));
+        words(
+            new ScriptCommand().bySha(AuditCall.invocation(5, new Refresh("old", mark, 6)), BIRTH));
     assertEquals(
         List.of("1", "redlock:birth", "5", "old", mark.head(), "+6", mark.tail()),
         renewing.subList(2, renewing.size()));

@@ -30,6 +30,7 @@ public final class Floor implements AutoCloseable {
   private final List<Connection> connections;
   private final List<Guard> guards = new ArrayList<>();
   private final List<List<String>> resources = new ArrayList<>();
+  private final ScriptCommand command = new ScriptCommand();
   private final RequestEncoder encoder = new RequestEncoder(RETENTION_MILLIS, SKEW_MICROS);
   private long token;
 
@@ -82,7 +83,7 @@ public final class Floor implements AutoCloseable {
   private void ask(List<Invocation> batch, NodeReply expected) {
     for (int node = 0; node < connections.size(); node++) {
       for (Invocation each : batch) {
-        connections.get(node).sendCommand(each.bySha(guards.get(node)));
+        connections.get(node).sendCommand(command.bySha(each, guards.get(node)));
       }
       connections.get(node).getMany(0); // flushes
     }

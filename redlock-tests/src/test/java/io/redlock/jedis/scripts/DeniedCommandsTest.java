@@ -253,7 +253,7 @@ class DeniedCommandsTest {
 
   private static NodeReply send(Connection connection, NodeRequest request) {
     Invocation invocation = ENCODER.encode(request);
-    connection.sendCommand(invocation.byText(Guard.NONE));
+    connection.sendCommand(new ScriptCommand().byText(invocation, Guard.NONE));
     try {
       NodeReply reply = ReplyMapper.reply(connection.getOne(), invocation);
       return reply == null ? NodeReply.unknown("out of step") : reply;
@@ -269,7 +269,7 @@ class DeniedCommandsTest {
     command("ACL", "SETUSER", "locks", "-" + denied);
     BirthMark mark = new BirthMark("run", "repl", BirthMark.NOW, false, 1, Served.of("1"), true);
     Invocation audit = AuditCall.invocation(1, new Refresh("", mark));
-    user.sendCommand(audit.byText(Guard.NONE));
+    user.sendCommand(new ScriptCommand().byText(audit, Guard.NONE));
     try {
       assertTrue(AuditCall.parse(user.getOne(), audit) != null);
     } catch (JedisDataException e) {

@@ -185,7 +185,7 @@ final class ModelComparison {
       boolean isGuarded = !isServed || !birth.isEmpty(); // an unguarded client names neither
       String served = !isServed ? "|5|" : isGuarded ? "|3>5#k|" : "";
       Guard guard = new Guard(Argument.of(birth), Argument.of(served));
-      connection.sendCommand(invocation.bySha(guard));
+      connection.sendCommand(new ScriptCommand().bySha(invocation, guard));
       batch.add(new Sent(request, invocation, isServed, knowsBirth));
     }
     List<Object> replies = connection.getMany(batch.size());

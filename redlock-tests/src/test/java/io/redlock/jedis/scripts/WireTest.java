@@ -73,7 +73,9 @@ class WireTest {
 
   private static String command(Invocation invocation) {
     List<String> words = new ArrayList<>();
-    for (Rawable word : invocation.bySha(new Guard(Argument.of("BIRTH"), Argument.of("SERVED")))) {
+    for (Rawable word :
+        new ScriptCommand()
+            .bySha(invocation, new Guard(Argument.of("BIRTH"), Argument.of("SERVED")))) {
       String text = text(word);
       words.add(text.isEmpty() ? "''" : text);
     }

@@ -1,0 +1,90 @@
+package io.redlock.jedis.scripts;
+
+import java.util.Iterator;
+import java.util.NoSuchElementException;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.Protocol;
+import redis.clients.jedis.args.Rawable;
+import redis.clients.jedis.commands.ProtocolCommand;
+
+/**
+ * The command that calls a script: a view of the words that all nodes share, and of one node's
+ * guard. Reusable: each call of {@link #bySha} or {@link #byText} replaces what it says. Not
+ * thread-safe.
+ */
+public final class ScriptCommand extends CommandArguments {
+
+  private static final int FIRST_ARGUMENT = 2;
+
+  private Protocol.Command name = Protocol.Command.EVALSHA;
+  private Argument script = Argument.EMPTY;
+  private Argument[] arguments = {};
+  private Guard guard = Guard.NONE;
+  private int guards;
+
+  /** Creates a command that says nothing yet. */
+  public ScriptCommand() {
+    super(Protocol.Command.EVALSHA);
+  }
+
+  /** Says a call that names the script by its digest. Returns this command. */
+  public ScriptCommand bySha(Invocation call, Guard with) {
+    return say(Protocol.Command.EVALSHA, call.script.sha, call, with);
+  }
+
+  /** Says a call that carries the script itself. Returns this command. */
+  public ScriptCommand byText(Invocation call, Guard with) {
+    return say(Protocol.Command.EVAL, call.script.text, call, with);
+  }
+
+  private ScriptCommand say(Protocol.Command how, Argument what, Invocation call, Guard with) {
+    name = how;
+    script = what;
+    arguments = call.arguments;
+    guard = with;
+    guards = call.script.guards();
+    return this;
+  }
+
+  @Override
+  public ProtocolCommand getCommand() {
+    return name;
+  }
+
+  @Override
+  public int size() {
+    return FIRST_ARGUMENT + arguments.length + guards;
+  }
+
+  @Override
+  public Rawable get(int index) {
+    if (index < FIRST_ARGUMENT) {
+      return index == 0 ? name : script;
+    }
+    int argument = index - FIRST_ARGUMENT;
+    if (argument < arguments.length) {
+      return arguments[argument];
+    }
+    return argument == arguments.length ? guard.birth() : guard.served();
+  }
+
+  @Override
+  public Iterator<Rawable> iterator() {
+    return new Iterator<>() {
+      private int next;
+
+      @Override
+      public boolean hasNext() {
+        return next < size();
+      }
+
+      @Override
+      public Rawable next() {
+        if (!hasNext()) {
+          throw new NoSuchElementException();
+        }
+        return get(next++);
+      }
+    };
+  }
+}
