@@ -97,7 +97,9 @@ public final class Benchmarks {
         compare-and-delete, with a task per master on a thread pool.
         - **floor A** is a thread that writes this library's scripts to five sockets in turn and \
         then reads five answers. **floor B** does the same for a batch as large as the number of \
-        callers, so each of its callers takes as long as a whole batch.
+        callers, so each of its callers takes as long as a whole batch. **floor C** is floor B for \
+        callers that block: each hands its request to one thread, which asks for all that it \
+        finds at a time, and is parked until all masters have answered.
         - **client CPU** is that of Java threads, without compiler and collector.
         - **Failures** are measured with a node timeout of 250 ms, from two seconds after the \
         failure.

@@ -69,6 +69,7 @@ final class Uncontended {
       peers.add(new PoolsPeer(callers, addresses));
       peers.add(FloorPeer.perCaller(callers, addresses));
       peers.add(FloorPeer.batched(callers, addresses));
+      peers.add(new BlockingFloor(callers, addresses));
       Map<String, ClosedLoop> loops = new LinkedHashMap<>();
       for (Peer peer : peers) {
         loops.put(peer.name(), new ClosedLoop(peer.cycles(callers), Thread::new, pids(servers)));
@@ -170,6 +171,7 @@ final class Uncontended {
               callers + " callers",
               ratio(callers, RedissonPeer.NAME, Run::perSecond).toString(),
               Ratio.of(runs.get(FloorPeer.BATCHED), redisson, Run::perSecond).toString(),
+              Ratio.of(runs.get(BlockingFloor.NAME), redisson, Run::perSecond).toString(),
               ratio(callers, RedissonPeer.NAME, Uncontended::mastersAllow, Run::perSecond)
                   .toString()));
     }
@@ -178,8 +180,9 @@ final class Uncontended {
         "Cycles a second as a multiple of Redisson's. Masters and clients share the processors. The"
             + " last column assumes clients that cost nothing: all processors, divided by the"
             + " masters' time per cycle of this library. Former targets, 15 and 25 times Redisson's"
-            + " cycles, were above it: the masters' own time forbids them.",
-        List.of("", "this library", "floor B", "masters alone"),
+            + " cycles, were above it: the masters' own time forbids them. Floor C shows what it costs"
+            + " that callers block.",
+        List.of("", "this library", "floor B", "floor C", "masters alone"),
         rows);
   }
 
@@ -201,7 +204,7 @@ final class Uncontended {
   private void plot(Path docs) throws Exception {
     Plot latency = new Plot("Time of a cycle with 8 callers, by percentile", "us");
     for (String name : results.get(1).keySet()) {
-      if (!name.equals(FloorPeer.BATCHED)) {
+      if (!List.of(FloorPeer.BATCHED, BlockingFloor.NAME).contains(name)) {
         latency.line(
             name,
             PERCENTILES.stream().map(p -> "p" + p.toString().replace(".0", "")).toList(),

@@ -32,7 +32,7 @@ public final class Floor implements AutoCloseable {
   private final List<List<String>> resources = new ArrayList<>();
   private final ScriptCommand command = new ScriptCommand();
   private final RequestEncoder encoder = new RequestEncoder(RETENTION_MILLIS, SKEW_MICROS);
-  private long token;
+  private final AtomicLong lastToken = new AtomicLong();
 
   /**
    * @param batch how many resources are locked at a time
@@ -68,19 +68,29 @@ public final class Floor implements AutoCloseable {
   public int run() {
     List<Invocation> grants = new ArrayList<>();
     List<Invocation> releases = new ArrayList<>();
-    token = Math.max(token, System.currentTimeMillis() * 1_000);
-    for (List<String> names : resources) {
-      String owner = UUID.randomUUID().toString();
-      token++;
-      grants.add(encoder.encode(new NodeRequest.Grant(names, owner, token, TTL_MILLIS)));
-      releases.add(encoder.encode(new NodeRequest.Release(names, owner, token)));
+    for (int resource = 0; resource < resources.size(); resource++) {
+      List<Invocation> cycle = cycle(resource);
+      grants.add(cycle.get(0));
+      releases.add(cycle.get(1));
     }
-    ask(grants, NodeReply.GRANTED);
-    ask(releases, NodeReply.RELEASED);
+    ask(grants);
+    ask(releases);
     return resources.size();
   }
 
-  private void ask(List<Invocation> batch, NodeReply expected) {
+  /** Returns the grant of a resource and its release. Thread-safe. */
+  public List<Invocation> cycle(int resource) {
+    List<String> names = resources.get(resource);
+    String owner = UUID.randomUUID().toString();
+    long clock = System.currentTimeMillis() * 1_000;
+    long token = lastToken.updateAndGet(last -> Math.max(last + 1, clock));
+    return List.of(
+        encoder.encode(new NodeRequest.Grant(names, owner, token, TTL_MILLIS)),
+        encoder.encode(new NodeRequest.Release(names, owner, token)));
+  }
+
+  /** Asks every master everything, and reads the answers. */
+  public void ask(List<Invocation> batch) {
     for (int node = 0; node < connections.size(); node++) {
       for (Invocation each : batch) {
         connections.get(node).sendCommand(command.bySha(each, guards.get(node)));
@@ -90,6 +100,7 @@ public final class Floor implements AutoCloseable {
     for (Connection connection : connections) {
       for (Invocation each : batch) {
         NodeReply reply = ReplyMapper.reply(connection.getUnflushedObject(), each);
+        NodeReply expected = each.script == Script.GRANT ? NodeReply.GRANTED : NodeReply.RELEASED;
         if (reply != expected) {
           throw new IllegalStateException("expected " + expected + ", got " + reply);
         }
