@@ -67,9 +67,7 @@ final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Timed {
       return;
     }
     for (int node = 0; node < nodes; node++) {
-      if ((targets & 1 << node) != 0) {
-        sendSafely(node);
-      }
+      sendSafely(node);
     }
     context.timeouts.add(this, nowNanos);
   }

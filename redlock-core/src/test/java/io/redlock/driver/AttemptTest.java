@@ -17,6 +17,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class AttemptTest {
 
@@ -106,6 +108,31 @@ class AttemptTest {
     assertEquals(4_000, outcome().heldRemainingMillis());
     assertEquals("b", bed.releasedOn());
     settle();
+  }
+
+  @ParameterizedTest(name = "{0} ms and {1} ms")
+  @CsvSource({
+    "300, 200, 200",
+    "200, 300, 200",
+    "0, 300, 0",
+    "300, 0, 0",
+    "-1, 300, 300",
+    "300, -1, 300"
+  })
+  void shortestLifeOfAHoldersKeyCountsAndTheRestOfAnAbstentionDoesNot(
+      long first, long second, long shortest) {
+    start();
+    bed.answerGrants(NodeReply.abstain(100, "restarted"), 0);
+    bed.answerGrants(NodeReply.held(first, 5, ""), 1);
+    bed.answerGrants(NodeReply.held(second, 5, ""), 2);
+    assertEquals(shortest, outcome().heldRemainingMillis());
+  }
+
+  @Test
+  void restOfTheFirstTicketCountsLikeTheLifeOfAKey() {
+    start();
+    bed.answerGrants(NodeReply.waiting(400), 0, 1);
+    assertEquals(400, outcome().heldRemainingMillis());
   }
 
   @Test
