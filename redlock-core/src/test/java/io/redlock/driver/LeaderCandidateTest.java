@@ -334,6 +334,9 @@ class LeaderCandidateTest {
     Lease lease = term(1);
     orderToIgnoreAnInterrupt();
     candidate.resign();
+    while (interrupts.get() == 0) {
+      Thread.sleep(1);
+    }
     candidate.resign();
     bed.time.pass(Duration.ofHours(1));
     assertTrue(lease.isValid());
