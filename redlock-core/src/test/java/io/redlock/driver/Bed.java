@@ -71,6 +71,11 @@ final class Bed {
     public void onNodeState(NodeStatus status) {
       events.add(status.name() + " " + status.state());
     }
+
+    @Override
+    public void onNodeReset(String name, String reason) {
+      events.add(name + " " + reason);
+    }
   }
 
   Bed(int size) {

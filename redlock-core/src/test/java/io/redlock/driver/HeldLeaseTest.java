@@ -619,7 +619,7 @@ class HeldLeaseTest {
     bed.time.stepWall(VALIDITY);
     bed.node(0).isReset();
     bed.time.passMillis(0);
-    assertEquals(List.of("EXPIRED"), bed.events);
+    assertEquals(List.of("a restarted", "EXPIRED"), bed.events);
   }
 
   @Test

@@ -322,7 +322,9 @@ class QuorumRedlockTest {
     Bed.now(lease.extendAsync(Bed.TTL));
     lease.close();
     bed.node(1).becomes(State.SILENT);
-    assertEquals(List.of("Acquired", "Extended", "RELEASED", "b SILENT"), bed.events);
+    bed.node(2).isReset();
+    assertEquals(
+        List.of("Acquired", "Extended", "RELEASED", "b SILENT", "c restarted"), bed.events);
   }
 
   @Test
