@@ -75,6 +75,20 @@ class AttemptTest {
   }
 
   @Test
+  void answerBetweenTheDecisionAndItsReportDoesNotCount() {
+    start();
+    bed.answerGrants(NodeReply.GRANTED, 0);
+    bed.time.duringNextSchedule(() -> bed.answerGrants(NodeReply.GRANTED, 2)); // of the lease
+    bed.answerGrants(NodeReply.GRANTED, 1);
+    assertEquals(
+        "2 of 3 granted, 2 needed (a granted 0µs, b granted 0µs, c not awaited)",
+        outcome().result().votes().toString());
+    bed.script(Bed::yes);
+    outcome().lease().close();
+    assertEquals("abc", bed.releasedOn());
+  }
+
+  @Test
   void lateGrantAfterSuccessBelongsToTheLease() {
     start();
     bed.answerGrants(NodeReply.GRANTED, 0, 1, 2);
