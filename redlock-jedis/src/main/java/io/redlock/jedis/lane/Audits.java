@@ -47,7 +47,7 @@ final class Audits {
   private long dueNanos;
   private @Nullable Refresh refresh; // goes with each audit until one has its facts
   private long sentNanos; // the last that succeeded
-  private long succeededNanos;
+  private long succeededNanos; // or later, by the pauses of this process
   private Verdict verdict = Verdict.refused("not audited");
   private Guard guard = Guard.NONE;
 
@@ -112,9 +112,14 @@ final class Audits {
     return staleNanos - nowNanos > 0 && dueNanos - staleNanos > 0 ? staleNanos : dueNanos;
   }
 
-  /** Returns true if the last success is too old, also if time counts from this moment only. */
-  boolean isStale(long sinceNanos, long nowNanos) {
-    return nowNanos - succeededNanos > FRESH_NANOS && nowNanos - sinceNanos > FRESH_NANOS;
+  /** Returns true if the last success is too old. */
+  boolean isStale(long nowNanos) {
+    return nowNanos - succeededNanos > FRESH_NANOS;
+  }
+
+  /** Lets the last success count for longer: this process was paused until now. */
+  void paused(long nanos, long nowNanos) {
+    succeededNanos = LaneTicks.later(succeededNanos, nanos, nowNanos);
   }
 
   /** Takes an answer to an audit. */

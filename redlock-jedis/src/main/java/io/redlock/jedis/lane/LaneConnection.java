@@ -92,7 +92,7 @@ final class LaneConnection {
   private @Nullable Batch batch; // of the connection in use; null if there is none
   private boolean open; // carries requests
   private boolean answered; // anything, since it is open
-  private long lastReadNanos;
+  private long silentSinceNanos; // while calls are unanswered; later by the pauses of this process
   private long lastWriteNanos;
   private long leastRoundTripNanos; // of this connection
   private long quorumByNanos;
@@ -147,7 +147,6 @@ final class LaneConnection {
   void begin(Wire fresh, long nowNanos) {
     batch = new Batch(fresh);
     answered = false;
-    lastReadNanos = nowNanos;
     lastWriteNanos = nowNanos;
     leastRoundTripNanos = Long.MAX_VALUE;
     introduction.begin();
@@ -202,9 +201,12 @@ final class LaneConnection {
     if (next == null || !next.calls.isEmpty()) {
       return null;
     }
+    if (calls.unanswered() == 0) {
+      silentSinceNanos = nowNanos;
+    }
     calls.sendAhead(next.calls, nowNanos);
     if (open && !mayWrite(writer, nowNanos)) {
-      planBatch();
+      planBatch(nowNanos);
     } else if (open) {
       Call audit = audits.due(nowNanos);
       if (audit != null) {
@@ -233,7 +235,7 @@ final class LaneConnection {
     long sinceWriteNanos = nowNanos - lastWriteNanos;
     return calls.unanswered() <= BUSY
         || (sinceWriteNanos > LaneSettings.PATIENCE_NANOS
-            && nowNanos - silentSinceNanos(nowNanos) > LaneSettings.PATIENCE_NANOS)
+            && silentNanos(nowNanos) > LaneSettings.PATIENCE_NANOS)
         || (isDistant() && sinceWriteNanos >= paceNanos());
   }
 
@@ -246,9 +248,9 @@ final class LaneConnection {
   }
 
   /** Plans a tick that writes what waits, if the node is distant. */
-  private void planBatch() {
+  private void planBatch(long nowNanos) {
     if (isDistant() && calls.queued() > 0) {
-      ticks.by(lastWriteNanos + paceNanos());
+      ticks.by(lastWriteNanos + paceNanos(), nowNanos);
     }
   }
 
@@ -263,7 +265,7 @@ final class LaneConnection {
 
   /** Takes the next answer. Returns the call whose answer it decided; null if there is none. */
   @Nullable Call received(@Nullable Object reply, long nowNanos) {
-    lastReadNanos = nowNanos;
+    silentSinceNanos = nowNanos;
     Call call = calls.oldest();
     if (call == null) {
       outOfStep("an answer that nobody waits for", nowNanos);
@@ -350,7 +352,7 @@ final class LaneConnection {
 
   private void auditNow(long nowNanos) {
     audits.hasten(nowNanos);
-    ticks.by(nowNanos);
+    ticks.by(nowNanos, nowNanos);
   }
 
   /** Takes the answer to a SCRIPT LOAD. Returns false if this is none. */
@@ -391,16 +393,22 @@ final class LaneConnection {
 
   private void planAudit(long nowNanos) {
     audits.plan(nowNanos);
-    ticks.by(audits.dueNanos());
+    ticks.by(audits.dueNanos(), nowNanos);
   }
 
   // Time.
+
+  /** Takes note that this process was paused until now, which the node cannot be blamed for. */
+  void paused(long nanos, long nowNanos) {
+    silentSinceNanos = LaneTicks.later(silentSinceNanos, nanos, nowNanos);
+    audits.paused(nanos, nowNanos);
+  }
 
   /** Checks for silence, stale audits and the end of the wait for a quorum. */
   void tick(long nowNanos) {
     if (open) {
       judgeSilence(nowNanos);
-      if (audits.isStale(ticks.awakeSinceNanos(), nowNanos)) {
+      if (audits.isStale(nowNanos)) {
         health.unaudited("it was not audited for more than 3s", nowNanos);
       }
     } else if (batch != null && introduction.awaitsQuorum() && nowNanos - quorumByNanos >= 0) {
@@ -415,32 +423,24 @@ final class LaneConnection {
   void planTick(long nowNanos) {
     long auditNanos = audits.dueOrStaleNanos(nowNanos);
     if (open && calls.isIdle() && auditNanos - nowNanos > 0) {
-      ticks.by(auditNanos);
+      ticks.by(auditNanos, nowNanos);
     } else {
       ticks.watch(nowNanos);
     }
   }
 
-  /** Marks the node as silent if it has not answered for a node timeout. */
+  /** Marks the node as silent if it has not answered for a node timeout, nor since a pause. */
   void judgeSilence(long nowNanos) {
-    if (silentNanos(nowNanos) >= settings.nodeTimeoutNanos() && health.silent(silence, nowNanos)) {
+    long awakeNanos = nowNanos - ticks.awakeSinceNanos();
+    if (Math.min(silentNanos(nowNanos), awakeNanos) >= settings.nodeTimeoutNanos()
+        && health.silent(silence, nowNanos)) {
       calls.refuseQueued(silence, nowNanos);
       calls.answerLate(NodeReply.unknown(silence.detail()));
     }
   }
 
-  /** Returns the silence of the node, not counting pauses of this process. */
+  /** Returns for how long calls have been unanswered, without the pauses of this process. */
   private long silentNanos(long nowNanos) {
-    return nowNanos - later(silentSinceNanos(nowNanos), ticks.awakeSinceNanos());
-  }
-
-  /** Returns when the oldest unanswered call was sent, or the time of the last answer if later. */
-  private long silentSinceNanos(long nowNanos) {
-    Call oldest = calls.oldest();
-    return oldest == null ? nowNanos : later(oldest.sinceNanos, lastReadNanos);
-  }
-
-  private static long later(long a, long b) {
-    return a - b > 0 ? a : b;
+    return calls.unanswered() == 0 ? 0 : nowNanos - silentSinceNanos;
   }
 }

@@ -191,7 +191,7 @@ final class LaneMachine {
 
   private void waitForConnection(long nowNanos) {
     connectByNanos = nowNanos + settings.nodeTimeoutNanos();
-    ticks.by(connectByNanos);
+    ticks.by(connectByNanos, nowNanos);
   }
 
   /** Begins the introduction of a new connection, unless it comes too late. */
@@ -227,7 +227,7 @@ final class LaneMachine {
     phase = Phase.PAUSING;
     long mostNanos = Math.min(LONGEST_BACKOFF_NANOS, FIRST_BACKOFF_NANOS << Math.min(failures, 10));
     dialNanos = nowNanos + random.nextLong(mostNanos / 2, mostNanos);
-    ticks.by(dialNanos);
+    ticks.by(dialNanos, nowNanos);
   }
 
   /** Audits the node again once a quorum is known: it may have abstained for lack of one. */
@@ -297,7 +297,7 @@ final class LaneMachine {
 
   /** Checks for silence, stale audits and the end of pauses. */
   void tick(long nowNanos) {
-    ticks.come(nowNanos);
+    connection.paused(ticks.come(nowNanos), nowNanos);
     if (closing && nowNanos - closeByNanos >= 0) {
       end(nowNanos);
     }
@@ -315,14 +315,14 @@ final class LaneMachine {
         return;
       }
       case DIALING -> {}
-      case PAUSING -> ticks.by(dialNanos);
+      case PAUSING -> ticks.by(dialNanos, nowNanos);
       case CONNECTED -> connection.planTick(nowNanos);
     }
     if (connectByNanos - nowNanos > 0 && !connection.isOpen()) {
-      ticks.by(connectByNanos);
+      ticks.by(connectByNanos, nowNanos);
     }
     if (closing) {
-      ticks.by(closeByNanos);
+      ticks.by(closeByNanos, nowNanos);
     }
   }
 
@@ -344,7 +344,7 @@ final class LaneMachine {
     }
     closing = true;
     closeByNanos = nowNanos + settings.nodeTimeoutNanos();
-    ticks.by(closeByNanos);
+    ticks.by(closeByNanos, nowNanos);
     if (connection.isOpen()) {
       calls.add(audits.call(null), nowNanos);
     } else if (calls.queued() == 0 || phase == Phase.PAUSING) {

@@ -35,26 +35,36 @@ final class LaneTicks {
     return nextNanos;
   }
 
-  /** Plans a tick at this time, unless one is planned earlier. */
-  void by(long nanos) {
-    if (!isPlanned || nanos - nextNanos < 0) {
+  /**
+   * Plans a tick at this time, unless one is planned earlier; at once if the time has passed: such
+   * a tick is not late.
+   */
+  void by(long nanos, long nowNanos) {
+    long dueNanos = nanos - nowNanos < 0 ? nowNanos : nanos;
+    if (!isPlanned || dueNanos - nextNanos < 0) {
       isPlanned = true;
       isReplanned = true;
-      nextNanos = nanos;
+      nextNanos = dueNanos;
     }
   }
 
   /** Plans the next check of something that is under way. */
   void watch(long nowNanos) {
-    by(nowNanos + watchNanos);
+    by(nowNanos + watchNanos, nowNanos);
   }
 
-  /** Takes note that the tick has come. */
-  void come(long nowNanos) {
-    if (isPlanned && !isInTime(nowNanos)) {
+  /**
+   * Takes note that the tick has come.
+   *
+   * @return how long this process was paused; zero if the tick is not late
+   */
+  long come(long nowNanos) {
+    long pausedNanos = isPlanned && !isInTime(nowNanos) ? nowNanos - nextNanos : 0;
+    if (pausedNanos > 0) {
       awakeSinceNanos = nowNanos;
     }
     isPlanned = false;
+    return pausedNanos;
   }
 
   /** Returns true if a tick is planned and not late. */
@@ -62,8 +72,13 @@ final class LaneTicks {
     return isPlanned && nowNanos - nextNanos <= watchNanos;
   }
 
-  /** Returns the time since which this process was not paused. */
+  /** Returns the end of the last pause of this process, or the begin of the lane. */
   long awakeSinceNanos() {
     return awakeSinceNanos;
+  }
+
+  /** Returns a time that is later by a pause that ends now, so that the pause does not count. */
+  static long later(long nanos, long pausedNanos, long nowNanos) {
+    return nanos + pausedNanos - nowNanos > 0 ? nowNanos : nanos + pausedNanos;
   }
 }

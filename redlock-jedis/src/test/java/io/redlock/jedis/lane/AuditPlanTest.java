@@ -79,13 +79,14 @@ class AuditPlanTest {
   }
 
   @Test
-  void successIsTooOldAfterThreeSecondsOfBeingAwake() {
+  void successIsTooOldAfterThreeSecondsWithoutPauses() {
     audited(null);
     long last = bed.nowNanos;
-    assertFalse(audits.isStale(last, last + 3_000 * MILLI));
-    assertTrue(audits.isStale(last, last + 3_000 * MILLI + 1));
-    assertFalse(audits.isStale(last + 1, last + 3_000 * MILLI + 1), "it was not awake");
-    assertFalse(audits.isStale(last - 1, last + 3_000 * MILLI));
+    assertFalse(audits.isStale(last + 3_000 * MILLI));
+    assertTrue(audits.isStale(last + 3_000 * MILLI + 1));
+    audits.paused(500 * MILLI, last + 1_000 * MILLI);
+    assertFalse(audits.isStale(last + 3_500 * MILLI));
+    assertTrue(audits.isStale(last + 3_500 * MILLI + 1));
   }
 
   @Test

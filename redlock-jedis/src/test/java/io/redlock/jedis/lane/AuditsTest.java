@@ -389,6 +389,29 @@ class AuditsTest {
   }
 
   @Test
+  void slowIntroductionIsNoPauseThatLetsAnAuditCountForLonger() {
+    bed.start().connect().answer();
+    bed.pass(1_500).answerAll();
+    bed.tick();
+    bed.answerError("BUSY").pass(1_000).answerError("BUSY").pass(500);
+    assertEquals(State.UP, bed.state());
+    bed.pass(1);
+    assertEquals(State.ABSTAINING, bed.state());
+  }
+
+  @Test
+  void ticksThatAreLateNowAndThenLetAnAuditCountForLittleLonger() {
+    bed.up();
+    for (int i = 0; i < 3; i++) {
+      bed.pass(970).hang(30 + WATCH_MILLIS + 1).tick();
+      bed.answerError("BUSY");
+    }
+    assertEquals(State.UP, bed.state());
+    bed.pass(WATCH_MILLIS);
+    assertEquals(State.ABSTAINING, bed.state());
+  }
+
+  @Test
   void silentNodeAbstainsWhenItWakesUntilItIsAudited() {
     bed.up().grant("a");
     bed.pass(3_001 + WATCH_MILLIS);

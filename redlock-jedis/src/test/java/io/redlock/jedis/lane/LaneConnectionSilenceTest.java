@@ -5,6 +5,7 @@ import static io.redlock.jedis.lane.LaneBed.SILENCE_TIMEOUT_MILLIS;
 import static io.redlock.jedis.lane.LaneBed.SILENT;
 import static io.redlock.jedis.lane.LaneBed.WATCH_MILLIS;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.NodeStatus.State;
 import io.redlock.jedis.lane.LaneBed.Asked;
@@ -202,6 +203,17 @@ class LaneConnectionSilenceTest {
     bed.hang(SILENCE_TIMEOUT_MILLIS * 2).tick();
     assertEquals(List.of(), bed.done());
     assertEquals(State.UP, bed.state());
+  }
+
+  @Test
+  void connectionIsAbandonedThoughTicksAreLateNowAndThen() {
+    bed.grant("a");
+    long startNanos = bed.nowNanos;
+    while (bed.done().isEmpty()) {
+      bed.pass(900).hang(2 * WATCH_MILLIS + 1).tick();
+    }
+    long takenMillis = (bed.nowNanos - startNanos) / 1_000_000;
+    assertTrue(takenMillis < SILENCE_TIMEOUT_MILLIS * 11 / 10, takenMillis + " ms");
   }
 
   @Test

@@ -15,21 +15,21 @@ class LaneTicksTest {
   @Test
   void earliestTickCountsAndIsPlannedOnce() {
     assertFalse(ticks.isReplanned());
-    ticks.by(1_100);
+    ticks.by(1_100, 1_000);
     assertTrue(ticks.isReplanned());
     ticks.planned();
-    ticks.by(1_100);
-    ticks.by(1_101);
+    ticks.by(1_100, 1_000);
+    ticks.by(1_101, 1_000);
     assertFalse(ticks.isReplanned());
     assertEquals(1_100, ticks.nextNanos());
-    ticks.by(1_099);
+    ticks.by(1_099, 1_000);
     assertTrue(ticks.isReplanned());
     assertEquals(1_099, ticks.nextNanos());
   }
 
   @Test
   void tickThatHasComeMakesRoomForALaterOne() {
-    ticks.by(1_100);
+    ticks.by(1_100, 1_000);
     ticks.come(1_100);
     ticks.planned();
     ticks.watch(1_100);
@@ -38,25 +38,40 @@ class LaneTicksTest {
   }
 
   @Test
-  void lateTickShowsThatTheProcessWasHeldUp() {
-    ticks.by(1_100);
-    ticks.come(1_100 + WATCH);
+  void lateTickShowsThatTheProcessWasPaused() {
+    ticks.by(1_100, 1_000);
+    assertEquals(0, ticks.come(1_100 + WATCH));
     assertEquals(1_000, ticks.awakeSinceNanos());
-    ticks.by(1_200);
-    ticks.come(1_200 + WATCH + 1);
+    ticks.by(1_200, 1_000);
+    assertEquals(WATCH + 1, ticks.come(1_200 + WATCH + 1));
     assertEquals(1_200 + WATCH + 1, ticks.awakeSinceNanos());
   }
 
   @Test
+  void tickWhoseTimeHasPassedWhenItIsPlannedComesAtOnceAndIsNotLate() {
+    ticks.by(1_000, 9_000);
+    assertEquals(9_000, ticks.nextNanos());
+    assertEquals(0, ticks.come(9_000));
+    assertEquals(1_000, ticks.awakeSinceNanos());
+  }
+
+  @Test
+  void pauseMakesATimeLaterThoughNotLaterThanItsEnd() {
+    assertEquals(1_500, LaneTicks.later(1_000, 500, 2_000));
+    assertEquals(2_000, LaneTicks.later(1_501, 500, 2_000));
+    assertEquals(1_000, LaneTicks.later(1_000, 0, 2_000));
+  }
+
+  @Test
   void tickThatWasNotPlannedIsNeitherLateNorInTime() {
-    ticks.come(9_000);
+    assertEquals(0, ticks.come(9_000));
     assertEquals(1_000, ticks.awakeSinceNanos());
     assertFalse(ticks.isInTime(0));
   }
 
   @Test
   void tickIsInTimeUntilItIsLate() {
-    ticks.by(1_100);
+    ticks.by(1_100, 1_000);
     assertTrue(ticks.isInTime(0));
     assertTrue(ticks.isInTime(1_100 + WATCH));
     assertFalse(ticks.isInTime(1_100 + WATCH + 1));
