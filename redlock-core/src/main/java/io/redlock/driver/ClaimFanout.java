@@ -7,7 +7,6 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -70,23 +69,35 @@ abstract class ClaimFanout implements LockNode.ReplyHandler {
     } finally {
       claim.doneSending(); // or the release would never be sent
     }
-    step(() -> sent = true);
+    boolean isDue;
+    synchronized (claim) {
+      sent = true;
+      isDue = isDecidedNow();
+    }
+    actIf(isDue);
     return true;
   }
 
   @Override
   public final void onReply(int node, NodeReply reply) {
     FlightEvents.answered(events, node, context.nodes.get(node).name(), reply);
-    step(
-        () -> {
-          claim.answered(node, reply.kind());
-          take(node, reply);
-        });
+    boolean isDue;
+    synchronized (claim) {
+      claim.answered(node, reply.kind());
+      take(node, reply);
+      isDue = isDecidedNow();
+    }
+    actIf(isDue);
   }
 
   /** Ends the round at the node timeout. Answers that came before the decision count. */
   final void timeout() {
-    step(() -> timedOut |= !decided);
+    boolean isDue;
+    synchronized (claim) {
+      timedOut |= !decided;
+      isDue = isDecidedNow();
+    }
+    actIf(isDue);
   }
 
   /** Returns true if the round is decided; later answers are recorded, but do not count. */
@@ -94,24 +105,26 @@ abstract class ClaimFanout implements LockNode.ReplyHandler {
     return decided;
   }
 
-  private void step(Runnable change) {
-    synchronized (claim) {
-      change.run();
-      if (decided || !sent) {
-        return;
-      }
-      if (timedOut) {
-        withdrawUnanswered();
-        close();
-      }
-      long nowNanos = context.ticker.monotonicNanos();
-      if (!decide(nowNanos, context.ticker.wallMicros())) {
-        return;
-      }
-      decided = true;
-      decidedAfterNanos = nowNanos - startNanos;
+  /** Decides the round, if it can be. Returns true once. */
+  private boolean isDecidedNow() {
+    assert Thread.holdsLock(claim);
+    if (decided || !sent) {
+      return false;
     }
-    act();
+    if (timedOut) {
+      withdrawUnanswered();
+      close();
+    }
+    long nowNanos = context.ticker.monotonicNanos();
+    decided = decide(nowNanos, context.ticker.wallMicros());
+    decidedAfterNanos = nowNanos - startNanos;
+    return decided;
+  }
+
+  private void actIf(boolean isDue) {
+    if (isDue) {
+      act();
+    }
   }
 
   private void take(int node, NodeReply reply) {
@@ -136,14 +149,14 @@ abstract class ClaimFanout implements LockNode.ReplyHandler {
   /** Returns the answers that came before the decision. */
   final Votes votes() {
     synchronized (claim) {
-      List<Votes.NodeVote> votes = new ArrayList<>(replies.length);
+      Votes.NodeVote[] votes = new Votes.NodeVote[replies.length];
       for (int node = 0; node < replies.length; node++) {
         NodeReply reply = replies[node];
         long nanos = reply == null ? decidedAfterNanos : tookNanos[node];
         String name = context.nodes.get(node).name();
-        votes.add(ReplyText.vote(name, reply, Duration.ofNanos(nanos), timedOut));
+        votes[node] = ReplyText.vote(name, reply, Duration.ofNanos(nanos), timedOut);
       }
-      return context.votes(votes);
+      return context.votes(List.of(votes));
     }
   }
 }

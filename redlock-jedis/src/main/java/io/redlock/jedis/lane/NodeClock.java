@@ -13,11 +13,9 @@ final class NodeClock {
   /** A clock that is being set slowly drifts by 500 ppm at most (RFC 5905, section 11.3). */
   private static final long NANOS_PER_MICRO_OF_DRIFT = 2_000_000;
 
-  private static final long UNKNOWN = Long.MIN_VALUE;
-
   private final LeadBounds bounds = new LeadBounds();
   private long learnedNanos;
-  private volatile long offsetMicros = UNKNOWN;
+  private volatile OptionalLong offsetMicros = OptionalLong.empty();
 
   /** Takes a time that the node reported between two readings of the monotonic clock. */
   void learn(long nodeMicros, long beforeNanos, long afterNanos) {
@@ -26,11 +24,10 @@ final class NodeClock {
         LeadBounds.mostMicros(nodeMicros, beforeNanos),
         (afterNanos - learnedNanos) / NANOS_PER_MICRO_OF_DRIFT);
     learnedNanos = afterNanos;
-    offsetMicros = bounds.middleMicros();
+    offsetMicros = OptionalLong.of(bounds.middleMicros());
   }
 
   OptionalLong offsetMicros() {
-    long offset = offsetMicros;
-    return offset == UNKNOWN ? OptionalLong.empty() : OptionalLong.of(offset);
+    return offsetMicros;
   }
 }

@@ -29,14 +29,19 @@ public final class AuditCall {
    */
   public static Invocation invocation(long number, @Nullable Refresh refresh) {
     Argument echo = Argument.of(number);
-    List<Argument> arguments = new ArrayList<>(List.of(ONE_KEY, BIRTH_KEY, echo));
-    if (refresh != null) {
-      arguments.add(Argument.of(refresh.seen()));
-      arguments.add(Argument.of(refresh.mark().head()));
-      arguments.add(Argument.of(refresh.firstSeen()));
-      arguments.add(Argument.of(refresh.mark().tail()));
-    }
-    return new Invocation(Script.AUDIT, echo, arguments);
+    return refresh == null
+        ? new Invocation(Script.AUDIT, null, echo, ONE_KEY, BIRTH_KEY, echo)
+        : new Invocation(
+            Script.AUDIT,
+            null,
+            echo,
+            ONE_KEY,
+            BIRTH_KEY,
+            echo,
+            Argument.of(refresh.seen()),
+            Argument.of(refresh.mark().head()),
+            Argument.of(refresh.firstSeen()),
+            Argument.of(refresh.mark().tail()));
   }
 
   /**

@@ -1,6 +1,7 @@
 package io.redlock.jedis.scripts;
 
-import java.util.List;
+import io.redlock.spi.NodeRequest;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One call of a script with its arguments, encoded. The same instance goes to every node; only the
@@ -16,6 +17,9 @@ public final class Invocation {
   /** Returns about how many bytes the command occupies in a socket's buffer. */
   public final int bytes;
 
+  /** Returns the request that this is the encoding of; null for an audit. */
+  final @Nullable NodeRequest request;
+
   /** Returns the text that every reply to this invocation repeats. */
   final byte[] echo;
 
@@ -23,15 +27,17 @@ public final class Invocation {
   final Argument[] arguments;
 
   /**
+   * @param request the request that this is the encoding of; null for an audit
    * @param echo the argument that every reply repeats
    * @param arguments the arguments after the digest: number of keys, keys, others
    */
-  Invocation(Script script, Argument echo, List<Argument> arguments) {
+  Invocation(Script script, @Nullable NodeRequest request, Argument echo, Argument... arguments) {
     this.script = script;
+    this.request = request;
     this.echo = echo.getRaw();
-    this.arguments = arguments.toArray(Argument[]::new);
+    this.arguments = arguments;
     int size = ROOM_BYTES;
-    for (Argument each : this.arguments) {
+    for (Argument each : arguments) {
       size += each.getRaw().length + 8;
     }
     this.bytes = size;

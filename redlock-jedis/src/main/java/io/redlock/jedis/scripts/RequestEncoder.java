@@ -2,7 +2,6 @@ package io.redlock.jedis.scripts;
 
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.spi.NodeRequest;
-import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -30,12 +29,15 @@ public final class RequestEncoder {
    * The last results by the ends of their tokens: a fan-out gives the same request to one lane
    * after the other, and others go on beside it. Racy.
    */
-  private final @Nullable Encoded[] last = new Encoded[64];
-
-  private record Encoded(NodeRequest request, Invocation invocation) {}
+  private final @Nullable Invocation[] last = new Invocation[64];
 
   /** The keys of the last names by the ends of their hashes: a release follows a grant. Racy. */
   private final @Nullable NameKeys[] lastNames = new NameKeys[256];
+
+  /** The last ttl: most requests of a service have the same. Racy. */
+  private @Nullable Ttl lastTtl;
+
+  private record Ttl(long millis, Argument argument) {}
 
   private record NameKeys(
       String name, Argument lock, Argument fence, Argument queue, Argument ends) {
@@ -58,113 +60,110 @@ public final class RequestEncoder {
   /** Returns the script call for a request. */
   public Invocation encode(NodeRequest request) {
     int end = (int) (request.token() & last.length - 1);
-    Encoded known = last[end];
-    if (known != null && known.request == request) {
-      return known.invocation;
+    Invocation known = last[end];
+    if (known == null || known.request != request) {
+      known = invocation(request);
+      last[end] = known;
     }
-    Invocation invocation = invocation(request);
-    last[end] = new Encoded(request, invocation);
-    return invocation;
+    return known;
   }
 
   private Invocation invocation(NodeRequest request) {
-    Argument token = Argument.of(request.token());
-    List<Argument> arguments = new ArrayList<>(4 * request.names().size() + 10);
     if (request instanceof NodeRequest.Grant grant) {
-      return grant.ticket() == null
-          ? grant(grant, token, arguments)
-          : fairGrant(grant, grant.ticket(), token, arguments);
+      return grant.ticket() == null ? grant(grant) : fairGrant(grant, grant.ticket());
     }
     if (request instanceof NodeRequest.Extend extend) {
-      addKeys(arguments, request);
-      addOwnerAndToken(arguments, request, token);
-      addTerms(arguments, extend.ttlMillis());
-      arguments.add(Argument.of(extend.sentMicros()));
-      return new Invocation(Script.EXTEND, token, arguments);
+      return extend(extend);
     }
     if (request instanceof NodeRequest.Release release) {
-      return release(
-          request, token, release.reported(), release.last(), release.ticket(), arguments);
+      return release(request, release.reported(), release.last(), release.ticket());
     }
-    if (request instanceof NodeRequest.Inspect) {
-      arguments.add(Argument.of(5));
-      addNameKeys(arguments, request.names().get(0));
-      arguments.add(BIRTH);
-      arguments.add(token);
-      return new Invocation(Script.INSPECT, token, arguments);
+    if (request instanceof NodeRequest.Inspect inspect) {
+      return inspect(inspect);
     }
     if (request instanceof NodeRequest.Free free) {
-      return free(free, token, arguments);
+      return free(free);
     }
-    return release(
-        request, token, 0, true, ((NodeRequest.RemoveTicket) request).ticket(), arguments);
+    return release(request, 0, true, ((NodeRequest.RemoveTicket) request).ticket());
   }
 
-  private Invocation grant(NodeRequest.Grant grant, Argument token, List<Argument> arguments) {
-    addKeys(arguments, grant);
-    addOwnerAndToken(arguments, grant, token);
-    addTerms(arguments, grant.ttlMillis());
-    arguments.add(Argument.of(grant.reported()));
-    return new Invocation(Script.GRANT, token, arguments);
+  private Invocation grant(NodeRequest.Grant grant) {
+    return withTerms(Script.GRANT, grant, grant.ttlMillis(), grant.reported());
   }
 
-  private Invocation fairGrant(
-      NodeRequest.Grant grant,
-      NodeRequest.Ticket ticket,
-      Argument token,
-      List<Argument> arguments) {
-    arguments.add(Argument.of(5));
-    addNameKeys(arguments, grant.names().get(0));
-    arguments.add(BIRTH);
-    addOwnerAndToken(arguments, grant, token);
-    addTerms(arguments, grant.ttlMillis());
-    arguments.add(Argument.of(grant.reported()));
-    arguments.add(Argument.of(ticket.waiter()));
-    arguments.add(Argument.of(ticket.micros()));
-    arguments.add(Argument.of(ticket.lifeMillis()));
-    return new Invocation(Script.FAIR_GRANT, token, arguments);
+  private Invocation extend(NodeRequest.Extend extend) {
+    return withTerms(Script.EXTEND, extend, extend.ttlMillis(), extend.sentMicros());
+  }
+
+  private Invocation withTerms(Script script, NodeRequest request, long ttlMillis, long last) {
+    List<String> names = request.names();
+    Words words = new Words(2 * names.size() + 8);
+    words.add(Argument.of(2L * names.size() + 1));
+    for (String name : names) {
+      NameKeys keys = keys(name);
+      words.add(keys.lock).add(keys.fence);
+    }
+    return words
+        .add(BIRTH)
+        .addOwnerAndToken(request)
+        .addTerms(ttlMillis)
+        .add(Argument.of(last))
+        .call(script, request);
+  }
+
+  private Invocation fairGrant(NodeRequest.Grant grant, NodeRequest.Ticket ticket) {
+    return new Words(15)
+        .add(Argument.of(5))
+        .addKeys(grant.names().get(0))
+        .add(BIRTH)
+        .addOwnerAndToken(grant)
+        .addTerms(grant.ttlMillis())
+        .add(Argument.of(grant.reported()))
+        .add(Argument.of(ticket.waiter()))
+        .add(Argument.of(ticket.micros()))
+        .add(Argument.of(ticket.lifeMillis()))
+        .call(Script.FAIR_GRANT, grant);
   }
 
   private Invocation release(
-      NodeRequest request,
-      Argument token,
-      long reported,
-      boolean last,
-      NodeRequest.@Nullable Ticket ticket,
-      List<Argument> arguments) {
-    arguments.add(Argument.of(4L * request.names().size()));
-    request.names().forEach(name -> addNameKeys(arguments, name));
-    addOwnerAndToken(arguments, request, token);
-    arguments.add(retentionMillis);
-    arguments.add(skewMicros);
-    arguments.add(Argument.of(reported));
-    arguments.add(last ? YES : Argument.EMPTY);
-    arguments.add(ticket == null ? Argument.EMPTY : Argument.of(ticket.waiter()));
-    return new Invocation(Script.RELEASE, token, arguments);
+      NodeRequest request, long reported, boolean last, NodeRequest.@Nullable Ticket ticket) {
+    List<String> names = request.names();
+    Words words = new Words(4 * names.size() + 8);
+    words.add(Argument.of(4L * names.size()));
+    names.forEach(words::addKeys);
+    return words
+        .addOwnerAndToken(request)
+        .add(retentionMillis)
+        .add(skewMicros)
+        .add(Argument.of(reported))
+        .add(last ? YES : Argument.EMPTY)
+        .add(ticket == null ? Argument.EMPTY : Argument.of(ticket.waiter()))
+        .call(Script.RELEASE, request);
+  }
+
+  private Invocation inspect(NodeRequest.Inspect inspect) {
+    Argument token = Argument.of(inspect.token());
+    return new Words(7)
+        .add(Argument.of(5))
+        .addKeys(inspect.names().get(0))
+        .add(BIRTH)
+        .addEcho(token)
+        .call(Script.INSPECT, inspect);
   }
 
   /** Answers repeat the time, since the token need not differ from that of another request. */
-  private Invocation free(NodeRequest.Free free, Argument token, List<Argument> arguments) {
-    String name = free.names().get(0);
-    Argument until = Argument.of(free.untilMicros());
-    NameKeys keys = keys(name);
-    arguments.add(Argument.of(2));
-    arguments.add(keys.lock);
-    arguments.add(keys.fence);
-    arguments.add(until);
-    arguments.add(Argument.of(free.owner()));
-    arguments.add(token);
-    arguments.add(Argument.of(free.buried()));
-    arguments.add(retentionMillis);
-    return new Invocation(Script.FREE, until, arguments);
-  }
-
-  private void addNameKeys(List<Argument> arguments, String name) {
-    NameKeys keys = keys(name);
-    arguments.add(keys.lock);
-    arguments.add(keys.fence);
-    arguments.add(keys.queue);
-    arguments.add(keys.ends);
+  private Invocation free(NodeRequest.Free free) {
+    NameKeys keys = keys(free.names().get(0));
+    return new Words(8)
+        .add(Argument.of(2))
+        .add(keys.lock)
+        .add(keys.fence)
+        .addEcho(Argument.of(free.untilMicros()))
+        .add(Argument.of(free.owner()))
+        .add(Argument.of(free.token()))
+        .add(Argument.of(free.buried()))
+        .add(retentionMillis)
+        .call(Script.FREE, free);
   }
 
   private NameKeys keys(String name) {
@@ -177,26 +176,51 @@ public final class RequestEncoder {
     return known;
   }
 
-  private void addKeys(List<Argument> arguments, NodeRequest request) {
-    List<String> names = request.names();
-    arguments.add(Argument.of(2L * names.size() + 1));
-    for (String name : names) {
-      NameKeys keys = keys(name);
-      arguments.add(keys.lock);
-      arguments.add(keys.fence);
+  private Argument ttl(long millis) {
+    Ttl known = lastTtl;
+    if (known == null || known.millis != millis) {
+      known = new Ttl(millis, Argument.of(millis));
+      lastTtl = known;
     }
-    arguments.add(BIRTH);
+    return known.argument;
   }
 
-  private static void addOwnerAndToken(
-      List<Argument> arguments, NodeRequest request, Argument token) {
-    arguments.add(Argument.of(request.owner()));
-    arguments.add(token);
-  }
+  /** The words of a call after the digest, in order. */
+  private final class Words {
+    private final Argument[] words;
+    private int size;
+    private Argument echo = Argument.EMPTY;
 
-  private void addTerms(List<Argument> arguments, long ttlMillis) {
-    arguments.add(Argument.of(ttlMillis));
-    arguments.add(retentionMillis);
-    arguments.add(skewMicros);
+    Words(int count) {
+      words = new Argument[count];
+    }
+
+    Words add(Argument word) {
+      words[size++] = word;
+      return this;
+    }
+
+    /** Adds the word that every answer repeats. */
+    Words addEcho(Argument word) {
+      echo = word;
+      return add(word);
+    }
+
+    Words addKeys(String name) {
+      NameKeys keys = keys(name);
+      return add(keys.lock).add(keys.fence).add(keys.queue).add(keys.ends);
+    }
+
+    Words addOwnerAndToken(NodeRequest request) {
+      return add(Argument.of(request.owner())).addEcho(Argument.of(request.token()));
+    }
+
+    Words addTerms(long ttlMillis) {
+      return add(ttl(ttlMillis)).add(retentionMillis).add(skewMicros);
+    }
+
+    Invocation call(Script script, NodeRequest request) {
+      return new Invocation(script, request, echo, words);
+    }
   }
 }

@@ -368,7 +368,7 @@ class ReplyMapperTest {
   }
 
   private static Invocation invocation(Script script) {
-    return new Invocation(script, Argument.of(42), List.of());
+    return new Invocation(script, null, Argument.of(42));
   }
 
   private static byte[] bytes(String text) {

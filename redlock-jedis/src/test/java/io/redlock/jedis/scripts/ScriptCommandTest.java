@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Protocol;
 import redis.clients.jedis.args.Rawable;
@@ -23,7 +24,8 @@ class ScriptCommandTest {
   private final ScriptCommand command = new ScriptCommand();
 
   private static Invocation call(Script script, String... arguments) {
-    return new Invocation(script, TOKEN, List.of(arguments).stream().map(Argument::of).toList());
+    return new Invocation(
+        script, null, TOKEN, Stream.of(arguments).map(Argument::of).toArray(Argument[]::new));
   }
 
   private static String text(Rawable word) {
