@@ -13,12 +13,17 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
+import java.util.regex.Pattern;
 
 /**
  * Writes down what a node executes, as it passes the proxy before the node: grants, extends and
  * releases, by the digests of the scripts, broken ones included.
  */
 final class Tap implements Consumer<GateProxy.Exchange> {
+
+  /** What Redis 6.2 writes before the error of a command in a script. */
+  private static final Pattern WRAPPED_ERROR =
+      Pattern.compile("^ERR Error running script .*@user_script: ?\\d+: -?");
 
   private final String node;
   private final Journal journal;
@@ -83,7 +88,10 @@ final class Tap implements Consumer<GateProxy.Exchange> {
   /** The first word of the reply: GRANT, HELD …, or of an error: OOM, NOSCRIPT … */
   private static String verdict(String reply) {
     String[] lines = reply.split("\r\n");
-    String text = reply.startsWith("$") && lines.length > 1 ? lines[1] : lines[0].substring(1);
+    String text =
+        reply.startsWith("$") && lines.length > 1
+            ? lines[1]
+            : WRAPPED_ERROR.matcher(lines[0].substring(1)).replaceFirst("");
     int space = text.indexOf(' ');
     return space < 0 ? text : text.substring(0, space);
   }

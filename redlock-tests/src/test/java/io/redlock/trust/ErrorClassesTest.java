@@ -420,6 +420,8 @@ class ErrorClassesTest {
 
   @Test
   void protectedMode() throws Exception {
+    Assumptions.assumeTrue(
+        server.isAtLeast(7), "Redis 6.2 has no protected mode where bind is configured");
     String address = ownAddress();
     server.close();
     server = RedisServer.start("--bind", "127.0.0.1", address, "--protected-mode", "yes");

@@ -63,6 +63,7 @@ final class ModelComparison {
   private final Map<String, Integer> answers = new TreeMap<>();
   private Mode mode = Mode.VOTING;
   private int compared;
+  private boolean isReplica; // at times
 
   /**
    * @param rules the model under test, given the skew in microseconds and the retention in
@@ -90,6 +91,7 @@ final class ModelComparison {
         command(connection, "SCRIPT", "LOAD", text);
       }
       command(connection, "SET", BirthMark.KEY, BIRTH);
+      isReplica = server.isAtLeast(7); // before, scripts on a replica see keys that have expired
       while (compared < commands) {
         ticker.advance(random.pause());
         clock.stopAt(model.nowMicros());
@@ -104,6 +106,11 @@ final class ModelComparison {
       }
     }
     return answers;
+  }
+
+  /** Returns true if the server is a replica at times. */
+  boolean isReplica() {
+    return isReplica;
   }
 
   private static Connection connect(RedisServer server) {
@@ -131,7 +138,8 @@ final class ModelComparison {
     } else if (mode == Mode.READ_ONLY) {
       command(connection, "REPLICAOF", "NO", "ONE");
     }
-    mode = mode == Mode.VOTING ? random.oneOf(Mode.OUT_OF_MEMORY, Mode.READ_ONLY) : Mode.VOTING;
+    Mode disturbed = random.oneOf(Mode.OUT_OF_MEMORY, isReplica ? Mode.READ_ONLY : Mode.VOTING);
+    mode = mode == Mode.VOTING ? disturbed : Mode.VOTING;
     if (mode == Mode.OUT_OF_MEMORY) {
       command(connection, "CONFIG", "SET", "maxmemory", "1");
     } else if (mode == Mode.READ_ONLY) {

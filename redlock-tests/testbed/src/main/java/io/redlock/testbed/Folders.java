@@ -12,8 +12,11 @@ public final class Folders {
 
   private Folders() {}
 
-  /** Deletes a folder and everything in it. */
+  /** Deletes a folder and everything in it, if it is there. */
   public static void delete(Path folder) {
+    if (Files.notExists(folder)) {
+      return;
+    }
     try (Stream<Path> files = Files.walk(folder)) {
       for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
         Files.delete(file);

@@ -11,7 +11,8 @@ import redis.embedded.core.ExecutableProvider;
 
 /**
  * The server binary that tests start: {@code -Dredlock.redis.server=PATH}, else redis-server or
- * valkey-server on the PATH, else the one inside embedded-redis.
+ * valkey-server on the PATH, else the one inside embedded-redis, which {@code
+ * -Dredlock.redis.server=bundled} chooses at once.
  */
 public final class RedisExecutable {
 
@@ -53,6 +54,9 @@ public final class RedisExecutable {
 
   private static @Nullable Path find() {
     String configured = System.getProperty("redlock.redis.server", "");
+    if (configured.equals("bundled")) {
+      return embedded();
+    }
     if (!configured.isBlank()) {
       Path path = Path.of(configured);
       if (!Files.isExecutable(path)) {

@@ -16,6 +16,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.DefaultJedisClientConfig;
@@ -193,6 +195,29 @@ public final class RedisServer implements AutoCloseable {
   /** The keys that are on the server now, sorted. */
   public List<String> keys(String pattern) {
     return ((List<?>) command("KEYS", pattern)).stream().map(String::valueOf).sorted().toList();
+  }
+
+  /** Returns true if this is that major version of Redis, or a later one. */
+  public boolean isAtLeast(int major) {
+    String info = String.valueOf(command("INFO", "server"));
+    Matcher version = Pattern.compile("redis_version:(\\d+)").matcher(info);
+    if (!version.find()) {
+      throw new IllegalStateException("no version in " + info);
+    }
+    return Integer.parseInt(version.group(1)) >= major;
+  }
+
+  /**
+   * What it has denied to users: commands, keys and channels. Without Jedis's greeting, {@code
+   * CLIENT SETINFO}: Redis 6.2 knows no such subcommand and denies the whole command.
+   */
+  public List<String> denials() {
+    return ((List<?>) command("ACL", "LOG"))
+        .stream()
+            .map(entry -> (List<?>) entry)
+            .map(entry -> String.valueOf(entry.get(entry.indexOf("object") + 1)))
+            .filter(denied -> !Set.of("client", "client|setinfo").contains(denied))
+            .toList();
   }
 
   /** Everything the server has printed so far. */
