@@ -208,8 +208,8 @@ public final class RedisServer implements AutoCloseable {
   }
 
   /**
-   * What it has denied to users: commands, keys and channels. Without Jedis's greeting, {@code
-   * CLIENT SETINFO}: Redis 6.2 knows no such subcommand and denies the whole command.
+   * Returns the commands, keys and channels that it has denied to users, but not Jedis's greeting
+   * {@code CLIENT SETINFO}. Redis 6.2 knows no such subcommand, and denies the whole command.
    */
   public List<String> denials() {
     return ((List<?>) command("ACL", "LOG"))
