@@ -31,7 +31,7 @@ import redis.clients.jedis.JedisClientConfig;
 
 /** Clients on different databases of the same masters would both hold a lock. */
 @RequiresRedis
-@Tag("servers")
+@Tag("server-version")
 class DatabaseTest {
 
   private static final Duration TTL = Duration.ofSeconds(10);

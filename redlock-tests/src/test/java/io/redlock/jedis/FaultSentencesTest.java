@@ -47,7 +47,7 @@ import redis.clients.jedis.exceptions.JedisDataException;
 /**
  * The sentences that say what is wrong with a server and how to fix it, wherever a user sees them.
  */
-@Tag("servers")
+@Tag("server-version")
 @RequiresRedis
 class FaultSentencesTest {
 

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Which masters an operator can vouch for. */
-@Tag("servers")
+@Tag("server-version")
 class AdoptTest {
 
   private static final Duration TTL = Duration.ofSeconds(10);

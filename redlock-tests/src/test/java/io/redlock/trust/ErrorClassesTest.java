@@ -50,7 +50,7 @@ import redis.clients.jedis.exceptions.JedisException;
  * What a caller is told of every error that a real server can be brought to give. A deployment of
  * one master: its vote alone decides.
  */
-@Tag("servers")
+@Tag("server-version")
 class ErrorClassesTest {
 
   private static final String RESOURCE = "resource";

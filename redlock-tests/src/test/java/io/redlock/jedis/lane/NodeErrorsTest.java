@@ -29,7 +29,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import redis.clients.jedis.exceptions.JedisException;
 
 /** What becomes of requests that a real server cannot or will not execute. */
-@Tag("servers")
+@Tag("server-version")
 @RequiresRedis
 class NodeErrorsTest {
 

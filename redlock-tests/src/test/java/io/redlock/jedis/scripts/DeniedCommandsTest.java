@@ -42,7 +42,7 @@ import redis.clients.jedis.exceptions.JedisDataException;
  * never reported as not executed, and after the release no key is left.
  */
 @RequiresRedis
-@Tag("servers")
+@Tag("server-version")
 class DeniedCommandsTest {
 
   private static final Pattern CALL = Pattern.compile("\\b(?:p?call|try)\\('([A-Z]+)'");

@@ -28,7 +28,7 @@ import redis.clients.jedis.args.Rawable;
  * different versions meet there.
  */
 @RequiresRedis
-@Tag("servers")
+@Tag("server-version")
 class WireTest {
 
   private static final List<String> ONE = List.of("p:r");
