@@ -4,7 +4,6 @@ import io.redlock.LeaseEnd;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 
@@ -14,11 +13,15 @@ import java.util.function.Consumer;
  */
 final class Listeners {
 
-  private final List<RedlockListener> all;
+  private final RedlockListener[] all;
   private final Callbacks callbacks;
 
   Listeners(List<RedlockListener> all, Callbacks callbacks) {
-    this.all = List.copyOf(all);
+    this(all.toArray(RedlockListener[]::new), callbacks);
+  }
+
+  private Listeners(RedlockListener[] all, Callbacks callbacks) {
+    this.all = all;
     this.callbacks = callbacks;
   }
 
@@ -35,12 +38,11 @@ final class Listeners {
 
   /** Returns the listeners of a call that begins on this thread. */
   Listeners ofCall(LeaseRequest request) {
-    List<RedlockListener> ofCall = new ArrayList<>(all.size());
+    RedlockListener[] ofCall = new RedlockListener[all.length];
     boolean same = true;
-    for (RedlockListener listener : all) {
-      RedlockListener each = ofCall(listener, request);
-      same &= each == listener;
-      ofCall.add(each);
+    for (int i = 0; i < all.length; i++) {
+      ofCall[i] = ofCall(all[i], request);
+      same &= ofCall[i] == all[i];
     }
     return same ? this : new Listeners(ofCall, callbacks);
   }
@@ -60,11 +62,15 @@ final class Listeners {
 
   /** Reports an event, on callback threads. */
   void report(Consumer<RedlockListener> event) {
-    all.forEach(listener -> callbacks.other(() -> event.accept(listener)));
+    for (RedlockListener listener : all) {
+      callbacks.other(() -> event.accept(listener));
+    }
   }
 
   /** Reports the end of a lease; a loss on threads of its own. */
   void reportEnd(LeaseEnd how, Consumer<RedlockListener> event) {
-    all.forEach(listener -> callbacks.ofEnd(how, () -> event.accept(listener)));
+    for (RedlockListener listener : all) {
+      callbacks.ofEnd(how, () -> event.accept(listener));
+    }
   }
 }

@@ -18,7 +18,7 @@ final class Uncontended {
 
   static final Duration PATIENT = Duration.ofSeconds(1);
 
-  private static final Rounds WARM_UP = Rounds.ofMillis(1, 2_000, 6_000);
+  private static final Rounds WARM_UP = Rounds.ofMillis(1, 2_000, 15_000);
   private static final Rounds ROUNDS = Rounds.ofMillis(5, 1_200, 1_000);
   private static final List<Integer> CALLERS = List.of(1, 8, 64);
   private static final List<Double> PERCENTILES = List.of(50.0, 90.0, 99.0, 99.9);

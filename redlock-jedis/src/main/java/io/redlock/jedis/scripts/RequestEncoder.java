@@ -34,10 +34,15 @@ public final class RequestEncoder {
   /** The keys of the last names by the ends of their hashes: a release follows a grant. Racy. */
   private final @Nullable NameKeys[] lastNames = new NameKeys[256];
 
+  /** The last owners by the ends of their tokens: a release follows a grant. Racy. */
+  private final @Nullable Owner[] lastOwners = new Owner[64];
+
   /** The last ttl: most requests of a service have the same. Racy. */
   private @Nullable Ttl lastTtl;
 
   private record Ttl(long millis, Argument argument) {}
+
+  private record Owner(String id, long token, Argument idWord, Argument tokenWord) {}
 
   private record NameKeys(
       String name, Argument lock, Argument fence, Argument queue, Argument ends) {
@@ -176,6 +181,17 @@ public final class RequestEncoder {
     return known;
   }
 
+  private Owner owner(NodeRequest request) {
+    int end = (int) (request.token() & lastOwners.length - 1);
+    Owner known = lastOwners[end];
+    if (known == null || known.token != request.token() || !known.id.equals(request.owner())) {
+      Argument id = Argument.of(request.owner());
+      known = new Owner(request.owner(), request.token(), id, Argument.of(request.token()));
+      lastOwners[end] = known;
+    }
+    return known;
+  }
+
   private Argument ttl(long millis) {
     Ttl known = lastTtl;
     if (known == null || known.millis != millis) {
@@ -212,7 +228,8 @@ public final class RequestEncoder {
     }
 
     Words addOwnerAndToken(NodeRequest request) {
-      return add(Argument.of(request.owner())).addEcho(Argument.of(request.token()));
+      Owner owner = owner(request);
+      return add(owner.idWord).addEcho(owner.tokenWord);
     }
 
     Words addTerms(long ttlMillis) {

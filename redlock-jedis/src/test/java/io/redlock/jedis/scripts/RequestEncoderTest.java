@@ -99,6 +99,17 @@ class RequestEncoderTest {
   }
 
   @Test
+  void ownersAndTokensThatShareAPlaceInTheCacheKeepTheirWords() {
+    encoder.encode(new Grant(List.of("a"), "me", 17 + 64, 3_000));
+    for (String owner : List.of("me", "you")) {
+      assertWords(
+          "3 a redlock:fence:a redlock:birth " + owner + " 17 3000 600000 2000000 0 birth",
+          Script.GRANT,
+          new Grant(List.of("a"), owner, 17, 3_000));
+    }
+  }
+
+  @Test
   void sameRequestIsEncodedOnceForAllLanes() {
     Grant request = new Grant(List.of("a"), "me", 17, 3_000);
     Invocation first = encoder.encode(request);
