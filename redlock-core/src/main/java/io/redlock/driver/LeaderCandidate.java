@@ -82,16 +82,14 @@ final class LeaderCandidate implements Leadership {
   }
 
   private void called(@Nullable AcquireResult result, @Nullable Throwable failure) {
-    if (failure != null) {
-      failed(failure);
-    } else if (result instanceof AcquireResult.Acquired acquired) {
+    if (result instanceof AcquireResult.Acquired acquired) {
       lead((HeldLease) acquired.lease());
-    } else {
-      callLater(); // its wait has no end, but a retry strategy may have failed
+    } else { // its wait has no end
+      failed(failure);
     }
   }
 
-  private void failed(Throwable failure) {
+  private void failed(@Nullable Throwable failure) {
     if (!isClosed()) {
       Log.LOG.warn("{} could not campaign; it tries again", this, failure);
       callLater();

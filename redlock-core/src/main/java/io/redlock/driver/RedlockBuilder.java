@@ -41,6 +41,9 @@ public final class RedlockBuilder {
   /** The default of {@link #clockSkew}. */
   public static final Duration CLOCK_SKEW = Duration.ofSeconds(2);
 
+  /** Once in a JVM: classes are loaded once. */
+  private static final Warmup WARMUP = new Warmup(Defaults.ticker());
+
   private static final String LEAVE_OUT = "give a value, or leave the setting out for its default";
 
   final List<LockNode> nodes;
@@ -399,7 +402,7 @@ public final class RedlockBuilder {
     Settings.reject("cannot build a Redlock", problems());
     Redlock redlock = start();
     if (scheduler == null) { // real time
-      Warmup.once(RedlockBuilder::warm); // while the nodes connect
+      WARMUP.once(RedlockBuilder::warm); // while the nodes connect
     }
     List<LockNode> all = all();
     Log.LOG.info("Redlock over {} nodes, quorum {}: {}", all.size(), quorum(), names(all));

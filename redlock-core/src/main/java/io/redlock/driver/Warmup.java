@@ -20,36 +20,38 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 
 /**
- * Acquires a few leases over nodes in this process, once in a JVM. Otherwise the first real lease
- * would load the classes of the driver during its node timeout, and on a busy machine exceed it.
+ * Acquires a few leases over nodes in this process. Otherwise the first real lease would load the
+ * classes of the driver during its node timeout, and on a busy machine exceed it.
  */
 final class Warmup {
 
-  private static final AtomicBoolean BEGUN = new AtomicBoolean();
   private static final int CYCLES = 20;
   private static final long LONGEST_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
   private static final Duration TTL = Duration.ofSeconds(10);
   private static final Duration WAIT = Duration.ofMillis(1);
 
-  private Warmup() {}
+  private final Ticker ticker;
+  private final AtomicBoolean begun = new AtomicBoolean();
+
+  /**
+   * @param ticker tells when the warm-up has taken long enough
+   */
+  Warmup(Ticker ticker) {
+    this.ticker = ticker;
+  }
 
   /**
    * Runs the warm-up on the first call, and never again. An interrupt ends it early and stays set.
    *
    * @param builder builds a lock service over the given nodes
    */
-  static void once(Function<List<? extends LockNode>, Redlock> builder) {
-    if (!BEGUN.getAndSet(true)) {
-      run(builder);
+  void once(Function<List<? extends LockNode>, Redlock> builder) {
+    if (!begun.getAndSet(true)) {
+      FlightEvents.unrecorded(() -> cycles(builder));
     }
   }
 
-  static void run(Function<List<? extends LockNode>, Redlock> builder) {
-    FlightEvents.unrecorded(() -> cycles(builder));
-  }
-
-  private static void cycles(Function<List<? extends LockNode>, Redlock> builder) {
-    Ticker ticker = Defaults.ticker();
+  private void cycles(Function<List<? extends LockNode>, Redlock> builder) {
     long startNanos = ticker.monotonicNanos();
     List<Agreeing> nodes = List.of(new Agreeing("1"), new Agreeing("2"), new Agreeing("3"));
     try (Redlock redlock = builder.apply(nodes)) {

@@ -1,6 +1,7 @@
 package io.redlock.driver;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -140,6 +141,43 @@ class AttemptTest {
     bed.answerGrants(NodeReply.held(first, 5, ""), 1);
     bed.answerGrants(NodeReply.held(second, 5, ""), 2);
     assertEquals(shortest, outcome().heldRemainingMillis());
+  }
+
+  @Test
+  void refusedByAllItIsBehindOthersAndKeepsItsPlace() {
+    start();
+    bed.answerGrants(NodeReply.held(4_000, 5, ""), 0, 1, 2);
+    assertTrue(outcome().isBehindOthers());
+    assertTrue(outcome().keepsPlace());
+    assertFalse(outcome().isSplit(), "one holder");
+  }
+
+  @Test
+  void grantedByOneNodeItIsNotOnlyBehindOthers() {
+    start();
+    bed.answerGrants(NodeReply.GRANTED, 0);
+    bed.answerGrants(NodeReply.held(4_000, 5, ""), 1, 2);
+    assertEquals(Decision.CONTENDED, outcome().decision());
+    assertFalse(outcome().isBehindOthers());
+    assertTrue(outcome().keepsPlace());
+  }
+
+  @Test
+  void withoutAQuorumAtWorkItIsNotBehindOthersAndLosesItsPlace() {
+    start();
+    bed.answerGrants(NodeReply.unreachable("refused connection"), 0, 1);
+    assertEquals(Decision.UNAVAILABLE, outcome().decision());
+    assertFalse(outcome().isBehindOthers());
+    assertFalse(outcome().keepsPlace());
+    assertFalse(outcome().isSplit());
+  }
+
+  @Test
+  void holdersAtDifferentTokensAreASplitVote() {
+    start();
+    bed.answerGrants(NodeReply.held(4_000, 5, ""), 0);
+    bed.answerGrants(NodeReply.held(4_000, 6, ""), 1);
+    assertTrue(outcome().isSplit());
   }
 
   @Test
@@ -372,6 +410,7 @@ class AttemptTest {
     bed.time.pause(Duration.ofSeconds(9));
     bed.answerGrants(NodeReply.GRANTED, 0, 1);
     assertEquals(Decision.TOO_SLOW, outcome().decision());
+    assertFalse(outcome().keepsPlace(), "it would only block waiters that could succeed");
     assertNull(outcome().lease());
     assertEquals("abc", bed.releasedOn());
     assertTrue(outcome().result() instanceof AcquireResult.TooSlow);

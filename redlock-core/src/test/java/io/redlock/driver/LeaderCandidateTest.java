@@ -382,6 +382,22 @@ class LeaderCandidateTest {
   }
 
   @Test
+  void candidateThatIsClosedAsItsNextCallIsGrantedGivesTheLeaseBack() throws InterruptedException {
+    grantAll();
+    Leadership candidate = candidate();
+    term(1);
+    order(() -> null);
+    awaitEnd(1);
+    int granted = bed.asked(Grant.class);
+    beforeCall = candidate::close;
+    bed.time.pass(PAUSE);
+    assertTrue(bed.asked(Grant.class) > granted, "it had begun");
+    assertEquals(1, threads.size(), "no other term");
+    bed.time.pass(Bed.TTL);
+    bed.assertNothingIsLeft("closed");
+  }
+
+  @Test
   void resigningDoesNothingUnlessItLeads() throws InterruptedException {
     refuseAll();
     Leadership candidate = candidate();

@@ -127,6 +127,7 @@ class RenewalTest {
     other.time.pass(Bed.TTL.dividedBy(2));
     assertEquals(50, moments.size());
     assertTrue(moments.stream().distinct().count() <= 4, moments::toString);
+    assertTrue(moments.stream().allMatch(nanos -> nanos % 10_000_000 == 0), moments::toString);
   }
 
   @Test
