@@ -36,6 +36,9 @@ final class Faults {
   private static final String NO_REDIS =
       "what answers there is no Redis server: correct host and port";
 
+  /** A failure of TLS. On Java 25, its message begins with the name of the alert. */
+  private static final String TLS = "SSL\\w*Exception: (?:\\(\\w+\\) )?";
+
   /** The failures to connect, each as a type without its package and a message. */
   private static final List<Row> OF_CONNECTIONS =
       List.of(
@@ -58,23 +61,23 @@ final class Faults {
           row("ClassCastException:.* cannot be cast to class java.util.*", NO_REDIS),
           row("\\w+: (HELLO response is missing|" + AuditCall.NO_ANSWER + ").*", NO_REDIS),
           row(
-              "SSL\\w*Exception: PKIX .*validity check failed.*",
+              TLS + "PKIX .*validity check failed.*",
               "TLS failed: the server's certificate has expired or is not valid yet: replace it, or"
                   + " set the clocks"),
           row(
-              "SSL\\w*Exception: PKIX .*",
+              TLS + "PKIX .*",
               "TLS failed: the server's certificate is not trusted: add its issuer to the trust"
                   + " store in clientConfig, or to that of the JVM"),
           row(
-              "SSL\\w*Exception: No (name|subject).*",
+              TLS + "No (name|subject).*",
               "TLS failed: the server's certificate is for another host: address the server by a"
                   + " name that the certificate has, or give it one for this host"),
           row(
-              "SSL\\w*Exception: Received fatal alert: (certificate_required|bad_certificate)",
+              TLS + "Received fatal alert: (certificate_required|bad_certificate)",
               "TLS failed: the server asks for a client certificate: add a key store to"
                   + " clientConfig"),
-          row("SSL\\w*Exception: (Unsupported or unrec|Remote host term|no answer).*", NO_TLS),
-          row("SSL\\w*Exception: (.*)", "TLS failed: $1"));
+          row(TLS + "(Unsupported or unrec|Remote host term|no answer).*", NO_TLS),
+          row(TLS + "(.*)", "TLS failed: $1"));
 
   private record Row(Pattern failure, String sentence) {}
 

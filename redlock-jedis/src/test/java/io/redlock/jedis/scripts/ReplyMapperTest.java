@@ -304,6 +304,12 @@ class ReplyMapperTest {
         "PKIX path building failed: unable to find valid certification path | is not trusted",
         "No subject alternative DNS name matching h found. | is for another host",
         "No name matching h found | is for another host",
+        "(certificate_unknown) PKIX path building failed: unable to find it | is not trusted",
+        "(certificate_unknown) No subject alternative names matching IP address 127.0.0.1 found"
+            + " | is for another host",
+        "(certificate_expired) PKIX path validation failed: validity check failed | has expired",
+        "(certificate_required) Received fatal alert: certificate_required"
+            + " | asks for a client certificate",
         "Received fatal alert: certificate_required | asks for a client certificate",
         "Unsupported or unrecognized SSL message | name its port for TLS",
         "Remote host terminated the handshake | name its port for TLS",
