@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 
 /** {@code doctor} and {@code adopt} as subcommands, with the settings of the environment. */
 @RequiresRedis
-@Tag("server-version")
+@Tag("servers")
 class DoctorAndAdoptTest {
 
   private static final String[] QUORUM = {"doctor", "--require", "quorum"};

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Each page of the runbook: its incident on real masters, and its commands, typed in order. */
-@Tag("server-version")
+@Tag("servers")
 class RunbookTest {
 
   private static final Path RUNBOOK = Repository.ROOT.resolve("docs/runbook");

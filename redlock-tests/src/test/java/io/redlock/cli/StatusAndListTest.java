@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 
 /** The commands {@code status} and {@code list}, each in a process of its own. */
 @RequiresRedis
-@Tag("server-version")
+@Tag("servers")
 class StatusAndListTest {
 
   private static final String HOLDER = "billing@pod-7:4211";
