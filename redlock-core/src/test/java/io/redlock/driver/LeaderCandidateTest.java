@@ -112,6 +112,16 @@ class LeaderCandidateTest {
     assertFalse(thread.isAlive(), "the work has not ended");
   }
 
+  /** Returns a candidate whose work has returned; it pauses before its next call. */
+  private Leadership candidateAfterItsFirstTerm() throws InterruptedException {
+    grantAll();
+    Leadership candidate = candidate();
+    term(1);
+    order(() -> null);
+    awaitEnd(1);
+    return candidate;
+  }
+
   private void grantAll() {
     bed.script(Bed::yes);
   }
@@ -365,11 +375,7 @@ class LeaderCandidateTest {
 
   @Test
   void candidateThatIsClosedAsItsNextCallBeginsGivesThatCallUp() throws InterruptedException {
-    grantAll();
-    Leadership candidate = candidate();
-    term(1);
-    order(() -> null);
-    awaitEnd(1);
+    Leadership candidate = candidateAfterItsFirstTerm();
     int granted = bed.asked(Grant.class);
     bed.script(request -> request instanceof Grant ? null : Bed.yes(request));
     beforeCall = candidate::close;
@@ -383,11 +389,7 @@ class LeaderCandidateTest {
 
   @Test
   void candidateThatIsClosedAsItsNextCallIsGrantedGivesTheLeaseBack() throws InterruptedException {
-    grantAll();
-    Leadership candidate = candidate();
-    term(1);
-    order(() -> null);
-    awaitEnd(1);
+    Leadership candidate = candidateAfterItsFirstTerm();
     int granted = bed.asked(Grant.class);
     beforeCall = candidate::close;
     bed.time.pass(PAUSE);
@@ -428,11 +430,7 @@ class LeaderCandidateTest {
 
   @Test
   void candidateThatIsClosedBetweenTermsLeavesNothing() throws InterruptedException {
-    grantAll();
-    Leadership candidate = candidate();
-    term(1);
-    order(() -> null);
-    awaitEnd(1);
+    Leadership candidate = candidateAfterItsFirstTerm();
     int timers = bed.time.tasks();
     candidate.close();
     assertEquals(timers - 1, bed.time.tasks(), "the pause before the next term");
