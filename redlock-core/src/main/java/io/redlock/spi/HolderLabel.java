@@ -105,6 +105,12 @@ public final class HolderLabel {
     return matcher.matches() && matcher.group(1) != null ? matcher.group(1) : "";
   }
 
+  /** Returns {@code by} and the label in an owner id; empty if the id has none. */
+  static String by(String ownerId) {
+    String label = of(ownerId);
+    return label.isEmpty() ? "" : " by " + label;
+  }
+
   /**
    * Returns true if a client of this library writes such ids, with or without a label.
    *

@@ -35,6 +35,19 @@ public record NodeReport(
     waiters = List.copyOf(waiters);
   }
 
+  /** Names no owner id, with which anybody could release the lock. */
+  @Override
+  public String toString() {
+    return (owner == null ? "free" : "held" + HolderLabel.by(owner))
+        + ", remainingMillis="
+        + remainingMillis
+        + ", counter="
+        + counter
+        + ", waiting="
+        + waiting
+        + (doubt.isEmpty() ? "" : ", in doubt: " + doubt);
+  }
+
   /**
    * Returns the same state in doubt.
    *

@@ -10,6 +10,16 @@ import org.jspecify.annotations.Nullable;
  */
 public sealed interface NodeRequest {
 
+  /** Returns the request without the owner id, with which anybody could release the lock. */
+  private static String text(NodeRequest request) {
+    return request.getClass().getSimpleName()
+        + " "
+        + request.names()
+        + ", token "
+        + request.token()
+        + HolderLabel.by(request.owner());
+  }
+
   /** Returns the lock keys: prefix and resource, joined. */
   List<String> names();
 
@@ -71,6 +81,12 @@ public sealed interface NodeRequest {
     public Grant(List<String> names, String owner, long token, long ttlMillis) {
       this(names, owner, token, ttlMillis, null);
     }
+
+    /** Names no owner id. */
+    @Override
+    public String toString() {
+      return text(this);
+    }
   }
 
   /**
@@ -85,7 +101,14 @@ public sealed interface NodeRequest {
    *     epoch: a request much older than its ttl does not join
    */
   record Extend(List<String> names, String owner, long token, long ttlMillis, long sentMicros)
-      implements NodeRequest {}
+      implements NodeRequest {
+
+    /** Names no owner id. */
+    @Override
+    public String toString() {
+      return text(this);
+    }
+  }
 
   /**
    * Deletes the keys of this owner and sets a tombstone: the node raises its counter to the token,
@@ -118,6 +141,12 @@ public sealed interface NodeRequest {
     public Release(List<String> names, String owner, long token) {
       this(names, owner, token, false, null);
     }
+
+    /** Names no owner id. */
+    @Override
+    public String toString() {
+      return text(this);
+    }
   }
 
   /**
@@ -134,7 +163,14 @@ public sealed interface NodeRequest {
    *     request must not hit a later holder
    */
   record Free(List<String> names, String owner, long token, long buried, long untilMicros)
-      implements NodeRequest {}
+      implements NodeRequest {
+
+    /** Names no owner id. */
+    @Override
+    public String toString() {
+      return text(this);
+    }
+  }
 
   /**
    * Removes a ticket where there is nothing to release. If the name is free, the node wakes the

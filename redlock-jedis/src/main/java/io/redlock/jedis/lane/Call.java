@@ -145,7 +145,7 @@ final class Call implements Pending {
     try {
       handler.onReply(slot, reply);
     } catch (RuntimeException | Error e) {
-      LOG.error("a reply handler threw, which it must not; the reply was {}", reply, e);
+      LOG.error("a reply handler threw, which it must not; the reply was {}", reply.kind(), e);
     }
   }
 }
