@@ -13,7 +13,7 @@ public sealed interface ExtendResult {
   record Extended(Duration remaining) implements ExtendResult {}
 
   /**
-   * The lease is lost, by this extension or before it.
+   * The lease is lost, by this extension or before it, or was released meanwhile.
    *
    * @param votes the answer of each node; empty if no node was asked
    */

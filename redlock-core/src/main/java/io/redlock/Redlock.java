@@ -299,6 +299,15 @@ public interface Redlock extends AutoCloseable {
   List<NodeStatus> nodes();
 
   /**
+   * Returns true while enough nodes vote: a majority or, while clients move to other nodes, a
+   * majority of the present nodes and a majority of the future ones. A local look for health
+   * checks: sends nothing, and promises nothing about the next request.
+   *
+   * @return true if the nodes that are {@link NodeStatus.State#UP} can grant a lease
+   */
+  boolean isAvailable();
+
+  /**
    * Asks all nodes who holds a resource. Takes nothing and changes nothing; for operators. Waits
    * for the answer of every node, for at most one node timeout.
    *

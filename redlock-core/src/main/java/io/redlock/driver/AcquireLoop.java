@@ -39,7 +39,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   private final List<String> names;
   private final List<String> queueNames;
   private final Pauses pauses;
-  private final @Nullable QueuePlace place; // null unless the request is fair
+  private volatile @Nullable QueuePlace place; // null unless the request is fair and has started
   private final CompletableFuture<AcquireResult> future = new CompletableFuture<>();
   private final OpenCalls openCalls;
   private final FlightEvents.@Nullable Acquire event = FlightEvents.acquiring();
@@ -81,7 +81,6 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
                 context.quorum,
                 Math.min(QueuePlace.LIFE_NANOS, Settings.saturatedNanos(request.ttl())),
                 context.settings.nodeTimeoutNanos()));
-    this.place = request.isFair() ? context.fairWaiters.enter(this, waits()) : null;
   }
 
   @Override
@@ -96,12 +95,13 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
 
   @Override
   public boolean isFair() {
-    return place != null;
+    return request.isFair();
   }
 
-  /** Starts the call. Draws the owner id here, on the caller's thread: its source may block. */
+  /** Starts the call. Draws its ids here, on the caller's thread: their source may block. */
   CompletableFuture<AcquireResult> start() {
     try {
+      place = isFair() ? context.fairWaiters.enter(this, waits()) : null;
       owner = context.ownerIds.get();
     } catch (IllegalStateException failure) {
       fail(failure);
@@ -160,6 +160,14 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
 
   static IllegalStateException closed() {
     return new IllegalStateException("this Redlock is closed");
+  }
+
+  /** Ends the call because this library failed, for example for want of memory. */
+  private void failed(Throwable why) {
+    if (future.isDone()) {
+      Log.LOG.error("{} failed after its end; this is a defect of the lock library", request, why);
+    }
+    fail(why instanceof RuntimeException failure ? failure : new IllegalStateException(why));
   }
 
   private Optional<Claim> fail(RuntimeException why) {
@@ -261,6 +269,14 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
 
   /** Applies the event. If that begins a new plan, sets the timer and carries the plan out. */
   private void step(UnaryOperator<CallState> event) {
+    try {
+      carryOut(event);
+    } catch (RuntimeException | Error e) { // a plan without a timer would never end
+      failed(e);
+    }
+  }
+
+  private void carryOut(UnaryOperator<CallState> event) {
     CallState next;
     synchronized (this) {
       int plan = state.plan();
@@ -304,8 +320,8 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
         } else {
           choose(choice);
         }
-      } catch (RuntimeException | Error e) { // for example out of memory
-        fail(e instanceof RuntimeException failure ? failure : new IllegalStateException(e));
+      } catch (RuntimeException | Error e) {
+        failed(e);
       } finally {
         synchronized (this) {
           isStarting = false;
@@ -316,7 +332,8 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
 
   private void attempt(LeaseRequest asked, List<String> keys) {
     Attempt next =
-        new Attempt(context, asked, keys, nextOwner(), place, listeners, this::attempted);
+        new Attempt(
+            context, asked, keys, nextOwner(), place, listeners, this::attempted, this::failed);
     if (runs(next)) {
       next.start();
     }
@@ -509,17 +526,20 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   private void finish(AcquireResult result) {
     Optional<Lease> lease = result.optionalLease();
     boolean wanted = future.complete(result);
-    if (wanted || lease.isPresent()) { // each lease is reported at its beginning and its end
-      FlightEvents.acquired(event, request, result);
-      Duration took = sinceStart();
-      listeners.report(listener -> listener.onAcquire(request, result, took));
+    try {
+      if (wanted || lease.isPresent()) { // each lease is reported at its beginning and its end
+        FlightEvents.acquired(event, request, result);
+        Duration took = sinceStart();
+        listeners.report(listener -> listener.onAcquire(request, result, took));
+      }
+      if (!wanted) {
+        lease.ifPresent(Lease::close);
+      }
+    } finally {
+      synchronized (this) {
+        endLocked(); // not before: a cancel meanwhile has to find the attempt that succeeded
+      }
+      leave();
     }
-    if (!wanted) {
-      lease.ifPresent(Lease::close);
-    }
-    synchronized (this) {
-      endLocked(); // not before: a cancel meanwhile has to find the attempt that succeeded
-    }
-    leave();
   }
 }

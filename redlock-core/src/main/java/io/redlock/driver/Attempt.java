@@ -22,10 +22,15 @@ final class Attempt implements Timeouts.Timed {
   private final Claim claim;
   private final LeaseTerms terms;
   private final Consumer<AttemptEnd> whenDone;
+  private final Consumer<Throwable> whenFailed;
   private volatile @Nullable GrantFanout current;
   private volatile boolean timedOut;
   private volatile boolean done;
 
+  /**
+   * @param whenDone receives its end
+   * @param whenFailed receives an exception or error of this library, and then abandons the attempt
+   */
   Attempt(
       ServiceContext context,
       LeaseRequest request,
@@ -33,12 +38,14 @@ final class Attempt implements Timeouts.Timed {
       String owner,
       @Nullable QueuePlace place,
       Listeners listeners,
-      Consumer<AttemptEnd> whenDone) {
+      Consumer<AttemptEnd> whenDone,
+      Consumer<Throwable> whenFailed) {
     this.context = context;
     this.request = request;
     this.claim = new Claim(context, names, owner, place, listeners);
     this.terms = context.settings.terms(context.quorum, Settings.ceilMillis(request.ttl()));
     this.whenDone = whenDone;
+    this.whenFailed = whenFailed;
   }
 
   void start() {
@@ -152,10 +159,14 @@ final class Attempt implements Timeouts.Timed {
       if (abandoned) {
         return;
       }
-      switch (decision) {
-        case HELD -> finish(outcome(held()));
-        case PROPOSE_HIGHER -> new GrantFanout(round).start();
-        default -> finish(outcome(null));
+      try {
+        switch (decision) {
+          case HELD -> finish(outcome(held()));
+          case PROPOSE_HIGHER -> new GrantFanout(round).start();
+          default -> finish(outcome(null));
+        }
+      } catch (RuntimeException | Error e) { // on a lane's thread, nobody else would see it
+        whenFailed.accept(e);
       }
     }
 

@@ -25,6 +25,9 @@ final class Extension extends ClaimFanout implements Timeouts.Timed {
     /** Returns true if it has ended; checks its deadline if need be. */
     boolean hasEnded();
 
+    /** Returns true if its holder has released it. */
+    boolean isReleased();
+
     /** Returns the deadline that an extension has to meet. Called under the claim's lock. */
     Deadline deadline();
 
@@ -134,6 +137,9 @@ final class Extension extends ClaimFanout implements Timeouts.Timed {
 
   private void finish(ExtendResult result) {
     future.complete(result);
+    if (lease.isReleased()) {
+      return; // so nothing was lost
+    }
     FlightEvents.extended(event, lease, result);
     long tookNanos = context.ticker.monotonicNanos() - startNanos;
     claim.listeners.report(

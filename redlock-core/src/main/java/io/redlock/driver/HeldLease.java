@@ -66,14 +66,42 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
     long ttlMillis = round.terms().ttlMillis();
     HeldLease lease = new HeldLease(claim, request, round.token(), round.deadline(), ttlMillis);
     context.queues.leased(claim.names);
-    context.liveLeases.add(lease);
-    lease.checkDeadline();
-    request
-        .maxHold()
-        .map(Settings::saturatedNanos)
-        .map(nanos -> Deadline.after(round.startNanos(), round.startWallMicros(), nanos))
-        .ifPresent(until -> lease.renew(new Renewal(lease, context, ttlMillis, until)));
+    boolean watched = false;
+    try {
+      context.liveLeases.add(lease);
+      lease.checkDeadline();
+      request
+          .maxHold()
+          .map(Settings::saturatedNanos)
+          .map(nanos -> Deadline.after(round.startNanos(), round.startWallMicros(), nanos))
+          .ifPresent(until -> lease.renew(new Renewal(lease, context, ttlMillis, until)));
+      watched = true;
+    } finally {
+      if (!watched) { // no memory for a timer
+        lease.discard();
+      }
+    }
     return lease;
+  }
+
+  /** Releases a lease that nobody has seen yet. */
+  private void discard() {
+    synchronized (claim) {
+      if (end != null) {
+        return;
+      }
+      end = RELEASED;
+      cancelTimer();
+      if (renewal != null) {
+        renewal.stop();
+      }
+    }
+    context.liveLeases.remove(this);
+    try {
+      claim.end();
+    } finally {
+      context.queues.ended(claim.names);
+    }
   }
 
   private void renew(Renewal started) {
@@ -170,8 +198,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   private CompletableFuture<ExtendResult> checkedExtension(Duration ttl) {
     Objects.requireNonNull(ttl, "ttl is null: give the time to extend by, from now");
     Settings.reject("cannot extend " + this, context.settings.ttlProblems(ttl));
-    LeaseEnd how = end;
-    if (how != null && how.cause() == Cause.RELEASED) {
+    if (isReleased()) {
       throw new IllegalStateException(this + " was released and cannot be extended");
     }
     return extension(Settings.ceilMillis(ttl));
@@ -248,6 +275,12 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   public boolean hasEnded() {
     checkDeadline();
     return end != null;
+  }
+
+  @Override
+  public boolean isReleased() {
+    LeaseEnd how = end;
+    return how != null && how.cause() == Cause.RELEASED;
   }
 
   @Override
@@ -328,11 +361,13 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
     synchronized (claim) {
       cancelTimer();
     }
-    PendingRelease release = claim.end();
-    if (first) {
-      context.queues.ended(claim.names);
+    try {
+      return claim.end();
+    } finally {
+      if (first) {
+        context.queues.ended(claim.names);
+      }
     }
-    return release;
   }
 
   /**
@@ -461,7 +496,8 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
       asked = ended;
     }
     if (how != null) {
-      context.complete(asked, how);
+      LeaseEnd known = how;
+      context.callbacks.ofEnd(known, () -> asked.complete(known));
     }
     return asked.minimalCompletionStage();
   }

@@ -90,10 +90,15 @@ final class LeaderCandidate implements Leadership {
   }
 
   private void failed(@Nullable Throwable failure) {
-    if (!isClosed()) {
-      Log.LOG.warn("{} could not campaign; it tries again", this, failure);
-      callLater();
+    if (isClosed()) {
+      return;
     }
+    if (context.closed.isDone()) {
+      Log.LOG.info("{} ends: its Redlock was closed", this);
+      return;
+    }
+    Log.LOG.warn("{} could not campaign; it tries again", this, failure);
+    callLater();
   }
 
   private void callLater() {
@@ -305,7 +310,7 @@ final class LeaderCandidate implements Leadership {
       callLater();
     }
 
-    /** Waits until the lease is released, unless the work itself waits. */
+    /** Waits until the lease is released or the service closed, unless the work itself waits. */
     void awaitEnd() {
       synchronized (this) {
         if (thread == Thread.currentThread()) {
@@ -314,6 +319,7 @@ final class LeaderCandidate implements Leadership {
       }
       CompletableFuture<Void> patience = new CompletableFuture<>();
       over.thenRun(() -> patience.complete(null));
+      context.closed.thenRun(() -> patience.complete(null)); // it drops the timer
       Cancellable timer =
           context.scheduler.schedule(
               () -> patience.complete(null), ttlNanos + context.settings.nodeTimeoutNanos());

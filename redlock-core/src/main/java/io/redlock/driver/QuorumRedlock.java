@@ -27,7 +27,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
@@ -43,7 +42,6 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
   private final Map<AcquireLoop, Long> calls = new ConcurrentHashMap<>();
 
   private final AtomicLong numbers = new AtomicLong();
-  private final AtomicBoolean closed = new AtomicBoolean();
   private final Pauses pauses;
 
   QuorumRedlock(ServiceContext context) {
@@ -248,7 +246,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
   private CompletableFuture<FreeResult> freeing(String resource, long token) {
     Objects.requireNonNull(resource, "resource is null: name the one to set free");
     Settings.reject("cannot set free", context.settings.problems(resource));
-    if (closed.get()) {
+    if (context.closed.isDone()) {
       throw new IllegalStateException("this Redlock is closed");
     }
     return Freeing.start(context, context.settings.keyPrefix() + resource, token);
@@ -263,6 +261,16 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
   @Override
   public List<NodeStatus> nodes() {
     return context.nodes.stream().map(LockNode::status).toList();
+  }
+
+  @Override
+  public boolean isAvailable() {
+    List<NodeStatus> nodes = nodes();
+    int up = 0;
+    for (int node = 0; node < nodes.size(); node++) {
+      up |= nodes.get(node).state() == NodeStatus.State.UP ? 1 << node : 0;
+    }
+    return context.quorum.isReachedBy(up);
   }
 
   @Override
@@ -302,7 +310,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
         .start()
         .thenAccept(
             inspection -> {
-              if (closed.get()) {
+              if (context.closed.isDone()) {
                 answered.completeExceptionally(AcquireLoop.closed());
               } else {
                 answered.complete(inspection);
@@ -319,7 +327,8 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
   @Override
   public boolean add(AcquireLoop call) {
     calls.put(call, numbers.incrementAndGet());
-    return !closed.get(); // if closed, the call fails itself; close() may find it as well
+    return !context.closed
+        .isDone(); // if closed, the call fails itself; close() may find it as well
   }
 
   @Override
@@ -329,12 +338,12 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
 
   @Override
   public boolean isClosed() {
-    return closed.get();
+    return context.closed.isDone();
   }
 
   @Override
   public void close() {
-    if (closed.getAndSet(true)) {
+    if (!context.closed.complete(null)) {
       return;
     }
     List<AcquireLoop> unfinished =
@@ -359,9 +368,17 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
   private void awaitReleases(List<Claim> claims) {
     CountDownLatch sent = new CountDownLatch(claims.size());
     claims.forEach(claim -> claim.whenReleaseSent(sent::countDown));
-    try {
-      sent.await(context.settings.nodeTimeoutNanos(), TimeUnit.NANOSECONDS);
-    } catch (InterruptedException e) {
+    long nanos = context.settings.nodeTimeoutNanos();
+    long startNanos = context.ticker.monotonicNanos();
+    boolean interrupted = false;
+    while (sent.getCount() > 0 && context.ticker.monotonicNanos() - startNanos < nanos) {
+      try {
+        sent.await(nanos - (context.ticker.monotonicNanos() - startNanos), TimeUnit.NANOSECONDS);
+      } catch (InterruptedException e) {
+        interrupted = true; // the wait is short, and without it a lock would stay
+      }
+    }
+    if (interrupted) {
       Thread.currentThread().interrupt();
     }
   }

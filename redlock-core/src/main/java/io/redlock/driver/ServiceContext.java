@@ -34,6 +34,7 @@ final class ServiceContext {
   final Votes noVotes; // for a call that asked no node
   final Callbacks callbacks;
   final Listeners listeners;
+  final CompletableFuture<@Nullable Void> closed = new CompletableFuture<>(); // of the service
 
   ServiceContext(
       List<LockNode> nodes,

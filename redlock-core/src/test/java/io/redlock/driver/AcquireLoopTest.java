@@ -437,6 +437,24 @@ class AcquireLoopTest {
   }
 
   @Test
+  void supplierOfOwnerIdsThatFailsTheFirstFairCallFailsItsFuture() {
+    Supplier<String> usual = bed.ownerIds;
+    bed.ownerIds =
+        () -> {
+          throw new IllegalArgumentException("a user's mistake");
+        };
+    CompletableFuture<AcquireResult> failed = bed.redlock.acquireAsync(PATIENT.fairly());
+    CompletionException failure = assertThrows(CompletionException.class, () -> Bed.now(failed));
+    assertInstanceOf(IllegalStateException.class, failure.getCause());
+    assertEquals(List.of("given up"), bed.events);
+    bed.ownerIds = usual;
+    bed.script(Bed::yes);
+    lease(bed.redlock.acquireAsync(PATIENT.fairly())).close();
+    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    bed.assertNothingIsLeft("a failed fair call");
+  }
+
+  @Test
   void supplierOfOwnerIdsIsAskedOnceACallAndByItsCallerOnly() {
     List<String> drawn = new ArrayList<>();
     Supplier<String> usual = bed.ownerIds;
@@ -498,6 +516,53 @@ class AcquireLoopTest {
     bed.script(Bed::yes);
     assertTrue(lease(bed.redlock.acquireAsync(PATIENT)).isValid());
     assertEquals(1, bed.node(0).releases(), "the node that had granted");
+  }
+
+  /** The decisive answer comes on a thread of a node, which nobody asks for an exception. */
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1, 2})
+  void callThatFailsOnTheThreadOfAnAnswerEndsAndLetsTheNextAsk(int timersThatAreSet) {
+    LeaseRequest renewed = PATIENT.renewFor(Duration.ofMinutes(1));
+    CompletableFuture<AcquireResult> failed = bed.redlock.acquireAsync(renewed);
+    CompletableFuture<AcquireResult> next = bed.redlock.acquireAsync(renewed);
+    failSchedulingAfter(timersThatAreSet);
+    bed.answerGrants(NodeReply.GRANTED, 0, 1);
+    CompletionException failure = assertThrows(CompletionException.class, () -> Bed.now(failed));
+    assertInstanceOf(Error.class, failure.getCause().getCause());
+    assertEquals(List.of("given up"), bed.events);
+    bed.script(Bed::yes);
+    for (ScriptedNode node : bed.nodes) {
+      node.calls().stream()
+          .filter(ScriptedNode.Call::isOpen)
+          .toList()
+          .forEach(call -> call.answer(Bed.yes(call.request)));
+    }
+    bed.time.passMillis(1_000);
+    lease(next).close();
+    bed.time.passMillis(1_000);
+    bed.assertNothingIsLeft("a failed call");
+  }
+
+  private void failSchedulingAfter(int timers) {
+    bed.time.duringNextSchedule(
+        () -> {
+          if (timers > 0) {
+            failSchedulingAfter(timers - 1);
+            return;
+          }
+          throw new Error("no memory for a task");
+        });
+  }
+
+  @Test
+  void pauseForWhichNoTimerCanBeSetEndsTheCall() {
+    CompletableFuture<AcquireResult> failed = bed.redlock.acquireAsync(PATIENT);
+    failSchedulingAfter(0);
+    bed.answerGrants(NodeReply.held(5_000, 1, ""), 0, 1, 2);
+    CompletionException failure = assertThrows(CompletionException.class, () -> Bed.now(failed));
+    assertInstanceOf(Error.class, failure.getCause().getCause());
+    bed.script(Bed::yes);
+    lease(bed.redlock.acquireAsync(PATIENT)).close();
   }
 
   @Test

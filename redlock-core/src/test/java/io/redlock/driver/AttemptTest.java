@@ -17,6 +17,7 @@ import io.redlock.spi.NodeRequest.Release;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Assertions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -29,7 +30,14 @@ class AttemptTest {
   private Attempt attempt() {
     List<String> names = bed.context.settings.names(Bed.REQUEST);
     return new Attempt(
-        bed.context, Bed.REQUEST, names, "owner-1", null, bed.context.listeners, outcomes::add);
+        bed.context,
+        Bed.REQUEST,
+        names,
+        "owner-1",
+        null,
+        bed.context.listeners,
+        outcomes::add,
+        Assertions::fail);
   }
 
   private void start() {

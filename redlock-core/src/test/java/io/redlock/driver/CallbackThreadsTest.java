@@ -2,12 +2,14 @@ package io.redlock.driver;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
 import io.redlock.ExtendResult;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
+import io.redlock.LeaseLostException;
 import io.redlock.LeaseRequest;
 import io.redlock.NodeStatus;
 import io.redlock.Redlock;
@@ -148,6 +150,16 @@ class CallbackThreadsTest {
     Redlock redlock = connect(settings -> {});
     blockDependents(redlock, 50);
     assertALossIsTold(redlock);
+  }
+
+  @Test
+  void lossThatIsAskedForLaterIsToldThoughEveryDependentOfAFutureBlocks() throws Exception {
+    Redlock redlock = connect(settings -> {});
+    blockDependents(redlock, 50);
+    Lease lease = redlock.acquire("lost", SHORT, WAIT);
+    await("it expires", () -> !lease.isValid());
+    assertThrows(LeaseLostException.class, () -> lease.ensureValid(Duration.ZERO));
+    assertEquals(LeaseEnd.Cause.EXPIRED, soon(lease.ended().toCompletableFuture()).cause());
   }
 
   @Test

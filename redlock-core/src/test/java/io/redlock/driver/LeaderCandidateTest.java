@@ -514,6 +514,46 @@ class LeaderCandidateTest {
   }
 
   @Test
+  void closingAfterTheRedlockReturnsThoughTheWorkGoesOn() throws InterruptedException {
+    grantAll();
+    Leadership candidate = candidate();
+    term(1);
+    orderToIgnoreAnInterrupt();
+    bed.redlock.close();
+    candidate.close();
+    order(() -> null);
+    awaitEnd(1);
+  }
+
+  @Test
+  void closingThatWaitsForWorkReturnsWhenTheRedlockIsClosed() throws InterruptedException {
+    grantAll();
+    Leadership candidate = candidate();
+    term(1);
+    orderToIgnoreAnInterrupt();
+    Thread closer = new Thread(candidate::close);
+    closer.start();
+    while (closer.getState() != Thread.State.WAITING && closer.isAlive()) {
+      Thread.onSpinWait();
+    }
+    bed.redlock.close();
+    closer.join(20_000);
+    assertFalse(closer.isAlive());
+    order(() -> null);
+    awaitEnd(1);
+  }
+
+  @Test
+  void candidateThatWaitsWhenItsRedlockIsClosedPlansNoOtherCall() {
+    refuseAll();
+    candidate();
+    AtomicInteger planned = new AtomicInteger();
+    bed.time.duringNextSchedule(planned::incrementAndGet);
+    bed.redlock.close();
+    assertEquals(0, planned.get());
+  }
+
+  @Test
   void termForWhichNoThreadStartsIsGivenBackAndFollowedByAnother() throws InterruptedException {
     grantAll();
     factory =

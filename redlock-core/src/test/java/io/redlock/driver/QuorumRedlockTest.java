@@ -20,6 +20,7 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
+import io.redlock.spi.Quorum;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -74,6 +75,26 @@ class QuorumRedlockTest {
       assertTrue(refused.getMessage().contains("maxWait PT-0.001S"), refused.getMessage());
     }
     assertEquals(0, bed.journal.size());
+  }
+
+  @Test
+  void serviceIsAvailableWhileAMajorityVotes() {
+    assertTrue(bed.redlock.isAvailable());
+    bed.node(1).state(State.ABSTAINING);
+    assertTrue(bed.redlock.isAvailable());
+    bed.node(0).state(State.DOWN);
+    assertFalse(bed.redlock.isAvailable());
+  }
+
+  @Test
+  void serviceThatMovesIsAvailableWhileAMajorityOfEachSetVotes() {
+    Bed moving = new Bed(Quorum.of(List.of("a", "b", "c"), List.of("d", "e", "f")));
+    moving.node(3).state(State.DOWN);
+    moving.node(2).state(State.DOWN);
+    assertTrue(moving.redlock.isAvailable());
+    moving.node(2).state(State.UP);
+    moving.node(4).state(State.DOWN);
+    assertFalse(moving.redlock.isAvailable(), "four of six, but one of the three future ones");
   }
 
   @Test

@@ -109,6 +109,7 @@ class RenewalTest {
     }
     bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
     bed.assertNothingIsLeft("released during a renewal");
+    assertEquals(List.of("RELEASED"), bed.events, "nothing was lost");
   }
 
   @Test

@@ -87,6 +87,7 @@ final class ScriptedNode implements LockNode {
   private @Nullable Error nextFailure;
   private OptionalLong offsetMicros = OptionalLong.empty();
   private Observer observer = status -> {};
+  private NodeStatus.State state = NodeStatus.State.UP;
 
   /**
    * @param journal receives every request, with those of the other nodes
@@ -204,7 +205,12 @@ final class ScriptedNode implements LockNode {
 
   @Override
   public NodeStatus status() {
-    return new NodeStatus(name, NodeStatus.State.UP, Duration.ZERO, "");
+    return new NodeStatus(name, state, Duration.ZERO, "");
+  }
+
+  /** Sets the state that it reports. */
+  void state(NodeStatus.State state) {
+    this.state = state;
   }
 
   /** Breaks the contract: leaves open requests unanswered when it is closed. */

@@ -303,6 +303,11 @@ final class Variants {
     }
 
     @Override
+    public boolean isAvailable() {
+      return redlock.isAvailable();
+    }
+
+    @Override
     public Inspection inspect(String resource) throws InterruptedException {
       return redlock.inspect(resource);
     }

@@ -477,10 +477,15 @@ public final class NodeLane implements LockNode {
       return;
     }
     stop();
-    try {
-      running.scheduler.await(ended);
-    } catch (InterruptedException e) {
-      step(LaneMachine::end); // the scheduler may be closed next, and no tick would end it
+    boolean interrupted = false;
+    while (!ended.isDone()) {
+      try {
+        running.scheduler.await(ended);
+      } catch (InterruptedException e) {
+        interrupted = true; // the wait is short, and a release may not have been sent yet
+      }
+    }
+    if (interrupted) {
       Thread.currentThread().interrupt();
     }
   }
