@@ -4,6 +4,7 @@ import static io.redlock.jedis.lane.LaneLog.LOG;
 
 import io.redlock.jedis.connection.ConnectingThread;
 import io.redlock.jedis.connection.NodePools;
+import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Queue;
 import org.jspecify.annotations.Nullable;
@@ -242,7 +243,7 @@ public final class JedisDialer implements Dialer {
       whole = isWhole && byReader;
       ended = true;
       if (!byReader) {
-        // Ends the read that is under way. Has its own thread, because it may block behind a write.
+        // Ends the read or write that is under way. Has its own thread, because it may block.
         Thread closer = new Thread(this::disconnect, threadName + "-closer");
         closer.setDaemon(true);
         contain(closer::start);
@@ -250,6 +251,16 @@ public final class JedisDialer implements Dialer {
     }
 
     private void disconnect() {
+      try {
+        connection.forceDisconnect();
+      } catch (NoSuchMethodError e) { // Jedis 6 has only the one that waits for a write
+        disconnectGently();
+      } catch (IOException e) {
+        LOG.debug("{}: a connection did not close cleanly", threadName, e);
+      }
+    }
+
+    private void disconnectGently() {
       try {
         connection.disconnect();
       } catch (JedisException e) {

@@ -157,12 +157,21 @@ final class LaneConnection {
   private void open(long nowNanos) {
     open = true;
     health.connected(audits.verdict(), nowNanos);
+    refuseWhatWaits(nowNanos);
     planAudit(nowNanos);
     if (!audits.isFavorable()) {
       audits.hasten(nowNanos); // there may be a quorum by now
     }
     calls.putReleasesFirst();
     effects.accept(new Effect.FirstAttempt());
+  }
+
+  /** Answers what waits for a node that must not vote: it may be the same server as another one. */
+  private void refuseWhatWaits(long nowNanos) {
+    NodeReply refusal = health.toExtend();
+    if (refusal != null) {
+      calls.refuseQueued(refusal, nowNanos);
+    }
   }
 
   /** Audits the node again once a quorum is known: it may have abstained for lack of one. */
@@ -380,6 +389,7 @@ final class LaneConnection {
     boolean isVerdict = answer == Audits.Answer.VERDICT;
     if (open && isVerdict) {
       health.audited(audits.verdict(), nowNanos);
+      refuseWhatWaits(nowNanos);
       planAudit(nowNanos);
     } else if (open) {
       health.answered(nowNanos);

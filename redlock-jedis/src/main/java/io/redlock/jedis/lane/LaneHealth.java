@@ -115,6 +115,11 @@ final class LaneHealth {
     return condition.standing.toGrant;
   }
 
+  /** Returns the answer to extends that the last audit demands; null if they are sent. */
+  @Nullable NodeReply toExtend() {
+    return condition.standing.toExtend;
+  }
+
   NodeStatus status(long nowNanos, int queued) {
     return new NodeStatus(
         node,

@@ -91,11 +91,10 @@ public record LaneSettings(
    */
   private static Duration retention(
       @Nullable Duration fenceRetention, Duration maxTtl, Duration skew, List<String> faults) {
-    Duration skews = skew.multipliedBy(4);
+    Duration least = maxTtl.plus(skew.multipliedBy(4));
     if (fenceRetention == null) {
-      return longer(USUAL_RETENTION, longer(maxTtl.multipliedBy(10), skews));
+      return longer(USUAL_RETENTION, longer(maxTtl.multipliedBy(10), least));
     }
-    Duration least = maxTtl.plus(skews);
     if (fenceRetention.compareTo(least) < 0) {
       faults.add(
           "fenceRetention "

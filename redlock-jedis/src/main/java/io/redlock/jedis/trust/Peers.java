@@ -107,11 +107,12 @@ public final class Peers {
     heard[node] = twin.isEmpty() ? self : null;
     List<Heard> fresh = fresh(wallAheadMicros);
     boolean byMedian = nodes.isReachedBy(set(fresh));
+    Heard median = byMedian ? median(fresh) : self;
     return new Surroundings(
-        middleMicros + (byMedian ? medianOffsetMicros(fresh) : wallAheadMicros),
+        middleMicros + (byMedian ? median.offsetMicros : wallAheadMicros),
         byMedian,
         beyondSkewMicros(self, fresh),
-        uncertaintyMicros,
+        median == self ? uncertaintyMicros : self.misreadMicros(median),
         longest(),
         isAnyOtherInUse(node),
         change,
@@ -212,9 +213,10 @@ public final class Peers {
     return OptionalLong.empty();
   }
 
-  private static long medianOffsetMicros(List<Heard> fresh) {
-    long[] offsets = fresh.stream().mapToLong(Heard::offsetMicros).sorted().toArray();
-    return offsets[(offsets.length - 1) / 2];
+  private static Heard median(List<Heard> fresh) {
+    List<Heard> byOffset =
+        fresh.stream().sorted(Comparator.comparingLong(Heard::offsetMicros)).toList();
+    return byOffset.get((byOffset.size() - 1) / 2);
   }
 
   private boolean isFresh(Heard each, long wallAheadMicros) {

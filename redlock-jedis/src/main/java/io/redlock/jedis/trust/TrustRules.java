@@ -45,7 +45,7 @@ public record TrustRules(
    * @param beyondSkewMicros by how much more than the skew the node's clock may differ from the
    *     clocks of a quorum that includes it; empty if no quorum agrees. The median does not
    *     suffice: of two audited nodes, the one with the wrong clock may be the median
-   * @param uncertaintyMicros the largest error in reading the node's clock
+   * @param uncertaintyMicros the largest error in reading the node's clock and the median
    * @param longest the mark, of any node, with the longest abstention; null if there is none
    * @param othersInUse true if another node is in use already
    * @param change the change in which this client moves; empty if unknown, or if it does not move

@@ -2,6 +2,7 @@ package io.redlock.jedis.lane;
 
 import static io.redlock.jedis.lane.LaneBed.NODE_TIMEOUT_MILLIS;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.NodeStatus.State;
@@ -228,11 +229,40 @@ class IntroductionTest {
     Asked grant = bed.grant("waited");
     bed.connect().answerAll();
     assertEquals(List.of("MISCONFIGURED: it is a replica: address its master instead"), bed.told());
-    assertEquals(1, grant.answers.size(), "what had waited is tried, and answered by the server");
     NodeReply refused = NodeReply.misconfigured("it is a replica: address its master instead");
+    assertEquals(List.of(refused), grant.answers);
     assertEquals(List.of(refused), bed.grant("a").answers);
     assertEquals(List.of(refused), bed.extend("a").answers);
     assertEquals(List.of(), bed.release("a").answers);
+  }
+
+  /** Otherwise its answers would count for two nodes. */
+  @Test
+  void whatWaitedIsNotSentToAServerThatIsAnotherNode() {
+    LaneBed bed = new LaneBed(3, true).others(2).start();
+    bed.node.runId = "run1";
+    Asked extend = bed.extend("a");
+    Asked release = bed.release("b");
+    bed.connect().answerAll();
+    assertEquals(List.of(NodeReply.Kind.MISCONFIGURED), extend.kinds());
+    assertEquals(List.of(NodeReply.Kind.RELEASED), release.kinds());
+    assertFalse(bed.written().toString().contains("extend a"));
+  }
+
+  @Test
+  void whatWaitsForAnswersIsNotSentToANodeThatIsRefusedMeanwhile() {
+    LaneBed bed = new LaneBed(3, true).others(2).up();
+    bed.node.role = "slave";
+    bed.pass(1_000);
+    assertEquals(List.of("audit"), bed.written());
+    bed.grant("sent");
+    Asked extend = bed.extend("a");
+    Asked release = bed.release("b");
+    assertEquals(List.of("grant sent"), bed.written());
+    bed.answerAll();
+    assertEquals(List.of(NodeReply.Kind.MISCONFIGURED), extend.kinds());
+    assertEquals(List.of(NodeReply.Kind.RELEASED), release.kinds());
+    assertFalse(bed.written().toString().contains("extend a"));
   }
 
   @Test

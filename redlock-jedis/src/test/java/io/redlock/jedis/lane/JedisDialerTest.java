@@ -26,6 +26,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
 import org.apache.commons.pool2.BasePooledObjectFactory;
 import org.apache.commons.pool2.PooledObject;
 import org.apache.commons.pool2.impl.DefaultPooledObject;
@@ -295,6 +296,34 @@ class JedisDialerTest {
     await(() -> threads() == 0);
     assertEquals(1, pool.getDestroyedCount(), "only its reader knows that it is whole");
     assertThrows(JedisConnectionException.class, () -> line.wire().write(PING, 14));
+  }
+
+  @Test
+  void endByAnotherThreadEndsABlockedWrite() throws Exception {
+    TestLine line =
+        new TestLine() {
+          @Override
+          public void received(@Nullable Object reply) {
+            super.received(reply);
+            while (true) { // until it is ended: nobody reads this
+              wire().write(PING, 14);
+            }
+          }
+        };
+    dialer.dial(line);
+    say(acceptedSocket(), "+go");
+    await(() -> line.events.size() == 2 && isParkedInASocket(line.threads.get(1)));
+    line.wire().end(false);
+    line.awaitEvents("connected", "go", "lost");
+    await(() -> threads() == 0);
+  }
+
+  private static boolean isParkedInASocket(Thread thread) {
+    return Stream.of(thread.getStackTrace())
+        .anyMatch(
+            frame ->
+                frame.getClassName().endsWith("NioSocketImpl")
+                    && frame.getMethodName().equals("park"));
   }
 
   private static boolean isClosedByPeer(Socket socket) {

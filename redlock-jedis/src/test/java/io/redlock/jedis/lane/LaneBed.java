@@ -122,6 +122,10 @@ final class LaneBed implements LockNode.Observer, Ticker {
       answers.add(reply);
     }
 
+    List<NodeReply.Kind> kinds() {
+      return answers.stream().map(NodeReply::kind).toList();
+    }
+
     boolean withdraw() {
       return call != null && call.withdraw();
     }

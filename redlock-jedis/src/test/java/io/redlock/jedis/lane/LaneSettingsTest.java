@@ -74,7 +74,7 @@ class LaneSettingsTest {
         LaneSettings.derive(millis(50), null, Duration.ofSeconds(61), SKEW, null, faults)
             .retentionMillis());
     assertEquals(
-        604_000,
+        634_000,
         LaneSettings.derive(millis(50), null, TTL, Duration.ofSeconds(151), null, faults)
             .retentionMillis());
     assertEquals(List.of(), faults);

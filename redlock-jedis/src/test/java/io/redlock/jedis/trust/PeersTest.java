@@ -2,6 +2,8 @@ package io.redlock.jedis.trust;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.jedis.trust.TrustRules.Surroundings;
@@ -74,10 +76,31 @@ class PeersTest {
   }
 
   private Surroundings misread(String runId, long nodeMicros, long uncertaintyMicros) {
+    return misread(1, runId, nodeMicros, uncertaintyMicros);
+  }
+
+  private Surroundings misread(int node, String runId, long nodeMicros, long uncertaintyMicros) {
     long middle = monotonicMicros * 1_000;
     long half = uncertaintyMicros * 1_000;
     return peers.hear(
-        1, "node-1", audit(runId, nodeMicros, ""), middle - half, middle + half, ticker);
+        node, "node-" + node, audit(runId, nodeMicros, ""), middle - half, middle + half, ticker);
+  }
+
+  /**
+   * After a stall the clocks are read again one by one, and the median is still the old reading.
+   */
+  @Test
+  void nodeThatIsReadExactlyIsNotRefusedBecauseTheMedianWasMisread() {
+    long stall = SKEW_MICROS + 450_000;
+    misread(1, "b", NOW + stall, stall);
+    misread(2, "c", NOW + stall, stall);
+    Surroundings exact = hear(0, "a", NOW);
+    assertEquals(NOW + stall, exact.clockMicros());
+    assertEquals(stall, exact.uncertaintyMicros());
+    TrustRules rules = TrustRules.observing(Membership.of(3), true, SKEW_MICROS);
+    assertNull(rules.misconfiguration(audit("a", NOW, ""), exact));
+    Surroundings wrong = hear(0, "a", NOW - SKEW_MICROS - 1);
+    assertNotNull(rules.misconfiguration(audit("a", NOW - SKEW_MICROS - 1, ""), wrong));
   }
 
   @Test
