@@ -15,9 +15,16 @@ import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RequiresRedis;
 import java.io.IOException;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.KeyStore;
 import java.time.Duration;
 import java.util.List;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManagerFactory;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -120,6 +127,49 @@ class JedisSecurityTest {
   void certificateOfAnotherHostIsRefused() throws IOException {
     try (TlsServer server = TlsServer.start(ofAnotherHost)) {
       assertTlsFails(server.address(), trusting(ofAnotherHost));
+    }
+  }
+
+  @Test
+  @SuppressWarnings("deprecation")
+  void olderSwitchesOfTheClientConfigurationVerifyTheHostToo() throws Exception {
+    try (TlsServer server = TlsServer.start(certificate)) {
+      assertServes(server.address(), older(certificate).build());
+    }
+    try (TlsServer server = TlsServer.start(ofAnotherHost)) {
+      assertTlsFails(server.address(), older(ofAnotherHost).build());
+      assertTlsFails(server.address(), older(ofAnotherHost).ssl(true).build());
+    }
+  }
+
+  @SuppressWarnings("deprecation")
+  private static DefaultJedisClientConfig.Builder older(Certificate certificate) throws Exception {
+    KeyStore trusted = KeyStore.getInstance("PKCS12");
+    try (InputStream in = Files.newInputStream(certificate.store())) {
+      trusted.load(in, Certificate.PASSWORD.toCharArray());
+    }
+    TrustManagerFactory trust =
+        TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+    trust.init(trusted);
+    SSLContext context = SSLContext.getInstance("TLS");
+    context.init(null, trust.getTrustManagers(), null);
+    return DefaultJedisClientConfig.builder().sslSocketFactory(context.getSocketFactory());
+  }
+
+  /** It accepts connections, and answers nothing. */
+  @Test
+  void serverThatHangsIsDownThoughTheClientConfigurationHasNoTimeouts() throws IOException {
+    JedisClientConfig endless =
+        DefaultJedisClientConfig.builder()
+            .socketTimeoutMillis(0)
+            .connectionTimeoutMillis(0)
+            .build();
+    try (ServerSocket hanging = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+        LaneFixture fixture =
+            new LaneFixture(
+                "127.0.0.1:" + hanging.getLocalPort(), Duration.ofMillis(100), null, endless)) {
+      fixture.start();
+      fixture.awaitState(State.DOWN);
     }
   }
 

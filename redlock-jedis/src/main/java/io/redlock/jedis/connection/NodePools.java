@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import org.jspecify.annotations.Nullable;
@@ -135,15 +136,15 @@ public final class NodePools {
       config.from(base);
       mapper = base.getHostAndPortMapper();
     }
-    if (base == null || base.getBlockingSocketTimeoutMillis() == 0) {
-      // Where Jedis would wait without end: for the answer to a subscription.
-      config.blockingSocketTimeoutMillis(Math.toIntExact(patience.toMillis()));
-    }
+    boundTimeouts(config, base, Math.toIntExact(patience.toMillis()));
     if (base == null || base.getClientName() == null) {
       config.clientName(clientName);
     }
     if (address.tls()) {
       addTls(config, base);
+    }
+    if (base != null && (address.tls() || base.isSsl())) {
+      verifyHost(config, base);
     }
     if (address.password() != null) {
       config.credentials(new DefaultRedisCredentials(address.user(), address.password()));
@@ -151,7 +152,37 @@ public final class NodePools {
     return config.hostAndPortMapper(new OnConnectingThreadsOnly(mapper)).build();
   }
 
-  /** Verifies the host, which Jedis's older switch alone does not, unless the base sets how. */
+  /** Sets the timeouts with which Jedis would wait without end, for a server that hangs. */
+  private static void boundTimeouts(
+      DefaultJedisClientConfig.Builder config, @Nullable JedisClientConfig base, int millis) {
+    if (base == null || base.getBlockingSocketTimeoutMillis() == 0) {
+      config.blockingSocketTimeoutMillis(millis);
+    }
+    if (base != null && base.getSocketTimeoutMillis() == 0) {
+      config.socketTimeoutMillis(millis);
+    }
+    if (base != null && base.getConnectionTimeoutMillis() == 0) {
+      config.connectionTimeoutMillis(millis);
+    }
+  }
+
+  /**
+   * Verifies the host, which Jedis before 8 does not by its older switches, unless they say how.
+   */
+  @SuppressWarnings("deprecation") // the older switches: the base may rely on them
+  private static void verifyHost(DefaultJedisClientConfig.Builder config, JedisClientConfig base) {
+    boolean isOlder = base.isSsl() || base.getSslSocketFactory() != null;
+    if (isOlder
+        && base.getSslOptions() == null
+        && base.getSslParameters() == null
+        && base.getHostnameVerifier() == null) {
+      SSLParameters verifying = new SSLParameters();
+      verifying.setEndpointIdentificationAlgorithm("HTTPS");
+      config.sslParameters(verifying);
+    }
+  }
+
+  /** Uses TLS, also if the base does not say so. */
   @SuppressWarnings("deprecation") // the older switch: the base may rely on it
   private static void addTls(
       DefaultJedisClientConfig.Builder config, @Nullable JedisClientConfig base) {
