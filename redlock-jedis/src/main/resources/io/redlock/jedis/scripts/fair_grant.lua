@@ -91,11 +91,16 @@ if held then
   return 'HELD ' .. T .. ' ' .. string.format('%.0f', lockLives) .. ' '
     .. (string.match(string.sub(holder, 1, 128), '^[!-~]+$') or '-') .. ' ' .. highest
 end
-local head = first()
-if head and head ~= waiter and not holder then
+local head = not holder and first()
+while head and head ~= waiter do
   local untilMillis = redis.call('ZSCORE', ends, head)
-  forgetThem()
-  return 'WAIT ' .. T .. ' ' .. string.format('%.0f', untilMillis - nowMillis)
+  if untilMillis then
+    forgetThem()
+    return 'WAIT ' .. T .. ' ' .. string.format('%.0f', untilMillis - nowMillis)
+  end
+  over[#over + 1] = head -- the ends of all tickets expired in the middle of this script
+  over[head] = true
+  head = first()
 end
 
 local lives = ttl

@@ -1,6 +1,11 @@
 package io.redlock.jedis.lane;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import io.redlock.spi.LockNode;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest.Grant;
+import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import io.redlock.testbed.Await;
@@ -13,6 +18,7 @@ import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
 
 /** The lane and its scripts on a real server. */
 @RequiresRedis
@@ -33,6 +39,19 @@ class NodeLaneContractTest extends LockNodeContract {
   @Override
   protected NodeUnderTest open() {
     return new OnRedis();
+  }
+
+  /** So it is if the ends expire in the middle of a script, which they may before Redis 7.2. */
+  @Test
+  void waitersWithoutAnEndAreForgottenByTheNextFairGrant() {
+    try (LaneFixture fixture = new LaneFixture(server.address(), Duration.ofSeconds(2)).up()) {
+      server.command("ZADD", "redlock:queue:orphaned", "1", "ghost:1", "2", "ghost:2");
+      long token = fixture.token();
+      Ticket ticket = new Ticket("me", 1, token, 3_000);
+      Grant grant = new Grant(List.of("orphaned"), "owner", token, 20_000, ticket);
+      assertEquals(NodeReply.GRANTED, fixture.ask(grant));
+      assertEquals(List.of("me:1"), server.command("ZRANGE", "redlock:queue:orphaned", "0", "-1"));
+    }
   }
 
   private static final class OnRedis implements NodeUnderTest {
