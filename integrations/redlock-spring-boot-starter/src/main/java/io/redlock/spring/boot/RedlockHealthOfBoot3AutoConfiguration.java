@@ -5,15 +5,15 @@ import org.springframework.boot.actuate.autoconfigure.health.ConditionalOnEnable
 import org.springframework.boot.actuate.health.Health;
 import org.springframework.boot.actuate.health.HealthIndicator;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.context.annotation.Bean;
 
 /** The health component {@code redlock} on Spring Boot 3, if the actuator is present. */
 @AutoConfiguration(after = RedlockAutoConfiguration.class)
 @ConditionalOnClass(name = "org.springframework.boot.actuate.health.HealthIndicator")
-@ConditionalOnBean(Redlock.class)
+@ConditionalOnSingleCandidate(Redlock.class)
 @ConditionalOnEnabledHealthIndicator("redlock")
 public class RedlockHealthOfBoot3AutoConfiguration {
 

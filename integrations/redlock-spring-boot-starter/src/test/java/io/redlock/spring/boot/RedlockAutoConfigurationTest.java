@@ -49,6 +49,7 @@ import org.springframework.boot.test.context.assertj.AssertableApplicationContex
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Primary;
 import org.springframework.core.io.support.SpringFactoriesLoader;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.JedisClientConfig;
@@ -178,6 +179,55 @@ class RedlockAutoConfigurationTest {
               assertEquals(1, context.getBeansOfType(Redlock.class).size());
               context.getBean(Redlock.class).acquire("orders/42", TTL).release();
               assertTrue(context.containsBean("redlockHealthIndicator"), "it is watched too");
+            });
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class TwoLockServices {
+    @Bean(destroyMethod = "close")
+    InMemoryMasters masters() {
+      return InMemoryMasters.inRealTime(3);
+    }
+
+    @Bean
+    Redlock orders(InMemoryMasters masters) {
+      return masters.connect();
+    }
+
+    @Bean
+    Redlock billing(InMemoryMasters masters) {
+      return masters.connect();
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class WithAPrimaryOne extends TwoLockServices {
+    @Bean
+    @Primary
+    Redlock shipping(InMemoryMasters masters) {
+      return masters.connect();
+    }
+  }
+
+  @Test
+  void ofSeveralLockServicesThePrimaryOneIsWatched() {
+    ApplicationContextRunner exposed =
+        bare.withPropertyValues("management.endpoints.web.exposure.include=redlock");
+    exposed
+        .withUserConfiguration(TwoLockServices.class)
+        .run(
+            context -> {
+              assertEquals(2, context.getBeansOfType(Redlock.class).size());
+              assertFalse(context.containsBean("redlockHealthIndicator"));
+              assertFalse(context.containsBean("redlockEndpoint"));
+            });
+    exposed
+        .withUserConfiguration(WithAPrimaryOne.class)
+        .run(
+            context -> {
+              context.getBean("shipping", Redlock.class).acquire("orders/42", TTL);
+              assertTrue(context.containsBean("redlockHealthIndicator"));
+              assertEquals(1, context.getBean(RedlockEndpoint.class).report().leases().size());
             });
   }
 
