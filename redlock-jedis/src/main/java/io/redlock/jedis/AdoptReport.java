@@ -25,7 +25,7 @@ public record AdoptReport(List<Node> nodes) {
     ALREADY_TRUSTED,
     /** It cannot be adopted, and nothing was changed on it. */
     REFUSED,
-    /** It did not answer, and nothing was changed on it. */
+    /** It did not answer, so it may have been changed or not: adopt again. */
     UNREACHABLE,
     /** It could be adopted, but another one cannot; nothing was changed on it. */
     LEFT_ALONE

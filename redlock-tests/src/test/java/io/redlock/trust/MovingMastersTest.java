@@ -397,12 +397,27 @@ class MovingMastersTest {
       Object mark = masters.servers.get(1).command("GET", "redlock:birth");
       assertTrue(String.valueOf(mark).contains(" |3| "), "nothing was written");
       for (Command command : List.of(Command.PREPARE, Command.COMMIT, Command.FINISH)) {
-        assertStarts("done: ", masters.resize(command, gone));
+        assertStarts("done: ", masters.resize(command, "redis://app:geheim@" + gone + "/"));
       }
       try (Redlock moved = masters.moved()) {
         awaitLease(moved);
       }
       assertFalse(masters.resize(Command.PREPARE, "elsewhere:1").startsWith("done"));
+    }
+  }
+
+  /** The wait of {@code commit} is longer, so its connections rest. */
+  @Test
+  void commandsComeToTheirEndThoughServersCloseIdleConnections() throws Exception {
+    try (Masters masters = new Masters(0, 3, 2)) {
+      masters.servers.forEach(server -> server.command("CONFIG", "SET", "timeout", "1"));
+      for (Command command : List.of(Command.PREPARE, Command.COMMIT, Command.FINISH)) {
+        DeploymentSettings slow = masters.deployment();
+        slow.maxTtl(Duration.ofSeconds(3));
+        ByteArrayOutputStream said = new ByteArrayOutputStream();
+        PrintStream out = new PrintStream(said, true, StandardCharsets.UTF_8);
+        assertTrue(slow.resize(command, Set.of(), SETTLE, out), said::toString);
+      }
     }
   }
 

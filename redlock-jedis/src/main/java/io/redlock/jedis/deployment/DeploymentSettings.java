@@ -22,10 +22,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
@@ -231,17 +233,20 @@ public final class DeploymentSettings {
   /**
    * Runs a command of a change of masters.
    *
-   * @param without the masters that are gone for good
+   * @param without the addresses of the masters that are gone for good
    * @param settle the time between two masters, in which clients audit the first again
    * @return true if nothing is left to do
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
   public boolean resize(
-      MasterChange.Command command, Set<String> without, Duration settle, PrintStream out)
+      MasterChange.Command command, Collection<String> without, Duration settle, PrintStream out)
       throws InterruptedException {
-    List<String> missing =
-        future.isEmpty() ? List.of("no future master is named: add --moving-to") : List.of();
-    Checked checked = check("cannot resize", missing);
+    List<String> faults = new ArrayList<>();
+    if (future.isEmpty()) {
+      faults.add("no future master is named: add --moving-to");
+    }
+    Set<String> gone = names(without, faults);
+    Checked checked = check("cannot resize", faults);
     try {
       Probe probe = new Probe(checked.probed, checked.quorum, checked.settings.silenceTimeout());
       Survey survey = new Survey(probe, checked.settings.skewMicros(), restartGuard);
@@ -249,10 +254,24 @@ public final class DeploymentSettings {
           new RequestEncoder(checked.settings.retentionMillis(), checked.settings.skewMicros());
       TrustRules rules = rules(checked.quorum, checked.settings);
       ChangedMasters masters = new ProbedMasters(probe, survey, encoder, keyPrefix);
-      return new Resize(command, masters, checked.quorum, rules, without, settle, out).run();
+      return new Resize(command, masters, checked.quorum, rules, gone, settle, out).run();
     } finally {
       checked.lanes.forEach(NodeLane::close);
     }
+  }
+
+  private static Set<String> names(Collection<String> addresses, List<String> faults) {
+    Set<String> names = new TreeSet<>();
+    List<String> misread = new ArrayList<>();
+    int position = 0;
+    for (String address : addresses) {
+      NodeAddress parsed = NodeAddress.parse(address, ++position, misread);
+      if (parsed != null) {
+        names.add(parsed.name());
+      }
+    }
+    misread.forEach(fault -> faults.add("--without: " + fault));
+    return names;
   }
 
   private TrustRules rules(Quorum quorum, LaneSettings settings) {

@@ -70,32 +70,49 @@ public final class Probe {
 
   /** Returns the answers, in the order of the masters. An interrupt stays set and ends the wait. */
   public <T> List<Answer<T>> ask(Question<T> question) {
+    return ask(question, Duration.ZERO);
+  }
+
+  /**
+   * Returns the answers to a question that takes time to answer, in the order of the masters. An
+   * interrupt stays set and ends the wait.
+   *
+   * @param longest the longest time for the answer itself, beyond that to connect
+   */
+  public <T> List<Answer<T>> ask(Question<T> question, Duration longest) {
     List<CompletableFuture<Answer<T>>> pending = new ArrayList<>();
-    for (int i = 0; i < masters.size(); i++) {
-      int index = i;
-      Master master = masters.get(index);
-      CompletableFuture<Answer<T>> answer = new CompletableFuture<>();
-      Runnable asking = () -> answer.complete(ask(master, index, question));
-      new ConnectingThread(asking, "redlock-probe-" + master.name).start();
-      pending.add(answer);
+    for (int index = 0; index < masters.size(); index++) {
+      pending.add(start(index, question));
     }
     long start = System.nanoTime();
     List<Answer<T>> answers = new ArrayList<>();
     for (CompletableFuture<Answer<T>> answer : pending) {
-      long leftNanos = timeout.toNanos() * TIMEOUTS - (System.nanoTime() - start);
+      long patienceNanos = timeout.toNanos() * TIMEOUTS + longest.toNanos();
+      long leftNanos = patienceNanos - (System.nanoTime() - start);
       answers.add(await(answer, Math.max(0, leftNanos)));
     }
     return answers;
   }
 
-  /** Returns the answer of one master. */
+  /** Returns the answer of one master. An interrupt stays set and ends the wait. */
   <T> Answer<T> askOne(int index, Question<T> question) {
-    return ask(masters.get(index), index, question);
+    return await(start(index, question), Long.MAX_VALUE);
+  }
+
+  private <T> CompletableFuture<Answer<T>> start(int index, Question<T> question) {
+    Master master = masters.get(index);
+    CompletableFuture<Answer<T>> answer = new CompletableFuture<>();
+    Runnable asking = () -> answer.complete(ask(master, index, question));
+    new ConnectingThread(asking, "redlock-probe-" + master.name).start();
+    return answer;
   }
 
   private static <T> Answer<T> ask(Master master, int index, Question<T> question) {
     Connection connection = null;
     try {
+      if (master.ownsPool) {
+        master.pool.clear(); // a server may have closed a connection that rested
+      }
       connection = NodePools.lease(master.pool, master.ownsPool);
       Answer<T> answer = new Answer<>(question.ask(index, connection), null);
       connection.close();

@@ -95,13 +95,17 @@ final class ProbedMasters implements ChangedMasters {
   public void raise(int master, Map<String, Long> counters) {
     List<NodeRequest> all = new ArrayList<>();
     counters.forEach((resource, counter) -> all.add(raising(resource, counter)));
-    for (int from = 0; from < all.size(); from += BATCH) {
-      List<NodeRequest> batch = all.subList(from, Math.min(all.size(), from + BATCH));
-      ask(master, connection -> execute(connection, batch));
-    }
+    ask(
+        master,
+        connection -> {
+          for (int from = 0; from < all.size(); from += BATCH) {
+            execute(connection, all.subList(from, Math.min(all.size(), from + BATCH)));
+          }
+          return true;
+        });
   }
 
-  private boolean execute(Connection connection, List<NodeRequest> requests) {
+  private void execute(Connection connection, List<NodeRequest> requests) {
     for (NodeRequest request : requests) {
       Invocation call = encoder.encode(request);
       connection.sendCommand(new ScriptCommand().byText(call, Guard.NONE));
@@ -111,7 +115,6 @@ final class ProbedMasters implements ChangedMasters {
         throw failure;
       }
     }
-    return true;
   }
 
   private <T> T ask(int master, Function<Connection, T> question) {
