@@ -7,6 +7,7 @@ import io.redlock.testbed.Signal;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -27,9 +28,30 @@ final class CliProcess implements AutoCloseable {
 
   /** Starts it with these settings in its environment. */
   static CliProcess start(Map<String, String> settings, String... arguments) {
+    return start(settings, command(arguments));
+  }
+
+  /**
+   * Starts it in the POSIX locale.
+   *
+   * @param last the last argument, as the format of printf: bytes that are not ASCII are octal
+   */
+  static CliProcess startInPosixLocale(
+      Map<String, String> settings, String last, String... arguments) {
+    String script = "LC_ALL=C exec \"$@\" \"$(printf '" + last + "')\"";
+    List<String> command = new ArrayList<>(List.of("sh", "-c", script, "sh"));
+    command.addAll(command(arguments));
+    return start(settings, command);
+  }
+
+  private static List<String> command(String... arguments) {
     List<String> command = JavaCommand.likeThis(64);
     command.add("io.redlock.jedis.cli.Cli");
     command.addAll(List.of(arguments));
+    return command;
+  }
+
+  private static CliProcess start(Map<String, String> settings, List<String> command) {
     ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
     builder.environment().putAll(settings);
     try {

@@ -169,6 +169,19 @@ class ExecTest {
   }
 
   @Test
+  void termKeepsTheLockUntilAChildThatTakesItsTimeHasEnded() throws Exception {
+    String child =
+        "trap 'sleep 1; echo done >> $0; exit' TERM; echo up >> $0; while :; do sleep 0.05; done";
+    CliProcess exec = exec("job", "sh", "-c", "sh -c \"$1\" \"$0\" & wait", file.toString(), child);
+    Await.until("the child runs", START, () -> !told().isEmpty());
+    awaitFiveHolders();
+    exec.send(Signal.TERM);
+    assertEquals(143, exec.exitCode(), exec::output);
+    assertEquals(List.of("up", "done"), told());
+    awaitNoLocks();
+  }
+
+  @Test
   void commandThatDiesOfTheSignalIsReportedAsAShellDoes() throws Exception {
     assumeFalse(isIgnored(INT), "INT is ignored here, as in what a shell starts in the background");
     CliProcess exec = exec("job", "sleep", "60");

@@ -79,13 +79,28 @@ class StatusAndListTest {
   }
 
   private Run run(String... arguments) throws InterruptedException {
-    Map<String, String> settings =
-        Map.of(
-            "REDLOCK_NODES", String.join(" ", servers.addresses()), "REDLOCK_KEY_PREFIX", PREFIX);
-    try (CliProcess process = CliProcess.start(settings, arguments)) {
+    return end(CliProcess.start(settings(), arguments));
+  }
+
+  private Map<String, String> settings() {
+    return Map.of(
+        "REDLOCK_NODES", String.join(" ", servers.addresses()), "REDLOCK_KEY_PREFIX", PREFIX);
+  }
+
+  private static Run end(CliProcess started) throws InterruptedException {
+    try (CliProcess process = started) {
       int exitCode = process.exitCode();
       return new Run(exitCode, process.output());
     }
+  }
+
+  @Test
+  void nameThatTheLocaleCannotExpressIsNotTakenForAnother() throws Exception {
+    Run run = end(CliProcess.startInPosixLocale(settings(), "auftr\\303\\244ge", "status"));
+    assertEquals(123, run.exitCode, run::output);
+    assertEquals(
+        "redlock: argument 2 has characters that this locale cannot express: set LC_ALL=C.UTF-8",
+        run.output.strip());
   }
 
   @Test
@@ -241,6 +256,22 @@ class StatusAndListTest {
     assertEquals(1, two.exitCode, two::output);
     two.assertMatches("orders/1 +unknown .*1 of 3");
     two.assertMatches("0 held; there may be more");
+  }
+
+  /** Here they are used as one of three, and asked as the only one. */
+  @Test
+  void listIsNotCompleteWhereNoMasterTellsWhoHoldsWhatWasFound() throws Exception {
+    onAllMasters("orders/1");
+    String one = servers.get(0).address();
+    Run run = run("list", "--nodes", one);
+    assertEquals(1, run.exitCode, run::output);
+    run.assertMatches("orders/1 +unknown .*0 of 1");
+    run.assertHas(
+        "it is unknown who holds orders/1: 127.0.0.1:" + servers.get(0).port() + " other");
+    run.assertMatches("0 held; there may be more");
+    Run json = run("list", "--json", "--nodes", one);
+    json.assertHas("{\"complete\":false,\"gaps\":[\"it is unknown who holds orders/1: ");
+    json.assertHas("{\"resource\":\"orders/1\",\"held\":\"unknown\",");
   }
 
   @Test

@@ -37,8 +37,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
     footer = {
       "",
       "List the masters as arguments or in the environment variable REDLOCK_NODES, which keeps"
-          + " passwords out of the process list; otherwise all but exec read them from standard"
-          + " input. Other settings are environment variables, too: REDLOCK_KEY_PREFIX,"
+          + " passwords out of the process list; otherwise doctor, adopt, status and list read them"
+          + " from standard input. Other settings are environment variables, too: REDLOCK_KEY_PREFIX,"
           + " REDLOCK_NODE_TIMEOUT and so on."
     })
 final class Cli {
@@ -47,6 +47,9 @@ final class Cli {
 
   /** A user and a password in an address, which a message would repeat. */
   private static final Pattern LOGIN = Pattern.compile("//[^@\\s]*@");
+
+  /** What Java puts in place of a character that it cannot decode. */
+  private static final char UNREADABLE = '\uFFFD';
 
   static final String NODES = "REDLOCK_NODES";
   static final String MOVING_TO = "REDLOCK_MOVING_TO";
@@ -76,7 +79,30 @@ final class Cli {
       boolean looks = args.length > 0 && LOOKS.contains(args[0]);
       System.setProperty(LOG_LEVEL, looks ? "error" : "warn"); // to standard error
     }
+    String misread = misread(args, System.getenv());
+    if (misread != null) {
+      System.err.println("redlock: " + misread);
+      System.exit(ExitCode.USAGE);
+    }
     System.exit(commandLine(System.getenv()).execute(args));
+  }
+
+  /**
+   * Returns the fault if Java could not read a word in the encoding of the locale; null otherwise.
+   * With such a word, another resource would be locked, or another command run.
+   */
+  static @Nullable String misread(String[] args, Map<String, String> environment) {
+    String where = null;
+    for (int i = 0; i < args.length; i++) {
+      where = args[i].indexOf(UNREADABLE) < 0 ? where : "argument " + (i + 1);
+    }
+    for (Map.Entry<String, String> setting : environment.entrySet()) {
+      boolean isOurs = setting.getKey().startsWith("REDLOCK_");
+      where = isOurs && setting.getValue().indexOf(UNREADABLE) >= 0 ? setting.getKey() : where;
+    }
+    return where == null
+        ? null
+        : where + " has characters that this locale cannot express: set LC_ALL=C.UTF-8";
   }
 
   static CommandLine commandLine(Map<String, String> environment) {
@@ -255,8 +281,7 @@ final class Cli {
     DeploymentSettings deployment = new DeploymentSettings();
     deployment.configure(settings);
     boolean isDone =
-        deployment.resize(
-            command, without == null ? Set.of() : Set.copyOf(without), SETTLE, System.out);
+        deployment.resize(command, without == null ? List.of() : without, SETTLE, System.out);
     return isDone ? ExitCode.OK : ExitCode.NOT_ALL;
   }
 
@@ -265,7 +290,7 @@ final class Cli {
       description = "Prints who holds a resource, according to each master; takes nothing.",
       exitCodeList = {
         "0:free: no client holds it on a majority",
-        "120:held by one client on a majority",
+        "120:held by one client on a majority, or set free and not yet expired",
         "121:unknown, too few masters can tell",
         "123:the arguments or settings are not valid",
         "125:a defect of this program"

@@ -21,9 +21,9 @@ import picocli.CommandLine.Parameters;
     name = "free",
     mixinStandardHelpOptions = true,
     description = {
-      "Sets a resource free: its holder can extend its lease no longer and learns that with its"
-          + " next renewal; nobody else is granted the resource before the holder's last deadline."
-          + " Prints how long that takes. There is no faster way that is safe.",
+      "Sets a resource free: its holder can extend its lease no longer and is notified at its next"
+          + " renewal; nobody else is granted the resource before the holder's last deadline. Prints"
+          + " how long that takes. Only a clean stop of the holder, instead, is faster and safe.",
       ""
     },
     exitCodeList = {

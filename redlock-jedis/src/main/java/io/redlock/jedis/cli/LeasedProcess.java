@@ -2,6 +2,9 @@ package io.redlock.jedis.cli;
 
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.Set;
@@ -14,10 +17,12 @@ import java.util.concurrent.TimeoutException;
 final class LeasedProcess {
 
   private static final long LONGEST_LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final long SHORT_LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
   private final Process process;
   private final Lease lease;
   private final CompletableFuture<LeaseEnd> leaseEnd;
+  private final Set<ProcessHandle> terminated = new LinkedHashSet<>(); // guarded by this
 
   /** The time at which the lease is lost unless renewed, by both clocks: one of them may stop. */
   private long lossNanos = System.nanoTime();
@@ -32,9 +37,9 @@ final class LeasedProcess {
   }
 
   /**
-   * Waits for the end of the process or of the lease. If the lease ends, sends the process and its
-   * descendants TERM at once, and KILL after the grace if they still run, and waits until they are
-   * gone.
+   * Waits for the end of the process, and of those that {@link #terminate} asked to end, or for the
+   * end of the lease. If the lease ends, sends the process and its descendants TERM at once, and
+   * KILL after the grace if they still run, and waits until they are gone.
    *
    * @return true if the lease ended first
    */
@@ -44,11 +49,28 @@ final class LeasedProcess {
       noteLoss();
       isDone(either, Math.min(lease.remaining().toNanos(), LONGEST_LOOK_NANOS));
     }
+    while (lease.isValid() && terminated().stream().anyMatch(LeasedProcess::isRunning)) {
+      noteLoss();
+      isDone(leaseEnd, SHORT_LOOK_NANOS);
+    }
     if (lease.isValid()) {
       return false;
     }
     end(grace);
     return true;
+  }
+
+  /** Returns false also for a process that has ended and that its parent does not reap. */
+  static boolean isRunning(ProcessHandle member) {
+    if (!member.isAlive()) {
+      return false;
+    }
+    try {
+      String stat = Files.readString(Path.of("/proc/" + member.pid() + "/stat"));
+      return !stat.substring(stat.lastIndexOf(')')).startsWith(") Z");
+    } catch (IOException e) { // it has ended, or this is not Linux
+      return member.isAlive();
+    }
   }
 
   int exitCode() {
@@ -57,13 +79,22 @@ final class LeasedProcess {
 
   /** Asks the process and its descendants to end. */
   void terminate() {
-    family().forEach(ProcessHandle::destroy);
+    Set<ProcessHandle> family = family();
+    synchronized (this) {
+      terminated.addAll(family);
+    }
+    family.forEach(ProcessHandle::destroy);
+  }
+
+  private synchronized Set<ProcessHandle> terminated() {
+    return Set.copyOf(terminated);
   }
 
   private void end(Duration grace) throws InterruptedException {
     long killNanos = Math.min(System.nanoTime(), lossNanos) + grace.toNanos();
     long killMillis = Math.min(System.currentTimeMillis(), lossMillis) + grace.toMillis();
     Set<ProcessHandle> family = family();
+    family.addAll(terminated());
     family.forEach(ProcessHandle::destroy);
     for (ProcessHandle member : Set.copyOf(family)) {
       long leftNanos =

@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The command {@code list}: searches all masters for locks, and inspects each that it finds. */
@@ -58,7 +59,7 @@ final class Listing {
       }
     }
     List<String> gaps = listing.gaps(isCut);
-    boolean isComplete = !isCut && !listing.mayHideALock();
+    boolean isComplete = !isCut && !listing.mayHideALock() && listing.untold().isEmpty();
     if (json) {
       Map<String, @Nullable Object> all = new LinkedHashMap<>();
       all.put("complete", isComplete);
@@ -79,7 +80,9 @@ final class Listing {
           probe.masters().forEach(master -> masters.add(master.name()));
           quorum = probe.quorum();
           answers.addAll(
-              probe.ask((index, connection) -> LockSearch.search(connection, keyPrefix + prefix)));
+              probe.ask(
+                  (index, connection) -> LockSearch.search(connection, keyPrefix + prefix),
+                  LockSearch.LONGEST));
           return true;
         });
     TreeSet<String> resources = new TreeSet<>();
@@ -99,7 +102,7 @@ final class Listing {
     return key.getBytes(StandardCharsets.UTF_8).length <= MOST_BYTES && !key.startsWith("redlock:");
   }
 
-  /** Keeps those that are still locked somewhere. */
+  /** Keeps those that are still locked somewhere, or may be. */
   private void inspect(Redlock redlock, List<String> resources) {
     for (int from = 0; from < resources.size(); from += AT_ONCE) {
       List<CompletableFuture<Inspection>> some =
@@ -108,13 +111,18 @@ final class Listing {
               .toList();
       some.stream()
           .map(CompletableFuture::join)
-          .filter(lock -> holding(lock) > 0)
+          .filter(lock -> holding(lock) > 0 || lock.held() == Held.UNKNOWN)
           .forEach(locks::add);
     }
   }
 
   private static long holding(Inspection lock) {
     return lock.nodes().stream().filter(node -> !node.ownerId().isEmpty()).count();
+  }
+
+  /** Returns the locks that were found, but of which no master tells the holder. */
+  private List<Inspection> untold() {
+    return locks.stream().filter(lock -> holding(lock) == 0).toList();
   }
 
   /** Returns true if so many masters were not searched that a lock may be on these only. */
@@ -151,10 +159,20 @@ final class Listing {
                 + " locks; use --prefix");
       }
     }
+    for (Inspection lock : untold()) {
+      gaps.add("it is unknown who holds " + lock.resource() + ": " + why(lock));
+    }
     if (isCut) {
       gaps.add("only the first " + LockSearch.MOST_LOCKS + " locks are listed: use --prefix");
     }
     return gaps;
+  }
+
+  private static String why(Inspection lock) {
+    return lock.nodes().stream()
+        .filter(node -> node.answer() == Inspection.Answer.NONE)
+        .map(node -> node.name() + " " + node.detail())
+        .collect(Collectors.joining(", "));
   }
 
   private void print(List<String> gaps, boolean isComplete, PrintStream out) {

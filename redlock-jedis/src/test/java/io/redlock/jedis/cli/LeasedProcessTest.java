@@ -53,6 +53,26 @@ class LeasedProcessTest {
     assertFalse(sleep.isAlive());
   }
 
+  @Test
+  void processThatHasEndedAndThatNobodyReapsDoesNotRun() throws Exception {
+    Process parent = new ProcessBuilder("sh", "-c", "sleep 0.01 & exec sleep 600").start();
+    try {
+      assertTimeoutPreemptively(
+          Duration.ofSeconds(60),
+          () -> {
+            while (parent.descendants().findAny().isEmpty()
+                || parent.descendants().anyMatch(LeasedProcess::isRunning)) {
+              Thread.sleep(1);
+            }
+          });
+      assertTrue(parent.descendants().allMatch(ProcessHandle::isAlive), "it is a zombie");
+      assertTrue(LeasedProcess.isRunning(parent.toHandle()));
+    } finally {
+      parent.destroyForcibly().waitFor();
+    }
+    assertFalse(LeasedProcess.isRunning(parent.toHandle()));
+  }
+
   /** The process, with a descendant that is dead but never seen to exit. */
   private static final class ParentOfAZombie extends Process {
     private final Process process;

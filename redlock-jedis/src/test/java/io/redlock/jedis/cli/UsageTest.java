@@ -2,6 +2,7 @@ package io.redlock.jedis.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -13,7 +14,9 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -82,7 +85,13 @@ class UsageTest {
             List.of("doctor", "--requirepass=geheim", "127.0.0.1:1"),
             List.of("exec", "-pgeheim", "--", "true"),
             List.of("status", "r", "--pass", "geheim"),
-            List.of("list", "geheim"));
+            List.of("list", "geheim"),
+            List.of(
+                "resize",
+                "finish",
+                "--nodes=127.0.0.1:1",
+                "--moving-to=127.0.0.1:2",
+                "--without=redis://app:geheim@nowhere"));
     for (List<String> arguments : wrong) {
       Outcome outcome = Outcome.of(arguments);
       assertEquals(123, outcome.exitCode, () -> arguments + ": " + outcome);
@@ -98,6 +107,44 @@ class UsageTest {
     assertEquals(
         "redlock: argument 3 is unknown, perhaps it is --require: see redlock doctor --help",
         outcome.printed.strip());
+  }
+
+  @Test
+  void wordThatTheLocaleCannotExpressIsRefusedInsteadOfMeaningAnother() {
+    String[] right = {"exec", "--resource=auftr\u00e4ge/42", "--", "true"};
+    assertNull(Cli.misread(right, Map.of("REDLOCK_KEY_PREFIX", "l\u00f6cks:", "LANG", "\uFFFD")));
+    String[] wrong = {"exec", "--resource=auftr\uFFFD\uFFFDge/42", "--", "true"};
+    assertEquals(
+        "argument 2 has characters that this locale cannot express: set LC_ALL=C.UTF-8",
+        Cli.misread(wrong, Map.of()));
+    String prefix = Cli.misread(right, Map.of("REDLOCK_KEY_PREFIX", "l\uFFFDcks:"));
+    assertTrue(String.valueOf(prefix).startsWith("REDLOCK_KEY_PREFIX has characters"), prefix);
+  }
+
+  @Test
+  void commandsThatReadMastersFromStandardInputAreThoseOfTheHelp() {
+    String help = Outcome.of(List.of("--help")).printed.replaceAll("\\s+", " ");
+    assertTrue(help.contains("doctor, adopt, status and list read them from standard"), help);
+    for (String command : COMMANDS) {
+      List<String> words =
+          switch (command) {
+            case "exec" -> List.of(command, "--resource=r", "--", "true");
+            case "resize" -> List.of(command, "finish", "--moving-to=127.0.0.1:1");
+            case "status", "free" -> List.of(command, "r");
+            default -> List.of(command);
+          };
+      AtomicBoolean isRead = new AtomicBoolean();
+      System.setIn(
+          new InputStream() {
+            @Override
+            public int read() {
+              isRead.set(true);
+              return -1;
+            }
+          });
+      assertEquals(123, Outcome.of(words).exitCode, command);
+      assertEquals(Set.of("doctor", "adopt", "status", "list").contains(command), isRead.get());
+    }
   }
 
   @Test
