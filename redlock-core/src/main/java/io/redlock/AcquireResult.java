@@ -63,7 +63,8 @@ public sealed interface AcquireResult {
     /**
      * Returns the label of the client that holds the resource, as {@link Votes#holder()}.
      *
-     * @return the label; empty if no node names a holder
+     * @return the label; {@code freed by} and the label of the operator if it was set free; empty
+     *     if no node names a holder
      */
     public Optional<String> holder() {
       return votes.holder();

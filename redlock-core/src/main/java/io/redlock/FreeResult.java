@@ -9,10 +9,9 @@ import java.util.stream.Collectors;
  * The result of {@link Redlock#free(String)}.
  *
  * @param outcome how it ended
- * @param grantableIn the time after which the resource can be granted again, and before which it is
- *     granted to nobody while its holder may still believe in its lease; zero if nobody holds it;
- *     empty if it was not set free. Counts from the return of the call, and includes the allowance
- *     for clock drift
+ * @param grantableIn the time until the resource can be granted again, counted from the return of
+ *     the call, drift allowance included. Nobody is granted it earlier while its holder may still
+ *     rely on its lease. Zero if nobody holds it; empty if it was not set free
  * @param votes the answer of each node; {@link Votes.Vote#YES} if the holder can extend nothing
  *     there
  */

@@ -44,7 +44,9 @@ public record Inspection(
 
   /** The answers to the question if one client holds the resource on a majority of the nodes. */
   public enum Held {
-    /** One client holds it on a majority. */
+    /**
+     * One client holds it on a majority, or an operator set it free and its keys have not expired.
+     */
     YES,
     /** No client can hold it on a majority. Some nodes may still have a key of a failed attempt. */
     NO,
@@ -59,8 +61,8 @@ public record Inspection(
     /** The node has no key. */
     FREE,
     /**
-     * The node does not vote, because it may have lost a key. Whether it has one says nothing of
-     * who holds the resource: the key may come from an old dump.
+     * The node does not vote, because it may have lost a key. A key on this node does not show who
+     * holds the resource: it may come from an old dump.
      */
     DOUBTFUL,
     /** There is no answer. */
@@ -73,8 +75,8 @@ public record Inspection(
    * @param name the node's name
    * @param answer the class of its answer
    * @param detail its answer in words, for an operator
-   * @param holder the label of the client that holds the resource there; empty if there is no key,
-   *     or if it has no label
+   * @param holder the label of the client that holds the resource there; {@code freed by} and the
+   *     label of the operator if it was set free; empty if there is no key, or if it has no label
    * @param ownerId the value of the key, or its digest if it is long or not printable; empty
    *     without a key. Who knows it and can write to the nodes can release the lock: do not log it
    * @param remaining the remaining life of the key; null if it has no end or there is no key
@@ -183,7 +185,8 @@ public record Inspection(
   /**
    * Returns the label of the client that holds the resource on a majority.
    *
-   * @return the label; empty if nobody does or that is not known, or if the client has no label
+   * @return the label; {@code freed by} and the label of the operator if it was set free; empty if
+   *     nobody does or that is not known, or if the client has no label
    */
   public Optional<String> holder() {
     return holding().stream().map(Node::holder).filter(holder -> !holder.isEmpty()).findFirst();

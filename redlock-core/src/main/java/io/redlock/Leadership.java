@@ -4,14 +4,15 @@ import java.util.Optional;
 
 /**
  * A candidate for leadership: it campaigns until it is closed, and leads one term at a time. A term
- * is a {@link Lease} on one resource, renewed while it lasts. {@link Redlock#lead} makes it.
+ * is a {@link Lease} on one resource, renewed while it lasts. {@link Redlock#lead} starts the
+ * candidate.
  *
  * <p><b>A term.</b> Once the lease is acquired, the work starts, on a daemon thread of its own. The
- * term ends when the work ends, or when it is asked to stop: because the lease is lost, by {@link
- * #resign}, or by {@link #close}. To ask, this object interrupts the thread of the work. If the
- * lease is lost, that happens a loss margin before the nodes may grant it to somebody else. The
- * lease is released when the work has ended, never before: work that ignores the interrupt keeps a
- * lease that is not lost.
+ * term ends when the work ends, or when it is asked to stop: because the lease is lost or the work
+ * has released it, by {@link #resign}, or by {@link #close}. To ask, this object interrupts the
+ * thread of the work. If the lease is lost, that happens a loss margin before the nodes may grant
+ * it to somebody else. Unless the work itself releases the lease, it is released when the work has
+ * ended, never before: work that ignores the interrupt keeps a lease that is not lost.
  *
  * <p><b>The next term.</b> A third of a ttl after a term, it campaigns again. Candidates queue: the
  * one that has waited longest leads next. All of them must use {@link Redlock#lead}, or {@link
@@ -41,7 +42,8 @@ public interface Leadership extends AutoCloseable {
    * Returns the label of the client that leads, as far as this candidate knows: its own, or the one
    * that its last request was refused for. A local look: sends nothing.
    *
-   * @return the label; empty if it knows of no leader, or if the leader has no label
+   * @return the label; {@code freed by} and the label of the operator if the lease was set free;
+   *     empty if it knows of no leader, or if the leader has no label
    */
   Optional<String> leader();
 

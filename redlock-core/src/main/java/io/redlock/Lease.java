@@ -49,7 +49,9 @@ public interface Lease extends AutoCloseable {
   /**
    * Asks the nodes to hold the lease for {@code ttl} from now. Nodes that lost it, or never had it,
    * join again unless somebody else has locked the resource there since. Never shortens a lease,
-   * never lengthens it on an uncertain answer, never revives a lost one.
+   * never lengthens it on an uncertain answer, never revives a lost one: returns {@link
+   * ExtendResult.Lost} without asking a node if the lease has been lost, also by {@link
+   * Redlock#close}. Does not change the times of renewal.
    *
    * @param ttl the time from now; range as in {@link LeaseRequest#of}
    * @return the result, after at most one node timeout
@@ -76,7 +78,9 @@ public interface Lease extends AutoCloseable {
    * for a majority, at most one node timeout. Nodes that did not acknowledge are asked again in the
    * background until they do, or until the key has expired. Releasing a released lease returns the
    * same result again. A lost lease releases its keys by itself when its deadline has passed;
-   * releasing it before says that its holder has stopped, and frees the resource at once.
+   * releasing it before says that its holder has stopped, frees the resource at once, and returns
+   * the result for its keys. A lease that {@link Redlock#close} ended can no longer be released:
+   * the result is {@link ReleaseResult#UNCONFIRMED}, and its keys expire.
    *
    * @return the answer of the nodes
    * @throws InterruptedException if the thread was interrupted while it waited; the release goes on

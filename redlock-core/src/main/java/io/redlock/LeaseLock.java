@@ -14,8 +14,9 @@ import java.util.concurrent.locks.Lock;
  *
  * <ul>
  *   <li>A {@code Lock} is held until it is unlocked. A lease can be lost before: by a pause longer
- *       than its ttl, by the loss of a majority of nodes, at the end of {@code maxHold}. The code
- *       under the lock is not stopped. {@link #unlock} reports it afterwards with {@link
+ *       than its ttl, by the loss of a majority of nodes, by deleted keys, by an operator ({@link
+ *       Redlock#free}), at the end of {@code maxHold}, or when the {@link Redlock} is closed. The
+ *       code under the lock is not stopped. {@link #unlock} reports it afterwards with {@link
  *       LeaseLostException}; {@link #lease()} returns the handle to check or to listen to, and the
  *       token with which the resource can refuse late writes.
  *   <li>{@link #lock} of a {@code Lock} does not fail. Here it fails when the request's wait ends;
@@ -63,8 +64,8 @@ public interface LeaseLock extends Lock {
 
   /**
    * Locks in one attempt, and returns the result: the request's wait does not count here. Takes at
-   * most a node timeout, or two if nodes refused the first token because of their clocks. An
-   * interrupt does not end it.
+   * most a node timeout, or three with {@link LeaseRequest#anyOf}; twice as long if nodes refuse a
+   * token because of their clocks. An interrupt does not end it.
    *
    * @return true if the lock was acquired, false otherwise
    * @throws LeaseLostException if the current thread already held the lock and its lease has ended
@@ -75,8 +76,8 @@ public interface LeaseLock extends Lock {
 
   /**
    * Locks, waiting up to {@code time} instead of the request's wait, and returns the result.
-   * Exceeds the time by at most a node timeout, or two if nodes have just refused a token because
-   * of their clocks.
+   * Exceeds the time by at most a node timeout, or three with {@link LeaseRequest#anyOf}; by twice
+   * that if nodes have just refused a token because of their clocks.
    *
    * @param time how long to wait; zero or less for one attempt
    * @param unit the unit of {@code time}

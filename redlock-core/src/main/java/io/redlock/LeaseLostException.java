@@ -8,7 +8,7 @@ public final class LeaseLostException extends RedlockException {
   private final transient LeaseEnd end;
 
   /**
-   * Makes an exception for a lease.
+   * Creates an exception for a lease.
    *
    * @param lease the lease, named in the message
    * @param end how it ended

@@ -42,10 +42,11 @@ public final class LeaseRequest {
   /**
    * Returns a request for one resource, without a wait and without renewal.
    *
-   * @param resource the name to lock: not blank, at most 512 bytes in UTF-8
-   * @param ttl how long nodes hold the lock unless it is extended: more than the drift allowance
-   *     and more than twice the node timeout, at most the service's {@code maxTtl}; rounded up to
-   *     milliseconds
+   * @param resource the name to lock: not blank; with the key prefix at most 512 bytes in UTF-8,
+   *     and not beginning with {@code redlock:}
+   * @param ttl how long nodes hold the lock unless it is extended: more than the drift allowance,
+   *     the loss margin and {@code minValidity} together, more than twice the node timeout, at most
+   *     the service's {@code maxTtl}; rounded up to milliseconds. Checked when the request is used
    * @return the request
    * @throws NullPointerException if an argument is null
    */

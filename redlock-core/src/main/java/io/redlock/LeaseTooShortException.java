@@ -14,7 +14,7 @@ public final class LeaseTooShortException extends RedlockException {
   private final Duration remaining;
 
   /**
-   * Makes an exception for a lease.
+   * Creates an exception for a lease.
    *
    * @param lease the lease, named in the message
    * @param remaining how long it was still valid

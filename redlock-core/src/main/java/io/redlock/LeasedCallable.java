@@ -14,7 +14,7 @@ public interface LeasedCallable<T extends @Nullable Object, E extends Exception>
   /**
    * Does the work.
    *
-   * @param lease the lease: check it before, and send its token with, every write
+   * @param lease the lease: check it before every write, and send its token with the write
    * @return the result; null is passed on like any other
    * @throws E passed on unchanged to the caller of {@link Redlock#callLeased}
    */

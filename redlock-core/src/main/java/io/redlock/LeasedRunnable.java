@@ -11,7 +11,7 @@ public interface LeasedRunnable<E extends Exception> {
   /**
    * Does the work.
    *
-   * @param lease the lease: check it before, and send its token with, every write
+   * @param lease the lease: check it before every write, and send its token with the write
    * @throws E passed on unchanged to the caller of {@link Redlock#runLeased}
    */
   void run(Lease lease) throws E;

@@ -11,7 +11,7 @@ public final class LockNotAcquiredException extends RedlockException {
   private final transient AcquireResult result;
 
   /**
-   * Makes an exception for a result that is not {@link AcquireResult.Acquired}.
+   * Creates an exception for a result that is not {@link AcquireResult.Acquired}.
    *
    * @param request the resources and terms
    * @param result the result of the last attempt
@@ -40,7 +40,8 @@ public final class LockNotAcquiredException extends RedlockException {
   /**
    * Returns the label of the client that holds the resource, as {@link Votes#holder()}.
    *
-   * @return the label; empty if no node names a holder, and in a deserialized copy
+   * @return the label; {@code freed by} and the label of the operator if it was set free; empty if
+   *     no node names a holder, and in a deserialized copy
    */
   public Optional<String> holder() {
     return Optional.ofNullable(result).flatMap(last -> last.votes().holder());

@@ -6,27 +6,27 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Acquires locks, as leases, over a quorum of independent Redis masters. A {@link Lease} is a right
- * that is limited in time and carries a fencing token. It is held only while a majority of the
- * masters holds it.
+ * Acquires locks, as leases, over a quorum of independent Redis masters, which this API calls
+ * nodes. A {@link Lease} is a right that is limited in time and carries a fencing token. It is held
+ * only while a majority of the nodes holds it.
  *
  * <p><b>Try.</b> A method with {@code try} in its name returns a result where its twin without
  * {@code try} throws. How long a call waits depends on its request or arguments alone, never on the
  * name of the method.
  *
  * <p><b>Algorithm.</b> S. Sanfilippo, <i>Distributed Locks with Redis</i> (redis.io, "The Redlock
- * algorithm"): one key per resource on each of N masters, set only if absent, signed with a random
- * value. The lock is held when ⌊N/2⌋+1 masters agreed and the time left is positive, after
+ * algorithm"): one key per resource on each of N nodes, set only if absent, signed with a random
+ * value. The lock is held when ⌊N/2⌋+1 nodes agreed and the time left is positive, after
  * subtracting the time of the round and an allowance for clock drift. Fencing tokens follow M.
  * Kleppmann, <i>How to do distributed locking</i> (2016), "Making the lock safe with fencing".
  *
- * <p><b>What is promised.</b> While the masters' clocks and the clients' pauses keep to the
+ * <p><b>What is promised.</b> While the nodes' clocks and the clients' pauses keep to the
  * assumptions of Redlock, at most one lease on a resource is valid at any moment. Tokens are always
  * unique. A lease that is acquired after another has the higher token, also where those assumptions
- * are broken, as long as the masters keep their counters (for a retention that users set).
+ * are broken, as long as the nodes keep their counters (for a retention that users set).
  *
- * <p><b>What is not promised.</b> A lease can end while its holder is paused or cut off. A holder
- * that must not act late has the resource check {@link Lease#fencingToken()}. Waiters of different
+ * <p><b>What is not promised.</b> A lease can end while its holder is paused or cut off. If a late
+ * write does harm, let the resource check {@link Lease#fencingToken()}. Waiters of different
  * processes are served in no order unless all ask {@linkplain LeaseRequest#fairly() fairly}.
  *
  * <p><b>Threads and memory.</b> Instances are thread-safe. Share one per service. Actions of a
@@ -79,11 +79,12 @@ public interface Redlock extends AutoCloseable {
    * Acquires a lease, or throws. Makes one attempt, or as many as fit into the request's wait: an
    * endless wait would hide a lock that is stuck, so it is never the default here.
    *
-   * <p>The wait ends in one of three ways: with a lease; with {@link LockNotAcquiredException} once
-   * {@code maxWait} has passed, exceeded by at most one node timeout (two if nodes have just
-   * refused a token because of their clocks: then one more attempt is made); or with an interrupt.
-   * If it ends without a lease, nothing stays locked: grants that arrived, or arrive later, are
-   * released in the background.
+   * <p>The wait ends in one of four ways: with a lease; with {@link LockNotAcquiredException} once
+   * {@code maxWait} has passed; with an interrupt; or with {@link IllegalStateException} when this
+   * instance is closed. It exceeds {@code maxWait} by at most one node timeout, or three with
+   * {@link LeaseRequest#anyOf}; by twice that if nodes have just refused a token because of their
+   * clocks, since one more attempt is made then. If it ends without a lease, nothing stays locked:
+   * grants that arrived, or arrive later, are released in the background.
    *
    * @param request the resources and terms
    * @return the lease, valid on return; its validity is shorter than its ttl by the time that
@@ -147,8 +148,8 @@ public interface Redlock extends AutoCloseable {
   /**
    * Acquires a lease without a thread. Waits as {@link #acquire(LeaseRequest)} does. Cancelling the
    * future, or completing it in any other way ({@code orTimeout}, for example), gives up: nothing
-   * stays locked, also when the grant arrives at the same moment or later. Cancelling a stage that
-   * depends on the future does not. The future completes on the callback executor: with a result,
+   * stays locked, also when the grant arrives at the same moment or later. Cancelling a dependent
+   * stage does not give up the call. The future completes on the callback executor: with a result,
    * or exceptionally with {@link IllegalStateException} when this instance is closed.
    *
    * <p>The receiver of an {@link AcquireResult.Acquired} owns its lease. The lease of a future that
@@ -163,7 +164,8 @@ public interface Redlock extends AutoCloseable {
 
   /**
    * Acquires a lease, calls the body under it, and releases it. The lease is released however the
-   * body ends; the release waits for a majority for at most a node timeout.
+   * body ends. The release waits for a majority for at most a node timeout; an interrupt does not
+   * end that wait, and stays set. A release that too few nodes confirm in time is not reported.
    *
    * @param request the resources and terms
    * @param body the work; it receives the lease
@@ -184,7 +186,7 @@ public interface Redlock extends AutoCloseable {
 
   /**
    * Acquires a lease, runs the body under it, and releases it: {@link #callLeased} without a
-   * result.
+   * result. Waits for the release as that does.
    *
    * @param request the resources and terms
    * @param body the work; it receives the lease
@@ -215,12 +217,12 @@ public interface Redlock extends AutoCloseable {
   LeaseLock asLock(LeaseRequest request);
 
   /**
-   * Makes a candidate for the leadership of one resource. It campaigns until it is closed. While it
-   * leads, the work runs under the lease of the term, on a daemon thread of its own with the
+   * Starts a candidate for the leadership of one resource. It campaigns until it is closed. While
+   * it leads, the work runs under the lease of the term, on a daemon thread of its own with the
    * context class loader of this call. {@link Leadership} says how a term ends.
    *
    * <p>Work that returns or throws ends its term; an exception is logged. Work should stop when its
-   * thread is interrupted, and check the lease before, and send its token with, every write.
+   * thread is interrupted, check the lease before every write, and send its token with the write.
    *
    * @param request the name to lead and the ttl; {@link LeaseRequest#renewFor} bounds a term, which
    *     has no bound otherwise. Without a wait; always {@linkplain LeaseRequest#fairly() fair}
@@ -234,16 +236,17 @@ public interface Redlock extends AutoCloseable {
   Leadership lead(LeaseRequest request, LeasedRunnable<?> work);
 
   /**
-   * Sets a resource free, for an operator: its holder can extend its lease no longer, learns that
-   * with its next extension, and nobody else is granted the resource before the holder's last
-   * deadline has passed. So there are never two holders, whatever the state of the holder is: well,
-   * hung, stopped or cut off. Waiters keep their places. Locks nothing, and can be repeated.
+   * Sets a resource free, for an operator. Its holder can no longer extend the lease, and learns so
+   * with its next extension. Nobody else is granted the resource before the holder's last deadline.
+   * So there are never two holders, whatever the state of the holder is: well, hung, stopped or cut
+   * off. Waiters keep their places. Locks nothing, and can be repeated.
    *
    * <p>A release by the holder does not shorten that time. {@code DEL} on the nodes would: it lets
    * another client in while the holder still works.
    *
    * @param resource the name to set free; a lease on several names is lost as a whole
-   * @return the result, after at most two node timeouts
+   * @return the result, after at most two node timeouts; if this instance is closed during the
+   *     call, {@link FreeResult.Outcome#UNKNOWN} unless enough nodes had answered
    * @throws InterruptedException if the thread was interrupted; the resource may be set free
    * @throws NullPointerException if the resource is null
    * @throws IllegalArgumentException if the resource is not valid
@@ -257,7 +260,7 @@ public interface Redlock extends AutoCloseable {
    *
    * @param resource the name to set free
    * @param token the {@linkplain Lease#fencingToken() fencing token} of the lease to end
-   * @return the result, after at most two node timeouts
+   * @return the result, as {@link #free(String)} does
    * @throws InterruptedException if the thread was interrupted; the resource may be set free
    * @throws NullPointerException if the resource is null
    * @throws IllegalArgumentException if an argument is not valid
@@ -340,10 +343,12 @@ public interface Redlock extends AutoCloseable {
   List<LeaseStatus> leases();
 
   /**
-   * Closes this instance. Waiting calls end with {@link IllegalStateException}. Releases under way
-   * are still sent, for about one node timeout. <b>Held leases are not released</b>: each ends with
-   * {@link LeaseEnd.Cause#CLOSED}, since nothing watches it any longer, and its keys expire on the
-   * nodes. Never throws. Repeated calls do nothing.
+   * Closes this instance. Waiting calls end with {@link IllegalStateException}. Waits until
+   * releases under way are sent, for about one node timeout at most; an interrupt ends that wait
+   * early and stays set. <b>Held leases are not released</b>: each ends with {@link
+   * LeaseEnd.Cause#CLOSED}, since nothing watches it any longer, and its keys expire on the nodes.
+   * The work of each {@linkplain Leadership leader} is interrupted. Never throws. A second call
+   * does nothing and returns at once, on another thread perhaps before the first has ended.
    */
   @Override
   void close();

@@ -6,7 +6,7 @@ public class RedlockException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
   /**
-   * Makes an exception with a message.
+   * Creates an exception with a message.
    *
    * @param message what went wrong
    */

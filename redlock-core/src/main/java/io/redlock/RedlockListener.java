@@ -5,12 +5,15 @@ import java.time.Duration;
 /**
  * Receives the events of leases and nodes. Every method does nothing by default. Methods are called
  * on the callback executor, in no promised order, except for {@link #onStart} and {@link #onCall}.
- * An exception of a method is logged and harms nothing else.
+ * They may run at the same time on several threads, and the end of a lease may be reported before
+ * its beginning: implementations must be thread-safe. An exception is logged and has no other
+ * effect.
  */
 public interface RedlockListener {
 
   /**
    * Called once, before the lock service is returned to the thread that builds it, on that thread.
+   * It must not block.
    *
    * @param redlock the lock service; its nodes may not be connected yet
    */
@@ -19,10 +22,11 @@ public interface RedlockListener {
   /**
    * Called when an acquire begins, on the thread that calls for the lease. The listener that it
    * returns receives the events of this call and of its lease. So it can keep the context of that
-   * thread, for example a trace. It must not block.
+   * thread, for example a trace. It must not block. If it returns null or throws, that is logged,
+   * and this listener is used.
    *
    * @param request the resources and terms
-   * @return the listener of the call; by default this listener
+   * @return the listener of the call, not null; by default this listener
    */
   default RedlockListener onCall(LeaseRequest request) {
     return this;

@@ -32,7 +32,7 @@ public interface RetryStrategy {
   }
 
   /**
-   * Returns the pause before the next attempt.
+   * Returns the pause before the next attempt. May be called by several threads at the same time.
    *
    * @param failures how many attempts of this call have failed for this cause, from 1
    * @param cause why the last one failed
@@ -49,9 +49,8 @@ public interface RetryStrategy {
    * <ul>
    *   <li>{@link Cause#HELD}, {@link Cause#TOO_SLOW}: from 4 ms up to 200 ms, so that a call
    *       notices soon that the resource is free.
-   *   <li>{@link Cause#SPLIT}: from 4 ms up to 2 s, so that requests find times of their own, also
-   *       many of them on slow links.
-   *   <li>{@link Cause#UNAVAILABLE}: from 20 ms up to 1 s, so that nodes come back in peace.
+   *   <li>{@link Cause#SPLIT}: from 4 ms up to 2 s, so that many requests on slow links spread out.
+   *   <li>{@link Cause#UNAVAILABLE}: from 20 ms up to 1 s, so that returning nodes are not flooded.
    * </ul>
    *
    * @return the strategy

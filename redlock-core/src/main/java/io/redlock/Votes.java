@@ -78,8 +78,9 @@ public record Votes(List<NodeVote> nodes, int quorum, @Nullable Moving moving) {
    *     it
    * @param refusedFor the longest time that the reason of a refusal can last: the remaining life of
    *     the holder's key, or the rest of an abstention; null if unknown
-   * @param holder the label of the client that holds the resource there; empty if nobody does, or
-   *     if it has no label, as other Redlock clients
+   * @param holder the label of the client that holds the resource there; {@code freed by} and the
+   *     label of the operator if it was set free; empty if nobody does, or if it has no label, as
+   *     other Redlock clients
    */
   public record NodeVote(
       String node,
@@ -118,7 +119,8 @@ public record Votes(List<NodeVote> nodes, int quorum, @Nullable Moving moving) {
    * Returns the label of the client that holds the resource, according to most of the nodes that
    * name one.
    *
-   * @return the label, for example {@code billing@pod-7:4211}; empty if no node names a holder
+   * @return the label, for example {@code billing@pod-7:4211}; {@code freed by} and the label of
+   *     the operator if it was set free; empty if no node names a holder
    */
   public Optional<String> holder() {
     Map<String, Long> named =

@@ -39,7 +39,9 @@ final class Pauses {
       return chosen.toNanos();
     } catch (RuntimeException | Error e) { // of the strategy, or for null or centuries
       if (!complained.getAndSet(true)) {
-        Log.LOG.warn("The retry strategy failed; the default one decides, now and later", e);
+        Log.LOG.warn(
+            "The retry strategy failed; the default one decides whenever it fails (logged once)",
+            e);
       }
       return byDefaultNanos(failures, cause);
     }

@@ -86,7 +86,7 @@ public final class RedlockBuilder {
   /**
    * Returns a builder of a lock service over these nodes. Nothing starts before {@link #build()}.
    *
-   * @param nodes independent masters, in the order in which results name them
+   * @param nodes one to fifteen independent masters, in the order in which results name them
    * @return the builder
    */
   public static RedlockBuilder over(List<? extends LockNode> nodes) {
@@ -97,7 +97,8 @@ public final class RedlockBuilder {
    * Lets the service move to other nodes: from now on, each lease needs a majority of the present
    * nodes and a majority of the future ones.
    *
-   * @param future the future nodes; one with the name of a present node is that node
+   * @param future the future nodes, at most fifteen together with the present ones; one with the
+   *     name of a present node is that node
    * @return this
    */
   public RedlockBuilder movingTo(List<? extends LockNode> future) {
@@ -143,7 +144,7 @@ public final class RedlockBuilder {
   /**
    * Sets the largest difference between node clocks.
    *
-   * @param clockSkew at least 1 ms; default 2 s
+   * @param clockSkew from 1 ms to 10 min; default 2 s
    * @return this
    */
   public RedlockBuilder clockSkew(Duration clockSkew) {
@@ -155,7 +156,8 @@ public final class RedlockBuilder {
    * Sets how long before its deadline a lease is declared lost, so that its holder can stop in
    * time.
    *
-   * @param lossMargin not negative; default a tenth of the lease's ttl
+   * @param lossMargin not negative; with the drift allowance and {@link #minValidity} less than
+   *     every ttl; default a tenth of the lease's ttl
    * @return this
    */
   public RedlockBuilder lossMargin(Duration lossMargin) {
@@ -164,9 +166,12 @@ public final class RedlockBuilder {
   }
 
   /**
-   * Sets the shortest validity of a new lease; with less time left, the acquire was too slow.
+   * Sets the shortest validity of a lease when it is acquired or extended. With less time left, the
+   * acquire was too slow, and the result of the extension is {@link
+   * io.redlock.ExtendResult.Unknown}.
    *
-   * @param minValidity not negative; default zero
+   * @param minValidity not negative; with the drift allowance and {@link #lossMargin} less than
+   *     every ttl; default zero
    * @return this
    */
   public RedlockBuilder minValidity(Duration minValidity) {
@@ -177,7 +182,8 @@ public final class RedlockBuilder {
   /**
    * Sets the prefix of every key, for example {@code "myapp:lock:"}.
    *
-   * @param keyPrefix anything that does not begin with {@code redlock:}; default empty
+   * @param keyPrefix anything that does not begin with {@code redlock:}; with the name of a
+   *     resource at most 512 bytes in UTF-8; default empty
    * @return this
    */
   public RedlockBuilder keyPrefix(String keyPrefix) {
@@ -199,7 +205,8 @@ public final class RedlockBuilder {
   /**
    * Adds a listener for lease and node events.
    *
-   * @param listener called on the callback executor
+   * @param listener called on the callback executor, except for {@link RedlockListener#onStart} and
+   *     {@link RedlockListener#onCall}, which run on the calling thread
    * @return this
    */
   public RedlockBuilder listener(RedlockListener listener) {

@@ -303,6 +303,26 @@ class AnyOfTest {
     assertEquals(2, bed.node(0).asked(Grant.class).size());
   }
 
+  @Test
+  void refusalByClocksBeginsASecondPassOfThreeNodeTimeoutsAtMost() {
+    AtomicInteger grants = new AtomicInteger();
+    bed.node(0)
+        .script(
+            request ->
+                request instanceof Grant && grants.incrementAndGet() != 2
+                    ? NodeReply.held(5_000, 1, "")
+                    : null);
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(permits(10));
+    bed.time.passMillis(3 * Bed.NODE_TIMEOUT_MILLIS - 1);
+    bed.answerGrants(NodeReply.held(5_000, 1, ""), 1); // the first attempt's, too late
+    bed.answerGrants(NodeReply.of(NodeReply.Kind.CLOCK, "2 s behind"), 0, 1);
+    bed.time.passMillis(3 * Bed.NODE_TIMEOUT_MILLIS - 1);
+    assertFalse(call.isDone());
+    bed.time.passMillis(1);
+    assertInstanceOf(Unavailable.class, Bed.now(call));
+    assertEquals(4, grants.get(), "two in each pass");
+  }
+
   @ParameterizedTest
   @ValueSource(ints = {0, 1})
   void pauseIsBoundedByTheNameThatExpiresFirstWhicheverWasTriedLast(int first) {

@@ -188,6 +188,21 @@ class FreeingTest {
   }
 
   @Test
+  void closingTheServiceEndsACallWithTheAnswersUntilThen() {
+    CompletableFuture<FreeResult> free = free();
+    answer(FREED, 0);
+    bed.redlock.close();
+    assertEquals(Outcome.UNKNOWN, Bed.now(free).outcome());
+    Bed other = new Bed(3);
+    CompletableFuture<FreeResult> enough = other.redlock.freeAsync(RESOURCE);
+    other.node(0).answer(Free.class, FREED);
+    other.node(2).answer(Free.class, FREED);
+    assertFalse(enough.isDone());
+    other.redlock.close();
+    assertEquals(Outcome.FREED, Bed.now(enough).outcome());
+  }
+
+  @Test
   void errorInTheSecondRoundDoesNotKeepTheCallerWaiting() {
     bed.node(0).script(request -> FREED);
     bed.node(1).script(request -> NodeReply.nothingToFree(0));

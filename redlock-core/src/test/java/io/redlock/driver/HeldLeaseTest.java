@@ -479,6 +479,15 @@ class HeldLeaseTest {
   }
 
   @Test
+  void leaseOfAServiceThatIsClosedCanNeitherBeReleasedNorExtended() {
+    bed.redlock.close();
+    assertEquals(ReleaseResult.UNCONFIRMED, Bed.now(lease.releaseAsync()));
+    assertInstanceOf(ExtendResult.Lost.class, Bed.now(extend()));
+    assertEquals(0, bed.asked(Extend.class));
+    assertEquals(List.of(Cause.CLOSED), causes());
+  }
+
+  @Test
   void endThatIsAskedForLateIsToldAllTheSame() {
     for (boolean lost : new boolean[] {false, true}) {
       Bed other = new Bed(3);

@@ -373,6 +373,23 @@ class QuorumRedlockTest {
   }
 
   @Test
+  void releaseThatIsNotConfirmedAndAnInterruptOfTheBodyDoNotChangeItsResult()
+      throws InterruptedException {
+    bed.script(
+        request -> request instanceof Release ? NodeReply.unreachable("down") : Bed.yes(request));
+    String value =
+        bed.redlock.callLeased(
+            Bed.REQUEST,
+            lease -> {
+              Thread.currentThread().interrupt();
+              return "done";
+            });
+    assertTrue(Thread.interrupted(), "it stays set");
+    assertEquals("done", value);
+    assertEquals("abc", bed.releasedOn());
+  }
+
+  @Test
   void bodyThrowsItsOwnCheckedException() {
     bed.script(Bed::yes);
     IOException failure = new IOException("the body's own");

@@ -46,6 +46,15 @@ class RenewalTest {
   }
 
   @Test
+  void extensionByTheHolderDoesNotMoveTheRenewals() {
+    bed.time.pass(Bed.TTL.dividedBy(3).minusMillis(11));
+    lease.extendAsync(Bed.TTL);
+    assertEquals(1, extensions());
+    bed.time.passMillis(11);
+    assertEquals(2, extensions());
+  }
+
+  @Test
   void renewedLeaseRunsOutAtTheEndOfItsLongestHold() {
     bed.time.pass(MAX_HOLD);
     assertTrue(lease.isValid());

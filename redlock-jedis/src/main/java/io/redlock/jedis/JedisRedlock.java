@@ -36,7 +36,8 @@ public final class JedisRedlock {
    *
    * <p>Succeeds even if some or all masters are down. They are connected as soon as they are up;
    * {@link Redlock#nodes()} returns their states. Waits at most half a second for the first
-   * connections, so that the first acquire finds the masters that are up.
+   * connections, so that the first acquire finds the masters that are up. An interrupt ends that
+   * wait early and stays set.
    *
    * @param addresses one to fifteen addresses, {@code redis[s]://[user[:password]@]host:port} or
    *     {@code host:port}; one text may list several, separated by commas or white space; special
@@ -57,8 +58,8 @@ public final class JedisRedlock {
    *
    * <p>Call it once for all masters of a <em>new</em> deployment, before the deployment is used. It
    * is refused if a master holds lock keys or if some masters are in use; then no master is
-   * changed. Repeated calls do no harm. <b>Never adopt masters that lost their data within the
-   * longest ttl</b>: locks on them would be granted twice.
+   * changed. Repeated calls do no harm. Waits as {@link Builder#adopt} does. <b>Never adopt masters
+   * that lost their data within the longest ttl</b>: locks on them would be granted twice.
    *
    * @param addresses all masters of the deployment, written as for {@link #connect}
    * @return the outcome for each master
@@ -97,7 +98,8 @@ public final class JedisRedlock {
     private Builder() {}
 
     /**
-     * Adds a master, or several separated by commas or white space.
+     * Adds a master, or several separated by commas or white space: one to fifteen masters in all,
+     * present and future ones together.
      *
      * @param address {@code redis[s]://[user[:password]@]host:port} or {@code host:port}
      * @return this
@@ -126,7 +128,8 @@ public final class JedisRedlock {
      * Adds a future master, or several separated by commas or white space: the service moves from
      * the present masters to these. While it moves, each lease needs a majority of the present
      * masters and a majority of the future ones. Name all future masters; they may overlap with the
-     * present ones. First run {@code redlock resize prepare}.
+     * present ones, and are at most fifteen together with them. Needs the {@linkplain #restartGuard
+     * restart guard}. First run {@code redlock resize prepare}.
      *
      * @param address {@code redis[s]://[user[:password]@]host:port} or {@code host:port}
      * @return this
@@ -239,9 +242,9 @@ public final class JedisRedlock {
     }
 
     /**
-     * Sets whether nodes that lost their data are kept from granting again what they may have
-     * granted before. It must be the same for all clients of a deployment; otherwise the node is
-     * misconfigured.
+     * Switches the restart guard on or off. It keeps a node that lost its data from granting again
+     * what it may have granted before. It must be the same for all clients of a deployment;
+     * otherwise the node is misconfigured.
      *
      * <p>With the guard on, a master abstains after it was restarted, emptied, resynchronised or
      * promoted, and when it is brand-new. It abstains for {@code maxTtl}, its drift allowance and
@@ -267,7 +270,7 @@ public final class JedisRedlock {
      * must be the same for all clients of a deployment.
      *
      * @param fenceRetention at least {@link #maxTtl} and four times {@link #clockSkew}, at most 365
-     *     days; default ten times maxTtl, at least 10 min
+     *     days; default the longest of 10 min, ten times maxTtl and four times clockSkew
      * @return this
      */
     public Builder fenceRetention(Duration fenceRetention) {
@@ -279,7 +282,8 @@ public final class JedisRedlock {
      * Sets how long before its deadline a lease is declared lost, so that its holder can stop in
      * time.
      *
-     * @param lossMargin not negative; default a tenth of the lease's ttl
+     * @param lossMargin not negative; with the drift allowance and {@link #minValidity} less than
+     *     every ttl; default a tenth of the lease's ttl
      * @return this
      */
     public Builder lossMargin(Duration lossMargin) {
@@ -289,9 +293,12 @@ public final class JedisRedlock {
     }
 
     /**
-     * Sets the least validity that a lease must have when it is returned.
+     * Sets the shortest validity of a lease when it is acquired or extended. With less time left,
+     * the acquire was too slow, and the result of the extension is {@link
+     * io.redlock.ExtendResult.Unknown}.
      *
-     * @param minValidity not negative; default zero
+     * @param minValidity not negative; with the drift allowance and {@link #lossMargin} less than
+     *     every ttl; default zero
      * @return this
      */
     public Builder minValidity(Duration minValidity) {
@@ -304,7 +311,8 @@ public final class JedisRedlock {
      * Sets the prefix of every key, for example {@code "myapp:lock:"}. It must be the same for all
      * clients of a deployment.
      *
-     * @param keyPrefix anything that does not begin with {@code redlock:}; default empty
+     * @param keyPrefix anything that does not begin with {@code redlock:}; with the name of a
+     *     resource at most 512 bytes in UTF-8; default empty
      * @return this
      */
     public Builder keyPrefix(String keyPrefix) {
@@ -341,7 +349,8 @@ public final class JedisRedlock {
     /**
      * Adds a listener for lease and node events.
      *
-     * @param listener called on the callback executor
+     * @param listener called on the callback executor, except for {@link RedlockListener#onStart}
+     *     and {@link RedlockListener#onCall}, which run on the calling thread
      * @return this
      */
     public Builder listener(RedlockListener listener) {
@@ -383,8 +392,9 @@ public final class JedisRedlock {
 
     /**
      * Adopts the configured masters, as {@link JedisRedlock#adopt} does. With a key prefix, keys
-     * that begin with it count as lock keys, too. Waits for each master up to five silence
-     * timeouts; an interrupt ends the wait early and stays set.
+     * that begin with it count as lock keys, too. Asks all masters at the same time, up to three
+     * times, each time for at most five silence timeouts: 30 s in all by default. An interrupt ends
+     * the wait early and stays set.
      *
      * @return the outcome for each master
      * @throws IllegalArgumentException if the configuration is not valid, or says {@code
@@ -406,6 +416,9 @@ public final class JedisRedlock {
      * #maxTtl} set it too long. The clients in use set it again within a second. <b>First stop that
      * client, and wait until nothing is held for longer than the {@code maxTtl} of the others</b>:
      * otherwise a master that lost its data could grant it again.
+     *
+     * <p>Asks all masters at the same time, twice, each time for at most five silence timeouts: 20
+     * s in all by default. An interrupt ends the wait early and stays set.
      *
      * @return the outcome for each master
      * @throws IllegalArgumentException if the configuration is not valid; lists every fault with
