@@ -55,9 +55,9 @@ public interface Leadership extends AutoCloseable {
 
   /**
    * Ends the candidature. Asks the work to stop, and waits until it has ended and its lease is
-   * released, at most a ttl and a node timeout. An interrupt ends that wait; it is set again on
-   * return. Called by the work itself, it does not wait. Work that goes on regardless keeps its
-   * lease. Never throws. Repeated calls wait again.
+   * released, at most a ttl and a node timeout, or until the {@link Redlock} is closed. An
+   * interrupt ends that wait; it is set again on return. Called by the work itself, it does not
+   * wait. Work that goes on regardless keeps its lease. Never throws. Repeated calls wait again.
    */
   @Override
   void close();

@@ -344,8 +344,8 @@ public interface Redlock extends AutoCloseable {
 
   /**
    * Closes this instance. Waiting calls end with {@link IllegalStateException}. Waits until
-   * releases under way are sent, for about one node timeout at most; an interrupt ends that wait
-   * early and stays set. <b>Held leases are not released</b>: each ends with {@link
+   * releases under way are sent, for about one node timeout at most; an interrupt does not end that
+   * wait, and stays set. <b>Held leases are not released</b>: each ends with {@link
    * LeaseEnd.Cause#CLOSED}, since nothing watches it any longer, and its keys expire on the nodes.
    * The work of each {@linkplain Leadership leader} is interrupted. Never throws. A second call
    * does nothing and returns at once, on another thread perhaps before the first has ended.

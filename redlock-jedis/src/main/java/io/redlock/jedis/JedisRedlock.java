@@ -270,7 +270,7 @@ public final class JedisRedlock {
      * must be the same for all clients of a deployment.
      *
      * @param fenceRetention at least {@link #maxTtl} and four times {@link #clockSkew}, at most 365
-     *     days; default the longest of 10 min, ten times maxTtl and four times clockSkew
+     *     days; default the longest of 10 min, ten times maxTtl, and that least value
      * @return this
      */
     public Builder fenceRetention(Duration fenceRetention) {

@@ -305,9 +305,9 @@ final class PeersPage {
         "- One master cannot lose a minority: each fault of its master is one of all masters.",
         "- With a replica, a master that was killed is started again only after Sentinel has"
             + " promoted the replica. Sentinels see no fault.",
-        "- `NODE_CLOCK`, `CLIENT_SETS_FREE` and `LINK_DUPLICATES` strike no peer: no lease stands"
-            + " the first, the second is a command of this library, and no network does the third"
-            + " to a TCP connection. A pair has no `NODE_DEMOTION`, `NODE_FLUSH`, `NODE_LOADING`"
+        "- `NODE_CLOCK`, `CLIENT_SETS_FREE` and `LINK_DUPLICATES` are not played with peers: no"
+            + " lease survives the first, the second is a command of this library, and no network"
+            + " does the third to a TCP connection. A pair has no `NODE_DEMOTION`, `NODE_FLUSH`, `NODE_LOADING`"
             + " or `NODE_FAILED_SAVE`, and no `NODE_BUSY`, since Sentinels kill the script."
             + " ZooKeeper's members are killed and stopped; the other faults of masters are"
             + " Redis's own.",

@@ -3,6 +3,8 @@ package io.redlock.cli;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
+import io.redlock.Lease;
+import io.redlock.LeaseEnd;
 import io.redlock.NodeStatus;
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
@@ -112,13 +114,24 @@ final class Incident implements AutoCloseable {
     return made;
   }
 
+  /** Returns a new service with this label, which uses the masters of a list as on the page. */
+  Redlock clientOf(String label, String masters) {
+    Redlock made = settingsOf(label, real(masters)).build();
+    clients.put(label, made);
+    return made;
+  }
+
   private JedisRedlock.Builder settings(String label) {
     return settings(label, servers.size());
   }
 
   private JedisRedlock.Builder settings(String label, int masters) {
+    return settingsOf(label, addresses(",", masters));
+  }
+
+  private JedisRedlock.Builder settingsOf(String label, String masters) {
     return JedisRedlock.builder()
-        .node(addresses(",", masters))
+        .node(masters)
         .nodeTimeout(NODE_TIMEOUT)
         .maxTtl(MAX_TTL)
         .clockSkew(SKEW)
@@ -137,6 +150,13 @@ final class Incident implements AutoCloseable {
     @Override
     public void onNodeState(NodeStatus status) {
       sees("node " + status.name() + " is " + status.state() + ": " + status.reason());
+    }
+
+    @Override
+    public void onEnd(Lease lease, LeaseEnd end, Duration held) {
+      if (end.lost()) {
+        sees(lease + " is lost: " + end.cause() + ", " + end.detail());
+      }
     }
 
     @Override

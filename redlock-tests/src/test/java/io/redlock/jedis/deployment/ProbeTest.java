@@ -1,5 +1,6 @@
 package io.redlock.jedis.deployment;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 
@@ -13,6 +14,9 @@ import io.redlock.testbed.RequiresRedis;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.ConnectionPool;
@@ -36,6 +40,36 @@ class ProbeTest {
       server.restart();
       assertNotNull(probe.ask((index, connection) -> connection.ping()).get(0).value());
       assertLost(probe.askOne(0, question));
+    }
+  }
+
+  /** A search may take ten seconds, which is what other answers are waited for at most. */
+  @Test
+  void answerThatTakesLongerThanOthersIsWaitedForIfThatIsSaid() {
+    Duration usual = Duration.ofMillis(20);
+    CountDownLatch othersTimeIsOver = new CountDownLatch(1);
+    try (RedisServer server = RedisServer.start();
+        ConnectionPool pool = pool(server)) {
+      Probe.Master master = new Probe.Master("master", pool, true);
+      Probe probe = new Probe(List.of(master), Quorum.of(List.of("master"), List.of()), usual);
+      Question<Boolean> question = (index, connection) -> ends(othersTimeIsOver);
+      assertEquals("no answer in time", probe.ask(question).get(0).failureText());
+      Thread later = new Thread(othersTimeIsOver::countDown);
+      Question<Boolean> search =
+          (index, connection) -> {
+            later.start();
+            LockSupport.parkNanos(usual.multipliedBy(10).toNanos());
+            return ends(othersTimeIsOver);
+          };
+      assertEquals(true, probe.ask(search, Duration.ofSeconds(30)).get(0).value());
+    }
+  }
+
+  private static boolean ends(CountDownLatch latch) {
+    try {
+      return latch.await(30, TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
     }
   }
 

@@ -327,6 +327,22 @@ class RedlockAutoConfigurationTest {
             });
   }
 
+  /** The sample of the page. */
+  @Test
+  void lockServiceOfTheApplicationReportsToTheMetersIfItTakesTheListeners() {
+    runner
+        .withUserConfiguration(OwnRedlock.class)
+        .withBean(MeterRegistry.class, SimpleMeterRegistry::new)
+        .run(
+            context -> {
+              context.getBean(Redlock.class).tryAcquire("orders/42", TTL);
+              MeterRegistry meters = context.getBean(MeterRegistry.class);
+              Await.until(
+                  "the acquire is recorded",
+                  () -> meters.timer("redlock.acquire", "outcome", "unavailable").count() == 1);
+            });
+  }
+
   @Test
   void metersOfTheApplicationTakeTheirPlace() {
     runner
