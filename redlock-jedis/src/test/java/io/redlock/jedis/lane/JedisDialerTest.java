@@ -140,6 +140,7 @@ class JedisDialerTest {
   /** Waits for the condition; the timeout of the test is its limit. */
   private static void await(BooleanSupplier condition) {
     while (!condition.getAsBoolean()) {
+      assertFalse(Thread.interrupted(), "it took too long");
       LockSupport.parkNanos(200_000);
     }
   }
