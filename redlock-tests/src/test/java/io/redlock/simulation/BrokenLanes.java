@@ -14,6 +14,7 @@ import io.redlock.spi.Scheduler;
 import io.redlock.testkit.ForwardingNode;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.function.BiFunction;
 import java.util.function.Function;
@@ -448,8 +449,10 @@ final class BrokenLanes {
       return command;
     }
     CommandArguments without = new CommandArguments(command.getCommand());
-    for (int i = 1; i < command.size(); i++) {
-      Rawable word = command.get(i);
+    Iterator<Rawable> words = command.iterator(); // Jedis 6 has no other way to them
+    words.next();
+    while (words.hasNext()) {
+      Rawable word = words.next();
       boolean isBirth = new String(word.getRaw(), StandardCharsets.UTF_8).equals(birth);
       without.add(isBirth ? Argument.EMPTY : word);
     }
