@@ -78,7 +78,10 @@ final class RenewedLeases {
           bytes + " bytes",
           bytes <= 1_024);
       report.target(
-          "10,000 renewed leases", "no thread each", "+" + threads + " threads", threads < 10);
+          "10,000 renewed leases",
+          "no thread each",
+          String.format("%+d threads", threads),
+          threads < 10);
       if (valid != LEASES || lost.sum() != 0) {
         throw new IllegalStateException(valid + " of " + LEASES + " leases are valid");
       }
@@ -107,7 +110,7 @@ final class RenewedLeases {
     List<String> row = new ArrayList<>(renewals);
     row.add(Long.toString(bytesAtFirst));
     row.add(Long.toString(bytesAtLast));
-    row.add("+" + threads);
+    row.add(String.format("%+d", threads));
     report.table(
         "Renewed leases",
         String.format(

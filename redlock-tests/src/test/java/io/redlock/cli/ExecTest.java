@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -215,6 +216,7 @@ class ExecTest {
   }
 
   @Test
+  @Tag("servers")
   void tooFewMastersAndCommandsThatDoNotExistHaveTheirOwnExitCodes() throws Exception {
     CliProcess missing = exec("job", "/no/such/command");
     assertEquals(127, missing.exitCode(), missing::output);
@@ -231,6 +233,7 @@ class ExecTest {
   }
 
   @Test
+  @Tag("servers")
   void everyExitCodeOfItsOwnComesWithALineOfItsOwn() throws Exception {
     CliProcess imitation = exec("job", "sh", "-c", "exit 120");
     assertEquals(120, imitation.exitCode(), imitation::output);
