@@ -93,7 +93,7 @@ final class LeaderCandidate implements Leadership {
     if (isClosed()) {
       return;
     }
-    if (context.closed.isDone()) {
+    if (context.closed.get()) {
       Log.LOG.info("{} ends: its Redlock was closed", this);
       return;
     }
@@ -319,15 +319,18 @@ final class LeaderCandidate implements Leadership {
       }
       CompletableFuture<Void> patience = new CompletableFuture<>();
       over.thenRun(() -> patience.complete(null));
-      context.closed.thenRun(() -> patience.complete(null)); // it drops the timer
       Cancellable timer =
           context.scheduler.schedule(
               () -> patience.complete(null), ttlNanos + context.settings.nodeTimeoutNanos());
+      context.waits.add(patience);
       try {
-        Blocking.await(patience, context.scheduler);
+        if (!context.closed.get()) { // else it has dropped the timer
+          Blocking.await(patience, context.scheduler);
+        }
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       } finally {
+        context.waits.remove(patience);
         timer.cancel();
       }
     }

@@ -246,7 +246,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
   private CompletableFuture<FreeResult> freeing(String resource, long token) {
     Objects.requireNonNull(resource, "resource is null: name the one to set free");
     Settings.reject("cannot set free", context.settings.problems(resource));
-    if (context.closed.isDone()) {
+    if (context.closed.get()) {
       throw new IllegalStateException("this Redlock is closed");
     }
     return Freeing.start(context, context.settings.keyPrefix() + resource, token);
@@ -310,7 +310,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
         .start()
         .thenAccept(
             inspection -> {
-              if (context.closed.isDone()) {
+              if (context.closed.get()) {
                 answered.completeExceptionally(AcquireLoop.closed());
               } else {
                 answered.complete(inspection);
@@ -327,8 +327,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
   @Override
   public boolean add(AcquireLoop call) {
     calls.put(call, numbers.incrementAndGet());
-    return !context.closed
-        .isDone(); // if closed, the call fails itself; close() may find it as well
+    return !isClosed(); // if closed, the call fails itself; close() may find it as well
   }
 
   @Override
@@ -338,14 +337,15 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
 
   @Override
   public boolean isClosed() {
-    return context.closed.isDone();
+    return context.closed.get();
   }
 
   @Override
   public void close() {
-    if (!context.closed.complete(null)) {
+    if (context.closed.getAndSet(true)) {
       return;
     }
+    context.waits.forEach(wait -> wait.complete(null));
     List<AcquireLoop> unfinished =
         calls.entrySet().stream()
             .sorted(Map.Entry.comparingByValue())
@@ -368,12 +368,12 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
   private void awaitReleases(List<Claim> claims) {
     CountDownLatch sent = new CountDownLatch(claims.size());
     claims.forEach(claim -> claim.whenReleaseSent(sent::countDown));
-    long nanos = context.settings.nodeTimeoutNanos();
-    long startNanos = context.ticker.monotonicNanos();
+    boolean waits = true;
     boolean interrupted = false;
-    while (sent.getCount() > 0 && context.ticker.monotonicNanos() - startNanos < nanos) {
+    while (waits) {
       try {
-        sent.await(nanos - (context.ticker.monotonicNanos() - startNanos), TimeUnit.NANOSECONDS);
+        sent.await(context.settings.nodeTimeoutNanos(), TimeUnit.NANOSECONDS);
+        waits = false;
       } catch (InterruptedException e) {
         interrupted = true; // the wait is short, and without it a lock would stay
       }

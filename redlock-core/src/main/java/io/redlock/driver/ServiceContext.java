@@ -9,7 +9,10 @@ import io.redlock.spi.Quorum;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.random.RandomGenerator;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -34,7 +37,10 @@ final class ServiceContext {
   final Votes noVotes; // for a call that asked no node
   final Callbacks callbacks;
   final Listeners listeners;
-  final CompletableFuture<@Nullable Void> closed = new CompletableFuture<>(); // of the service
+  final AtomicBoolean closed = new AtomicBoolean(); // the service
+
+  /** Waits that closing the service ends, since it drops their timers. */
+  final Set<CompletableFuture<Void>> waits = ConcurrentHashMap.newKeySet();
 
   ServiceContext(
       List<LockNode> nodes,

@@ -465,17 +465,23 @@ class LeaderCandidateTest {
     assertEquals(0, threads.size());
   }
 
+  /** Returns a thread that waits for the end of the candidature. */
+  private static Thread closing(Leadership candidate) {
+    Thread closer = new Thread(candidate::close);
+    closer.start();
+    while (closer.getState() != Thread.State.WAITING && closer.isAlive()) {
+      Thread.onSpinWait();
+    }
+    return closer;
+  }
+
   @Test
   void closingWaitsForWorkThatGoesOnForATtlAndItsLeaseStays() throws InterruptedException {
     grantAll();
     Leadership candidate = candidate();
     Lease lease = term(1);
     orderToIgnoreAnInterrupt();
-    Thread closer = new Thread(candidate::close);
-    closer.start();
-    while (closer.getState() != Thread.State.WAITING && closer.isAlive()) {
-      Thread.onSpinWait();
-    }
+    Thread closer = closing(candidate);
     bed.time.pass(Bed.TTL);
     assertTrue(closer.isAlive());
     bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS + 1);
@@ -531,14 +537,11 @@ class LeaderCandidateTest {
     Leadership candidate = candidate();
     term(1);
     orderToIgnoreAnInterrupt();
-    Thread closer = new Thread(candidate::close);
-    closer.start();
-    while (closer.getState() != Thread.State.WAITING && closer.isAlive()) {
-      Thread.onSpinWait();
-    }
+    Thread closer = closing(candidate);
     bed.redlock.close();
     closer.join(20_000);
     assertFalse(closer.isAlive());
+    assertTrue(bed.context.waits.isEmpty());
     order(() -> null);
     awaitEnd(1);
   }

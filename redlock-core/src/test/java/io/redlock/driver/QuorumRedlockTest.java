@@ -77,6 +77,24 @@ class QuorumRedlockTest {
     assertEquals(0, bed.journal.size());
   }
 
+  /** Its releases follow when it has sent the grants; no clock runs meanwhile. */
+  @Test
+  void threadThatIsSendingGrantsCanCloseTheServiceThoughItIsInterrupted() {
+    bed.node(1)
+        .script(
+            request -> {
+              if (request instanceof Grant) {
+                Thread.currentThread().interrupt();
+                bed.redlock.close();
+              }
+              return null;
+            });
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(Bed.REQUEST);
+    assertTrue(Thread.interrupted(), "the interrupt stays set");
+    assertTrue(call.isCompletedExceptionally());
+    assertEquals("ab", bed.releasedOn(), "c was closed before it was asked");
+  }
+
   @Test
   void serviceIsAvailableWhileAMajorityVotes() {
     assertTrue(bed.redlock.isAvailable());

@@ -170,7 +170,7 @@ final class Listing {
 
   private static String why(Inspection lock) {
     return lock.nodes().stream()
-        .filter(node -> node.answer() == Inspection.Answer.NONE)
+        .filter(node -> node.answer() != Inspection.Answer.FREE)
         .map(node -> node.name() + " " + node.detail())
         .collect(Collectors.joining(", "));
   }

@@ -102,7 +102,14 @@ public final class Probe {
   private <T> CompletableFuture<Answer<T>> start(int index, Question<T> question) {
     Master master = masters.get(index);
     CompletableFuture<Answer<T>> answer = new CompletableFuture<>();
-    Runnable asking = () -> answer.complete(ask(master, index, question));
+    Runnable asking =
+        () -> {
+          try {
+            answer.complete(ask(master, index, question));
+          } catch (Throwable e) { // for example no memory
+            answer.completeExceptionally(e);
+          }
+        };
     new ConnectingThread(asking, "redlock-probe-" + master.name).start();
     return answer;
   }

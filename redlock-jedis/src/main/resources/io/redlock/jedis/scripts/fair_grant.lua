@@ -98,8 +98,7 @@ while head and head ~= waiter do
     forgetThem()
     return 'WAIT ' .. T .. ' ' .. string.format('%.0f', untilMillis - nowMillis)
   end
-  over[#over + 1] = head -- the ends of all tickets expired in the middle of this script
-  over[head] = true
+  redis.call('ZREM', queue, head) -- the ends expired in the middle of this script
   head = first()
 end
 
