@@ -26,7 +26,7 @@ import redis.clients.jedis.Jedis;
 
 /** Two instances of the shop on five masters. */
 @RequiresRedis
-@Timeout(180)
+@Timeout(600)
 class ShopTest {
 
   /** A line that is there because of the lock. */
