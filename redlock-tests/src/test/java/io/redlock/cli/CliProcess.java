@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.testbed.JavaCommand;
 import io.redlock.testbed.Signal;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -69,9 +70,11 @@ final class CliProcess implements AutoCloseable {
     }
   }
 
-  /** What the command reads comes to its end. */
-  void closeInput() throws IOException {
-    process.getOutputStream().close();
+  /** Gives it all of its input. */
+  void type(String input) throws IOException {
+    try (OutputStream in = process.getOutputStream()) {
+      in.write(input.getBytes(StandardCharsets.UTF_8));
+    }
   }
 
   void send(Signal signal) {
@@ -83,10 +86,6 @@ final class CliProcess implements AutoCloseable {
     return process
         .descendants()
         .anyMatch(child -> child.info().command().orElse("").endsWith("/" + name));
-  }
-
-  boolean isAlive() {
-    return process.isAlive();
   }
 
   /** Waits for its end. */

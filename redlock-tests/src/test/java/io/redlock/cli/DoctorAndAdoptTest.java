@@ -1,17 +1,20 @@
 package io.redlock.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
+import io.redlock.jedis.cli.CommandRun;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.RequiresRedis;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -43,7 +46,9 @@ class DoctorAndAdoptTest {
     assertPrints(0, "3 nodes, 2 needed: 0 vote, 3 abstain", settings, "doctor");
     assertPrints(0, servers.get(2).port() + " ADOPTED", settings, "adopt");
     Map<String, String> others = patient("127.0.0.1:1");
-    assertPrints(0, "3 nodes, 2 needed: 3 vote, 0 abstain", others, "doctor", nodes());
+    CommandRun doctor = CommandRun.of(others, "doctor", nodes()).assertExit(0);
+    doctor.assertHas("3 nodes, 2 needed: 3 vote, 0 abstain");
+    assertLine(doctor, servers.get(0), ".* votes .* [\\dTZ:-]+ adopted");
   }
 
   @Test
@@ -78,6 +83,74 @@ class DoctorAndAdoptTest {
     Map<String, String> unguarded = new HashMap<>(patient(nodes()));
     unguarded.put("REDLOCK_RESTART_GUARD", "false");
     assertPrints(0, "3 nodes, 2 needed: 3 vote", unguarded, QUORUM);
+  }
+
+  @Test
+  void doctorChangesNothingAndFindsNewMastersFit() throws Exception {
+    CommandRun run = run(0, "doctor", nodes());
+    assertTrue(run.output().startsWith("NODE "), run::output);
+    for (RedisServer server : servers) {
+      assertLine(
+          run, server, ".* abstains +[\\d.]+ +master +[+-][\\d.]+ms +unmarked +new or reset: .*");
+      assertEquals(List.of(), server.keys("*"));
+    }
+    run.assertMatches("3 nodes, 2 needed: 0 vote, 3 abstain, 0 cannot be used");
+  }
+
+  @Test
+  void doctorNamesWhatIsRefusedAndFails() throws Exception {
+    RedisServer replica = servers.get(0);
+    replica.command("REPLICAOF", "127.0.0.1", "1");
+    servers.get(1).kill();
+    CommandRun run = run(1, "doctor", nodes());
+    assertLine(
+        run, replica, ".* refused .* replica .* it is a replica: address its master instead");
+    assertLine(run, servers.get(1), ".* unreachable +refused connection");
+    run.assertMatches("3 nodes, 2 needed: 0 vote, 1 abstain, 2 cannot be used");
+  }
+
+  @Test
+  void doctorFindsEvictingMastersAndServersListedTwice() throws Exception {
+    RedisServer evicting = servers.get(0);
+    evicting.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
+    evicting.command("CONFIG", "SET", "maxmemory", "100mb");
+    String alias = "localhost:" + servers.get(1).port();
+    CommandRun run = run(1, "doctor", evicting.address(), servers.get(1).address(), alias);
+    assertLine(run, evicting, ".* refused .* may evict locks: set maxmemory-policy noeviction");
+    assertEquals(2, run.output().split("same server").length, run::output);
+    run.assertMatches("3 nodes, 2 needed: 0 vote, 1 abstain, 2 cannot be used");
+  }
+
+  @Test
+  void doctorSaysWhatAnEvenNumberIsWorth() throws Exception {
+    CommandRun run = run(0, "doctor", servers.get(0).address(), servers.get(1).address());
+    run.assertMatches("use an odd number of nodes.*");
+  }
+
+  @Test
+  void adoptFailsWhenAMasterIsRefused() throws Exception {
+    servers.get(1).command("SET", "locks:1", "somebody");
+    CommandRun run = run(1, "adopt", "--key-prefix=locks:", nodes());
+    assertLine(run, servers.get(1), ".* REFUSED .*locks:1.*");
+    assertLine(run, servers.get(0), ".* LEFT_ALONE .*");
+  }
+
+  @Test
+  void addressesCanComeFromTheStandardInput() throws Exception {
+    servers.get(0).command("CONFIG", "SET", "requirepass", "geheim");
+    String address = "redis://:geheim@127.0.0.1:" + servers.get(0).port();
+    CommandRun run = CommandRun.withInput(address + "\n", Map.of(), "doctor").assertExit(0);
+    assertLine(run, servers.get(0), ".* abstains .*");
+    assertFalse(run.output().contains("geheim"), run::output);
+  }
+
+  @Test
+  void unsoundAddressesAreReported() throws Exception {
+    for (String command : List.of("doctor", "adopt")) {
+      CommandRun run = run(123, command, "redis://app:geheim@nowhere");
+      run.assertHas("does not end in host:port");
+      assertFalse(run.output().contains("geheim"), run::output);
+    }
   }
 
   @Test
@@ -129,12 +202,8 @@ class DoctorAndAdoptTest {
     }
   }
 
-  private String doctor() throws InterruptedException {
-    try (CliProcess process = CliProcess.start(patient(nodes()), "doctor")) {
-      process.exitCode();
-      assertTrue(process.output().contains("3 nodes, 2 needed: "), process::output);
-      return process.output();
-    }
+  private String doctor() {
+    return CommandRun.of(patient(nodes()), "doctor").assertHas("3 nodes, 2 needed: ").output();
   }
 
   private static long hints(String printed) {
@@ -153,12 +222,18 @@ class DoctorAndAdoptTest {
     return String.join(" ", servers.addresses());
   }
 
+  private static CommandRun run(int exitCode, String... arguments) {
+    Map<String, String> patient = Map.of("REDLOCK_SILENCE_TIMEOUT", "10s");
+    return CommandRun.of(patient, arguments).assertExit(exitCode);
+  }
+
+  /** Checks what is printed about a master. */
+  private static void assertLine(CommandRun run, RedisServer of, String expression) {
+    run.assertMatches(".*:" + of.port() + expression);
+  }
+
   private static void assertPrints(
-      int exitCode, String part, Map<String, String> settings, String... arguments)
-      throws InterruptedException {
-    try (CliProcess process = CliProcess.start(settings, arguments)) {
-      assertEquals(exitCode, process.exitCode(), process::output);
-      assertTrue(process.output().contains(part), process::output);
-    }
+      int exitCode, String part, Map<String, String> settings, String... arguments) {
+    CommandRun.of(settings, arguments).assertExit(exitCode).assertHas(part);
   }
 }

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assumptions.assumeFalse;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
+import io.redlock.jedis.cli.CommandRun;
 import io.redlock.lease.LeaseMasters;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RequiresRedis;
@@ -20,6 +21,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -42,6 +45,9 @@ class ExecTest {
 
   private static final int INT = 2;
 
+  /** A script that ends when its file is there. */
+  private static final String UNTIL_FILE = "until [ -e $0 ]; do sleep 0.05; done";
+
   @RegisterExtension static final LeaseMasters MASTERS = new LeaseMasters();
 
   @TempDir Path folder;
@@ -54,8 +60,9 @@ class ExecTest {
   }
 
   @AfterEach
-  void endWhatIsLeft() {
+  void endWhatIsLeft() throws IOException {
     started.forEach(CliProcess::close);
+    Files.writeString(file, "end");
   }
 
   @Test
@@ -63,7 +70,7 @@ class ExecTest {
     Files.writeString(file, "not an argument");
     CliProcess exec =
         exec(
-            "job",
+            "",
             "sh",
             "-c",
             "echo $REDLOCK_RESOURCE $REDLOCK_FENCING_TOKEN $*; cat; exit 7",
@@ -74,7 +81,7 @@ class ExecTest {
     awaitFiveHolders();
     String owner = MASTERS.owner(0, "job");
     long token = MASTERS.fence(0, "job");
-    exec.closeInput();
+    exec.type("");
     assertEquals(7, exec.exitCode(), exec::output);
     assertEquals("job " + token + " @" + file + " -- ${x}", exec.output().strip());
     assertFalse(owner.isEmpty());
@@ -86,30 +93,25 @@ class ExecTest {
     Redlock other = MASTERS.connect();
     try (Lease first = other.acquire(renewed("pool/1"));
         Lease third = other.acquire(renewed("pool/3"))) {
-      CliProcess exec =
-          start(
-              "exec",
-              "--any-of=pool/1,pool/2",
-              "--any-of",
-              "pool/3",
-              "--",
-              "sh",
-              "-c",
-              "echo $REDLOCK_RESOURCE $REDLOCK_FENCING_TOKEN; cat");
+      String script = "echo $REDLOCK_RESOURCE $REDLOCK_FENCING_TOKEN; " + UNTIL_FILE;
+      CompletableFuture<CommandRun> exec =
+          CommandRun.start(
+              settings(),
+              words("exec --any-of=pool/1,pool/2 --any-of pool/3 --", "sh", "-c", script, file()));
       MASTERS.awaitHolders(5, "pool/2");
       long token = MASTERS.fence(0, "pool/2");
-      CliProcess tooMany = start("exec", "--any-of=pool/1,pool/2,pool/3", "--", "true");
-      assertEquals(120, tooMany.exitCode(), tooMany::output);
-      exec.closeInput();
-      assertEquals(0, exec.exitCode(), exec::output);
-      assertEquals("pool/2 " + token, exec.output().strip());
+      CommandRun.of(settings(), words("exec --any-of=pool/1,pool/2,pool/3 --", "true"))
+          .assertExit(120);
+      Files.createFile(file);
+      assertEquals("pool/2 " + token, end(exec).assertExit(0).output().strip());
       assertTrue(first.isValid() && third.isValid());
     }
   }
 
   @Test
   void deathOfTwoMastersOfFiveIsSurvived() throws Exception {
-    CliProcess exec = exec(List.of("--ttl=" + SHORT), "job", "sh", "-c", "cat; exit 5");
+    CompletableFuture<CommandRun> exec =
+        begin("--ttl=" + SHORT, "sh", "-c", UNTIL_FILE + "; exit 5", file());
     awaitFiveHolders();
     MASTERS.kill(1, 3);
     long killedNanos = System.nanoTime();
@@ -117,27 +119,26 @@ class ExecTest {
         "the lease is renewed beyond its first ttl",
         () -> System.nanoTime() - killedNanos > SHORT.toNanos() && MASTERS.pttl(0, "job") > 0);
     assertEquals(3, MASTERS.holders("job"));
-    assertTrue(exec.isAlive());
-    exec.closeInput();
-    assertEquals(5, exec.exitCode(), exec::output);
+    assertFalse(exec.isDone());
+    Files.createFile(file);
+    end(exec).assertExit(5);
     awaitNoLocks();
   }
 
   @Test
   void deathOfThreeMastersEndsACommandThatIgnoresTermBeforeTheDeadline() throws Exception {
-    CliProcess exec =
-        exec(
-            List.of("--ttl=" + SHORT, "--grace=2s"), // so KILL is due half a second in advance
-            "job",
+    CompletableFuture<CommandRun> exec =
+        begin(
+            "--ttl=" + SHORT + " --grace=2s", // so KILL is due half a second in advance
             "sh",
             "-c",
             "trap 'echo TERM >> $0' TERM; while :; do date +%s%3N >> $0; sleep 0.01; done",
-            file.toString());
+            file());
     awaitFiveHolders();
     Await.until("the command runs", START, () -> !told().isEmpty());
     MASTERS.kill(0, 2, 4);
     long killedMillis = System.currentTimeMillis(); // nothing has been renewed since
-    assertEquals(122, exec.exitCode(), exec::output);
+    end(exec).assertExit(122).assertHas("the lease on job was lost");
     List<String> told = told();
     long latestMillis = killedMillis + SHORT.toMillis();
     long lastMillis = killedMillis;
@@ -150,18 +151,17 @@ class ExecTest {
     }
     assertTrue(lastMillis < latestMillis, () -> told + ", " + killedMillis);
     assertTrue(told.contains("TERM"), told::toString);
-    assertTrue(exec.output().contains("the lease on job was lost"), exec::output);
   }
 
   @Test
   void termEndsTheCommandAndFreesTheLock() throws Exception {
     CliProcess exec =
         exec(
-            "job",
+            "",
             "sh",
             "-c",
             "trap 'exit 9' TERM; echo up > $0; while :; do sleep 0.05; done",
-            file.toString());
+            file());
     Await.until("the command runs", START, () -> !told().isEmpty());
     awaitFiveHolders();
     exec.send(Signal.TERM);
@@ -173,7 +173,7 @@ class ExecTest {
   void termKeepsTheLockUntilAChildThatTakesItsTimeHasEnded() throws Exception {
     String child =
         "trap 'sleep 1; echo done >> $0; exit' TERM; echo up >> $0; while :; do sleep 0.05; done";
-    CliProcess exec = exec("job", "sh", "-c", "sh -c \"$1\" \"$0\" & wait", file.toString(), child);
+    CliProcess exec = exec("", "sh", "-c", "sh -c \"$1\" \"$0\" & wait", file(), child);
     Await.until("the child runs", START, () -> !told().isEmpty());
     awaitFiveHolders();
     exec.send(Signal.TERM);
@@ -185,7 +185,7 @@ class ExecTest {
   @Test
   void commandThatDiesOfTheSignalIsReportedAsAShellDoes() throws Exception {
     assumeFalse(isIgnored(INT), "INT is ignored here, as in what a shell starts in the background");
-    CliProcess exec = exec("job", "sleep", "60");
+    CliProcess exec = exec("", "sleep", "60");
     awaitFiveHolders();
     Await.until("the command runs", START, () -> exec.hasCommand("sleep"));
     exec.send(Signal.INT);
@@ -202,11 +202,9 @@ class ExecTest {
     try (Redlock other = MASTERS.connect();
         Lease held = other.acquire(all)) {
       awaitFiveHolders();
-      CliProcess refused = exec("job", "false");
-      assertEquals(120, refused.exitCode(), refused::output);
-      assertTrue(refused.output().contains("redlock: not acquired: job: 0 of 5"), refused::output);
+      run(120, "", "false").assertHas("redlock: not acquired: job: 0 of 5");
       List<String> others = clients(0);
-      CliProcess waiting = exec(List.of("--wait=1m"), "job", "false");
+      CliProcess waiting = exec("--wait=1m", "false");
       Await.until("it has begun", START, () -> !others.containsAll(clients(0)));
       waiting.send(Signal.TERM);
       assertEquals(143, waiting.exitCode(), waiting::output);
@@ -218,43 +216,37 @@ class ExecTest {
   @Test
   @Tag("servers")
   void tooFewMastersAndCommandsThatDoNotExistHaveTheirOwnExitCodes() throws Exception {
-    CliProcess missing = exec("job", "/no/such/command");
-    assertEquals(127, missing.exitCode(), missing::output);
+    run(127, "", "/no/such/command");
     awaitNoLocks();
     MASTERS.kill(0, 1, 2);
-    CliProcess unavailable = exec("job", "echo", "ran");
-    assertEquals(121, unavailable.exitCode(), unavailable::output);
-    assertFalse(unavailable.output().contains("ran\n"), unavailable::output);
-    CliProcess unsound =
-        exec(List.of("--nodes=redis://app:geheim@x", "--grace=1x"), "job", "echo", "ran");
-    assertEquals(123, unsound.exitCode(), unsound::output);
-    assertTrue(unsound.output().contains("'1x' is not a duration"), unsound::output);
+    String unavailable = run(121, "", "echo", "ran").output();
+    assertFalse(unavailable.contains("ran\n"), unavailable);
+    CommandRun unsound =
+        run(123, "--nodes=redis://app:geheim@x --grace=1x", "echo", "ran")
+            .assertHas("'1x' is not a duration");
     assertFalse(unsound.output().contains("geheim"), unsound::output);
   }
 
   @Test
   @Tag("servers")
   void everyExitCodeOfItsOwnComesWithALineOfItsOwn() throws Exception {
-    CliProcess imitation = exec("job", "sh", "-c", "exit 120");
-    assertEquals(120, imitation.exitCode(), imitation::output);
-    assertEquals("", imitation.output());
+    assertEquals("", run(120, "", "sh", "-c", "exit 120").output());
     try (Redlock other = MASTERS.connect();
         Lease held = other.acquire("job", Duration.ofSeconds(29), Duration.ofSeconds(20))) {
-      assertSpeaks(120, exec("job", "true"));
+      assertSpeaks(run(120, "", "true"));
       assertTrue(held.isValid());
     }
-    assertSpeaks(127, exec("job", "/no/such/command"));
-    assertSpeaks(123, exec(List.of("--ttl"), "job", "true"));
-    CliProcess lost = exec(List.of("--ttl=" + SHORT), "job", "cat");
+    assertSpeaks(run(127, "", "/no/such/command"));
+    assertSpeaks(run(123, "--ttl", "true"));
+    CompletableFuture<CommandRun> lost = begin("--ttl=" + SHORT, "sh", "-c", UNTIL_FILE, file());
     awaitFiveHolders();
     MASTERS.kill(0, 1, 2);
-    assertSpeaks(122, lost);
-    assertSpeaks(121, exec("job", "true"));
+    assertSpeaks(end(lost).assertExit(122));
+    assertSpeaks(run(121, "", "true"));
   }
 
-  private static void assertSpeaks(int exitCode, CliProcess exec) throws InterruptedException {
-    assertEquals(exitCode, exec.exitCode(), exec::output);
-    assertTrue(exec.output().lines().anyMatch(line -> line.startsWith("redlock: ")), exec::output);
+  private static void assertSpeaks(CommandRun run) {
+    run.assertMatches("redlock: .*");
   }
 
   /** What is ignored is inherited, and a JVM leaves it so. */
@@ -265,34 +257,50 @@ class ExecTest {
         .anyMatch(ignored -> (ignored >>> signal - 1 & 1) == 1);
   }
 
-  private CliProcess exec(String resource, String... command) {
-    return exec(List.of(), resource, command);
+  /** Runs it under the lock {@code job} in this JVM. */
+  private static CommandRun run(int exitCode, String options, String... command) {
+    return CommandRun.of(settings(), onJob(options, command)).assertExit(exitCode);
   }
 
-  private CliProcess exec(List<String> options, String resource, String... command) {
-    List<String> arguments = new ArrayList<>(List.of("exec"));
-    arguments.addAll(options);
-    arguments.addAll(List.of("--resource", resource, "--"));
-    arguments.addAll(List.of(command));
-    return start(arguments.toArray(String[]::new));
+  private static CompletableFuture<CommandRun> begin(String options, String... command) {
+    return CommandRun.start(settings(), onJob(options, command));
+  }
+
+  private static CommandRun end(CompletableFuture<CommandRun> begun) {
+    return Await.value("it ends", begun);
+  }
+
+  /** Runs it under the lock {@code job} as a program. */
+  private CliProcess exec(String options, String... command) {
+    CliProcess process = CliProcess.start(settings(), onJob(options, command));
+    started.add(process);
+    return process;
+  }
+
+  private static String[] onJob(String options, String... command) {
+    return words(("exec " + options).strip() + " --resource job --", command);
+  }
+
+  private static String[] words(String first, String... more) {
+    return Stream.concat(Stream.of(first.split(" ")), Stream.of(more)).toArray(String[]::new);
   }
 
   private static LeaseRequest renewed(String resource) {
     return LeaseRequest.of(resource, Duration.ofSeconds(20)).renewFor(Duration.ofHours(1));
   }
 
-  private CliProcess start(String... arguments) {
-    Map<String, String> settings =
-        Map.of(
-            "REDLOCK_NODES",
-            String.join(" ", MASTERS.addresses()),
-            "REDLOCK_NODE_TIMEOUT",
-            SHORT.dividedBy(2).minusMillis(1).toString(), // the machine may be busy
-            "REDLOCK_RESTART_GUARD",
-            "false");
-    CliProcess process = CliProcess.start(settings, arguments);
-    started.add(process);
-    return process;
+  private static Map<String, String> settings() {
+    return Map.of(
+        "REDLOCK_NODES",
+        String.join(" ", MASTERS.addresses()),
+        "REDLOCK_NODE_TIMEOUT",
+        SHORT.dividedBy(2).minusMillis(1).toString(), // the machine may be busy
+        "REDLOCK_RESTART_GUARD",
+        "false");
+  }
+
+  private String file() {
+    return file.toString();
   }
 
   /** What the command has written to its file so far. */

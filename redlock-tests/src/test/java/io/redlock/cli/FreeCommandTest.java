@@ -10,6 +10,7 @@ import io.redlock.ExtendResult;
 import io.redlock.Lease;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
+import io.redlock.jedis.cli.CommandRun;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.RequiresRedis;
 import java.time.Duration;
@@ -66,12 +67,8 @@ class FreeCommandTest {
         "false");
   }
 
-  private static String printed(int exitCode, Map<String, String> settings, String... arguments)
-      throws InterruptedException {
-    try (CliProcess process = CliProcess.start(settings, arguments)) {
-      assertEquals(exitCode, process.exitCode(), process::output);
-      return process.output();
-    }
+  private static String printed(int exitCode, Map<String, String> settings, String... arguments) {
+    return CommandRun.of(settings, arguments).assertExit(exitCode).output();
   }
 
   private static void assertContains(String part, String text) {

@@ -10,6 +10,7 @@ import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
 import io.redlock.jedis.JedisRedlock;
+import io.redlock.jedis.cli.CommandRun;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.ClockShim;
 import io.redlock.testbed.RedisServer;
@@ -188,16 +189,16 @@ final class Incident implements AutoCloseable {
   }
 
   /** Types the next command of the page, and returns its exit code. */
-  int type() throws InterruptedException {
+  int type() {
     return type(commands.get(typed++));
   }
 
   /** Types a command of the page once more. */
-  int typeAgain(int number) throws InterruptedException {
+  int typeAgain(int number) {
     return type(commands.get(number));
   }
 
-  private int type(String command) throws InterruptedException {
+  private int type(String command) {
     String program = "java -jar redlock-jedis-cli.jar ";
     if (command.startsWith(program)) {
       return run(command.substring(program.length()).split(" "));
@@ -230,18 +231,16 @@ final class Incident implements AutoCloseable {
     return MASTER.matcher(text).replaceAll(of -> server(Integer.parseInt(of.group(1))).address());
   }
 
-  private int run(String... arguments) throws InterruptedException {
+  private int run(String... arguments) {
     Map<String, String> settings = new HashMap<>();
     settings.put("REDLOCK_NODES", addresses(" ", atFirst));
     settings.put("REDLOCK_MAX_TTL", MAX_TTL.toMillis() + "ms");
     settings.put("REDLOCK_CLOCK_SKEW", SKEW.toMillis() + "ms");
     settings.put("REDLOCK_NODE_TIMEOUT", NODE_TIMEOUT.toMillis() + "ms");
     settings.putAll(exported);
-    try (CliProcess process = CliProcess.start(settings, arguments)) {
-      int exitCode = process.exitCode();
-      sees(process.output());
-      return exitCode;
-    }
+    CommandRun run = CommandRun.of(settings, arguments);
+    sees(run.output());
+    return run.exitCode();
   }
 
   /** Ends the incident: each command was typed, and what the page quotes was seen. */

@@ -8,6 +8,7 @@ import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
+import io.redlock.jedis.cli.CommandRun;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
@@ -24,7 +25,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The commands {@code status} and {@code list}, each in a process of its own. */
+/** The commands {@code status} and {@code list}, with masters. */
 @RequiresRedis
 @Tag("servers")
 class StatusAndListTest {
@@ -35,17 +36,6 @@ class StatusAndListTest {
 
   private RedisServers servers;
   private Redlock holder;
-
-  private record Run(int exitCode, String output) {
-
-    private void assertMatches(String expression) {
-      assertTrue(output.lines().anyMatch(line -> line.matches(expression)), output);
-    }
-
-    private void assertHas(String part) {
-      assertTrue(output.contains(part), output);
-    }
-  }
 
   @BeforeEach
   void start() {
@@ -78,8 +68,8 @@ class StatusAndListTest {
     return lease;
   }
 
-  private Run run(String... arguments) throws InterruptedException {
-    return end(CliProcess.start(settings(), arguments));
+  private CommandRun run(int exitCode, String... arguments) {
+    return CommandRun.of(settings(), arguments).assertExit(exitCode);
   }
 
   private Map<String, String> settings() {
@@ -87,57 +77,36 @@ class StatusAndListTest {
         "REDLOCK_NODES", String.join(" ", servers.addresses()), "REDLOCK_KEY_PREFIX", PREFIX);
   }
 
-  private static Run end(CliProcess started) throws InterruptedException {
-    try (CliProcess process = started) {
-      int exitCode = process.exitCode();
-      return new Run(exitCode, process.output());
-    }
-  }
-
-  @Test
-  void nameThatTheLocaleCannotExpressIsNotTakenForAnother() throws Exception {
-    Run run = end(CliProcess.startInPosixLocale(settings(), "auftr\\303\\244ge", "status"));
-    assertEquals(123, run.exitCode, run::output);
-    assertEquals(
-        "redlock: argument 2 has characters that this locale cannot express: set LC_ALL=C.UTF-8",
-        run.output.strip());
-  }
-
   @Test
   void statusOfAHeldResourceNamesTheHolder() throws Exception {
     Lease lease = onAllMasters("orders/42");
-    Run held = run("status", "orders/42");
-    assertEquals(120, held.exitCode, held::output);
+    CommandRun held = run(120, "status", "orders/42");
     held.assertMatches(
         "orders/42 is held by " + HOLDER + " for up to \\d+s more, token " + lease.fencingToken());
     held.assertMatches("NODE +COUNTER +WAITERS +ANSWER");
     held.assertMatches(
         "127.0.0.1:\\d+ +" + lease.fencingToken() + " +held for \\d+s more by " + HOLDER);
-    assertEquals(4 + 1, held.output.lines().count(), held::output);
+    assertEquals(4 + 1, held.output().lines().count(), held::output);
     assertTrue(lease.isValid());
 
-    Run json = run("status", "--json", "orders/42");
-    assertEquals(120, json.exitCode, json::output);
+    CommandRun json = run(120, "status", "--json", "orders/42");
     json.assertHas("{\"resource\":\"orders/42\",\"held\":\"yes\",\"holder\":\"" + HOLDER + "\",");
     json.assertHas("\"token\":" + lease.fencingToken() + ",\"quorum\":2,\"nodes\":[{\"name\":");
     String value = String.valueOf(servers.get(0).command("GET", PREFIX + "orders/42"));
     String secret = value.substring(value.indexOf('/') + 1);
-    assertFalse((held.output + json.output).contains(secret), "the owner id is no output");
+    assertFalse((held.output() + json.output()).contains(secret), "the owner id is no output");
   }
 
   @Test
   void statusOfAFreeResourceAndOfOneThatNobodyCanTell() throws Exception {
-    Run free = run("status", "orders/43");
-    assertEquals(0, free.exitCode, free::output);
+    CommandRun free = run(0, "status", "orders/43");
     free.assertHas("orders/43 is free: no client holds it on 2 of 3");
     onAllMasters("orders/42");
     servers.get(0).kill();
-    Run held = run("status", "orders/42");
-    assertEquals(120, held.exitCode, held::output);
+    CommandRun held = run(120, "status", "orders/42");
     held.assertMatches("127.0.0.1:" + servers.get(0).port() + " +refused connection");
     servers.get(1).pause();
-    Run unknown = run("status", "orders/42");
-    assertEquals(121, unknown.exitCode, unknown::output);
+    CommandRun unknown = run(121, "status", "orders/42");
     unknown.assertHas("orders/42 may be held or free: too few nodes can tell");
     unknown.assertMatches(
         "127.0.0.1:" + servers.get(1).port() + " +the server accepted the connection and .*");
@@ -148,11 +117,9 @@ class StatusAndListTest {
     servers.forEach(server -> server.command("FLUSHALL"));
     holder.close();
     servers.forEach(server -> server.command("FLUSHALL"));
-    Run status = run("status", "orders/42");
-    assertEquals(121, status.exitCode, status::output);
+    CommandRun status = run(121, "status", "orders/42");
     status.assertMatches(".* free, but abstains: its data is new, and no client has marked it yet");
-    Run list = run("list");
-    assertEquals(0, list.exitCode, list::output);
+    CommandRun list = run(0, "list");
     servers.forEach(server -> assertEquals(List.of(), server.keys("*")));
   }
 
@@ -168,9 +135,7 @@ class StatusAndListTest {
             "1h",
             "REDLOCK_RESTART_GUARD",
             "false");
-    try (CliProcess process = CliProcess.start(settings, "status", "r")) {
-      assertEquals(0, process.exitCode(), process::output);
-    }
+    CommandRun.of(settings, "status", "r").assertExit(0);
     for (int node = 0; node < 3; node++) {
       assertEquals(marks.get(node), servers.get(node).command("GET", "redlock:birth"));
     }
@@ -185,9 +150,9 @@ class StatusAndListTest {
       if (command.equals("status")) {
         words.add("r");
       }
-      Run run = run(words.toArray(String[]::new));
+      CommandRun run = CommandRun.of(settings(), words.toArray(String[]::new));
       run.assertHas("WRONGPASS");
-      assertFalse(run.output.contains("falsch") || run.output.contains("geheim"), run.output);
+      assertFalse(run.output().contains("falsch") || run.output().contains("geheim"), run.output());
     }
   }
 
@@ -208,10 +173,8 @@ class StatusAndListTest {
     }
     onAllMasters("orders/42");
     String nodes = String.join(",", addresses);
-    Run status = run("status", "--nodes", nodes, "orders/42");
-    assertEquals(120, status.exitCode, status::output);
-    Run list = run("list", "--nodes", nodes);
-    assertEquals(0, list.exitCode, list::output);
+    CommandRun status = run(120, "status", "--nodes", nodes, "orders/42");
+    CommandRun list = run(0, "list", "--nodes", nodes);
     list.assertMatches("orders/42 +yes .* 3 of 3");
     for (RedisServer server : servers) {
       assertEquals(List.of(), server.denials(), "denials");
@@ -227,33 +190,30 @@ class StatusAndListTest {
     servers.get(0).command("SET", "redlock:fence:" + PREFIX + "orders/3", "1");
     servers.get(0).command("SET", "redlock:fence:other:orders/4", "1");
     servers.get(0).command("SET", "other:orders/4", "x");
-    Run all = run("list");
-    assertEquals(0, all.exitCode, all::output);
+    CommandRun all = run(0, "list");
     all.assertMatches("RESOURCE +HELD +HOLDER +LEFT +TOKEN +NODES");
     all.assertMatches(
         "orders/1 +yes +" + HOLDER + " +\\d+\\.\\ds +" + first.fencingToken() + " +3 of 3");
     all.assertMatches("orders/3 +no +1 of 3");
     all.assertMatches("stock/\\* +yes .*");
     all.assertMatches("2 held");
-    assertFalse(all.output.contains("orders/2") || all.output.contains("orders/4"), all.output);
+    assertFalse(
+        all.output().contains("orders/2") || all.output().contains("orders/4"), all.output());
 
-    Run some = run("list", "--prefix", "stock/*", "--json");
-    assertEquals(0, some.exitCode, some::output);
+    CommandRun some = run(0, "list", "--prefix", "stock/*", "--json");
     some.assertHas("{\"complete\":true,\"gaps\":[],\"locks\":[{\"resource\":\"stock/*\",");
-    assertFalse(some.output.contains("orders/1"), some.output);
+    assertFalse(some.output().contains("orders/1"), some.output());
   }
 
   @Test
   void listIsCompleteWhileNoMajorityCanHideALock() throws Exception {
     onAllMasters("orders/1");
     servers.get(0).kill();
-    Run one = run("list");
-    assertEquals(0, one.exitCode, one::output);
+    CommandRun one = run(0, "list");
     one.assertMatches("orders/1 +yes .* 2 of 3");
     one.assertHas(":" + servers.get(0).port() + " was not searched: refused connection");
     servers.get(1).pause();
-    Run two = run("list");
-    assertEquals(1, two.exitCode, two::output);
+    CommandRun two = run(1, "list");
     two.assertMatches("orders/1 +unknown .*1 of 3");
     two.assertMatches("0 held; there may be more");
   }
@@ -263,13 +223,12 @@ class StatusAndListTest {
   void listIsNotCompleteWhereNoMasterTellsWhoHoldsWhatWasFound() throws Exception {
     onAllMasters("orders/1");
     String one = servers.get(0).address();
-    Run run = run("list", "--nodes", one);
-    assertEquals(1, run.exitCode, run::output);
+    CommandRun run = run(1, "list", "--nodes", one);
     run.assertMatches("orders/1 +unknown .*0 of 1");
     run.assertHas(
         "it is unknown who holds orders/1: 127.0.0.1:" + servers.get(0).port() + " other");
     run.assertMatches("0 held; there may be more");
-    Run json = run("list", "--json", "--nodes", one);
+    CommandRun json = run(1, "list", "--json", "--nodes", one);
     json.assertHas("{\"complete\":false,\"gaps\":[\"it is unknown who holds orders/1: ");
     json.assertHas("{\"resource\":\"orders/1\",\"held\":\"unknown\",");
   }
@@ -283,12 +242,10 @@ class StatusAndListTest {
       }
       server.command(words.toArray(String[]::new));
     }
-    Run all = run("list");
-    assertEquals(1, all.exitCode, all::output);
+    CommandRun all = run(1, "list");
     all.assertHas("only the first 1000 locks are listed: use --prefix");
     all.assertHas(" has more: ");
-    Run some = run("list", "--prefix=14");
-    assertEquals(0, some.exitCode, some::output);
+    CommandRun some = run(0, "list", "--prefix=14");
     some.assertMatches("111 held");
   }
 }

@@ -1,4 +1,4 @@
-/** The command line with real processes, signals and masters. */
+/** The command line with real masters, in the JVM of the test or as programs. */
 @NullMarked
 package io.redlock.cli;
 

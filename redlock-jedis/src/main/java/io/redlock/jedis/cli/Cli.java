@@ -6,6 +6,7 @@ import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.jedis.deployment.SettingsParser;
 import io.redlock.jedis.trust.MasterChange;
+import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.HashMap;
@@ -63,10 +64,10 @@ final class Cli {
   /** The commands whose output says everything that the log could say. */
   private static final Set<String> LOOKS = Set.of("status", "list");
 
-  private final Map<String, String> environment;
+  private final Console console;
 
-  Cli(Map<String, String> environment) {
-    this.environment = environment;
+  private Cli(Console console) {
+    this.console = console;
   }
 
   /**
@@ -79,12 +80,17 @@ final class Cli {
       boolean looks = args.length > 0 && LOOKS.contains(args[0]);
       System.setProperty(LOG_LEVEL, looks ? "error" : "warn"); // to standard error
     }
-    String misread = misread(args, System.getenv());
+    System.exit(run(Console.ofProcess(), args));
+  }
+
+  /** Runs the command and returns its exit code. */
+  static int run(Console console, String... args) {
+    String misread = misread(args, console.environment());
     if (misread != null) {
-      System.err.println("redlock: " + misread);
-      System.exit(ExitCode.USAGE);
+      console.err().println("redlock: " + misread);
+      return ExitCode.USAGE;
     }
-    System.exit(commandLine(System.getenv()).execute(args));
+    return commandLine(console).execute(args);
   }
 
   /**
@@ -105,18 +111,18 @@ final class Cli {
         : where + " has characters that this locale cannot express: set LC_ALL=C.UTF-8";
   }
 
-  static CommandLine commandLine(Map<String, String> environment) {
+  private static CommandLine commandLine(Console console) {
     CommandLine commandLine =
         new CommandLine(
-            new Cli(environment),
+            new Cli(console),
             new CommandLine.IFactory() {
               @Override
               public <K> K create(Class<K> type) throws Exception {
                 if (type == Exec.class) {
-                  return type.cast(new Exec(environment));
+                  return type.cast(new Exec(console));
                 }
                 return type == Free.class
-                    ? type.cast(new Free(environment))
+                    ? type.cast(new Free(console))
                     : CommandLine.defaultFactory().create(type);
               }
             });
@@ -132,6 +138,8 @@ final class Cli {
           .exitCodeListHeading("%nExit codes:%n");
     }
     return commandLine
+        .setOut(new PrintWriter(console.out(), true))
+        .setErr(new PrintWriter(console.err(), true))
         .setExpandAtFiles(false) // arguments of a command are passed on unchanged
         .registerConverter(Duration.class, Cli::duration)
         .setCaseInsensitiveEnumValuesAllowed(true)
@@ -201,7 +209,7 @@ final class Cli {
           @Nullable List<String> masters) {
     DeploymentSettings deployment = new DeploymentSettings();
     deployment.configure(settings(masters));
-    return Doctor.run(deployment, require, System.out);
+    return Doctor.run(deployment, require, console.out());
   }
 
   @Command(
@@ -234,7 +242,7 @@ final class Cli {
       builder.keyPrefix(keyPrefix);
     }
     AdoptReport report = forget ? builder.forgetAbstention() : builder.adopt();
-    System.out.println(report);
+    console.out().println(report);
     return report.isComplete() ? ExitCode.OK : ExitCode.NOT_ALL;
   }
 
@@ -271,7 +279,7 @@ final class Cli {
               description = "a master that is gone for good; repeat it for each")
           @Nullable List<String> without)
       throws InterruptedException {
-    Map<String, String> settings = new HashMap<>(environment);
+    Map<String, String> settings = new HashMap<>(console.environment());
     if (nodes != null) {
       settings.put(NODES, nodes);
     }
@@ -281,7 +289,7 @@ final class Cli {
     DeploymentSettings deployment = new DeploymentSettings();
     deployment.configure(settings);
     boolean isDone =
-        deployment.resize(command, without == null ? List.of() : without, SETTLE, System.out);
+        deployment.resize(command, without == null ? List.of() : without, SETTLE, console.out());
     return isDone ? ExitCode.OK : ExitCode.NOT_ALL;
   }
 
@@ -311,7 +319,7 @@ final class Cli {
       throws InterruptedException {
     DeploymentSettings deployment = observer(nodes, keyPrefix).get();
     try (Redlock redlock = deployment.build()) {
-      return Status.run(redlock, resource, json, System.out);
+      return Status.run(redlock, resource, json, console.out());
     }
   }
 
@@ -342,7 +350,7 @@ final class Cli {
               description = "only resources that begin with this")
           String prefix,
       @Option(names = "--json", description = "print JSON instead of a table") boolean json) {
-    return Listing.run(observer(nodes, keyPrefix), prefix, json, System.out);
+    return Listing.run(observer(nodes, keyPrefix), prefix, json, console.out());
   }
 
   /** Returns a source of deployments that write nothing. */
@@ -366,10 +374,10 @@ final class Cli {
    * any.
    */
   private Map<String, String> settings(@Nullable List<String> masters) {
-    Map<String, String> settings = new HashMap<>(environment);
+    Map<String, String> settings = new HashMap<>(console.environment());
     List<String> named = masters == null ? List.of() : masters;
     if (named.isEmpty() && !settings.containsKey(NODES)) {
-      named = new Scanner(System.in, StandardCharsets.UTF_8).tokens().toList();
+      named = new Scanner(console.in(), StandardCharsets.UTF_8).tokens().toList();
     }
     if (!named.isEmpty()) {
       settings.put(NODES, String.join(" ", named));

@@ -47,7 +47,7 @@ final class Exec implements Callable<Integer> {
 
   private static final Duration LEAST_RESERVE = Duration.ofMillis(200);
 
-  private final Map<String, String> environment;
+  private final Console console;
   private final Running running = new Running();
 
   @Option(
@@ -115,8 +115,8 @@ final class Exec implements Callable<Integer> {
       description = "the command and its arguments, after --")
   private List<String> command = List.of();
 
-  Exec(Map<String, String> environment) {
-    this.environment = environment;
+  Exec(Console console) {
+    this.console = console;
   }
 
   @Override
@@ -149,7 +149,7 @@ final class Exec implements Callable<Integer> {
       throw new IllegalArgumentException(
           "--grace " + killAfter + " is not below --ttl " + ttl + ": shorten it");
     }
-    Map<String, String> settings = new HashMap<>(environment);
+    Map<String, String> settings = new HashMap<>(console.environment());
     if (nodes != null) {
       settings.put(Cli.NODES, nodes);
     }
@@ -162,7 +162,8 @@ final class Exec implements Callable<Integer> {
 
   private int run(Lease lease, Duration killAfter) throws InterruptedException {
     String resource = lease.resources().iterator().next();
-    ProcessBuilder builder = new ProcessBuilder(command).inheritIO();
+    ProcessBuilder builder = new ProcessBuilder(command);
+    console.childStreams().accept(builder);
     builder.environment().put("REDLOCK_RESOURCE", resource);
     builder.environment().put("REDLOCK_FENCING_TOKEN", Long.toString(lease.fencingToken()));
     LeasedProcess process;
@@ -187,8 +188,8 @@ final class Exec implements Callable<Integer> {
     return process.exitCode();
   }
 
-  private static void say(@Nullable String message) {
-    System.err.println("redlock: " + message);
+  private void say(@Nullable String message) {
+    console.err().println("redlock: " + message);
   }
 
   private static Duration longer(Duration a, Duration b) {

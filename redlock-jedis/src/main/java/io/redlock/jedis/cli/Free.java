@@ -38,7 +38,7 @@ final class Free implements Callable<Integer> {
   /** Longer than for a service: a program is slow just after its start. */
   private static final Duration NODE_TIMEOUT = Duration.ofMillis(500);
 
-  private final Map<String, String> environment;
+  private final Console console;
 
   @Option(
       names = "--nodes",
@@ -55,13 +55,13 @@ final class Free implements Callable<Integer> {
   @Parameters(paramLabel = "RESOURCE", arity = "1", description = "the name to set free")
   private String resource = "";
 
-  Free(Map<String, String> environment) {
-    this.environment = environment;
+  Free(Console console) {
+    this.console = console;
   }
 
   @Override
   public Integer call() throws InterruptedException {
-    Map<String, String> settings = new HashMap<>(environment);
+    Map<String, String> settings = new HashMap<>(console.environment());
     if (nodes != null) {
       settings.put(Cli.NODES, nodes);
     }
@@ -73,7 +73,7 @@ final class Free implements Callable<Integer> {
   }
 
   private int print(FreeResult result) {
-    PrintStream out = System.out;
+    PrintStream out = console.out();
     List<List<String>> rows = new ArrayList<>();
     rows.add(List.of("NODE", "ANSWER"));
     for (NodeVote vote : result.votes().nodes()) {

@@ -5,10 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.PrintWriter;
-import java.io.StringWriter;
+import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -19,10 +19,7 @@ import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import picocli.CommandLine;
 
 /** The options and exit codes of all commands; no master is asked. */
 class UsageTest {
@@ -31,25 +28,15 @@ class UsageTest {
   private record Outcome(int exitCode, String printed) {
 
     static Outcome of(List<String> arguments) {
-      CommandLine commandLine = Cli.commandLine(Map.of());
-      StringWriter printed = new StringWriter();
-      PrintWriter both = new PrintWriter(printed);
-      int exitCode =
-          commandLine.setOut(both).setErr(both).execute(arguments.toArray(String[]::new));
-      return new Outcome(exitCode, printed.toString());
+      return of(InputStream.nullInputStream(), arguments);
     }
-  }
 
-  private final InputStream standardInput = System.in;
-
-  @BeforeEach
-  void giveNoInput() {
-    System.setIn(InputStream.nullInputStream());
-  }
-
-  @AfterEach
-  void giveInputBack() {
-    System.setIn(standardInput);
+    static Outcome of(InputStream in, List<String> arguments) {
+      ByteArrayOutputStream printed = new ByteArrayOutputStream();
+      PrintStream both = new PrintStream(printed);
+      Console console = new Console(Map.of(), in, both, both, child -> {});
+      return new Outcome(Cli.run(console, arguments.toArray(String[]::new)), printed.toString());
+    }
   }
 
   private static final List<String> COMMANDS =
@@ -134,15 +121,15 @@ class UsageTest {
             default -> List.of(command);
           };
       AtomicBoolean isRead = new AtomicBoolean();
-      System.setIn(
+      InputStream in =
           new InputStream() {
             @Override
             public int read() {
               isRead.set(true);
               return -1;
             }
-          });
-      assertEquals(123, Outcome.of(words).exitCode, command);
+          };
+      assertEquals(123, Outcome.of(in, words).exitCode, command);
       assertEquals(Set.of("doctor", "adopt", "status", "list").contains(command), isRead.get());
     }
   }

@@ -1,0 +1,65 @@
+package io.redlock.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.testbed.RedisServers;
+import io.redlock.testbed.RequiresRedis;
+import java.util.Map;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** Each command once as a program of its own: what only its main method does. */
+@RequiresRedis
+@Tag("servers")
+class ProgramsTest {
+
+  @Test
+  void everyCommandRunsAsAProgram() throws Exception {
+    try (RedisServers servers = RedisServers.startBrandNew(3)) {
+      Map<String, String> settings = Map.of("REDLOCK_NODES", String.join(" ", servers.addresses()));
+      assertPrints(0, ":" + servers.get(2).port() + " ADOPTED", settings, "adopt");
+      try (CliProcess doctor = CliProcess.start(Map.of(), "doctor")) {
+        doctor.type(String.join("\n", servers.addresses()));
+        assertEquals(0, doctor.exitCode(), doctor::output);
+        assertTrue(doctor.output().contains("3 nodes, 2 needed: 3 vote, 0 abstain"));
+      }
+      assertPrints(
+          7,
+          "r under",
+          settings,
+          "exec",
+          "--resource=r",
+          "--",
+          "sh",
+          "-c",
+          "echo $REDLOCK_RESOURCE under; exit 7");
+      assertPrints(0, "r is free: no client holds it on 2 of 3", settings, "status", "r");
+      assertPrints(0, "0 held", settings, "list");
+      assertPrints(0, "r is not held", settings, "free", "r");
+      String future = "--moving-to=" + servers.get(0).address();
+      assertPrints(0, " serves ", settings, "resize", "prepare", future);
+    }
+  }
+
+  @Test
+  void nameThatTheLocaleCannotExpressIsNotTakenForAnother() throws Exception {
+    Map<String, String> settings = Map.of("REDLOCK_NODES", "127.0.0.1:1");
+    try (CliProcess process =
+        CliProcess.startInPosixLocale(settings, "auftr\\303\\244ge", "status")) {
+      assertEquals(123, process.exitCode(), process::output);
+      assertEquals(
+          "redlock: argument 2 has characters that this locale cannot express: set LC_ALL=C.UTF-8",
+          process.output().strip());
+    }
+  }
+
+  private static void assertPrints(
+      int exitCode, String part, Map<String, String> settings, String... arguments)
+      throws InterruptedException {
+    try (CliProcess process = CliProcess.start(settings, arguments)) {
+      assertEquals(exitCode, process.exitCode(), process::output);
+      assertTrue(process.output().contains(part), process::output);
+    }
+  }
+}
