@@ -17,26 +17,40 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LeaseRequest {
 
-  private final Set<String> resources;
-  private final Duration ttl;
-  private final @Nullable Duration maxWait;
-  private final @Nullable Duration maxHold;
-  private final boolean fair;
-  private final boolean any;
-
-  private LeaseRequest(
+  /** All that a request says. Each wither copies it here, so that none forgets the others. */
+  private record Terms(
       Set<String> resources,
       Duration ttl,
+      boolean any,
       @Nullable Duration maxWait,
       @Nullable Duration maxHold,
-      boolean fair,
-      boolean any) {
-    this.resources = resources;
-    this.ttl = Objects.requireNonNull(ttl, "ttl is null: give a duration of a few seconds");
-    this.maxWait = maxWait;
-    this.maxHold = maxHold;
-    this.fair = fair;
-    this.any = any;
+      boolean fair) {
+
+    Terms {
+      Objects.requireNonNull(ttl, "ttl is null: give a duration of a few seconds");
+    }
+
+    static Terms plain(Set<String> resources, Duration ttl, boolean any) {
+      return new Terms(resources, ttl, any, null, null, false);
+    }
+
+    Terms waiting(Duration maxWait) {
+      return new Terms(resources, ttl, any, maxWait, maxHold, fair);
+    }
+
+    Terms renewed(Duration maxHold) {
+      return new Terms(resources, ttl, any, maxWait, maxHold, fair);
+    }
+
+    Terms inTurn() {
+      return new Terms(resources, ttl, any, maxWait, maxHold, true);
+    }
+  }
+
+  private final Terms terms;
+
+  private LeaseRequest(Terms terms) {
+    this.terms = terms;
   }
 
   /**
@@ -52,7 +66,7 @@ public final class LeaseRequest {
    */
   public static LeaseRequest of(String resource, Duration ttl) {
     Objects.requireNonNull(resource, "resource is null: give the name to lock");
-    return new LeaseRequest(Collections.singleton(resource), ttl, null, null, false, false);
+    return new LeaseRequest(Terms.plain(Collections.singleton(resource), ttl, false));
   }
 
   /**
@@ -67,7 +81,7 @@ public final class LeaseRequest {
    * @throws NullPointerException if an argument or a name is null
    */
   public static LeaseRequest ofAll(Collection<String> resources, Duration ttl) {
-    return new LeaseRequest(names(resources), ttl, null, null, false, false);
+    return new LeaseRequest(Terms.plain(names(resources), ttl, false));
   }
 
   /**
@@ -88,7 +102,7 @@ public final class LeaseRequest {
    * @throws NullPointerException if an argument or a name is null
    */
   public static LeaseRequest anyOf(Collection<String> resources, Duration ttl) {
-    return new LeaseRequest(names(resources), ttl, null, null, false, true);
+    return new LeaseRequest(Terms.plain(names(resources), ttl, true));
   }
 
   private static Set<String> names(Collection<String> resources) {
@@ -112,7 +126,7 @@ public final class LeaseRequest {
    */
   public LeaseRequest waitUpTo(Duration maxWait) {
     Objects.requireNonNull(maxWait, "maxWait is null: leave waitUpTo() out for one attempt");
-    return new LeaseRequest(resources, ttl, maxWait, maxHold, fair, any);
+    return new LeaseRequest(terms.waiting(maxWait));
   }
 
   /**
@@ -127,7 +141,7 @@ public final class LeaseRequest {
    */
   public LeaseRequest renewFor(Duration maxHold) {
     Objects.requireNonNull(maxHold, "maxHold is null: leave renewFor() out for no renewal");
-    return new LeaseRequest(resources, ttl, maxWait, maxHold, fair, any);
+    return new LeaseRequest(terms.renewed(maxHold));
   }
 
   /**
@@ -152,64 +166,58 @@ public final class LeaseRequest {
    * @return the changed copy
    */
   public LeaseRequest fairly() {
-    return new LeaseRequest(resources, ttl, maxWait, maxHold, true, any);
+    return new LeaseRequest(terms.inTurn());
   }
 
   /** Returns the names to lock, or to choose one from, in alphabetical order. */
   public Set<String> resources() {
-    return resources;
+    return terms.resources;
   }
 
   /** Returns how long nodes hold the lock unless it is extended. */
   public Duration ttl() {
-    return ttl;
+    return terms.ttl;
   }
 
   /** Returns how long to go on after the first attempt has failed; empty if that was not set. */
   public Optional<Duration> maxWait() {
-    return Optional.ofNullable(maxWait);
+    return Optional.ofNullable(terms.maxWait);
   }
 
   /** Returns how long the lease is renewed; empty if it is not. */
   public Optional<Duration> maxHold() {
-    return Optional.ofNullable(maxHold);
+    return Optional.ofNullable(terms.maxHold);
   }
 
   /** Returns true if it is served first come, first served. */
   public boolean isFair() {
-    return fair;
+    return terms.fair;
   }
 
   /** Returns true if it asks for one of its resources, false if for all of them. */
   public boolean isAnyOf() {
-    return any;
+    return terms.any;
   }
 
   @Override
   public boolean equals(@Nullable Object other) {
-    return other instanceof LeaseRequest that
-        && resources.equals(that.resources)
-        && ttl.equals(that.ttl)
-        && Objects.equals(maxWait, that.maxWait)
-        && Objects.equals(maxHold, that.maxHold)
-        && fair == that.fair
-        && any == that.any;
+    return other instanceof LeaseRequest that && terms.equals(that.terms);
   }
 
   @Override
   public int hashCode() {
-    return Objects.hash(resources, ttl, maxWait, maxHold, fair, any);
+    return terms.hashCode();
   }
 
   /** For example {@code orders/42 for PT30S, waiting up to PT5S, renewed for PT10M, fairly}. */
   @Override
   public String toString() {
-    return (any ? "any of " : "")
-        + Brief.names(resources)
+    return (terms.any ? "any of " : "")
+        + Brief.names(terms.resources)
         + " for "
-        + ttl
-        + (maxWait == null ? "" : ", waiting up to " + maxWait)
-        + (maxHold == null ? "" : ", renewed for " + maxHold)
-        + (fair ? ", fairly" : "");
+        + terms.ttl
+        + (terms.maxWait == null ? "" : ", waiting up to " + terms.maxWait)
+        + (terms.maxHold == null ? "" : ", renewed for " + terms.maxHold)
+        + (terms.fair ? ", fairly" : "");
   }
 }

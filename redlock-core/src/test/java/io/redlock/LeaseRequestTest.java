@@ -4,6 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.lang.reflect.RecordComponent;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -73,5 +77,45 @@ class LeaseRequestTest {
     LeaseRequest request = LeaseRequest.ofAll(given, TTL);
     given.clear();
     assertEquals(List.of("a", "b"), List.copyOf(request.resources()));
+  }
+
+  /** Returns a request with one more term. */
+  private static LeaseRequest with(Method wither, LeaseRequest request) {
+    Object[] values =
+        Stream.of(wither.getParameterTypes()).map(type -> Duration.ofMinutes(7)).toArray();
+    try {
+      return (LeaseRequest) wither.invoke(request, values);
+    } catch (ReflectiveOperationException e) {
+      throw new AssertionError(wither + " has a parameter that this test cannot fill", e);
+    }
+  }
+
+  @Test
+  void noWitherForgetsATerm() throws ReflectiveOperationException {
+    List<Method> withers =
+        Stream.of(LeaseRequest.class.getDeclaredMethods())
+            .filter(method -> method.getReturnType() == LeaseRequest.class)
+            .filter(method -> !Modifier.isStatic(method.getModifiers()))
+            .toList();
+    LeaseRequest full = LeaseRequest.anyOf(List.of("a", "b"), TTL);
+    for (Method last : withers) {
+      for (Method first : withers) {
+        LeaseRequest one = with(first, full);
+        assertNotEquals(full, one, first::getName);
+        assertEquals(with(first, with(last, full)), with(last, one), first + " then " + last);
+      }
+    }
+    for (Method wither : withers) {
+      full = with(wither, full);
+    }
+    LeaseRequest plain = LeaseRequest.of("c", TTL.plusSeconds(1));
+    Field terms = LeaseRequest.class.getDeclaredField("terms");
+    terms.setAccessible(true);
+    for (RecordComponent term : terms.getType().getRecordComponents()) {
+      Method accessor = term.getAccessor();
+      accessor.setAccessible(true);
+      assertNotEquals(
+          accessor.invoke(terms.get(plain)), accessor.invoke(terms.get(full)), term::getName);
+    }
   }
 }

@@ -7,9 +7,11 @@ import io.redlock.RetryStrategy.Cause;
 import io.redlock.driver.CallState.Phase;
 import io.redlock.spi.Scheduler.Cancellable;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.UnaryOperator;
@@ -316,7 +318,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
     while (mayStart()) {
       try {
         if (choice == null) {
-          attempt(request, names);
+          attempt(request.resources(), names);
         } else {
           choose(choice);
         }
@@ -330,10 +332,18 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
     }
   }
 
-  private void attempt(LeaseRequest asked, List<String> keys) {
+  private void attempt(Set<String> resources, List<String> keys) {
     Attempt next =
         new Attempt(
-            context, asked, keys, nextOwner(), place, listeners, this::attempted, this::failed);
+            context,
+            request,
+            resources,
+            keys,
+            nextOwner(),
+            place,
+            listeners,
+            this::attempted,
+            this::failed);
     if (runs(next)) {
       next.start();
     }
@@ -341,7 +351,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
 
   /** Tries a name, or looks which are free. */
   private void choose(NameChoice names) {
-    LeaseRequest one = null;
+    String one = null;
     List<String> key = List.of();
     AvailabilityCheck look = null;
     synchronized (this) {
@@ -355,12 +365,12 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
         look = new AvailabilityCheck(context, numbers.stream().map(names::key).toList());
         isLooking = true;
       } else {
-        one = NameChoice.only(names.current(), request);
+        one = names.current();
         key = List.of(names.currentKey());
       }
     }
     if (one != null) {
-      attempt(one, key);
+      attempt(Collections.singleton(one), key);
     } else if (look != null) {
       look.start(this::looked);
     }

@@ -8,6 +8,7 @@ import io.redlock.protocol.LeaseTerms;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -19,6 +20,7 @@ final class Attempt implements Timeouts.Timed {
 
   private final ServiceContext context;
   private final LeaseRequest request;
+  private final Set<String> resources;
   private final Claim claim;
   private final LeaseTerms terms;
   private final Consumer<AttemptEnd> whenDone;
@@ -28,12 +30,15 @@ final class Attempt implements Timeouts.Timed {
   private volatile boolean done;
 
   /**
+   * @param resources those of the request, or the one to try of a request for any one
+   * @param names their keys
    * @param whenDone receives its end
    * @param whenFailed receives an exception or error of this library, and then abandons the attempt
    */
   Attempt(
       ServiceContext context,
       LeaseRequest request,
+      Set<String> resources,
       List<String> names,
       String owner,
       @Nullable QueuePlace place,
@@ -42,6 +47,7 @@ final class Attempt implements Timeouts.Timed {
       Consumer<Throwable> whenFailed) {
     this.context = context;
     this.request = request;
+    this.resources = resources;
     this.claim = new Claim(context, names, owner, place, listeners);
     this.terms = context.settings.terms(context.quorum, Settings.ceilMillis(request.ttl()));
     this.whenDone = whenDone;
@@ -182,7 +188,7 @@ final class Attempt implements Timeouts.Timed {
     }
 
     private HeldLease held() {
-      return HeldLease.begin(claim, request, round);
+      return HeldLease.begin(claim, request, resources, round);
     }
   }
 }

@@ -32,7 +32,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
 
   private final Claim claim;
   private final ServiceContext context;
-  private final LeaseRequest request;
+  private final Set<String> resources;
   private final long token;
   private final long startNanos;
   private final FlightEvents.@Nullable LeaseEnded event = FlightEvents.holding();
@@ -50,21 +50,26 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   private Consumer<LeaseEnd> watcher = how -> {}; // guarded by claim
 
   private HeldLease(
-      Claim claim, LeaseRequest request, long token, Deadline deadline, long ttlMillis) {
+      Claim claim, Set<String> resources, long token, Deadline deadline, long ttlMillis) {
     this.claim = claim;
     this.context = claim.context;
-    this.request = request;
+    this.resources = resources;
     this.token = token;
     this.startNanos = context.ticker.monotonicNanos();
     this.deadline = deadline;
     this.lossTime = lossTime(deadline, ttlMillis);
   }
 
-  /** Returns the lease of a successful round; watches it and, if requested, renews it. */
-  static HeldLease begin(Claim claim, LeaseRequest request, AcquireRound round) {
+  /**
+   * Returns the lease of a successful round; watches it and, if requested, renews it.
+   *
+   * @param resources what it holds, of what the request names
+   */
+  static HeldLease begin(
+      Claim claim, LeaseRequest request, Set<String> resources, AcquireRound round) {
     ServiceContext context = claim.context;
     long ttlMillis = round.terms().ttlMillis();
-    HeldLease lease = new HeldLease(claim, request, round.token(), round.deadline(), ttlMillis);
+    HeldLease lease = new HeldLease(claim, resources, round.token(), round.deadline(), ttlMillis);
     context.queues.leased(claim.names);
     boolean watched = false;
     try {
@@ -120,7 +125,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
 
   @Override
   public Set<String> resources() {
-    return request.resources();
+    return resources;
   }
 
   @Override
@@ -153,7 +158,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
     }
     return Optional.of(
         new LeaseStatus(
-            request.resources(),
+            resources,
             token,
             Duration.ofNanos(context.ticker.monotonicNanos() - startNanos),
             Duration.ofNanos(leftNanos),
@@ -530,6 +535,6 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   /** For example {@code lease on orders/42, token 1763654400000000}. */
   @Override
   public String toString() {
-    return "lease on " + Brief.names(request.resources()) + ", token " + token;
+    return "lease on " + Brief.names(resources) + ", token " + token;
   }
 }

@@ -1,6 +1,5 @@
 package io.redlock.driver;
 
-import io.redlock.LeaseRequest;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Predicate;
@@ -67,12 +66,6 @@ final class NameChoice {
     marked.add("");
     marked.addAll(keys);
     return marked;
-  }
-
-  /** Returns the request for one of the resources alone. */
-  static LeaseRequest only(String resource, LeaseRequest request) {
-    LeaseRequest one = LeaseRequest.of(resource, request.ttl());
-    return request.maxHold().map(one::renewFor).orElse(one);
   }
 
   /**

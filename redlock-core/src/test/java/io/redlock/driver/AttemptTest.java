@@ -32,6 +32,7 @@ class AttemptTest {
     return new Attempt(
         bed.context,
         Bed.REQUEST,
+        Bed.REQUEST.resources(),
         names,
         "owner-1",
         null,

@@ -7,10 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.LeaseRequest;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReport;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -192,14 +190,5 @@ class NameChoiceTest {
     choice.refused(remainingMillis, 3_000_000);
     assertEquals(expected, choice.remainingMillis(3_000_000));
     assertEquals(Math.max(expected - 1, Math.min(expected, 0)), choice.remainingMillis(4_000_000));
-  }
-
-  @Test
-  void requestForOneNameKeepsTheTtlAndTheRenewal() {
-    LeaseRequest any = LeaseRequest.anyOf(List.of("a", "b"), Duration.ofSeconds(9));
-    assertEquals(LeaseRequest.of("b", Duration.ofSeconds(9)), NameChoice.only("b", any));
-    assertEquals(
-        LeaseRequest.of("b", Duration.ofSeconds(9)).renewFor(Duration.ofHours(1)),
-        NameChoice.only("b", any.renewFor(Duration.ofHours(1)).waitUpTo(Duration.ofSeconds(1))));
   }
 }
