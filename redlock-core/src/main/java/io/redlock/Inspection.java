@@ -126,28 +126,40 @@ public record Inspection(
     return groups().stream().anyMatch(Inspection::mayHideAHolder) ? Held.UNKNOWN : Held.NO;
   }
 
+  /** Nodes of which so many count. */
+  private record Group(List<Node> nodes, int needed) {
+
+    boolean isHeldBy(List<Node> held) {
+      return held.stream().filter(nodes::contains).count() >= needed;
+    }
+
+    /** For example {@code 3 of 5}. */
+    @Override
+    public String toString() {
+      return needed + " of " + nodes.size();
+    }
+  }
+
   /** Returns the sets of nodes of which a majority counts. */
-  private List<List<Node>> groups() {
+  private List<Group> groups() {
     return moving == null
-        ? List.of(nodes)
-        : List.of(named(moving.present()), named(moving.future()));
+        ? List.of(new Group(nodes, quorum))
+        : List.of(
+            group(moving.present(), moving.presentNeeded()),
+            group(moving.future(), moving.futureNeeded()));
   }
 
-  private List<Node> named(List<String> names) {
-    return nodes.stream().filter(node -> names.contains(node.name)).toList();
+  private Group group(List<String> names, int needed) {
+    return new Group(nodes.stream().filter(node -> names.contains(node.name)).toList(), needed);
   }
 
-  private static int majority(List<Node> group) {
-    return group.size() / 2 + 1;
-  }
-
-  private static boolean mayHideAHolder(List<Node> group) {
+  private static boolean mayHideAHolder(Group group) {
     long open =
-        group.stream()
+        group.nodes.stream()
             .filter(node -> node.answer == Answer.NONE || node.answer == Answer.DOUBTFUL)
             .count();
-    int most = byOwner(group).values().stream().mapToInt(List::size).max().orElse(0);
-    return most + open >= majority(group);
+    int most = byOwner(group.nodes).values().stream().mapToInt(List::size).max().orElse(0);
+    return most + open >= group.needed;
   }
 
   private static Map<String, List<Node>> byOwner(List<Node> group) {
@@ -170,16 +182,12 @@ public record Inspection(
   /** Returns the nodes of each owner that has a majority. */
   private List<List<Node>> candidates() {
     return byOwner(nodes).values().stream()
-        .filter(held -> groups().stream().anyMatch(group -> isMajority(held, group)))
+        .filter(held -> groups().stream().anyMatch(group -> group.isHeldBy(held)))
         .toList();
   }
 
-  private static boolean mayHideAnother(List<Node> group, List<List<Node>> candidates) {
-    return candidates.stream().noneMatch(held -> isMajority(held, group)) && mayHideAHolder(group);
-  }
-
-  private static boolean isMajority(List<Node> held, List<Node> group) {
-    return held.stream().filter(group::contains).count() >= majority(group);
+  private static boolean mayHideAnother(Group group, List<List<Node>> candidates) {
+    return candidates.stream().noneMatch(group::isHeldBy) && mayHideAHolder(group);
   }
 
   /**
@@ -275,7 +283,7 @@ public record Inspection(
 
   private String majorities() {
     return groups().stream()
-        .map(group -> majority(group) + " of " + group.size())
+        .map(Group::toString)
         .collect(Collectors.joining(" old masters or ", "", moving == null ? "" : " new ones"));
   }
 }

@@ -39,9 +39,12 @@ public record Votes(List<NodeVote> nodes, int quorum, @Nullable Moving moving) {
    * the future ones.
    *
    * @param present the names of the present masters
+   * @param presentNeeded how many of the present ones are needed
    * @param future the names of the future masters, which may overlap with the present ones
+   * @param futureNeeded how many of the future ones are needed
    */
-  public record Moving(List<String> present, List<String> future) {
+  public record Moving(
+      List<String> present, int presentNeeded, List<String> future, int futureNeeded) {
 
     /** Copies the lists. */
     public Moving {
@@ -149,16 +152,16 @@ public record Votes(List<NodeVote> nodes, int quorum, @Nullable Moving moving) {
                 ", ",
                 moving == null
                     ? granted(nodes) + " granted, " + quorum + " needed ("
-                    : granted(moving.present, "old masters")
+                    : granted(moving.present, "old masters", moving.presentNeeded)
                         + ", "
-                        + granted(moving.future, "new ones")
+                        + granted(moving.future, "new ones", moving.futureNeeded)
                         + " (",
                 ")"));
   }
 
-  private String granted(List<String> group, String what) {
+  private String granted(List<String> group, String what, int needed) {
     List<NodeVote> votes = nodes.stream().filter(vote -> group.contains(vote.node())).toList();
-    return granted(votes) + " " + what + " granted, " + (group.size() / 2 + 1) + " needed";
+    return granted(votes) + " " + what + " granted, " + needed + " needed";
   }
 
   private static String granted(List<NodeVote> votes) {

@@ -150,7 +150,8 @@ class InspectionTest {
             default -> node(i, Answer.HELD, each + "");
           });
     }
-    Votes.Moving moving = new Votes.Moving(List.of("n0", "n1", "n2"), List.of("n2", "n3", "n4"));
+    Votes.Moving moving =
+        new Votes.Moving(List.of("n0", "n1", "n2"), 2, List.of("n2", "n3", "n4"), 2);
     Inspection inspection = new Inspection("r", nodes, 3, moving);
     assertEquals(held, inspection.held());
     assertEquals(held == Held.YES ? Optional.of("A") : Optional.empty(), inspection.holder());

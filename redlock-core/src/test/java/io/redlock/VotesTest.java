@@ -44,7 +44,7 @@ class VotesTest {
 
   @Test
   void votesOfAClientThatMovesAreCountedForTheOldMastersAndTheNewOnes() {
-    Votes.Moving moving = new Votes.Moving(List.of("a", "b", "c"), List.of("c", "d", "e"));
+    Votes.Moving moving = new Votes.Moving(List.of("a", "b", "c"), 2, List.of("c", "d", "e"), 2);
     assertEquals(
         "2 of 3 old masters granted, 2 needed, 0 of 3 new ones granted, 2 needed (a granted 1ms,"
             + " b granted 1ms, c held for 4.1s more, d no answer in 50ms, e refused connection)",

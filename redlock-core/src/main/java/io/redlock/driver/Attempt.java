@@ -7,6 +7,7 @@ import io.redlock.protocol.AcquireRound.Decision;
 import io.redlock.protocol.LeaseTerms;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
+import io.redlock.spi.Quorum;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
@@ -132,6 +133,11 @@ final class Attempt implements Timeouts.Timed {
       if (timedOut) {
         timeout(); // the timeout came between two rounds
       }
+    }
+
+    @Override
+    Quorum quorum() {
+      return round.terms().quorum();
     }
 
     @Override

@@ -6,6 +6,7 @@ import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
+import io.redlock.spi.Quorum;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -43,6 +44,9 @@ abstract class ClaimFanout implements LockNode.ReplyHandler {
     this.startNanos = context.ticker.monotonicNanos();
     this.startWallMicros = context.ticker.wallMicros();
   }
+
+  /** Returns the nodes that are enough for the round. Called under the claim's lock. */
+  abstract Quorum quorum();
 
   /** Passes an answer to the round. Called under the claim's lock. */
   abstract void record(int node, NodeReply reply);
@@ -156,7 +160,7 @@ abstract class ClaimFanout implements LockNode.ReplyHandler {
         String name = context.nodes.get(node).name();
         votes[node] = ReplyText.vote(name, reply, Duration.ofNanos(nanos), timedOut);
       }
-      return context.votes(List.of(votes));
+      return context.votes(quorum(), List.of(votes));
     }
   }
 }

@@ -11,6 +11,7 @@ import io.redlock.protocol.LeaseTerms;
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
+import io.redlock.spi.Quorum;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
@@ -80,6 +81,11 @@ final class Extension extends ClaimFanout implements Timeouts.Timed {
   @Override
   public void onTimeout() {
     timeout();
+  }
+
+  @Override
+  Quorum quorum() {
+    return round.terms().quorum();
   }
 
   @Override

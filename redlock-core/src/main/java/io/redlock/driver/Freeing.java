@@ -169,6 +169,6 @@ final class Freeing implements LockNode.ReplyHandler, Timeouts.Timed {
       String label = context.nodes.get(node).name();
       votes.add(ReplyText.freeing(label, reply, Duration.ofNanos(nanos)));
     }
-    return context.votes(votes);
+    return context.votes(round.quorum(), votes);
   }
 }

@@ -86,6 +86,7 @@ final class Inquiry implements LockNode.ReplyHandler, Timeouts.Timed {
         nodes.add(ReplyText.inspected(context.nodes.get(node).name(), replies[node], waited));
       }
     }
-    result.complete(new Inspection(resource, nodes, context.quorum.least(), context.moving()));
+    result.complete(
+        new Inspection(resource, nodes, context.quorum.least(), context.moving(context.quorum)));
   }
 }

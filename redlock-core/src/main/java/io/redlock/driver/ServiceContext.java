@@ -67,19 +67,23 @@ final class ServiceContext {
     tokens = new FencingTokens(clock, settings.skewMicros());
     timeouts = new Timeouts(scheduler, ticker, settings.nodeTimeoutNanos());
     liveLeases = new LiveLeases(scheduler, ticker);
-    noVotes = votes(List.of());
+    noVotes = votes(quorum, List.of());
     fairWaiters = new FairWaiters(this.ownerIds);
   }
 
-  /** Returns the answers of a round. */
-  Votes votes(List<NodeVote> answers) {
-    return new Votes(answers, quorum.least(), moving());
+  /** Returns the answers of a round, with the quorum that decided it. */
+  Votes votes(Quorum quorum, List<NodeVote> answers) {
+    return new Votes(answers, quorum.least(), moving(quorum));
   }
 
   /** Returns the two sets of masters of a client that moves; null for any other. */
-  Votes.@Nullable Moving moving() {
+  Votes.@Nullable Moving moving(Quorum quorum) {
     return quorum.isJoint()
-        ? new Votes.Moving(names(quorum.present()), names(quorum.future()))
+        ? new Votes.Moving(
+            names(quorum.present()),
+            Quorum.needed(quorum.present()),
+            names(quorum.future()),
+            Quorum.needed(quorum.future()))
         : null;
   }
 

@@ -41,6 +41,11 @@ public record Quorum(int present, int future) {
     return nodes / 2 + 1;
   }
 
+  /** Returns how many nodes of a set are needed: for each rule and each message the same. */
+  public static int needed(int group) {
+    return majority(Integer.bitCount(group));
+  }
+
   /** Returns the number of nodes. */
   public int nodes() {
     return Integer.bitCount(present | future);
@@ -62,16 +67,16 @@ public record Quorum(int present, int future) {
   }
 
   private static boolean hasMajority(int nodes, int group) {
-    return Integer.bitCount(nodes & group) >= majority(Integer.bitCount(group));
+    return Integer.bitCount(nodes & group) >= needed(group);
   }
 
   /** Returns the smallest number of nodes that can be enough. */
   public int least() {
-    int ofPresent = majority(Integer.bitCount(present));
+    int ofPresent = needed(present);
     if (future == 0) {
       return ofPresent;
     }
-    int ofFuture = majority(Integer.bitCount(future));
+    int ofFuture = needed(future);
     int both = Integer.bitCount(present & future);
     return Math.max(Math.max(ofPresent, ofFuture), ofPresent + ofFuture - both);
   }
@@ -80,10 +85,10 @@ public record Quorum(int present, int future) {
   @Override
   public String toString() {
     int old = Integer.bitCount(present);
-    String ofPresent = majority(old) + " of " + old;
+    String ofPresent = needed(present) + " of " + old;
     int coming = Integer.bitCount(future);
     return future == 0
         ? ofPresent
-        : ofPresent + " old masters and " + majority(coming) + " of " + coming + " new ones";
+        : ofPresent + " old masters and " + needed(future) + " of " + coming + " new ones";
   }
 }

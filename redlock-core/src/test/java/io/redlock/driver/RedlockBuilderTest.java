@@ -11,6 +11,7 @@ import io.redlock.NodeStatus;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
 import io.redlock.RetryStrategy;
+import io.redlock.Votes;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import java.lang.reflect.Method;
@@ -26,6 +27,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import java.util.random.RandomGenerator;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -135,6 +137,30 @@ class RedlockBuilderTest {
         .build();
   }
 
+  private static final Pattern COUNTED =
+      Pattern.compile("(\\d+) of \\d+ (?:old|new|granted).*?(\\d+) needed");
+
+  /** Returns true if by their own words as many nodes granted as were needed. */
+  private static boolean hasAllItNeeds(Votes votes) {
+    return COUNTED
+        .matcher(votes.toString())
+        .results()
+        .allMatch(part -> Integer.parseInt(part.group(1)) >= Integer.parseInt(part.group(2)));
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 3, 4, 5, 15})
+  void messageNamesTheNumberThatDecides(int size) throws Exception {
+    for (int yes = 0; yes <= size; yes++) {
+      Bed bed = new Bed(size);
+      bed.script(request -> NodeReply.unreachable("down"));
+      bed.nodes.subList(0, yes).forEach(node -> node.script(Bed::yes));
+      AcquireResult result = Bed.now(bed.redlock.acquireAsync(Bed.REQUEST));
+      assertEquals(
+          result.optionalLease().isPresent(), hasAllItNeeds(result.votes()), result::toString);
+    }
+  }
+
   @Test
   void serviceThatMovesNeedsAMajorityOfThePresentNodesAndOneOfTheFutureNodes() throws Exception {
     for (int yes = 0; yes < 1 << 5; yes++) {
@@ -154,6 +180,7 @@ class RedlockBuilderTest {
             Integer.bitCount(yes & 0b00111) >= 2 && Integer.bitCount(yes & 0b11010) >= 2;
         AcquireResult result = redlock.tryAcquire(Bed.REQUEST);
         assertEquals(isHeld, result.optionalLease().isPresent(), result::toString);
+        assertEquals(isHeld, hasAllItNeeds(result.votes()), result::toString);
         if (!isHeld) {
           assertEquals(List.of("b", "d", "e"), result.votes().moving().future());
           assertEquals(List.of("a", "b", "c"), result.votes().moving().present());

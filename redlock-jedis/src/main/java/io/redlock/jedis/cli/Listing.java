@@ -136,8 +136,7 @@ final class Listing {
   }
 
   private static boolean majority(int group, int masters) {
-    int size = Integer.bitCount(group);
-    return size > 0 && Integer.bitCount(group & masters) >= Quorum.majority(size);
+    return group != 0 && Integer.bitCount(group & masters) >= Quorum.needed(group);
   }
 
   /** Returns what was left out, and why. */
