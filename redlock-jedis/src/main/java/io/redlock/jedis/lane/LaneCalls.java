@@ -22,7 +22,7 @@ final class LaneCalls {
   private static final int MAX_WITHDRAWN = 4_096;
 
   private final long releaseLifeNanos;
-  private final Consumer<Effect> effects;
+  private final Consumer<LaneEffect> effects;
   private Queue<Call> queue = new ArrayDeque<>();
   private int queued; // calls in the queue that are not over
   private final Queue<Call> ahead = new ArrayDeque<>(); // sent before the queue
@@ -33,7 +33,7 @@ final class LaneCalls {
    * @param releaseLifeNanos the time after which a release that could not be sent is pointless
    * @param effects receives the answers to deliver
    */
-  LaneCalls(long releaseLifeNanos, Consumer<Effect> effects) {
+  LaneCalls(long releaseLifeNanos, Consumer<LaneEffect> effects) {
     this.releaseLifeNanos = releaseLifeNanos;
     this.effects = effects;
   }
@@ -189,7 +189,7 @@ final class LaneCalls {
 
   private void decide(Call call, NodeReply reply) {
     if (call.state != Call.State.OVER) {
-      effects.accept(new Effect.Answer(call)); // first, because it may run out of memory
+      effects.accept(new LaneEffect.Answer(call)); // first, because it may run out of memory
       call.decide(reply);
     }
   }

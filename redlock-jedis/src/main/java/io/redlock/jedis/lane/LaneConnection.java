@@ -84,7 +84,7 @@ final class LaneConnection {
   private final LaneCalls calls;
   private final Audits audits;
   private final LaneTicks ticks;
-  private final Consumer<Effect> effects;
+  private final Consumer<LaneEffect> effects;
   private final ObjLongConsumer<NodeReply> abandon;
   private final Introduction introduction;
   private final NodeReply silence;
@@ -108,7 +108,7 @@ final class LaneConnection {
       LaneCalls calls,
       Audits audits,
       LaneTicks ticks,
-      Consumer<Effect> effects,
+      Consumer<LaneEffect> effects,
       ObjLongConsumer<NodeReply> abandon) {
     this.settings = settings;
     this.clock = clock;
@@ -163,7 +163,7 @@ final class LaneConnection {
       audits.hasten(nowNanos); // there may be a quorum by now
     }
     calls.putReleasesFirst();
-    effects.accept(new Effect.FirstAttempt());
+    effects.accept(new LaneEffect.FirstAttempt());
   }
 
   /** Answers what waits for a node that must not vote: it may be the same server as another one. */
@@ -195,7 +195,7 @@ final class LaneConnection {
 
   private void leave(boolean isWhole) {
     if (batch != null) {
-      effects.accept(new Effect.End(batch.wire, isWhole));
+      effects.accept(new LaneEffect.End(batch.wire, isWhole));
     }
     batch = null;
     open = false;
@@ -332,7 +332,7 @@ final class LaneConnection {
     }
     if (call.script == Script.FAIR_GRANT
         && (answer.kind() == NodeReply.Kind.HELD || answer.kind() == NodeReply.Kind.WAIT)) {
-      effects.accept(new Effect.Listen());
+      effects.accept(new LaneEffect.Listen());
     }
     health.answered(call.script, answer, nowNanos - call.sinceNanos, nowNanos);
     return answer;

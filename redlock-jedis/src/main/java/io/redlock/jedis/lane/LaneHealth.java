@@ -25,7 +25,7 @@ final class LaneHealth {
 
   private final String node;
   private final LockNode.Observer observer;
-  private final Consumer<Effect> effects;
+  private final Consumer<LaneEffect> effects;
   private final RoundTrips roundTrips = new RoundTrips();
   private Condition condition;
   private String lastError = "";
@@ -79,7 +79,7 @@ final class LaneHealth {
     }
   }
 
-  LaneHealth(String node, LockNode.Observer observer, Consumer<Effect> effects, long nowNanos) {
+  LaneHealth(String node, LockNode.Observer observer, Consumer<LaneEffect> effects, long nowNanos) {
     this.node = node;
     this.observer = observer;
     this.effects = effects;
@@ -289,7 +289,7 @@ final class LaneHealth {
   }
 
   private void report(Runnable report) {
-    effects.accept(new Effect.Report(report));
+    effects.accept(new LaneEffect.Report(report));
   }
 
   private void log(State before, NodeStatus after) {

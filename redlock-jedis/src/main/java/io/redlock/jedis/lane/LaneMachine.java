@@ -47,7 +47,7 @@ final class LaneMachine {
   private final LaneConnection connection;
 
   private Phase phase = Phase.NEW;
-  private List<Effect> effects = new ArrayList<>(4);
+  private List<LaneEffect> effects = new ArrayList<>(4);
 
   private int failures;
   private long connectByNanos; // requests wait no longer for a connection
@@ -74,7 +74,7 @@ final class LaneMachine {
             trust,
             clock,
             ticker,
-            reason -> add(new Effect.Report(() -> observer.onReset(reason))),
+            reason -> add(new LaneEffect.Report(() -> observer.onReset(reason))),
             settings.pingNanos());
     this.ticks = new LaneTicks(settings.watchNanos(), nowNanos);
     this.connection =
@@ -82,18 +82,18 @@ final class LaneMachine {
             settings, trust, clock, health, calls, audits, ticks, this::add, this::abandon);
   }
 
-  private void add(Effect effect) {
+  private void add(LaneEffect effect) {
     effects.add(effect);
   }
 
   // Queries of the shell.
 
   /** Returns the effects of the events since the last call. */
-  List<Effect> takeEffects() {
+  List<LaneEffect> takeEffects() {
     if (effects.isEmpty()) {
       return List.of();
     }
-    List<Effect> taken = effects;
+    List<LaneEffect> taken = effects;
     effects = new ArrayList<>(4);
     return taken;
   }
@@ -186,7 +186,7 @@ final class LaneMachine {
 
   private void dial() {
     phase = Phase.DIALING;
-    effects.add(new Effect.Dial());
+    effects.add(new LaneEffect.Dial());
   }
 
   private void waitForConnection(long nowNanos) {
@@ -197,7 +197,7 @@ final class LaneMachine {
   /** Begins the introduction of a new connection, unless it comes too late. */
   void connected(Wire fresh, long nowNanos) {
     if (phase != Phase.DIALING) {
-      effects.add(new Effect.End(fresh, false));
+      effects.add(new LaneEffect.End(fresh, false));
       return;
     }
     phase = Phase.CONNECTED;
@@ -214,7 +214,7 @@ final class LaneMachine {
   private void unreachable(NodeReply refusal, long nowNanos) {
     health.down(refusal, nowNanos);
     calls.refuseQueued(refusal, nowNanos);
-    effects.add(new Effect.FirstAttempt());
+    effects.add(new LaneEffect.FirstAttempt());
     failures++;
     pause(nowNanos);
   }
@@ -362,8 +362,8 @@ final class LaneMachine {
     health.closed(nowNanos);
     calls.answerSent(NodeReply.unknown("closed before the answer came"));
     calls.refuseAll(NodeReply.unreachable("closed"));
-    effects.add(new Effect.FirstAttempt());
-    effects.add(new Effect.Closed());
+    effects.add(new LaneEffect.FirstAttempt());
+    effects.add(new LaneEffect.Closed());
   }
 
   /**

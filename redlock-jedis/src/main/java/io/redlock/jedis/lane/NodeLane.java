@@ -15,6 +15,7 @@ import io.redlock.spi.Scheduler.Cancellable;
 import io.redlock.spi.Ticker;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -57,6 +58,7 @@ public final class NodeLane implements LockNode {
   private final CompletableFuture<Void> ended = new CompletableFuture<>();
   private final Predicate<Call> withdrawal = this::withdraw;
   private final InOrder<Runnable> reports = new InOrder<>(this::report);
+  private final Shell shell = new Shell();
   private final ReentrantLock lock = new ReentrantLock();
 
   private volatile @Nullable Parts parts; // null until start
@@ -144,7 +146,7 @@ public final class NodeLane implements LockNode {
     long nowNanos = running.ticker.monotonicNanos();
     NodeReply refusal = null;
     Batch batch = null;
-    List<Effect> effects;
+    List<LaneEffect> effects;
     lock.lock();
     try {
       refusal = running.machine.refusal(request, nowNanos);
@@ -160,7 +162,7 @@ public final class NodeLane implements LockNode {
     } finally {
       lock.unlock();
     }
-    perform(running, effects);
+    perform(effects);
     if (refusal != null) {
       return refuse(refusal, slot, handler);
     }
@@ -221,7 +223,7 @@ public final class NodeLane implements LockNode {
 
   private void step(Parts running, Step step) {
     long nowNanos = running.ticker.monotonicNanos();
-    List<Effect> effects;
+    List<LaneEffect> effects;
     lock.lock();
     try {
       step.run(running.machine, nowNanos);
@@ -231,18 +233,18 @@ public final class NodeLane implements LockNode {
     } finally {
       lock.unlock();
     }
-    perform(running, effects);
+    perform(effects);
   }
 
   /**
    * Ends a step under the lock. Takes the effects last, because effects that are taken must not get
    * lost.
    */
-  private List<Effect> settle(Parts running, long nowNanos) {
+  private List<LaneEffect> settle(Parts running, long nowNanos) {
     planTick(running, nowNanos);
-    List<Effect> effects = running.machine.takeEffects();
+    List<LaneEffect> effects = running.machine.takeEffects();
     for (int i = 0; i < effects.size(); i++) { // mostly none, for which an iterator is too much
-      if (effects.get(i) instanceof Effect.Report report) {
+      if (effects.get(i) instanceof LaneEffect.Report report) {
         reports.add(report.report());
       }
     }
@@ -253,7 +255,7 @@ public final class NodeLane implements LockNode {
    * Restarts the lane after a step failed, by a defect or for lack of memory, which may still be
    * short.
    */
-  private List<Effect> failed(Parts running, Throwable failure, long nowNanos) {
+  private List<LaneEffect> failed(Parts running, Throwable failure, long nowNanos) {
     try {
       LOG.error("node {}: its lane failed and starts again", name, failure);
       running.machine.fail(failure, nowNanos);
@@ -296,7 +298,7 @@ public final class NodeLane implements LockNode {
   /** Returns the next batch, after the last one was written. */
   private @Nullable Batch next(Parts running, @Nullable Wire written, Writer writer) {
     long nowNanos = running.ticker.monotonicNanos();
-    List<Effect> effects;
+    List<LaneEffect> effects;
     lock.lock();
     try {
       running.machine.written(written);
@@ -308,14 +310,14 @@ public final class NodeLane implements LockNode {
     } finally {
       lock.unlock();
     }
-    perform(running, effects);
+    perform(effects);
     return null;
   }
 
-  private void perform(Parts running, List<Effect> effects) {
+  private void perform(List<LaneEffect> effects) {
     for (int i = 0; i < effects.size(); i++) {
-      Effect effect = effects.get(i);
-      contain(effect, () -> perform(running, effect));
+      LaneEffect effect = effects.get(i);
+      contain(effect, () -> effect.perform(shell));
     }
   }
 
@@ -327,37 +329,9 @@ public final class NodeLane implements LockNode {
     }
   }
 
-  private void perform(Parts running, Effect effect) {
-    if (effect instanceof Effect.Answer answer) {
-      answer.call().deliver();
-    } else if (effect instanceof Effect.Report) {
-      reports.run();
-    } else if (effect instanceof Effect.End end) {
-      end.wire().end(end.isWhole());
-    } else if (effect instanceof Effect.Dial) {
-      dial(running);
-    } else if (effect instanceof Effect.Listen) {
-      running.wakes.need();
-    } else if (effect instanceof Effect.FirstAttempt) {
-      firstAttempt.countDown();
-    } else {
-      contain("close its wake-ups", running.wakes::close);
-      closeDialers();
-      ended.complete(null);
-    }
-  }
-
   private void closeDialers() {
     contain("close its dialer", dialer::close);
     contain("close its dialer", wakeDialer::close);
-  }
-
-  private void dial(Parts running) {
-    try {
-      dialer.dial(new Connected(running));
-    } catch (RuntimeException | Error e) {
-      step(running, (machine, nowNanos) -> machine.failed(e, nowNanos));
-    }
   }
 
   private void report(Runnable report) {
@@ -365,6 +339,55 @@ public final class NodeLane implements LockNode {
       report.run();
     } catch (RuntimeException | Error e) {
       LOG.error("node {}: an observer threw, which it must not", name, e);
+    }
+  }
+
+  private Parts running() {
+    return Objects.requireNonNull(parts);
+  }
+
+  private final class Shell implements LaneEffect.Shell {
+
+    @Override
+    public void dial() {
+      Parts running = running();
+      try {
+        dialer.dial(new Connected(running));
+      } catch (RuntimeException | Error e) {
+        step(running, (machine, nowNanos) -> machine.failed(e, nowNanos));
+      }
+    }
+
+    @Override
+    public void end(Wire wire, boolean isWhole) {
+      wire.end(isWhole);
+    }
+
+    @Override
+    public void answer(Call call) {
+      call.deliver();
+    }
+
+    @Override
+    public void report() {
+      reports.run();
+    }
+
+    @Override
+    public void listen() {
+      running().wakes.need();
+    }
+
+    @Override
+    public void attempted() {
+      firstAttempt.countDown();
+    }
+
+    @Override
+    public void closed() {
+      contain("close its wake-ups", running().wakes::close);
+      closeDialers();
+      ended.complete(null);
     }
   }
 
@@ -396,7 +419,7 @@ public final class NodeLane implements LockNode {
       long nowNanos = running.ticker.monotonicNanos();
       Call decided = null;
       boolean hasMore = false;
-      List<Effect> effects;
+      List<LaneEffect> effects;
       lock.lock();
       try {
         decided = running.machine.received(wire, reply, nowNanos);
@@ -410,7 +433,7 @@ public final class NodeLane implements LockNode {
       if (decided != null) {
         decided.deliver();
       }
-      perform(running, effects);
+      perform(effects);
       if (hasMore) {
         write(running, null, Writer.READER);
       }

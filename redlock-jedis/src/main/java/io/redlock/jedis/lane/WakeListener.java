@@ -26,7 +26,8 @@ final class WakeListener {
   private final WakeMachine machine; // guarded by lock
   private @Nullable Cancellable nextTick; // guarded by lock
   private long tickNanos = WakeMachine.NEVER; // guarded by lock
-  private final InOrder<Effect.Write> writes = new InOrder<>(this::write);
+  private final InOrder<WakeEffect.Write> writes = new InOrder<>(this::write);
+  private final Shell shell = new Shell();
   private volatile @Nullable String client;
 
   WakeListener(
@@ -63,14 +64,14 @@ final class WakeListener {
   }
 
   private void step(ObjLongConsumer<WakeMachine> step) {
-    List<Effect> effects;
+    List<WakeEffect> effects;
     long nowNanos = ticker.monotonicNanos();
     lock.lock();
     try {
       step.accept(machine, nowNanos);
       effects = machine.takeEffects();
-      for (Effect effect : effects) {
-        if (effect instanceof Effect.Write write) {
+      for (WakeEffect effect : effects) {
+        if (effect instanceof WakeEffect.Write write) {
           writes.add(write);
         }
       }
@@ -104,31 +105,42 @@ final class WakeListener {
         });
   }
 
-  private void perform(Effect effect) {
+  private void perform(WakeEffect effect) {
     try {
-      if (effect instanceof Effect.Dial) {
-        dial();
-      } else if (effect instanceof Effect.Write) {
-        writes.run();
-      } else if (effect instanceof Effect.End end) {
-        end.wire().end(end.isWhole());
-      } else if (effect instanceof Effect.Report report) {
-        report.report().run();
-      }
+      effect.perform(shell);
     } catch (RuntimeException | Error e) {
       LOG.error("node {}: an observer of wake-ups threw, which it must not", node, e);
     }
   }
 
-  private void dial() {
-    try {
-      dialer.dial(new Connected());
-    } catch (RuntimeException | Error e) {
-      step((each, nowNanos) -> each.failed(e, nowNanos));
+  private final class Shell implements WakeEffect.Shell {
+
+    @Override
+    public void dial() {
+      try {
+        dialer.dial(new Connected());
+      } catch (RuntimeException | Error e) {
+        step((each, nowNanos) -> each.failed(e, nowNanos));
+      }
+    }
+
+    @Override
+    public void end(Wire wire, boolean isWhole) {
+      wire.end(isWhole);
+    }
+
+    @Override
+    public void write() {
+      writes.run();
+    }
+
+    @Override
+    public void report(Runnable report) {
+      report.run();
     }
   }
 
-  private void write(Effect.Write write) {
+  private void write(WakeEffect.Write write) {
     try {
       write.wire().write(write.command(), 64);
       write.wire().flush();

@@ -45,7 +45,7 @@ final class WakeMachine {
   private final LockNode.Observer observer;
 
   private Phase phase = Phase.OFF;
-  private List<Effect> effects = new ArrayList<>(2);
+  private List<WakeEffect> effects = new ArrayList<>(2);
   private @Nullable String channel;
   private @Nullable Wire wire;
   private long neededNanos;
@@ -62,8 +62,8 @@ final class WakeMachine {
   }
 
   /** Returns the effects of the events since the last call. */
-  List<Effect> takeEffects() {
-    List<Effect> taken = effects;
+  List<WakeEffect> takeEffects() {
+    List<WakeEffect> taken = effects;
     effects = new ArrayList<>(2);
     return taken;
   }
@@ -93,7 +93,7 @@ final class WakeMachine {
   private void dialIfNeeded(long nowNanos) {
     if (isNeeded(nowNanos)) {
       phase = Phase.DIALING;
-      effects.add(new Effect.Dial());
+      effects.add(new WakeEffect.Dial());
     } else {
       phase = Phase.OFF;
       failures = 0;
@@ -103,7 +103,7 @@ final class WakeMachine {
   /** Subscribes over the new connection, unless it is no longer needed. */
   void connected(Wire fresh, long nowNanos) {
     if (phase != Phase.DIALING || closed) {
-      effects.add(new Effect.End(fresh, false));
+      effects.add(new WakeEffect.End(fresh, false));
       return;
     }
     wire = fresh;
@@ -113,7 +113,7 @@ final class WakeMachine {
   }
 
   private void subscribe(Wire to) {
-    effects.add(new Effect.Write(to, command(Protocol.Command.SUBSCRIBE)));
+    effects.add(new WakeEffect.Write(to, command(Protocol.Command.SUBSCRIBE)));
   }
 
   private CommandArguments command(Protocol.Command command) {
@@ -145,7 +145,7 @@ final class WakeMachine {
 
   private void leave(Wire old, boolean isWhole) {
     wire = null;
-    effects.add(new Effect.End(old, isWhole));
+    effects.add(new WakeEffect.End(old, isWhole));
   }
 
   private void again(long nowNanos) {
@@ -178,7 +178,7 @@ final class WakeMachine {
       dueNanos = nowNanos + settings.pingNanos();
       failures = 0;
       warned = false;
-      effects.add(new Effect.Report(observer::onListening));
+      effects.add(new WakeEffect.Report(observer::onListening));
     } else if (kind.equals("unsubscribe") && phase == Phase.ENDING) {
       leave(from, true);
       dialIfNeeded(nowNanos);
@@ -188,7 +188,7 @@ final class WakeMachine {
   private void wake(String waiter) {
     try {
       long number = Long.parseLong(waiter);
-      effects.add(new Effect.Report(() -> observer.onWake(number)));
+      effects.add(new WakeEffect.Report(() -> observer.onWake(number)));
     } catch (NumberFormatException e) {
       LOG.debug("node {}: another program publishes to {}", node, channel);
     }
@@ -238,7 +238,7 @@ final class WakeMachine {
 
   private void unsubscribe(Wire from) {
     phase = Phase.ENDING;
-    effects.add(new Effect.Write(from, command(Protocol.Command.UNSUBSCRIBE)));
+    effects.add(new WakeEffect.Write(from, command(Protocol.Command.UNSUBSCRIBE)));
   }
 
   /** Ends the connection, and makes no more. */

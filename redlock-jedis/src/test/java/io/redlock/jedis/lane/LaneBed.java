@@ -220,12 +220,12 @@ final class LaneBed implements LockNode.Observer, Ticker {
       tickNanos = machine.ticks().nextNanos();
       machine.ticks().planned();
     }
-    for (Effect effect : machine.takeEffects()) {
-      if (effect instanceof Effect.Answer answer) {
+    for (LaneEffect effect : machine.takeEffects()) {
+      if (effect instanceof LaneEffect.Answer answer) {
         answer.call().deliver();
-      } else if (effect instanceof Effect.Report report) {
+      } else if (effect instanceof LaneEffect.Report report) {
         report.report().run();
-      } else if (effect instanceof Effect.End end) {
+      } else if (effect instanceof LaneEffect.End end) {
         done.add((end.isWhole() ? "end whole " : "end ") + ((TestWire) end.wire()).number);
         if (end.wire() == wire) {
           unanswered.clear();

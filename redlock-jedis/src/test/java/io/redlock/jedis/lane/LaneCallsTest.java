@@ -22,7 +22,7 @@ class LaneCallsTest {
   private static final NodeReply REFUSAL = NodeReply.unreachable("test");
 
   private final RequestEncoder encoder = new RequestEncoder(1_000, 1_000);
-  private final List<Effect> effects = new ArrayList<>();
+  private final List<LaneEffect> effects = new ArrayList<>();
   private final List<String> answers = new ArrayList<>();
   private final LaneCalls calls = new LaneCalls(RELEASE_LIFE, effects::add);
 
@@ -55,7 +55,7 @@ class LaneCallsTest {
 
   /** What was decided is delivered. */
   private List<String> answers() {
-    effects.forEach(effect -> ((Effect.Answer) effect).call().deliver());
+    effects.forEach(effect -> ((LaneEffect.Answer) effect).call().deliver());
     effects.clear();
     return answers;
   }

@@ -46,14 +46,14 @@ class LaneHealthRulesTest {
       new RemoveTicket(List.of("a"), new Ticket("client", 1, 1, 1));
 
   private final List<String> told = new ArrayList<>();
-  private final List<Effect> effects = new ArrayList<>();
+  private final List<LaneEffect> effects = new ArrayList<>();
   private final LaneHealth health =
       new LaneHealth(
           "n", status -> told.add(status.state() + " " + status.reason()), effects::add, 0);
 
   /** Runs the reports and takes what they told. */
   private List<String> told() {
-    effects.forEach(effect -> ((Effect.Report) effect).report().run());
+    effects.forEach(effect -> ((LaneEffect.Report) effect).report().run());
     effects.clear();
     List<String> taken = List.copyOf(told);
     told.clear();

@@ -58,15 +58,15 @@ class WakeMachineTest implements LockNode.Observer {
   /** The effects since the last time. */
   private List<String> done() {
     List<String> done = new ArrayList<>();
-    for (Effect effect : machine.takeEffects()) {
-      if (effect instanceof Effect.Write write) {
+    for (WakeEffect effect : machine.takeEffects()) {
+      if (effect instanceof WakeEffect.Write write) {
         done.add(
             String.join(" ", TestNode.words(write.command())).toLowerCase(Locale.ROOT)
                 + " on "
                 + ((TestWire) write.wire()).number());
-      } else if (effect instanceof Effect.End end) {
+      } else if (effect instanceof WakeEffect.End end) {
         done.add((end.isWhole() ? "end whole " : "end ") + ((TestWire) end.wire()).number());
-      } else if (effect instanceof Effect.Report report) {
+      } else if (effect instanceof WakeEffect.Report report) {
         report.report().run();
       } else {
         done.add(effect.getClass().getSimpleName());
