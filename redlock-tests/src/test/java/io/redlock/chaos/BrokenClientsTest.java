@@ -35,6 +35,7 @@ import org.junit.jupiter.api.Test;
  * it. The same scene with sound clients has to be without a finding.
  */
 @RequiresRedis
+@Tag("ci")
 @Tag("chaos")
 class BrokenClientsTest {
 

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.redlock.chaos.history.History;
 import io.redlock.chaos.history.HistoryVerdict;
 import io.redlock.testbed.RequiresRedis;
+import io.redlock.testkit.Budget;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -24,12 +25,13 @@ import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /**
- * A third of the schedules, drawn by the seed, a few side by side: {@code -Dchaos.schedule=all}
- * runs all, {@code -Dchaos.schedule=NAME,NAME} some of them, {@code -Dchaos.seed=N} with the seed
- * of a run that was seen before.
+ * All schedules in CI, a third of them in {@code verify}, drawn by the seed, a few side by side:
+ * {@code -Dchaos.schedule=all} runs all, {@code -Dchaos.schedule=NAME,NAME} some of them, {@code
+ * -Dchaos.seed=N} with the seed of a run that was seen before.
  */
 @RequiresRedis
 @Tag("chaos")
+@Tag("budget")
 class ChaosTest {
 
   /** Most of the time everybody waits for somebody. */
@@ -62,7 +64,7 @@ class ChaosTest {
     List<Schedule> all = new ArrayList<>(Schedules.all());
     if (only.isEmpty()) {
       Collections.shuffle(all, new Random(seed));
-      return all.subList(0, (all.size() + 2) / 3);
+      return all.subList(0, Budget.of((all.size() + 2) / 3, all.size()));
     }
     all.removeIf(each -> !only.equals("all") && !List.of(only.split(",")).contains(each.name()));
     return all;

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.explorer.Catalog.Header;
 import io.redlock.explorer.Catalog.Node;
 import io.redlock.explorer.Explorer.Result;
+import io.redlock.testkit.Budget;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Set;
@@ -27,14 +28,20 @@ class SettlingTest {
   private static final int MOST_STATES = 4_000_000;
 
   private static Stream<Supplier<Scope>> scopes() {
-    return Stream.of(
-        () -> Scope.of("2 attempts").attempts(2).aheadMicros(0, 1),
-        () -> Scope.of("1 attempt, 3 rounds").attempts(1).rounds(3).cuts(2).copies(1),
-        () -> timed("1 lease, 1 extend").extensions(1).cuts(2),
-        () -> timed("1 lease, 1 loss").extensions(1).losses(1, 1).cuts(1),
-        () -> Scope.of("2 overlapping sets").sets(new int[] {0, 1}, new int[] {1, 2}),
-        () -> Scope.of("2 fair waiters, nothing is late").fair(1, 1).heldAtFirst().nothingIsLate(),
-        () -> Scope.of("1 fair waiter, a cut").fair(2).waitersDie().cuts(1).nothingIsLate());
+    Stream<Supplier<Scope>> all =
+        Stream.of(
+            () -> Scope.of("1 attempt, 3 rounds").attempts(1).rounds(3).cuts(2).copies(1),
+            () -> Scope.of("1 fair waiter, a cut").fair(2).waitersDie().cuts(1).nothingIsLate(),
+            () -> timed("1 lease, 1 extend").extensions(1).cuts(2),
+            () -> Scope.of("2 attempts").attempts(2).aheadMicros(0, 1),
+            () -> timed("1 lease, 1 loss").extensions(1).losses(1, 1).cuts(1),
+            () -> Scope.of("2 overlapping sets").sets(new int[] {0, 1}, new int[] {1, 2}),
+            () ->
+                Scope.of("2 fair waiters, nothing is late")
+                    .fair(1, 1)
+                    .heldAtFirst()
+                    .nothingIsLate());
+    return all.limit(Budget.of(3, 7));
   }
 
   private static Scope timed(String name) {
@@ -42,6 +49,7 @@ class SettlingTest {
   }
 
   @ParameterizedTest
+  @Tag("budget")
   @MethodSource("scopes")
   void whatCanBeSeenIsTheSame(Supplier<Scope> scope) {
     Set<String> settled = new HashSet<>();

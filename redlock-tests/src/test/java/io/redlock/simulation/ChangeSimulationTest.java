@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.simulation.SimPlan.Change;
 import io.redlock.simulation.Simulation.Result;
+import io.redlock.testkit.Budget;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -17,7 +18,10 @@ import org.junit.jupiter.api.Test;
 
 /** The masters change under clients that work, in virtual time, with the production commands. */
 @Tag("search")
+@Tag("budget")
 class ChangeSimulationTest {
+
+  private static final int SEEDS = Budget.of(4, 20);
 
   /** In three to five, five to three, one and all swapped. */
   private static Change someChange(long seed, boolean hasStraggler) {
@@ -56,22 +60,22 @@ class ChangeSimulationTest {
 
   @Test
   void leasesAreGrantedAllTheTimeWhileMastersChange() {
-    run("undisturbed", 8, ChangeSimulationTest::undisturbed);
+    run("undisturbed", SEEDS, ChangeSimulationTest::undisturbed);
   }
 
   @Test
   void leasesAreGrantedAllTheTimeWhileMajoritiesAreWell() {
-    run("interrupted", 4, ChangeSimulationTest::interrupted);
+    run("interrupted", SEEDS, ChangeSimulationTest::interrupted);
   }
 
   @Test
   void fairWaitersKeepTheirOrderWhileMastersChange() {
-    run("in order", 4, ChangeSimulationTest::inOrder);
+    run("in order", SEEDS, ChangeSimulationTest::inOrder);
   }
 
   @Test
   void nothingIsViolatedWhileMastersChangeUnderFaults() {
-    run("disturbed", 4, ChangeSimulationTest::disturbed);
+    run("disturbed", SEEDS, ChangeSimulationTest::disturbed);
   }
 
   /** The violation, and where the whole run can be read. */

@@ -8,6 +8,7 @@ import io.redlock.simulation.Simulation.Result;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.testkit.BrokenNodes;
+import io.redlock.testkit.Budget;
 import io.redlock.testkit.NodeModel;
 import io.redlock.testkit.NodeModel.Cell;
 import io.redlock.testkit.NodeModel.Place;
@@ -23,8 +24,9 @@ import org.junit.jupiter.api.Test;
 class FairSimulationTest {
 
   @Test
+  @Tag("budget")
   void withoutFaultsFairWaitersAreServedInTheOrderOfTheirTickets() {
-    run("in order", 15, seed -> crowd(seed).only());
+    run("in order", Budget.of(8, 50), seed -> crowd(seed).only());
   }
 
   /** Nodes have its lower ticket between two rounds of the attempt that wins. */
@@ -42,13 +44,15 @@ class FairSimulationTest {
   }
 
   @Test
+  @Tag("budget")
   void noWaiterIsHeldUpForLongByOthersThatStandStillLeaveOrDie() {
-    run("patient", 15, seed -> crowd(seed).only(SimPlan.FAULTS_OF_CLIENTS));
+    run("patient", Budget.of(8, 50), seed -> crowd(seed).only(SimPlan.FAULTS_OF_CLIENTS));
   }
 
   @Test
+  @Tag("budget")
   void nothingIsViolatedWhereSomeAreFairAndSomeAreNot() {
-    run("mixed", 30, seed -> SimPlan.of(seed).fair(seed % 2 == 0 ? 100 : 50));
+    run("mixed", Budget.of(16, 100), seed -> SimPlan.of(seed).fair(seed % 2 == 0 ? 100 : 50));
   }
 
   @Test

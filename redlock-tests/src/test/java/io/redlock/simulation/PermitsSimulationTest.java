@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.simulation.Simulation.Result;
+import io.redlock.testkit.Budget;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.LongFunction;
@@ -15,7 +16,10 @@ import org.junit.jupiter.api.Test;
  * while somebody waits for one (I24).
  */
 @Tag("search")
+@Tag("budget")
 class PermitsSimulationTest {
+
+  private static final int SEEDS = Budget.of(4, 24);
 
   private static SimPlan undisturbed(long seed) {
     return permits(seed).only();
@@ -31,12 +35,12 @@ class PermitsSimulationTest {
 
   @Test
   void nobodyWaitsForAPermitWhileOneIsFree() {
-    run("undisturbed", 10, PermitsSimulationTest::undisturbed);
+    run("undisturbed", SEEDS, PermitsSimulationTest::undisturbed);
   }
 
   @Test
   void nobodyWaitsForAPermitWhileOneIsFreeAndMajoritiesAreWell() {
-    run("interrupted", 10, PermitsSimulationTest::interrupted);
+    run("interrupted", SEEDS, PermitsSimulationTest::interrupted);
   }
 
   private static void run(String what, long seeds, LongFunction<SimPlan> plans) {

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
 import io.redlock.simulation.Simulation.Result;
+import io.redlock.testkit.Budget;
 import io.redlock.testkit.Pinned;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -18,8 +19,9 @@ import org.junit.jupiter.params.provider.CsvFileSource;
 class SimulationTest {
 
   @Test
-  void nothingIsViolatedInAHundredAndFiftyRuns() {
-    campaign(150);
+  @Tag("budget")
+  void nothingIsViolatedInManyRuns() {
+    campaign(Budget.of(150, 1_000));
   }
 
   @Test
