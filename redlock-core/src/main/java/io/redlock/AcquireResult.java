@@ -57,8 +57,25 @@ public sealed interface AcquireResult {
    *
    * @param votes the answer of each node; empty if only other calls of the same {@link Redlock}
    *     were in the way, so that no node was asked
+   * @param by who was in the way
    */
-  record Contended(Votes votes) implements AcquireResult {
+  record Contended(Votes votes, By by) implements AcquireResult {
+
+    /** The answers to the question who is in the way, as far as the nodes tell. */
+    public enum By {
+      /** One client holds the resource: a quorum of nodes named the same owner. */
+      HOLDER,
+      /**
+       * Several requests came together, and each got a part of the nodes, so that nobody may hold
+       * the resource. With {@link LeaseRequest#unlessHeld} they ask again until one of them does.
+       */
+      SPLIT,
+      /**
+       * Too few nodes named an owner to tell; also if only other calls of the same {@link Redlock}
+       * were in the way.
+       */
+      UNKNOWN
+    }
 
     /**
      * Returns the label of the client that holds the resource, as {@link Votes#holder()}.

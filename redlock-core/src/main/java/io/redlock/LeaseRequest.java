@@ -24,26 +24,31 @@ public final class LeaseRequest {
       boolean any,
       @Nullable Duration maxWait,
       @Nullable Duration maxHold,
-      boolean fair) {
+      boolean fair,
+      boolean unlessHeld) {
 
     Terms {
       Objects.requireNonNull(ttl, "ttl is null: give a duration of a few seconds");
     }
 
     static Terms plain(Set<String> resources, Duration ttl, boolean any) {
-      return new Terms(resources, ttl, any, null, null, false);
+      return new Terms(resources, ttl, any, null, null, false, false);
     }
 
     Terms waiting(Duration maxWait) {
-      return new Terms(resources, ttl, any, maxWait, maxHold, fair);
+      return new Terms(resources, ttl, any, maxWait, maxHold, fair, unlessHeld);
     }
 
     Terms renewed(Duration maxHold) {
-      return new Terms(resources, ttl, any, maxWait, maxHold, fair);
+      return new Terms(resources, ttl, any, maxWait, maxHold, fair, unlessHeld);
     }
 
     Terms inTurn() {
-      return new Terms(resources, ttl, any, maxWait, maxHold, true);
+      return new Terms(resources, ttl, any, maxWait, maxHold, true, unlessHeld);
+    }
+
+    Terms endingIfHeld() {
+      return new Terms(resources, ttl, any, maxWait, maxHold, fair, true);
     }
   }
 
@@ -169,6 +174,24 @@ public final class LeaseRequest {
     return new LeaseRequest(terms.inTurn());
   }
 
+  /**
+   * Returns a copy whose wait is not for a holder: it ends as {@link
+   * AcquireResult.Outcome#CONTENDED} as soon as a quorum of nodes names one owner. The wait is for
+   * a decision: requests that come together can each get a part of the nodes, so that nobody holds
+   * the resource. With this, they ask again after random pauses until one of them holds it. For
+   * work that one of several processes does at a time, and that the others leave out.
+   *
+   * <p>Does nothing without {@link #waitUpTo}; one or two seconds are enough. A call acquires a
+   * lease that was released between two of its attempts: let the winner hold it for as long as the
+   * others ask. Bypasses the local queue, as a call without a wait does. Not with {@link #anyOf},
+   * {@link #fairly} or {@link Redlock#asLock}: they refuse it when it is used.
+   *
+   * @return the changed copy
+   */
+  public LeaseRequest unlessHeld() {
+    return new LeaseRequest(terms.endingIfHeld());
+  }
+
   /** Returns the names to lock, or to choose one from, in alphabetical order. */
   public Set<String> resources() {
     return terms.resources;
@@ -199,6 +222,11 @@ public final class LeaseRequest {
     return terms.any;
   }
 
+  /** Returns true if its wait ends as soon as another client is known to hold the resource. */
+  public boolean isUnlessHeld() {
+    return terms.unlessHeld;
+  }
+
   @Override
   public boolean equals(@Nullable Object other) {
     return other instanceof LeaseRequest that && terms.equals(that.terms);
@@ -217,6 +245,7 @@ public final class LeaseRequest {
         + " for "
         + terms.ttl
         + (terms.maxWait == null ? "" : ", waiting up to " + terms.maxWait)
+        + (terms.unlessHeld ? ", unless held" : "")
         + (terms.maxHold == null ? "" : ", renewed for " + terms.maxHold)
         + (terms.fair ? ", fairly" : "");
   }

@@ -100,7 +100,10 @@ public interface Redlock extends AutoCloseable {
   Lease acquire(LeaseRequest request) throws InterruptedException;
 
   /**
-   * Acquires a lease in one attempt, and returns the result.
+   * Acquires a lease in one attempt, and returns the result. If several callers come together, each
+   * may get a part of the nodes, so that nobody acquires the lease: {@link
+   * AcquireResult.Contended#by()} tells such a split from a holder. {@link LeaseRequest#unlessHeld}
+   * asks again until one of them holds it.
    *
    * @param resource the name to lock
    * @param ttl how long nodes hold the lock unless it is extended; see {@link LeaseRequest#of}

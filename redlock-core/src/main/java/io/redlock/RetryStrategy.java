@@ -18,7 +18,7 @@ public interface RetryStrategy {
 
   /** The reasons for which an attempt fails. */
   enum Cause {
-    /** Another client holds the resource, as far as the answers tell. */
+    /** Another client holds the resource, or may: any refusal that is no {@link #SPLIT}. */
     HELD,
     /**
      * Several requests have each got a part of the nodes, so that nobody may hold the resource.

@@ -2,6 +2,7 @@ package io.redlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.redlock.AcquireResult.Contended.By;
 import io.redlock.AcquireResult.Outcome;
 import java.util.List;
 import java.util.Optional;
@@ -15,7 +16,7 @@ class AcquireResultTest {
   void failuresHaveTheirOutcomeAndNoLease() {
     List<AcquireResult> failures =
         List.of(
-            new AcquireResult.Contended(NONE),
+            new AcquireResult.Contended(NONE, By.UNKNOWN),
             new AcquireResult.Unavailable(NONE),
             new AcquireResult.TooSlow(NONE));
     assertEquals(

@@ -3,6 +3,7 @@ package io.redlock;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.redlock.AcquireResult.Contended.By;
 import io.redlock.Votes.NodeVote;
 import io.redlock.Votes.Vote;
 import java.time.Duration;
@@ -67,7 +68,8 @@ class VotesTest {
     assertEquals(
         "not acquired: orders/42: others in this process held it, or were ahead in the queue,"
             + " all the time",
-        new LockNotAcquiredException(REQUEST, new AcquireResult.Contended(votes)).getMessage());
+        new LockNotAcquiredException(REQUEST, new AcquireResult.Contended(votes, By.HOLDER))
+            .getMessage());
   }
 
   @Test
@@ -93,7 +95,8 @@ class VotesTest {
     assertEquals(Optional.of("a"), holders("", "a", "").holder());
     assertEquals(Optional.empty(), holders("", "").holder());
     assertEquals(Optional.empty(), holders().holder());
-    AcquireResult.Contended refusal = new AcquireResult.Contended(holders("a", "b", "b"));
+    AcquireResult.Contended refusal =
+        new AcquireResult.Contended(holders("a", "b", "b"), By.HOLDER);
     assertEquals(Optional.of("b"), refusal.holder());
     assertEquals(Optional.of("b"), new LockNotAcquiredException(REQUEST, refusal).holder());
   }

@@ -1,6 +1,7 @@
 package io.redlock.driver;
 
 import io.redlock.AcquireResult;
+import io.redlock.AcquireResult.Contended.By;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.RetryStrategy.Cause;
@@ -80,6 +81,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
         CallState.begin(
             new CallState.Rules(
                 request.isFair(),
+                request.isUnlessHeld(),
                 context.quorum,
                 Math.min(QueuePlace.LIFE_NANOS, Settings.saturatedNanos(request.ttl())),
                 context.settings.nodeTimeoutNanos()));
@@ -110,7 +112,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
       return future;
     }
     if (openCalls.add(this)) {
-      boolean mayAsk = !waits() || context.queues.join(this) || choice != null;
+      boolean mayAsk = !isQueued() || context.queues.join(this) || choice != null;
       long leftNanos = leftNanos();
       step(now -> now.joined(mayAsk, leftNanos));
     } else {
@@ -121,6 +123,11 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
 
   private boolean waits() {
     return maxWaitNanos > 0;
+  }
+
+  /** Returns true if it takes its turn among the waiting calls of this service. */
+  private boolean isQueued() {
+    return waits() && !request.isUnlessHeld();
   }
 
   private long leftNanos() {
@@ -247,7 +254,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
     if (place != null) {
       context.fairWaiters.leave(place);
     }
-    if (waits()) {
+    if (isQueued()) {
       context.queues.leave(this);
     }
   }
@@ -302,7 +309,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   }
 
   private void due(int plan) {
-    boolean mayAsk = hasTickets() || context.queues.mayAsk(this);
+    boolean mayAsk = !isQueued() || hasTickets() || context.queues.mayAsk(this);
     long leftNanos = leftNanos();
     step(
         now ->
@@ -457,7 +464,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   }
 
   private void pause(AttemptEnd outcome) {
-    if (waits()) {
+    if (isQueued()) {
       context.queues.refused(this, outcome);
     }
     long leftNanos = leftNanos();
@@ -515,7 +522,10 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   private void giveUp() {
     AttemptEnd refusal = refusal();
     removeTickets(); // before the result: its receiver may close the service at once
-    finish(refusal != null ? refusal.result() : new AcquireResult.Contended(context.noVotes));
+    finish(
+        refusal != null
+            ? refusal.result()
+            : new AcquireResult.Contended(context.noVotes, By.UNKNOWN));
   }
 
   /** Returns the last refusal: that of the queue if this call has asked no node. */

@@ -105,8 +105,7 @@ final class Attempt implements Timeouts.Timed {
     private Decision decision = Decision.WAIT; // guarded by claim
     private boolean abandoned; // guarded by claim
     private long heldRemainingMillis = -1; // guarded by claim
-    private long holderToken; // guarded by claim; 0 until a node names one
-    private boolean areHoldersDifferent; // guarded by claim
+    private final NamedOwners owners = new NamedOwners(context.quorum); // guarded by claim
 
     GrantFanout(long token) {
       super(Attempt.this.claim);
@@ -149,8 +148,7 @@ final class Attempt implements Timeouts.Timed {
         heldRemainingMillis = heldRemainingMillis < 0 ? left : Math.min(heldRemainingMillis, left);
       }
       if (reply.kind() == NodeReply.Kind.HELD) {
-        areHoldersDifferent |= holderToken != 0 && holderToken != reply.counter();
-        holderToken = reply.counter();
+        owners.named(node, reply.owner());
       }
     }
 
@@ -163,7 +161,14 @@ final class Attempt implements Timeouts.Timed {
     boolean decide(long nowNanos, long nowWallMicros) {
       decision = round.decide(nowNanos, nowWallMicros);
       abandoned = claim.hasEnded();
-      return abandoned || decision != Decision.WAIT;
+      return abandoned || decision != Decision.WAIT && !isHolderOpen();
+    }
+
+    /** Returns true if the call ends when one client holds the resource, and that may show yet. */
+    private boolean isHolderOpen() {
+      return request.isUnlessHeld()
+          && decision == Decision.CONTENDED
+          && owners.mayBeSettledBy(round.pending());
     }
 
     @Override
@@ -190,7 +195,7 @@ final class Attempt implements Timeouts.Timed {
           heldRemainingMillis,
           decision != Decision.TOO_SLOW && round.reachedQuorum(),
           decision == Decision.CONTENDED && !round.wasGrantedAnywhere(),
-          areHoldersDifferent || round.rulesOutAnother());
+          owners.by(round.rulesOutAnother()));
     }
 
     private HeldLease held() {

@@ -1,6 +1,7 @@
 package io.redlock.driver;
 
 import io.redlock.AcquireResult;
+import io.redlock.AcquireResult.Contended.By;
 import io.redlock.Lease;
 import io.redlock.RetryStrategy.Cause;
 import io.redlock.Votes;
@@ -19,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param keepsPlace true if the caller keeps its tickets; without a quorum, or too slow, it would
  *     only block waiters that could succeed
  * @param isBehindOthers true if the lease failed only because of others' leases and tickets
- * @param isSplit true if the nodes that refused cannot be those of one holder's quorum
+ * @param by who was in the way, as far as the answers tell
  */
 record AttemptEnd(
     Decision decision,
@@ -28,12 +29,11 @@ record AttemptEnd(
     long heldRemainingMillis,
     boolean keepsPlace,
     boolean isBehindOthers,
-    boolean isSplit) {
+    By by) {
 
   /** Returns the same end, with another time after which an attempt may succeed. */
   AttemptEnd remaining(long remainingMillis) {
-    return new AttemptEnd(
-        decision, lease, votes, remainingMillis, keepsPlace, isBehindOthers, isSplit);
+    return new AttemptEnd(decision, lease, votes, remainingMillis, keepsPlace, isBehindOthers, by);
   }
 
   /** Returns true if a node refused the name: another may be free. */
@@ -41,6 +41,11 @@ record AttemptEnd(
     return decision == Decision.CONTENDED
         || decision == Decision.UNAVAILABLE
             && votes.nodes().stream().anyMatch(vote -> vote.vote() == Votes.Vote.REFUSED);
+  }
+
+  /** Returns true if another client is known to hold the resource. */
+  boolean isHeld() {
+    return decision == Decision.CONTENDED && by == By.HOLDER;
   }
 
   AcquireResult.Outcome outcome() {
@@ -56,7 +61,7 @@ record AttemptEnd(
   Cause cause() {
     return switch (outcome()) {
       case ACQUIRED -> throw new IllegalStateException("it succeeded");
-      case CONTENDED -> isSplit ? Cause.SPLIT : Cause.HELD;
+      case CONTENDED -> by == By.SPLIT ? Cause.SPLIT : Cause.HELD;
       case UNAVAILABLE -> Cause.UNAVAILABLE;
       case TOO_SLOW -> Cause.TOO_SLOW;
     };
@@ -65,7 +70,7 @@ record AttemptEnd(
   AcquireResult result() {
     return switch (outcome()) {
       case ACQUIRED -> new AcquireResult.Acquired(Objects.requireNonNull(lease), votes);
-      case CONTENDED -> new AcquireResult.Contended(votes);
+      case CONTENDED -> new AcquireResult.Contended(votes, by);
       case TOO_SLOW -> new AcquireResult.TooSlow(votes);
       case UNAVAILABLE -> new AcquireResult.Unavailable(votes);
     };

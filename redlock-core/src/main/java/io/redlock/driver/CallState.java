@@ -55,11 +55,13 @@ record CallState(
    * The constants of a call.
    *
    * @param isFair true if the call waits in the nodes' queues
+   * @param isUnlessHeld true if the call ends when another client holds the resource
    * @param quorum the nodes that are enough
    * @param ticketNanos how long a node that granted keeps the ticket
    * @param patienceNanos how long the retry strategy may take
    */
-  record Rules(boolean isFair, Quorum quorum, long ticketNanos, long patienceNanos) {}
+  record Rules(
+      boolean isFair, boolean isUnlessHeld, Quorum quorum, long ticketNanos, long patienceNanos) {}
 
   /** Returns a queued call without a timer, before it knows its place in the queue. */
   static CallState begin(Rules rules) {
@@ -128,7 +130,8 @@ record CallState(
     }
     boolean learned = clockLearned || outcome.decision() == Decision.CLOCK_REFUSED;
     boolean learns = learned != clockLearned;
-    if (leftNanos <= 0 && !learns) {
+    boolean isOver = leftNanos <= 0 || rules.isUnlessHeld && outcome.isHeld();
+    if (isOver && !learns) {
       return over();
     }
     if (learns || hasMoved || isWokenByQuorum()) {

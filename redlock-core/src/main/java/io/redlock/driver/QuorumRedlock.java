@@ -168,6 +168,9 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
               + Brief.names(request.resources())
               + " needs a longest hold: add .renewFor(maxHold) to the request");
     }
+    if (request.isUnlessHeld()) {
+      throw new IllegalArgumentException("a lock waits for its holder: leave unlessHeld() out");
+    }
     return new ReentrantLease(request, this::call);
   }
 

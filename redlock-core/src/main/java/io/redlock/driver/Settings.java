@@ -99,6 +99,12 @@ record Settings(
     } else if (request.isFair() && count > 1) {
       problems.add("fairly() with " + count + " resources: ask for one, or leave fairly() out");
     }
+    if (request.isUnlessHeld() && (request.isFair() || request.isAnyOf())) {
+      problems.add(
+          "unlessHeld() with "
+              + (request.isFair() ? "fairly()" : "anyOf()")
+              + ": it waits for nobody's turn and for no other name; leave one of them out");
+    }
     addProblems(problems, request.ttl());
     request
         .maxWait()

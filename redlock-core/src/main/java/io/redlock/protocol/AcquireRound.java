@@ -103,14 +103,18 @@ public record AcquireRound(
     if (isClock && quorum.isReachedBy(ballot.set(open | Ballot.STALE | Ballot.CLOCK))) {
       return Decision.CLOCK_REFUSED;
     }
-    int pending = ballot.set(Ballot.PENDING);
-    boolean unsettled = refused != 0 && quorum.isRuledOutBy(refused | pending);
+    boolean unsettled = refused != 0 && quorum.isRuledOutBy(refused | pending());
     return unsettled ? Decision.WAIT : Decision.UNAVAILABLE;
   }
 
   /** Returns true if a quorum of nodes granted or refused; such nodes are at work. */
   public boolean reachedQuorum() {
     return terms.quorum().isReachedBy(ballot.set(Ballot.GRANTED | Ballot.REFUSED));
+  }
+
+  /** Returns the nodes that have not answered, as bits. */
+  public int pending() {
+    return ballot.set(Ballot.PENDING);
   }
 
   /** Returns true if at least one node granted. */

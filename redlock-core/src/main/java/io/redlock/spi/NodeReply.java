@@ -16,10 +16,18 @@ import org.jspecify.annotations.Nullable;
  *     all; for {@link Kind#HELD} and {@link NodeRequest.Free} the {@link HolderLabel} of the
  *     holder, empty if it has none; for {@link Kind#NOT_HELD} the label of the operator that set
  *     the name free, if one did
+ * @param owner the value of the holder's key, for {@link Kind#HELD} as the answer to {@link
+ *     NodeRequest.Grant}; empty if the node could not print it. Secret, and not in the text: it
+ *     only tells holders apart
  * @param report the state of the name, for {@link NodeRequest.Inspect}; else null
  */
 public record NodeReply(
-    Kind kind, long counter, long remainingMillis, String detail, @Nullable NodeReport report) {
+    Kind kind,
+    long counter,
+    long remainingMillis,
+    String detail,
+    String owner,
+    @Nullable NodeReport report) {
 
   /** The lock was granted. */
   public static final NodeReply GRANTED = of(Kind.GRANTED, "");
@@ -93,7 +101,7 @@ public record NodeReply(
    * @return the answer
    */
   public static NodeReply of(Kind kind, String detail) {
-    return new NodeReply(kind, 0, -1, detail, null);
+    return new NodeReply(kind, 0, -1, detail, "", null);
   }
 
   /**
@@ -103,7 +111,7 @@ public record NodeReply(
    * @return the answer
    */
   public static NodeReply inspected(NodeReport report) {
-    return new NodeReply(report.owner() == null ? Kind.NOT_HELD : Kind.HELD, 0, -1, "", report);
+    return new NodeReply(report.owner() == null ? Kind.NOT_HELD : Kind.HELD, 0, -1, "", "", report);
   }
 
   /**
@@ -115,7 +123,20 @@ public record NodeReply(
    * @return the answer
    */
   public static NodeReply held(long remainingMillis, long counter, String holder) {
-    return new NodeReply(Kind.HELD, counter, remainingMillis, holder, null);
+    return new NodeReply(Kind.HELD, counter, remainingMillis, holder, "", null);
+  }
+
+  /**
+   * Returns {@link Kind#HELD}, as the answer to {@link NodeRequest.Grant}.
+   *
+   * @param remainingMillis the remaining life of the holder's key; −1 if it has no bound
+   * @param counter the node's counter
+   * @param owner the value of the lock key; {@code -} if the node could not print it
+   * @return the answer
+   */
+  public static NodeReply heldBy(long remainingMillis, long counter, String owner) {
+    String printed = owner.equals("-") ? "" : owner;
+    return new NodeReply(Kind.HELD, counter, remainingMillis, HolderLabel.of(owner), printed, null);
   }
 
   /**
@@ -127,7 +148,7 @@ public record NodeReply(
    * @return the answer
    */
   public static NodeReply freed(long remainingMillis, long counter, String holder) {
-    return new NodeReply(Kind.RELEASED, counter, remainingMillis, holder, null);
+    return new NodeReply(Kind.RELEASED, counter, remainingMillis, holder, "", null);
   }
 
   /**
@@ -137,7 +158,7 @@ public record NodeReply(
    * @return the answer
    */
   public static NodeReply nothingToFree(long counter) {
-    return new NodeReply(Kind.NOT_HELD, counter, -1, "", null);
+    return new NodeReply(Kind.NOT_HELD, counter, -1, "", "", null);
   }
 
   /**
@@ -147,7 +168,7 @@ public record NodeReply(
    * @return the answer
    */
   public static NodeReply waiting(long remainingMillis) {
-    return new NodeReply(Kind.WAIT, 0, remainingMillis, "", null);
+    return new NodeReply(Kind.WAIT, 0, remainingMillis, "", "", null);
   }
 
   /**
@@ -157,7 +178,7 @@ public record NodeReply(
    * @return the answer
    */
   public static NodeReply stale(long counter) {
-    return new NodeReply(Kind.STALE, counter, -1, "", null);
+    return new NodeReply(Kind.STALE, counter, -1, "", "", null);
   }
 
   /**
@@ -168,7 +189,7 @@ public record NodeReply(
    * @return the answer
    */
   public static NodeReply abstain(long remainingMillis, String detail) {
-    return new NodeReply(Kind.ABSTAIN, 0, remainingMillis, detail, null);
+    return new NodeReply(Kind.ABSTAIN, 0, remainingMillis, detail, "", null);
   }
 
   /**
@@ -199,5 +220,19 @@ public record NodeReply(
    */
   public static NodeReply misconfigured(String detail) {
     return of(Kind.MISCONFIGURED, detail);
+  }
+
+  /** Leaves the owner out: with it, anybody could release the lock. */
+  @Override
+  public String toString() {
+    return kind
+        + "["
+        + counter
+        + ", "
+        + remainingMillis
+        + " ms, "
+        + detail
+        + (report == null ? "" : ", " + report)
+        + "]";
   }
 }

@@ -486,7 +486,7 @@ public class NodeModel {
         }
       }
     }
-    return NodeReply.held(remainingMillis, highestCounter(cells), HolderLabel.of(holder));
+    return NodeReply.heldBy(remainingMillis, highestCounter(cells), holder);
   }
 
   private static long highestCounter(List<Cell> cells) {

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
 import io.redlock.AcquireResult;
+import io.redlock.AcquireResult.Contended.By;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.RedlockListener;
@@ -399,7 +400,7 @@ class AcquireLoopTest {
     late.script(Bed::yes);
     CompletableFuture<AcquireResult> call = late.redlock.acquireAsync(PATIENT);
     assertFalse(call.isDone());
-    call.complete(new AcquireResult.Contended(new Votes(List.of(), 2)));
+    call.complete(new AcquireResult.Contended(new Votes(List.of(), 2), By.UNKNOWN));
     assertEquals("abc", late.releasedOn());
     while (!callbacks.isEmpty()) {
       callbacks.poll().run();
@@ -623,7 +624,9 @@ class AcquireLoopTest {
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
   void completingTheFutureByHandAtAnyStepLeavesNothingLocked(int step) {
-    cancelAfter(step, call -> call.complete(new AcquireResult.Contended(new Votes(List.of(), 2))));
+    cancelAfter(
+        step,
+        call -> call.complete(new AcquireResult.Contended(new Votes(List.of(), 2), By.UNKNOWN)));
   }
 
   private void cancelAfter(int step, Function<CompletableFuture<AcquireResult>, Boolean> giveUp) {

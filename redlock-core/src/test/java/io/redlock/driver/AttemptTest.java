@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
+import io.redlock.AcquireResult.Contended.By;
 import io.redlock.Votes;
 import io.redlock.Votes.Vote;
 import io.redlock.protocol.AcquireRound;
@@ -155,10 +156,10 @@ class AttemptTest {
   @Test
   void refusedByAllItIsBehindOthersAndKeepsItsPlace() {
     start();
-    bed.answerGrants(NodeReply.held(4_000, 5, ""), 0, 1, 2);
+    bed.answerGrants(NodeReply.heldBy(4_000, 5, "one"), 0, 1, 2);
     assertTrue(outcome().isBehindOthers());
     assertTrue(outcome().keepsPlace());
-    assertFalse(outcome().isSplit(), "one holder");
+    assertEquals(By.HOLDER, outcome().by());
   }
 
   @Test
@@ -178,15 +179,15 @@ class AttemptTest {
     assertEquals(Decision.UNAVAILABLE, outcome().decision());
     assertFalse(outcome().isBehindOthers());
     assertFalse(outcome().keepsPlace());
-    assertFalse(outcome().isSplit());
+    assertEquals(By.UNKNOWN, outcome().by());
   }
 
   @Test
-  void holdersAtDifferentTokensAreASplitVote() {
+  void differentHoldersAreASplitVoteWhateverTheCountersAre() {
     start();
-    bed.answerGrants(NodeReply.held(4_000, 5, ""), 0);
-    bed.answerGrants(NodeReply.held(4_000, 6, ""), 1);
-    assertTrue(outcome().isSplit());
+    bed.answerGrants(NodeReply.heldBy(4_000, 5, "one"), 0);
+    bed.answerGrants(NodeReply.heldBy(4_000, 5, "other"), 1);
+    assertEquals(By.SPLIT, outcome().by());
   }
 
   @Test

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.AcquireResult.Contended.By;
 import io.redlock.Votes;
 import io.redlock.driver.CallState.Phase;
 import io.redlock.driver.CallState.Rules;
@@ -27,7 +28,7 @@ class CallStateTest {
   private static final Votes NONE = new Votes(List.of(), 2);
 
   private static Rules rules(boolean isFair) {
-    return new Rules(isFair, Quorum.of(3), TICKET, PATIENCE);
+    return new Rules(isFair, false, Quorum.of(3), TICKET, PATIENCE);
   }
 
   private static CallState begun() {
@@ -63,7 +64,8 @@ class CallStateTest {
 
   private static AttemptEnd refusal(
       Decision decision, long remainingMillis, boolean keepsPlace, boolean isBehindOthers) {
-    return new AttemptEnd(decision, null, NONE, remainingMillis, keepsPlace, isBehindOthers, false);
+    return new AttemptEnd(
+        decision, null, NONE, remainingMillis, keepsPlace, isBehindOthers, By.UNKNOWN);
   }
 
   /** Others hold a part, and so does this call. */
@@ -213,7 +215,7 @@ class CallStateTest {
   @Test
   void wakeUpsShortOfAQuorumDoNotPutThePauseOff() {
     CallState five =
-        CallState.begin(new Rules(true, Quorum.of(5), TICKET, PATIENCE)).joined(true, LEFT);
+        CallState.begin(new Rules(true, false, Quorum.of(5), TICKET, PATIENCE)).joined(true, LEFT);
     CallState once = five.refused(behindOthers(60_000), LEFT).woken(4, true, LEFT);
     CallState twice = once.woken(3, true, LEFT);
     assertEquals(once.plan(), twice.plan());

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
+import io.redlock.AcquireResult.Contended.By;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Votes;
@@ -236,7 +237,7 @@ class LocalQueuesTest {
 
   private static AttemptEnd refusal() {
     return new AttemptEnd(
-        Decision.UNAVAILABLE, null, new Votes(List.of(), 2), -1, false, false, false);
+        Decision.UNAVAILABLE, null, new Votes(List.of(), 2), -1, false, false, By.UNKNOWN);
   }
 
   @Test

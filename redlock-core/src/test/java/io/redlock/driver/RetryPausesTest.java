@@ -101,10 +101,11 @@ class RetryPausesTest {
   @CsvSource({
     "7 7 7, HELD",
     "0 7 7, HELD",
-    "7 8 8, SPLIT",
+    "7 8 8, HELD",
+    "7 8 9, SPLIT",
     "0 0 7 7 7, HELD",
     "0 0 7 8 8, SPLIT",
-    "7 7 8 7 7, SPLIT",
+    "7 7 8 7 7, HELD",
     "? 0 7 7 7, HELD",
     "0 7 7 ?, HELD",
     "0 7 7 7, HELD",
@@ -124,7 +125,7 @@ class RetryPausesTest {
           switch (tokens[node]) {
             case "0" -> NodeReply.GRANTED;
             case "?" -> NodeReply.unknown("lost");
-            default -> NodeReply.held(-1, Long.parseLong(tokens[node]), "");
+            default -> NodeReply.heldBy(-1, 5, tokens[node]);
           };
       telling.node(node).script(grants(reply));
     }

@@ -342,13 +342,13 @@ final class SimCommand {
         word,
         echo(),
         Long.toString(reply.remainingMillis()),
-        reply.detail().isEmpty() ? "-" : holder(reply),
+        reply.owner().isEmpty() ? holder(reply) : reply.owner(),
         Long.toString(reply.counter()));
   }
 
-  /** Of a holder only its label is known here, which is nobody's value. */
+  /** Only the label is known, which is nobody's value. */
   private static String holder(NodeReply reply) {
-    String label = reply.detail();
+    String label = reply.detail().isEmpty() ? "-" : reply.detail();
     return HolderLabel.tellsFreed(label)
         ? HolderLabel.freed(label.substring(label.lastIndexOf(' ') + 1).replace("freed", ""))
         : label;

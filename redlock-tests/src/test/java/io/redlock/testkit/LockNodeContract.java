@@ -232,7 +232,7 @@ public abstract class LockNodeContract {
   @Test
   void foreignKeyWithoutExpiryIsTakenWithoutBound() {
     subject.set(name, "foreign", -1);
-    assertEquals(NodeReply.held(-1, 0, ""), grant(A, token, TTL));
+    assertEquals(NodeReply.heldBy(-1, 0, "foreign"), grant(A, token, TTL));
   }
 
   @Test

@@ -14,6 +14,9 @@ final class JobHold {
 
   private static final Logger LOG = LoggerFactory.getLogger(RedlockLockProvider.class);
 
+  private static final String RELEASED =
+      "{} has reached its lockAtMostFor and is released; its job still runs";
+
   /**
    * When the lease is released, in the time of {@link System#nanoTime()}.
    *
@@ -101,7 +104,7 @@ final class JobHold {
   private void releaseIfOver() {
     if (isOver()) {
       if (lease.isValid()) {
-        LOG.warn("{} has reached its lockAtMostFor and is released; its job still runs", lease);
+        lease.ended().thenRun(() -> LOG.warn(RELEASED, lease)); // on a thread that may block
       }
       lease.close();
     }

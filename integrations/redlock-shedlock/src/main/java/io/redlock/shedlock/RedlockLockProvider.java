@@ -1,6 +1,7 @@
 package io.redlock.shedlock;
 
 import io.redlock.AcquireResult;
+import io.redlock.AcquireResult.Contended.By;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import java.time.Duration;
@@ -28,7 +29,10 @@ import net.javacrumbs.shedlock.support.LockException;
  *       LockExtender}.
  * </ul>
  *
- * <p>Both times are counted by the monotonic clock, from before the masters are asked. Thread-safe.
+ * <p>Instances that ask at the same time can split the votes of the masters. They then ask again
+ * until one of them holds the lock, see {@link #lock}.
+ *
+ * <p>Both times are counted by the monotonic clock, from the attempt that acquired. Thread-safe.
  * Needs no closing; does not close the {@link Redlock}.
  */
 public final class RedlockLockProvider implements ExtensibleLockProvider {
@@ -38,6 +42,9 @@ public final class RedlockLockProvider implements ExtensibleLockProvider {
 
   /** The prefix that ShedLock's own providers for Redis give their keys. */
   public static final String DEFAULT_PREFIX = "job-lock:default:";
+
+  /** How long a call asks again while the masters have not decided who holds the lock. */
+  private static final Duration DECISION = Duration.ofSeconds(2);
 
   /**
    * The longest renewal of a lease: it is released before, at a limit that an extension can move.
@@ -77,33 +84,43 @@ public final class RedlockLockProvider implements ExtensibleLockProvider {
   }
 
   /**
-   * Acquires the lock in one attempt.
+   * Acquires the lock unless another instance holds it. Returns as soon as a majority of the
+   * masters has decided. While none has, because votes are split or masters do not answer, asks
+   * again after random pauses, for two seconds but no longer than {@code lockAtMostFor}.
    *
    * @param configuration the name and the times
-   * @return the lock; empty if others hold it
-   * @throws LockException if the masters could not decide, with the answer of each, or if the
-   *     thread was interrupted, which stays set
+   * @return the lock; empty if another instance holds it
+   * @throws LockException if the masters did not decide in that time, with the answer of each, or
+   *     if the thread was interrupted, which stays set
    * @throws IllegalArgumentException if the name or a time does not fit the settings of the {@link
    *     Redlock}
    */
   @Override
   public Optional<SimpleLock> lock(LockConfiguration configuration) {
-    long startNanos = System.nanoTime();
     AcquireResult result = tryAcquire(configuration);
     if (result instanceof AcquireResult.Acquired acquired) {
-      JobHold hold = new JobHold(acquired.lease(), limits(configuration, startNanos), timers);
+      JobHold hold =
+          new JobHold(acquired.lease(), limits(configuration, System.nanoTime()), timers);
       return Optional.of(new JobLock(configuration, this, hold));
     }
-    if (result instanceof AcquireResult.Contended) {
+    if (result instanceof AcquireResult.Contended contended && contended.by() == By.HOLDER) {
       return Optional.empty();
     }
     throw new LockException(
-        "Lock " + configuration.getName() + " is " + result.outcome() + ": " + result.votes());
+        "The masters did not decide who holds the lock "
+            + configuration.getName()
+            + ", so its job is skipped: "
+            + result.outcome()
+            + ", "
+            + result.votes());
   }
 
   private AcquireResult tryAcquire(LockConfiguration configuration) {
     LeaseRequest request =
-        LeaseRequest.of(prefix + configuration.getName(), ttlFor(configuration)).renewFor(LONGEST);
+        LeaseRequest.of(prefix + configuration.getName(), ttlFor(configuration))
+            .renewFor(LONGEST)
+            .waitUpTo(shorter(DECISION, configuration.getLockAtMostFor()))
+            .unlessHeld();
     try {
       return redlock.tryAcquire(request);
     } catch (IllegalArgumentException e) {
@@ -117,10 +134,13 @@ public final class RedlockLockProvider implements ExtensibleLockProvider {
 
   /** Returns the limits of a hold that begins at this time. */
   JobHold.Limits limits(LockConfiguration configuration, long startNanos) {
-    Duration atMost = configuration.getLockAtMostFor();
-    Duration longest = atMost.compareTo(LONGEST) < 0 ? atMost : LONGEST;
+    Duration longest = shorter(configuration.getLockAtMostFor(), LONGEST);
     return new JobHold.Limits(
         startNanos + configuration.getLockAtLeastFor().toNanos(), startNanos + longest.toNanos());
+  }
+
+  private static Duration shorter(Duration one, Duration other) {
+    return one.compareTo(other) < 0 ? one : other;
   }
 
   /** Returns a ttl after which {@code lockAtLeastFor} is over, also by a clock that drifts. */

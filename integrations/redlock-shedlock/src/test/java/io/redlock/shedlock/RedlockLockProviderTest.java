@@ -11,9 +11,11 @@ import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.RequiresRedis;
+import java.io.PrintStream;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.CountDownLatch;
 import net.javacrumbs.shedlock.core.ClockProvider;
 import net.javacrumbs.shedlock.core.DefaultLockingTaskExecutor;
 import net.javacrumbs.shedlock.core.LockConfiguration;
@@ -146,6 +148,38 @@ class RedlockLockProviderTest {
   }
 
   @Test
+  void lockIsReleasedAtItsLockAtMostForWhileTheLogBlocks() throws Exception {
+    CountDownLatch diskIsBack = new CountDownLatch(1);
+    PrintStream err = System.err;
+    System.setErr(new BlockedLog(diskIsBack, err));
+    try {
+      lock(Duration.ofSeconds(1), ZERO);
+      Await.until("the lock is free", this::isFreeOnceMastersAnswer);
+    } finally {
+      diskIsBack.countDown();
+      System.setErr(err);
+    }
+  }
+
+  /** Blocks the threads that log that a lock has reached its limit. */
+  private static final class BlockedLog extends PrintStream {
+    private final CountDownLatch end;
+
+    BlockedLog(CountDownLatch end, PrintStream err) {
+      super(err, true);
+      this.end = end;
+    }
+
+    @Override
+    public void println(String line) {
+      if (line.contains("lockAtMostFor")) {
+        Await.until("the log goes on", () -> end.getCount() == 0);
+      }
+      super.println(line);
+    }
+  }
+
+  @Test
   void extensionMovesTheLimitOfALockThatIsShort() {
     long startNanos = System.nanoTime();
     SimpleLock extended =
@@ -219,7 +253,8 @@ class RedlockLockProviderTest {
       LockProvider provider = new RedlockLockProvider(cutOff);
       LockException error =
           assertThrows(LockException.class, () -> provider.lock(configuration(MINUTES, ZERO)));
-      assertTrue(error.getMessage().contains("UNAVAILABLE"), error.getMessage());
+      String why = error.getMessage();
+      assertTrue(why.contains(", so its job is skipped: UNAVAILABLE, 0 of 3 granted"), why);
     }
   }
 

@@ -100,8 +100,7 @@ public final class ReplyMapper {
     if (says("HELD", text, token, false)) {
       String[] words = words(text, 5);
       return words.length == 5
-          ? NodeReply.held(
-              Long.parseLong(words[2]), Math.max(0, counter(words[4])), HolderLabel.of(words[3]))
+          ? NodeReply.heldBy(Long.parseLong(words[2]), Math.max(0, counter(words[4])), words[3])
           : null;
     }
     if (says("STALE", text, token, false)) {

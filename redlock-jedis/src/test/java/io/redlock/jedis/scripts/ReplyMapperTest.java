@@ -30,7 +30,7 @@ class ReplyMapperTest {
   void everyReplyOfAScriptHasItsMeaning() {
     assertEquals(NodeReply.GRANTED, reply(Script.GRANT, "GRANT 42"));
     assertEquals(NodeReply.held(1500, 41, ""), reply(Script.GRANT, "HELD 42 1500 - 41"));
-    assertEquals(NodeReply.held(-1, 0, ""), reply(Script.GRANT, "HELD 42 -1 value 0"));
+    assertEquals(NodeReply.heldBy(-1, 0, "value"), reply(Script.GRANT, "HELD 42 -1 value 0"));
     assertEquals(NodeReply.stale(43), reply(Script.GRANT, "STALE 42 43"));
     assertEquals(Kind.CLOCK, reply(Script.GRANT, "CLOCK 42 1700000000000000").kind());
     assertEquals(Kind.ABSTAIN, reply(Script.GRANT, "ABSTAIN 42").kind());
@@ -48,7 +48,9 @@ class ReplyMapperTest {
     String owner = "billing@pod-7:4211/0123456789abcdef0123456789abcdef";
     for (String attempt : List.of("", "-2", "-31")) {
       NodeReply held = reply(Script.GRANT, "HELD 42 1500 " + owner + attempt + " 41");
-      assertEquals(NodeReply.held(1500, 41, "billing@pod-7:4211"), held);
+      assertEquals(NodeReply.heldBy(1500, 41, owner + attempt), held);
+      assertEquals("billing@pod-7:4211", held.detail());
+      assertFalse(held.toString().contains("0123456789abcdef"), held.toString());
     }
   }
 
@@ -79,7 +81,7 @@ class ReplyMapperTest {
         NodeReply.of(Kind.NOT_HELD, "freed by ops@host"),
         reply(Script.EXTEND, "NOT_HELD 42 freed/ops@host"));
     assertEquals(
-        NodeReply.held(1500, 41, "freed by ops@host"),
+        NodeReply.heldBy(1500, 41, "freed/ops@host"),
         reply(Script.GRANT, "HELD 42 1500 freed/ops@host 41"));
     assertNull(reply(Script.EXTEND, "NOT_HELD 42 somebody"));
     assertNull(reply(Script.RELEASE, "NOT_HELD 42 freed/ops@host"));
