@@ -1,4 +1,5 @@
 /** The Redlock protocol, its driver and its public API. Does no I/O. */
+@SuppressWarnings("module") // the modules that print are compiled later
 module io.redlock.core {
   requires org.slf4j;
   requires static jdk.jfr;
@@ -8,4 +9,7 @@ module io.redlock.core {
   exports io.redlock.driver;
   exports io.redlock.spi;
   exports io.redlock.testing;
+  exports io.redlock.text to
+      io.redlock.jedis,
+      io.redlock.spring.boot;
 }

@@ -260,10 +260,11 @@ public record Inspection(
    *     1763654400000000}
    */
   public String summary() {
+    String name = Brief.text(resource);
     return switch (held()) {
-      case NO -> resource + " is free: no client holds it on " + majorities();
+      case NO -> name + " is free: no client holds it on " + majorities();
       case UNKNOWN ->
-          resource
+          name
               + (candidates().size() > 1
                   ? " may be held by either of two clients: old masters and new ones disagree"
                   : " may be held or free: too few nodes can tell");
@@ -276,7 +277,7 @@ public record Inspection(
         String who = holder().orElse("a client without a label");
         String verb =
             (who + " ").startsWith("freed ") ? " is not granted to anybody, " : " is held by ";
-        yield resource + verb + who + left + token;
+        yield name + verb + who + left + token;
       }
     };
   }

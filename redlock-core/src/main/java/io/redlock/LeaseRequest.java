@@ -237,16 +237,16 @@ public final class LeaseRequest {
     return terms.hashCode();
   }
 
-  /** For example {@code orders/42 for PT30S, waiting up to PT5S, renewed for PT10M, fairly}. */
+  /** For example {@code orders/42 for 30s, waiting up to 5s, renewed for 10m, fairly}. */
   @Override
   public String toString() {
     return (terms.any ? "any of " : "")
         + Brief.names(terms.resources)
         + " for "
-        + terms.ttl
-        + (terms.maxWait == null ? "" : ", waiting up to " + terms.maxWait)
+        + Brief.exact(terms.ttl)
+        + (terms.maxWait == null ? "" : ", waiting up to " + Brief.exact(terms.maxWait))
         + (terms.unlessHeld ? ", unless held" : "")
-        + (terms.maxHold == null ? "" : ", renewed for " + terms.maxHold)
+        + (terms.maxHold == null ? "" : ", renewed for " + Brief.exact(terms.maxHold))
         + (terms.fair ? ", fairly" : "");
   }
 }

@@ -66,9 +66,9 @@ class LeaseRequestTest {
   @Test
   void everyTermIsNamed() {
     assertEquals(
-        "orders/42 for PT10S, waiting up to PT0S, renewed for PT1H, fairly",
+        "orders/42 for 10s, waiting up to 0s, renewed for 1h, fairly",
         PLAIN.waitUpTo(Duration.ZERO).renewFor(Duration.ofHours(1)).fairly().toString());
-    assertEquals("a + b for PT10S", LeaseRequest.ofAll(Set.of("b", "a"), TTL).toString());
+    assertEquals("a + b for 10s", LeaseRequest.ofAll(Set.of("b", "a"), TTL).toString());
   }
 
   @Test

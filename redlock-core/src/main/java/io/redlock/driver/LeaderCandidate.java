@@ -7,6 +7,7 @@ import io.redlock.LeaseRequest;
 import io.redlock.LeasedRunnable;
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.Scheduler.Cancellable;
+import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -206,7 +207,7 @@ final class LeaderCandidate implements Leadership {
   /** For example {@code candidate for reports/leader}. */
   @Override
   public String toString() {
-    return "candidate for " + resource();
+    return "candidate for " + Brief.text(resource());
   }
 
   /** The time of a lease: its work starts, is asked to stop, ends; then the lease is released. */

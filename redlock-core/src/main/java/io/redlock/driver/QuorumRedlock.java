@@ -208,7 +208,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
             maxWait ->
                 problems.add(
                     "maxWait "
-                        + maxWait
+                        + Brief.exact(maxWait)
                         + ": a campaign ends when it is closed; leave waitUpTo() out"));
     return problems;
   }

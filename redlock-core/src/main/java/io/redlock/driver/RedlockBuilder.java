@@ -10,6 +10,7 @@ import io.redlock.spi.LockNode;
 import io.redlock.spi.Quorum;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
+import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -348,11 +349,13 @@ public final class RedlockBuilder {
     }
     if (keyPrefix.startsWith(Settings.RESERVED_PREFIX)) {
       problems.add(
-          "keyPrefix " + keyPrefix + " begins with redlock:, which is reserved: choose another");
+          "keyPrefix "
+              + Brief.text(keyPrefix)
+              + " begins with redlock:, which is reserved: choose another");
     }
     if (problems.isEmpty()) {
       for (String problem : settings().ttlProblems(maxTtl)) {
-        problems.add("with maxTtl as " + problem);
+        problems.add("maxTtl " + Brief.exact(maxTtl) + " is too short for any lease: " + problem);
       }
     }
     return problems;
@@ -361,8 +364,13 @@ public final class RedlockBuilder {
   private static Set<String> distinctNames(List<LockNode> nodes, List<String> problems) {
     Set<String> names = new HashSet<>();
     for (LockNode node : nodes) {
+      String name = Brief.text(node.name());
+      if (!name.equals(node.name())) {
+        problems.add(
+            "node " + name + " has a name that no log can print: shorten it to visible characters");
+      }
       if (!names.add(node.name())) {
-        problems.add("node " + node.name() + " is configured twice: each must be its own master");
+        problems.add("node " + name + " is configured twice: each must be its own master");
       }
     }
     return names;

@@ -120,7 +120,7 @@ final class ReentrantLease implements LeaseLock {
     throw new UnsupportedOperationException("a lease has no conditions");
   }
 
-  /** For example {@code lock on orders/42 for PT30S}. */
+  /** For example {@code lock on orders/42 for 30s}. */
   @Override
   public String toString() {
     return "lock on " + request;

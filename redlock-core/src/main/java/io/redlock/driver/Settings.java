@@ -3,6 +3,7 @@ package io.redlock.driver;
 import io.redlock.LeaseRequest;
 import io.redlock.protocol.LeaseTerms;
 import io.redlock.spi.Quorum;
+import io.redlock.text.Brief;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -110,14 +111,18 @@ record Settings(
         .maxWait()
         .filter(Duration::isNegative)
         .ifPresent(
-            maxWait -> problems.add("maxWait " + maxWait + " is negative: zero means one attempt"));
+            maxWait ->
+                problems.add(
+                    "maxWait " + Brief.exact(maxWait) + " is negative: zero means one attempt"));
     request
         .maxHold()
         .filter(maxHold -> maxHold.isNegative() || maxHold.isZero())
         .ifPresent(
             maxHold ->
                 problems.add(
-                    "maxHold " + maxHold + " is not positive: give the longest time to hold"));
+                    "maxHold "
+                        + Brief.exact(maxHold)
+                        + " is not positive: give the longest time to hold"));
     return problems;
   }
 
@@ -132,18 +137,21 @@ record Settings(
     String name = keyPrefix.concat(resource);
     int bytes = name.getBytes(StandardCharsets.UTF_8).length;
     if (resource.isBlank()) {
-      problems.add("resource \"" + resource + "\" is blank: give it a name");
+      problems.add("resource \"" + Brief.text(resource) + "\" is blank: give it a name");
     } else if (!isEncodable(name)) {
       problems.add(
           "resource \""
-              + resource
+              + Brief.text(resource)
               + "\" has half a surrogate pair, which UTF-8 cannot encode:"
               + " choose another name");
     } else if (bytes > MAX_NAME_BYTES) {
       problems.add(
           "resource with its prefix has " + bytes + " bytes: use at most " + MAX_NAME_BYTES);
     } else if (name.startsWith(RESERVED_PREFIX)) {
-      problems.add("key " + name + " begins with redlock:, which is reserved: choose another name");
+      problems.add(
+          "key "
+              + Brief.text(name)
+              + " begins with redlock:, which is reserved: choose another name");
     }
   }
 
@@ -165,15 +173,16 @@ record Settings(
 
   private void addProblems(List<String> problems, Duration ttl) {
     if (ttl.isNegative() || ttl.isZero()) {
-      problems.add("ttl " + ttl + " is not positive: use a few seconds, at most maxTtl");
+      problems.add(
+          "ttl " + Brief.exact(ttl) + " is not positive: use a few seconds, at most maxTtl");
       return;
     }
     if (ttl.compareTo(Duration.ofMillis(maxTtlMillis)) > 0) {
       problems.add(
           "ttl "
-              + ttl
+              + Brief.exact(ttl)
               + " is above maxTtl "
-              + Duration.ofMillis(maxTtlMillis)
+              + Brief.exact(Duration.ofMillis(maxTtlMillis))
               + ": shorten it, or raise maxTtl on every client");
       return;
     }
@@ -185,18 +194,18 @@ record Settings(
     if (lostNanos >= ttlMillis * 1_000_000) {
       problems.add(
           "ttl "
-              + ttl
+              + Brief.exact(ttl)
               + " leaves no validity: drift allowance, loss margin and minimal validity"
               + " take "
-              + Duration.ofNanos(lostNanos)
+              + Brief.exact(Duration.ofNanos(lostNanos))
               + " of it; lengthen it");
     }
     if (nodeTimeoutNanos >= ttlMillis * 1_000_000 / 2) {
       problems.add(
           "nodeTimeout "
-              + Duration.ofNanos(nodeTimeoutNanos)
+              + Brief.exact(Duration.ofNanos(nodeTimeoutNanos))
               + " is not below half of ttl "
-              + ttl
+              + Brief.exact(ttl)
               + ": lengthen the ttl or shorten the timeout");
     }
   }
@@ -224,9 +233,15 @@ record Settings(
       Duration most,
       String instead) {
     if (value.compareTo(least) < 0) {
-      problems.add(name + " " + value + " is too short: " + fix);
+      problems.add(name + " " + Brief.exact(value) + " is too short: " + fix);
     } else if (value.compareTo(most) > 0) {
-      problems.add(name + " " + value + " is too long: use at most " + most + instead);
+      problems.add(
+          name
+              + " "
+              + Brief.exact(value)
+              + " is too long: use at most "
+              + Brief.exact(most)
+              + instead);
     }
   }
 }

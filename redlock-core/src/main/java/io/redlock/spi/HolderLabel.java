@@ -1,5 +1,6 @@
 package io.redlock.spi;
 
+import io.redlock.text.Brief;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -43,7 +44,7 @@ public final class HolderLabel {
     }
     return Optional.of(
         "holder \""
-            + label
+            + Brief.text(label)
             + "\" is "
             + (label.isBlank() ? "blank" : "no label")
             + ": use 1 to "

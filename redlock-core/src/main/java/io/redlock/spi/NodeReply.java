@@ -1,5 +1,6 @@
 package io.redlock.spi;
 
+import io.redlock.text.Brief;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,6 +29,11 @@ public record NodeReply(
     String detail,
     String owner,
     @Nullable NodeReport report) {
+
+  /** Makes the detail printable: one line without control characters, of bounded length. */
+  public NodeReply {
+    detail = Brief.text(detail);
+  }
 
   /** The lock was granted. */
   public static final NodeReply GRANTED = of(Kind.GRANTED, "");

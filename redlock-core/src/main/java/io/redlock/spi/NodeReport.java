@@ -1,5 +1,6 @@
 package io.redlock.spi;
 
+import io.redlock.text.Brief;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -30,9 +31,10 @@ public record NodeReport(
   /** The largest number of waiters that are listed. */
   public static final int MOST_WAITERS = 20;
 
-  /** Copies the list. */
+  /** Copies the list, and makes the reason a {@linkplain NodeReply#detail detail}. */
   public NodeReport {
     waiters = List.copyOf(waiters);
+    doubt = Brief.text(doubt);
   }
 
   /** Names no owner id, with which anybody could release the lock. */

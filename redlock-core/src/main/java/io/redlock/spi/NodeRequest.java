@@ -1,5 +1,6 @@
 package io.redlock.spi;
 
+import io.redlock.text.Brief;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -14,7 +15,7 @@ public sealed interface NodeRequest {
   private static String text(NodeRequest request) {
     return request.getClass().getSimpleName()
         + " "
-        + request.names()
+        + Brief.names(request.names())
         + ", token "
         + request.token()
         + HolderLabel.by(request.owner());

@@ -1,4 +1,6 @@
-/** The short forms in which messages name durations and resources. Not exported. */
+/**
+ * The forms in which messages name durations, resources and the text of others. For this project.
+ */
 @NullMarked
 package io.redlock.text;
 

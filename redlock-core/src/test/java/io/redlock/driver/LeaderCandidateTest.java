@@ -617,7 +617,7 @@ class LeaderCandidateTest {
                 bed.redlock.lead(
                     LeaseRequest.ofAll(List.of("a", "b"), Bed.TTL).waitUpTo(Bed.TTL), this::work));
     assertEquals(
-        "cannot campaign: 2 resources: a candidate names one; maxWait PT10S: a campaign ends when"
+        "cannot campaign: 2 resources: a candidate names one; maxWait 10s: a campaign ends when"
             + " it is closed; leave waitUpTo() out",
         refusal.getMessage());
     assertEquals(0, bed.asked(Grant.class));

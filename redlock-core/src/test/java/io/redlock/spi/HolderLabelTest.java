@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.text.Brief;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -81,7 +82,7 @@ class HolderLabelTest {
   @ValueSource(strings = {"", " ", "a b", "a/b", "b\u00fcro", "a\n", "a\u007f"})
   void problemNamesTheValueAndTheFix(String label) {
     String problem = HolderLabel.problem(label).orElseThrow();
-    assertTrue(problem.startsWith("holder \"" + label + "\" is "), problem);
+    assertTrue(problem.startsWith("holder \"" + Brief.text(label) + "\" is "), problem);
     assertTrue(
         problem.endsWith(": use 1 to 64 printable ASCII characters, neither blanks nor slashes"));
   }

@@ -14,6 +14,7 @@ import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.jedis.trust.Served;
 import io.redlock.jedis.trust.Verdict;
 import io.redlock.jedis.trust.Verdict.Stand;
+import io.redlock.text.Brief;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -111,7 +112,9 @@ final class Adoption {
     }
     if (!key.isEmpty()) {
       return Plan.refuse(
-          "it holds lock keys, for example " + key + ": wait, it votes after its abstention");
+          "it holds lock keys, for example "
+              + Brief.text(key)
+              + ": wait, it votes after its abstention");
     }
     BirthMark adopted =
         mark == null

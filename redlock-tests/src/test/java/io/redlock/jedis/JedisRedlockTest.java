@@ -100,8 +100,8 @@ class JedisRedlockTest {
             "address 1 does not end in host:port",
             "address 4 is blank",
             "node 127.0.0.1:1 is configured twice",
-            "silenceTimeout PT1S is below twice the node timeout",
-            "fenceRetention PT37S is below maxTtl and four times clockSkew: use at least PT38S",
+            "silenceTimeout 1s is below twice the node timeout",
+            "fenceRetention 37s is below maxTtl and four times clockSkew: use at least 38s",
             "driftFactor 2.0",
             "keyPrefix redlock:x")) {
       assertTrue(message.contains(part), () -> part + " is missing in: " + message);

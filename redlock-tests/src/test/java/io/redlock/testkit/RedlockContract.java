@@ -413,7 +413,7 @@ public abstract class RedlockContract {
     rejects("reserved", LeaseRequest.of("redlock:x", TTL));
     rejects("positive", LeaseRequest.of(resource, Duration.ZERO));
     rejects("positive", LeaseRequest.of(resource, Duration.ofSeconds(-1)));
-    rejects("PT31S", LeaseRequest.of(resource, Duration.ofSeconds(31)));
+    rejects("31s", LeaseRequest.of(resource, Duration.ofSeconds(31)));
     rejects("nodeTimeout", LeaseRequest.of(resource, NODE_TIMEOUT.multipliedBy(2)));
     rejects("fairly", LeaseRequest.ofAll(List.of(resource, "another"), TTL).fairly());
     rejects("negative", LeaseRequest.of(resource, TTL).waitUpTo(Duration.ofMillis(-1)));

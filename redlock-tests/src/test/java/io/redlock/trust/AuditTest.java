@@ -365,8 +365,8 @@ class AuditTest {
       for (int node = 1; node <= 2; node++) {
         String name = status(node).name();
         List<String> steps = told.losses().stream().filter(loss -> loss.startsWith(name)).toList();
-        assertTrue(steps.get(0).contains("its clock stepped by PT2"), steps::toString);
-        assertTrue(steps.get(1).contains("its clock stepped by PT-2"), steps::toString);
+        assertTrue(steps.get(0).contains("its clock stepped by 2"), steps::toString);
+        assertTrue(steps.get(1).contains("its clock stepped by -2"), steps::toString);
       }
       Thread.sleep(2_500); // two more audits
       assertEquals(4, told.losses().size(), told.losses()::toString);

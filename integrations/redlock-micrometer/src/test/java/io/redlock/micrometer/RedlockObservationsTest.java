@@ -72,7 +72,7 @@ class RedlockObservationsTest {
     SimpleSpan acquire = span("acquire lease");
     assertEquals("acquired", acquire.getTags().get("outcome"));
     assertEquals("orders/42", acquire.getTags().get("redlock.resources"));
-    assertEquals("orders/42 for PT10S", acquire.getTags().get("redlock.request"));
+    assertEquals("orders/42 for 10s", acquire.getTags().get("redlock.request"));
     assertTrue(
         acquire.getTags().get("redlock.votes").contains("granted"), acquire.getTags()::toString);
     for (String master : List.of("master-1", "master-2")) {

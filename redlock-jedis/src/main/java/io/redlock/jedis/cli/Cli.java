@@ -6,6 +6,7 @@ import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.jedis.deployment.SettingsParser;
 import io.redlock.jedis.trust.MasterChange;
+import io.redlock.text.Brief;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -87,7 +88,7 @@ final class Cli {
   static int run(Console console, String... args) {
     String misread = misread(args, console.environment());
     if (misread != null) {
-      console.err().println("redlock: " + misread);
+      console.say(misread);
       return ExitCode.USAGE;
     }
     return commandLine(console).execute(args);
@@ -162,7 +163,7 @@ final class Cli {
     String what =
         thrown instanceof UnmatchedArgumentException unknown
             ? unknown(unknown, List.of(words))
-            : LOGIN.matcher(thrown.getMessage()).replaceAll("//…@");
+            : Brief.text(LOGIN.matcher(thrown.getMessage()).replaceAll("//…@"));
     return refuse(what + ": see " + help, command);
   }
 
@@ -185,7 +186,7 @@ final class Cli {
   }
 
   private static int refuse(@Nullable String message, CommandLine command) {
-    command.getErr().println("redlock: " + message);
+    command.getErr().println(Brief.line("redlock: " + message));
     return ExitCode.USAGE;
   }
 

@@ -1,5 +1,6 @@
 package io.redlock.jedis.cli;
 
+import io.redlock.text.Brief;
 import java.io.InputStream;
 import java.io.PrintStream;
 import java.util.Map;
@@ -20,6 +21,11 @@ record Console(
     PrintStream out,
     PrintStream err,
     Consumer<ProcessBuilder> childStreams) {
+
+  /** Prints a line of this program itself, not of its child. */
+  void say(String line) {
+    err.println("redlock: " + Brief.line(line));
+  }
 
   /** Returns what surrounds this program. */
   static Console ofProcess() {

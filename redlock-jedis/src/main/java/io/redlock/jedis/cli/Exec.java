@@ -7,6 +7,7 @@ import io.redlock.LockNotAcquiredException;
 import io.redlock.Redlock;
 import io.redlock.ReleaseResult;
 import io.redlock.jedis.JedisRedlock;
+import io.redlock.text.Brief;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.HashMap;
@@ -46,6 +47,7 @@ import picocli.CommandLine.Parameters;
 final class Exec implements Callable<Integer> {
 
   private static final Duration LEAST_RESERVE = Duration.ofMillis(200);
+  private static final Duration LEAST_NODE_TIMEOUT = Duration.ofMillis(1);
 
   private final Console console;
   private final Running running = new Running();
@@ -142,12 +144,13 @@ final class Exec implements Callable<Integer> {
 
   /** The loss margin leaves time for the grace and, before the deadline, for a slow machine. */
   private JedisRedlock.Builder builder(Duration killAfter) {
-    if (killAfter.isNegative()) {
-      throw new IllegalArgumentException("--grace is negative: use zero for KILL without TERM");
-    }
     if (killAfter.compareTo(ttl) >= 0 && !killAfter.isZero()) {
       throw new IllegalArgumentException(
-          "--grace " + killAfter + " is not below --ttl " + ttl + ": shorten it");
+          "--grace "
+              + Brief.exact(killAfter)
+              + " is not below --ttl "
+              + Brief.exact(ttl)
+              + ": shorten it");
     }
     Map<String, String> settings = new HashMap<>(console.environment());
     if (nodes != null) {
@@ -155,13 +158,15 @@ final class Exec implements Callable<Integer> {
     }
     Duration reserve = longer(LEAST_RESERVE, killAfter.dividedBy(4));
     return JedisRedlock.builder()
-        .nodeTimeout(shorter(Cli.LONGEST_NODE_TIMEOUT, ttl.dividedBy(4)))
+        .nodeTimeout(
+            longer(LEAST_NODE_TIMEOUT, shorter(Cli.LONGEST_NODE_TIMEOUT, ttl.dividedBy(4))))
         .configure(settings)
         .lossMargin(killAfter.plus(reserve));
   }
 
   private int run(Lease lease, Duration killAfter) throws InterruptedException {
     String resource = lease.resources().iterator().next();
+    String name = Brief.text(resource);
     ProcessBuilder builder = new ProcessBuilder(command);
     console.childStreams().accept(builder);
     builder.environment().put("REDLOCK_RESOURCE", resource);
@@ -174,22 +179,26 @@ final class Exec implements Callable<Integer> {
       return ExitCode.NOT_STARTED;
     }
     if (process.outlivesLease(killAfter)) {
-      say("the lease on " + resource + " was lost, and the command was ended");
+      say("the lease on " + name + " was lost, and the command was ended");
       return ExitCode.LOST;
     }
     ReleaseResult released = lease.release();
     if (released == ReleaseResult.NOT_HELD) {
-      say("the lease on " + resource + " was lost before the command ended");
+      say("the lease on " + name + " was lost before the command ended");
       return ExitCode.LOST;
     }
     if (released == ReleaseResult.UNCONFIRMED) {
-      say("too few masters confirmed the release of " + resource + ": it expires within " + ttl);
+      say(
+          "too few masters confirmed the release of "
+              + name
+              + ": it expires within "
+              + Brief.exact(ttl));
     }
     return process.exitCode();
   }
 
   private void say(@Nullable String message) {
-    console.err().println("redlock: " + message);
+    console.say(String.valueOf(message));
   }
 
   private static Duration longer(Duration a, Duration b) {

@@ -4,6 +4,7 @@ import io.redlock.FreeResult;
 import io.redlock.Redlock;
 import io.redlock.Votes.NodeVote;
 import io.redlock.jedis.JedisRedlock;
+import io.redlock.text.Brief;
 import java.io.PrintStream;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -82,10 +83,11 @@ final class Free implements Callable<Integer> {
     Terminal.printTable(rows, out);
     Duration wait = result.grantableIn().orElse(Duration.ZERO);
     long tenths = (wait.toMillis() + 99) / 100;
+    String name = Brief.text(resource);
     return switch (result.outcome()) {
       case FREED -> {
         out.println(
-            resource
+            name
                 + " is set free: it can be acquired again in "
                 + tenths / 10
                 + "."
@@ -94,17 +96,16 @@ final class Free implements Callable<Integer> {
         yield ExitCode.OK;
       }
       case NOT_HELD -> {
-        out.println(resource + " is not held: it can be acquired now");
+        out.println(name + " is not held: it can be acquired now");
         yield ExitCode.OK;
       }
       case OTHER_HOLDER -> {
-        out.println(resource + " was not set free: " + reason());
+        out.println(name + " was not set free: " + reason());
         yield ExitCode.CONTENDED;
       }
       case UNKNOWN -> {
         out.println(
-            resource
-                + " may still be held: too few masters answered. Nothing is unsafe; try again");
+            name + " may still be held: too few masters answered. Nothing is unsafe; try again");
         yield ExitCode.TOO_FEW;
       }
     };

@@ -8,6 +8,7 @@ import io.redlock.jedis.deployment.LockSearch;
 import io.redlock.jedis.deployment.LockSearch.Found;
 import io.redlock.jedis.deployment.Probe;
 import io.redlock.spi.Quorum;
+import io.redlock.text.Brief;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -159,7 +160,7 @@ final class Listing {
       }
     }
     for (Inspection lock : untold()) {
-      gaps.add("it is unknown who holds " + lock.resource() + ": " + why(lock));
+      gaps.add("it is unknown who holds " + Brief.text(lock.resource()) + ": " + why(lock));
     }
     if (isCut) {
       gaps.add("only the first " + LockSearch.MOST_LOCKS + " locks are listed: use --prefix");
@@ -179,7 +180,7 @@ final class Listing {
     for (Inspection lock : locks) {
       rows.add(
           List.of(
-              Terminal.printable(lock.resource()),
+              lock.resource(),
               Status.lower(lock.held()),
               Status.holder(lock),
               Status.left(lock),
@@ -187,7 +188,7 @@ final class Listing {
               holding(lock) + " of " + lock.nodes().size()));
     }
     Terminal.printTable(rows, out);
-    gaps.forEach(gap -> out.println(Terminal.printable(gap)));
+    gaps.forEach(gap -> Terminal.print(gap, out));
     out.println(
         locks.stream().filter(lock -> lock.held() == Held.YES).count()
             + " held"

@@ -36,7 +36,7 @@ final class Status {
   }
 
   private static void print(Inspection inspection, PrintStream out) {
-    out.println(Terminal.printable(inspection.summary()));
+    Terminal.print(inspection.summary(), out);
     List<List<String>> rows = new ArrayList<>(List.of(HEAD));
     for (Inspection.Node node : inspection.nodes()) {
       rows.add(
@@ -44,7 +44,7 @@ final class Status {
               node.name(),
               node.counter() == 0 ? "" : Long.toString(node.counter()),
               waiters(node),
-              Terminal.printable(node.detail())));
+              node.detail()));
     }
     Terminal.printTable(rows, out);
   }

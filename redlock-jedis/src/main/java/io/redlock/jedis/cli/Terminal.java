@@ -1,5 +1,6 @@
 package io.redlock.jedis.cli;
 
+import io.redlock.text.Brief;
 import java.io.PrintStream;
 import java.util.List;
 
@@ -9,7 +10,9 @@ final class Terminal {
   private Terminal() {}
 
   /** Prints columns as wide as their widest cell; the last one is not padded. */
-  static void printTable(List<List<String>> rows, PrintStream out) {
+  static void printTable(List<List<String>> table, PrintStream out) {
+    List<List<String>> rows =
+        table.stream().map(row -> row.stream().map(Brief::text).toList()).toList();
     for (List<String> row : rows) {
       StringBuilder line = new StringBuilder();
       for (int column = 0; column < row.size(); column++) {
@@ -23,9 +26,9 @@ final class Terminal {
     }
   }
 
-  /** Returns the text without control characters, which a name of a resource may have. */
-  static String printable(String text) {
-    return text.replaceAll("\\p{Cntrl}", "?");
+  /** Prints a line; a name of a resource in it may hold anything. */
+  static void print(String line, PrintStream out) {
+    out.println(Brief.line(line));
   }
 
   private static int width(List<List<String>> rows, int column) {

@@ -16,6 +16,7 @@ import io.redlock.jedis.trust.Peers;
 import io.redlock.jedis.trust.TrustRules;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Quorum;
+import io.redlock.text.Brief;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Files;
@@ -112,13 +113,23 @@ public final class DeploymentSettings {
 
   /** Adds a master that is reached through a user-supplied pool. */
   public void node(@Nullable String name, Pool<Connection> pool) {
-    given(pool, "pool", "give the pool of node " + name + ", or add the node by its address");
+    given(
+        pool,
+        "pool",
+        "give the pool of node "
+            + Brief.text(String.valueOf(name))
+            + ", or add the node by its address");
     masters.add(new Master(name, pool));
   }
 
   /** Adds a future master that is reached through a user-supplied pool. */
   public void movingTo(@Nullable String name, Pool<Connection> pool) {
-    given(pool, "pool", "give the pool of node " + name + ", or add the node by its address");
+    given(
+        pool,
+        "pool",
+        "give the pool of node "
+            + Brief.text(String.valueOf(name))
+            + ", or add the node by its address");
     future.add(new Master(name, pool));
   }
 

@@ -14,6 +14,7 @@ import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.jedis.trust.Served;
 import io.redlock.jedis.trust.TrustRules;
 import io.redlock.spi.Quorum;
+import io.redlock.text.Brief;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
@@ -316,7 +317,9 @@ final class Resize {
       throw new Stopped(
           target.name
               + ": it is not new: "
-              + (key.isEmpty() ? "it lost its data" : "it holds lock keys, for example " + key)
+              + (key.isEmpty()
+                  ? "it lost its data"
+                  : "it holds lock keys, for example " + Brief.text(key))
               + ": empty it, or wait until its locks have expired");
     }
     return true;

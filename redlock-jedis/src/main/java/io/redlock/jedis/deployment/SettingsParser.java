@@ -1,5 +1,6 @@
 package io.redlock.jedis.deployment;
 
+import io.redlock.text.Brief;
 import java.time.Duration;
 import java.time.format.DateTimeParseException;
 import java.util.ArrayList;
@@ -24,7 +25,10 @@ public final class SettingsParser {
   private static final String PROPERTY = "redlock.";
   private static final String VARIABLE = "REDLOCK_";
 
-  private static final Pattern AMOUNT = Pattern.compile("(\\d{1,12})\\s*(ms|s|m|h|d)");
+  private static final Pattern AMOUNT = Pattern.compile("(-?)(\\d+)\\s*(ms|s|m|h|d)");
+
+  /** A century: no setting and no option has a use for more, and sums of these overflow nothing. */
+  private static final Duration LONGEST = Duration.ofDays(36_500);
 
   /** The property of each setting, and its setter. */
   private static final Map<String, BiConsumer<DeploymentSettings, String>> SETTINGS =
@@ -106,7 +110,8 @@ public final class SettingsParser {
       }
     }
     if (property) {
-      faults.add(name + " is unknown: use one of " + String.join(", ", SETTINGS.keySet()));
+      faults.add(
+          Brief.text(name) + " is unknown: use one of " + String.join(", ", SETTINGS.keySet()));
     }
   }
 
@@ -117,24 +122,47 @@ public final class SettingsParser {
   /**
    * Parses, for example, {@code 500ms}, {@code 30s}, {@code 5m}, {@code 2h}, {@code 1d}, {@code
    * PT30S}.
+   *
+   * @throws IllegalArgumentException if the text is no duration from zero to a century
    */
   public static Duration duration(String text) {
+    Duration duration = parsed(text);
+    if (duration == null || duration.isNegative() || duration.compareTo(LONGEST) > 0) {
+      throw new IllegalArgumentException(
+          "'"
+              + Brief.text(text)
+              + "' is out of range: write a duration from 0s to "
+              + Brief.exact(LONGEST));
+    }
+    return duration;
+  }
+
+  /** Returns the duration; null if it is too long, or negative, for a {@code Duration}. */
+  private static @Nullable Duration parsed(String text) {
     Matcher amount = AMOUNT.matcher(text);
-    if (amount.matches()) {
-      long number = Long.parseLong(amount.group(1));
-      return switch (amount.group(2)) {
+    try {
+      if (!amount.matches()) {
+        return Duration.parse(text);
+      }
+      long number = Long.parseLong(amount.group(1) + amount.group(2));
+      return switch (amount.group(3)) {
         case "ms" -> Duration.ofMillis(number);
         case "s" -> Duration.ofSeconds(number);
         case "m" -> Duration.ofMinutes(number);
         case "h" -> Duration.ofHours(number);
         default -> Duration.ofDays(number);
       };
-    }
-    try {
-      return Duration.parse(text);
+    } catch (NumberFormatException | ArithmeticException tooLong) {
+      return null;
     } catch (DateTimeParseException e) {
+      if (e.getCause() != null) { // it has the form, but its number is too long
+        return null;
+      }
       throw new IllegalArgumentException(
-          "'" + text + "' is not a duration: write 500ms, 30s, 5m, 2h or ISO 8601 as in PT30S", e);
+          "'"
+              + Brief.text(text)
+              + "' is not a duration: write 500ms, 30s, 5m, 2h or ISO 8601 as in PT30S",
+          e);
     }
   }
 
@@ -143,7 +171,7 @@ public final class SettingsParser {
       return Double.parseDouble(text);
     } catch (NumberFormatException e) {
       throw new IllegalArgumentException(
-          "'" + text + "' is not a number: write one such as 0.01", e);
+          "'" + Brief.text(text) + "' is not a number: write one such as 0.01", e);
     }
   }
 
@@ -153,7 +181,7 @@ public final class SettingsParser {
       case "false" -> false;
       default ->
           throw new IllegalArgumentException(
-              "'" + text + "' is neither true nor false: write one of them");
+              "'" + Brief.text(text) + "' is neither true nor false: write one of them");
     };
   }
 }

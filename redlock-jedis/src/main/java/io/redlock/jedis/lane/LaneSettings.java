@@ -1,5 +1,6 @@
 package io.redlock.jedis.lane;
 
+import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -68,9 +69,16 @@ public record LaneSettings(
       least = longer(least, LEAST_SILENCE_TIMEOUT);
     } else if (lane.compareTo(least) < 0) {
       faults.add(
-          "silenceTimeout " + lane + " is below twice the node timeout: use at least " + least);
+          "silenceTimeout "
+              + Brief.exact(lane)
+              + " is below twice the node timeout: use at least "
+              + Brief.exact(least));
     } else if (lane.compareTo(LONGEST_SILENCE_TIMEOUT) > 0) {
-      faults.add("silenceTimeout " + lane + " is too long: use at most " + LONGEST_SILENCE_TIMEOUT);
+      faults.add(
+          "silenceTimeout "
+              + Brief.exact(lane)
+              + " is too long: use at most "
+              + Brief.exact(LONGEST_SILENCE_TIMEOUT));
     }
     lane = within(least, lane, LONGEST_SILENCE_TIMEOUT);
     Duration ttl = bounded(maxTtl);
@@ -98,11 +106,15 @@ public record LaneSettings(
     if (fenceRetention.compareTo(least) < 0) {
       faults.add(
           "fenceRetention "
-              + fenceRetention
+              + Brief.exact(fenceRetention)
               + " is below maxTtl and four times clockSkew: use at least "
-              + least);
+              + Brief.exact(least));
     } else if (fenceRetention.compareTo(LONGEST) > 0) {
-      faults.add("fenceRetention " + fenceRetention + " is too long: use at most " + LONGEST);
+      faults.add(
+          "fenceRetention "
+              + Brief.exact(fenceRetention)
+              + " is too long: use at most "
+              + Brief.exact(LONGEST));
     }
     return bounded(fenceRetention);
   }

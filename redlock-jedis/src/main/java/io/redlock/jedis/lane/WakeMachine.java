@@ -137,7 +137,7 @@ final class WakeMachine {
   /** Takes note that the connection has ended. */
   void lost(@Nullable Wire from, Throwable why, long nowNanos) {
     if (from == wire && from != null) {
-      LOG.debug("node {}: the connection for wake-ups is lost", node, why);
+      LOG.debug("node {}: the connection for wake-ups is lost: {}", node, ReplyMapper.lost(why));
       leave(from, false);
       again(nowNanos);
     }
@@ -203,15 +203,13 @@ final class WakeMachine {
   }
 
   private void warn(Throwable why) {
+    String reason = ReplyMapper.connectFailure(why).detail();
     boolean passes = !(why instanceof JedisDataException) && !(why instanceof Error);
     if (passes || warned) {
-      LOG.debug("node {}: wake-ups do not arrive for now", node, why);
+      LOG.debug("node {}: wake-ups do not arrive for now: {}", node, reason);
     } else {
       warned = true;
-      LOG.warn(
-          "node {} wakes no fair waiters, so they ask every second instead: {}",
-          node,
-          ReplyMapper.connectFailure(why).detail());
+      LOG.warn("node {} wakes no fair waiters, so they ask every second instead: {}", node, reason);
     }
   }
 

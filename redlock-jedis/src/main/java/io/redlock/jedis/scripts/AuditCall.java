@@ -3,6 +3,7 @@ package io.redlock.jedis.scripts;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
+import io.redlock.text.Brief;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -70,7 +71,8 @@ public final class AuditCall {
       if (!(each instanceof byte[] bytes)) {
         return null;
       }
-      fields.add(new String(bytes, StandardCharsets.UTF_8));
+      String text = new String(bytes, StandardCharsets.UTF_8);
+      fields.add(fields.size() < FIELDS - 1 ? Brief.text(text) : text); // the mark is compared
     }
     if (!fields.get(0).equals(new String(invocation.echo, StandardCharsets.UTF_8))) {
       return null;

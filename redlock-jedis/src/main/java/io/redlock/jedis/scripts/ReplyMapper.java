@@ -3,6 +3,7 @@ package io.redlock.jedis.scripts;
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReport;
+import io.redlock.text.Brief;
 import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
@@ -61,7 +62,6 @@ public final class ReplyMapper {
       Pattern.compile(
           "^(?:NOPERM|(?:ERR )?The user executing the script).* (?:one of the keys|a key)");
 
-  private static final int LONGEST_DETAIL = 200;
   private static final String CHANGED = "its birth mark changed; it is being audited";
 
   /** The answer of PTTL if there is no key. */
@@ -392,7 +392,7 @@ public final class ReplyMapper {
     if (line.endsWith(".")) {
       line = line.substring(0, line.length() - 1); // it becomes a part of a sentence
     }
-    return line.length() <= LONGEST_DETAIL ? line : line.substring(0, LONGEST_DETAIL) + "…";
+    return Brief.text(line);
   }
 
   private static String firstWord(String message) {

@@ -2,6 +2,7 @@ package io.redlock.jedis.trust;
 
 import io.redlock.jedis.trust.Verdict.Stand;
 import io.redlock.spi.Ticker;
+import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -86,7 +87,8 @@ public final class NodeTrust {
   private String step(NodeAudit audit, long beforeNanos, long afterNanos, Ticker ticker) {
     long wallAheadMicros = ticker.wallMicros() - ticker.monotonicNanos() / 1_000;
     return clock.stepMicros(audit.nodeMicros(), beforeNanos, afterNanos, wallAheadMicros).stream()
-        .mapToObj(micros -> "its clock stepped by " + Duration.ofMillis(micros / 1_000))
+        .mapToObj(
+            micros -> "its clock stepped by " + Brief.exact(Duration.ofMillis(micros / 1_000)))
         .findFirst()
         .orElse("");
   }

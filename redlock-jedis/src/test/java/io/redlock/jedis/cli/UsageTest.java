@@ -20,6 +20,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The options and exit codes of all commands; no master is asked. */
 class UsageTest {
@@ -28,13 +30,17 @@ class UsageTest {
   private record Outcome(int exitCode, String printed) {
 
     static Outcome of(List<String> arguments) {
-      return of(InputStream.nullInputStream(), arguments);
+      return of(Map.of(), arguments);
     }
 
-    static Outcome of(InputStream in, List<String> arguments) {
+    static Outcome of(Map<String, String> environment, List<String> arguments) {
+      return of(InputStream.nullInputStream(), environment, arguments);
+    }
+
+    static Outcome of(InputStream in, Map<String, String> environment, List<String> arguments) {
       ByteArrayOutputStream printed = new ByteArrayOutputStream();
       PrintStream both = new PrintStream(printed);
-      Console console = new Console(Map.of(), in, both, both, child -> {});
+      Console console = new Console(environment, in, both, both, child -> {});
       return new Outcome(Cli.run(console, arguments.toArray(String[]::new)), printed.toString());
     }
   }
@@ -52,6 +58,7 @@ class UsageTest {
             List.of("exec"),
             List.of("exec", "--resource=r"),
             List.of("exec", "--resource=r", "--ttl=1x", "--", "true"),
+            List.of("exec", "--resource=r", "--ttl=0s", "--nodes=127.0.0.1:1", "--", "true"),
             List.of("exec", "--resource=r", "--nodes=nowhere", "--", "true"),
             List.of("exec", "--resource=r", "--nodes=127.0.0.1:1", "--ttl=2h", "--", "true"),
             List.of("doctor"),
@@ -63,6 +70,8 @@ class UsageTest {
             List.of("adopt", "redis://app:geheim@nowhere"),
             List.of("status"),
             List.of("status", "r"),
+            List.of("free", "r", "--token=99999999999999999999", "--nodes=127.0.0.1:1"),
+            List.of("free", "r", "--token=-1", "--nodes=127.0.0.1:1"),
             List.of("status", " ", "--nodes=127.0.0.1:1"),
             List.of("status", "r", "--nodes=redis://app:geheim@nowhere"),
             List.of("list"),
@@ -85,6 +94,66 @@ class UsageTest {
       assertTrue(outcome.printed.startsWith("redlock: "), outcome::toString);
       assertFalse(outcome.printed.contains("geheim"), outcome::toString);
     }
+  }
+
+  /** Each is a duration to a parser of ISO 8601, or to one that reads numbers with a unit. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "PT9223372036854775807S",
+        "PT-9223372036854775807S",
+        "PT99999999999999999999S",
+        "P106751991167301D",
+        "999999999999d",
+        "9999999999999999999999d",
+        "-5s"
+      })
+  void absurdDurationIsRefusedWithItsNameItsValueAndTheRange(String absurd) {
+    for (String option : List.of("ttl", "wait", "max-hold", "grace")) {
+      assertRefusedByName("--" + option, absurd, exec("--" + option + "=" + absurd), Map.of());
+    }
+    for (String setting :
+        List.of(
+            "NODE_TIMEOUT",
+            "SILENCE_TIMEOUT",
+            "MAX_TTL",
+            "CLOCK_SKEW",
+            "FENCE_RETENTION",
+            "LOSS_MARGIN",
+            "MIN_VALIDITY")) {
+      String variable = "REDLOCK_" + setting;
+      Map<String, String> environment = Map.of(variable, absurd, "REDLOCK_NODES", "127.0.0.1:1");
+      for (List<String> command :
+          List.of(
+              exec(),
+              List.of("status", "r"),
+              List.of("list"),
+              List.of("free", "r"),
+              List.of("doctor"),
+              List.of("adopt"),
+              List.of("resize", "prepare", "--moving-to=127.0.0.1:2"))) {
+        assertRefusedByName(variable, absurd, command, environment);
+      }
+    }
+  }
+
+  private static List<String> exec(String... options) {
+    List<String> words = new ArrayList<>(List.of("exec", "--resource=r"));
+    words.addAll(List.of(options));
+    words.addAll(List.of("--nodes=127.0.0.1:1", "--", "true"));
+    return words;
+  }
+
+  private static void assertRefusedByName(
+      String name, String value, List<String> words, Map<String, String> environment) {
+    Outcome outcome = Outcome.of(environment, words);
+    String what = name + " in " + words + ": " + outcome;
+    assertEquals(123, outcome.exitCode, what);
+    assertTrue(outcome.printed.startsWith("redlock: "), what);
+    assertEquals(1, outcome.printed.lines().count(), what);
+    assertTrue(outcome.printed.contains(name), what);
+    assertTrue(outcome.printed.contains(value), what);
+    assertTrue(outcome.printed.matches("(?s).*from \\w+ to \\w+.*"), what);
   }
 
   @Test
@@ -129,7 +198,7 @@ class UsageTest {
               return -1;
             }
           };
-      assertEquals(123, Outcome.of(in, words).exitCode, command);
+      assertEquals(123, Outcome.of(in, Map.of(), words).exitCode, command);
       assertEquals(Set.of("doctor", "adopt", "status", "list").contains(command), isRead.get());
     }
   }

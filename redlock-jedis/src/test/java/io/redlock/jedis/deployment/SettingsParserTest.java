@@ -57,7 +57,10 @@ class SettingsParserTest {
   void durationsBeyondAllBoundsAreReportedAndOverflowNothing(String setting) {
     String faults =
         faults(Map.of("redlock.nodes", "a:1,b:2,c:3", setting, "PT" + Long.MAX_VALUE + "S"));
-    assertTrue(faults.contains("PT2562047788015215H30M7S"), faults);
+    assertTrue(
+        faults.contains(
+            setting + ": 'PT9223372036854775807S' is out of range: write a duration from 0s"),
+        faults);
   }
 
   @ParameterizedTest
@@ -86,13 +89,13 @@ class SettingsParserTest {
     String faults = faults(properties);
     for (String part :
         List.of(
-            "maxTtl PT0.001S",
-            "silenceTimeout PT12M",
+            "maxTtl 1ms",
+            "silenceTimeout 12m",
             "driftFactor 0.7",
-            "clockSkew PT19200H",
-            "fenceRetention PT19272H",
-            "lossMargin PT19224H",
-            "minValidity PT19248H",
+            "clockSkew 800d",
+            "fenceRetention 803d",
+            "lossMargin 801d",
+            "minValidity 802d",
             "keyPrefix redlock:mine")) {
       assertTrue(faults.contains(part), () -> part + " is missing in: " + faults);
     }
@@ -122,7 +125,7 @@ class SettingsParserTest {
   @Test
   void nodeTimeoutArrives() {
     String faults = faults(Map.of("redlock.nodes", "h:1", "redlock.node-timeout", "20s"));
-    assertTrue(faults.contains("nodeTimeout PT20S is not below half of ttl PT30S"), faults);
+    assertTrue(faults.contains("nodeTimeout 20s is not below half of ttl 30s"), faults);
   }
 
   @Test
@@ -187,7 +190,7 @@ class SettingsParserTest {
             "redlock.max-ttl and redlock.maxTtl are the same setting",
             "redlock.drift-factor: 'much' is not a number",
             "redlock.restart-guard: 'yes' is neither true nor false",
-            "clockSkew PT0S")) {
+            "clockSkew 0s")) {
       assertTrue(faults.contains(part), () -> part + " is missing in: " + faults);
     }
     assertFalse(faults.contains("geheim"), faults);

@@ -48,8 +48,8 @@ class LaneSettingsTest {
         settings(millis(50), Duration.ofMinutes(11), null).silenceTimeout());
     assertEquals(
         List.of(
-            "silenceTimeout PT0.099S is below twice the node timeout: use at least PT0.1S",
-            "silenceTimeout PT11M is too long: use at most PT10M"),
+            "silenceTimeout 99ms is below twice the node timeout: use at least 100ms",
+            "silenceTimeout 11m is too long: use at most 10m"),
         faults);
   }
 
@@ -93,9 +93,9 @@ class LaneSettingsTest {
         settings(millis(50), null, Duration.ofDays(366)).retentionMillis());
     assertEquals(
         List.of(
-            "fenceRetention PT37.999S is below maxTtl and four times clockSkew: use at least"
-                + " PT38S",
-            "fenceRetention PT8784H is too long: use at most PT8760H"),
+            "fenceRetention 37.999s is below maxTtl and four times clockSkew: use at least"
+                + " 38s",
+            "fenceRetention 366d is too long: use at most 365d"),
         faults);
   }
 

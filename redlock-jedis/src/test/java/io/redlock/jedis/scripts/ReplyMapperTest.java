@@ -439,9 +439,9 @@ class ReplyMapperTest {
 
   @Test
   void longDetailIsCut() {
-    String long200 = "x".repeat(200);
-    assertEquals(long200, ReplyMapper.error(new JedisDataException(long200)).detail());
-    assertEquals(long200 + "…", ReplyMapper.error(new JedisDataException(long200 + "x")).detail());
+    String long512 = "x".repeat(512);
+    assertEquals(long512, ReplyMapper.error(new JedisDataException(long512)).detail());
+    assertEquals(long512 + "…", ReplyMapper.error(new JedisDataException(long512 + "x")).detail());
   }
 
   @Test

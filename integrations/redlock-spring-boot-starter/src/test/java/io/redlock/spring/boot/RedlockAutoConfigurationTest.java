@@ -111,14 +111,14 @@ class RedlockAutoConfigurationTest {
               for (String fault :
                   List.of(
                       "movingTo names the present nodes",
-                      "nodeTimeout PT0S",
-                      "silenceTimeout PT0.001S",
-                      "maxTtl PT2H",
+                      "nodeTimeout 0s",
+                      "silenceTimeout 1ms",
+                      "maxTtl 2h",
                       "driftFactor 0.7",
-                      "clockSkew PT11M",
-                      "fenceRetention PT8784H",
-                      "lossMargin PT-1S",
-                      "minValidity PT-2S",
+                      "clockSkew 11m",
+                      "fenceRetention 366d",
+                      "lossMargin -1s",
+                      "minValidity -2s",
                       "keyPrefix")) {
                 assertTrue(message.contains(fault), () -> fault + " in " + message);
               }
