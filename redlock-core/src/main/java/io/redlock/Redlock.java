@@ -346,6 +346,16 @@ public interface Redlock extends AutoCloseable {
   List<LeaseStatus> leases();
 
   /**
+   * Returns the resources for which calls of this instance wait, the most contended first: those
+   * with the most calls, then with the longest wait. Counts calls with a wait, from their start,
+   * whether they are queued, ask the nodes or pause; not calls of other processes. A local look:
+   * sends nothing, and takes time for each open call.
+   *
+   * @return one status per set of resources that is waited for
+   */
+  List<WaitStatus> waits();
+
+  /**
    * Closes this instance. Waiting calls end with {@link IllegalStateException}. Waits until
    * releases under way are sent, for about one node timeout at most; an interrupt does not end that
    * wait, and stays set. <b>Held leases are not released</b>: each ends with {@link

@@ -4,10 +4,10 @@ import java.time.Duration;
 
 /**
  * Receives the events of leases and nodes. Every method does nothing by default. Methods are called
- * on the callback executor, in no promised order, except for {@link #onStart} and {@link #onCall}.
- * They may run at the same time on several threads, and the end of a lease may be reported before
- * its beginning: implementations must be thread-safe. An exception is logged and has no other
- * effect.
+ * on the callback executor, in no promised order, except for {@link #onStart}, {@link #onClose} and
+ * {@link #onCall}. They may run at the same time on several threads, and the end of a lease may be
+ * reported before its beginning: implementations must be thread-safe. An exception is logged and
+ * has no other effect.
  */
 public interface RedlockListener {
 
@@ -18,6 +18,14 @@ public interface RedlockListener {
    * @param redlock the lock service; its nodes may not be connected yet
    */
   default void onStart(Redlock redlock) {}
+
+  /**
+   * Called once, when the lock service is closed, at the end of {@link Redlock#close} on its
+   * thread. Events of leases that ended with it may follow. It must not block.
+   *
+   * @param redlock the lock service
+   */
+  default void onClose(Redlock redlock) {}
 
   /**
    * Called when an acquire begins, on the thread that calls for the lease. The listener that it

@@ -5,6 +5,7 @@ import io.redlock.AcquireResult.Contended.By;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.RetryStrategy.Cause;
+import io.redlock.WaitStatus;
 import io.redlock.driver.CallState.Phase;
 import io.redlock.spi.Scheduler.Cancellable;
 import java.time.Duration;
@@ -128,6 +129,13 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   /** Returns true if it takes its turn among the waiting calls of this service. */
   private boolean isQueued() {
     return waits() && !request.isUnlessHeld();
+  }
+
+  /** Returns how it waits; null for a call without a wait, and for one that has ended. */
+  @Nullable WaitStatus status() {
+    return waits() && !future.isDone()
+        ? new WaitStatus(request.resources(), 1, sinceStart())
+        : null;
   }
 
   private long leftNanos() {

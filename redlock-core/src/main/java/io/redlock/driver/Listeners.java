@@ -27,11 +27,20 @@ final class Listeners {
 
   /** Notifies them, on this thread, that the lock service starts. */
   void started(Redlock redlock) {
+    notify("onStart", listener -> listener.onStart(redlock));
+  }
+
+  /** Notifies them, on this thread, that the lock service is closed. */
+  void closed(Redlock redlock) {
+    notify("onClose", listener -> listener.onClose(redlock));
+  }
+
+  private void notify(String method, Consumer<RedlockListener> event) {
     for (RedlockListener listener : all) {
       try {
-        listener.onStart(redlock);
+        event.accept(listener);
       } catch (Throwable e) {
-        Log.LOG.warn("A listener failed in onStart; the lock service is not affected", e);
+        Log.LOG.warn("A listener failed in {}; the lock service is not affected", method, e);
       }
     }
   }

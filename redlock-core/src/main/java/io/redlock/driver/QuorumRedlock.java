@@ -15,13 +15,17 @@ import io.redlock.LeasedRunnable;
 import io.redlock.LockNotAcquiredException;
 import io.redlock.NodeStatus;
 import io.redlock.Redlock;
+import io.redlock.WaitStatus;
 import io.redlock.spi.LockNode;
 import io.redlock.text.Brief;
 import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
@@ -282,6 +286,23 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
   }
 
   @Override
+  public List<WaitStatus> waits() {
+    Map<Set<String>, WaitStatus> waits = new HashMap<>();
+    for (AcquireLoop call : calls.keySet()) {
+      WaitStatus wait = call.status();
+      if (wait != null) {
+        waits.merge(wait.resources(), wait, WaitStatus::and);
+      }
+    }
+    return waits.values().stream()
+        .sorted(
+            Comparator.comparingInt(WaitStatus::calls)
+                .thenComparing(WaitStatus::longest)
+                .reversed())
+        .toList();
+  }
+
+  @Override
   public Inspection inspect(String resource) throws InterruptedException {
     checkName(resource);
     Blocking.checkInterrupt();
@@ -362,6 +383,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
     context.timeouts.close(); // ends the waits that no node has answered
     context.scheduler.close();
     context.callbacks.close();
+    context.listeners.closed(this);
   }
 
   /**

@@ -11,6 +11,7 @@ import io.redlock.LeasedCallable;
 import io.redlock.LeasedRunnable;
 import io.redlock.NodeStatus;
 import io.redlock.Redlock;
+import io.redlock.WaitStatus;
 import io.redlock.driver.RedlockBuilder;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeRequest;
@@ -320,6 +321,11 @@ final class Variants {
     @Override
     public List<LeaseStatus> leases() {
       return redlock.leases();
+    }
+
+    @Override
+    public List<WaitStatus> waits() {
+      return redlock.waits();
     }
 
     @Override

@@ -1,7 +1,6 @@
 package io.redlock.micrometer;
 
 import io.micrometer.core.instrument.Counter;
-import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
@@ -16,23 +15,29 @@ import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The meters of one lock service or of several: timers of acquires, extensions and leases, a gauge
- * of leases, and the masters' votes.
+ * The meters of one lock service or of several: timers of acquires, extensions and leases, gauges
+ * of leases and waiting calls, and the masters' votes.
  *
  * <pre>{@code
  * RedlockMetrics metrics = RedlockMetrics.of(registry);
  * Redlock redlock = JedisRedlock.builder().node(masters).listener(metrics).build();
  * }</pre>
+ *
+ * <p>Gauges go with their service: closed, it has none; one that is built again has its own. Timers
+ * and counters are totals of the process, and stay. All meters have the tag {@code service}, which
+ * tells services apart: name each with {@link #service} where a process has several. Gauges of
+ * services with the same name show the sum of leases and calls, and the worst of waits and votes.
  *
  * <p>A {@link io.micrometer.core.instrument.config.MeterFilter} of the registry switches histograms
  * and percentiles on, renames, or denies. No tag has the resource, because each order would make
@@ -40,14 +45,17 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RedlockMetrics implements MeterBinder, RedlockListener {
 
+  /** The value of the tag {@code service}, unless another is given. */
+  public static final String DEFAULT_SERVICE = "redlock";
+
+  private final String service;
   private final @Nullable Function<? super Set<String>, String> resource;
 
-  // Each is added before the other list is read, so that no pair of the two is missed.
   private final CopyOnWriteArrayList<MeterRegistry> registries = new CopyOnWriteArrayList<>();
-  private final CopyOnWriteArrayList<Redlock> services = new CopyOnWriteArrayList<>();
-  private final AtomicLong held = new AtomicLong();
+  private final List<Redlock> services = new ArrayList<>(); // open ones; guarded by this
 
-  private RedlockMetrics(@Nullable Function<? super Set<String>, String> resource) {
+  private RedlockMetrics(String service, @Nullable Function<? super Set<String>, String> resource) {
+    this.service = service;
     this.resource = resource;
   }
 
@@ -57,7 +65,7 @@ public final class RedlockMetrics implements MeterBinder, RedlockListener {
    * @return meters without a resource tag
    */
   public static RedlockMetrics create() {
-    return new RedlockMetrics(null);
+    return new RedlockMetrics(DEFAULT_SERVICE, null);
   }
 
   /**
@@ -82,7 +90,20 @@ public final class RedlockMetrics implements MeterBinder, RedlockListener {
    */
   public static RedlockMetrics withResource(Function<? super Set<String>, String> resource) {
     return new RedlockMetrics(
+        DEFAULT_SERVICE,
         Objects.requireNonNull(resource, "resource is null: use create() for no resource tag"));
+  }
+
+  /**
+   * Returns new meters with another name of the service, for processes with several. They have no
+   * registry yet.
+   *
+   * @param name the value of the tag {@code service}
+   * @return meters that record nothing until {@link #bindTo} is called
+   */
+  public RedlockMetrics service(String name) {
+    return new RedlockMetrics(
+        Objects.requireNonNull(name, "name is null: name the service"), resource);
   }
 
   /**
@@ -91,13 +112,10 @@ public final class RedlockMetrics implements MeterBinder, RedlockListener {
    * @param registry where they are registered
    */
   @Override
-  public void bindTo(MeterRegistry registry) {
+  public synchronized void bindTo(MeterRegistry registry) {
     if (!registries.addIfAbsent(registry)) {
       return;
     }
-    Gauge.builder("redlock.leases", this, metrics -> metrics.held.get())
-        .description("Leases that this process holds")
-        .register(registry);
     if (resource == null) {
       startFromZero(registry);
     }
@@ -115,43 +133,28 @@ public final class RedlockMetrics implements MeterBinder, RedlockListener {
   }
 
   private void watch(Redlock redlock, MeterRegistry registry) {
+    ServiceGauges.add(registry, service, redlock);
     for (NodeStatus node : redlock.nodes()) {
       String name = node.name();
-      Gauge.builder("redlock.node.votes", this, metrics -> metrics.votes(name))
-          .description("1 while the master votes, else 0")
-          .tag("node", name)
-          .register(registry);
       resets(name).register(registry);
       Stream.of(State.values()).forEach(state -> changes(name, state).register(registry));
     }
   }
 
-  /** Returns the least vote of a node among the open lock services; NaN if none is open. */
-  private double votes(String node) {
-    return services.stream()
-        .flatMap(redlock -> redlock.nodes().stream())
-        .filter(status -> status.name().equals(node) && status.state() != State.CLOSED)
-        .mapToDouble(status -> status.state() == State.UP ? 1 : 0)
-        .min()
-        .orElse(Double.NaN);
-  }
-
-  private static boolean isClosed(Redlock redlock) {
-    return redlock.nodes().stream().allMatch(node -> node.state() == State.CLOSED);
-  }
-
   @Override
-  public void onStart(Redlock redlock) {
-    services.removeIf(RedlockMetrics::isClosed);
+  public synchronized void onStart(Redlock redlock) {
     services.add(redlock);
     registries.forEach(registry -> watch(redlock, registry));
   }
 
   @Override
+  public synchronized void onClose(Redlock redlock) {
+    services.remove(redlock);
+    registries.forEach(registry -> ServiceGauges.remove(registry, service, redlock));
+  }
+
+  @Override
   public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
-    if (result instanceof AcquireResult.Acquired) {
-      held.incrementAndGet();
-    }
     record(acquire(result.getClass(), resource(request.resources())), took);
   }
 
@@ -162,7 +165,6 @@ public final class RedlockMetrics implements MeterBinder, RedlockListener {
 
   @Override
   public void onEnd(Lease lease, LeaseEnd end, Duration heldFor) {
-    held.decrementAndGet();
     record(lease(end.cause(), resource(lease.resources())), heldFor);
   }
 
@@ -185,37 +187,42 @@ public final class RedlockMetrics implements MeterBinder, RedlockListener {
     registries.forEach(registry -> timer.register(registry).record(took));
   }
 
-  private static Timer.Builder acquire(Class<?> result, Tags more) {
+  private Timer.Builder acquire(Class<?> result, Tags more) {
     return Timer.builder("redlock.acquire")
         .description("Time from the call for a lease to its result")
+        .tag("service", service)
         .tag("outcome", word(result.getSimpleName()))
         .tags(more);
   }
 
-  private static Timer.Builder extend(Class<?> result, Tags more) {
+  private Timer.Builder extend(Class<?> result, Tags more) {
     return Timer.builder("redlock.extend")
         .description("Time of an extension, by hand or by renewal")
+        .tag("service", service)
         .tag("outcome", word(result.getSimpleName()))
         .tags(more);
   }
 
-  private static Timer.Builder lease(LeaseEnd.Cause cause, Tags more) {
+  private Timer.Builder lease(LeaseEnd.Cause cause, Tags more) {
     return Timer.builder("redlock.lease")
         .description("Time for which a lease was held, recorded at its end")
+        .tag("service", service)
         .tag("cause", word(cause.name()))
         .tags(more);
   }
 
-  private static Counter.Builder changes(String node, State state) {
+  private Counter.Builder changes(String node, State state) {
     return Counter.builder("redlock.node.changes")
         .description("Changes of a master's state")
+        .tag("service", service)
         .tag("node", node)
         .tag("state", word(state.name()));
   }
 
-  private static Counter.Builder resets(String node) {
+  private Counter.Builder resets(String node) {
     return Counter.builder("redlock.node.resets")
         .description("Resets of a master, and changes of its clock")
+        .tag("service", service)
         .tag("node", node);
   }
 

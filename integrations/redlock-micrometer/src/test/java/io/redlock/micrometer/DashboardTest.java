@@ -54,7 +54,7 @@ class DashboardTest {
   private String scrapeAfterARun() throws Exception {
     try (RedisServers servers = RedisServers.start(3);
         Redlock other = patient(servers).build();
-        Redlock redlock = patient(servers).listener(RedlockMetrics.of(meters)).build()) {
+        Redlock redlock = builtAgain(servers)) {
       writeSeries(meters.scrape(), 0);
       redlock.acquire("a", TTL, TTL).release();
       Lease lease = redlock.acquire("b", TTL, TTL);
@@ -72,9 +72,16 @@ class DashboardTest {
       assertEquals(Outcome.UNAVAILABLE, redlock.tryAcquire("d", TTL).outcome());
       Await.until(
           "the lease is lost",
-          () -> meters.timer("redlock.lease", "cause", "expired").count() == 1);
+          () -> meters.get("redlock.lease").tags("cause", "expired").timer().count() == 1);
+      assertEquals(0, meters.get("redlock.leases").gauge().value());
       return meters.scrape();
     }
+  }
+
+  /** Returns a service whose predecessor had its meters in the same registry. */
+  private Redlock builtAgain(RedisServers servers) {
+    patient(servers).listener(RedlockMetrics.of(meters)).build().close();
+    return patient(servers).listener(RedlockMetrics.of(meters)).build();
   }
 
   /** Adds the samples of a scrape, with the labels that Prometheus adds, as taken at that time. */

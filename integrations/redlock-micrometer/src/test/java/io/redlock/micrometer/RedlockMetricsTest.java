@@ -64,19 +64,26 @@ class RedlockMetricsTest {
   @Test
   void metersAreThoseOfThePage() throws Exception {
     live(RedlockMetrics.of(meters));
-    assertEquals(2, meters.timer("redlock.acquire", "outcome", "acquired").count());
-    assertEquals(1, meters.timer("redlock.acquire", "outcome", "contended").count());
-    assertEquals(1, meters.timer("redlock.acquire", "outcome", "unavailable").count());
-    assertEquals(1, meters.timer("redlock.extend", "outcome", "extended").count());
-    assertEquals(1, meters.timer("redlock.lease", "cause", "released").count());
+    assertEquals(2, timer("redlock.acquire", "outcome", "acquired"));
+    assertEquals(1, timer("redlock.acquire", "outcome", "contended"));
+    assertEquals(1, timer("redlock.acquire", "outcome", "unavailable"));
+    assertEquals(1, timer("redlock.extend", "outcome", "extended"));
+    assertEquals(1, timer("redlock.lease", "cause", "released"));
     assertEquals(
-        9, meters.timer("redlock.lease", "cause", "expired").totalTime(TimeUnit.SECONDS), 0.2);
+        9,
+        meters.get("redlock.lease").tags("cause", "expired").timer().totalTime(TimeUnit.SECONDS),
+        0.2);
     assertEquals(0, gauge("redlock.leases"));
     assertEquals(0, votes("master-1"));
     assertEquals(1, votes("master-3"));
     assertEquals(
-        1, meters.counter("redlock.node.changes", "node", "master-2", "state", "down").count());
-    assertEquals(1, meters.counter("redlock.node.resets", "node", "master-1").count());
+        1,
+        meters
+            .get("redlock.node.changes")
+            .tags("node", "master-2", "state", "down")
+            .counter()
+            .count());
+    assertEquals(1, meters.get("redlock.node.resets").tags("node", "master-1").counter().count());
     assertEquals(promised(), tags(meters));
   }
 
@@ -97,17 +104,20 @@ class RedlockMetricsTest {
       String scrape = meters.scrape();
       List<String> series = new ArrayList<>();
       for (int node = 1; node <= 3; node++) {
-        series.add("node_votes{node=\"master-" + node + "\"} 0");
-        series.add("node_resets_total{node=\"master-" + node + "\"} 0");
-        series.add("node_changes_total{node=\"master-" + node + "\",state=\"abstaining\"} 0");
+        series.add("node_votes{node=\"master-" + node + "\",service=\"redlock\"} 0");
+        series.add("node_resets_total{node=\"master-" + node + "\",service=\"redlock\"} 0");
+        series.add(
+            "node_changes_total{node=\"master-"
+                + node
+                + "\",service=\"redlock\",state=\"abstaining\"} 0");
       }
-      Pattern.compile("(?m)^\\| `redlock\\.(\\w+)` \\| timer \\| `(\\w+)`: ([\\w, ]+) \\|")
+      Pattern.compile("(?m)^\\| `redlock\\.(\\w+)` \\| timer \\| `(\\w+)`: ([\\w, ]+);")
           .matcher(page())
           .results()
           .forEach(
               timer -> {
                 for (String value : timer.group(3).split(", ")) {
-                  String tag = timer.group(2) + "=\"" + value + "\"";
+                  String tag = timer.group(2) + "=\"" + value + "\",service=\"redlock\"";
                   series.add(timer.group(1) + "_seconds_count{" + tag + "} 0");
                 }
               });
@@ -136,7 +146,8 @@ class RedlockMetricsTest {
     live(RedlockMetrics.of(meters));
     String scrape = meters.scrape();
     assertTrue(
-        scrape.contains("redlock_acquire_seconds_bucket{outcome=\"acquired\",le=\"+Inf\"} 2\n"),
+        scrape.contains(
+            "redlock_acquire_seconds_bucket{outcome=\"acquired\",service=\"redlock\",le=\"+Inf\"} 2\n"),
         scrape);
     assertTrue(!scrape.contains("redlock_lease_seconds_bucket"), scrape);
   }
@@ -163,8 +174,8 @@ class RedlockMetricsTest {
     metrics.bindTo(second);
     assertEquals(1, votes("master-3"));
     metrics.onNodeReset("master-1", "restarted");
-    assertEquals(1, meters.counter("redlock.node.resets", "node", "master-1").count());
-    assertEquals(1, second.counter("redlock.node.resets", "node", "master-1").count());
+    assertEquals(1, meters.get("redlock.node.resets").tags("node", "master-1").counter().count());
+    assertEquals(1, second.get("redlock.node.resets").tags("node", "master-1").counter().count());
   }
 
   @Test
@@ -180,7 +191,67 @@ class RedlockMetricsTest {
     other.close();
     assertEquals(1, votes("master-1"));
     one.close();
-    assertEquals(Double.NaN, votes("master-1"), "nobody asks, so no alarm goes off");
+    assertEquals(List.of(), gauges(), "nobody asks, so no alarm goes off");
+  }
+
+  private List<String> gauges() {
+    return meters.getMeters().stream()
+        .filter(meter -> meter.getId().getType() == Meter.Type.GAUGE)
+        .map(meter -> meter.getId().toString())
+        .toList();
+  }
+
+  @Test
+  void serviceThatIsBuiltAgainHasLiveGauges() throws Exception {
+    try (InMemoryMasters masters = InMemoryMasters.inVirtualTime(3)) {
+      for (int times = 0; times < 2; times++) {
+        Redlock redlock = masters.connect(settings -> settings.listener(RedlockMetrics.of(meters)));
+        assertEquals(0, gauge("redlock.leases"));
+        redlock.acquire("orders/" + times, TTL);
+        assertEquals(1, gauge("redlock.leases"));
+        assertEquals(1, votes("master-1"));
+        masters.stop(1);
+        assertEquals(0, votes("master-1"), "what the alert looks at");
+        masters.startAll();
+        redlock.close();
+        assertEquals(List.of(), gauges());
+      }
+      assertEquals(2, timer("redlock.acquire", "outcome", "acquired"), "totals stay");
+    }
+  }
+
+  @Test
+  void twoServicesAtOnceCountTogetherOrApartByTheirNames() throws Exception {
+    try (InMemoryMasters masters = InMemoryMasters.inVirtualTime(3)) {
+      RedlockMetrics reports = RedlockMetrics.create().service("reports");
+      reports.bindTo(meters);
+      Redlock one = masters.connect(settings -> settings.listener(RedlockMetrics.of(meters)));
+      Redlock two = masters.connect(settings -> settings.listener(RedlockMetrics.of(meters)));
+      Redlock other = masters.connect(settings -> settings.listener(reports));
+      one.acquire("a", TTL);
+      two.acquire("b", TTL);
+      two.acquire("c", TTL);
+      other.acquire("d", TTL);
+      assertEquals(3, meters.get("redlock.leases").tag("service", "redlock").gauge().value());
+      assertEquals(1, meters.get("redlock.leases").tag("service", "reports").gauge().value());
+      assertEquals(1, timer("redlock.acquire", "service", "reports", "outcome", "acquired"));
+      one.close();
+      assertEquals(2, meters.get("redlock.leases").tag("service", "redlock").gauge().value());
+    }
+  }
+
+  @Test
+  void callsThatWaitAreSeen() {
+    try (InMemoryMasters masters = InMemoryMasters.inVirtualTime(3)) {
+      Redlock redlock = masters.connect(settings -> settings.listener(RedlockMetrics.of(meters)));
+      masters.occupy("orders/1", TTL);
+      LeaseRequest patient = LeaseRequest.of("orders/1", TTL).waitUpTo(TTL);
+      redlock.acquireAsync(patient);
+      masters.advance(Duration.ofSeconds(2));
+      redlock.acquireAsync(patient);
+      assertEquals(2, gauge("redlock.waiting"));
+      assertEquals(2, meters.get("redlock.waiting.longest").timeGauge().value(TimeUnit.SECONDS));
+    }
   }
 
   @Test

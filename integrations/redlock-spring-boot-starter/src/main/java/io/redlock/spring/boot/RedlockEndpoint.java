@@ -4,6 +4,7 @@ import io.redlock.Inspection;
 import io.redlock.LeaseStatus;
 import io.redlock.NodeStatus;
 import io.redlock.Redlock;
+import io.redlock.WaitStatus;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -17,6 +18,8 @@ import org.springframework.boot.actuate.endpoint.annotation.Selector.Match;
 @Endpoint(id = "redlock")
 public final class RedlockEndpoint {
 
+  private static final int MOST_WAITS = 20;
+
   private final Redlock redlock;
 
   RedlockEndpoint(Redlock redlock) {
@@ -28,8 +31,11 @@ public final class RedlockEndpoint {
    *
    * @param nodes the state of each master
    * @param leases the leases that this process holds
+   * @param waiting the number of calls of this process that wait for a lease
+   * @param waits the resources for which most of them wait, the most contended first; 20 at most
    */
-  public record Report(List<NodeStatus> nodes, List<LeaseStatus> leases) {}
+  public record Report(
+      List<NodeStatus> nodes, List<LeaseStatus> leases, int waiting, List<WaitStatus> waits) {}
 
   /**
    * The holder of a resource, according to the masters. It has no owner ids: with one of them,
@@ -63,14 +69,19 @@ public final class RedlockEndpoint {
       String name, Inspection.Answer answer, String detail, int waiting, List<String> waiters) {}
 
   /**
-   * Returns the state of each master and the reason for it, and the leases that this process holds.
-   * A local look: sends nothing.
+   * Returns the state of each master and the reason for it, the leases that this process holds, and
+   * what its calls wait for. A local look: sends nothing.
    *
    * @return the report
    */
   @ReadOperation
   public Report report() {
-    return new Report(redlock.nodes(), redlock.leases());
+    List<WaitStatus> waits = redlock.waits();
+    return new Report(
+        redlock.nodes(),
+        redlock.leases(),
+        waits.stream().mapToInt(WaitStatus::calls).sum(),
+        waits.stream().limit(MOST_WAITS).toList());
   }
 
   /**

@@ -3,6 +3,7 @@ package io.redlock.spring.boot;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -16,6 +17,7 @@ import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
 import io.redlock.RetryStrategy;
+import io.redlock.WaitStatus;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.micrometer.RedlockMetrics;
 import io.redlock.micrometer.RedlockObservations;
@@ -30,8 +32,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
 import java.util.regex.Pattern;
@@ -39,7 +43,11 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.springframework.boot.actuate.context.properties.ConfigurationPropertiesReportEndpoint;
 import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
+import org.springframework.boot.actuate.endpoint.SanitizingFunction;
+import org.springframework.boot.actuate.endpoint.Show;
+import org.springframework.boot.actuate.env.EnvironmentEndpoint;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.context.ConfigurationPropertiesAutoConfiguration;
 import org.springframework.boot.diagnostics.FailureAnalysis;
@@ -50,6 +58,7 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Primary;
+import org.springframework.core.env.SystemEnvironmentPropertySource;
 import org.springframework.core.io.support.SpringFactoriesLoader;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.JedisClientConfig;
@@ -70,6 +79,7 @@ class RedlockAutoConfigurationTest {
                   RedlockHealthAutoConfiguration.class,
                   RedlockHealthOfBoot3AutoConfiguration.class,
                   RedlockMetricsAutoConfiguration.class,
+                  RedlockSanitizingAutoConfiguration.class,
                   RedlockTracingAutoConfiguration.class))
           .withPropertyValues("redlock.node-timeout=5ms");
 
@@ -102,8 +112,8 @@ class RedlockAutoConfigurationTest {
             "redlock.clock-skew=11m",
             "redlock.restart-guard=false",
             "redlock.fence-retention=366d",
-            "redlock.loss-margin=-1s",
-            "redlock.min-validity=-2s",
+            "redlock.loss-margin=PT-1S",
+            "redlock.min-validity=PT-2S",
             "redlock.key-prefix=redlock:mine")
         .run(
             context -> {
@@ -143,6 +153,89 @@ class RedlockAutoConfigurationTest {
               assertTrue(analysis.getDescription().contains("add host and port"));
               assertTrue(analysis.getAction().contains("redlock.nodes"));
             });
+  }
+
+  @Test
+  void unknownPropertiesAreRefusedWithTheNearestNameAndOthersVariablesAreNot() {
+    runner
+        .withPropertyValues(
+            "redlock.restart-gaurd=false", "redlock.max-tll=5m", "redlock.max.ttl=1")
+        .run(
+            context -> {
+              String message = analysis(context).getDescription();
+              for (String fault :
+                  List.of(
+                      "redlock.restart-gaurd is unknown: did you mean redlock.restart-guard?",
+                      "redlock.max-tll is unknown: did you mean redlock.max-ttl?",
+                      "redlock.max.ttl is unknown: did you mean redlock.max-ttl?")) {
+                assertTrue(message.contains(fault), () -> fault + " in " + message);
+              }
+            });
+    runner
+        .withInitializer(
+            context ->
+                context
+                    .getEnvironment()
+                    .getPropertySources()
+                    .addFirst(
+                        new SystemEnvironmentPropertySource(
+                            "systemEnvironment", Map.of("REDLOCK_OF_OTHERS", "1"))))
+        .withSystemProperties("redlock.redis.other=1")
+        .withPropertyValues("redlock.MAX_TTL=20s", "redlock.moving-to[0]=127.0.0.1:4")
+        .run(context -> assertNull(context.getStartupFailure()));
+  }
+
+  @Test
+  void settingsAreReadAsConfigureReadsThem() {
+    runner
+        .withPropertyValues("redlock.clock-skew=5", "redlock.restart-guard=on")
+        .run(
+            context -> {
+              String message = analysis(context).getDescription();
+              assertTrue(message.contains("redlock.clock-skew: '5' is not a duration"), message);
+              assertTrue(message.contains("redlock.restart-guard: 'on' is neither true"), message);
+            });
+  }
+
+  @Test
+  void endpointsThatShowValuesShowNoPasswordOfAMaster() {
+    ApplicationContextRunner masters =
+        bare.withPropertyValues(
+            "redlock.nodes[0]=redis://app:secret@127.0.0.1:1",
+            "redlock.nodes[1]=127.0.0.1:2",
+            "redlock.moving-to=redis://:secret@127.0.0.1:3");
+    masters.run(
+        context -> {
+          List<SanitizingFunction> functions =
+              List.copyOf(context.getBeansOfType(SanitizingFunction.class).values());
+          EnvironmentEndpoint environment =
+              new EnvironmentEndpoint(context.getEnvironment(), functions, Show.ALWAYS);
+          List<String> shown = new ArrayList<>();
+          environment
+              .environment("redlock.*")
+              .getPropertySources()
+              .forEach(
+                  source ->
+                      source
+                          .getProperties()
+                          .forEach((name, value) -> shown.add(name + "=" + value.getValue())));
+          ConfigurationPropertiesReportEndpoint beans =
+              new ConfigurationPropertiesReportEndpoint(functions, Show.ALWAYS);
+          beans.setApplicationContext(context);
+          beans
+              .configurationProperties()
+              .getContexts()
+              .values()
+              .forEach(
+                  all ->
+                      all.getBeans()
+                          .values()
+                          .forEach(
+                              bean -> shown.add(bean.getProperties() + " " + bean.getInputs())));
+          String all = shown.toString();
+          assertTrue(all.contains("127.0.0.1:2"), all);
+          assertFalse(all.contains("secret"), all);
+        });
   }
 
   @Test
@@ -321,7 +414,9 @@ class RedlockAutoConfigurationTest {
               MeterRegistry meters = context.getBean(MeterRegistry.class);
               Await.until(
                   "the acquire is recorded",
-                  () -> meters.timer("redlock.acquire", "outcome", "unavailable").count() == 1);
+                  () ->
+                      meters.get("redlock.acquire").tags("outcome", "unavailable").timer().count()
+                          == 1);
               assertEquals(
                   0, meters.get("redlock.node.votes").tag("node", "127.0.0.1:2").gauge().value());
             });
@@ -339,7 +434,9 @@ class RedlockAutoConfigurationTest {
               MeterRegistry meters = context.getBean(MeterRegistry.class);
               Await.until(
                   "the acquire is recorded",
-                  () -> meters.timer("redlock.acquire", "outcome", "unavailable").count() == 1);
+                  () ->
+                      meters.get("redlock.acquire").tags("outcome", "unavailable").timer().count()
+                          == 1);
             });
   }
 
@@ -387,6 +484,17 @@ class RedlockAutoConfigurationTest {
       assertFalse(ownerId.matches(".*[0-9a-f]{32}.*"), ownerId);
       assertEquals(lease.resources(), mine.report().leases().get(0).resources());
       assertEquals(List.of(), other.report().leases());
+      LeaseRequest patient = LeaseRequest.of("orders/42", TTL).waitUpTo(TTL);
+      CompletableFuture<?> one = holder.acquireAsync(patient);
+      CompletableFuture<?> two = holder.acquireAsync(patient);
+      masters.advance(Duration.ofSeconds(2));
+      assertEquals(2, mine.report().waiting());
+      assertEquals(
+          List.of(new WaitStatus(Set.of("orders/42"), 2, Duration.ofSeconds(2))),
+          mine.report().waits());
+      one.cancel(false);
+      two.cancel(false);
+      assertEquals(0, mine.report().waiting());
       lease.release();
       RedlockEndpoint.Holder free = other.holder("orders", "42");
       assertEquals(Inspection.Held.NO, free.held());
