@@ -4,6 +4,9 @@ import io.redlock.text.Brief;
 import java.time.Duration;
 import java.time.format.DateTimeParseException;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -29,6 +32,9 @@ public final class SettingsParser {
 
   /** A century: no setting and no option has a use for more, and sums of these overflow nothing. */
   private static final Duration LONGEST = Duration.ofDays(36_500);
+
+  /** A name that differs in more characters is not meant. */
+  private static final int MOST_TYPOS = 3;
 
   /** The property of each setting, and its setter. */
   private static final Map<String, BiConsumer<DeploymentSettings, String>> SETTINGS =
@@ -110,9 +116,33 @@ public final class SettingsParser {
       }
     }
     if (property) {
-      faults.add(
-          Brief.text(name) + " is unknown: use one of " + String.join(", ", SETTINGS.keySet()));
+      faults.add(Brief.text(name) + " is unknown: " + nearest(bare));
     }
+  }
+
+  private static String nearest(String bare) {
+    String nearest =
+        Collections.min(
+            SETTINGS.keySet(), Comparator.comparingInt(setting -> distance(bare(setting), bare)));
+    return distance(bare(nearest), bare) <= MOST_TYPOS
+        ? "did you mean " + PROPERTY + nearest + "?"
+        : "use one of " + String.join(", ", SETTINGS.keySet());
+  }
+
+  /** Returns how many characters to insert, delete or replace to make one text of the other. */
+  private static int distance(String one, String other) {
+    int[] row = new int[other.length() + 1];
+    Arrays.setAll(row, length -> length);
+    for (int i = 1; i <= one.length(); i++) {
+      int diagonal = row[0];
+      row[0] = i;
+      for (int j = 1; j <= other.length(); j++) {
+        int replaced = diagonal + (one.charAt(i - 1) == other.charAt(j - 1) ? 0 : 1);
+        diagonal = row[j];
+        row[j] = Math.min(replaced, 1 + Math.min(row[j], row[j - 1]));
+      }
+    }
+    return row[other.length()];
   }
 
   private static String bare(String name) {

@@ -186,7 +186,7 @@ class SettingsParserTest {
     for (String part :
         List.of(
             "address 1 does not end in host:port",
-            "redlock.ndoes is unknown: use one of nodes, moving-to, node-timeout,",
+            "redlock.ndoes is unknown: did you mean redlock.nodes?",
             "redlock.max-ttl and redlock.maxTtl are the same setting",
             "redlock.drift-factor: 'much' is not a number",
             "redlock.restart-guard: 'yes' is neither true nor false",

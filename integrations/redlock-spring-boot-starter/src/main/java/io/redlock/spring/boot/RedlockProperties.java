@@ -1,15 +1,17 @@
 package io.redlock.spring.boot;
 
 import io.redlock.jedis.JedisRedlock;
-import java.time.Duration;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.function.Consumer;
+import java.util.Locale;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 
 /**
- * The settings of a lock service. A setting that is left out has the default of {@link
- * JedisRedlock.Builder}.
+ * The settings of a lock service, as text: {@link JedisRedlock.Builder#configure} reads them, as it
+ * reads them elsewhere. A setting that is left out has the default of the builder.
  *
  * @param nodes Addresses of the masters, as redis[s]://[user[:password]@]host:port or host:port.
  * @param movingTo Addresses of the future masters, while the masters are being changed.
@@ -29,43 +31,58 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
 public record RedlockProperties(
     @Nullable List<String> nodes,
     @Nullable List<String> movingTo,
-    @Nullable Duration nodeTimeout,
-    @Nullable Duration silenceTimeout,
-    @Nullable Duration maxTtl,
-    @Nullable Double driftFactor,
-    @Nullable Duration clockSkew,
-    @Nullable Boolean restartGuard,
-    @Nullable Duration fenceRetention,
-    @Nullable Duration lossMargin,
-    @Nullable Duration minValidity,
+    @Nullable String nodeTimeout,
+    @Nullable String silenceTimeout,
+    @Nullable String maxTtl,
+    @Nullable String driftFactor,
+    @Nullable String clockSkew,
+    @Nullable String restartGuard,
+    @Nullable String fenceRetention,
+    @Nullable String lossMargin,
+    @Nullable String minValidity,
     @Nullable String holder,
     @Nullable String keyPrefix) {
 
-  /** Applies the settings that are given. */
-  void applyTo(JedisRedlock.Builder builder) {
-    if (nodes != null) {
-      nodes.forEach(builder::node);
-    }
-    if (movingTo != null) {
-      movingTo.forEach(builder::movingTo);
-    }
-    given(nodeTimeout, builder::nodeTimeout);
-    given(silenceTimeout, builder::silenceTimeout);
-    given(maxTtl, builder::maxTtl);
-    given(driftFactor, builder::driftFactor);
-    given(clockSkew, builder::clockSkew);
-    given(restartGuard, builder::restartGuard);
-    given(fenceRetention, builder::fenceRetention);
-    given(lossMargin, builder::lossMargin);
-    given(minValidity, builder::minValidity);
-    given(holder, builder::holder);
-    given(keyPrefix, builder::keyPrefix);
+  static final String PREFIX = "redlock.";
+
+  /** Returns the settings that are given, by the names of their properties. */
+  Map<String, String> settings() {
+    Map<String, String> settings = new LinkedHashMap<>();
+    given(settings, "nodes", joined(nodes));
+    given(settings, "moving-to", joined(movingTo));
+    given(settings, "node-timeout", nodeTimeout);
+    given(settings, "silence-timeout", silenceTimeout);
+    given(settings, "max-ttl", maxTtl);
+    given(settings, "drift-factor", driftFactor);
+    given(settings, "clock-skew", clockSkew);
+    given(settings, "restart-guard", restartGuard);
+    given(settings, "fence-retention", fenceRetention);
+    given(settings, "loss-margin", lossMargin);
+    given(settings, "min-validity", minValidity);
+    given(settings, "holder", holder);
+    given(settings, "key-prefix", keyPrefix);
+    return settings;
   }
 
-  private static <T> void given(@Nullable T value, Consumer<T> setting) {
+  private static @Nullable String joined(@Nullable List<String> values) {
+    return values == null ? null : String.join(",", values);
+  }
+
+  private static void given(Map<String, String> settings, String name, @Nullable String value) {
     if (value != null) {
-      setting.accept(value);
+      settings.put(PREFIX + name, value);
     }
+  }
+
+  /** Returns true if the name of a property is that of a setting, perhaps of one in a list. */
+  static boolean isKnown(String property) {
+    String bare = bare(property.substring(PREFIX.length()).replaceFirst("\\[\\d+]$", ""));
+    return Arrays.stream(RedlockProperties.class.getRecordComponents())
+        .anyMatch(setting -> bare(setting.getName()).equals(bare));
+  }
+
+  private static String bare(String name) {
+    return name.replaceAll("[-_]", "").toLowerCase(Locale.ROOT);
   }
 
   /** Returns the number of masters only: addresses may contain passwords. */

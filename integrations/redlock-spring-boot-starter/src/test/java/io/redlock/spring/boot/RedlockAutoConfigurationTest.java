@@ -127,8 +127,8 @@ class RedlockAutoConfigurationTest {
                       "driftFactor 0.7",
                       "clockSkew 11m",
                       "fenceRetention 366d",
-                      "lossMargin -1s",
-                      "minValidity -2s",
+                      "redlock.loss-margin: ",
+                      "redlock.min-validity: ",
                       "keyPrefix")) {
                 assertTrue(message.contains(fault), () -> fault + " in " + message);
               }

@@ -1,0 +1,42 @@
+package io.redlock.jedis.scripts;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** A native image has only the resources that the jar's metadata names. */
+class NativeImageTest {
+
+  private static final String METADATA =
+      "META-INF/native-image/io.redlock/redlock-jedis/resource-config.json";
+
+  @Test
+  void metadataNamesEveryResource() throws Exception {
+    URI script = Script.class.getResource("grant.lua").toURI();
+    Path classes = Path.of(script).resolve("../../../../..").normalize();
+    Matcher pattern =
+        Pattern.compile("\"pattern\": \"(.+)\"")
+            .matcher(Files.readString(classes.resolve(METADATA)));
+    assertTrue(pattern.find());
+    Pattern named = Pattern.compile(pattern.group(1).replace("\\\\", "\\"));
+    try (Stream<Path> files = Files.walk(classes)) {
+      List<String> resources =
+          files
+              .filter(Files::isRegularFile)
+              .map(file -> classes.relativize(file).toString().replace('\\', '/'))
+              .filter(file -> !file.endsWith(".class") && !file.startsWith("META-INF/"))
+              .toList();
+      assertEquals(Script.values().length, resources.size(), resources::toString);
+      assertEquals(
+          List.of(), resources.stream().filter(file -> !named.matcher(file).matches()).toList());
+    }
+  }
+}
