@@ -12,10 +12,12 @@ import io.redlock.Redlock;
 import io.redlock.testbed.Await;
 import java.time.Duration;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** A renewed lease beyond its ttl, through failures, and to its end. */
+@Tag("servers")
 class LeaseRenewalTest {
 
   /** So long that a busy machine renews in time. */

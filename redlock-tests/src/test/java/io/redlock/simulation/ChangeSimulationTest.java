@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 @Tag("budget")
 class ChangeSimulationTest {
 
-  private static final int SEEDS = Budget.of(4, 20);
+  private static final int SEEDS = Budget.of(4, 8);
 
   /** In three to five, five to three, one and all swapped. */
   private static Change someChange(long seed, boolean hasStraggler) {

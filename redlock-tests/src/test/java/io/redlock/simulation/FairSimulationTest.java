@@ -26,7 +26,7 @@ class FairSimulationTest {
   @Test
   @Tag("budget")
   void withoutFaultsFairWaitersAreServedInTheOrderOfTheirTickets() {
-    run("in order", Budget.of(8, 50), seed -> crowd(seed).only());
+    run("in order", Budget.of(8, 20), seed -> crowd(seed).only());
   }
 
   /** Nodes have its lower ticket between two rounds of the attempt that wins. */
@@ -46,13 +46,13 @@ class FairSimulationTest {
   @Test
   @Tag("budget")
   void noWaiterIsHeldUpForLongByOthersThatStandStillLeaveOrDie() {
-    run("patient", Budget.of(8, 50), seed -> crowd(seed).only(SimPlan.FAULTS_OF_CLIENTS));
+    run("patient", Budget.of(8, 20), seed -> crowd(seed).only(SimPlan.FAULTS_OF_CLIENTS));
   }
 
   @Test
   @Tag("budget")
   void nothingIsViolatedWhereSomeAreFairAndSomeAreNot() {
-    run("mixed", Budget.of(16, 100), seed -> SimPlan.of(seed).fair(seed % 2 == 0 ? 100 : 50));
+    run("mixed", Budget.of(16, 40), seed -> SimPlan.of(seed).fair(seed % 2 == 0 ? 100 : 50));
   }
 
   @Test

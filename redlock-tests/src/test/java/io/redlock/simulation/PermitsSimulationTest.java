@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 @Tag("budget")
 class PermitsSimulationTest {
 
-  private static final int SEEDS = Budget.of(4, 24);
+  private static final int SEEDS = Budget.of(4, 12);
 
   private static SimPlan undisturbed(long seed) {
     return permits(seed).only();

@@ -21,7 +21,7 @@ class SimulationTest {
   @Test
   @Tag("budget")
   void nothingIsViolatedInManyRuns() {
-    campaign(Budget.of(150, 1_000));
+    campaign(Budget.of(150, 400));
   }
 
   @Test

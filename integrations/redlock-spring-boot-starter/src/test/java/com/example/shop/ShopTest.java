@@ -19,6 +19,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.springframework.boot.SpringBootVersion;
@@ -153,6 +154,7 @@ class ShopTest {
   }
 
   @Test
+  @Tag("ci")
   void twoInstancesWorkUnderOneLockWhileMastersDieAndInstancesAreReplaced() throws Exception {
     try (RedisServers masters = RedisServers.start(5);
         Ledger ledger = new Ledger();

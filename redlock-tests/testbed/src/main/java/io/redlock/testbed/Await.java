@@ -14,26 +14,28 @@ public final class Await {
   /** Long enough for a busy machine; reached only by a test that fails. */
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-  private static final long POLL_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+  private static final long SHORTEST_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+  private static final long LONGEST_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
   private Await() {}
 
-  /** Polls every millisecond until the condition holds; fails the test after 60 s. */
+  /** Polls until the condition holds, ever more rarely; fails the test after 60 s. */
   public static void until(String expectation, BooleanSupplier condition) {
     until(expectation, PATIENCE, condition);
   }
 
-  /** Polls every millisecond until the condition holds; fails the test after the patience given. */
+  /** Polls until the condition holds, ever more rarely; fails the test after the patience given. */
   public static void until(String expectation, Duration patience, BooleanSupplier condition) {
     long start = System.nanoTime();
     while (!condition.getAsBoolean()) {
-      if (System.nanoTime() - start > patience.toNanos()) {
+      long passed = System.nanoTime() - start;
+      if (passed > patience.toNanos()) {
         throw new AssertionError("waited " + patience.toMillis() + " ms in vain: " + expectation);
       }
       if (Thread.currentThread().isInterrupted()) {
         throw new AssertionError("interrupted while waiting: " + expectation);
       }
-      LockSupport.parkNanos(POLL_NANOS);
+      LockSupport.parkNanos(Math.min(LONGEST_NANOS, Math.max(SHORTEST_NANOS, passed / 50)));
     }
   }
 
