@@ -3,6 +3,7 @@ package io.redlock.driver;
 import io.redlock.LeaseEnd;
 import io.redlock.spi.Scheduler;
 import java.util.concurrent.Executor;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
@@ -56,16 +57,27 @@ final class Callbacks {
     deliver(others, userCode);
   }
 
-  private void deliver(Defaults.Threads threads, Runnable userCode) {
+  /**
+   * Runs user code that a duty of this library needs, so that no other user code delays it: on a
+   * thread of its own, or at once in a simulation.
+   */
+  void alone(ThreadFactory threads, Runnable userCode) {
     Callback callback = new Callback(userCode);
-    if (!direct) {
-      start(threads, () -> runOrHandOver(callback));
-    } else if (!handOver(callback)) {
-      start(threads, callback);
+    if (!direct || !handOver(callback)) {
+      start(task -> threads.newThread(task).start(), callback);
     }
   }
 
-  private void start(Defaults.Threads threads, Runnable task) {
+  private void deliver(Defaults.Threads threads, Runnable userCode) {
+    Callback callback = new Callback(userCode);
+    if (!direct) {
+      start(threads::execute, () -> runOrHandOver(callback));
+    } else if (!handOver(callback)) {
+      start(threads::execute, callback);
+    }
+  }
+
+  private void start(Executor threads, Runnable task) {
     try {
       threads.execute(task);
     } catch (Throwable e) { // no memory for a thread

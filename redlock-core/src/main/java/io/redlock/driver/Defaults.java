@@ -1,5 +1,6 @@
 package io.redlock.driver;
 
+import io.redlock.spi.LibraryThread;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import java.security.SecureRandom;
@@ -47,14 +48,6 @@ final class Defaults {
       byte[] bits = new byte[16];
       secure.nextBytes(bits);
       return hex.formatHex(bits);
-    };
-  }
-
-  static ThreadFactory daemons(String name) {
-    return task -> {
-      Thread thread = new Thread(task, name);
-      thread.setDaemon(true);
-      return thread;
     };
   }
 
@@ -152,7 +145,8 @@ final class Defaults {
 
     SingleThread() {
       executor =
-          new ScheduledThreadPoolExecutor(1, daemons("redlock-scheduler"), new DiscardPolicy());
+          new ScheduledThreadPoolExecutor(
+              1, LibraryThread.named("redlock-scheduler"), new DiscardPolicy());
       executor.setRemoveOnCancelPolicy(true);
       executor.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
     }

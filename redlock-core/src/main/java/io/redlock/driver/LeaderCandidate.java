@@ -105,7 +105,9 @@ final class LeaderCandidate implements Leadership {
   private void callLater() {
     synchronized (this) {
       if (!closed) {
-        pause = context.scheduler.schedule(() -> context.callBack(this::callAgain), ttlNanos / 3);
+        pause =
+            context.scheduler.schedule(
+                () -> context.callbacks.alone(threads, this::callAgain), ttlNanos / 3);
       }
     }
   }

@@ -1,13 +1,12 @@
 package io.redlock.driver;
 
 import io.redlock.Redlock;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import io.redlock.spi.BackgroundLog;
 
-/** The only logger of this module, under the name that users configure: {@link Redlock}. */
+/** The only log of this module, under the name that users configure: {@link Redlock}. */
 final class Log {
 
-  static final Logger LOG = LoggerFactory.getLogger("io.redlock.Redlock");
+  static final BackgroundLog LOG = BackgroundLog.of("io.redlock.Redlock");
 
   private Log() {}
 }

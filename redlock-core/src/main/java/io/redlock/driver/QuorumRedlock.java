@@ -16,8 +16,11 @@ import io.redlock.LockNotAcquiredException;
 import io.redlock.NodeStatus;
 import io.redlock.Redlock;
 import io.redlock.WaitStatus;
+import io.redlock.spi.BackgroundLog;
+import io.redlock.spi.LibraryThread;
 import io.redlock.spi.LockNode;
 import io.redlock.text.Brief;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -187,7 +190,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
       throw new IllegalStateException("this Redlock is closed");
     }
     ThreadFactory daemons =
-        Defaults.daemons("redlock-leader-" + request.resources().iterator().next());
+        LibraryThread.named("redlock-leader-" + request.resources().iterator().next());
     ClassLoader classes = Thread.currentThread().getContextClassLoader();
     return LeaderCandidate.begin(
         context,
@@ -384,6 +387,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
     context.scheduler.close();
     context.callbacks.close();
     context.listeners.closed(this);
+    BackgroundLog.flush(Duration.ofNanos(context.settings.nodeTimeoutNanos()));
   }
 
   /**

@@ -6,6 +6,7 @@ import io.redlock.RedlockListener;
 import io.redlock.RetryStrategy;
 import io.redlock.protocol.Ballot;
 import io.redlock.spi.HolderLabel;
+import io.redlock.spi.LibraryThread;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.Quorum;
 import io.redlock.spi.Scheduler;
@@ -48,8 +49,8 @@ public final class RedlockBuilder {
   private static final String LEAVE_OUT = "give a value, or leave the setting out for its default";
 
   final List<LockNode> nodes;
-  Defaults.Threads losses = new Defaults.Threads(Defaults.daemons("redlock-losses"));
-  Defaults.Threads others = new Defaults.Threads(Defaults.daemons("redlock-callbacks"));
+  Defaults.Threads losses = new Defaults.Threads(LibraryThread.named("redlock-losses"));
+  Defaults.Threads others = new Defaults.Threads(LibraryThread.named("redlock-callbacks"));
 
   private @Nullable List<LockNode> future;
   private Duration nodeTimeout = NODE_TIMEOUT;

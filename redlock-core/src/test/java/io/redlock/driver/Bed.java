@@ -11,6 +11,7 @@ import io.redlock.LeaseRequest;
 import io.redlock.NodeStatus;
 import io.redlock.RedlockListener;
 import io.redlock.RetryStrategy;
+import io.redlock.spi.LibraryThread;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
@@ -141,8 +142,8 @@ final class Bed {
         executor,
         direct,
         scheduler,
-        new Defaults.Threads(Defaults.daemons("redlock-losses")),
-        new Defaults.Threads(Defaults.daemons("redlock-callbacks")));
+        new Defaults.Threads(LibraryThread.named("redlock-losses")),
+        new Defaults.Threads(LibraryThread.named("redlock-callbacks")));
   }
 
   /** Returns the result; fails, and does not wait, if there is none yet. */

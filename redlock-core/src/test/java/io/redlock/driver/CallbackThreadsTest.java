@@ -1,12 +1,14 @@
 package io.redlock.driver;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
 import io.redlock.ExtendResult;
+import io.redlock.Leadership;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseLostException;
@@ -25,6 +27,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
@@ -351,5 +354,80 @@ class CallbackThreadsTest {
     blockUntilIdle();
     assertEquals(ReleaseResult.UNCONFIRMED, soon(lease.releaseAsync()));
     await("all threads end", () -> threads("redlock-").isEmpty());
+  }
+
+  /** A listener that blocks at once, at the end of a lease too. */
+  private final class BlockingAlways implements RedlockListener {
+    final AtomicInteger blocked = new AtomicInteger();
+
+    @Override
+    public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
+      blocked.incrementAndGet();
+      block();
+    }
+
+    @Override
+    public void onEnd(Lease lease, LeaseEnd end, Duration held) {
+      blocked.incrementAndGet();
+      block();
+    }
+  }
+
+  @Test
+  void everyDutyOfTheLibraryGoesOnThoughAllCallbackThreadsBlock() throws Exception {
+    BlockingAlways listener = new BlockingAlways();
+    Redlock redlock = connect(settings -> settings.listener(listener));
+    Redlock other = connect(settings -> {});
+    for (int index = 0; index < Defaults.Threads.MOST; index++) {
+      redlock.acquire("first " + index, SHORT, WAIT);
+    }
+    await("all block", () -> listener.blocked.get() == 2 * Defaults.Threads.MOST);
+
+    Duration ttl = Duration.ofSeconds(12); // a third later it is renewed
+    Lease renewed = redlock.acquire(LeaseRequest.of("renewed", ttl).waitUpTo(WAIT).renewFor(LONG));
+    AtomicInteger terms = new AtomicInteger();
+    Leadership candidate =
+        redlock.lead(LeaseRequest.of("led", SHORT), lease -> terms.incrementAndGet());
+    await("it leads again and again", () -> terms.get() >= 3);
+    candidate.close();
+
+    Lease lost = redlock.acquire("lost", SHORT, WAIT);
+    redlock.acquire("lost", LONG, WAIT).release();
+    assertFalse(lost.isValid());
+
+    Lease held = other.acquire("permit 1", LONG, WAIT);
+    CompletableFuture<AcquireResult> waiting = new CompletableFuture<>();
+    Thread waiter = new Thread(() -> waiting.complete(acquired(redlock, "permit 1")));
+    waiter.start();
+    Lease permit =
+        redlock.acquire(LeaseRequest.anyOf(List.of("permit 1", "permit 2"), LONG).waitUpTo(WAIT));
+    assertEquals(Set.of("permit 2"), permit.resources());
+    held.release();
+    assertInstanceOf(AcquireResult.Acquired.class, soon(waiting));
+
+    masters.stop(2);
+    permit.release();
+    masters.startAll();
+    await("the release is repeated", () -> !masters.isHeld("permit 2"));
+
+    Duration soon = Duration.ofSeconds(10);
+    await("its time passes", () -> renewed.remaining().compareTo(soon) < 0);
+    await("it is renewed", () -> renewed.remaining().compareTo(soon) > 0);
+    CompletableFuture<Void> closed = new CompletableFuture<>();
+    new Thread(
+            () -> {
+              redlock.close();
+              closed.complete(null);
+            })
+        .start();
+    soon(closed);
+  }
+
+  private static AcquireResult acquired(Redlock redlock, String name) {
+    try {
+      return redlock.tryAcquire(LeaseRequest.of(name, LONG).fairly().waitUpTo(LONG));
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
   }
 }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.spi.LibraryThread;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -32,7 +33,7 @@ class ThreadsTest {
             if (outOfMemory) {
               throw new OutOfMemoryError("unable to create native thread");
             }
-            Thread thread = Defaults.daemons("test").newThread(task);
+            Thread thread = LibraryThread.named("test").newThread(task);
             thread.setUncaughtExceptionHandler((which, failure) -> uncaught.add(failure));
             started.add(thread);
             return thread;

@@ -2,17 +2,16 @@ package io.redlock.shedlock;
 
 import io.redlock.ExtendResult;
 import io.redlock.Lease;
+import io.redlock.spi.BackgroundLog;
 import java.time.Duration;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** A renewed lease that is released within limits, which an extension moves. */
 final class JobHold {
 
-  private static final Logger LOG = LoggerFactory.getLogger(RedlockLockProvider.class);
+  private static final BackgroundLog LOG = BackgroundLog.of(RedlockLockProvider.class.getName());
 
   private static final String RELEASED =
       "{} has reached its lockAtMostFor and is released; its job still runs";
@@ -64,7 +63,9 @@ final class JobHold {
     }
     boolean extended = false;
     try {
-      extended = lease.extendAsync(ttl).join() instanceof ExtendResult.Extended;
+      extended = lease.extend(ttl) instanceof ExtendResult.Extended;
+    } catch (InterruptedException e) { // whether it is extended is not known
+      Thread.currentThread().interrupt();
     } finally {
       if (!extended) {
         limit(before);
@@ -103,10 +104,11 @@ final class JobHold {
 
   private void releaseIfOver() {
     if (isOver()) {
-      if (lease.isValid()) {
-        lease.ended().thenRun(() -> LOG.warn(RELEASED, lease)); // on a thread that may block
-      }
+      boolean isHeld = lease.isValid();
       lease.close();
+      if (isHeld) {
+        LOG.warn(RELEASED, lease);
+      }
     }
   }
 

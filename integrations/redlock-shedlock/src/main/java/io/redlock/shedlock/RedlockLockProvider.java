@@ -4,6 +4,7 @@ import io.redlock.AcquireResult;
 import io.redlock.AcquireResult.Contended.By;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
+import io.redlock.spi.LibraryThread;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
@@ -153,13 +154,7 @@ public final class RedlockLockProvider implements ExtensibleLockProvider {
   /** Returns one daemon thread, which runs only while there are locks. */
   private static ScheduledExecutorService timers() {
     ScheduledThreadPoolExecutor timers =
-        new ScheduledThreadPoolExecutor(
-            1,
-            task -> {
-              Thread thread = new Thread(task, "redlock-shedlock");
-              thread.setDaemon(true);
-              return thread;
-            });
+        new ScheduledThreadPoolExecutor(1, LibraryThread.named("redlock-shedlock"));
     timers.setRemoveOnCancelPolicy(true);
     timers.setKeepAliveTime(1, TimeUnit.SECONDS);
     timers.allowCoreThreadTimeOut(true);

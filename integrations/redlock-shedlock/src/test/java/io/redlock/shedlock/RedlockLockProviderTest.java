@@ -2,10 +2,15 @@ package io.redlock.shedlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.AcquireResult;
+import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
+import io.redlock.RedlockListener;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
@@ -13,6 +18,7 @@ import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.RequiresRedis;
 import java.io.PrintStream;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
@@ -283,5 +289,59 @@ class RedlockLockProviderTest {
     lock.unlock();
     assertTrue(isFreeForTheOther());
     assertThrows(IllegalStateException.class, lock::unlock);
+  }
+
+  @Test
+  void extensionWaitsForNoThreadThatIsLentToListeners() throws Exception {
+    CountDownLatch never = new CountDownLatch(1);
+    CountDownLatch blocked = new CountDownLatch(4);
+    RedlockListener blocking =
+        new RedlockListener() {
+          @Override
+          public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
+            blocked.countDown();
+            try {
+              never.await();
+            } catch (InterruptedException e) {
+              Thread.currentThread().interrupt();
+            }
+          }
+        };
+    try (Redlock redlock =
+        JedisRedlock.builder()
+            .node(String.join(",", servers.addresses()))
+            .nodeTimeout(NODE_TIMEOUT)
+            .listener(blocking)
+            .build()) {
+      for (int index = 0; index < 4; index++) {
+        redlock.acquire(job + index, TTL, TTL);
+      }
+      blocked.await();
+      SimpleLock lock =
+          new RedlockLockProvider(redlock).lock(configuration(MINUTES, ZERO)).orElseThrow();
+      SimpleLock extended =
+          assertTimeoutPreemptively(
+              Duration.ofSeconds(30), () -> lock.extend(MINUTES, ZERO).orElseThrow());
+      extended.unlock();
+    } finally {
+      never.countDown();
+    }
+  }
+
+  @Test
+  void timerInheritsNothingFromTheJobThatStartsIt() {
+    ClassLoader ofTheJob = new ClassLoader() {};
+    Thread.currentThread().setContextClassLoader(ofTheJob);
+    try {
+      lock(MINUTES, Duration.ofSeconds(3)).unlock();
+    } finally {
+      Thread.currentThread().setContextClassLoader(getClass().getClassLoader());
+    }
+    List<Thread> timers =
+        Thread.getAllStackTraces().keySet().stream()
+            .filter(thread -> thread.getName().equals("redlock-shedlock"))
+            .toList();
+    assertFalse(timers.isEmpty());
+    timers.forEach(timer -> assertNotSame(ofTheJob, timer.getContextClassLoader()));
   }
 }

@@ -7,6 +7,7 @@ import io.redlock.LockNotAcquiredException;
 import io.redlock.Redlock;
 import io.redlock.ReleaseResult;
 import io.redlock.jedis.JedisRedlock;
+import io.redlock.spi.LibraryThread;
 import io.redlock.text.Brief;
 import java.io.IOException;
 import java.time.Duration;
@@ -125,7 +126,8 @@ final class Exec implements Callable<Integer> {
   public Integer call() throws IOException {
     Duration killAfter = grace == null ? ttl.dividedBy(10) : grace;
     JedisRedlock.Builder builder = builder(killAfter);
-    Runtime.getRuntime().addShutdownHook(new Thread(running::shutDown, "redlock-exec-signal"));
+    Runtime.getRuntime()
+        .addShutdownHook(new LibraryThread(running::shutDown, "redlock-exec-signal"));
     int exitCode = Running.UNDECIDED;
     try (Redlock redlock = builder.build();
         Lease lease = redlock.acquire(names.request(ttl).waitUpTo(wait).renewFor(maxHold))) {

@@ -1,14 +1,15 @@
 package io.redlock.jedis.connection;
 
+import io.redlock.spi.LibraryThread;
+
 /** A thread that may connect to nodes; no other thread may, see {@link NodePools}. */
-public final class ConnectingThread extends Thread {
+public final class ConnectingThread extends LibraryThread {
 
   private boolean mayConnect = true; // of this thread
 
-  /** Makes a daemon thread. */
+  /** Makes a thread, which is not started. */
   public ConnectingThread(Runnable task, String name) {
     super(task, name);
-    setDaemon(true);
   }
 
   /** Sets whether the current thread may connect from now on. It must be one of these. */

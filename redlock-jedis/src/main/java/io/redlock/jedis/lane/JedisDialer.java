@@ -4,6 +4,7 @@ import static io.redlock.jedis.lane.LaneLog.LOG;
 
 import io.redlock.jedis.connection.ConnectingThread;
 import io.redlock.jedis.connection.NodePools;
+import io.redlock.spi.LibraryThread;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Queue;
@@ -244,9 +245,7 @@ public final class JedisDialer implements Dialer {
       ended = true;
       if (!byReader) {
         // Ends the read or write that is under way. Has its own thread, because it may block.
-        Thread closer = new Thread(this::disconnect, threadName + "-closer");
-        closer.setDaemon(true);
-        contain(closer::start);
+        contain(() -> new LibraryThread(this::disconnect, threadName + "-closer").start());
       }
     }
 

@@ -1,12 +1,11 @@
 package io.redlock.jedis.lane;
 
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import io.redlock.spi.BackgroundLog;
 
-/** The logger for everything about a node; users configure it by this name. */
+/** The log for everything about a node; users configure it by this name. */
 final class LaneLog {
 
-  static final Logger LOG = LoggerFactory.getLogger("io.redlock.jedis.NodeLane");
+  static final BackgroundLog LOG = BackgroundLog.of("io.redlock.jedis.NodeLane");
 
   private LaneLog() {}
 }

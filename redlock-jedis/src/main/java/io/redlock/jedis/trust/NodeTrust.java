@@ -1,13 +1,12 @@
 package io.redlock.jedis.trust;
 
 import io.redlock.jedis.trust.Verdict.Stand;
+import io.redlock.spi.BackgroundLog;
 import io.redlock.spi.Ticker;
 import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The judge of one node's audits. It applies the rules to each audit and to what the peers know,
@@ -15,7 +14,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class NodeTrust {
 
-  private static final Logger LOG = LoggerFactory.getLogger("io.redlock.jedis.NodeLane");
+  private static final BackgroundLog LOG = BackgroundLog.of("io.redlock.jedis.NodeLane");
 
   private final String node;
   private final int index;

@@ -1,8 +1,12 @@
 package io.redlock.jedis.trust;
 
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.spi.BackgroundLog;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
@@ -14,16 +18,20 @@ import org.junit.jupiter.api.extension.ExtensionContext;
  */
 public final class KeptLog implements BeforeEachCallback, AfterEachCallback {
 
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
   private final ByteArrayOutputStream log = new ByteArrayOutputStream();
   private final PrintStream err = System.err;
 
   @Override
   public void beforeEach(ExtensionContext context) {
+    BackgroundLog.flush(PATIENCE); // lines of the test before
     System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
   }
 
   @Override
   public void afterEach(ExtensionContext context) {
+    BackgroundLog.flush(PATIENCE);
     System.setErr(err);
     if (context.getExecutionException().isPresent()) {
       err.print(log.toString(StandardCharsets.UTF_8));
@@ -41,6 +49,7 @@ public final class KeptLog implements BeforeEachCallback, AfterEachCallback {
   }
 
   private List<String> messages(String level) {
+    assertTrue(BackgroundLog.flush(PATIENCE));
     return log.toString(StandardCharsets.UTF_8)
         .lines()
         .filter(line -> line.contains(level))

@@ -62,8 +62,8 @@ abstract class LeaseLockRegistry<L extends Lock> implements RenewableLockRegistr
    * Extends a lock by the registry's ttl.
    *
    * @param lockKey the key of a lock that the current thread holds
-   * @throws IllegalStateException if the current thread does not hold it, or the masters did not
-   *     confirm
+   * @throws IllegalStateException if the current thread does not hold it, the masters did not
+   *     confirm, or the thread was interrupted, which stays set
    */
   @Override
   public void renewLock(Object lockKey) {
@@ -75,8 +75,8 @@ abstract class LeaseLockRegistry<L extends Lock> implements RenewableLockRegistr
    *
    * @param lockKey the key of a lock that the current thread holds
    * @param ttl how long it is held from now; range as in {@link LeaseRequest#of}
-   * @throws IllegalStateException if the current thread does not hold it, or the masters did not
-   *     confirm
+   * @throws IllegalStateException if the current thread does not hold it, the masters did not
+   *     confirm, or the thread was interrupted, which stays set
    */
   public void renewLock(Object lockKey, Duration ttl) { // no @Override: Spring Integration 6
     String key = key(lockKey);
@@ -84,7 +84,14 @@ abstract class LeaseLockRegistry<L extends Lock> implements RenewableLockRegistr
     if (held == null) {
       throw new IllegalStateException("Lock " + key + " is not held by the current thread");
     }
-    ExtendResult result = held.lease().extendAsync(ttl).join();
+    ExtendResult result;
+    try {
+      result = held.lease().extend(ttl);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException(
+          "Lock " + key + " may not be renewed: the current thread was interrupted", e);
+    }
     if (!(result instanceof ExtendResult.Extended)) {
       throw new IllegalStateException("Lock " + key + " could not be renewed: " + result);
     }

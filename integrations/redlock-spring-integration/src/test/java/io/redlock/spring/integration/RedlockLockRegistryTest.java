@@ -5,9 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.AcquireResult;
 import io.redlock.LeaseLock;
 import io.redlock.LeaseLostException;
+import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
+import io.redlock.RedlockListener;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
@@ -20,6 +23,7 @@ import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -371,5 +375,44 @@ class RedlockLockRegistryTest {
             .getMessage();
     assertTrue(refusal.contains("above maxTtl"), refusal);
     assertThrows(UnsupportedOperationException.class, () -> registry.obtain(key).newCondition());
+  }
+
+  @Test
+  void renewalWaitsForNoThreadThatIsLentToListeners() throws Exception {
+    CountDownLatch never = new CountDownLatch(1);
+    CountDownLatch blocked = new CountDownLatch(4);
+    RedlockListener blocking =
+        new RedlockListener() {
+          @Override
+          public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
+            blocked.countDown();
+            try {
+              never.await();
+            } catch (InterruptedException e) {
+              Thread.currentThread().interrupt();
+            }
+          }
+        };
+    try (Redlock redlock =
+        JedisRedlock.builder()
+            .node(String.join(",", servers.addresses()))
+            .nodeTimeout(Duration.ofSeconds(2))
+            .listener(blocking)
+            .build()) {
+      for (int index = 0; index < 4; index++) {
+        redlock.acquire(key + index, TTL, TTL);
+      }
+      blocked.await();
+      RedlockLockRegistry registry = new RedlockLockRegistry(redlock, "orders", TTL, MAX_HOLD);
+      inAnotherThread(
+          () -> {
+            registry.obtain(key).lock();
+            registry.renewLock(key);
+            registry.obtain(key).unlock();
+            return true;
+          });
+    } finally {
+      never.countDown();
+    }
   }
 }
