@@ -24,11 +24,14 @@ public record FreeResult(Outcome outcome, Optional<Duration> grantableIn, Votes 
     /** No majority held it, so there was nothing to do. */
     NOT_HELD,
     /**
-     * It was not set free: it is held at another token than the one given, or its key has no end,
-     * which no client of Redlock sets.
+     * It was not set free: it is held at another token than the one given, its holder changed at
+     * that moment, or its key has no end, which no client of Redlock sets.
      */
     OTHER_HOLDER,
-    /** Too few nodes answered: the holder may extend its lease. Nothing is unsafe; try again. */
+    /**
+     * Too few nodes answered whose data can be trusted: the holder may extend its lease. Nothing is
+     * unsafe; try again.
+     */
     UNKNOWN
   }
 
@@ -55,7 +58,7 @@ public record FreeResult(Outcome outcome, Optional<Duration> grantableIn, Votes 
                   + Brief.duration(grantableIn.orElse(Duration.ZERO));
           case NOT_HELD -> "not held: it can be granted now";
           case OTHER_HOLDER -> "not set free: another holds it";
-          case UNKNOWN -> "unknown: too few nodes answered, its holder may go on";
+          case UNKNOWN -> "unknown: too few nodes can tell, its holder may go on";
         };
     return votes.nodes().stream()
         .map(vote -> vote.node() + " " + vote.detail())

@@ -77,8 +77,11 @@ public record Inspection(
    * @param detail its answer in words, for an operator
    * @param holder the label of the client that holds the resource there; {@code freed by} and the
    *     label of the operator if it was set free; empty if there is no key, or if it has no label
-   * @param ownerId the value of the key, or its digest if it is long or not printable; empty
-   *     without a key. Who knows it and can write to the nodes can release the lock: do not log it
+   * @param ownerId the owner id in the value of the key, or the digest of the value if it is long
+   *     or not printable; empty without a key. Who knows it and can write to the nodes can release
+   *     the lock: do not log it
+   * @param token the fencing token in the value of the key; 0 without a key, or if another Redlock
+   *     client set it
    * @param remaining the remaining life of the key; null if it has no end or there is no key
    * @param counter the highest fencing token that the node has granted or buried; 0 for none
    * @param waiting the number of fair waiters, counted up to a thousand; for three seconds it may
@@ -92,6 +95,7 @@ public record Inspection(
       String detail,
       String holder,
       String ownerId,
+      long token,
       @Nullable Duration remaining,
       long counter,
       int waiting,
@@ -230,17 +234,13 @@ public record Inspection(
   }
 
   /**
-   * Returns the counter on which all nodes of the holder agree. It is the holder's fencing token,
-   * or a later one: if an attempt of another client has failed without an answer, its release may
-   * have buried a later token there.
+   * Returns the fencing token of the client that holds the resource on a majority. Other callers
+   * that wait or fail do not change it.
    *
-   * @return the token; empty if no majority is held, or if the nodes do not agree
+   * @return the token; empty if no majority is held, or if another Redlock client holds it
    */
   public OptionalLong token() {
-    long[] counters = holding().stream().mapToLong(Node::counter).distinct().toArray();
-    return counters.length == 1 && counters[0] > 0
-        ? OptionalLong.of(counters[0])
-        : OptionalLong.empty();
+    return holding().stream().mapToLong(Node::token).filter(token -> token > 0).max();
   }
 
   /**

@@ -4,22 +4,23 @@ import io.redlock.FreeResult;
 import io.redlock.FreeResult.Outcome;
 import io.redlock.Votes;
 import io.redlock.protocol.FreeRound;
-import io.redlock.protocol.FreeRound.Decision;
 import io.redlock.protocol.LeaseTerms;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReport;
 import io.redlock.spi.NodeRequest;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sets a name free, for an operator: the driver of a {@link FreeRound}. Waits for every node, at
- * most a node timeout, because an operator wants to know about each.
+ * Sets a name free, for an operator: an inspection, then the driver of a {@link FreeRound}. Each
+ * waits for every node, at most a node timeout, because an operator wants to know about each.
  */
 final class Freeing implements LockNode.ReplyHandler, Timeouts.Timed {
 
@@ -31,7 +32,9 @@ final class Freeing implements LockNode.ReplyHandler, Timeouts.Timed {
   private final @Nullable Pending[] pending;
   private final @Nullable NodeReply[] replies; // guarded by this
   private final long[] tookNanos; // guarded by this
-  private FreeRound round; // guarded by this
+  private final @Nullable FreeRound round; // null while nodes are inspected
+  private final List<@Nullable NodeReply> inspected;
+  private int open; // guarded by this; nodes that have not answered
   private boolean sent; // guarded by this
   private boolean timedOut; // guarded by this
   private boolean decided; // guarded by this
@@ -40,36 +43,32 @@ final class Freeing implements LockNode.ReplyHandler, Timeouts.Timed {
       ServiceContext context,
       String name,
       long token,
-      long buried,
+      @Nullable FreeRound round,
+      List<@Nullable NodeReply> inspected,
       CompletableFuture<FreeResult> result) {
     int nodes = context.nodes.size();
     this.context = context;
     this.name = name;
     this.token = token;
+    this.round = round;
+    this.inspected = inspected;
     this.result = result;
     this.startNanos = context.ticker.monotonicNanos();
     this.pending = new Pending[nodes];
     this.replies = new NodeReply[nodes];
     this.tookNanos = new long[nodes];
-    this.round = FreeRound.begin(context.quorum, buried);
+    this.open = nodes;
   }
 
   /** Begins to set the name free; with a token above 0 only if its holder has that. */
   static CompletableFuture<FreeResult> start(ServiceContext context, String name, long token) {
     CompletableFuture<FreeResult> result = new CompletableFuture<>();
-    new Freeing(context, name, token, 0, result).send();
+    new Freeing(context, name, token, null, List.of(), result).send();
     return result;
   }
 
   private void send() {
-    long lifeMicros = context.settings.nodeTimeoutNanos() / 1_000 + context.settings.skewMicros();
-    NodeRequest request =
-        new NodeRequest.Free(
-            List.of(name),
-            context.ownerIds.freed(),
-            token,
-            round.buried(),
-            context.clock.micros() + lifeMicros);
+    NodeRequest request = request(context.ticker.wallMicros());
     try {
       for (int node = 0; node < pending.length; node++) {
         pending[node] = context.nodes.get(node).send(request, node, this);
@@ -78,6 +77,14 @@ final class Freeing implements LockNode.ReplyHandler, Timeouts.Timed {
       step(() -> sent = true);
       context.timeouts.add(this, startNanos);
     }
+  }
+
+  private NodeRequest request(long number) {
+    List<String> names = List.of(name);
+    return round == null
+        ? new NodeRequest.Inspect(names, number)
+        : new NodeRequest.Free(
+            names, context.ownerIds.freed(), number, round.buried(), round.seen());
   }
 
   @Override
@@ -106,7 +113,7 @@ final class Freeing implements LockNode.ReplyHandler, Timeouts.Timed {
       }
       if (timedOut) {
         withdrawUnanswered();
-      } else if (!round.isComplete()) {
+      } else if (open > 0) {
         return;
       }
       decided = true;
@@ -118,7 +125,7 @@ final class Freeing implements LockNode.ReplyHandler, Timeouts.Timed {
     assert Thread.holdsLock(this);
     if (replies[node] == null) {
       replies[node] = reply;
-      round = round.answered(node, reply);
+      open--;
       tookNanos[node] = context.ticker.monotonicNanos() - startNanos;
     }
   }
@@ -133,15 +140,23 @@ final class Freeing implements LockNode.ReplyHandler, Timeouts.Timed {
   }
 
   private void act() {
-    FreeRound last;
+    List<@Nullable NodeReply> answers;
     Votes votes;
     synchronized (this) {
-      last = round;
+      answers = Arrays.asList(replies.clone());
       votes = votes();
     }
-    Decision decision = last.decide();
-    switch (decision) {
-      case BURY -> new Freeing(context, name, token, last.highest(), result).send();
+    if (round == null) {
+      FreeRound begun = FreeRound.begin(context.quorum, answers, token);
+      new Freeing(context, name, token, begun, answers, result).send();
+      return;
+    }
+    FreeRound last = round;
+    for (int node = 0; node < answers.size(); node++) {
+      NodeReply reply = answers.get(node);
+      last = reply == null ? last : last.answered(node, reply);
+    }
+    switch (last.decide()) {
       case FREED -> finish(Outcome.FREED, waitFor(last.longestMillis()), votes);
       case NOT_HELD -> finish(Outcome.NOT_HELD, Duration.ZERO, votes);
       case OTHER_HOLDER -> finish(Outcome.OTHER_HOLDER, null, votes);
@@ -167,8 +182,18 @@ final class Freeing implements LockNode.ReplyHandler, Timeouts.Timed {
       NodeReply reply = replies[node];
       long nanos = reply == null ? nowNanos : tookNanos[node];
       String label = context.nodes.get(node).name();
-      votes.add(ReplyText.freeing(label, reply, Duration.ofNanos(nanos)));
+      votes.add(ReplyText.freeing(label, reply, doubt(node), Duration.ofNanos(nanos)));
     }
-    return context.votes(round.quorum(), votes);
+    return context.votes(context.quorum, votes);
+  }
+
+  /** Returns why this node's answer proves nothing; empty if it does. */
+  private String doubt(int node) {
+    NodeReply reply = inspected.isEmpty() ? null : inspected.get(node);
+    NodeReport report = reply == null ? null : reply.report();
+    if (report == null) {
+      return "could not be inspected before";
+    }
+    return report.doubt().isEmpty() ? "" : "abstains: " + report.doubt();
   }
 }

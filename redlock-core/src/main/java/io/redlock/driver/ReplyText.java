@@ -26,24 +26,34 @@ final class ReplyText {
     return vote(node, reply, detail(reply), took);
   }
 
-  /** Returns the answer to an operator that sets a resource free. */
-  static NodeVote freeing(String node, @Nullable NodeReply reply, Duration took) {
+  /**
+   * Returns the answer to an operator that sets a resource free.
+   *
+   * @param doubt why the node's answer proves nothing; empty if it does
+   */
+  static NodeVote freeing(String node, @Nullable NodeReply reply, String doubt, Duration took) {
     if (reply == null) {
       return vote(node, null, took, true);
     }
-    NodeVote vote =
-        vote(
-            node,
-            reply,
-            switch (reply.kind()) {
-              case RELEASED -> freed(reply);
-              case NOT_HELD -> "nobody holds it";
-              case HELD -> held(reply) + ", at token " + reply.counter();
-              default -> detail(reply);
-            },
-            took);
-    boolean isBound = reply.kind() == NodeReply.Kind.NOT_HELD;
-    return isBound ? new NodeVote(node, Vote.YES, vote.detail(), took, null, "") : vote;
+    String detail =
+        switch (reply.kind()) {
+          case RELEASED -> freed(reply);
+          case NOT_HELD -> "nobody holds it";
+          case HELD -> held(reply) + (reply.counter() == 0 ? "" : ", at token " + reply.counter());
+          default -> "";
+        };
+    if (detail.isEmpty()) {
+      return vote(node, reply, detail(reply), took);
+    }
+    NodeVote vote = vote(node, reply, detail, took);
+    Vote classed = reply.kind() == NodeReply.Kind.HELD ? vote.vote() : Vote.YES;
+    return new NodeVote(
+        node,
+        doubt.isEmpty() ? classed : Vote.UNABLE,
+        doubt.isEmpty() ? detail : detail + ", but " + doubt,
+        took,
+        vote.refusedFor(),
+        vote.holder());
   }
 
   private static String freed(NodeReply reply) {
@@ -68,7 +78,7 @@ final class ReplyText {
     NodeReport report = reply == null ? null : reply.report();
     if (report == null) {
       String why = reply == null ? "no answer in " + Brief.duration(waited) : detail(reply);
-      return new Inspection.Node(node, Answer.NONE, why, "", "", null, 0, 0, List.of());
+      return new Inspection.Node(node, Answer.NONE, why, "", "", 0, null, 0, 0, List.of());
     }
     String owner = report.owner();
     boolean doubtful = !report.doubt().isEmpty();
@@ -79,7 +89,7 @@ final class ReplyText {
       Answer answer = doubtful ? Answer.DOUBTFUL : Answer.FREE;
       String detail = "free" + queue + doubt;
       return new Inspection.Node(
-          node, answer, detail, "", "", null, report.counter(), report.waiting(), waiters);
+          node, answer, detail, "", "", 0, null, report.counter(), report.waiting(), waiters);
     }
     String label = HolderLabel.of(owner);
     String who = label.isEmpty() ? unlabelled(owner) : label;
@@ -88,7 +98,8 @@ final class ReplyText {
         doubtful ? Answer.DOUBTFUL : Answer.HELD,
         held(report.remainingMillis(), who) + queue + doubt,
         label,
-        owner,
+        HolderLabel.owner(owner),
+        HolderLabel.token(owner),
         report.remainingMillis() < 0 ? null : Duration.ofMillis(report.remainingMillis()),
         report.counter(),
         report.waiting(),

@@ -1,45 +1,89 @@
 package io.redlock.protocol;
 
+import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeReport;
 import io.redlock.spi.Quorum;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One fan-out that sets a name free for an operator, as a pure value. It succeeds with a quorum of
- * nodes on which the holder can extend nothing more: the key is not its own there, and the counter
- * is not below its token, so that it cannot join.
+ * trusted nodes on which the holder can extend nothing more: the key is not its own there, and the
+ * counter is not below its token, so that it cannot join.
  *
- * <p>The token of the holder is not above the highest counter that a quorum reports, because one of
- * these nodes granted it. Nodes with a lower counter are asked again, to bury that one.
+ * <p>It follows an inspection. The token of the holder is not above the highest counter that a
+ * quorum reports, because one of these nodes granted it; that counter is buried. A node whose data
+ * is in doubt proves nothing, whatever it answers.
  *
  * @param quorum the nodes that are enough
- * @param buried the counter that nodes were asked to bury; 0 in the first round
+ * @param trusted the nodes that were inspected and are not in doubt, as bits
+ * @param seen the values that nodes may set free
+ * @param buried the counter that nodes bury; 0 if nothing is to be set free
  * @param ballot the answers so far
- * @param highest the highest counter that a node has reported, also in the round before
- * @param level the nodes with that counter, or in the second round one not below the buried, as
- *     bits
  * @param longestMillis the longest remaining life of a key that was set free
  */
 public record FreeRound(
-    Quorum quorum, long buried, Ballot ballot, long highest, int level, long longestMillis) {
+    Quorum quorum, int trusted, List<String> seen, long buried, Ballot ballot, long longestMillis) {
 
   /** The result. */
   public enum Decision {
-    /** Nodes have to be asked again, to bury {@link #highest}. */
-    BURY,
     /** A quorum holds the name for nobody. */
     FREED,
     /** No quorum held it. */
     NOT_HELD,
-    /** A quorum answered, and on some of it the name is held at another token. */
+    /** A quorum answered, and on some of it the name is held by others than was asked for. */
     OTHER_HOLDER,
-    /** Too few nodes answered. */
+    /** Too few nodes that can be trusted answered. */
     UNKNOWN
   }
 
-  /** Returns a round of which nothing was sent yet. */
-  public static FreeRound begin(Quorum quorum, long buried) {
-    return new FreeRound(quorum, buried, Ballot.empty(quorum.nodes()), buried, 0, 0);
+  /** Copies the list. */
+  public FreeRound {
+    seen = List.copyOf(seen);
+  }
+
+  /**
+   * Returns a round of which nothing was sent yet.
+   *
+   * @param quorum the nodes that are enough
+   * @param inspected each node's answer to an inspection; null if it gave none
+   * @param token the token of the only holder to set free; 0 for any
+   * @return the round
+   */
+  public static FreeRound begin(Quorum quorum, List<@Nullable NodeReply> inspected, long token) {
+    int trusted = 0;
+    long highest = 0;
+    List<String> values = new ArrayList<>();
+    for (int node = 0; node < inspected.size(); node++) {
+      NodeReply reply = inspected.get(node);
+      NodeReport report = reply == null ? null : reply.report();
+      if (report != null) {
+        trusted |= report.doubt().isEmpty() ? 1 << node : 0;
+        highest = Math.max(highest, report.counter());
+        String value = report.owner();
+        if (value != null && !values.contains(value)) {
+          values.add(value);
+        }
+      }
+    }
+    List<String> seen = token == 0 ? values : meant(values, token);
+    long buried = seen.isEmpty() ? 0 : highest; // or another holder could join no more
+    return new FreeRound(quorum, trusted, seen, buried, Ballot.empty(quorum.nodes()), 0);
+  }
+
+  /** A node may have granted the owner an earlier token, and have extended it since. */
+  private static List<String> meant(List<String> values, long token) {
+    List<String> owners =
+        values.stream()
+            .filter(value -> HolderLabel.token(value) == token)
+            .map(HolderLabel::owner)
+            .toList();
+    return values.stream()
+        .filter(value -> HolderLabel.isFreed(value) || owners.contains(HolderLabel.owner(value)))
+        .toList();
   }
 
   /** Returns the round after a node's answer. Only the first answer of a node counts. */
@@ -47,40 +91,29 @@ public record FreeRound(
     if (!ballot.isPending(node)) {
       return this;
     }
-    long counter = reply.counter();
-    int before = buried == 0 && counter > highest ? 0 : level;
-    boolean isLevel = counter >= (buried == 0 ? highest : buried);
+    long millis = reply.kind() == Kind.RELEASED ? reply.remainingMillis() : 0;
     return new FreeRound(
         quorum,
+        trusted,
+        seen,
         buried,
         ballot.with(node, reply.kind()),
-        Math.max(highest, counter),
-        isLevel ? before | 1 << node : before,
-        reply.kind() == Kind.RELEASED
-            ? Math.max(longestMillis, reply.remainingMillis())
-            : longestMillis);
-  }
-
-  /** Returns true if every node has answered. */
-  public boolean isComplete() {
-    return ballot.count(Ballot.PENDING) == 0;
+        Math.max(longestMillis, millis));
   }
 
   /** Returns the result, by the answers so far; missing answers are unknown. */
   public Decision decide() {
-    int missing = ballot.set(Ballot.NOT_HELD);
-    int nobodys = ballot.set(Ballot.RELEASED) | missing;
-    int others = ballot.set(Ballot.HELD_BY_ANOTHER);
-    if (!quorum.isReachedBy(nobodys | others)) {
-      return Decision.UNKNOWN;
+    int missing = trusted & ballot.set(Ballot.NOT_HELD);
+    int freed = seen.isEmpty() ? 0 : trusted & ballot.set(Ballot.RELEASED);
+    int others = trusted & ballot.set(Ballot.HELD_BY_ANOTHER);
+    if (quorum.isReachedBy(missing)) {
+      return Decision.NOT_HELD;
     }
-    int bound = nobodys & level; // there the holder can neither extend nor join
-    if (buried == 0 && bound != nobodys && quorum.isReachedBy(nobodys)) {
-      return Decision.BURY;
+    if (quorum.isReachedBy(missing | freed)) {
+      return Decision.FREED;
     }
-    if (quorum.isReachedBy(bound)) {
-      return quorum.isReachedBy(missing) ? Decision.NOT_HELD : Decision.FREED;
-    }
-    return others != 0 ? Decision.OTHER_HOLDER : Decision.UNKNOWN;
+    return others != 0 && quorum.isReachedBy(missing | freed | others)
+        ? Decision.OTHER_HOLDER
+        : Decision.UNKNOWN;
   }
 }

@@ -23,7 +23,10 @@ public final class HolderLabel {
   private static final Pattern LABEL = Pattern.compile("[!-.0-~]{1," + MAX_LENGTH + "}");
 
   private static final Pattern OWNER =
-      Pattern.compile("(?:(" + LABEL.pattern() + ")/)?[0-9a-f]{32}(?:-[0-9]+)?(?::[0-9]+)?");
+      Pattern.compile(
+          "(?:(" + LABEL.pattern() + ")/)?[0-9a-f]{32}(?:-[0-9]+)?(?::[0-9]+)?(?:@[0-9]+)?");
+
+  private static final Pattern VALUE = Pattern.compile("(.*)@([1-9][0-9]{0,15})");
 
   private HolderLabel() {}
 
@@ -91,9 +94,9 @@ public final class HolderLabel {
   }
 
   /**
-   * Returns the label in an owner id, or in the name of a waiter.
+   * Returns the label in an owner id, in the value of a lock key, or in the name of a waiter.
    *
-   * @param ownerId the value of a lock key, perhaps of another Redlock client
+   * @param ownerId an owner id, or the value of a lock key, perhaps of another Redlock client
    * @return the label; {@code freed by} and the label of an operator who set the resource free;
    *     empty if the id has none
    */
@@ -104,6 +107,40 @@ public final class HolderLabel {
     }
     Matcher matcher = OWNER.matcher(ownerId);
     return matcher.matches() && matcher.group(1) != null ? matcher.group(1) : "";
+  }
+
+  /**
+   * Returns the value of the lock keys that an owner is granted at a token. So each node that holds
+   * the name knows the token of its holder, whatever its counter is.
+   *
+   * @param ownerId the owner
+   * @param token the fencing token, above zero
+   * @return the value, for {@link #owner} and {@link #token}
+   */
+  public static String value(String ownerId, long token) {
+    return ownerId + "@" + token;
+  }
+
+  /**
+   * Returns the owner id in the value of a lock key.
+   *
+   * @param value the value, perhaps of another Redlock client
+   * @return the owner id; the value itself if it names no token
+   */
+  public static String owner(String value) {
+    Matcher matcher = VALUE.matcher(value);
+    return !isFreed(value) && matcher.matches() ? matcher.group(1) : value;
+  }
+
+  /**
+   * Returns the fencing token in the value of a lock key.
+   *
+   * @param value the value, perhaps of another Redlock client
+   * @return the token; zero if the value names none
+   */
+  public static long token(String value) {
+    Matcher matcher = VALUE.matcher(value);
+    return !isFreed(value) && matcher.matches() ? Long.parseLong(matcher.group(2)) : 0;
   }
 
   /** Returns {@code by} and the label in an owner id; empty if the id has none. */

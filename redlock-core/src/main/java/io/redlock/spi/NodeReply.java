@@ -7,8 +7,8 @@ import org.jspecify.annotations.Nullable;
  * One node's answer to one request: yes, no or unknown, and the details that the node reported.
  *
  * @param kind the meaning of the answer
- * @param counter the node's counter for {@link Kind#HELD}, {@link Kind#STALE}, and all answers to
- *     {@link NodeRequest.Free}; else 0
+ * @param counter the node's counter for {@link Kind#HELD} and {@link Kind#STALE}; for {@link
+ *     NodeRequest.Free} the token of the holder, if its value names one; else 0
  * @param remainingMillis the remaining life of the holder's key (for {@link Kind#HELD}, and {@link
  *     Kind#RELEASED} as the answer to {@link NodeRequest.Free}), of the first ticket in the queue
  *     (for {@link Kind#WAIT}) or of the node's abstention (for {@link Kind#ABSTAIN}), in
@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  *     all; for {@link Kind#HELD} and {@link NodeRequest.Free} the {@link HolderLabel} of the
  *     holder, empty if it has none; for {@link Kind#NOT_HELD} the label of the operator that set
  *     the name free, if one did
- * @param owner the value of the holder's key, for {@link Kind#HELD} as the answer to {@link
+ * @param owner the owner id in the holder's key, for {@link Kind#HELD} as the answer to {@link
  *     NodeRequest.Grant}; empty if the node could not print it. Secret, and not in the text: it
  *     only tells holders apart
  * @param report the state of the name, for {@link NodeRequest.Inspect}; else null
@@ -137,34 +137,24 @@ public record NodeReply(
    *
    * @param remainingMillis the remaining life of the holder's key; −1 if it has no bound
    * @param counter the node's counter
-   * @param owner the value of the lock key; {@code -} if the node could not print it
+   * @param value the value of the lock key; {@code -} if the node could not print it
    * @return the answer
    */
-  public static NodeReply heldBy(long remainingMillis, long counter, String owner) {
-    String printed = owner.equals("-") ? "" : owner;
-    return new NodeReply(Kind.HELD, counter, remainingMillis, HolderLabel.of(owner), printed, null);
+  public static NodeReply heldBy(long remainingMillis, long counter, String value) {
+    String owner = value.equals("-") ? "" : HolderLabel.owner(value);
+    return new NodeReply(Kind.HELD, counter, remainingMillis, HolderLabel.of(value), owner, null);
   }
 
   /**
    * Returns {@link Kind#RELEASED}: the name is set free.
    *
    * @param remainingMillis the remaining life of the key, which stays
-   * @param counter the node's counter
+   * @param token the token of the holder until now; 0 if its value names none
    * @param holder the label of the holder until now; empty if it has none
    * @return the answer
    */
-  public static NodeReply freed(long remainingMillis, long counter, String holder) {
-    return new NodeReply(Kind.RELEASED, counter, remainingMillis, holder, "", null);
-  }
-
-  /**
-   * Returns {@link Kind#NOT_HELD}: there was nothing to set free.
-   *
-   * @param counter the node's counter
-   * @return the answer
-   */
-  public static NodeReply nothingToFree(long counter) {
-    return new NodeReply(Kind.NOT_HELD, counter, -1, "", "", null);
+  public static NodeReply freed(long remainingMillis, long token, String holder) {
+    return new NodeReply(Kind.RELEASED, token, remainingMillis, holder, "", null);
   }
 
   /**

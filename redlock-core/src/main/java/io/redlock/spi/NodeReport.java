@@ -7,8 +7,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The state of one name on a node: the answer to a {@link NodeRequest.Inspect}.
  *
- * @param owner the value of the lock key, or its digest if it is long or not printable; null if
- *     there is no key
+ * @param owner the value of the lock key, which names the holder's token ({@link
+ *     HolderLabel#token}), or its digest if it is long or not printable; null if there is no key
  * @param remainingMillis the remaining life of the lock key, in milliseconds; −1 if it has no end
  *     or there is no key
  * @param counter the counter; 0 if there is none

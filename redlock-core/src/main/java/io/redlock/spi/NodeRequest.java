@@ -153,18 +153,23 @@ public sealed interface NodeRequest {
   /**
    * Sets a name free, for an operator: replaces the holder's value by a reserved one, and keeps the
    * life of the key. The holder can extend nothing more there, and nobody is granted the name
-   * earlier than without this request.
+   * earlier than without this request. However late it is executed, it does not hit a later holder.
    *
    * @param names the lock key, exactly one
    * @param owner the reserved value: {@link HolderLabel#freed}
-   * @param token the counter at which the node may replace the value; 0 for any
+   * @param token a number that the answer repeats
    * @param buried a counter that a node has reported: the node raises its own to it, so that a
    *     holder with that token or a lower one cannot join; 0 for none
-   * @param untilMicros the time by the nodes' median clock after which the node refuses: a delayed
-   *     request must not hit a later holder
+   * @param seen the values that may be replaced, as nodes {@linkplain NodeReport#owner() reported}
+   *     them
    */
-  record Free(List<String> names, String owner, long token, long buried, long untilMicros)
+  record Free(List<String> names, String owner, long token, long buried, List<String> seen)
       implements NodeRequest {
+
+    /** Copies the list. */
+    public Free {
+      seen = List.copyOf(seen);
+    }
 
     /** Names no owner id. */
     @Override

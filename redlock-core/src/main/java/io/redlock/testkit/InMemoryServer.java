@@ -1,5 +1,6 @@
 package io.redlock.testkit;
 
+import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
@@ -114,7 +115,8 @@ public final class InMemoryServer {
   /** Sets a plain key, as another application does; with a negative ttl it never expires. */
   public synchronized void set(String name, String value, long ttlMillis) {
     long untilMillis = ttlMillis < 0 ? Long.MAX_VALUE : nowMillis() + ttlMillis;
-    put(name, cell(name).locked(value, untilMillis));
+    String owner = HolderLabel.owner(value);
+    put(name, cell(name).locked(owner, HolderLabel.token(value), untilMillis));
   }
 
   /** Deletes a lock key; the counter stays. */

@@ -64,7 +64,8 @@ public class NodeModel {
    * The data of a node under one name. Times are milliseconds of the node's clock: the last at
    * which the key is there.
    *
-   * @param owner the lock key's value; empty if there is no key
+   * @param owner the owner in the lock key's value; empty if there is no key
+   * @param token the token in the lock key's value; 0 if it names none
    * @param lockUntilMillis the lock key's end; {@link Long#MAX_VALUE} if it has none
    * @param counter the counter; 0 if there is none
    * @param counterUntilMillis the counter's end
@@ -72,6 +73,7 @@ public class NodeModel {
    */
   public record Cell(
       String owner,
+      long token,
       long lockUntilMillis,
       long counter,
       long counterUntilMillis,
@@ -80,24 +82,34 @@ public class NodeModel {
     /** No data. */
     public static final Cell EMPTY = new Cell(NOBODY, 0, 0, 0);
 
-    /** Creates the data of a name without waiters. */
+    /** Creates the data of a name without waiters, whose lock key names no token. */
     public Cell(String owner, long lockUntilMillis, long counter, long counterUntilMillis) {
-      this(owner, lockUntilMillis, counter, counterUntilMillis, List.of());
+      this(owner, 0, lockUntilMillis, counter, counterUntilMillis, List.of());
+    }
+
+    /** Returns the same counter and queue with a lock key that names no token. */
+    public Cell locked(String byOwner, long untilMillis) {
+      return locked(byOwner, 0, untilMillis);
     }
 
     /** Returns the same counter and queue with another lock key. */
-    public Cell locked(String byOwner, long untilMillis) {
-      return new Cell(byOwner, untilMillis, counter, counterUntilMillis, queue);
+    public Cell locked(String byOwner, long atToken, long untilMillis) {
+      return new Cell(byOwner, atToken, untilMillis, counter, counterUntilMillis, queue);
+    }
+
+    /** Returns the value of the lock key. */
+    public String value() {
+      return token == 0 ? owner : HolderLabel.value(owner, token);
     }
 
     /** Returns the same lock key and queue with another counter. */
     public Cell counting(long counter, long untilMillis) {
-      return new Cell(owner, lockUntilMillis, counter, untilMillis, queue);
+      return new Cell(owner, token, lockUntilMillis, counter, untilMillis, queue);
     }
 
     /** Returns the same lock key and counter with another queue. */
     public Cell queued(List<Place> places) {
-      return new Cell(owner, lockUntilMillis, counter, counterUntilMillis, places);
+      return new Cell(owner, token, lockUntilMillis, counter, counterUntilMillis, places);
     }
 
     private Cell joined(Ticket ticket, long untilMillis) {
@@ -136,6 +148,7 @@ public class NodeModel {
       }
       return new Cell(
           lockGone ? NOBODY : owner,
+          lockGone ? 0 : token,
           lockGone ? 0 : lockUntilMillis,
           counterGone ? 0 : counter,
           counterGone ? 0 : counterUntilMillis,
@@ -233,7 +246,7 @@ public class NodeModel {
   private static NodeReport report(Cell cell, Standing standing, long nowMillis) {
     List<String> waiters = cell.queue().stream().map(Place::waiter).toList();
     return new NodeReport(
-        cell.isFree() ? null : cell.owner(),
+        cell.isFree() ? null : cell.value(),
         cell.isFree() ? -1 : cell.remainingMillis(nowMillis),
         cell.counter(),
         Math.min(waiters.size(), NodeReport.MOST_COUNTED),
@@ -345,9 +358,6 @@ public class NodeModel {
   protected Outcome free(
       List<Cell> cells, NodeRequest.Free request, Standing standing, long nowMicros) {
     Cell cell = cells.get(0);
-    if (nowMicros > request.untilMicros()) {
-      return new Outcome(cells, NodeReply.of(Kind.CLOCK, ""));
-    }
     if (cell.isWrongType()) {
       return new Outcome(cells, NodeReply.misconfigured(""));
     }
@@ -355,9 +365,8 @@ public class NodeModel {
     long remainingMillis =
         cell.isFree() ? 0 : cell.remainingMillis(Math.floorDiv(nowMicros, 1_000L));
     String holder = HolderLabel.of(cell.owner());
-    boolean otherToken = request.token() != 0 && request.token() != cell.counter();
-    if (isHeld && (otherToken || remainingMillis < 0)) {
-      return new Outcome(cells, NodeReply.held(remainingMillis, cell.counter(), holder));
+    if (isHeld && (!request.seen().contains(cell.value()) || remainingMillis < 0)) {
+      return new Outcome(cells, NodeReply.held(remainingMillis, cell.token(), holder));
     }
     Cell buried = bury(cell, request.buried(), nowMicros);
     Cell freed = isHeld ? buried.locked(request.owner(), cell.lockUntilMillis()) : buried;
@@ -367,8 +376,8 @@ public class NodeModel {
     return new Outcome(
         List.of(freed),
         cell.isFree()
-            ? NodeReply.nothingToFree(freed.counter())
-            : NodeReply.freed(remainingMillis, freed.counter(), holder));
+            ? NodeReply.NOT_HELD
+            : NodeReply.freed(remainingMillis, cell.token(), holder));
   }
 
   /** Removes the ticket. */
@@ -417,7 +426,7 @@ public class NodeModel {
   protected Cell lock(Cell cell, String owner, long token, long ttlMillis, long nowMicros) {
     long nowMillis = Math.floorDiv(nowMicros, 1_000L);
     long remainingMillis = cell.isFree() ? 0 : cell.remainingMillis(nowMillis);
-    return cell.locked(owner, nowMillis + Math.max(ttlMillis, remainingMillis))
+    return cell.locked(owner, token, nowMillis + Math.max(ttlMillis, remainingMillis))
         .counted(token, counterUntilMillis(token, nowMicros));
   }
 
@@ -434,7 +443,7 @@ public class NodeModel {
   protected Cell lengthen(Cell cell, long ttlMillis, long nowMicros) {
     long nowMillis = Math.floorDiv(nowMicros, 1_000L);
     long untilMillis = nowMillis + Math.max(ttlMillis, cell.remainingMillis(nowMillis));
-    Cell longer = cell.locked(cell.owner(), untilMillis);
+    Cell longer = cell.locked(cell.owner(), cell.token(), untilMillis);
     return cell.counter() == 0
         ? longer
         : longer.counted(cell.counter(), nowMillis + retentionMillis);

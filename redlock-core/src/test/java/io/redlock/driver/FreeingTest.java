@@ -13,8 +13,10 @@ import io.redlock.LeaseEnd.Cause;
 import io.redlock.Votes.Vote;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeReport;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Free;
+import io.redlock.spi.NodeRequest.Inspect;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,10 +30,27 @@ class FreeingTest {
   private static final long TOKEN = 1_700_000_000_000_000L;
   private static final NodeReply FREED = NodeReply.freed(9_000, TOKEN, "billing@pod-7:4211");
 
+  private static final String VALUE =
+      "billing@pod-7:4211/0123456789abcdef0123456789abcdef@" + TOKEN;
+  private static final NodeReply SEEN = inspected(VALUE, TOKEN, "");
+  private static final NodeReply EMPTY = inspected(null, 0, "");
+  private static final NodeReply MISSING = NodeReply.NOT_HELD;
+
   private final Bed bed = new Bed(3);
 
+  private static NodeReply inspected(String value, long counter, String doubt) {
+    return NodeReply.inspected(new NodeReport(value, 9_000, counter, 0, List.of(), doubt));
+  }
+
   private CompletableFuture<FreeResult> free() {
-    return bed.redlock.freeAsync(RESOURCE);
+    return free(bed, 0);
+  }
+
+  private CompletableFuture<FreeResult> free(Bed bed, long token) {
+    CompletableFuture<FreeResult> free =
+        token == 0 ? bed.redlock.freeAsync(RESOURCE) : bed.redlock.freeAsync(RESOURCE, token);
+    bed.nodes.forEach(node -> node.answer(Inspect.class, SEEN));
+    return free;
   }
 
   private void answer(NodeReply reply, int... nodes) {
@@ -63,43 +82,42 @@ class FreeingTest {
   }
 
   @Test
-  void requestNamesTheKeyTheTokenAndTheLastMomentOfItsUse() {
+  void requestNamesTheKeyTheValuesThatWereSeenAndTheHighestCounter() {
     bed.redlock.freeAsync(RESOURCE, TOKEN);
-    Free request = bed.node(0).asked(Free.class).get(0);
-    assertEquals(List.of("app:orders/42"), request.names());
-    assertEquals("freed/", request.owner());
-    assertEquals(TOKEN, request.token());
-    assertEquals(0, request.buried());
-    long skewAndNodeTimeoutMicros = 2_050_000;
-    assertEquals(bed.time.wallMicros() + skewAndNodeTimeoutMicros, request.untilMicros());
+    assertEquals(List.of("app:orders/42"), bed.node(0).asked(Inspect.class).get(0).names());
+    bed.node(0).answer(Inspect.class, SEEN);
+    bed.node(1).answer(Inspect.class, inspected("other@5", TOKEN + 3, ""));
+    assertEquals(0, bed.asked(Free.class));
+    bed.node(2).answer(Inspect.class, NodeReply.unreachable("refused connection"));
+    for (ScriptedNode node : bed.nodes) {
+      Free request = node.asked(Free.class).get(0);
+      assertEquals(List.of("app:orders/42"), request.names());
+      assertEquals("freed/", request.owner());
+      assertEquals(List.of(VALUE), request.seen());
+      assertEquals(TOKEN + 3, request.buried());
+    }
   }
 
   @Test
-  void nodeThatTheHolderCouldJoinIsAskedToBuryTheHighestCounter() {
-    CompletableFuture<FreeResult> free = bed.redlock.freeAsync(RESOURCE, TOKEN);
-    answer(FREED, 0);
-    answer(NodeReply.nothingToFree(0), 1);
-    answer(NodeReply.unreachable("refused connection"), 2);
-    assertFalse(free.isDone());
-    for (ScriptedNode node : bed.nodes) {
-      Free again = node.asked(Free.class).get(1);
-      assertEquals(TOKEN, again.buried());
-      assertEquals(TOKEN, again.token());
-    }
-    answer(FREED, 0);
-    answer(NodeReply.nothingToFree(TOKEN), 1);
-    answer(NodeReply.unreachable("refused connection"), 2);
+  void nodeInDoubtDoesNotProveThatNobodyHoldsIt() {
+    CompletableFuture<FreeResult> free = bed.redlock.freeAsync(RESOURCE);
+    bed.node(0).answer(Inspect.class, inspected(null, 0, "it was restarted"));
+    bed.node(1).answer(Inspect.class, NodeReply.unreachable("refused connection"));
+    bed.node(2).answer(Inspect.class, EMPTY);
+    answer(MISSING, 0, 2);
+    answer(NodeReply.unreachable("refused connection"), 1);
     FreeResult result = Bed.now(free);
-    assertEquals(Outcome.FREED, result.outcome());
-    assertEquals(2, result.votes().count(Vote.YES));
-    assertEquals("b nobody holds it 0µs", result.votes().nodes().get(1).toString());
-    assertEquals("c refused connection", result.votes().nodes().get(2).toString());
+    assertEquals(Outcome.UNKNOWN, result.outcome());
+    assertEquals(
+        "unknown: too few nodes can tell, its holder may go on (a nobody holds it, but abstains: it"
+            + " was restarted, b refused connection, c nobody holds it)",
+        result.toString());
   }
 
   @Test
   void resourceThatNoMajorityHoldsCanBeGrantedNow() {
     CompletableFuture<FreeResult> free = free();
-    answer(NodeReply.nothingToFree(TOKEN), 0, 1, 2);
+    answer(MISSING, 0, 1, 2);
     FreeResult result = Bed.now(free);
     assertEquals(Outcome.NOT_HELD, result.outcome());
     assertEquals(Optional.of(Duration.ZERO), result.grantableIn());
@@ -107,7 +125,7 @@ class FreeingTest {
 
   @Test
   void holderAtAnotherTokenIsNamedAndLeftAlone() {
-    CompletableFuture<FreeResult> free = bed.redlock.freeAsync(RESOURCE, TOKEN);
+    CompletableFuture<FreeResult> free = free(bed, TOKEN);
     answer(NodeReply.held(4_000, TOKEN + 1, "reports"), 0, 1, 2);
     FreeResult result = Bed.now(free);
     assertEquals(Outcome.OTHER_HOLDER, result.outcome());
@@ -118,8 +136,9 @@ class FreeingTest {
 
   @Test
   void nodesThatDoNotAnswerInTimeLeaveTheResultUnknown() {
-    bed.node(2).holdSends();
     CompletableFuture<FreeResult> free = bed.redlock.freeAsync(RESOURCE, TOKEN);
+    bed.node(2).holdSends();
+    bed.nodes.forEach(node -> node.answer(Inspect.class, SEEN));
     answer(FREED, 0);
     bed.time.pass(Duration.ofMillis(Bed.NODE_TIMEOUT_MILLIS));
     FreeResult result = Bed.now(free);
@@ -127,7 +146,7 @@ class FreeingTest {
     assertEquals(Optional.empty(), result.grantableIn());
     assertEquals("b no answer in 50ms", result.votes().nodes().get(1).toString());
     assertEquals("c not sent in time", result.votes().nodes().get(2).toString());
-    answer(NodeReply.nothingToFree(0), 1);
+    answer(MISSING, 1);
     assertEquals(1, bed.node(0).asked(Free.class).size(), "late answers count no more");
   }
 
@@ -155,11 +174,12 @@ class FreeingTest {
 
   @Test
   void blockingCallsReturnWhatTheNodesSay() throws InterruptedException {
-    bed.script(request -> FREED);
+    bed.script(request -> request instanceof Inspect ? SEEN : FREED);
     assertEquals(Outcome.FREED, bed.redlock.free(RESOURCE).outcome());
-    bed.script(request -> NodeReply.held(4_000, TOKEN + 1, "reports"));
-    assertEquals(Outcome.OTHER_HOLDER, bed.redlock.free(RESOURCE, TOKEN).outcome());
-    assertEquals(TOKEN, bed.node(0).asked(Free.class).get(1).token());
+    NodeReply held = NodeReply.held(4_000, TOKEN, "billing@pod-7:4211");
+    bed.script(request -> request instanceof Inspect ? SEEN : held);
+    assertEquals(Outcome.OTHER_HOLDER, bed.redlock.free(RESOURCE, TOKEN + 1).outcome());
+    assertEquals(List.of(), bed.node(0).asked(Free.class).get(1).seen());
   }
 
   @Test
@@ -194,7 +214,7 @@ class FreeingTest {
     bed.redlock.close();
     assertEquals(Outcome.UNKNOWN, Bed.now(free).outcome());
     Bed other = new Bed(3);
-    CompletableFuture<FreeResult> enough = other.redlock.freeAsync(RESOURCE);
+    CompletableFuture<FreeResult> enough = free(other, 0);
     other.node(0).answer(Free.class, FREED);
     other.node(2).answer(Free.class, FREED);
     assertFalse(enough.isDone());
@@ -204,11 +224,11 @@ class FreeingTest {
 
   @Test
   void errorInTheSecondRoundDoesNotKeepTheCallerWaiting() {
-    bed.node(0).script(request -> FREED);
-    bed.node(1).script(request -> NodeReply.nothingToFree(0));
-    CompletableFuture<FreeResult> free = free();
+    CompletableFuture<FreeResult> free = bed.redlock.freeAsync(RESOURCE);
+    bed.node(0).answer(Inspect.class, SEEN);
+    bed.node(1).answer(Inspect.class, SEEN);
     bed.node(1).failsNext(new AssertionError("broken"));
-    assertThrows(AssertionError.class, () -> answer(NodeReply.nothingToFree(0), 2));
+    assertThrows(AssertionError.class, () -> bed.node(2).answer(Inspect.class, SEEN));
     bed.time.pass(Duration.ofMillis(Bed.NODE_TIMEOUT_MILLIS));
     assertEquals(Outcome.UNKNOWN, Bed.now(free).outcome());
   }

@@ -106,8 +106,19 @@ class ReplyTextTest {
   void resourceThatWasSetFreeBeforeIsNotSetFreeAgain() {
     assertEquals(
         "a freed by ops@host, held for 9.0s more 1ms",
-        ReplyText.freeing("a", NodeReply.freed(9_000, 1, "freed by ops@host"), Duration.ofMillis(1))
-            .toString());
+        freeing(NodeReply.freed(9_000, 1, "freed by ops@host"), "").toString());
+  }
+
+  @Test
+  void nodeInDoubtHasNoVoteInWhatIsSetFree() {
+    assertEquals(Vote.YES, freeing(NodeReply.NOT_HELD, "").vote());
+    NodeVote vote = freeing(NodeReply.NOT_HELD, "abstains: it is new");
+    assertEquals(Vote.UNABLE, vote.vote());
+    assertEquals("a nobody holds it, but abstains: it is new", vote.toString());
+  }
+
+  private static NodeVote freeing(NodeReply reply, String doubt) {
+    return ReplyText.freeing("a", reply, doubt, Duration.ofMillis(1));
   }
 
   @ParameterizedTest

@@ -22,6 +22,10 @@ class HolderLabelTest {
     assertEquals(label, HolderLabel.of(id));
     assertEquals(label, HolderLabel.of(id + "-12"));
     assertEquals(label, HolderLabel.of(id + ":7"), "the name of a waiter");
+    String value = HolderLabel.value(id + "-12", 17);
+    assertEquals(label, HolderLabel.of(value));
+    assertEquals(id + "-12", HolderLabel.owner(value));
+    assertEquals(17, HolderLabel.token(value));
   }
 
   @Test
@@ -29,6 +33,8 @@ class HolderLabelTest {
     assertEquals("freed by ops@host", HolderLabel.of(HolderLabel.freed("ops@host")));
     assertEquals("freed", HolderLabel.of(HolderLabel.freed("")));
     assertEquals("freed", HolderLabel.of("freed/somebody's secret value"));
+    assertEquals("freed by ops@17", HolderLabel.of("freed/ops@17"));
+    assertEquals(0, HolderLabel.token("freed/ops@17"));
     assertTrue(HolderLabel.tellsFreed("freed by ops@host"));
     assertTrue(HolderLabel.tellsFreed("freed"));
     assertFalse(HolderLabel.tellsFreed("freedom"));
@@ -63,11 +69,16 @@ class HolderLabelTest {
         "a b/0123456789abcdef0123456789abcdef",
         "a/b/0123456789abcdef0123456789abcdef",
         "a/0123456789abcdef0123456789abcdef0",
-        "a/0123456789abcdef0123456789abcdef-"
+        "a/0123456789abcdef0123456789abcdef-",
+        "ops@host",
+        "ops@",
+        "ops@007"
       })
   void valueOfAnotherClientHasNone(String value) {
     assertEquals("", HolderLabel.of(value));
     assertFalse(HolderLabel.isOurs(value));
+    assertEquals(value, HolderLabel.owner(value));
+    assertEquals(0, HolderLabel.token(value));
   }
 
   @Test

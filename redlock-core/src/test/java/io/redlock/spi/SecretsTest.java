@@ -30,8 +30,9 @@ class SecretsTest {
       assertFalse(printed.toString().contains(SECRET), printed::toString);
       assertTrue(printed.toString().contains("billing@pod-7:4211"), printed::toString);
     }
-    String freed = new Free(names, HolderLabel.freed("ops@host"), 17, 17, 18).toString();
-    assertTrue(freed.contains("freed by ops@host"), freed);
+    String freed =
+        new Free(names, HolderLabel.freed("ops@host"), 17, 17, List.of(SECRET)).toString();
+    assertTrue(freed.contains("freed by ops@host") && !freed.contains(SECRET), freed);
     assertTrue(new Grant(names, SECRET, 17, 1).toString().endsWith("token 17"));
   }
 }

@@ -10,6 +10,7 @@ import io.redlock.chaos.history.RunSettings;
 import io.redlock.jedis.AdoptReport;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.deployment.DeploymentSettings;
+import io.redlock.spi.HolderLabel;
 import io.redlock.testbed.Await;
 import io.redlock.testkit.GateProxy;
 import java.io.IOException;
@@ -169,7 +170,7 @@ final class ChaosDeployment implements AutoCloseable {
   /** The owner under which the resource is locked on a node; empty if it is free there. */
   String owner(int node, String resource) {
     Object owner = nodes.get(node).server.command("GET", resource);
-    return owner == null ? "" : owner.toString();
+    return owner == null ? "" : HolderLabel.owner(owner.toString());
   }
 
   /** Ends all clients in good order. */

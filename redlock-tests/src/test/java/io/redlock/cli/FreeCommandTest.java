@@ -8,13 +8,20 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.AcquireResult.Contended;
 import io.redlock.ExtendResult;
 import io.redlock.Lease;
+import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.cli.CommandRun;
+import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.RequiresRedis;
+import io.redlock.testkit.GateProxy;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -99,6 +106,57 @@ class FreeCommandTest {
     String right = Long.toString(lease.fencingToken());
     assertContains(" is set free", printed(0, settings(), "free", "orders/42", "--token", right));
     assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL));
+  }
+
+  /** Failed attempts bury their tokens on masters whose answers they did not wait for. */
+  @Test
+  void tokenOfTheHolderIsKnownAndComparedWhileOthersWait() throws Exception {
+    Lease lease = redlock.acquire("orders/42", TTL);
+    String token = Long.toString(lease.fencingToken());
+    Await.until(
+        "others have buried their tokens",
+        () -> {
+          redlock.acquireAsync(LeaseRequest.of("orders/42", TTL)).join();
+          return IntStream.range(0, 3)
+              .mapToObj(i -> servers.get(i).command("GET", "redlock:fence:locks:orders/42"))
+              .noneMatch(token::equals);
+        });
+    assertContains(", token " + token, printed(120, settings(), "status", "orders/42"));
+    assertContains(token, printed(0, settings(), "list"));
+    assertContains(" is set free", printed(0, settings(), "free", "orders/42", "--token", token));
+    assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL));
+  }
+
+  /** The holder has its lease on the first master, which restarts empty, and on the second. */
+  @Test
+  void masterWithoutItsDataDoesNotProveThatNobodyHoldsIt() throws Exception {
+    redlock.close();
+    servers.forEach(server -> server.command("FLUSHALL"));
+    servers.adopt();
+    List<GateProxy> ways = new ArrayList<>();
+    servers.forEach(server -> ways.add(GateProxy.to(server)));
+    redlock =
+        JedisRedlock.builder()
+            .node(String.join(",", ways.stream().map(GateProxy::address).toList()))
+            .keyPrefix("locks:")
+            .nodeTimeout(Duration.ofSeconds(2))
+            .build();
+    Lease lease = redlock.acquire("orders/42", TTL);
+    Await.until("all hold it", () -> servers.get(2).command("GET", "locks:orders/42") != null);
+    ways.forEach(way -> way.requests().hold()); // its holder hangs
+    servers.get(2).command("DEL", "locks:orders/42", "redlock:fence:locks:orders/42");
+    servers.get(0).kill();
+    servers.get(0).restart();
+    String[] seen = servers.addresses();
+    seen[1] = "127.0.0.1:1";
+    Map<String, String> settings = new HashMap<>(settings());
+    settings.put("REDLOCK_NODES", String.join(",", seen));
+    settings.put("REDLOCK_RESTART_GUARD", "true");
+    String printed = printed(121, settings, "free", "orders/42");
+    assertContains("orders/42 may still be held", printed);
+    assertContains("127.0.0.1:" + servers.get(0).port(), printed);
+    assertTrue(lease.isValid());
+    ways.forEach(GateProxy::close);
   }
 
   @Test

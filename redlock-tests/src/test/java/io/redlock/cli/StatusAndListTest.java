@@ -83,7 +83,7 @@ class StatusAndListTest {
     CommandRun held = run(120, "status", "orders/42");
     held.assertMatches(
         "orders/42 is held by " + HOLDER + " for up to \\d+s more, token " + lease.fencingToken());
-    held.assertMatches("NODE +COUNTER +WAITERS +ANSWER");
+    held.assertMatches("NODE +TOKEN +WAITERS +ANSWER");
     held.assertMatches(
         "127.0.0.1:\\d+ +" + lease.fencingToken() + " +held for \\d+s more by " + HOLDER);
     assertEquals(4 + 1, held.output().lines().count(), held::output);

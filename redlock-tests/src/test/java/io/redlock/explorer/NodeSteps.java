@@ -152,11 +152,15 @@ final class NodeSteps {
     return Math.floorDiv(scope.nodeMicros(now, node.gained()), 1_000L);
   }
 
-  /** When a counter ends is of no interest where none does within the horizon. */
+  /**
+   * When a counter ends is of no interest where none does within the horizon. Nor is the token that
+   * a key names: nothing but what operators are told depends on it.
+   */
   private Cell normal(Cell cell) {
+    Cell unnamed = cell.locked(cell.owner(), cell.lockUntilMillis());
     return scope.countersExpire() || cell.counter() == 0
-        ? cell
-        : cell.counting(cell.counter(), FAR_MILLIS);
+        ? unnamed
+        : unnamed.counting(cell.counter(), FAR_MILLIS);
   }
 
   /** What the client makes nothing of is left out: states that differ in it only are the same. */
@@ -199,9 +203,10 @@ final class NodeSteps {
   /** An operator sets the name free here, and has this counter buried. */
   int freed(int number, int now, long buried) {
     Node node = catalog.nodes.get(number);
-    NodeRequest request =
-        new NodeRequest.Free(ClientModel.NAMES, Catalog.FREED, 0, buried, Long.MAX_VALUE);
     List<Cell> before = node.cells();
+    NodeRequest request =
+        new NodeRequest.Free(
+            ClientModel.NAMES, Catalog.FREED, 0, buried, List.of(before.get(0).value()));
     List<Cell> after =
         model
             .execute(before, request, Standing.VOTING, scope.nodeMicros(now, node.gained()))

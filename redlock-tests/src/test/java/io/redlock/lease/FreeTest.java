@@ -187,6 +187,27 @@ class FreeTest {
   }
 
   @Test
+  void requestThatArrivesLateDoesNotHitALaterHolder() throws Exception {
+    Redlock operator = masters.open(masters.settingsThroughProxies());
+    Lease lease = masters.connect().acquire("resource", TTL);
+    for (int node = 0; node < LeaseMasters.NODES; node++) {
+      masters.proxy(node).requests().hold("freed/");
+    }
+    CompletableFuture<FreeResult> free = operator.freeAsync("resource");
+    for (int node = 0; node < LeaseMasters.NODES; node++) {
+      masters.proxy(node).requests().awaitHeld("freed/");
+    }
+    lease.release();
+    Lease next = masters.connect().acquire(NEXT);
+    for (int node = 0; node < LeaseMasters.NODES; node++) {
+      masters.proxy(node).requests().open();
+    }
+    assertEquals(Outcome.OTHER_HOLDER, free.get().outcome());
+    assertInstanceOf(ExtendResult.Extended.class, next.extend(TTL));
+    next.release();
+  }
+
+  @Test
   void minorityOfMastersThatAreDownOrHungChangesNothing() throws Exception {
     Redlock operator = operator();
     Redlock other = masters.connect();

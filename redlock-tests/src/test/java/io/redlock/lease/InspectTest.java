@@ -14,6 +14,7 @@ import io.redlock.LeaseRequest;
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
+import io.redlock.spi.HolderLabel;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
@@ -99,7 +100,8 @@ class InspectTest {
     assertEquals(Optional.of(HOLDER), inspection.holder());
     assertEquals(OptionalLong.of(lease.fencingToken()), inspection.token());
     assertEquals(
-        Optional.of(String.valueOf(servers.get(0).command("GET", "held"))), inspection.ownerId());
+        Optional.of(HolderLabel.owner(String.valueOf(servers.get(0).command("GET", "held")))),
+        inspection.ownerId());
     Duration left = inspection.remaining().orElseThrow();
     assertTrue(left.compareTo(lease.remaining()) > 0, "not before the holder's own deadline");
     assertTrue(left.compareTo(TTL) <= 0, left::toString);

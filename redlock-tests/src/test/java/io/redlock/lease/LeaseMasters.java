@@ -3,6 +3,7 @@ package io.redlock.lease;
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
+import io.redlock.spi.HolderLabel;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
@@ -135,7 +136,7 @@ public final class LeaseMasters implements BeforeAllCallback, AfterEachCallback,
   /** Who holds the resource on this node; empty if nobody does. */
   public String owner(int node, String resource) {
     Object owner = get(node).command("GET", resource);
-    return owner == null ? "" : owner.toString();
+    return owner == null ? "" : HolderLabel.owner(owner.toString());
   }
 
   /** On how many of the masters that are alive the resource is locked, by whomever. */

@@ -158,11 +158,11 @@ final class SimCommand {
       return new NodeRequest.Free(
           names(keys, keys.size()),
           all.get(first + 1),
+          number(all, first),
           number(all, first + 2),
-          number(all, first + 3),
-          number(all, first));
+          all.subList(first + 4, all.size()));
     }
-    String owner = all.get(first);
+    String owner = HolderLabel.owner(all.get(first));
     long token = Long.parseLong(all.get(first + 1));
     return switch (script) {
       case GRANT ->
@@ -281,9 +281,6 @@ final class SimCommand {
 
   /** What every reply to it repeats; empty where replies repeat nothing. */
   String echo() {
-    if (request instanceof NodeRequest.Free free) {
-      return Long.toString(free.untilMicros());
-    }
     if (request != null) {
       return Long.toString(request.token());
     }
@@ -309,7 +306,7 @@ final class SimCommand {
       case RELEASED -> bytes(frees ? held("FREED", reply) : "RELEASED " + token);
       case NOT_HELD -> {
         String holder = reply.detail().isEmpty() ? "" : " " + holder(reply);
-        yield bytes("NOT_HELD " + token + (frees ? " " + reply.counter() : holder));
+        yield bytes("NOT_HELD " + token + holder);
       }
       case EXTENDED, JOINED -> bytes(reply.kind() + " " + token);
       case HELD -> bytes(held("HELD", reply));
@@ -337,13 +334,10 @@ final class SimCommand {
   }
 
   private String held(String word, NodeReply reply) {
-    return String.join(
-        " ",
-        word,
-        echo(),
-        Long.toString(reply.remainingMillis()),
-        reply.owner().isEmpty() ? holder(reply) : reply.owner(),
-        Long.toString(reply.counter()));
+    String holder = reply.owner().isEmpty() ? holder(reply) : reply.owner();
+    boolean frees = request instanceof NodeRequest.Free;
+    return String.join(" ", word, echo(), Long.toString(reply.remainingMillis()), holder)
+        + (!frees ? " " + reply.counter() : reply.counter() == 0 ? "" : "@" + reply.counter());
   }
 
   /** Only the label is known, which is nobody's value. */

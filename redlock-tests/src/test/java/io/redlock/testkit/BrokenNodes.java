@@ -220,7 +220,7 @@ public final class BrokenNodes {
     @Override
     protected Cell lengthen(Cell cell, long ttlMillis, long nowMicros) {
       Cell longer = super.lengthen(cell, ttlMillis, nowMicros);
-      return longer.locked(cell.owner(), millis(nowMicros) + ttlMillis);
+      return longer.locked(cell.owner(), cell.token(), millis(nowMicros) + ttlMillis);
     }
   }
 
@@ -233,7 +233,7 @@ public final class BrokenNodes {
     @Override
     protected Cell lock(Cell cell, String owner, long token, long ttlMillis, long nowMicros) {
       Cell longer = super.lock(cell, owner, token, ttlMillis, nowMicros);
-      return longer.locked(owner, millis(nowMicros) + ttlMillis);
+      return longer.locked(owner, token, millis(nowMicros) + ttlMillis);
     }
   }
 

@@ -6,14 +6,17 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.NodeStatus;
 import io.redlock.NodeStatus.State;
+import io.redlock.spi.HolderLabel;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeReport;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Free;
 import io.redlock.spi.NodeRequest.Grant;
+import io.redlock.spi.NodeRequest.Inspect;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.NodeRequest.RemoveTicket;
 import io.redlock.spi.NodeRequest.Ticket;
@@ -21,6 +24,7 @@ import io.redlock.testbed.Await;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
@@ -415,7 +419,7 @@ public abstract class LockNodeContract {
   @Test
   void nameThatIsSetFreeKeepsItsTimeAndItsHolderCanExtendNothingMore() {
     grant(A, token, TTL);
-    NodeReply freed = free(0, 0);
+    NodeReply freed = free(0, HolderLabel.value(A, token));
     assertEquals(Kind.RELEASED, freed.kind());
     assertEquals(token, freed.counter());
     assertTrue(freed.remainingMillis() <= TTL && freed.remainingMillis() > TTL - SLACK);
@@ -430,7 +434,7 @@ public abstract class LockNodeContract {
   @Test
   void nameThatIsSetFreeIsGrantedToNobodyBeforeItsTime() {
     grant(A, token, TTL / 100);
-    free(0, 0);
+    free(0, HolderLabel.value(A, token));
     NodeReply held = grant(B, token + 1, TTL);
     assertEquals(Kind.HELD, held.kind());
     assertEquals("freed by ops@host", held.detail());
@@ -444,7 +448,7 @@ public abstract class LockNodeContract {
   @Test
   void releaseByItsLastHolderLeavesANameThatIsSetFree() {
     grant(A, token, TTL);
-    free(0, 0);
+    free(0, HolderLabel.value(A, token));
     assertEquals(NodeReply.NOT_HELD, release(A, token));
     assertEquals(Optional.of(FREED), subject.owner(name));
     assertLives(TTL);
@@ -453,76 +457,95 @@ public abstract class LockNodeContract {
   @Test
   void settingFreeTwiceIsAsGoodAsOnce() {
     grant(A, token, TTL);
-    free(0, 0);
-    NodeReply again = free(token - 1, 0);
+    free(0, HolderLabel.value(A, token));
+    NodeReply again = free(0);
     assertEquals(Kind.RELEASED, again.kind());
     assertEquals("freed by ops@host", again.detail());
     assertLives(TTL);
   }
 
   @Test
-  void nameThatIsHeldAtAnotherTokenIsNotSetFree() {
+  void laterHolderThanTheOneThatWasSeenIsNotSetFree() {
     grant(A, token, TTL);
-    for (long wrong : new long[] {token - 1, token + 1}) {
-      assertTaken(free(wrong, token + 1), TTL, token);
-    }
-    assertEquals(Optional.of(A), subject.owner(name));
-    assertEquals(token, subject.fence(name));
-    assertEquals(NodeReply.EXTENDED, extend(A, token, TTL));
-    assertEquals(Kind.RELEASED, free(token, 0).kind());
+    String seen = HolderLabel.value(A, token);
+    release(A, token);
+    grant(B, token + 1, TTL);
+    assertTaken(free(token + 5, seen, HolderLabel.value(B, token + 2)), TTL, token + 1);
+    assertEquals(Optional.of(B), subject.owner(name));
+    assertEquals(token + 1, subject.fence(name));
+    assertEquals(NodeReply.EXTENDED, extend(B, token + 1, TTL));
+    assertEquals(Kind.RELEASED, free(0, seen, HolderLabel.value(B, token + 1)).kind());
   }
 
   @Test
   void holderCannotJoinWhereItsTokenIsBuried() {
-    assertEquals(NodeReply.nothingToFree(0), free(0, 0));
+    assertEquals(NodeReply.NOT_HELD, free(0));
     assertNothingStored();
-    assertEquals(NodeReply.nothingToFree(token), free(0, token));
+    assertEquals(NodeReply.NOT_HELD, free(token));
     assertEquals(Optional.empty(), subject.owner(name));
+    assertEquals(token, subject.fence(name));
     assertTrue(subject.fenceRemainingMillis(name) > RETENTION - SLACK);
     assertEquals(NodeReply.NOT_HELD, extend(A, token, TTL));
     assertEquals(NodeReply.GRANTED, grant(B, token + 1, TTL));
-    assertEquals(
-        NodeReply.nothingToFree(token + 1),
-        ask(new Free(List.of(other), FREED, 0, token + 1, until())));
   }
 
   @Test
   void lowerCounterThanTheNodesOwnIsNotBuried() {
     grant(A, token, TTL);
-    assertEquals(token, free(0, token - 1).counter());
+    assertEquals(Kind.RELEASED, free(token - 1, HolderLabel.value(A, token)).kind());
     assertEquals(token, subject.fence(name));
   }
 
   @Test
   void keyWithoutAnEndIsNotSetFree() {
-    subject.set(name, "another application", -1);
-    assertEquals(NodeReply.held(-1, 0, ""), free(0, 0));
-    assertEquals(Optional.of("another application"), subject.owner(name));
+    subject.set(name, "another", -1);
+    assertEquals(NodeReply.held(-1, 0, ""), free(0, "another"));
+    assertEquals(Optional.of("another"), subject.owner(name));
   }
 
   @Test
   void keyOfAForeignClientIsSetFreeAndOneOfAnotherTypeIsAMistake() {
-    subject.set(name, "foreign", TTL);
-    assertEquals(Kind.RELEASED, free(0, 0).kind());
+    String foreign = "not printable ".repeat(100);
+    subject.set(name, foreign, TTL);
+    String digest = String.valueOf(inspect(name).owner());
+    assertTrue(digest.startsWith("sha1:") || digest.equals(foreign), digest);
+    assertEquals(Kind.RELEASED, free(0, digest).kind());
     assertLives(TTL);
     subject.setWrongType(other);
-    NodeReply mistake = ask(new Free(List.of(other), FREED, 0, 0, until()));
+    NodeReply mistake = ask(new Free(List.of(other), FREED, 1, 0, List.of("any")));
     assertEquals(Kind.MISCONFIGURED, mistake.kind());
   }
 
+  // What the key tells.
+
+  /** A failed attempt of another owner buries its token where this one has its key. */
   @Test
-  void requestThatComesTooLateSetsNothingFree() {
+  void keyNamesTheTokenOfItsHolderWhateverOthersHaveBuried() {
     grant(A, token, TTL);
-    NodeReply late = ask(new Free(List.of(name), FREED, 0, 0, subject.nowMicros() - 1));
-    assertEquals(Kind.CLOCK, late.kind());
-    assertEquals(Optional.of(A), subject.owner(name));
+    release(B, token + 5);
+    assertEquals(token + 5, inspect(name).counter());
+    assertEquals(HolderLabel.value(A, token), inspect(name).owner());
+    assertEquals(NodeReply.EXTENDED, extend(A, token, TTL));
+    assertEquals(HolderLabel.value(A, token), inspect(name).owner());
+    assertEquals(NodeReply.RELEASED, release(A, token));
+  }
+
+  @Test
+  void keyNamesTheLastTokenOfAnOwnerThatProposedSeveral() {
+    grant(A, token, TTL);
+    grant(A, token + 1, TTL);
+    assertEquals(HolderLabel.value(A, token + 1), inspect(name).owner());
+    assertEquals(NodeReply.EXTENDED, extend(A, token + 2, 2 * TTL), "granted by the others");
+    assertEquals(HolderLabel.value(A, token + 1), inspect(name).owner());
+    assertLives(2 * TTL);
+    assertEquals(NodeReply.RELEASED, release(A, token + 3));
   }
 
   @Test
   void settingFreeLeavesTheQueueAsItIs() {
     grant(A, token, TTL);
     fairGrant(B, token + 1, first);
-    free(0, 0);
+    free(0, HolderLabel.value(A, token));
     assertEquals(List.of(first.waiter()), subject.queue(name));
   }
 
@@ -975,12 +998,12 @@ public abstract class LockNodeContract {
     return ask(new Release(List.of(name), owner, at));
   }
 
-  private NodeReply free(long at, long buried) {
-    return ask(new Free(List.of(name), FREED, at, buried, until()));
+  private NodeReply free(long buried, String... seen) {
+    return ask(new Free(List.of(name), FREED, 1, buried, List.of(seen)));
   }
 
-  private long until() {
-    return subject.nowMicros() + 60_000_000;
+  private NodeReport inspect(String what) {
+    return Objects.requireNonNull(ask(new Inspect(List.of(what), token)).report());
   }
 
   private NodeReply ask(NodeRequest request) {

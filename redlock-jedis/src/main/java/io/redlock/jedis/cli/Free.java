@@ -30,7 +30,7 @@ import picocli.CommandLine.Parameters;
     exitCodeList = {
       "0:set free, or nobody holds it",
       "120:not set free, it is held at another token or without an end",
-      "121:unknown, too few masters answered; try again",
+      "121:unknown, too few masters answered that can tell; try again",
       "123:the arguments or settings are not valid",
       "125:a defect of this program"
     })
@@ -105,7 +105,9 @@ final class Free implements Callable<Integer> {
       }
       case UNKNOWN -> {
         out.println(
-            name + " may still be held: too few masters answered. Nothing is unsafe; try again");
+            name
+                + " may still be held: too few masters answered whose data can be trusted. Nothing"
+                + " is unsafe; try again");
         yield ExitCode.TOO_FEW;
       }
     };
@@ -113,7 +115,8 @@ final class Free implements Callable<Integer> {
 
   private String reason() {
     return token == null
-        ? "its key has no end, so no Redlock client set it; delete the key if nobody uses it"
+        ? "its holder changed at that moment, try again; or its key has no end, so no Redlock client"
+            + " set it, delete it if nobody uses it"
         : "it is held, but not at token " + token;
   }
 }

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 /** The command {@code status}: prints who holds a resource, according to each master. */
 final class Status {
 
-  private static final List<String> HEAD = List.of("NODE", "COUNTER", "WAITERS", "ANSWER");
+  private static final List<String> HEAD = List.of("NODE", "TOKEN", "WAITERS", "ANSWER");
   private static final String NO_LABEL = "(no label)";
 
   private Status() {}
@@ -42,7 +42,7 @@ final class Status {
       rows.add(
           List.of(
               node.name(),
-              node.counter() == 0 ? "" : Long.toString(node.counter()),
+              node.token() == 0 ? "" : Long.toString(node.token()),
               waiters(node),
               node.detail()));
     }
@@ -76,6 +76,7 @@ final class Status {
     json.put("answer", lower(node.answer()));
     json.put("detail", node.detail());
     json.put("holder", node.holder().isEmpty() ? null : node.holder());
+    json.put("token", node.token() == 0 ? null : node.token());
     json.put(
         "remainingMillis",
         Optional.ofNullable(node.remaining()).map(Duration::toMillis).orElse(null));

@@ -139,24 +139,21 @@ public final class ReplyMapper {
     return says("NOT_HELD", text, token, true) ? NodeReply.NOT_HELD : abstention(text, token);
   }
 
-  private static @Nullable NodeReply free(byte[] text, byte[] until) {
-    if (isClock(text, until)) {
-      return CLOCK;
+  private static @Nullable NodeReply free(byte[] text, byte[] number) {
+    if (says("NOT_HELD", text, number, true)) {
+      return NodeReply.NOT_HELD;
     }
-    boolean freed = says("FREED", text, until, false);
+    boolean freed = says("FREED", text, number, false);
     String[] words = words(text, 0);
-    if (says("NOT_HELD", text, until, false)) {
-      return words.length == 3 ? NodeReply.nothingToFree(Math.max(0, counter(words[2]))) : null;
-    }
-    if ((!freed && !says("HELD", text, until, false)) || words.length != 5) {
+    if ((!freed && !says("HELD", text, number, false)) || words.length != 4) {
       return null;
     }
     long remainingMillis = Long.parseLong(words[2]);
+    long token = HolderLabel.token(words[3]);
     String holder = HolderLabel.of(words[3]);
-    long counter = Math.max(0, counter(words[4]));
     return freed
-        ? NodeReply.freed(remainingMillis, counter, holder)
-        : NodeReply.held(remainingMillis, counter, holder);
+        ? NodeReply.freed(remainingMillis, token, holder)
+        : NodeReply.held(remainingMillis, token, holder);
   }
 
   private static @Nullable NodeReply release(byte[] text, byte[] token) {

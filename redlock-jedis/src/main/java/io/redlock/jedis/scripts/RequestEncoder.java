@@ -1,6 +1,7 @@
 package io.redlock.jedis.scripts;
 
 import io.redlock.jedis.trust.BirthMark;
+import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeRequest;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -42,7 +43,7 @@ public final class RequestEncoder {
 
   private record Ttl(long millis, Argument argument) {}
 
-  private record Owner(String id, long token, Argument idWord, Argument tokenWord) {}
+  private record Owner(String id, long token, Argument valueWord, Argument tokenWord) {}
 
   private record NameKeys(
       String name, Argument lock, Argument fence, Argument queue, Argument ends) {
@@ -110,7 +111,7 @@ public final class RequestEncoder {
     }
     return words
         .add(BIRTH)
-        .addOwnerAndToken(request)
+        .addValueAndToken(request)
         .addTerms(ttlMillis)
         .add(Argument.of(last))
         .call(script, request);
@@ -121,7 +122,7 @@ public final class RequestEncoder {
         .add(Argument.of(5))
         .addKeys(grant.names().get(0))
         .add(BIRTH)
-        .addOwnerAndToken(grant)
+        .addValueAndToken(grant)
         .addTerms(grant.ttlMillis())
         .add(Argument.of(grant.reported()))
         .add(Argument.of(ticket.waiter()))
@@ -136,8 +137,11 @@ public final class RequestEncoder {
     Words words = new Words(4 * names.size() + 8);
     words.add(Argument.of(4L * names.size()));
     names.forEach(words::addKeys);
+    words =
+        request instanceof NodeRequest.RemoveTicket
+            ? words.add(Argument.of(request.owner())).addEcho(Argument.of(request.token()))
+            : words.addValueAndToken(request);
     return words
-        .addOwnerAndToken(request)
         .add(retentionMillis)
         .add(skewMicros)
         .add(Argument.of(reported))
@@ -156,19 +160,19 @@ public final class RequestEncoder {
         .call(Script.INSPECT, inspect);
   }
 
-  /** Answers repeat the time, since the token need not differ from that of another request. */
   private Invocation free(NodeRequest.Free free) {
     NameKeys keys = keys(free.names().get(0));
-    return new Words(8)
-        .add(Argument.of(2))
-        .add(keys.lock)
-        .add(keys.fence)
-        .addEcho(Argument.of(free.untilMicros()))
-        .add(Argument.of(free.owner()))
-        .add(Argument.of(free.token()))
-        .add(Argument.of(free.buried()))
-        .add(retentionMillis)
-        .call(Script.FREE, free);
+    Words words =
+        new Words(7 + free.seen().size())
+            .add(Argument.of(2))
+            .add(keys.lock)
+            .add(keys.fence)
+            .addEcho(Argument.of(free.token()))
+            .add(Argument.of(free.owner()))
+            .add(Argument.of(free.buried()))
+            .add(retentionMillis);
+    free.seen().forEach(value -> words.add(Argument.of(value)));
+    return words.call(Script.FREE, free);
   }
 
   private NameKeys keys(String name) {
@@ -185,8 +189,8 @@ public final class RequestEncoder {
     int end = (int) (request.token() & lastOwners.length - 1);
     Owner known = lastOwners[end];
     if (known == null || known.token != request.token() || !known.id.equals(request.owner())) {
-      Argument id = Argument.of(request.owner());
-      known = new Owner(request.owner(), request.token(), id, Argument.of(request.token()));
+      Argument value = Argument.of(HolderLabel.value(request.owner(), request.token()));
+      known = new Owner(request.owner(), request.token(), value, Argument.of(request.token()));
       lastOwners[end] = known;
     }
     return known;
@@ -227,9 +231,9 @@ public final class RequestEncoder {
       return add(keys.lock).add(keys.fence).add(keys.queue).add(keys.ends);
     }
 
-    Words addOwnerAndToken(NodeRequest request) {
+    Words addValueAndToken(NodeRequest request) {
       Owner owner = owner(request);
-      return add(owner.idWord).addEcho(owner.tokenWord);
+      return add(owner.valueWord).addEcho(owner.tokenWord);
     }
 
     Words addTerms(long ttlMillis) {

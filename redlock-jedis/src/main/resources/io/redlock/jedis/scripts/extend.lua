@@ -2,15 +2,20 @@
 -- node joins the lease. With several names: all or nothing.
 -- The token may be ahead of the clock by any amount, because a quorum granted it.
 -- KEYS: lock and fence of each name in turn; then the birth mark.
--- ARGV: owner, T, ttl (ms), retention (ms), skew (us), sent (us), birth ('' = no guard), the part of
--- the birth mark that names the caller among the clients that the node serves ('' = no guard).
+-- ARGV: value (owner@T), T, ttl (ms), retention (ms), skew (us), sent (us), birth ('' = no guard),
+-- the part of the birth mark that names the caller among the clients that the node serves ('' = no
+-- guard).
 -- Returns: EXTENDED T | JOINED T | NOT_HELD T | NOT_HELD T freed/... (see free.lua) | ABSTAIN T
 -- Another birth mark forbids to join. A caller that is not served extends nothing at all, so that
 -- its leases end when a change of masters leaves it behind.
 -- Missing locks are written last, so that a denied command leaves none behind.
 local call = redis.call
-local owner, T, ttl, retention = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local value, T, ttl, retention = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local last = #KEYS - 1
+
+local function ownerOf(value)
+  return string.match(value, '^(.*)@%d+$') or value
+end
 
 local missing
 for i = 1, last, 2 do
@@ -22,7 +27,7 @@ for i = 1, last, 2 do
     end
     missing = missing or {}
     missing[#missing + 1] = i
-  elseif holder ~= owner then
+  elseif holder ~= value and ownerOf(holder) ~= ownerOf(value) then
     local freed = string.match(holder, '^freed/[!-~]*$') -- by an operator
     return 'NOT_HELD ' .. T .. (freed and ' ' .. string.sub(freed, 1, 128) or '')
   end
@@ -67,6 +72,6 @@ if not missing then
   return 'EXTENDED ' .. T
 end
 for _, i in ipairs(missing) do
-  call('SET', KEYS[i], owner, 'PX', ttl)
+  call('SET', KEYS[i], value, 'PX', ttl)
 end
 return 'JOINED ' .. T

@@ -1,14 +1,14 @@
 -- Locks one name for the waiter that is first in its queue, and gives each caller a ticket.
 -- KEYS: lock, fence, queue (waiters by ticket), ends (waiters by the last ms of their tickets);
 -- then the birth mark.
--- ARGV: owner, T, ttl (ms), retention (ms), skew (us), the highest counter that a node has reported
--- to the owner (0 = none), waiter, ticket (us), life of the ticket (ms, 0 = no ticket), birth
--- ('' = no guard).
+-- ARGV: value (owner@T), T, ttl (ms), retention (ms), skew (us), the highest counter that a node has
+-- reported to the owner (0 = none), waiter, ticket (us), life of the ticket (ms, 0 = no ticket),
+-- birth ('' = no guard).
 -- Returns: what grant.lua returns | WAIT T, the rest of the first ticket's life (ms)
 -- The lock is written last: a denied command leaves no lock behind, and leaves a ticket only if the
 -- ticket can be removed.
 local lock, fence, queue, ends, mark = unpack(KEYS)
-local owner, T, ttl, retention, skew, reported, waiter, ticket, life, birth = unpack(ARGV)
+local value, T, ttl, retention, skew, reported, waiter, ticket, life, birth = unpack(ARGV)
 
 if birth ~= '' and redis.call('GET', mark) ~= birth then
   return 'ABSTAIN ' .. T
@@ -24,9 +24,13 @@ end
 local nowMillis = math.floor(now / 1000)
 life = tonumber(life)
 
+local function ownerOf(value)
+  return string.match(value, '^(.*)@%d+$') or value
+end
+
 local holder = redis.call('GET', lock)
 local highest = redis.call('GET', fence) or '0'
-local held = holder and holder ~= owner
+local held = holder and holder ~= value and ownerOf(holder) ~= ownerOf(value)
 if not held
     and (token < tonumber(highest) or (not holder and token == tonumber(highest))) then
   return 'STALE ' .. T .. ' ' .. highest
@@ -112,5 +116,5 @@ if tonumber(lives) < life then
 end
 redis.call('SET', fence, T, 'PX', keeps)
 forgetThem()
-redis.call('SET', lock, owner, 'PX', lives)
+redis.call('SET', lock, value, 'PX', lives)
 return 'GRANT ' .. T

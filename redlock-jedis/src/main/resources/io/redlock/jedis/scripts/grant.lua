@@ -1,13 +1,13 @@
 -- Locks every name for one owner, or none of them.
 -- KEYS: lock and fence of each name in turn; then the birth mark.
--- ARGV: owner, T, ttl (ms), retention (ms), skew (us), the highest counter that a node has reported
--- to the owner (0 = none), birth ('' = no guard).
+-- ARGV: value, T, ttl (ms), retention (ms), skew (us), the highest counter that a node has reported
+-- to the owner (0 = none), birth ('' = no guard). The value is owner@T: what the lock becomes.
 -- Returns: GRANT T | HELD T pttl holder c | STALE T c | CLOCK T now | ABSTAIN T
 -- Tokens stay strings, because Lua would print them as 1.7e+15. Adding 0 converts them to numbers,
 -- at little cost, to compare them.
 -- The locks are written last, so that a denied command leaves only counters behind.
 local call = redis.call
-local owner, T, ttl, retention = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local value, T, ttl, retention = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local birth = ARGV[7]
 local last = #KEYS - 1
 
@@ -23,6 +23,10 @@ if token > now + skew and token > ARGV[6] + 1 or token >= 2 ^ 53
   return 'CLOCK ' .. T .. ' ' .. time[1] .. string.format('%06d', time[2])
 end
 
+local function ownerOf(value)
+  return string.match(value, '^(.*)@%d+$') or value
+end
+
 local highest, highestCounter = '0', 0
 local held, stale, pttl, other
 for i = 1, last, 2 do
@@ -32,7 +36,7 @@ for i = 1, last, 2 do
   if counter > highestCounter then
     highest, highestCounter = fence, counter
   end
-  if holder == owner then
+  if holder and (holder == value or ownerOf(holder) == ownerOf(value)) then
     held = true
     stale = stale or token < counter
   elseif holder then
@@ -67,6 +71,6 @@ for i = 1, last, 2 do
   call('SET', KEYS[i + 1], T, 'PX', left > keeps + 0 and left or keeps)
 end
 for i = 1, last, 2 do
-  call('SET', KEYS[i], owner, 'PX', lives[i] or ttl)
+  call('SET', KEYS[i], value, 'PX', lives[i] or ttl)
 end
 return 'GRANT ' .. T

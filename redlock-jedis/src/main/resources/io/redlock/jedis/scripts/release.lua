@@ -1,20 +1,26 @@
--- Deletes what one owner holds and buries its token: raises the counter to it, so that a later
+-- Deletes what one owner holds, at whatever token, and buries its own: raises the counter to it, so that a later
 -- grant or join of this owner is refused. The counter is never lowered and never deleted.
 -- If nothing follows, also removes the caller's ticket. Wakes the first waiter in the queue of each
 -- name that has become free, unless that is the caller, which goes on by itself.
 -- A token that no node can have granted is not buried, so that one client's clock cannot drive the
 -- counters. A later grant may still be in time, so CLOCK does not confirm the release.
 -- KEYS: lock, fence, queue and ends of each name in turn.
--- ARGV: owner, T, retention (ms), skew (us), the highest counter that a node has reported to the
--- owner (0 = none), '1' if nothing follows, the caller as a waiter ('' = none).
+-- ARGV: value (owner@T; of a caller that only leaves the queue: the waiter), T, retention (ms), skew
+-- (us), the highest counter that a node has reported to the owner (0 = none), '1' if nothing
+-- follows, the caller as a waiter ('' = none).
 -- Returns: RELEASED T | NOT_HELD T | CLOCK T now
 local call = redis.call
-local owner, T = ARGV[1], ARGV[2]
+local value, T = ARGV[1], ARGV[2]
+
+local function ownerOf(value)
+  return string.match(value, '^(.*)@%d+$') or value
+end
 
 local held = {}
 local bury
 for i = 1, #KEYS, 4 do
-  if call('GET', KEYS[i]) == owner then
+  local holder = call('GET', KEYS[i])
+  if holder and (holder == value or ownerOf(holder) == ownerOf(value)) then
     held[#held + 1] = KEYS[i]
   end
   local fence = call('GET', KEYS[i + 1])

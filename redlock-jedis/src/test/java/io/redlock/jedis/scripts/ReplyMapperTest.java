@@ -89,20 +89,23 @@ class ReplyMapperTest {
 
   @Test
   void operatorIsToldWhatWasThere() {
-    String owner = "billing@pod-7:4211/0123456789abcdef0123456789abcdef";
+    String value = "billing@pod-7:4211/0123456789abcdef0123456789abcdef@41";
     assertEquals(
         NodeReply.freed(1500, 41, "billing@pod-7:4211"),
-        reply(Script.FREE, "FREED 42 1500 " + owner + " 41"));
+        reply(Script.FREE, "FREED 42 1500 " + value));
     assertEquals(
-        NodeReply.freed(0, 41, "freed by ops@host"),
-        reply(Script.FREE, "FREED 42 0 freed/ops@host 41"));
-    assertEquals(NodeReply.freed(9, 0, ""), reply(Script.FREE, "FREED 42 9 - 1e30"));
-    assertEquals(NodeReply.nothingToFree(41), reply(Script.FREE, "NOT_HELD 42 41"));
-    assertEquals(NodeReply.held(-1, 41, ""), reply(Script.FREE, "HELD 42 -1 value 41"));
-    assertEquals(Kind.CLOCK, reply(Script.FREE, "CLOCK 42 1700000000000000").kind());
+        NodeReply.freed(0, 0, "freed by ops@7"), reply(Script.FREE, "FREED 42 0 freed/ops@7"));
+    assertEquals(NodeReply.freed(9, 0, ""), reply(Script.FREE, "FREED 42 9 sha1:30"));
+    assertEquals(NodeReply.NOT_HELD, reply(Script.FREE, "NOT_HELD 42"));
+    assertEquals(NodeReply.held(-1, 0, ""), reply(Script.FREE, "HELD 42 -1 value"));
     for (String text :
         List.of(
-            "FREED 41 1 - 2", "FREED 42 1 -", "NOT_HELD 42", "NOT_HELD 42 1 2", "RELEASED 42")) {
+            "FREED 41 1 v",
+            "FREED 42 1",
+            "FREED 42 1 v 2",
+            "NOT_HELD 42 1",
+            "RELEASED 42",
+            "CLOCK 42 17")) {
       assertNull(reply(Script.FREE, text), text);
     }
   }

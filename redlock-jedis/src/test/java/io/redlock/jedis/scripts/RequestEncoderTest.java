@@ -57,7 +57,7 @@ class RequestEncoderTest {
   @Test
   void grantNamesItsKeysAndTermsAndCarriesTheBirthMark() {
     assertWords(
-        "5 a redlock:fence:a b redlock:fence:b redlock:birth me 17 3000 600000 2000000 5 birth",
+        "5 a redlock:fence:a b redlock:fence:b redlock:birth me@17 17 3000 600000 2000000 5 birth",
         Script.GRANT,
         new Grant(List.of("a", "b"), "me", 17, 5, 3_000, null));
   }
@@ -65,7 +65,7 @@ class RequestEncoderTest {
   @Test
   void fairGrantNamesTheQueueAndItsTicket() {
     assertWords(
-        "5 a redlock:fence:a redlock:queue:a redlock:ends:a redlock:birth me 17 3000 600000"
+        "5 a redlock:fence:a redlock:queue:a redlock:ends:a redlock:birth me@17 17 3000 600000"
             + " 2000000 0 "
             + TICKET.waiter()
             + " 8 9 birth",
@@ -76,7 +76,7 @@ class RequestEncoderTest {
   @Test
   void extendSaysWhenItWasSent() {
     assertWords(
-        "3 a redlock:fence:a redlock:birth me 17 3000 600000 2000000 18 birth |3|",
+        "3 a redlock:fence:a redlock:birth me@17 17 3000 600000 2000000 18 birth |3|",
         Script.EXTEND,
         new Extend(List.of("a"), "me", 17, 3_000, 18));
   }
@@ -85,17 +85,17 @@ class RequestEncoderTest {
   void releaseCarriesNoBirthMark() {
     assertWords(
         "8 a redlock:fence:a redlock:queue:a redlock:ends:a b redlock:fence:b redlock:queue:b"
-            + " redlock:ends:b me 17 600000 2000000 0  ",
+            + " redlock:ends:b me@17 17 600000 2000000 0  ",
         Script.RELEASE,
         new Release(List.of("a", "b"), "me", 17));
   }
 
   @Test
-  void freeNamesItsLastMomentWhichTheAnswerRepeats() {
+  void freeNamesTheValuesThatWereSeen() {
     assertWords(
-        "2 a redlock:fence:a 17 freed/ops 5 6 600000",
+        "2 a redlock:fence:a 17 freed/ops 6 600000 me@5 you@6",
         Script.FREE,
-        new Free(List.of("a"), "freed/ops", 5, 6, 17));
+        new Free(List.of("a"), "freed/ops", 17, 6, List.of("me@5", "you@6")));
   }
 
   @Test
@@ -103,7 +103,7 @@ class RequestEncoderTest {
     encoder.encode(new Grant(List.of("a"), "me", 17 + 64, 3_000));
     for (String owner : List.of("me", "you")) {
       assertWords(
-          "3 a redlock:fence:a redlock:birth " + owner + " 17 3000 600000 2000000 0 birth",
+          "3 a redlock:fence:a redlock:birth " + owner + "@17 17 3000 600000 2000000 0 birth",
           Script.GRANT,
           new Grant(List.of("a"), owner, 17, 3_000));
     }
@@ -125,6 +125,7 @@ class RequestEncoderTest {
             new ScriptCommand()
                 .bySha(encoder.encode(new RemoveTicket(List.of("a"), TICKET)), BIRTH));
     assertEquals("4", words.get(2));
+    assertEquals(List.of(TICKET.waiter(), "0"), words.subList(7, 9), "it has no value");
     assertEquals(List.of("0", "1", TICKET.waiter()), words.subList(words.size() - 3, words.size()));
   }
 

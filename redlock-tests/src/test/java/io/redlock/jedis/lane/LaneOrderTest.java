@@ -164,11 +164,12 @@ class LaneOrderTest {
   @Test
   void whatWasInFlightWhenTheConnectionBrokeIsUnknown() {
     gate.replies().hold("lost");
-    CompletableFuture<NodeReply> lost = fixture.send(grant("lost", "a", fixture.token()));
+    long token = fixture.token();
+    CompletableFuture<NodeReply> lost = fixture.send(grant("lost", "a", token));
     gate.replies().awaitHeld("lost");
     gate.cut();
     assertEquals(Kind.UNKNOWN, Await.value("lost", lost).kind());
-    assertEquals("a", server.command("GET", "lost"));
+    assertEquals("a@" + token, server.command("GET", "lost"));
   }
 
   @Test
@@ -182,7 +183,7 @@ class LaneOrderTest {
         () -> fixture.ask(grant("other", "b", token)).kind() == Kind.UNREACHABLE);
     CompletableFuture<NodeReply> release = fixture.send(release("kept", "a", token));
     assertFalse(release.isDone());
-    assertEquals("a", server.command("GET", "kept"));
+    assertEquals("a@" + token, server.command("GET", "kept"));
     gate = GateProxy.to(server, gate.port());
     assertEquals(NodeReply.RELEASED, Await.value("the release", release));
     fixture.awaitState(State.UP);
@@ -239,7 +240,7 @@ class LaneOrderTest {
     gate = GateProxy.to(server, gate.port());
     fixture.awaitState(State.UP);
     fixture.ask(grant("later", "b", token)); // in order: the release would have come before
-    assertEquals("a", server.command("GET", "kept"));
+    assertEquals("a@" + token, server.command("GET", "kept"));
   }
 
   @Test

@@ -2,6 +2,7 @@ package io.redlock.jedis.lane;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.redlock.spi.HolderLabel;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest.Grant;
@@ -106,7 +107,7 @@ class NodeLaneContractTest extends LockNodeContract {
 
     @Override
     public Optional<String> owner(String name) {
-      return Optional.ofNullable((String) server.command("GET", name));
+      return Optional.ofNullable((String) server.command("GET", name)).map(HolderLabel::owner);
     }
 
     @Override

@@ -151,7 +151,9 @@ final class ModelComparison {
   private void interfere(Connection connection) {
     String name = random.name();
     long ttlMillis = random.ttlMillis();
-    String value = random.percent(50) ? random.owner() : "somebody";
+    String value =
+        random.oneOf(
+            random.owner(), HolderLabel.value(random.owner(), model.nowMicros()), "somebody");
     switch (random.nextInt(5)) {
       case 0 -> {
         command(connection, "SET", name, value, "PX", Long.toString(ttlMillis));
@@ -296,7 +298,7 @@ final class ModelComparison {
       Cell cell = model.cell(name);
       boolean isFree = cell.isFree();
       String expected =
-          (isFree ? null : cell.owner().startsWith("\0") ? "WRONGTYPE" : cell.owner())
+          (isFree ? null : cell.owner().startsWith("\0") ? "WRONGTYPE" : cell.value())
               + " "
               + (isFree ? -2 : cell.remainingMillis(nowMillis))
               + ", "

@@ -1,5 +1,6 @@
 package io.redlock.jedis.scripts;
 
+import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeRequest;
 import io.redlock.testkit.InMemoryServer;
 import io.redlock.testkit.NodeModel.Cell;
@@ -128,16 +129,21 @@ final class RandomRequests {
         : new NodeRequest.RemoveTicket(names.subList(0, 1), ticket());
   }
 
-  /** Sets free what is held at any token, at the right one, or at another. */
+  /** Sets free what is held now, what was held once, or neither. */
   private NodeRequest free(List<String> names) {
-    long fence = server.cell(names.get(0)).counter();
+    Cell cell = server.cell(names.get(0));
+    long fence = cell.counter();
     long buried = Math.min(percent(50) ? 0 : fence + oneLong(-1, 0, 1), server.nowMicros());
     return new NodeRequest.Free(
         names,
         oneOf("freed/", "freed/ops@host"),
-        oneLong(0, 0, fence, fence + 1),
+        server.nowMicros() + oneLong(-1, 0, 1),
         Math.max(0, buried),
-        server.nowMicros() + oneLong(-1, 0, 1, 50_000));
+        oneOf(
+            List.of(cell.value()),
+            List.of("somebody", cell.value()),
+            List.of(HolderLabel.value(owner(), Math.max(1, fence))),
+            List.of()));
   }
 
   /**

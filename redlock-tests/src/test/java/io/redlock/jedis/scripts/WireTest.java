@@ -60,7 +60,7 @@ class WireTest {
             new Grant(TWO, "owner", TOKEN, TOKEN - 1, 10_000, null),
             new Grant(ONE, "owner", TOKEN, 10_000, ticket),
             new Extend(ONE, "owner", TOKEN, 10_000, TOKEN + 1),
-            new Free(ONE, "freed/ops@host", TOKEN, TOKEN - 1, TOKEN + 2),
+            new Free(ONE, "freed/ops@host", TOKEN + 2, TOKEN - 1, List.of("owner@" + TOKEN)),
             new Release(ONE, "owner", TOKEN),
             new Release(ONE, "owner", TOKEN, true, ticket),
             new RemoveTicket(ONE, ticket),
