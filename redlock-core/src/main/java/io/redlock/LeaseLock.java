@@ -25,9 +25,8 @@ import java.util.concurrent.locks.Lock;
  *       none between processes.
  * </ul>
  *
- * <p>Ownership is per thread, platform or virtual, and per instance of this interface: two
- * instances for one resource exclude each other even in one thread. Conditions are not supported.
- * Thread-safe.
+ * <p>Ownership is per thread, platform or virtual. All locks that one {@link Redlock} returns for
+ * the same resources are one lock. Conditions are not supported. Thread-safe.
  */
 public interface LeaseLock extends Lock {
 

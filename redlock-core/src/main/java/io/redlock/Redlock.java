@@ -208,11 +208,14 @@ public interface Redlock extends AutoCloseable {
 
   /**
    * Returns the resource as a {@link java.util.concurrent.locks.Lock}: reentrant per thread,
-   * renewed while held.
+   * renewed while held. All locks that this instance returns for the same resources are one: a
+   * thread that has locked one may lock and unlock it again by another, under the terms of the
+   * first. Only locks that are held take memory. Locks on any one of several resources are each
+   * their own.
    *
    * @param request the resources and terms; must set the longest hold with {@link
    *     LeaseRequest#renewFor(Duration)}
-   * @return a lock that is not held; share one instance among the threads of a program
+   * @return the lock
    * @throws NullPointerException if the request is null
    * @throws IllegalArgumentException if the request does not fit this instance's settings, or sets
    *     no longest hold

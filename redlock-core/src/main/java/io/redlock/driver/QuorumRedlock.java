@@ -50,6 +50,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
 
   private final AtomicLong numbers = new AtomicLong();
   private final Pauses pauses;
+  private final ReentrantLease.Holds holds = new ReentrantLease.Holds();
 
   QuorumRedlock(ServiceContext context) {
     this.context = context;
@@ -178,7 +179,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
     if (request.isUnlessHeld()) {
       throw new IllegalArgumentException("a lock waits for its holder: leave unlessHeld() out");
     }
-    return new ReentrantLease(request, this::call);
+    return new ReentrantLease(request, this::call, holds);
   }
 
   @Override

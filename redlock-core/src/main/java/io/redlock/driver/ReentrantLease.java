@@ -7,24 +7,58 @@ import io.redlock.LeaseRequest;
 import io.redlock.LockNotAcquiredException;
 import io.redlock.text.Brief;
 import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** A {@link LeaseLock} over a lock service: counts the holds of each thread. */
+/**
+ * A {@link LeaseLock} over a lock service: counts the holds of each thread. All locks on the same
+ * resources are one.
+ */
 final class ReentrantLease implements LeaseLock {
+
+  /** The locks of a lock service that each thread holds. */
+  static final class Holds {
+    private final ThreadLocal<@Nullable Map<Object, HeldLease>> held = new ThreadLocal<>();
+
+    @Nullable HeldLease get(Object lock) {
+      Map<Object, HeldLease> mine = held.get();
+      return mine == null ? null : mine.get(lock);
+    }
+
+    void put(Object lock, HeldLease lease) {
+      Map<Object, HeldLease> mine = held.get();
+      if (mine == null) {
+        mine = new HashMap<>();
+        held.set(mine);
+      }
+      mine.put(lock, lease);
+    }
+
+    void remove(Object lock) {
+      Map<Object, HeldLease> mine = held.get();
+      if (mine != null && mine.remove(lock) != null && mine.isEmpty()) {
+        held.remove();
+      }
+    }
+  }
 
   private static final Duration ENDLESS = Duration.ofSeconds(Long.MAX_VALUE);
 
   private final LeaseRequest request;
   private final Function<LeaseRequest, AcquireLoop> calls;
-  private final ThreadLocal<@Nullable HeldLease> held = new ThreadLocal<>();
+  private final Holds holds;
+  private final Object lock;
 
-  ReentrantLease(LeaseRequest request, Function<LeaseRequest, AcquireLoop> calls) {
+  ReentrantLease(LeaseRequest request, Function<LeaseRequest, AcquireLoop> calls, Holds holds) {
     this.request = request;
     this.calls = calls;
+    this.holds = holds;
+    this.lock = request.isAnyOf() ? this : request.resources();
   }
 
   @Override
@@ -76,7 +110,7 @@ final class ReentrantLease implements LeaseLock {
   }
 
   private boolean lockAgain() {
-    HeldLease lease = held.get();
+    HeldLease lease = holds.get(lock);
     if (lease == null) {
       return false;
     }
@@ -87,14 +121,14 @@ final class ReentrantLease implements LeaseLock {
 
   private boolean take(AcquireResult result) {
     if (result instanceof AcquireResult.Acquired acquired) {
-      held.set((HeldLease) acquired.lease());
+      holds.put(lock, (HeldLease) acquired.lease());
       return true;
     }
     return false;
   }
 
   private HeldLease mine() {
-    HeldLease lease = held.get();
+    HeldLease lease = holds.get(lock);
     if (lease == null) {
       throw new IllegalMonitorStateException(
           "the current thread does not hold the lock on " + Brief.names(request.resources()));
@@ -111,7 +145,7 @@ final class ReentrantLease implements LeaseLock {
       lease.throwIfLost(null);
       return;
     }
-    held.remove();
+    holds.remove(lock);
     lease.throwIfLost(lease.releaseUninterruptibly());
   }
 

@@ -41,6 +41,7 @@ class ReentrantLeaseTest {
 
   private final Bed bed = new Bed(3);
   private final List<LeaseRequest> calls = new ArrayList<>();
+  private final ReentrantLease.Holds holds = new ReentrantLease.Holds();
   private final LeaseLock lock = lock(REQUEST);
 
   private LeaseLock lock(LeaseRequest request) {
@@ -53,7 +54,32 @@ class ReentrantLeaseTest {
               asked,
               new Pauses(RetryStrategy.jitteredBackoff(), bed.context.random),
               bed.redlock);
-        });
+        },
+        holds);
+  }
+
+  @Test
+  void locksOnTheSameResourcesAreOne() {
+    grantAll();
+    LeaseLock first = bed.redlock.asLock(REQUEST);
+    LeaseLock second = bed.redlock.asLock(REQUEST.waitUpTo(Bed.TTL));
+    first.lock();
+    second.lock(); // would wait for itself
+    assertSame(first.lease(), second.lease());
+    first.unlock();
+    second.unlock();
+    assertThrows(IllegalMonitorStateException.class, first::unlock);
+    assertEquals(1, attempts());
+  }
+
+  @Test
+  void locksOnAnyOfSeveralResourcesAreEachTheirOwn() {
+    grantAll();
+    LeaseRequest permits =
+        LeaseRequest.anyOf(List.of("a", "b"), Bed.TTL).renewFor(Duration.ofMinutes(5));
+    bed.redlock.asLock(permits).lock();
+    bed.redlock.asLock(permits).lock();
+    assertEquals(2, bed.redlock.leases().size());
   }
 
   @AfterEach

@@ -1,12 +1,18 @@
 package io.redlock.recipes;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
+import io.redlock.FreeResult;
+import io.redlock.Inspection;
+import io.redlock.Leadership;
 import io.redlock.Lease;
+import io.redlock.LeaseLostException;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
@@ -14,9 +20,12 @@ import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.RequiresRedis;
+import io.redlock.testing.InMemoryMasters;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.Lock;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -77,6 +86,45 @@ class MigrationTest {
     }
     // readme:end
     assertEquals(List.of("shipped 42"), done);
+  }
+
+  /** The rows of the table for Redisson, as far as they differ from {@link Lock}. */
+  @Test
+  void methodsOfAnRLockHaveTheCounterpartsOfTheTable() throws InterruptedException {
+    LeaseRequest request = LeaseRequest.of("orders/42", TTL).renewFor(Duration.ofSeconds(20));
+    try (InMemoryMasters masters = InMemoryMasters.inVirtualTime(3)) {
+      Redlock redlock = masters.connect();
+      redlock.asLock(request).lock();
+      redlock.asLock(request).lock(); // as getLock(name) does
+      assertEquals(Inspection.Held.YES, redlock.inspect("orders/42").held());
+      assertTrue(redlock.asLock(request).lease().fencingToken() > 0);
+      redlock.asLock(request).unlock();
+      masters.advance(Duration.ofMinutes(1)); // beyond renewFor
+      assertThrows(LeaseLostException.class, () -> redlock.asLock(request).tryLock());
+      assertThrows(LeaseLostException.class, () -> redlock.asLock(request).unlock());
+      assertThrows(IllegalMonitorStateException.class, () -> redlock.asLock(request).lease());
+      assertTrue(redlock.asLock(request).tryLock());
+      assertEquals(FreeResult.Outcome.FREED, redlock.free("orders/42").outcome());
+      masters.stop(2);
+      assertFalse(redlock.asLock(LeaseRequest.of("b", TTL).renewFor(TTL)).tryLock());
+      assertInstanceOf(AcquireResult.Unavailable.class, redlock.tryAcquire("b", TTL));
+    }
+  }
+
+  @Test
+  void leaderThatLeadsOnceClosesItsOwnLeadership() {
+    CompletableFuture<Leadership> mine = new CompletableFuture<>();
+    List<Long> terms = new CopyOnWriteArrayList<>();
+    mine.complete(
+        redlock.lead(
+            LeaseRequest.of("once", TTL),
+            term -> {
+              terms.add(term.fencingToken());
+              mine.join().close();
+            }));
+    Await.until("it led", () -> terms.size() == 1);
+    mine.join().close(); // waits for the end
+    assertFalse(mine.join().isLeader());
   }
 
   @Test
