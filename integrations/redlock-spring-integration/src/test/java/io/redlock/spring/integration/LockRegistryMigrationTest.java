@@ -17,8 +17,11 @@ import java.util.concurrent.locks.Lock;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.integration.redis.util.RedisLockRegistry;
+import org.springframework.integration.redis.util.RedisLockRegistry.RedisLockType;
 
 /**
  * Spring Integration's own registry for Redis and this one on one master, while both are in use.
@@ -35,6 +38,11 @@ class LockRegistryMigrationTest {
   private Lock old;
   private Lock next;
 
+  /** So long that a waiter that is not notified would not find the lock in time. */
+  private static final Duration OLD_EXPIRY = Duration.ofMinutes(10);
+
+  private RedisLockRegistry oldRegistry;
+
   @BeforeEach
   void connect() {
     servers = RedisServers.start(1);
@@ -42,7 +50,8 @@ class LockRegistryMigrationTest {
     connections = new LettuceConnectionFactory(server.host(), server.port());
     connections.afterPropertiesSet();
     connections.start();
-    old = new RedisLockRegistry(connections, REGISTRY, TTL.toMillis()).obtain("42");
+    oldRegistry = new RedisLockRegistry(connections, REGISTRY, OLD_EXPIRY.toMillis());
+    old = oldRegistry.obtain("42");
     redlock =
         JedisRedlock.builder().node(server.address()).nodeTimeout(Duration.ofSeconds(2)).build();
     next = new RedlockLockRegistry(redlock, REGISTRY, TTL, Duration.ofMinutes(10)).obtain("42");
@@ -72,8 +81,10 @@ class LockRegistryMigrationTest {
             }));
   }
 
-  @Test
-  void lockOfTheOldRegistryKeepsTheNewOneOut() {
+  @ParameterizedTest
+  @EnumSource(RedisLockType.class)
+  void lockOfTheOldRegistryKeepsTheNewOneOut(RedisLockType type) {
+    use(type);
     assertTrue(old.tryLock());
     assertEquals(List.of(REGISTRY + ":42"), keys());
     assertFalse(tryAsAnother(next));
@@ -81,8 +92,26 @@ class LockRegistryMigrationTest {
     assertTrue(tryAsAnother(next));
   }
 
+  private void use(RedisLockType type) {
+    oldRegistry.setRedisLockType(type);
+    old = oldRegistry.obtain("42");
+  }
+
+  /** One of type PUB_SUB_LOCK would wait for a message that nobody sends. */
   @Test
-  void lockOfTheNewRegistryKeepsTheOldOneOut() {
+  void waiterOfASpinningOldRegistryFindsTheLockThatTheNewOneReleased() {
+    use(RedisLockType.SPIN_LOCK);
+    assertTrue(next.tryLock());
+    CompletableFuture<Void> waiter = CompletableFuture.runAsync(old::lock);
+    Await.until("it tried", () -> !waiter.isDone());
+    next.unlock();
+    Await.value("the waiter has the lock", waiter);
+  }
+
+  @ParameterizedTest
+  @EnumSource(RedisLockType.class)
+  void lockOfTheNewRegistryKeepsTheOldOneOut(RedisLockType type) {
+    use(type);
     assertTrue(next.tryLock());
     assertEquals(List.of(REGISTRY + ":42"), keys());
     assertFalse(tryAsAnother(old));
