@@ -1,13 +1,16 @@
 package io.redlock.jedis.connection;
 
+import io.redlock.text.Brief;
 import java.net.InetAddress;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.net.URLDecoder;
 import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -16,14 +19,21 @@ import redis.clients.jedis.util.JedisURIHelper;
 
 /**
  * The address of a master, with the credentials: {@code redis[s]://[user[:password]@]host:port}, or
- * {@code host:port} alone. Hosts are in lower case and IPv6 literals in one spelling, so that equal
- * addresses have equal names.
+ * {@code host:port} alone. Hosts are in lower case and IPv6 literals in their shortest spelling, so
+ * that equal addresses have equal names.
  */
 public final class NodeAddress {
 
   private static final Pattern SCHEME = Pattern.compile("^[A-Za-z][A-Za-z0-9+.-]*://");
   private static final Pattern HOST_AND_PORT =
       Pattern.compile("(?:\\[(?<ipv6>[0-9A-Fa-f:.]+)]|(?<host>[A-Za-z0-9._-]+)):(?<port>\\d{1,5})");
+
+  /** An IPv6 address with a zone, in brackets or not. */
+  private static final Pattern ZONE =
+      Pattern.compile("\\[?[0-9A-Fa-f]*:[0-9A-Fa-f:.]*%(?<zone>[^\\]/:]+).*");
+
+  /** Two zeros or more in an IPv6 address. */
+  private static final Pattern ZEROS = Pattern.compile("(?:^|:)0(?::0)+(?::|$)");
 
   private static final String HOST = "(?:\\[[0-9A-Fa-f:.]+]|[A-Za-z0-9._-]+)";
 
@@ -32,7 +42,8 @@ public final class NodeAddress {
    * password.
    */
   private static final Pattern HARMLESS =
-      Pattern.compile("[A-Za-z]+://" + HOST + "(?::\\d*)?/?|" + HOST + ":\\d*/?");
+      Pattern.compile(
+          "\\[[0-9A-Fa-f:.]+]|[A-Za-z]+://" + HOST + "(?::\\d*)?/?|" + HOST + ":\\d*/?");
 
   private static final String FORM = "write redis[s]://[user[:password]@]host:port";
 
@@ -65,6 +76,7 @@ public final class NodeAddress {
     }
     String text = address.strip();
     try {
+      checkQuotes(text);
       return parse(SCHEME.matcher(text).find() ? text : "redis://" + text);
     } catch (Unusable e) {
       problems.add("address " + position + harmless(text) + " " + e.getMessage());
@@ -77,7 +89,29 @@ public final class NodeAddress {
     return new NodeAddress(new HostAndPort("address-" + position, 1), false, null, null);
   }
 
+  private static void checkQuotes(String text) throws Unusable {
+    for (String quote : List.of("\"", "'")) {
+      boolean begins = text.startsWith(quote);
+      if (begins || text.endsWith(quote)) {
+        throw new Unusable(
+            (begins ? "begins" : "ends")
+                + " with a quote ("
+                + quote
+                + "): remove it, some files of variables keep quotes as a part of the value");
+      }
+    }
+  }
+
   private static NodeAddress parse(String text) throws Unusable {
+    Matcher zone =
+        ZONE.matcher(SCHEME.matcher(text.substring(text.lastIndexOf('@') + 1)).replaceFirst(""));
+    if (zone.matches()) {
+      throw new Unusable(
+          "has a zone (%"
+              + Brief.text(zone.group("zone"))
+              + "), which names an interface of one machine: use an address without one, or a host"
+              + " name");
+    }
     URI uri;
     try {
       uri = new URI(text);
@@ -110,6 +144,9 @@ public final class NodeAddress {
   private static HostAndPort hostAndPort(String text) throws Unusable {
     Matcher matcher = HOST_AND_PORT.matcher(text);
     if (!matcher.matches()) {
+      if (text.matches("\\[.*]")) {
+        throw new Unusable("has no port: add it, for example [::1]:6379");
+      }
       String fix =
           text.chars().filter(c -> c == ':').count() > 1
               ? "an IPv6 address goes into brackets, [::1]:6379"
@@ -127,10 +164,22 @@ public final class NodeAddress {
 
   private static String canonical(String ipv6) throws Unusable {
     try {
-      return InetAddress.getByName("[" + ipv6 + "]").getHostAddress(); // a literal needs no DNS
+      return shortened(InetAddress.getByName("[" + ipv6 + "]").getHostAddress()); // without DNS
     } catch (UnknownHostException e) {
       throw new Unusable("has no IPv6 address in its brackets");
     }
+  }
+
+  /** Returns the address as people write it: {@code ::} in place of the most zeros. */
+  private static String shortened(String address) {
+    return ZEROS
+        .matcher(address)
+        .results()
+        .max(
+            Comparator.comparing((MatchResult zeros) -> zeros.end() - zeros.start())
+                .thenComparing(zeros -> -zeros.start()))
+        .map(zeros -> address.substring(0, zeros.start()) + "::" + address.substring(zeros.end()))
+        .orElse(address);
   }
 
   private static String decode(String text) {

@@ -24,8 +24,13 @@ class NodeAddressTest {
     "REDIS.Example.COM:6379, redis.example.com:6379",
     "redis_1:6379, redis_1:6379",
     "redis://10.0.0.1:7000, 10.0.0.1:7000",
-    "[::1]:6379, [0:0:0:0:0:0:0:1]:6379",
-    "redis://[0:0::0:1]:6379, [0:0:0:0:0:0:0:1]:6379",
+    "[::1]:6379, [::1]:6379",
+    "redis://[0:0::0:1]:6379, [::1]:6379",
+    "[::]:6379, [::]:6379",
+    "[2001:DB8::1:0:0:2]:6379, [2001:db8::1:0:0:2]:6379",
+    "[2001:db8:0:1:0:0:0:2]:6379, [2001:db8:0:1::2]:6379",
+    "[fd00:0:1:2:3:4:5:6]:6379, [fd00:0:1:2:3:4:5:6]:6379",
+    "[::ffff:10.0.0.1]:6379, 10.0.0.1:6379",
   })
   void addressesOfOneServerHaveOneName(String text, String name) {
     assertEquals(name, parse(text).name());
@@ -79,6 +84,12 @@ class NodeAddressTest {
     "redis://:6379, 'add host and port'",
     "::1:6379, [::1]:6379",
     "[zz]:6379, 'write redis[s]://'",
+    "[::1], '([::1]) has no port: add it'",
+    "redis://[::1], '(redis://[::1]) has no port: add it'",
+    "redis://u:p@[::1], 'has no port: add it'",
+    "[fe80::1%eth0]:6379, 'has a zone (%eth0)'",
+    "redis://u:p@[fe80::1%25eth0]:6379, 'has a zone (%25eth0)'",
+    "fe80::1%1, 'has a zone (%1)'",
     "localhost:0, 1 to 65535",
     "localhost:65536, 1 to 65535",
     "localhost:123456, 'add host and port'",
@@ -92,6 +103,15 @@ class NodeAddressTest {
     String problem = problem(text);
     assertTrue(problem.startsWith("address 7 "), problem);
     assertTrue(problem.contains(fix), problem);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"\"a:1", "a:1\"", "'a:1'", "\"redis://hans:geheim@a:1\""})
+  void quoteThatAFileOfVariablesKeptIsNamed(String text) {
+    String problem = problem(text);
+    assertTrue(problem.contains(" with a quote ("), problem);
+    assertTrue(problem.contains("remove it"), problem);
+    assertFalse(problem.contains("geheim"), problem);
   }
 
   @ParameterizedTest
