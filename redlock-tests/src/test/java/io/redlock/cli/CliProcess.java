@@ -45,6 +45,13 @@ final class CliProcess implements AutoCloseable {
     return start(settings, command);
   }
 
+  /** Starts it with all standard descriptors closed. */
+  static CliProcess startWithoutDescriptors(Map<String, String> settings, String... arguments) {
+    List<String> command = new ArrayList<>(List.of("sh", "-c", "exec \"$@\" 0<&- 1>&- 2>&-", "sh"));
+    command.addAll(command(arguments));
+    return start(settings, command);
+  }
+
   private static List<String> command(String... arguments) {
     List<String> command = JavaCommand.likeThis(64);
     command.add("io.redlock.jedis.cli.Cli");

@@ -109,6 +109,24 @@ class ExecTest {
   }
 
   @Test
+  void jobOfMillisecondsKeepsTheLockAndTheOthersEndSilently() throws Exception {
+    CommandRun.of(settings(), onJob("--hold-at-least=300ms", "sh", "-c", "exit 3")).assertExit(3);
+    awaitNoLocks();
+    CompletableFuture<CommandRun> first =
+        begin("--ttl=" + SHORT + " --hold-at-least=1h", "sh", "-c", "echo ran >> $0", file());
+    Await.until("the job runs", START, () -> !told().isEmpty());
+    CommandRun second = CommandRun.of(settings(), onJob("--if-held=0", "echo", "twice"));
+    assertEquals("", second.assertExit(0).output());
+    CommandRun.of(settings(), onJob("--if-held=9 --wait=1s", "echo", "twice"))
+        .assertExit(9)
+        .assertHas("redlock: not acquired: job: 0 of 5");
+    assertFalse(first.isDone());
+    MASTERS.kill(0, 2, 4);
+    end(first).assertExit(0).assertHas("job was lost before --hold-at-least had passed");
+    assertEquals(List.of("ran"), told());
+  }
+
+  @Test
   void deathOfTwoMastersOfFiveIsSurvived() throws Exception {
     CompletableFuture<CommandRun> exec =
         begin("--ttl=" + SHORT, "sh", "-c", UNTIL_FILE + "; exit 5", file());

@@ -5,14 +5,20 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.RequiresRedis;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Collections;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Each command once as a program of its own: what only its main method does. */
 @RequiresRedis
 @Tag("servers")
 class ProgramsTest {
+
+  @TempDir Path folder;
 
   @Test
   void everyCommandRunsAsAProgram() throws Exception {
@@ -51,6 +57,33 @@ class ProgramsTest {
       assertEquals(
           "redlock: argument 2 has characters that this locale cannot express: set LC_ALL=C.UTF-8",
           process.output().strip());
+    }
+  }
+
+  @Test
+  void descriptorsThatWereClosedAtTheStartAreTheNullDeviceForTheCommand() throws Exception {
+    Path told = folder.resolve("told");
+    try (RedisServers servers = RedisServers.startBrandNew(3)) {
+      Map<String, String> settings =
+          Map.of(
+              "REDLOCK_NODES",
+              String.join(" ", servers.addresses()),
+              "REDLOCK_RESTART_GUARD",
+              "false");
+      try (CliProcess exec =
+          CliProcess.startWithoutDescriptors(
+              settings,
+              "exec",
+              "--resource=r",
+              "--",
+              "sh",
+              "-c",
+              "l=$(readlink /proc/$$/fd/0 /proc/$$/fd/1 /proc/$$/fd/2); echo \"$l\" > $0; cat >> $0;"
+                  + " exit 7",
+              told.toString())) {
+        assertEquals(7, exec.exitCode(), exec::output);
+      }
+      assertEquals(Collections.nCopies(3, "/dev/null"), Files.readAllLines(told));
     }
   }
 

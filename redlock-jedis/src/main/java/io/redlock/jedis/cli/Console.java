@@ -1,8 +1,16 @@
 package io.redlock.jedis.cli;
 
 import io.redlock.text.Brief;
+import java.io.File;
+import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.io.PrintStream;
+import java.io.UncheckedIOException;
+import java.lang.ProcessBuilder.Redirect;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
 import java.util.Map;
 import java.util.function.Consumer;
 
@@ -22,6 +30,10 @@ record Console(
     PrintStream err,
     Consumer<ProcessBuilder> childStreams) {
 
+  private static final Path DESCRIPTORS = Path.of("/proc/self");
+  private static final String FLAGS = "flags:";
+  private static final long CLOSE_ON_EXEC = 02000000; // O_CLOEXEC of Linux, octal as in fdinfo
+
   /** Prints a line of this program itself, not of its child. */
   void say(String line) {
     err.println("redlock: " + Brief.line(line));
@@ -29,7 +41,59 @@ record Console(
 
   /** Returns what surrounds this program. */
   static Console ofProcess() {
+    boolean hasIn = isInherited(0);
+    boolean hasOut = isInherited(1);
+    boolean hasErr = isInherited(2);
+    if (!hasErr) {
+      System.setErr(nowhere()); // the log goes there
+    }
     return new Console(
-        System.getenv(), System.in, System.out, System.err, ProcessBuilder::inheritIO);
+        System.getenv(),
+        hasIn ? System.in : InputStream.nullInputStream(),
+        hasOut ? System.out : nowhere(),
+        System.err,
+        child -> {
+          child.redirectInput(hasIn ? Redirect.INHERIT : Redirect.from(Family.NOTHING));
+          child.redirectOutput(hasOut ? Redirect.INHERIT : Redirect.DISCARD);
+          child.redirectError(hasErr ? Redirect.INHERIT : Redirect.DISCARD);
+        });
+  }
+
+  private static PrintStream nowhere() {
+    return new PrintStream(OutputStream.nullOutputStream());
+  }
+
+  /**
+   * Returns false if a descriptor was closed when this program started. The JVM may have opened a
+   * file there since: one of its own, one of the class path, or one that no parent can pass on.
+   */
+  private static boolean isInherited(int descriptor) {
+    if (!Files.exists(DESCRIPTORS)) {
+      return true; // elsewhere than on Linux, this is not known
+    }
+    try {
+      Path file = Files.readSymbolicLink(DESCRIPTORS.resolve("fd/" + descriptor));
+      return !isOfTheJvm(file)
+          && Files.readAllLines(DESCRIPTORS.resolve("fdinfo/" + descriptor)).stream()
+              .filter(line -> line.startsWith(FLAGS))
+              .map(line -> Long.parseLong(line.substring(FLAGS.length()).strip(), 8))
+              .noneMatch(flags -> (flags & CLOSE_ON_EXEC) != 0);
+    } catch (NoSuchFileException e) {
+      return false; // it is still closed
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static boolean isOfTheJvm(Path file) throws IOException {
+    if (file.startsWith(Path.of(System.getProperty("java.home")).toRealPath())) {
+      return true;
+    }
+    for (String entry : System.getProperty("java.class.path").split(File.pathSeparator)) {
+      if (Files.exists(Path.of(entry)) && file.equals(Path.of(entry).toRealPath())) {
+        return true;
+      }
+    }
+    return false;
   }
 }

@@ -1,6 +1,7 @@
 package io.redlock.jedis.cli;
 
 import io.redlock.AcquireResult;
+import io.redlock.ExtendResult;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.LockNotAcquiredException;
@@ -17,6 +18,9 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
@@ -31,9 +35,10 @@ import picocli.CommandLine.Parameters;
     mixinStandardHelpOptions = true,
     description = {
       "Runs a command while holding a renewed lock, and exits with its exit code. The command"
-          + " gets REDLOCK_RESOURCE and REDLOCK_FENCING_TOKEN in its environment. If the lease is"
-          + " lost, the command gets TERM and, after the grace, KILL, before another client can"
-          + " acquire the lock. TERM and INT end the command with TERM and release the lock.",
+          + " gets REDLOCK_RESOURCE and REDLOCK_FENCING_TOKEN in its environment. The lock is held"
+          + " until all processes that the command started have ended. If the lease is lost, they"
+          + " get TERM and, after the grace, KILL, before another client can acquire the lock."
+          + " TERM and INT end them with TERM and release the lock.",
       ""
     },
     exitCodeList = {
@@ -48,6 +53,11 @@ import picocli.CommandLine.Parameters;
 final class Exec implements Callable<Integer> {
 
   private static final Duration LEAST_RESERVE = Duration.ofMillis(200);
+
+  /** The time in which clients that ask at once agree on one of them. */
+  private static final Duration TO_AGREE = Duration.ofSeconds(2);
+
+  private static final int MOST_CODE = 255;
   private static final Duration LEAST_NODE_TIMEOUT = Duration.ofMillis(1);
 
   private final Console console;
@@ -95,9 +105,33 @@ final class Exec implements Callable<Integer> {
   @Option(
       names = "--wait",
       paramLabel = "DURATION",
-      defaultValue = "0s",
       description = "how long to wait for the lock (default: one attempt)")
-  private Duration wait = Duration.ZERO;
+  private @Nullable Duration wait;
+
+  @Option(
+      names = "--if-held",
+      paramLabel = "CODE",
+      description =
+          "exit with this code, not 120, if another client holds the lock; 0 also prints nothing."
+              + " --wait (then 2s by default) is the time in which clients that ask at once agree"
+              + " on one of them")
+  private @Nullable Integer codeIfHeld;
+
+  @Option(
+      names = "--hold-at-least",
+      paramLabel = "DURATION",
+      defaultValue = "0s",
+      description =
+          "keep the lock, and run, for at least this long, so that a machine whose clock is late"
+              + " does not run the command again")
+  private Duration holdAtLeast = Duration.ZERO;
+
+  @Option(
+      names = "--leave-descendants",
+      description =
+          "release the lock when the command itself has ended, even if processes that it started"
+              + " still run")
+  private boolean leavesDescendants;
 
   @Option(
       names = "--max-hold",
@@ -130,18 +164,35 @@ final class Exec implements Callable<Integer> {
         .addShutdownHook(new LibraryThread(running::shutDown, "redlock-exec-signal"));
     int exitCode = Running.UNDECIDED;
     try (Redlock redlock = builder.build();
-        Lease lease = redlock.acquire(names.request(ttl).waitUpTo(wait).renewFor(maxHold))) {
+        Lease lease = redlock.acquire(request())) {
       exitCode = run(lease, killAfter);
     } catch (LockNotAcquiredException e) {
-      say(e.getMessage());
-      exitCode =
-          e.result() instanceof AcquireResult.Contended ? ExitCode.CONTENDED : ExitCode.TOO_FEW;
+      exitCode = notAcquired(e);
     } catch (InterruptedException e) { // by a signal, before the command was started
       return ExitCode.ENDED_BY_TERM;
     } finally {
       running.finish(exitCode);
     }
     return exitCode;
+  }
+
+  private LeaseRequest request() {
+    Duration standard = codeIfHeld == null ? Duration.ZERO : TO_AGREE;
+    LeaseRequest request =
+        names.request(ttl).waitUpTo(wait == null ? standard : wait).renewFor(maxHold);
+    return codeIfHeld == null ? request : request.unlessHeld();
+  }
+
+  private int notAcquired(LockNotAcquiredException e) {
+    int code = ExitCode.TOO_FEW;
+    if (e.result() instanceof AcquireResult.Contended contended) {
+      boolean isHeld = contended.by() == AcquireResult.Contended.By.HOLDER;
+      code = isHeld && codeIfHeld != null ? codeIfHeld : ExitCode.CONTENDED;
+    }
+    if (code != ExitCode.OK) {
+      say(e.getMessage());
+    }
+    return code;
   }
 
   /** The loss margin leaves time for the grace and, before the deadline, for a slow machine. */
@@ -153,6 +204,18 @@ final class Exec implements Callable<Integer> {
               + " is not below --ttl "
               + Brief.exact(ttl)
               + ": shorten it");
+    }
+    if (codeIfHeld != null && (codeIfHeld < 0 || codeIfHeld > MOST_CODE)) {
+      throw new IllegalArgumentException(
+          "--if-held " + codeIfHeld + " is out of range: use 0 to 255");
+    }
+    if (holdAtLeast.compareTo(maxHold) > 0) {
+      throw new IllegalArgumentException(
+          "--hold-at-least "
+              + Brief.exact(holdAtLeast)
+              + " is above --max-hold "
+              + Brief.exact(maxHold)
+              + ": raise --max-hold");
     }
     Map<String, String> settings = new HashMap<>(console.environment());
     if (nodes != null) {
@@ -171,23 +234,45 @@ final class Exec implements Callable<Integer> {
     String name = Brief.text(resource);
     ProcessBuilder builder = new ProcessBuilder(command);
     console.childStreams().accept(builder);
-    builder.environment().put("REDLOCK_RESOURCE", resource);
-    builder.environment().put("REDLOCK_FENCING_TOKEN", Long.toString(lease.fencingToken()));
+    long acquiredNanos = System.nanoTime();
+    Map<String, String> variables =
+        Map.of(
+            "REDLOCK_RESOURCE",
+            resource,
+            "REDLOCK_FENCING_TOKEN",
+            Long.toString(lease.fencingToken()));
     LeasedProcess process;
     try {
-      process = running.start(builder, lease);
+      process = running.start(builder, variables, lease);
     } catch (IOException e) {
       say(e.getMessage());
       return ExitCode.NOT_STARTED;
     }
-    if (process.outlivesLease(killAfter)) {
-      say("the lease on " + name + " was lost, and the command was ended");
+    if (process.outlivesLease(killAfter, leavesDescendants)) {
+      List<Long> left = process.running().stream().map(ProcessHandle::pid).sorted().toList();
+      say(
+          "the lease on "
+              + name
+              + (left.isEmpty()
+                  ? " was lost, and the command was ended"
+                  : " was lost, and these processes could not be ended: " + left));
       return ExitCode.LOST;
+    }
+    long heldNanos = System.nanoTime() - acquiredNanos;
+    Duration left = holdAtLeast.minusNanos(heldNanos);
+    if (!left.isNegative() && !left.isZero()) {
+      if (lease.extend(ttl) instanceof ExtendResult.Lost) {
+        return lost(name);
+      }
+      running.hold(process.exitCode());
+      if (isLostWithin(left, lease)) {
+        say("the lease on " + name + " was lost before --hold-at-least had passed");
+        return process.exitCode();
+      }
     }
     ReleaseResult released = lease.release();
     if (released == ReleaseResult.NOT_HELD) {
-      say("the lease on " + name + " was lost before the command ended");
-      return ExitCode.LOST;
+      return lost(name);
     }
     if (released == ReleaseResult.UNCONFIRMED) {
       say(
@@ -197,6 +282,22 @@ final class Exec implements Callable<Integer> {
               + Brief.exact(ttl));
     }
     return process.exitCode();
+  }
+
+  private int lost(String name) {
+    say("the lease on " + name + " was lost before the command ended");
+    return ExitCode.LOST;
+  }
+
+  private static boolean isLostWithin(Duration time, Lease lease) throws InterruptedException {
+    try {
+      lease.ended().toCompletableFuture().get(time.toNanos(), TimeUnit.NANOSECONDS);
+      return true;
+    } catch (TimeoutException e) {
+      return false;
+    } catch (ExecutionException e) {
+      throw new IllegalStateException("it does not fail", e);
+    }
   }
 
   private void say(@Nullable String message) {
@@ -221,16 +322,26 @@ final class Exec implements Callable<Integer> {
     private final CompletableFuture<Integer> exitCode = new CompletableFuture<>();
     private boolean stopping; // guarded by this
     private @Nullable LeasedProcess process; // guarded by this
+    private int held = UNDECIDED; // guarded by this
 
-    synchronized LeasedProcess start(ProcessBuilder builder, Lease lease)
+    synchronized LeasedProcess start(
+        ProcessBuilder builder, Map<String, String> variables, Lease lease)
         throws IOException, InterruptedException {
       if (stopping) {
         Thread.interrupted(); // otherwise close() would not wait for the release
         throw new InterruptedException();
       }
-      LeasedProcess started = new LeasedProcess(builder.start(), lease);
+      LeasedProcess started = new LeasedProcess(Family.start(builder, variables), lease);
       process = started;
       return started;
+    }
+
+    /** Notes that only the lock is kept: a signal ends this program, and the lock expires. */
+    synchronized void hold(int code) {
+      held = code;
+      if (stopping) {
+        Runtime.getRuntime().halt(code);
+      }
     }
 
     void finish(int code) {
@@ -244,6 +355,9 @@ final class Exec implements Callable<Integer> {
       }
       synchronized (this) {
         stopping = true;
+        if (held != UNDECIDED) {
+          Runtime.getRuntime().halt(held);
+        }
         if (process == null) {
           caller.interrupt();
         } else {

@@ -2,9 +2,6 @@ package io.redlock.jedis.cli;
 
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.Set;
@@ -13,13 +10,16 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** A process that must not run for longer than its lease lasts. */
+/** A command that must not run for longer than its lease lasts, nor what it started. */
 final class LeasedProcess {
 
   private static final long LONGEST_LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final long SHORT_LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
-  private final Process process;
+  /** The longest time for which killed processes are awaited: the system may hold them back. */
+  private static final long LONGEST_END_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+  private final Family family;
   private final Lease lease;
   private final CompletableFuture<LeaseEnd> leaseEnd;
   private final Set<ProcessHandle> terminated = new LinkedHashSet<>(); // guarded by this
@@ -29,29 +29,34 @@ final class LeasedProcess {
 
   private long lossMillis = System.currentTimeMillis();
 
-  LeasedProcess(Process process, Lease lease) {
-    this.process = process;
+  LeasedProcess(Family family, Lease lease) {
+    this.family = family;
     this.lease = lease;
     this.leaseEnd = lease.ended().toCompletableFuture();
     noteLoss();
   }
 
   /**
-   * Waits for the end of the process, and of those that {@link #terminate} asked to end, or for the
-   * end of the lease. If the lease ends, sends the process and its descendants TERM at once, and
-   * KILL after the grace if they still run, and waits until they are gone.
+   * Waits for the end of the command and of all processes that it started, or for the end of the
+   * lease. If the lease ends, sends them TERM at once, and KILL after the grace to those that run
+   * then, and waits until they are gone.
    *
+   * @param leavesDescendants true to wait for the command alone, and for those that {@link
+   *     #terminate} asked to end
    * @return true if the lease ended first
    */
-  boolean outlivesLease(Duration grace) throws InterruptedException {
-    CompletableFuture<Object> either = CompletableFuture.anyOf(process.onExit(), leaseEnd);
+  boolean outlivesLease(Duration grace, boolean leavesDescendants) throws InterruptedException {
+    CompletableFuture<Object> either = CompletableFuture.anyOf(family.root().onExit(), leaseEnd);
     while (lease.isValid() && !either.isDone()) {
       noteLoss();
+      family.follow();
       isDone(either, Math.min(lease.remaining().toNanos(), LONGEST_LOOK_NANOS));
     }
-    while (lease.isValid() && terminated().stream().anyMatch(LeasedProcess::isRunning)) {
+    long lookNanos = SHORT_LOOK_NANOS;
+    while (lease.isValid() && (leavesDescendants ? isAskedToEnd() : family.isRunning())) {
       noteLoss();
-      isDone(leaseEnd, SHORT_LOOK_NANOS);
+      isDone(leaseEnd, lookNanos);
+      lookNanos = Math.min(2 * lookNanos, LONGEST_LOOK_NANOS / 4);
     }
     if (lease.isValid()) {
       return false;
@@ -60,68 +65,37 @@ final class LeasedProcess {
     return true;
   }
 
-  /** Returns false also for a process that has ended and that its parent does not reap. */
-  static boolean isRunning(ProcessHandle member) {
-    if (!member.isAlive()) {
-      return false;
-    }
-    try {
-      String stat = Files.readString(Path.of("/proc/" + member.pid() + "/stat"));
-      return !stat.substring(stat.lastIndexOf(')')).startsWith(") Z");
-    } catch (IOException e) { // it has ended, or this is not Linux
-      return member.isAlive();
-    }
-  }
-
   int exitCode() {
-    return process.exitValue();
+    return family.root().exitValue();
   }
 
-  /** Asks the process and its descendants to end. */
-  void terminate() {
-    Set<ProcessHandle> family = family();
-    synchronized (this) {
-      terminated.addAll(family);
-    }
-    family.forEach(ProcessHandle::destroy);
+  /** Returns the processes that could not be ended. */
+  Set<ProcessHandle> running() {
+    return family.running();
   }
 
-  private synchronized Set<ProcessHandle> terminated() {
-    return Set.copyOf(terminated);
+  /** Asks the command and all processes that it started to end. */
+  synchronized void terminate() {
+    terminated.addAll(family.terminate());
+  }
+
+  private synchronized boolean isAskedToEnd() {
+    return terminated.stream().anyMatch(Family::isRunning);
   }
 
   private void end(Duration grace) throws InterruptedException {
     long killNanos = Math.min(System.nanoTime(), lossNanos) + grace.toNanos();
     long killMillis = Math.min(System.currentTimeMillis(), lossMillis) + grace.toMillis();
-    Set<ProcessHandle> family = family();
-    family.addAll(terminated());
-    family.forEach(ProcessHandle::destroy);
-    for (ProcessHandle member : Set.copyOf(family)) {
-      long leftNanos =
-          Math.min(
-              killNanos - System.nanoTime(),
-              TimeUnit.MILLISECONDS.toNanos(killMillis - System.currentTimeMillis()));
-      isDone(member.onExit(), leftNanos);
+    family.terminate();
+    while (killNanos - System.nanoTime() > 0
+        && killMillis - System.currentTimeMillis() > 0
+        && family.isRunning()) {
+      TimeUnit.NANOSECONDS.sleep(Math.min(SHORT_LOOK_NANOS, killNanos - System.nanoTime()));
     }
-    family.addAll(family()); // those started meanwhile
-    family.forEach(ProcessHandle::destroyForcibly);
-    while (!isDone(process.onExit(), LONGEST_LOOK_NANOS)) {
-      process.destroyForcibly();
-    }
-    // Bounded: a dead process is never seen to exit if its parent does not reap it, for example if
-    // this program is the first process of a container.
     long startNanos = System.nanoTime();
-    for (ProcessHandle member : family) {
-      isDone(member.onExit(), LONGEST_LOOK_NANOS - (System.nanoTime() - startNanos));
+    while (!family.kill() && System.nanoTime() - startNanos < LONGEST_END_NANOS) {
+      TimeUnit.NANOSECONDS.sleep(SHORT_LOOK_NANOS);
     }
-  }
-
-  /** Returns the process and its descendants, except those whose parent has ended. */
-  private Set<ProcessHandle> family() {
-    Set<ProcessHandle> family = new LinkedHashSet<>();
-    family.add(process.toHandle());
-    process.descendants().forEach(family::add);
-    return family;
   }
 
   private void noteLoss() {

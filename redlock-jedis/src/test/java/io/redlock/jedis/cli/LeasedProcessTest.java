@@ -1,149 +1,146 @@
 package io.redlock.jedis.cli;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.Lease;
+import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.testing.InMemoryMasters;
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.OutputStream;
-import java.lang.reflect.Proxy;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
-/** The end of a command whose lease is over. */
+/** The end of a command whose lease is over, and of all that it started. */
+@Timeout(60)
 class LeasedProcessTest {
 
   private static final Duration GRACE = Duration.ofMillis(50);
 
-  private final InMemoryMasters masters = InMemoryMasters.inRealTime(3);
-  private final Process sleep = start();
+  /** Writes a line again and again, and never ends. */
+  private static final String WRITER = "while :; do echo on >> $0; sleep 0.01; done";
 
-  private static Process start() {
-    try {
-      return new ProcessBuilder("sleep", "600").start();
-    } catch (IOException e) {
-      throw new AssertionError(e);
-    }
+  private final InMemoryMasters masters = InMemoryMasters.inRealTime(3);
+  private final Redlock client =
+      masters.connect(settings -> settings.nodeTimeout(Duration.ofSeconds(5)));
+  private Lease lease;
+  private Family family;
+  private Path file;
+
+  @BeforeEach
+  void acquire(@TempDir Path folder) throws Exception {
+    file = folder.resolve("written");
+    lease =
+        client.acquire(LeaseRequest.of("r", Duration.ofSeconds(20)).renewFor(Duration.ofHours(1)));
   }
 
   @AfterEach
   void close() {
-    sleep.destroyForcibly();
+    family.kill();
     masters.close();
   }
 
   @Test
-  void descendantThatNobodyReapsIsNotWaitedForForEver() {
-    assertTimeoutPreemptively(
-        Duration.ofSeconds(60),
-        () -> {
-          Redlock client = masters.connect(settings -> settings.nodeTimeout(Duration.ofSeconds(5)));
-          Lease lease = client.acquire("r", Duration.ofSeconds(20), Duration.ZERO);
-          LeasedProcess leased = new LeasedProcess(new ParentOfAZombie(sleep), lease);
-          lease.release();
-          assertTrue(leased.outlivesLease(GRACE));
-        });
-    assertFalse(sleep.isAlive());
+  void descendantThatStartsItsLastStepOnTermIsEndedThoughItsParentsDiedFirst() throws Exception {
+    String child =
+        "trap '(" + WRITER + ") & exit' TERM; echo up >> $0; while :; do sleep 0.01; done";
+    LeasedProcess leased = start("sh -c \"$1\" \"$0\" & wait", child);
+    awaitText("up");
+    lease.release();
+    assertTrue(leased.outlivesLease(Duration.ofSeconds(1), false));
+    assertTrue(Files.readString(file).contains("on"), "its last step began");
+    assertEquals(Set.of(), leased.running());
+    assertStaysAsItIs();
+  }
+
+  /** Each one starts the next and ends, faster than anybody can look for it. */
+  @Test
+  void commandThatForksAllTheTimeIsEnded() throws Exception {
+    String chain = "echo on >> $0; sh -c \"$1\" \"$0\" \"$1\" &";
+    LeasedProcess leased = start("sh -c \"$1\" \"$0\" \"$1\" &", chain);
+    awaitText("on");
+    lease.release();
+    assertTrue(leased.outlivesLease(GRACE, false));
+    assertEquals(Set.of(), leased.running());
+    assertStaysAsItIs();
+  }
+
+  /** A daemon leaves its session, but keeps its environment. */
+  @Test
+  void daemonThatLeftTheSessionIsEnded() throws Exception {
+    LeasedProcess leased = start("setsid sh -c \"$1\" \"$0\" & sleep 600", WRITER);
+    awaitText("on");
+    family.root().destroyForcibly().waitFor();
+    lease.release();
+    assertTrue(leased.outlivesLease(GRACE, false));
+    assertEquals(Set.of(), leased.running());
+    assertStaysAsItIs();
+  }
+
+  @Test
+  void lockIsHeldUntilTheLastDescendantHasEnded() throws Exception {
+    LeasedProcess leased =
+        start("sh -c \"$1\" \"$0\" & exit 7", "while [ ! -e $0.go ]; do sleep 0.01; done");
+    family.root().waitFor();
+    CompletableFuture<Boolean> outlives = CompletableFuture.supplyAsync(() -> ends(leased, false));
+    assertFalse(ends(leased, true), "the command itself has ended");
+    assertFalse(outlives.isDone());
+    Files.createFile(Path.of(file + ".go"));
+    assertFalse(outlives.get());
+    assertEquals(Set.of(), leased.running());
+    assertEquals(7, leased.exitCode());
   }
 
   @Test
   void processThatHasEndedAndThatNobodyReapsDoesNotRun() throws Exception {
-    Process parent = new ProcessBuilder("sh", "-c", "sleep 0.01 & exec sleep 600").start();
-    try {
-      assertTimeoutPreemptively(
-          Duration.ofSeconds(60),
-          () -> {
-            while (parent.descendants().findAny().isEmpty()
-                || parent.descendants().anyMatch(LeasedProcess::isRunning)) {
-              Thread.sleep(1);
-            }
-          });
-      assertTrue(parent.descendants().allMatch(ProcessHandle::isAlive), "it is a zombie");
-      assertTrue(LeasedProcess.isRunning(parent.toHandle()));
-    } finally {
-      parent.destroyForcibly().waitFor();
+    LeasedProcess leased = start("sleep 0.01 & echo $! >> $0; exec sleep 600");
+    awaitText("\n");
+    long pid = Long.parseLong(Files.readString(file).strip());
+    while (Family.isRunning(ProcessHandle.of(pid).orElseThrow())) {
+      Thread.onSpinWait();
     }
-    assertFalse(LeasedProcess.isRunning(parent.toHandle()));
+    assertTrue(ProcessHandle.of(pid).orElseThrow().isAlive(), "it is a zombie");
+    assertEquals(Set.of(family.root().toHandle()), leased.running());
   }
 
-  /** The process, with a descendant that is dead but never seen to exit. */
-  private static final class ParentOfAZombie extends Process {
-    private final Process process;
-
-    ParentOfAZombie(Process process) {
-      this.process = process;
+  private static boolean ends(LeasedProcess leased, boolean leavesDescendants) {
+    try {
+      return leased.outlivesLease(GRACE, leavesDescendants);
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
     }
+  }
 
-    @Override
-    public Stream<ProcessHandle> descendants() {
-      return Stream.of(zombie());
-    }
+  private LeasedProcess start(String script, String... arguments) throws IOException {
+    ProcessBuilder builder = new ProcessBuilder("sh", "-c", script, file.toString());
+    builder.command().addAll(Set.of(arguments));
+    Map<String, String> variables =
+        Map.of("REDLOCK_FENCING_TOKEN", Long.toString(lease.fencingToken()));
+    family = Family.start(builder, variables);
+    return new LeasedProcess(family, lease);
+  }
 
-    private static ProcessHandle zombie() {
-      return (ProcessHandle)
-          Proxy.newProxyInstance(
-              ProcessHandle.class.getClassLoader(),
-              new Class<?>[] {ProcessHandle.class},
-              (self, method, arguments) ->
-                  switch (method.getName()) {
-                    case "onExit" -> new CompletableFuture<ProcessHandle>();
-                    case "destroy", "destroyForcibly", "isAlive" -> true;
-                    case "hashCode" -> 1;
-                    case "equals" -> self == arguments[0];
-                    default -> throw new UnsupportedOperationException(method.getName());
-                  });
+  private void awaitText(String text) throws IOException {
+    while (!Files.exists(file) || !Files.readString(file).contains(text)) {
+      Thread.onSpinWait();
     }
+  }
 
-    @Override
-    public ProcessHandle toHandle() {
-      return process.toHandle();
-    }
-
-    @Override
-    public CompletableFuture<Process> onExit() {
-      return process.onExit();
-    }
-
-    @Override
-    public OutputStream getOutputStream() {
-      return process.getOutputStream();
-    }
-
-    @Override
-    public InputStream getInputStream() {
-      return process.getInputStream();
-    }
-
-    @Override
-    public InputStream getErrorStream() {
-      return process.getErrorStream();
-    }
-
-    @Override
-    public int waitFor() throws InterruptedException {
-      return process.waitFor();
-    }
-
-    @Override
-    public int exitValue() {
-      return process.exitValue();
-    }
-
-    @Override
-    public void destroy() {
-      process.destroy();
-    }
-
-    @Override
-    public Process destroyForcibly() {
-      return process.destroyForcibly();
-    }
+  /** Checks that nobody writes any longer: a writer would do it many times meanwhile. */
+  private void assertStaysAsItIs() throws Exception {
+    String before = Files.readString(file);
+    Process pause = new ProcessBuilder("sleep", "0.3").start();
+    assertEquals(0, pause.waitFor());
+    assertEquals(before, Files.readString(file));
   }
 }

@@ -59,6 +59,9 @@ class UsageTest {
             List.of("exec", "--resource=r"),
             List.of("exec", "--resource=r", "--ttl=1x", "--", "true"),
             List.of("exec", "--resource=r", "--ttl=0s", "--nodes=127.0.0.1:1", "--", "true"),
+            List.of("exec", "--resource=r", "--hold-at-least=2d", "--nodes=a:1", "--", "true"),
+            List.of("exec", "--resource=r", "--if-held=256", "--nodes=a:1", "--", "true"),
+            List.of("exec", "--any-of=r", "--if-held=0", "--nodes=127.0.0.1:1", "--", "true"),
             List.of("exec", "--resource=r", "--nodes=nowhere", "--", "true"),
             List.of("exec", "--resource=r", "--nodes=127.0.0.1:1", "--ttl=2h", "--", "true"),
             List.of("doctor"),
@@ -109,7 +112,7 @@ class UsageTest {
         "-5s"
       })
   void absurdDurationIsRefusedWithItsNameItsValueAndTheRange(String absurd) {
-    for (String option : List.of("ttl", "wait", "max-hold", "grace")) {
+    for (String option : List.of("ttl", "wait", "max-hold", "grace", "hold-at-least")) {
       assertRefusedByName("--" + option, absurd, exec("--" + option + "=" + absurd), Map.of());
     }
     for (String setting :
