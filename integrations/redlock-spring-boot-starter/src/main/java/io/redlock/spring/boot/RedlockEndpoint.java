@@ -5,8 +5,12 @@ import io.redlock.LeaseStatus;
 import io.redlock.NodeStatus;
 import io.redlock.Redlock;
 import io.redlock.WaitStatus;
+import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
@@ -79,9 +83,28 @@ public final class RedlockEndpoint {
     List<WaitStatus> waits = redlock.waits();
     return new Report(
         redlock.nodes(),
-        redlock.leases(),
+        redlock.leases().stream().map(RedlockEndpoint::printable).toList(),
         waits.stream().mapToInt(WaitStatus::calls).sum(),
-        waits.stream().limit(MOST_WAITS).toList());
+        waits.stream().limit(MOST_WAITS).map(RedlockEndpoint::printable).toList());
+  }
+
+  private static LeaseStatus printable(LeaseStatus lease) {
+    return new LeaseStatus(
+        printable(lease.resources()),
+        lease.fencingToken(),
+        lease.heldFor(),
+        lease.remaining(),
+        lease.renewed(),
+        lease.holds());
+  }
+
+  private static WaitStatus printable(WaitStatus wait) {
+    return new WaitStatus(printable(wait.resources()), wait.calls(), wait.longest());
+  }
+
+  /** Returns the names as messages print them: the report is read on a terminal, too. */
+  private static Set<String> printable(Set<String> names) {
+    return names.stream().map(Brief::text).collect(Collectors.toCollection(TreeSet::new));
   }
 
   /**
@@ -101,7 +124,7 @@ public final class RedlockEndpoint {
       throw new InvalidEndpointRequestException(e.getMessage(), "no resource has this name");
     }
     return new Holder(
-        inspection.resource(),
+        Brief.text(inspection.resource()),
         inspection.held(),
         inspection.holder().orElse(null),
         inspection.remaining().orElse(null),

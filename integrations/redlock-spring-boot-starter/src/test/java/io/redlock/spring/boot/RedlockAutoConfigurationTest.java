@@ -467,6 +467,19 @@ class RedlockAutoConfigurationTest {
   }
 
   @Test
+  void endpointPrintsNamesThatNoTerminalObeys() throws Exception {
+    try (InMemoryMasters masters = InMemoryMasters.inVirtualTime(3);
+        Redlock holder = masters.connect()) {
+      RedlockEndpoint endpoint = new RedlockEndpoint(holder);
+      Lease lease = holder.acquire("a\n\u009b\u202eb", Duration.ofSeconds(10));
+      String name = "a\\u000a\\u009b\\u202eb";
+      assertEquals(name, endpoint.holder("a\n\u009b\u202eb").resource());
+      assertEquals(Set.of(name), endpoint.report().leases().get(0).resources());
+      assertTrue(lease.isValid());
+    }
+  }
+
+  @Test
   void endpointNamesHoldersAndListsLeasesWithoutOwnerIds() throws Exception {
     try (InMemoryMasters masters = InMemoryMasters.inVirtualTime(3);
         Redlock holder = masters.connect(settings -> settings.holder("billing@pod-7:4211"))) {
