@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.ProcessBuilder.Redirect;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -54,12 +55,17 @@ final class Family {
   /** What Linux tells about a process. */
   private record Stat(long pid, char state, long parent, long group, long session) {
 
+    /** A process of another user, where users do not see each other's. */
+    static final Stat HIDDEN = new Stat(-1, 'X', -1, -1, -1);
+
     /** Reads it; null if the process has ended. */
     static @Nullable Stat of(long pid) throws IOException {
       try {
         return parse(pid, text(pid + "/stat"));
       } catch (NoSuchFileException e) {
         return null;
+      } catch (AccessDeniedException e) {
+        return HIDDEN;
       } catch (IOException e) { // "No such process", if it ended between open and read
         if (Files.exists(PROCESSES.resolve(Long.toString(pid)))) {
           throw e;
@@ -212,6 +218,7 @@ final class Family {
    * @return false if a process ended during the look, which may have hidden another
    */
   private boolean look() {
+    known.removeIf(member -> !isRunning(member)); // its number may belong to another process soon
     if (IS_LINUX) {
       try {
         return lookAtAll();
@@ -231,6 +238,8 @@ final class Family {
     Set<Long> members = new HashSet<>();
     known.forEach(member -> members.add(member.pid()));
     List<Stat> others = new ArrayList<>();
+    boolean looksForSession = // unless its number belongs to another process by now
+        hasSession && (root.isAlive() || ProcessHandle.of(root.pid()).isEmpty());
     Set<Long> endedBefore = Set.copyOf(ended);
     ended.clear();
     groups.clear();
@@ -238,7 +247,7 @@ final class Family {
     try (DirectoryStream<Path> processes = Files.newDirectoryStream(PROCESSES, Family::isProcess)) {
       for (Path process : processes) {
         Stat stat = Stat.of(Long.parseLong(process.getFileName().toString()));
-        boolean isInSession = hasSession && stat != null && stat.session == root.pid();
+        boolean isInSession = looksForSession && stat != null && stat.session == root.pid();
         isCertain &= stat != null;
         if (isInSession) {
           groups.add(stat.group);
@@ -249,7 +258,7 @@ final class Family {
         }
         if (stat != null && stat.isRunning()) {
           others.add(stat);
-          if (isMember(stat)) {
+          if (isInSession || hasLease(stat)) {
             members.add(stat.pid);
           }
         }
@@ -272,10 +281,7 @@ final class Family {
     return NUMBER.matcher(file.getFileName().toString()).matches();
   }
 
-  private boolean isMember(Stat stat) {
-    if (hasSession && stat.session == root.pid()) {
-      return true;
-    }
+  private boolean hasLease(Stat stat) {
     try {
       return List.of(text(stat.pid + "/environ").split("\0")).containsAll(lease);
     } catch (IOException e) { // of another user, or it has ended
