@@ -35,7 +35,7 @@ class StoppedNodeTest {
   private static final Duration TTL = Duration.ofSeconds(20);
 
   /** Long, so that it shows if anybody waits for it. */
-  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(3);
+  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(6);
 
   private static final int STOPPED = 3;
 

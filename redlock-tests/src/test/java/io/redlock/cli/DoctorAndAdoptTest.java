@@ -185,7 +185,7 @@ class DoctorAndAdoptTest {
   private Redlock client() {
     return JedisRedlock.builder()
         .node(nodes())
-        .nodeTimeout(Duration.ofSeconds(1))
+        .nodeTimeout(Duration.ofSeconds(5))
         .maxTtl(Duration.ofMinutes(10))
         .build();
   }

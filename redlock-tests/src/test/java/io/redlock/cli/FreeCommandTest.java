@@ -45,7 +45,7 @@ class FreeCommandTest {
             .node(nodes())
             .keyPrefix("locks:")
             .holder("billing@pod-7:4211")
-            .nodeTimeout(Duration.ofSeconds(2))
+            .nodeTimeout(Duration.ofSeconds(5))
             .restartGuard(false)
             .build();
   }
@@ -139,7 +139,7 @@ class FreeCommandTest {
         JedisRedlock.builder()
             .node(String.join(",", ways.stream().map(GateProxy::address).toList()))
             .keyPrefix("locks:")
-            .nodeTimeout(Duration.ofSeconds(2))
+            .nodeTimeout(Duration.ofSeconds(5))
             .build();
     Lease lease = redlock.acquire("orders/42", TTL);
     Await.until("all hold it", () -> servers.get(2).command("GET", "locks:orders/42") != null);

@@ -43,7 +43,7 @@ class StatusAndListTest {
     holder =
         JedisRedlock.builder()
             .node(String.join(",", servers.addresses()))
-            .nodeTimeout(Duration.ofSeconds(1))
+            .nodeTimeout(Duration.ofSeconds(5))
             .keyPrefix(PREFIX)
             .holder(HOLDER)
             .build();

@@ -111,7 +111,7 @@ class LeastPrivilegeTest {
     return JedisRedlock.builder()
         .node(addresses)
         .keyPrefix(PREFIX)
-        .nodeTimeout(Duration.ofSeconds(1));
+        .nodeTimeout(Duration.ofSeconds(4));
   }
 
   @Test
@@ -319,7 +319,7 @@ class LeastPrivilegeTest {
             JedisRedlock.builder()
                 .node("pooled", pool)
                 .keyPrefix(PREFIX)
-                .nodeTimeout(Duration.ofSeconds(1))
+                .nodeTimeout(Duration.ofSeconds(4))
                 .build()) {
       return redlock.nodes().get(0);
     }

@@ -38,7 +38,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 /** Closing a lock service with leases held and calls under way. */
 class CloseTest {
 
-  private static final Duration TTL = Duration.ofSeconds(5);
+  private static final Duration TTL = Duration.ofSeconds(20);
   private static final Duration LONG = Duration.ofMinutes(1);
 
   @RegisterExtension static final LeaseMasters masters = new LeaseMasters();

@@ -31,8 +31,8 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 /** A loss is told once, in time, to whom it concerns, whatever the nodes and the callbacks do. */
 class LossTest {
 
-  private static final Duration TTL = Duration.ofSeconds(8);
-  private static final Duration MARGIN = Duration.ofSeconds(3);
+  private static final Duration TTL = Duration.ofSeconds(10);
+  private static final Duration MARGIN = Duration.ofSeconds(5);
 
   /** For a lease that is to be lost. */
   private static final Duration SHORT = Duration.ofMillis(1_500);

@@ -2,6 +2,7 @@ package io.redlock.testbed;
 
 import io.redlock.jedis.AdoptReport;
 import io.redlock.jedis.JedisRedlock;
+import java.time.Duration;
 import java.util.Iterator;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -35,7 +36,9 @@ public final class RedisServers implements AutoCloseable, Iterable<RedisServer> 
 
   /** Adopts the servers, which must be empty. */
   public void adopt() {
-    AdoptReport report = JedisRedlock.adopt(addresses());
+    JedisRedlock.Builder patient = JedisRedlock.builder().silenceTimeout(Duration.ofSeconds(30));
+    List.of(addresses()).forEach(patient::node);
+    AdoptReport report = patient.adopt();
     if (!report.isComplete()) {
       throw new IllegalStateException("not adopted:\n" + report);
     }
