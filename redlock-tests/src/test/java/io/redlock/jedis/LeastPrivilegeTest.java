@@ -137,6 +137,24 @@ class LeastPrivilegeTest {
     }
   }
 
+  @Test
+  void prefixThatTheRightsDoNotCoverIsSeenInTheStateOfTheNodes() throws Exception {
+    try (RedisServer server = RedisServer.start()) {
+      addUser(server, rules());
+      assertTrue(builder(address(server)).adopt().isComplete());
+      try (Redlock redlock = builder(address(server)).keyPrefix("other:").build();
+          Redlock right = builder(address(server)).build()) {
+        redlock.tryAcquire("a", TTL);
+        NodeStatus status = redlock.nodes().get(0);
+        assertEquals(State.MISCONFIGURED, status.state());
+        assertTrue(status.reason().contains("the locks' own names"), status::reason);
+        assertFalse(redlock.isAvailable());
+        right.acquire("a", TTL, TTL).release();
+        assertTrue(right.isAvailable());
+      }
+    }
+  }
+
   /** Everything that leads a script another way. */
   private static void live(Redlock redlock, Redlock rival, RedisServers servers)
       throws InterruptedException {

@@ -287,6 +287,10 @@ class AuditTest {
         awaitAndAsk(redlock, State.UP);
         server.pause();
         awaitAndAsk(redlock, State.SILENT);
+        Duration longEnough = Duration.ofSeconds(2);
+        Await.until(
+            "it is silent for long",
+            () -> redlock.nodes().get(0).sinceAgo().compareTo(longEnough) > 0);
         server.resume();
         awaitAndAsk(redlock, State.UP);
       }

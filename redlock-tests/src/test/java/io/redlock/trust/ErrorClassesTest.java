@@ -369,8 +369,10 @@ class ErrorClassesTest {
     server.command("ACL", "SETUSER", "app", "on", ">geheim", "~redlock:*", "~mine", "&*", "+@all");
     connect("redis://app:geheim@127.0.0.1:" + server.port());
     assertRefused(Vote.MISCONFIGURED, "permission");
-    assertEquals(State.UP, client.nodes().get(0).state());
+    assertEquals(State.MISCONFIGURED, client.nodes().get(0).state(), "no name is allowed so far");
     assertTrue(client.tryAcquire("mine", TTL).optionalLease().isPresent());
+    assertRefused(Vote.MISCONFIGURED, "permission");
+    assertEquals(State.UP, client.nodes().get(0).state());
     assertNothingIsLeft();
   }
 

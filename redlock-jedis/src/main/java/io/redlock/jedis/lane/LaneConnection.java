@@ -418,6 +418,7 @@ final class LaneConnection {
   void tick(long nowNanos) {
     if (open) {
       judgeSilence(nowNanos);
+      health.tick(nowNanos);
       if (audits.isStale(nowNanos)) {
         health.unaudited("it was not audited for more than 3s", nowNanos);
       }

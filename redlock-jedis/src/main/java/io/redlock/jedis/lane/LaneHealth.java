@@ -10,6 +10,7 @@ import io.redlock.jedis.trust.Verdict;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
+import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.EnumSet;
 import java.util.Set;
@@ -23,6 +24,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class LaneHealth {
 
+  /** A shorter silence is one line of information, at its end; a longer one is a warning. */
+  private static final Duration LONG_SILENCE = Duration.ofSeconds(1);
+
   private final String node;
   private final LockNode.Observer observer;
   private final Consumer<LaneEffect> effects;
@@ -30,6 +34,9 @@ final class LaneHealth {
   private Condition condition;
   private String lastError = "";
   private boolean outOfMemory;
+  private boolean silenceIsLong;
+  private boolean allowsAName; // of those that this connection has asked for
+  private boolean deniesNames;
 
   /**
    * The part of the state that follows from the last audit, while the node answers.
@@ -134,6 +141,8 @@ final class LaneHealth {
 
   /** Takes the first verdict on a new connection. */
   void connected(Verdict verdict, long nowNanos) {
+    allowsAName = false;
+    deniesNames = false;
     become(asStanding(Standing.of(verdict), nowNanos));
   }
 
@@ -182,11 +191,16 @@ final class LaneHealth {
         lastError = reply.detail();
         answered(nowNanos);
       }
+      case HELD, WAIT, STALE, NOT_HELD -> {
+        allowsAName(nowNanos);
+        answered(nowNanos);
+      }
       default -> answered(nowNanos);
     }
   }
 
   private void executed(Script script, NodeReply reply, long nowNanos) {
+    allowsAName(nowNanos);
     boolean created =
         reply.kind() == NodeReply.Kind.GRANTED || reply.kind() == NodeReply.Kind.JOINED;
     if (created && outOfMemory) {
@@ -207,16 +221,32 @@ final class LaneHealth {
     }
   }
 
-  /** Marks the node as misconfigured until an operator fixes it; requests are still sent. */
+  /** Takes note that a script has read a lock: not all names are denied. */
+  private void allowsAName(long nowNanos) {
+    allowsAName = true;
+    if (deniesNames && !condition.denied.isEmpty()) {
+      become(asStanding(condition.standing, nowNanos));
+    }
+    deniesNames = false;
+  }
+
+  /**
+   * Marks the node as misconfigured until an operator fixes it; requests are still sent. A name
+   * that is denied is no fault of the node if another is allowed. If none is, the prefix is wrong.
+   */
   private void misconfigured(Script script, NodeReply reply, long nowNanos) {
     lastError = reply.detail();
     boolean isKnown =
         condition.standing.state == State.MISCONFIGURED; // the audit has the better reason
-    if (isKnown || ReplyMapper.concernsOneName(reply)) {
+    boolean isDeniedName = ReplyMapper.deniesName(reply);
+    if (isKnown || (isDeniedName ? allowsAName : ReplyMapper.concernsOneName(reply))) {
       answered(nowNanos);
     } else if (condition.isConnected() || condition.state == State.SILENT) {
       Set<Script> denied =
-          ReplyMapper.concernsAllWrites(reply) ? EnumSet.allOf(Script.class) : Set.of(script);
+          isDeniedName || ReplyMapper.concernsAllWrites(reply)
+              ? EnumSet.allOf(Script.class)
+              : Set.of(script);
+      deniesNames = isDeniedName;
       become(denying(denied, reply.detail(), condition.standing, nowNanos));
     }
   }
@@ -228,6 +258,16 @@ final class LaneHealth {
     }
     become(to(State.SILENT, refusal.detail(), refusal, condition.standing, nowNanos));
     return true;
+  }
+
+  /** Takes note of the time: warns of a silence that has become long, once. */
+  void tick(long nowNanos) {
+    boolean isLong = nowNanos - condition.sinceNanos >= LONG_SILENCE.toNanos();
+    if (condition.state == State.SILENT && isLong && !silenceIsLong) {
+      silenceIsLong = true;
+      String reason = condition.reason;
+      report(() -> LOG.warn("node {} is SILENT: {}", node, reason));
+    }
   }
 
   /** Takes note that the connection is lost; requests wait for the next one. */
@@ -277,12 +317,20 @@ final class LaneHealth {
 
   private void become(Condition after) {
     State before = condition.state;
+    long sinceBefore = condition.sinceNanos;
     condition = after;
     if (before != after.state) {
       NodeStatus status = status(after.sinceNanos, 0);
+      boolean isShort = before == State.SILENT && !silenceIsLong;
+      Duration silence = Duration.ofNanos(after.sinceNanos - sinceBefore);
+      silenceIsLong = false;
       report(
           () -> {
-            log(before, status);
+            if (isShort && after.state == State.UP) {
+              LOG.info("node {} was SILENT for {}", node, Brief.duration(silence));
+            } else {
+              log(before, status);
+            }
             observer.onStateChange(status);
           });
     }
@@ -294,7 +342,8 @@ final class LaneHealth {
 
   private void log(State before, NodeStatus after) {
     State state = after.state();
-    if (state == State.CLOSED || (before == State.CONNECTING && state == State.UP)) {
+    boolean isToldLater = state == State.SILENT; // by the tick, or when it ends
+    if (isToldLater || state == State.CLOSED || before == State.CONNECTING && state == State.UP) {
       LOG.debug("node {} is {}", node, state);
     } else if (state == State.UP) {
       LOG.warn("node {} is UP again, was {}", node, before);

@@ -295,7 +295,12 @@ public final class ReplyMapper {
     String detail = reply.detail();
     return detail.startsWith("a key of another application has ")
         || detail.equals(Faults.FOREIGN_COUNTER)
-        || DENIED_KEY.matcher(detail).find();
+        || deniesName(reply);
+  }
+
+  /** Returns true if the user has no right to this name. */
+  public static boolean deniesName(NodeReply reply) {
+    return DENIED_KEY.matcher(reply.detail()).find();
   }
 
   /** Returns true if the state of the server forbids every write, and not a right of the user. */

@@ -39,6 +39,9 @@ class LaneHealthRulesTest {
   private static final NodeReply GONE = NodeReply.unreachable("refused connection");
   private static final NodeReply DENIED = NodeReply.misconfigured("NOPERM no rights");
 
+  private static final NodeReply DENIED_NAME =
+      NodeReply.misconfigured("NOPERM No permissions to access a key: allow it");
+
   private static final NodeRequest GRANT = new Grant(List.of("a"), "owner", 1, 1);
   private static final NodeRequest EXTEND = new Extend(List.of("a"), "owner", 1, 1, 1);
   private static final NodeRequest RELEASE = new Release(List.of("a"), "owner", 1);
@@ -306,6 +309,37 @@ class LaneHealthRulesTest {
     }
   }
 
+  /** As with a keyPrefix that the user's rights do not cover. */
+  @Test
+  void denialOfEveryNameIsAFaultOfTheNodeUntilOneIsAllowed() {
+    String warning = "node n is MISCONFIGURED: " + DENIED_NAME.detail();
+    int times = 0;
+    for (NodeReply allowed : List.of(NodeReply.GRANTED, NodeReply.NOT_HELD, held())) {
+      up();
+      health.answered(Script.GRANT, DENIED_NAME, MILLI, MILLI);
+      health.answered(Script.RELEASE, DENIED_NAME, MILLI, MILLI);
+      assertEquals(List.of("MISCONFIGURED " + DENIED_NAME.detail()), told());
+      assertEquals(++times, log.warnings().stream().filter(warning::equals).count());
+      assertRefusals(null, null, null, null);
+      health.answered(Script.RELEASE, allowed, MILLI, MILLI);
+      assertEquals(List.of("UP "), told());
+    }
+  }
+
+  @Test
+  void denialOfOneNameAmongOthersIsNoFaultOfTheNode() {
+    up().answered(Script.FAIR_GRANT, held(), MILLI, MILLI);
+    health.answered(Script.GRANT, DENIED_NAME, MILLI, MILLI);
+    assertEquals(List.of(), told());
+    health.lost("reset", MILLI);
+    up().answered(Script.GRANT, DENIED_NAME, MILLI, MILLI);
+    assertEquals(List.of("MISCONFIGURED " + DENIED_NAME.detail()), told(), "the rights changed");
+  }
+
+  private static NodeReply held() {
+    return NodeReply.held(1, 1, "");
+  }
+
   @Test
   void denialOutlivesAuditsThatFindTheSame() {
     up();
@@ -461,6 +495,27 @@ class LaneHealthRulesTest {
             "node n is UP again, was MISCONFIGURED",
             "node n is DOWN: reset"),
         log.warnings());
+  }
+
+  @Test
+  void silenceIsAWarningOnceItHasLastedASecond() {
+    up().silent(SILENCE, MILLI);
+    health.tick(900 * MILLI);
+    health.answered(950 * MILLI);
+    assertEquals(List.of("SILENT silent", "UP "), told());
+    assertEquals(List.of(), log.warnings(), "it was short");
+    health.silent(SILENCE, 1_000 * MILLI);
+    health.tick(2_000 * MILLI);
+    health.tick(2_100 * MILLI);
+    told();
+    assertEquals(List.of("node n is SILENT: silent"), log.warnings());
+    health.answered(2_200 * MILLI);
+    told();
+    assertEquals("node n is UP again, was SILENT", log.warnings().get(1));
+    health.silent(SILENCE, 3_000 * MILLI);
+    health.lost("reset", 3_001 * MILLI);
+    told();
+    assertEquals(List.of("node n is DOWN: reset"), log.warnings().subList(2, 3));
   }
 
   @Test
