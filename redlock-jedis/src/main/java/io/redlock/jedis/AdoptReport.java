@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * The result of adopting masters, or of clearing their abstention, in the order of the addresses.
+ * The result of adopting masters, in the order of the addresses.
  *
  * @param nodes one entry per master
  */
@@ -17,10 +17,8 @@ public record AdoptReport(List<Node> nodes) {
 
   /** The outcome for one master. */
   public enum Outcome {
-    /** It was adopted, and votes from now on. */
+    /** It was adopted: it votes from now on, or after its abstention if others are gone. */
     ADOPTED,
-    /** Its abstention was cleared; the clients in use set it again. */
-    FORGOTTEN,
     /** It was trusted before, and was not changed. */
     ALREADY_TRUSTED,
     /** It cannot be adopted, and nothing was changed on it. */
@@ -51,7 +49,7 @@ public record AdoptReport(List<Node> nodes) {
   }
 
   /**
-   * Returns true if every master is trusted now, or its abstention was cleared.
+   * Returns true if every master is trusted now.
    *
    * @return false if any was refused, unreachable or left alone
    */
@@ -60,7 +58,7 @@ public record AdoptReport(List<Node> nodes) {
         .allMatch(
             node ->
                 switch (node.outcome()) {
-                  case ADOPTED, FORGOTTEN, ALREADY_TRUSTED -> true;
+                  case ADOPTED, ALREADY_TRUSTED -> true;
                   case REFUSED, UNREACHABLE, LEFT_ALONE -> false;
                 });
   }

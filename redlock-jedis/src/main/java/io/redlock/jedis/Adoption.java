@@ -5,34 +5,41 @@ import io.redlock.jedis.AdoptReport.Outcome;
 import io.redlock.jedis.deployment.LockKeys;
 import io.redlock.jedis.deployment.Probe;
 import io.redlock.jedis.deployment.Probe.Answer;
+import io.redlock.jedis.deployment.Survey;
 import io.redlock.jedis.deployment.Survey.Audited;
 import io.redlock.jedis.scripts.AuditCall;
 import io.redlock.jedis.trust.BirthMark;
-import io.redlock.jedis.trust.Membership;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
-import io.redlock.jedis.trust.Served;
-import io.redlock.jedis.trust.Verdict;
-import io.redlock.jedis.trust.Verdict.Stand;
+import io.redlock.jedis.trust.Roll;
+import io.redlock.jedis.trust.Roll.Advice;
+import io.redlock.jedis.trust.TrustRules;
 import io.redlock.text.Brief;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 
 /**
- * The adoption of brand-new masters, which an operator confirms to be new, so that they need not
- * abstain. All masters of a deployment are adopted, or none: a single new node among used ones may
- * replace one that held leases.
+ * The adoption of masters by an operator. Brand-new masters are confirmed to be new, so that they
+ * found their set at once and need not abstain: all masters of a deployment, or none, as a single
+ * new node among used ones may replace one that held leases. Or masters are declared gone for good,
+ * so that the others go on without their answer.
  *
  * <p>A grant leaves a counter behind for the fence retention, which is longer than any ttl. So a
  * node without keys of the library has granted nothing that is still held.
  */
 final class Adoption {
 
+  /** Enough for marking, founding and looking, and for clients that do the same. */
+  private static final int MOST_ROUNDS = 6;
+
   private final Probe probe;
-  private final List<Audited> audits;
+  private final Survey survey;
   private final String keyPrefix;
+  private final Set<Integer> written = new TreeSet<>();
 
   /**
    * The plan for one node.
@@ -53,57 +60,79 @@ final class Adoption {
     }
   }
 
-  Adoption(Probe probe, List<Audited> audits, String keyPrefix) {
+  Adoption(Probe probe, Survey survey, String keyPrefix) {
     this.probe = probe;
-    this.audits = audits;
+    this.survey = survey;
     this.keyPrefix = keyPrefix;
   }
 
+  /** Adopts brand-new masters. */
   AdoptReport run() {
     List<Answer<String>> lockKeys = probe.ask(this::anyLockKey);
-    List<Plan> plans = new ArrayList<>();
-    for (int i = 0; i < audits.size(); i++) {
-      plans.add(plan(audits.get(i), lockKeys.get(i)));
+    for (int round = 1; ; round++) {
+      List<Audited> audits = survey.audit();
+      Roll roll = roll(audits);
+      List<Plan> plans = new ArrayList<>();
+      for (int i = 0; i < audits.size(); i++) {
+        plans.add(plan(i, audits.get(i), roll, lockKeys.get(i)));
+      }
+      boolean inUse = plans.stream().anyMatch(Plan::isInUse);
+      if (inUse || plans.stream().anyMatch(Plan::isHindrance)) {
+        return new AdoptReport(unwritten(plans, inUse));
+      }
+      if (round == MOST_ROUNDS || plans.stream().allMatch(plan -> plan.refresh == null)) {
+        return new AdoptReport(result(plans));
+      }
+      write(plans);
     }
-    boolean inUse = plans.stream().anyMatch(Plan::isInUse);
-    return new AdoptReport(
-        inUse || plans.stream().anyMatch(Plan::isHindrance)
-            ? unwritten(plans, inUse)
-            : write(plans));
   }
 
-  /** Clears how long masters that were reset abstain; the clients in use set it again. */
-  AdoptReport forget() {
-    List<Plan> plans = new ArrayList<>();
+  /** Returns what the marks show, without those of sets that were never founded (N7). */
+  private Roll roll(List<Audited> audits) {
+    List<String> identities = new ArrayList<>();
     for (Audited audited : audits) {
       NodeAudit audit = audited.audit();
-      BirthMark mark = audit == null ? null : BirthMark.parse(audit.birth());
-      plans.add(
-          audit == null
-              ? new Plan(null, Outcome.UNREACHABLE, audited.failure(), false)
-              : mark == null
-                  ? new Plan(null, Outcome.LEFT_ALONE, "it has no birth mark", false)
-                  : new Plan(
-                      new Refresh(audit.birth(), mark.forgetful()), Outcome.FORGOTTEN, "", false));
+      identities.add(audit == null ? "" : audit.replId());
     }
-    return new AdoptReport(write(plans));
+    List<Roll.Node> nodes = new ArrayList<>();
+    for (Audited audited : audits) {
+      Roll.Node node = Roll.Node.of(audited.name(), audited.audit());
+      BirthMark mark = node.mark();
+      boolean counts = mark != null && (mark.isFounded() || mark.isFoundedBy(identities));
+      nodes.add(counts ? node : new Roll.Node(node.name(), node.audit(), null));
+    }
+    return Roll.of(nodes, probe.quorum(), survey.rules(), "");
   }
 
-  private Plan plan(Audited audited, Answer<String> lockKey) {
+  private Plan plan(int index, Audited audited, Roll roll, Answer<String> lockKey) {
     NodeAudit audit = audited.audit();
-    Verdict verdict = audited.verdict();
-    if (audit == null || verdict == null) {
+    if (audit == null || audited.around() == null) {
       return new Plan(null, Outcome.UNREACHABLE, audited.failure(), false);
     }
-    if (verdict.stand() == Stand.REFUSED) {
-      return Plan.refuse(verdict.reason());
-    }
+    TrustRules rules = survey.rules();
+    String fault = rules.misconfiguration(audit, audited.around());
     BirthMark mark = BirthMark.parse(audit.birth());
-    if (verdict.stand() == Stand.VOTES) {
-      boolean isInUse = mark == null || !mark.isAdopted() || mark.abstentionMillis() > 0;
+    if (fault == null && mark == null && !audit.birth().isEmpty()) {
+      fault = BirthMark.UNREADABLE;
+    }
+    if (fault != null) {
+      return Plan.refuse(fault);
+    }
+    Advice advice = roll.advice(index);
+    if (advice instanceof Advice.Refuse refuse) {
+      return Plan.refuse(refuse.reason());
+    }
+    boolean isValid = mark != null && mark.isOf(audit);
+    if (advice instanceof Advice.Wait wait) {
+      return wait.soon()
+          ? new Plan(null, Outcome.ALREADY_TRUSTED, "", false)
+          : Plan.refuse(wait.reason());
+    }
+    if (mark != null && advice instanceof Advice.Keep && mark.isSettled(audit)) {
+      boolean isInUse = !mark.isAdopted();
       return new Plan(null, Outcome.ALREADY_TRUSTED, "", isInUse);
     }
-    if (mark != null && !mark.isOf(audit)) {
+    if (mark != null && mark.isFounded() && !isValid) {
       return Plan.refuse("it was in use and lost its data: wait, it votes after its abstention");
     }
     String key = lockKey.value();
@@ -116,18 +145,12 @@ final class Adoption {
               + Brief.text(key)
               + ": wait, it votes after its abstention");
     }
-    BirthMark adopted =
-        mark == null
-            ? new BirthMark(
-                audit.runId(),
-                audit.replId(),
-                BirthMark.NOW,
-                true,
-                0,
-                Served.of(Membership.of(probe.masters().size()).label("")),
-                true)
-            : mark.adopted();
-    return new Plan(new Refresh(audit.birth(), adopted), Outcome.LEFT_ALONE, "", false);
+    BirthMark fresh =
+        advice instanceof Advice.Write write
+            ? BirthMark.fresh(audit, true, write)
+            : mark == null ? null : mark.adopted();
+    return new Plan(
+        fresh == null ? null : new Refresh(audit.birth(), fresh), Outcome.LEFT_ALONE, "", false);
   }
 
   /** Reports that nothing was written because some node cannot be adopted. */
@@ -148,46 +171,109 @@ final class Adoption {
     return nodes;
   }
 
-  private List<Node> write(List<Plan> plans) {
-    List<Answer<Outcome>> written =
-        probe.ask((index, connection) -> write(connection, plans.get(index)));
+  private List<Node> result(List<Plan> plans) {
     List<Node> nodes = new ArrayList<>();
     for (int i = 0; i < plans.size(); i++) {
       String name = probe.masters().get(i).name();
-      Outcome outcome = written.get(i).value();
-      if (outcome == null) {
-        String detail = written.get(i).failureText() + ": run it again";
-        nodes.add(new Node(name, Outcome.UNREACHABLE, detail));
-      } else {
-        boolean late = outcome == Outcome.LEFT_ALONE && plans.get(i).refresh != null;
-        nodes.add(
-            new Node(
-                name,
-                outcome,
-                late ? "a client wrote its birth mark first: run it again" : plans.get(i).detail));
-      }
+      nodes.add(
+          plans.get(i).refresh != null
+              ? new Node(name, Outcome.LEFT_ALONE, "clients write its birth mark: run it again")
+              : new Node(
+                  name, written.contains(i) ? Outcome.ADOPTED : Outcome.ALREADY_TRUSTED, ""));
     }
     return nodes;
   }
 
-  private static Outcome write(Connection connection, Plan plan) {
+  private void write(List<Plan> plans) {
+    List<Answer<Boolean>> answers =
+        probe.ask((index, connection) -> write(connection, plans.get(index)));
+    for (int i = 0; i < answers.size(); i++) {
+      if (Boolean.TRUE.equals(answers.get(i).value())) {
+        written.add(i);
+      }
+    }
+  }
+
+  /** Returns true if the mark was written. */
+  private static boolean write(Connection connection, Plan plan) {
     Refresh refresh = plan.refresh;
     if (refresh == null) {
-      return plan.otherwise;
+      return false;
     }
     NodeAudit after = AuditCall.over(connection, AuditCall.invocation(1, refresh));
     BirthMark mark = BirthMark.parse(after.birth());
-    if (mark == null) {
-      return Outcome.LEFT_ALONE;
-    }
-    if (plan.otherwise == Outcome.FORGOTTEN) {
-      return mark.equals(refresh.mark()) ? Outcome.FORGOTTEN : Outcome.LEFT_ALONE;
-    }
-    return mark.isOf(after) && mark.isAdopted() ? Outcome.ADOPTED : Outcome.LEFT_ALONE;
+    return mark != null && mark.isOf(after) && mark.isAdopted() == refresh.mark().isAdopted();
   }
 
   /** Returns a key that a lock left behind; empty if there is none. */
   private String anyLockKey(int index, Connection connection) {
     return LockKeys.any(connection, keyPrefix);
+  }
+
+  // Masters that are gone.
+
+  /**
+   * Lets the masters that answer go on though others are gone for good: each without a mark that
+   * counts gets one, and abstains.
+   */
+  AdoptReport runWithout(Set<String> gone) {
+    Set<String> unknown = new TreeSet<>(gone);
+    probe.masters().forEach(master -> unknown.remove(master.name()));
+    if (!unknown.isEmpty()) {
+      throw new IllegalArgumentException(
+          "cannot adopt: --without "
+              + unknown
+              + " is none of the masters: name it as in their list");
+    }
+    List<Audited> audits = survey.audit();
+    List<Roll.Node> nodes = new ArrayList<>();
+    for (Audited audited : audits) {
+      nodes.add(Roll.Node.of(audited.name(), audited.audit()));
+    }
+    List<Advice> advice = Roll.without(nodes, probe.quorum(), survey.rules(), gone);
+    List<Plan> plans = new ArrayList<>();
+    for (int i = 0; i < audits.size(); i++) {
+      plans.add(planWithout(audits.get(i), advice.get(i), gone));
+    }
+    if (plans.stream().anyMatch(Plan::isHindrance)) {
+      return new AdoptReport(unwritten(plans, false));
+    }
+    write(plans);
+    List<Node> report = new ArrayList<>();
+    for (int i = 0; i < plans.size(); i++) {
+      String name = probe.masters().get(i).name();
+      boolean isDone = plans.get(i).refresh == null;
+      report.add(
+          isDone || written.contains(i)
+              ? new Node(name, isDone ? Outcome.ALREADY_TRUSTED : Outcome.ADOPTED, "")
+              : new Node(name, Outcome.UNREACHABLE, "its mark was not written: run it again"));
+    }
+    return new AdoptReport(report);
+  }
+
+  private Plan planWithout(Audited audited, Advice advice, Set<String> gone) {
+    NodeAudit audit = audited.audit();
+    if (gone.contains(audited.name())) {
+      return audit == null
+          ? new Plan(null, Outcome.ALREADY_TRUSTED, "", false)
+          : Plan.refuse("it answers, so it is not gone: leave out --without for it");
+    }
+    if (audit == null || audited.around() == null) {
+      return new Plan(null, Outcome.UNREACHABLE, audited.failure(), false);
+    }
+    String fault = survey.rules().misconfiguration(audit, audited.around());
+    if (fault != null) {
+      return Plan.refuse(fault);
+    }
+    if (advice instanceof Advice.Refuse refuse) {
+      return Plan.refuse(refuse.reason());
+    }
+    return advice instanceof Advice.Write write
+        ? new Plan(
+            new Refresh(audit.birth(), BirthMark.fresh(audit, false, write)),
+            Outcome.LEFT_ALONE,
+            "",
+            false)
+        : new Plan(null, Outcome.ALREADY_TRUSTED, "", false);
   }
 }

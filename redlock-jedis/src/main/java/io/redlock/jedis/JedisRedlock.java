@@ -6,8 +6,11 @@ import io.redlock.RetryStrategy;
 import io.redlock.driver.RedlockBuilder;
 import io.redlock.jedis.deployment.DeploymentSettings;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import redis.clients.jedis.Connection;
@@ -397,38 +400,43 @@ public final class JedisRedlock {
      * the wait early and stays set.
      *
      * @return the outcome for each master
-     * @throws IllegalArgumentException if the configuration is not valid, or says {@code
-     *     restartGuard(false)}; lists every fault with its fix, without passwords
+     * @throws IllegalArgumentException if the configuration is not valid; lists every fault with
+     *     its fix, without passwords
      */
     public AdoptReport adopt() {
-      List<String> faults =
-          deployment.isGuarded()
-              ? List.of()
-              : List.of("restartGuard is false: without the guard there is nothing to adopt");
-      return deployment.ask(
+      return deployment.operate(
           "cannot adopt",
-          faults,
-          (probe, audits) -> new Adoption(probe, audits, deployment.keyPrefix()).run());
+          (probe, survey) -> new Adoption(probe, survey, deployment.keyPrefix()).run());
     }
 
     /**
-     * Clears how long masters that lost their data abstain, after a client with a wrong {@link
-     * #maxTtl} set it too long. The clients in use set it again within a second. <b>First stop that
-     * client, and wait until nothing is held for longer than the {@code maxTtl} of the others</b>:
-     * otherwise a master that lost its data could grant it again.
+     * Lets the masters that answer go on though others are gone for good. A majority of the masters
+     * that know their set marks a master that lost its data; without one, all of them must answer.
+     * If one never will, an operator says so. Masters that lost their data abstain as after every
+     * loss; masters that have a mark are not changed. <b>Never start a master again that was
+     * declared gone, unless it is empty.</b>
      *
      * <p>Asks all masters at the same time, twice, each time for at most five silence timeouts: 20
      * s in all by default. An interrupt ends the wait early and stays set.
      *
+     * @param addresses the masters that are gone for good, written as in the list
      * @return the outcome for each master
      * @throws IllegalArgumentException if the configuration is not valid; lists every fault with
      *     its fix, without passwords
      */
-    public AdoptReport forgetAbstention() {
-      return deployment.ask(
-          "cannot clear the abstention",
-          List.of(),
-          (probe, audits) -> new Adoption(probe, audits, deployment.keyPrefix()).forget());
+    public AdoptReport adoptWithout(Collection<String> addresses) {
+      DeploymentSettings.given(addresses, "addresses", "name the masters that are gone for good");
+      List<String> faults = new ArrayList<>();
+      if (addresses.isEmpty()) {
+        faults.add("addresses names no address: name the masters that are gone for good");
+      }
+      Set<String> gone = DeploymentSettings.names(addresses, faults);
+      if (!faults.isEmpty()) {
+        throw new IllegalArgumentException("cannot adopt: " + String.join("; ", faults));
+      }
+      return deployment.operate(
+          "cannot adopt",
+          (probe, survey) -> new Adoption(probe, survey, deployment.keyPrefix()).runWithout(gone));
     }
   }
 }

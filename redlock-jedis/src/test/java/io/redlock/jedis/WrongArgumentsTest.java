@@ -11,6 +11,7 @@ import java.lang.reflect.Modifier;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
@@ -41,6 +42,8 @@ class WrongArgumentsTest {
           "node|address",
           "adopt",
           "node|address",
+          "adoptWithout",
+          "addresses|--without",
           "node",
           "node|address",
           "movingTo",
@@ -72,6 +75,9 @@ class WrongArgumentsTest {
     }
     if (type == JedisClientConfig.class) {
       return Map.of(DefaultJedisClientConfig.builder().database(1).build(), "database 1");
+    }
+    if (type == Collection.class) {
+      return Map.of(List.of(), "no address", List.of("b:1"), "[b:1]");
     }
     if (type == Map.class) {
       Map<Object, String> wrong = new HashMap<>();

@@ -334,7 +334,9 @@ class BrokenClientsTest {
           }
         };
     try {
-      return deployment.operatorSettings().resize(command, Set.of(), Duration.ofMillis(50), out);
+      return deployment
+          .operatorSettings()
+          .resize(command, Set.of(), "", Duration.ofMillis(50), out);
     } catch (InterruptedException e) {
       return false; // as it was asked for
     }

@@ -153,7 +153,7 @@ final class ChaosOperator {
       long fromNanos = System.nanoTime();
       boolean isDone = false;
       try {
-        isDone = deployment.operatorSettings().resize(command, Set.of(), SETTLE, this);
+        isDone = deployment.operatorSettings().resize(command, Set.of(), "", SETTLE, this);
       } catch (InterruptedException e) {
         isInterrupted = true;
       }

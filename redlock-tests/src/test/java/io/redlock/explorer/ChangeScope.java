@@ -5,7 +5,7 @@ import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.jedis.trust.MasterChange.Master;
 import io.redlock.jedis.trust.MasterChange.Role;
 import io.redlock.jedis.trust.MasterChange.Step;
-import io.redlock.jedis.trust.Membership;
+import io.redlock.jedis.trust.Served;
 import io.redlock.spi.Quorum;
 import io.redlock.testkit.NodeModel;
 import io.redlock.testkit.NodeModel.Standing;
@@ -20,7 +20,8 @@ class ChangeScope {
 
   static final long TICK_MILLIS = 10;
   static final long START_MICROS = 1_000_000;
-  static final String ID = "k1";
+  static final String PRESENT = "p";
+  static final String FUTURE = "f";
 
   /** The clients of a change. */
   enum Client {
@@ -32,7 +33,7 @@ class ChangeScope {
   final String name;
   final List<Role> roles = new ArrayList<>();
   final List<Client> attempts;
-  final MasterChange change;
+  final MasterChange change = new MasterChange(PRESENT, FUTURE);
   int ttlTicks = 1;
   int horizon = 4;
   int waitTicks = 1;
@@ -50,7 +51,6 @@ class ChangeScope {
     for (int i = 0; i < leaving + staying + joining; i++) {
       roles.add(i < leaving ? Role.LEAVING : i < leaving + staying ? Role.STAYING : Role.JOINING);
     }
-    change = new MasterChange(leaving + staying, staying + joining, ID);
   }
 
   /** So many extends of each lease at most. */
@@ -98,11 +98,12 @@ class ChangeScope {
     return roles.size();
   }
 
-  Membership membership(Client client) {
+  /** Returns the name of the clients in marks. */
+  String label(Client client) {
     return switch (client) {
-      case OLD -> Membership.of(change.present());
-      case MOVING -> new Membership(change.present(), change.future());
-      case NEW -> Membership.of(change.future());
+      case OLD -> PRESENT;
+      case MOVING -> Served.moving(PRESENT, FUTURE);
+      case NEW -> FUTURE;
     };
   }
 

@@ -1,5 +1,6 @@
 package io.redlock.explorer;
 
+import io.redlock.explorer.ChangeScope.Client;
 import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.jedis.trust.MasterChange.Master;
 import io.redlock.jedis.trust.MasterChange.Role;
@@ -111,13 +112,13 @@ record ChangeWorld(
   static ChangeWorld first(ChangeScope scope) {
     int attempts = scope.attempts.size();
     List<Link> links = IntStream.range(0, attempts).mapToObj(i -> Link.NONE).toList();
-    int majority = scope.change.present() / 2 + 1;
+    int majority = scope.masters(Client.OLD).size() / 2 + 1;
     List<Node> nodes = new ArrayList<>();
     for (int node = 0; node < scope.nodes(); node++) {
       boolean isPresent = scope.roles.get(node) != Role.JOINING;
       boolean counts = node < majority && scope.counterAtFirst > 0;
       Cell cell = counts ? Cell.EMPTY.counting(scope.counterAtFirst, Long.MAX_VALUE) : Cell.EMPTY;
-      nodes.add(new Node(cell, isPresent ? Served.of("" + scope.change.present()) : null, links));
+      nodes.add(new Node(cell, isPresent ? Served.of(ChangeScope.PRESENT) : null, links));
     }
     return new ChangeWorld(
         0,
@@ -340,7 +341,7 @@ record ChangeWorld(
     Node asked = nodes.get(node);
     Link link = asked.links.get(attempt);
     Message message = link.lane.get(0);
-    String label = scope.membership(scope.attempts.get(attempt)).label(ChangeScope.ID);
+    String label = scope.label(scope.attempts.get(attempt));
     boolean isServed = asked.serves != null && asked.serves.includes(label);
     boolean isExtend = message.request instanceof NodeRequest.Extend;
     Outcome outcome =

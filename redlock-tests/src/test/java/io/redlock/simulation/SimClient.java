@@ -109,10 +109,13 @@ final class SimClient {
 
     /** As the production code connects a lock service to its nodes. */
     private void addLanes(Quorum quorum) {
-      Peers peers = new Peers(quorum, plan.skewMicros);
+      int masters = process.quorum.present() | process.quorum.future();
+      List<SimServer> known =
+          servers.stream().filter(server -> (masters & 1 << server.index) != 0).toList();
+      Peers peers =
+          new Peers(known.stream().map(SimServer::toString).toList(), quorum, plan.skewMicros);
       TrustRules rules =
-          TrustRules.of(
-              peers.membership(), plan.guarded, plan.maxTtl(), plan.driftFactor, plan.skewMicros);
+          TrustRules.of(plan.guarded, plan.maxTtl(), plan.driftFactor, plan.skewMicros);
       RequestEncoder encoder = new RequestEncoder(plan.retentionMillis, plan.skewMicros);
       LaneSettings settings =
           new LaneSettings(
@@ -121,11 +124,7 @@ final class SimClient {
               plan.releaseLifeNanos(),
               plan.retentionMillis,
               plan.skewMicros);
-      int masters = process.quorum.present() | process.quorum.future();
-      for (SimServer server : servers) {
-        if ((masters & 1 << server.index) == 0) {
-          continue;
-        }
+      for (SimServer server : known) {
         SimSocket socket = socket("lane", server);
         SimSocket wakes = socket("wakes", server);
         LockNode lane =

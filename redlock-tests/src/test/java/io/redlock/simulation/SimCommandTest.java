@@ -12,6 +12,8 @@ import io.redlock.jedis.scripts.ReplyMapper;
 import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.jedis.scripts.Script;
 import io.redlock.jedis.scripts.ScriptCommand;
+import io.redlock.jedis.trust.Agreement;
+import io.redlock.jedis.trust.Agreement.MasterSet;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.jedis.trust.Served;
@@ -167,7 +169,10 @@ class SimCommandTest {
 
   @Test
   void auditTellsItsNumberAndTheMarkToWrite() {
-    BirthMark mark = new BirthMark("run", "repl", BirthMark.NOW, false, 700, Served.of("3"), true);
+    Agreement agreement =
+        new Agreement(List.of(new MasterSet("k7f2", List.of("a:1", "b:2"))), true, 500, 700);
+    BirthMark mark =
+        new BirthMark("run", "repl", BirthMark.NOW, false, true, 0, Served.of("k7f2"), agreement);
     Invocation invocation = AuditCall.invocation(41, new Refresh("seen", mark, 6));
     SimCommand command = SimCommand.of(new ScriptCommand().byText(invocation, Guard.NONE));
     assertTrue(command.isAudit());

@@ -1,10 +1,9 @@
 package io.redlock.simulation;
 
 import io.redlock.jedis.scripts.Script;
+import io.redlock.jedis.trust.Agreement;
 import io.redlock.jedis.trust.BirthMark;
-import io.redlock.jedis.trust.Membership;
 import io.redlock.jedis.trust.Served;
-import io.redlock.jedis.trust.TrustRules;
 import io.redlock.simulation.SimCommand.Known;
 import io.redlock.simulation.SimCommand.Step;
 import io.redlock.spi.NodeReply;
@@ -73,6 +72,7 @@ final class SimServer {
   private long incarnation;
   private @Nullable Trouble trouble;
   private boolean outOfMemory;
+  private long evictedKeys; // since the process was started
 
   SimServer(
       int index,
@@ -93,29 +93,21 @@ final class SimServer {
     this.checker = checker;
     this.runId = newIdentity();
     this.replicationId = newIdentity();
-    if (plan.adopted && index < presentMasters()) {
-      birth = adopted();
-    }
   }
 
-  private int presentMasters() {
-    return plan.change == null ? plan.nodes : plan.change.present();
-  }
-
-  /** A mark as an operator leaves it on a brand-new node. */
-  private String adopted() {
-    long abstentionMillis =
-        TrustRules.of(Membership.of(presentMasters()), true, plan.maxTtl(), 0, plan.skewMicros)
-            .abstentionMillis();
-    return new BirthMark(
-            runId,
-            parts.replicationId(replicationId),
-            nowMillis(),
-            true,
-            abstentionMillis,
-            Served.of("" + presentMasters()),
-            plan.guarded)
-        .toString();
+  /** Gives it the mark that an operator leaves on a brand-new node. */
+  void adopt(Agreement agreement) {
+    birth =
+        new BirthMark(
+                runId,
+                parts.replicationId(replicationId),
+                nowMillis(),
+                true,
+                true,
+                evictedKeys,
+                Served.of(agreement.sets().get(0).id()),
+                agreement)
+            .toString();
   }
 
   private String newIdentity() {
@@ -317,7 +309,7 @@ final class SimServer {
       return Standing.UNSERVING;
     }
     boolean heeds = !known.birth().isEmpty() && parts.heedsBirth(request);
-    if (heeds && !known.birth().equals(birth)) {
+    if (heeds && !birth.startsWith(known.birth())) {
       return Standing.ABSTAINING;
     }
     return outOfMemory ? Standing.OUT_OF_MEMORY : Standing.VOTING;
@@ -354,6 +346,7 @@ final class SimServer {
             "0",
             "0",
             "noeviction",
+            Long.toString(evictedKeys),
             Long.toString(clock.micros()),
             birth)) {
       fields.add(SimCommand.bytes(field));
@@ -426,6 +419,7 @@ final class SimServer {
     running = Running.UP;
     trouble = null;
     outOfMemory = false;
+    evictedKeys = 0;
   }
 
   /** A new process on other data. */
@@ -473,10 +467,11 @@ final class SimServer {
     checker.nodes.steppedClock(index);
   }
 
-  /** A lock key is gone, as under an eviction policy. */
+  /** A lock key is gone, as under an eviction policy, which the server counts. */
   void evict(String name) {
     Cell cell = cells.getOrDefault(name, Cell.EMPTY);
     put(name, cell.locked("", 0));
+    evictedKeys++;
   }
 
   void trouble(@Nullable Trouble trouble) {

@@ -1,6 +1,9 @@
 package io.redlock.simulation;
 
 import io.redlock.LeaseRequest;
+import io.redlock.jedis.trust.Agreement;
+import io.redlock.jedis.trust.Agreement.MasterSet;
+import io.redlock.jedis.trust.TrustRules;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -53,10 +56,21 @@ final class Simulation {
     for (int i = 0; i < plan.nodes; i++) {
       servers.add(new SimServer(i, world, nodeClock(random), parts, checker, plan, faults));
     }
+    if (plan.adopted) {
+      adopt(servers.subList(0, plan.change == null ? plan.nodes : plan.change.present()));
+    }
     for (int i = 0; i < plan.clients; i++) {
       clients.add(client(i, parts));
     }
     operator = plan.change == null ? null : new SimOperator(world, plan, parts, servers, clients);
+  }
+
+  private void adopt(List<SimServer> masters) {
+    List<String> names = masters.stream().map(SimServer::toString).toList();
+    Agreement agreement =
+        TrustRules.of(plan.guarded, plan.maxTtl(), plan.driftFactor, plan.skewMicros)
+            .agreement(List.of(new MasterSet("first", names)));
+    masters.forEach(master -> master.adopt(agreement));
   }
 
   private SimClock nodeClock(SimRandom random) {

@@ -14,7 +14,6 @@ import io.redlock.jedis.AdoptReport.Node;
 import io.redlock.jedis.AdoptReport.Outcome;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.Await;
-import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testkit.GateProxy;
 import java.time.Duration;
@@ -224,32 +223,5 @@ class AdoptTest {
             .getMessage()
             .contains("restartGuard"));
     assertEquals(0, servers.get(0).keys("*").stream().filter(Objects::nonNull).count());
-  }
-
-  @Test
-  void abstentionOfAWrongClientIsTakenBackAndAskedForAgainByThoseInUseOnly() throws Exception {
-    adopt();
-    JedisRedlock.Builder wrong = builder().maxTtl(Duration.ofMinutes(30));
-    Redlock longest = wrong.build();
-    awaitMarks(" 1822002 \\|3\\| guarded \\S+:" + ProcessHandle.current().pid());
-    longest.close();
-    AdoptReport report = builder().forgetAbstention();
-    assertTrue(report.isComplete(), report::toString);
-    assertEquals(Outcome.FORGOTTEN, outcomes(report).get(0));
-    awaitMarks(" 0 \\|3\\| guarded -");
-    try (Redlock redlock = connect()) {
-      awaitMarks(" 34302 \\|3\\| guarded \\S+:" + ProcessHandle.current().pid());
-      servers.get(0).restart();
-      Await.until("it abstains", () -> redlock.nodes().get(0).state() == State.ABSTAINING);
-      String reason = redlock.nodes().get(0).reason();
-      assertTrue(reason.matches("its data is new; it votes in 3[0-9]s"), reason);
-    }
-  }
-
-  private void awaitMarks(String end) {
-    for (RedisServer server : servers) {
-      Await.until(
-          end, () -> String.valueOf(server.command("GET", "redlock:birth")).matches(".*" + end));
-    }
   }
 }

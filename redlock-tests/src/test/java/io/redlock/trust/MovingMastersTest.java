@@ -93,7 +93,7 @@ class MovingMastersTest {
 
     boolean resize(Command command, PrintStream out, String... without)
         throws InterruptedException {
-      return deployment().resize(command, Set.of(without), SETTLE, out);
+      return deployment().resize(command, Set.of(without), "", SETTLE, out);
     }
 
     private DeploymentSettings deployment() {
@@ -416,7 +416,7 @@ class MovingMastersTest {
         slow.maxTtl(Duration.ofSeconds(3));
         ByteArrayOutputStream said = new ByteArrayOutputStream();
         PrintStream out = new PrintStream(said, true, StandardCharsets.UTF_8);
-        assertTrue(slow.resize(command, Set.of(), SETTLE, out), said::toString);
+        assertTrue(slow.resize(command, Set.of(), "", SETTLE, out), said::toString);
       }
     }
   }

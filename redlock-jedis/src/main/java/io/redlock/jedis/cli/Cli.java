@@ -219,7 +219,7 @@ final class Cli {
           "Adopts brand-new masters, so that they vote at once; list all masters of the deployment,"
               + " before it is used.",
       exitCodeList = {
-        "0:all are trusted now; with --forget-abstention, all are cleared",
+        "0:all are trusted now, or, with --without, all that are left are marked",
         "1:not all are",
         "123:the arguments or settings are not valid",
         "125:a defect of this program"
@@ -231,20 +231,41 @@ final class Cli {
               description = "the prefix of lock keys (default: REDLOCK_KEY_PREFIX, or none)")
           @Nullable String keyPrefix,
       @Option(
-              names = "--forget-abstention",
+              names = "--without",
+              paramLabel = "HOST:PORT",
               description =
-                  "instead, clear how long masters that lost their data abstain; first stop the"
-                      + " client that set it too long")
-          boolean forget,
+                  "instead, let the other masters go on without this one, which is gone for good;"
+                      + " repeat it for each")
+          @Nullable List<String> without,
       @Parameters(paramLabel = "MASTER", arity = "0..*", description = "[user:password@]host:port")
           @Nullable List<String> masters) {
     JedisRedlock.Builder builder = JedisRedlock.builder().configure(settings(masters));
     if (keyPrefix != null) {
       builder.keyPrefix(keyPrefix);
     }
-    AdoptReport report = forget ? builder.forgetAbstention() : builder.adopt();
+    AdoptReport report = without == null ? builder.adopt() : builder.adoptWithout(without);
     console.out().println(report);
     return report.isComplete() ? ExitCode.OK : ExitCode.NOT_ALL;
+  }
+
+  @Command(
+      mixinStandardHelpOptions = true,
+      description =
+          "Changes maxTtl, clockSkew, driftFactor or restartGuard for all clients of the masters to"
+              + " the settings of this command; clients with others are refused from then on.",
+      exitCodeList = {
+        "0:agreed",
+        "1:stopped: fix what the last line says, and run the command again",
+        "123:the arguments or settings are not valid",
+        "125:a defect of this program"
+      })
+  int agree(
+      @Parameters(paramLabel = "MASTER", arity = "0..*", description = "[user:password@]host:port")
+          @Nullable List<String> masters)
+      throws InterruptedException {
+    DeploymentSettings deployment = new DeploymentSettings();
+    deployment.configure(settings(masters));
+    return deployment.agree(console.out()) ? ExitCode.OK : ExitCode.NOT_ALL;
   }
 
   @Command(
@@ -278,7 +299,12 @@ final class Cli {
               names = "--without",
               paramLabel = "HOST:PORT",
               description = "a master that is gone for good; repeat it for each")
-          @Nullable List<String> without)
+          @Nullable List<String> without,
+      @Option(
+              names = "--change",
+              paramLabel = "ID",
+              description = "with abort: the change to end, if its lists are not known")
+          @Nullable String change)
       throws InterruptedException {
     Map<String, String> settings = new HashMap<>(console.environment());
     if (nodes != null) {
@@ -290,7 +316,12 @@ final class Cli {
     DeploymentSettings deployment = new DeploymentSettings();
     deployment.configure(settings);
     boolean isDone =
-        deployment.resize(command, without == null ? List.of() : without, SETTLE, console.out());
+        deployment.resize(
+            command,
+            without == null ? List.of() : without,
+            change == null ? "" : change,
+            SETTLE,
+            console.out());
     return isDone ? ExitCode.OK : ExitCode.NOT_ALL;
   }
 

@@ -1,12 +1,14 @@
 package io.redlock.jedis.cli;
 
 import io.redlock.jedis.deployment.DeploymentSettings;
+import io.redlock.jedis.deployment.Probe;
+import io.redlock.jedis.deployment.Probe.Answer;
 import io.redlock.jedis.deployment.Survey.Audited;
+import io.redlock.jedis.trust.Agreement.MasterSet;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.MasterChange;
 import io.redlock.jedis.trust.MasterChange.Master;
 import io.redlock.jedis.trust.MasterChange.Role;
-import io.redlock.jedis.trust.Membership;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.Served;
 import io.redlock.jedis.trust.TrustRules;
@@ -15,21 +17,29 @@ import io.redlock.jedis.trust.Verdict;
 import io.redlock.jedis.trust.Verdict.Stand;
 import io.redlock.spi.Quorum;
 import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.Protocol;
 
 /** The command {@code doctor}: prints the verdict of a lock service on each master. */
 public final class Doctor {
 
   private static final List<String> HEAD =
       List.of("NODE", "VERDICT", "SERVER", "ROLE", "CLOCK", "DATA SINCE", "NOTE");
+
+  /** A named connection that runs scripts, as each of a client does once a second. */
+  private static final Pattern CLIENT =
+      Pattern.compile("(?m)^id=\\d+ .*? name=(\\S+) .*? cmd=eval(?:sha)? ");
 
   private Doctor() {}
 
@@ -57,6 +67,7 @@ public final class Doctor {
           Terminal.printTable(rows, out);
           if (probe.quorum().isJoint()) {
             printChange(audits, probe.quorum(), out);
+            printUnmoved(probe, out);
           }
           return summarize(audits, probe.quorum(), require, out);
         });
@@ -87,11 +98,7 @@ public final class Doctor {
     }
     String firstSeen =
         Instant.ofEpochMilli(mark.firstSeenMillis()).truncatedTo(ChronoUnit.SECONDS).toString();
-    return firstSeen
-        + (mark.isAdopted() ? " adopted" : "")
-        + (mark.abstentionMillis() == 0
-            ? ""
-            : ", " + mark.abstentionMillis() / 1_000 + "s for " + mark.asker());
+    return firstSeen + (mark.isAdopted() ? " adopted" : "");
   }
 
   private static String note(NodeAudit audit, Verdict verdict, Surroundings around) {
@@ -105,25 +112,37 @@ public final class Doctor {
 
   /** Prints the point that a change of masters has reached, and the next step. */
   private static void printChange(List<Audited> audits, Quorum quorum, PrintStream out) {
-    Membership moving = Membership.of(quorum);
     List<Master> masters = new ArrayList<>();
-    Set<String> ids = new TreeSet<>();
+    Set<String> changes = new TreeSet<>();
     for (int i = 0; i < audits.size(); i++) {
       NodeAudit audit = audits.get(i).audit();
       if (audit != null) {
-        Served serves = serves(audit);
+        BirthMark mark = mark(audit);
+        Served serves = mark == null ? null : mark.serves();
         masters.add(new Master(Role.of(i, quorum), serves));
-        out.println(audits.get(i).name() + " serves " + (serves == null ? "nobody yet" : serves));
-        Optional.ofNullable(serves).flatMap(each -> each.change(moving)).ifPresent(ids::add);
+        out.println(audits.get(i).name() + " serves " + inWords(mark));
+        if (serves != null) {
+          changes.addAll(serves.changes());
+        }
       }
     }
-    if (ids.size() > 1) {
-      out.println("several changes of masters are under way: finish or abort all but one");
+    if (changes.size() > 1) {
+      out.println(
+          "several changes of masters are under way, "
+              + changes.stream().map(each -> each.substring(each.indexOf('>') + 1)).toList()
+              + ": end all but one with redlock resize abort --change ID");
       return;
     }
-    String id = ids.stream().findFirst().orElse("");
+    if (changes.isEmpty()) {
+      out.println("no change of masters is under way");
+      return;
+    }
+    String change = changes.iterator().next();
+    int arrow = change.indexOf('>');
+    MasterChange known = new MasterChange(change.substring(0, arrow), change.substring(arrow + 1));
+    out.println("the change " + known.future() + " of masters is under way");
     out.println(
-        switch (new MasterChange(moving.masters(), moving.future(), id).stage(masters)) {
+        switch (known.stage(masters)) {
           case NONE -> "no change to the future masters is under way: run redlock resize prepare";
           case PREPARING ->
               "the change is being prepared; if that was interrupted, run redlock resize prepare"
@@ -148,10 +167,59 @@ public final class Doctor {
         });
   }
 
-  /** Returns the clients that a master serves; null if it has no mark of its data. */
-  private static @Nullable Served serves(NodeAudit audit) {
+  /** Prints the clients whose connections do not say that they run with movingTo. */
+  private static void printUnmoved(Probe probe, PrintStream out) {
+    Set<String> unmoved = new TreeSet<>();
+    String unknown = "";
+    for (Answer<String> answer :
+        probe.ask(
+            (index, connection) ->
+                new String(
+                    (byte[])
+                        connection.executeCommand(
+                            new CommandArguments(Protocol.Command.CLIENT).add("LIST")),
+                    StandardCharsets.UTF_8))) {
+      String clients = answer.value();
+      if (clients == null) {
+        unknown = answer.failureText();
+        continue;
+      }
+      Matcher client = CLIENT.matcher(clients);
+      while (client.find()) {
+        if (!client.group(1).endsWith(DeploymentSettings.MOVING)) {
+          unmoved.add(client.group(1));
+        }
+      }
+    }
+    if (!unmoved.isEmpty()) {
+      out.println(
+          "connected without movingTo, as CLIENT LIST shows: " + String.join(", ", unmoved));
+    } else if (!unknown.isEmpty()) {
+      out.println("clients without movingTo are unknown: " + unknown);
+    }
+  }
+
+  /** Returns whom a master serves, by the lists of its clients. */
+  private static String inWords(@Nullable BirthMark mark) {
+    if (mark == null) {
+      return "nobody yet";
+    }
+    List<String> served = new ArrayList<>();
+    for (MasterSet set : mark.agreement().sets()) {
+      if (mark.serves().includes(set.id())) {
+        served.add("clients of " + set.names());
+      }
+    }
+    if (!mark.serves().changes().isEmpty()) {
+      served.add("clients with movingTo");
+    }
+    return served.isEmpty() ? "nobody: it has left" : String.join(" and ", served);
+  }
+
+  /** Returns the mark of a master; null if it has none of its data. */
+  private static @Nullable BirthMark mark(NodeAudit audit) {
     BirthMark mark = BirthMark.parse(audit.birth());
-    return mark == null || !mark.isOf(audit) ? null : mark.serves();
+    return mark == null || !mark.isOf(audit) ? null : mark;
   }
 
   private static int summarize(

@@ -2,6 +2,7 @@ package io.redlock.jedis.connection;
 
 import io.redlock.jedis.scripts.UnfitConnection;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
@@ -122,7 +123,36 @@ public final class NodePools {
       return new ConnectionPool(address.hostAndPort(), config, pool);
     }
     JedisSocketFactory sockets = new DefaultJedisSocketFactory(address.hostAndPort(), config);
-    return new ConnectionPool(new ConnectionFactory(new SecuredAtOnce(sockets), config), pool);
+    ConnectionFactory factory = new ConnectionFactory(new SecuredAtOnce(sockets), config);
+    boolean isMapped = base != null && base.getHostAndPortMapper() != null;
+    return isMapped ? new ConnectionPool(factory, pool) : checked(address, config, factory, pool);
+  }
+
+  private static ConnectionPool checked(
+      NodeAddress address,
+      JedisClientConfig config,
+      ConnectionFactory factory,
+      GenericObjectPoolConfig<Connection> settings) {
+    HostAndPort name = address.hostAndPort();
+    OneServer server =
+        new OneServer(
+            name.getHost(),
+            InetAddress::getAllByName,
+            each ->
+                new Connection(
+                    new SecuredAtOnce(
+                        new DefaultJedisSocketFactory(
+                            new HostAndPort(each.getHostAddress(), name.getPort()), config)),
+                    config));
+    return new ConnectionPool(factory, settings) {
+      @Override
+      public Connection getResource() {
+        if (ConnectingThread.currentMayConnect()) {
+          server.check();
+        }
+        return super.getResource();
+      }
+    };
   }
 
   private static JedisClientConfig config(

@@ -3,8 +3,8 @@ package io.redlock.jedis.deployment;
 import io.redlock.jedis.deployment.Survey.Audited;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
+import java.io.PrintStream;
 import java.util.List;
-import java.util.Map;
 
 /**
  * The masters of a change, as its commands read and write them. Masters are named by their index in
@@ -37,9 +37,12 @@ interface ChangedMasters {
   /** Returns a key that a lock left behind; empty if there is none. */
   String lockKey(int master);
 
-  /** Returns the counters above that time, by the names of their resources. */
-  Map<String, Long> counters(int master, long sinceMicros);
+  /** Tries what carrying counters from this master needs, and changes nothing. */
+  void tryCarrying(int master);
 
-  /** Raises counters; never lowers one. */
-  void raise(int master, Map<String, Long> counters);
+  /**
+   * Raises the counters of one master to those of another; never lowers one. Warns of keys that are
+   * no counters, and passes over them.
+   */
+  void carry(int from, int to, PrintStream warnings);
 }

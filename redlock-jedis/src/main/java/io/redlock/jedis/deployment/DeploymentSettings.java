@@ -8,9 +8,7 @@ import io.redlock.jedis.deployment.Survey.Audited;
 import io.redlock.jedis.lane.LaneSettings;
 import io.redlock.jedis.lane.NodeLane;
 import io.redlock.jedis.scripts.RequestEncoder;
-import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.MasterChange;
-import io.redlock.jedis.trust.Membership;
 import io.redlock.jedis.trust.NodeTrust;
 import io.redlock.jedis.trust.Peers;
 import io.redlock.jedis.trust.TrustRules;
@@ -57,8 +55,11 @@ public final class DeploymentSettings {
   private static final NodeRequest HARMLESS =
       new NodeRequest.Grant(List.of("redlock:warm-up"), "warm-up", 0, 1);
 
-  private static final String HOST_AND_PROCESS =
-      BirthMark.asker(hostName(), ProcessHandle.current().pid()).replace('/', '?');
+  private static final String HOST_AND_PROCESS = process(hostName(), ProcessHandle.current().pid());
+  private static final int LONGEST_HOST = 40;
+
+  /** What the names of connections of a client with movingTo end in. */
+  public static final String MOVING = ">";
 
   private static final Pattern SEPARATOR = Pattern.compile("\\s*,\\s*|\\s+");
 
@@ -234,8 +235,24 @@ public final class DeploymentSettings {
     Checked checked = check(what, knownFaults);
     try {
       Probe probe = new Probe(checked.probed, checked.quorum, checked.settings.silenceTimeout());
-      return question.apply(
-          probe, new Survey(probe, checked.settings.skewMicros(), restartGuard).audit());
+      TrustRules rules = TrustRules.observing(restartGuard, checked.settings.skewMicros());
+      return question.apply(probe, new Survey(probe, rules).audit());
+    } finally {
+      checked.lanes.forEach(NodeLane::close);
+    }
+  }
+
+  /**
+   * Lets an operator judge and mark the masters under the settings of their clients.
+   *
+   * @param what the beginning of the message if the configuration is not valid
+   * @throws IllegalArgumentException if the configuration is not valid; lists every fault
+   */
+  public <T> T operate(String what, BiFunction<Probe, Survey, T> operation) {
+    Checked checked = check(what, List.of());
+    try {
+      Probe probe = new Probe(checked.probed, checked.quorum, checked.settings.silenceTimeout());
+      return operation.apply(probe, new Survey(probe, rules(checked.settings)));
     } finally {
       checked.lanes.forEach(NodeLane::close);
     }
@@ -245,12 +262,17 @@ public final class DeploymentSettings {
    * Runs a command of a change of masters.
    *
    * @param without the addresses of the masters that are gone for good
+   * @param change the id of the change to abort; empty for that of the lists
    * @param settle the time between two masters, in which clients audit the first again
    * @return true if nothing is left to do
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
   public boolean resize(
-      MasterChange.Command command, Collection<String> without, Duration settle, PrintStream out)
+      MasterChange.Command command,
+      Collection<String> without,
+      String change,
+      Duration settle,
+      PrintStream out)
       throws InterruptedException {
     List<String> faults = new ArrayList<>();
     if (future.isEmpty()) {
@@ -260,18 +282,40 @@ public final class DeploymentSettings {
     Checked checked = check("cannot resize", faults);
     try {
       Probe probe = new Probe(checked.probed, checked.quorum, checked.settings.silenceTimeout());
-      Survey survey = new Survey(probe, checked.settings.skewMicros(), restartGuard);
+      TrustRules rules = rules(checked.settings);
+      Survey survey = new Survey(probe, rules);
       RequestEncoder encoder =
           new RequestEncoder(checked.settings.retentionMillis(), checked.settings.skewMicros());
-      TrustRules rules = rules(checked.quorum, checked.settings);
       ChangedMasters masters = new ProbedMasters(probe, survey, encoder, keyPrefix);
-      return new Resize(command, masters, checked.quorum, rules, gone, settle, out).run();
+      return new Resize(command, masters, checked.quorum, rules, gone, change, settle, out).run();
     } finally {
       checked.lanes.forEach(NodeLane::close);
     }
   }
 
-  private static Set<String> names(Collection<String> addresses, List<String> faults) {
+  /**
+   * Changes the terms on which all clients agreed to these settings.
+   *
+   * @return true if nothing is left to do
+   * @throws IllegalArgumentException if the configuration is not valid; lists every fault
+   */
+  public boolean agree(PrintStream out) throws InterruptedException {
+    Checked checked = check("cannot agree", List.of());
+    try {
+      Probe probe = new Probe(checked.probed, checked.quorum, checked.settings.silenceTimeout());
+      TrustRules rules = rules(checked.settings);
+      RequestEncoder encoder =
+          new RequestEncoder(checked.settings.retentionMillis(), checked.settings.skewMicros());
+      ChangedMasters masters =
+          new ProbedMasters(probe, new Survey(probe, rules), encoder, keyPrefix);
+      return new TermsChange(masters, rules, out).run();
+    } finally {
+      checked.lanes.forEach(NodeLane::close);
+    }
+  }
+
+  /** Returns the names of these masters, and adds what is wrong with their addresses. */
+  public static Set<String> names(Collection<String> addresses, List<String> faults) {
     Set<String> names = new TreeSet<>();
     List<String> misread = new ArrayList<>();
     int position = 0;
@@ -285,14 +329,9 @@ public final class DeploymentSettings {
     return names;
   }
 
-  private TrustRules rules(Quorum quorum, LaneSettings settings) {
+  private TrustRules rules(LaneSettings settings) {
     return TrustRules.of(
-            Membership.of(quorum),
-            restartGuard,
-            LaneSettings.bounded(maxTtl),
-            driftFactor,
-            settings.skewMicros())
-        .askedBy(HOST_AND_PROCESS);
+        restartGuard, LaneSettings.bounded(maxTtl), driftFactor, settings.skewMicros());
   }
 
   /** A valid configuration: lanes and a builder that are not yet started. */
@@ -381,7 +420,11 @@ public final class DeploymentSettings {
         names.add(address.name());
         if (!known.contains(address.name())) {
           Pool<Connection> pool =
-              NodePools.open(address, clientConfig, holder, settings.silenceTimeout());
+              NodePools.open(
+                  address,
+                  clientConfig,
+                  future.isEmpty() ? holder : holder + MOVING,
+                  settings.silenceTimeout());
           all.add(new Probe.Master(address.name(), pool, true));
         }
       }
@@ -392,10 +435,9 @@ public final class DeploymentSettings {
   private List<NodeLane> lanes(List<Probe.Master> all, Quorum quorum, LaneSettings settings) {
     RequestEncoder encoder = new RequestEncoder(settings.retentionMillis(), settings.skewMicros());
     TrustRules rules =
-        observes
-            ? TrustRules.observing(Membership.of(quorum), restartGuard, settings.skewMicros())
-            : rules(quorum, settings).askedBy(HOST_AND_PROCESS);
-    Peers peers = new Peers(quorum, settings.skewMicros());
+        observes ? TrustRules.observing(restartGuard, settings.skewMicros()) : rules(settings);
+    List<String> names = all.stream().map(Probe.Master::name).toList();
+    Peers peers = new Peers(names, quorum, settings.skewMicros());
     List<NodeLane> lanes = new ArrayList<>();
     for (Probe.Master master : all) {
       NodeTrust trust = new NodeTrust(master.name(), lanes.size(), peers, rules, driftFactor);
@@ -403,6 +445,12 @@ public final class DeploymentSettings {
           NodeLane.of(master.name(), master.pool(), master.ownsPool(), encoder, settings, trust));
     }
     return lanes;
+  }
+
+  /** Returns the name of a process: printable ASCII without blanks, of bounded length. */
+  static String process(String host, long pid) {
+    String plain = host.replaceAll("[^!-~]|[|/]", "?");
+    return plain.substring(0, Math.min(LONGEST_HOST, plain.length())) + ":" + pid;
   }
 
   /** Returns the name of this machine, without DNS, which may take long. */

@@ -10,13 +10,12 @@ import io.redlock.jedis.scripts.ScriptCommand;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.spi.NodeRequest;
+import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.TreeMap;
 import java.util.function.Function;
-import redis.clients.jedis.CommandArguments;
+import java.util.stream.IntStream;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.Protocol;
 
@@ -26,6 +25,8 @@ final class ProbedMasters implements ChangedMasters {
   private static final String FENCES = RequestEncoder.FENCE_PREFIX + "*";
   private static final String OWNER = "redlock-resize";
   private static final int BATCH = 500;
+  private static final int MOST_DIGITS = 16;
+  private static final int LONGEST_NAME = 128;
 
   private final Probe probe;
   private final Survey survey;
@@ -65,44 +66,80 @@ final class ProbedMasters implements ChangedMasters {
   }
 
   @Override
-  public Map<String, Long> counters(int master, long sinceMicros) {
-    return ask(master, connection -> counters(connection, sinceMicros));
-  }
-
-  private static Map<String, Long> counters(Connection connection, long sinceMicros) {
-    Map<String, Long> found = new TreeMap<>();
-    LockKeys.scan(
-        connection,
-        FENCES,
-        keys -> {
-          CommandArguments get = new CommandArguments(Protocol.Command.MGET);
-          keys.forEach(get::add);
-          List<?> values = keys.isEmpty() ? List.of() : (List<?>) connection.executeCommand(get);
-          for (int i = 0; i < values.size(); i++) {
-            if (values.get(i) instanceof byte[] value) {
-              long counter = Long.parseLong(new String(value, StandardCharsets.UTF_8));
-              if (counter > sinceMicros) {
-                found.put(keys.get(i).substring(RequestEncoder.FENCE_PREFIX.length()), counter);
-              }
-            }
-          }
-          return true;
-        });
-    return found;
-  }
-
-  @Override
-  public void raise(int master, Map<String, Long> counters) {
-    List<NodeRequest> all = new ArrayList<>();
-    counters.forEach((resource, counter) -> all.add(raising(resource, counter)));
+  public void tryCarrying(int master) {
     ask(
         master,
         connection -> {
-          for (int from = 0; from < all.size(); from += BATCH) {
-            execute(connection, all.subList(from, Math.min(all.size(), from + BATCH)));
-          }
+          LockKeys.scan(connection, FENCES, keys -> false);
+          connection.sendCommand(Protocol.Command.GET, FENCES);
+          connection.getOne();
           return true;
         });
+  }
+
+  /**
+   * Goes through the counters in portions, so that neither master nor this process has them all.
+   */
+  @Override
+  public void carry(int from, int to, PrintStream warnings) {
+    ask(
+        from,
+        connection -> {
+          LockKeys.scan(
+              connection,
+              FENCES,
+              keys -> {
+                List<NodeRequest> raises = new ArrayList<>();
+                for (int at = 0; at < keys.size(); at += BATCH) {
+                  raises.addAll(
+                      raises(
+                          connection,
+                          keys.subList(at, Math.min(keys.size(), at + BATCH)),
+                          warnings));
+                }
+                for (int at = 0; at < raises.size(); at += BATCH) {
+                  List<NodeRequest> some = raises.subList(at, Math.min(raises.size(), at + BATCH));
+                  ask(
+                      to,
+                      target -> {
+                        execute(target, some);
+                        return true;
+                      });
+                }
+                return true;
+              });
+          return true;
+        });
+  }
+
+  private static List<NodeRequest> raises(
+      Connection connection, List<String> keys, PrintStream warnings) {
+    for (String key : keys) {
+      connection.sendCommand(Protocol.Command.GET, key);
+    }
+    List<NodeRequest> raises = new ArrayList<>();
+    List<Object> values = connection.getMany(keys.size());
+    for (int i = 0; i < keys.size(); i++) {
+      String resource = keys.get(i).substring(RequestEncoder.FENCE_PREFIX.length());
+      Object value = values.get(i);
+      if (value instanceof byte[] bytes && isCounter(bytes)) {
+        long counter = Long.parseLong(new String(bytes, StandardCharsets.US_ASCII));
+        raises.add(raising(resource, counter));
+      } else if (value != null) {
+        warnings.println("passed over " + printable(keys.get(i)) + ", which is no counter");
+      }
+    }
+    return raises;
+  }
+
+  private static boolean isCounter(byte[] value) {
+    return value.length > 0
+        && value.length <= MOST_DIGITS
+        && IntStream.range(0, value.length).allMatch(i -> value[i] >= '0' && value[i] <= '9');
+  }
+
+  private static String printable(String key) {
+    return key.substring(0, Math.min(LONGEST_NAME, key.length())).replaceAll("[^!-~]", "?");
   }
 
   private void execute(Connection connection, List<NodeRequest> requests) {

@@ -2,32 +2,30 @@ package io.redlock.jedis.deployment;
 
 import io.redlock.jedis.deployment.ChangedMasters.NoAnswer;
 import io.redlock.jedis.deployment.Survey.Audited;
+import io.redlock.jedis.trust.Agreement;
+import io.redlock.jedis.trust.Agreement.MasterSet;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.MasterChange;
 import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.jedis.trust.MasterChange.Master;
 import io.redlock.jedis.trust.MasterChange.Role;
 import io.redlock.jedis.trust.MasterChange.Step;
-import io.redlock.jedis.trust.Membership;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
+import io.redlock.jedis.trust.Roll.Advice;
 import io.redlock.jedis.trust.Served;
 import io.redlock.jedis.trust.TrustRules;
 import io.redlock.spi.Quorum;
 import io.redlock.text.Brief;
 import java.io.PrintStream;
-import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
-import java.util.zip.CRC32;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,12 +35,14 @@ import org.jspecify.annotations.Nullable;
 final class Resize {
 
   private static final String NO_CHANGE = "no change of these masters is under way";
+  private static final int ID_BITS = 60;
 
   private final Command command;
   private final ChangedMasters masters;
   private final Quorum quorum;
   private final TrustRules rules;
   private final Set<String> without;
+  private final String wanted;
   private final Duration settle;
   private final PrintStream out;
 
@@ -50,8 +50,21 @@ final class Resize {
   private boolean hasWritten;
   private boolean succeeded;
 
-  /** The counters of the present masters that are so new that future masters need them. */
-  private @Nullable Map<String, Long> counters;
+  /** The sets of the change, and the terms of their clients. */
+  private record Sets(MasterSet present, MasterSet future, Agreement terms) {
+
+    MasterChange change() {
+      return new MasterChange(present.id(), future.id());
+    }
+
+    /** Returns the agreement of a master that serves these clients. */
+    Agreement agreement(Served serves) {
+      boolean isBefore = serves.equals(Served.of(present.id()));
+      boolean isAfter = serves.equals(Served.of(future.id()));
+      return terms.of(
+          isBefore ? List.of(present) : isAfter ? List.of(future) : List.of(present, future));
+    }
+  }
 
   /** Stops a command, with the reason. */
   private static final class Stopped extends RuntimeException {
@@ -64,6 +77,8 @@ final class Resize {
 
   /**
    * @param without the masters that are gone for good
+   * @param wanted the id of the change to abort, if it is another one than that of the lists; else
+   *     empty
    * @param settle the time between two masters, in which clients audit the first again
    */
   Resize(
@@ -72,6 +87,7 @@ final class Resize {
       Quorum quorum,
       TrustRules rules,
       Set<String> without,
+      String wanted,
       Duration settle,
       PrintStream out) {
     this.command = command;
@@ -79,6 +95,7 @@ final class Resize {
     this.quorum = quorum;
     this.rules = rules;
     this.without = without;
+    this.wanted = wanted;
     this.settle = settle;
     this.out = out;
   }
@@ -104,7 +121,11 @@ final class Resize {
   Optional<Duration> step() {
     try {
       requireMajorities();
-      return next(read());
+      List<Found> found = read();
+      if (command == Command.PREPARE && !hasWritten) {
+        found.forEach(each -> masters.tryCarrying(each.index));
+      }
+      return next(found);
     } catch (Stopped stopped) {
       out.println(stopped.getMessage());
     } catch (NoAnswer silent) {
@@ -118,19 +139,19 @@ final class Resize {
   }
 
   private Optional<Duration> next(List<Found> found) {
-    @Nullable MasterChange change = change(found);
-    if (change == null) {
+    @Nullable Sets sets = sets(found);
+    if (sets == null) {
       return succeed(command == Command.FINISH || hasWritten ? done() : NO_CHANGE);
     }
-    Step step = change.next(command, found.stream().map(Found::master).toList(), waited);
+    Step step = sets.change().next(command, found.stream().map(Found::master).toList(), waited);
     if (step instanceof Step.Refuse refuse) {
       String who = refuse.master() < 0 ? "" : found.get(refuse.master()).name + ": ";
       throw new Stopped(who + refuse.reason());
     } else if (step instanceof Step.Wait) {
       waited = true;
-      return Optional.of(lastLease(found));
+      return Optional.of(lastLease(sets));
     } else if (step instanceof Step.Write write) {
-      perform(write, found);
+      perform(write, found, sets);
       waited &= write.carries();
       hasWritten = true;
       return Optional.of(settle);
@@ -193,8 +214,8 @@ final class Resize {
       if (fault == null && parsed == null && !audit.birth().isEmpty()) {
         fault = BirthMark.UNREADABLE;
       }
-      BirthMark mark = parsed == null || !parsed.isOf(audit) ? null : parsed;
-      if (fault == null && mark != null && !mark.guarded()) {
+      BirthMark mark = parsed == null || !parsed.isOf(audit) || !parsed.isFounded() ? null : parsed;
+      if (fault == null && mark != null && !mark.agreement().guarded()) {
         fault = "its clients run with restartGuard(false): a change of masters needs the guard";
       }
       if (fault != null) {
@@ -205,89 +226,161 @@ final class Resize {
     return all;
   }
 
-  // The name of the change.
+  // The sets of the change.
 
-  /** Returns the change under way, or a new one to prepare; null if nothing is left to do. */
-  private @Nullable MasterChange change(List<Found> found) {
-    Membership joint = rules.membership();
-    Set<String> ids = new TreeSet<>();
+  private List<String> names(int group) {
+    List<String> names = new ArrayList<>();
+    for (int index = 0; index < masters.names().size(); index++) {
+      if ((group & 1 << index) != 0) {
+        names.add(masters.names().get(index));
+      }
+    }
+    return names;
+  }
+
+  /** Returns the sets of the change under way, or of a new one; null if nothing is left to do. */
+  private @Nullable Sets sets(List<Found> found) {
+    List<String> present = names(quorum.present());
+    List<String> future = names(quorum.future());
+    List<Sets> all = new ArrayList<>();
     for (Found each : found) {
-      if (each.mark != null) {
-        each.mark.serves().change(joint).ifPresent(ids::add);
+      if (each.mark == null) {
+        continue;
       }
-    }
-    if (ids.size() > 1) {
-      throw new Stopped("several changes of masters are under way: " + ids);
-    }
-    String name = hash();
-    for (String id : ids) {
-      if (!id.startsWith(name)) {
-        throw new Stopped(
-            "another change of "
-                + joint.masters()
-                + " to "
-                + joint.future()
-                + " masters is under way: name the masters as in its first command, or abort it");
-      }
-      return new MasterChange(joint.masters(), joint.future(), id);
-    }
-    MasterChange fresh =
-        new MasterChange(joint.masters(), joint.future(), name + Integer.toHexString(random()));
-    if (command == Command.PREPARE) {
-      return fresh;
-    }
-    if (command == Command.COMMIT) {
-      throw new Stopped("no change is prepared: run redlock resize prepare first");
-    }
-    if (command == Command.FINISH) {
-      List<Master> all = found.stream().map(Found::master).toList();
-      Step step = fresh.next(command, all, false);
-      if (step instanceof Step.Refuse refuse) {
-        throw new Stopped(refuse.reason());
-      }
-    }
-    return null;
-  }
-
-  private static int random() {
-    return new SecureRandom().nextInt(1 << 16, 1 << 24);
-  }
-
-  /** Returns digits that tell this change from one to other masters. */
-  private String hash() {
-    CRC32 sum = new CRC32();
-    for (int group : new int[] {quorum.present(), quorum.future()}) {
-      Set<String> names = new TreeSet<>();
-      for (int index = 0; index < masters.names().size(); index++) {
-        if ((group & 1 << index) != 0) {
-          names.add(masters.names().get(index));
+      Agreement terms = each.mark.agreement();
+      for (String label : each.mark.serves().changes()) {
+        MasterSet from = terms.set(label.substring(0, label.indexOf('>'))).orElse(null);
+        MasterSet to = terms.set(label.substring(label.indexOf('>') + 1)).orElse(null);
+        if (from != null && to != null) {
+          Sets sets = new Sets(from, to, terms.of(List.of()));
+          if (!all.contains(sets)) {
+            all.add(sets);
+          }
         }
       }
-      sum.update(names.toString().getBytes(StandardCharsets.UTF_8));
     }
-    return String.format("%08x", sum.getValue());
+    if (!wanted.isEmpty()) {
+      all.removeIf(sets -> !sets.future.id().equals(wanted));
+      if (all.isEmpty()) {
+        return null;
+      }
+    }
+    if (all.size() > 1) {
+      List<String> ids = all.stream().map(sets -> sets.future.id()).distinct().sorted().toList();
+      throw new Stopped(
+          ids.size() > 1
+              ? "several changes of masters are under way, "
+                  + ids
+                  + ": end all but one with redlock resize abort --change ID"
+              : "the masters differ in the terms of their clients: run redlock agree");
+    }
+    if (all.size() == 1) {
+      Sets sets = all.get(0);
+      boolean isIts = sets.present.isOf(present) && sets.future.isOf(future);
+      if (!isIts && wanted.isEmpty()) {
+        throw new Stopped(
+            "another change of masters is under way, from "
+                + sets.present.names()
+                + " to "
+                + sets.future.names()
+                + ": name the masters as in its first command, or end it with redlock resize abort"
+                + " --change "
+                + sets.future.id());
+      }
+      return sets;
+    }
+    return switch (command) {
+      case PREPARE -> fresh(found, present, future);
+      case COMMIT -> throw new Stopped("no change is prepared: run redlock resize prepare first");
+      case FINISH -> {
+        requireFinished(found, future);
+        yield null;
+      }
+      case ABORT -> null;
+    };
+  }
+
+  private Sets fresh(List<Found> found, List<String> present, List<String> future) {
+    @Nullable Sets fresh = null;
+    for (Found each : found) {
+      BirthMark mark = each.mark;
+      if (mark == null) {
+        continue;
+      }
+      MasterSet its =
+          mark.agreement().sets().stream()
+              .filter(set -> set.isOf(present))
+              .findFirst()
+              .orElse(null);
+      boolean hasLeft = mark.serves().isNobody() && each.role == Role.JOINING;
+      if (its == null || !mark.serves().includes(its.id()) && !hasLeft) {
+        if (its != null || each.role != Role.JOINING || !hasLeft || fresh != null) {
+          throw new Stopped(
+              each.name
+                  + ": it is a master of "
+                  + mark.agreement().sets().get(mark.agreement().sets().size() - 1).names()
+                  + (each.role == Role.JOINING
+                      ? ": a master joins empty; empty it only if nobody uses it"
+                      : ": list the present masters as their clients do"));
+        }
+        continue;
+      }
+      Sets sets = new Sets(its, new MasterSet(newId(), future), mark.agreement().of(List.of()));
+      if (fresh != null
+          && !(fresh.present.id().equals(its.id()) && fresh.terms.equals(sets.terms))) {
+        throw new Stopped(
+            each.name + ": it differs from the other masters: run redlock doctor, then agree");
+      }
+      fresh = fresh == null ? sets : fresh;
+    }
+    if (fresh == null) {
+      throw new Stopped(
+          "the set of the present masters is not founded: start its clients, or run redlock adopt");
+    }
+    return fresh;
+  }
+
+  private void requireFinished(List<Found> found, List<String> future) {
+    for (Found each : found) {
+      BirthMark mark = each.mark;
+      boolean isDone =
+          mark != null
+              && (each.role == Role.LEAVING
+                  ? mark.serves().isNobody()
+                  : mark.agreement().sets().size() == 1
+                      && mark.agreement().sets().get(0).isOf(future)
+                      && mark.serves().includes(mark.agreement().sets().get(0).id()));
+      if (!isDone) {
+        throw new Stopped(
+            NO_CHANGE
+                + ", and "
+                + each.name
+                + (each.role == Role.LEAVING ? " has not left" : " is no master of " + future));
+      }
+    }
+  }
+
+  private static String newId() {
+    return Long.toString(1L << ID_BITS | new SecureRandom().nextLong() >>> 64 - ID_BITS, 36);
   }
 
   // Steps.
 
-  private void perform(Step.Write write, List<Found> found) {
+  private void perform(Step.Write write, List<Found> found, Sets sets) {
     Found target = found.get(write.master());
+    Agreement agreement = sets.agreement(write.serves());
     BirthMark mark = target.mark;
-    if (mark == null) {
-      mark =
-          new BirthMark(
-              target.audit.runId(),
-              target.audit.replId(),
-              BirthMark.NOW,
-              isNew(target, found),
-              longestMillis(found),
-              write.serves(),
-              true);
-    }
+    mark =
+        mark == null
+            ? BirthMark.fresh(
+                target.audit,
+                isNew(target, found, sets),
+                new Advice.Write(write.serves(), agreement, true))
+            : mark.serving(write.serves(), agreement);
     if (write.carries()) {
       carry(target, found);
     }
-    Refresh refresh = new Refresh(target.audit.birth(), mark.serving(write.serves()));
+    Refresh refresh = new Refresh(target.audit.birth(), mark);
     BirthMark after = BirthMark.parse(masters.write(target.index, refresh).birth());
     Served serves = after == null ? Served.NOBODY : after.serves();
     if (!serves.equals(write.serves())) {
@@ -301,14 +394,14 @@ final class Resize {
    * Returns true if a master without a mark is brand-new, so that it need not abstain: no client
    * can have used it.
    */
-  private boolean isNew(Found target, List<Found> found) {
+  private boolean isNew(Found target, List<Found> found, Sets sets) {
     boolean isUsed =
         found.stream()
             .anyMatch(
                 each ->
                     each.role != Role.JOINING
                         && each.mark != null
-                        && each.mark.serves().change(rules.membership()).isPresent());
+                        && each.mark.serves().successorOf(sets.present.id()).isPresent());
     if (command != Command.PREPARE || target.role != Role.JOINING || isUsed) {
       return false;
     }
@@ -325,18 +418,8 @@ final class Resize {
     return true;
   }
 
-  private long longestMillis(List<Found> found) {
-    long longest = rules.abstentionMillis();
-    for (Found each : found) {
-      if (each.mark != null) {
-        longest = Math.max(longest, each.mark.abstentionMillis());
-      }
-    }
-    return longest;
-  }
-
-  private Duration lastLease(List<Found> found) {
-    Duration longest = Duration.ofMillis(longestMillis(found));
+  private Duration lastLease(Sets sets) {
+    Duration longest = Duration.ofMillis(sets.terms.abstentionMillis());
     out.println(
         "waiting for "
             + longest.toSeconds()
@@ -344,26 +427,13 @@ final class Resize {
     return longest;
   }
 
-  // Counters.
-
-  /** Raises the counters of a future master to those that present masters have set lately. */
+  /** Raises the counters of a future master to those of the present masters (M5). */
   private void carry(Found target, List<Found> found) {
-    Map<String, Long> lately = counters;
-    if (lately == null) {
-      lately = new TreeMap<>();
-      for (Found each : found) {
-        if (each.role != Role.JOINING) {
-          long sinceMicros =
-              each.audit.nodeMicros() - longestMillis(found) * 1_000 - 2 * rules.skewMicros();
-          Map<String, Long> its = masters.counters(each.index, sinceMicros);
-          for (Map.Entry<String, Long> fence : its.entrySet()) {
-            lately.merge(fence.getKey(), fence.getValue(), Math::max);
-          }
-        }
+    for (Found each : found) {
+      if (each.role != Role.JOINING && each.index != target.index) {
+        masters.carry(each.index, target.index, out);
       }
-      counters = lately;
     }
-    masters.raise(target.index, lately);
   }
 
   private String done() {
@@ -373,7 +443,7 @@ final class Resize {
               + " resize commit";
       case COMMIT ->
           "committed: now run every client with the "
-              + rules.membership().future()
+              + names(quorum.future()).size()
               + " future masters as its nodes, and without movingTo; then run redlock resize"
               + " finish";
       case FINISH -> "finished: masters that have left can be shut down";

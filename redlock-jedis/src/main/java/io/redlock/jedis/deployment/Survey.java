@@ -21,8 +21,7 @@ public final class Survey {
   private static final Ticker CLOCKS = Ticker.system();
 
   private final Probe probe;
-  private final long skewMicros;
-  private final boolean guarded;
+  private final TrustRules rules;
 
   /**
    * The result of one audit.
@@ -45,32 +44,35 @@ public final class Survey {
   record Timed(NodeAudit audit, long beforeNanos, long afterNanos) {}
 
   /**
-   * @param guarded true if a master without a birth mark abstains; a mark says it itself
+   * @param rules the settings under which the masters are judged
    */
-  Survey(Probe probe, long skewMicros, boolean guarded) {
+  Survey(Probe probe, TrustRules rules) {
     this.probe = probe;
-    this.skewMicros = skewMicros;
-    this.guarded = guarded;
+    this.rules = rules;
+  }
+
+  /** Returns the settings under which the masters are judged. */
+  public TrustRules rules() {
+    return rules;
   }
 
   /** Returns the results, in the order of the masters. */
-  List<Audited> audit() {
+  public List<Audited> audit() {
     List<String> names = probe.masters().stream().map(Probe.Master::name).toList();
     List<Answer<Timed>> answers = probe.ask((index, connection) -> audit(connection));
-    return judge(names, probe.quorum(), skewMicros, guarded, answers, CLOCKS);
+    return judge(names, probe.quorum(), rules, answers, CLOCKS);
   }
 
   /** Returns what the answers mean, in the order of the masters. */
   static List<Audited> judge(
       List<String> names,
       Quorum quorum,
-      long skewMicros,
-      boolean guarded,
+      TrustRules rules,
       List<Answer<Timed>> answers,
       Ticker clocks) {
-    Peers peers = new Peers(quorum, skewMicros);
-    surroundings(names, peers, answers, clocks); // so that the last count for the first verdicts
-    List<@Nullable Surroundings> around = surroundings(names, peers, answers, clocks);
+    Peers peers = new Peers(names, quorum, rules.skewMicros());
+    surroundings(peers, answers, clocks, rules); // so that the last count for the first verdicts
+    List<@Nullable Surroundings> around = surroundings(peers, answers, clocks, rules);
     boolean brandNew = true;
     for (int i = 0; i < answers.size(); i++) {
       brandNew &= isBrandNew(answers.get(i).value(), around.get(i));
@@ -78,7 +80,6 @@ public final class Survey {
     List<Audited> audits = new ArrayList<>();
     for (int i = 0; i < answers.size(); i++) {
       Surroundings known = counting(!brandNew, around.get(i));
-      TrustRules rules = TrustRules.observing(peers.membership(), guarded, skewMicros);
       audits.add(judge(names.get(i), rules, answers.get(i), known));
     }
     return audits;
@@ -110,15 +111,14 @@ public final class Survey {
   }
 
   private static List<@Nullable Surroundings> surroundings(
-      List<String> names, Peers peers, List<Answer<Timed>> answers, Ticker clocks) {
+      Peers peers, List<Answer<Timed>> answers, Ticker clocks, TrustRules rules) {
     List<@Nullable Surroundings> all = new ArrayList<>();
     for (int i = 0; i < answers.size(); i++) {
       Timed timed = answers.get(i).value();
       all.add(
           timed == null
               ? null
-              : peers.hear(
-                  i, names.get(i), timed.audit, timed.beforeNanos, timed.afterNanos, clocks));
+              : peers.hear(i, timed.audit, timed.beforeNanos, timed.afterNanos, clocks, rules));
     }
     return all;
   }

@@ -17,7 +17,7 @@ public final class AuditCall {
   /** The message for an answer that belongs to no audit. */
   static final String NO_ANSWER = "the audit was answered by something else";
 
-  private static final int FIELDS = 11;
+  private static final int FIELDS = 12;
   private static final Argument BIRTH_KEY = Argument.of(BirthMark.KEY);
   private static final Argument ONE_KEY = Argument.of(1);
 
@@ -87,7 +87,8 @@ public final class AuditCall {
         number(fields.get(7)),
         fields.get(8),
         number(fields.get(9)),
-        fields.get(10));
+        number(fields.get(10)),
+        fields.get(11));
   }
 
   /** Returns a number; zero if the server left it out. */

@@ -1,35 +1,36 @@
 package io.redlock.jedis.trust;
 
+import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The mark that a node keeps under {@code redlock:birth}: which process its data belongs to, since
- * when, and on what its clients agreed. A node that was restarted, emptied, resynchronised or
- * promoted has no mark, or the mark of another process.
+ * when, to which set of masters it belongs, and on what its clients agreed. A node that was
+ * restarted, emptied, resynchronised or promoted has no mark, or the mark of another process.
  *
  * @param runId the server process that the data was seen in
  * @param replId the replication history that the data belongs to
  * @param firstSeenMillis when the data was first seen, by the node's clock, in milliseconds since
  *     the epoch
  * @param isAdopted true if an operator adopted the node, so that it need not abstain
- * @param abstentionMillis how long the node abstains after a reset, as asked for by the clients
- *     that wrote the mark
+ * @param isFounded true if all members of the set were seen to carry its id; a node does not vote
+ *     before
+ * @param evictedKeys the number of keys that the server had evicted; a later eviction voids the
+ *     mark
  * @param serves the clients that the node serves
- * @param guarded true if the clients respect the mark
- * @param asker the client that asked for the longest abstention, as host and process; {@code -} if
- *     none has said so
+ * @param agreement the agreement of these clients
  */
 public record BirthMark(
     String runId,
     String replId,
     long firstSeenMillis,
     boolean isAdopted,
-    long abstentionMillis,
+    boolean isFounded,
+    long evictedKeys,
     Served serves,
-    boolean guarded,
-    String asker) {
+    Agreement agreement) {
 
   /** The key of the mark. */
   public static final String KEY = "redlock:birth";
@@ -43,93 +44,110 @@ public record BirthMark(
   /** The placeholder for the node's time at which it writes the mark. */
   public static final long NOW = -1;
 
-  private static final String VERSION = "3";
-  static final String NOBODY = "-";
-  private static final int LONGEST_HOST = 40;
+  private static final String VERSION = "4";
 
-  /** The longest abstention: no client holds anything longer. */
-  static final long LONGEST_ABSTENTION_MILLIS = 7_200_000;
-
-  /** Version 1 did not name the asker; 1 and 2 had the number of masters of all clients. */
   private static final Pattern FORM =
       Pattern.compile(
-          "[123] (\\w+) (\\w+) (\\d{1,15}) (seen|adopted) (\\d{1,15}) (\\d{1,3}|"
+          VERSION
+              + " (\\w+) (\\w+) (\\d{1,15}) (seen|adopted) (founding|founded) (\\d{1,18})"
+              + " (guarded|unguarded) (\\d{1,15}) (\\d{1,15}) ("
               + Served.FORM
-              + ") (guarded|unguarded)"
-              + "(?: ([!-~]{1,64}))?");
+              + ") ("
+              + Agreement.FORM
+              + ")");
 
-  /** Makes a mark without an asker. */
-  public BirthMark(
-      String runId,
-      String replId,
-      long firstSeenMillis,
-      boolean isAdopted,
-      long abstentionMillis,
-      Served serves,
-      boolean guarded) {
-    this(runId, replId, firstSeenMillis, isAdopted, abstentionMillis, serves, guarded, NOBODY);
-  }
-
-  /** Returns the name of a process in marks: printable ASCII without blanks, of bounded length. */
-  public static String asker(String host, long pid) {
-    String plain = host.replaceAll("[^!-~]|\\|", "?");
-    return plain.substring(0, Math.min(LONGEST_HOST, plain.length())) + ":" + pid;
-  }
+  /** Versions 1 to 3 named a set by the number of its members. */
+  private static final Pattern EARLIER =
+      Pattern.compile(
+          "[123] (\\w+) (\\w+) (\\d{1,15}) (seen|adopted) (\\d{1,15}) \\|?(\\d{1,3})\\|?"
+              + " (guarded|unguarded)(?: [!-~]{1,64})?");
 
   /** Returns the mark in a text; null if it is none, or one of another version. */
   public static @Nullable BirthMark parse(String text) {
     Matcher matcher = FORM.matcher(text);
     if (!matcher.matches()) {
-      return null;
+      return parseEarlier(EARLIER.matcher(text));
     }
     return new BirthMark(
         matcher.group(1),
         matcher.group(2),
         Long.parseLong(matcher.group(3)),
         matcher.group(4).equals("adopted"),
-        Math.min(LONGEST_ABSTENTION_MILLIS, Long.parseLong(matcher.group(5))),
-        served(matcher.group(6)),
-        matcher.group(7).equals("guarded"),
-        matcher.group(8) == null ? NOBODY : matcher.group(8));
+        matcher.group(5).equals("founded"),
+        Long.parseLong(matcher.group(6)),
+        new Served(matcher.group(10)),
+        new Agreement(
+            Agreement.sets(matcher.group(11)),
+            matcher.group(7).equals("guarded"),
+            Long.parseLong(matcher.group(8)),
+            Long.parseLong(matcher.group(9))));
   }
 
-  private static Served served(String text) {
-    return text.startsWith("|") ? new Served(text) : Served.of(text);
+  /** Reads a mark whose set has no id: as one of a set that is not founded. */
+  private static @Nullable BirthMark parseEarlier(Matcher matcher) {
+    return !matcher.matches()
+        ? null
+        : new BirthMark(
+            matcher.group(1),
+            matcher.group(2),
+            Long.parseLong(matcher.group(3)),
+            matcher.group(4).equals("adopted"),
+            false,
+            Long.MAX_VALUE,
+            Served.of(matcher.group(6)),
+            new Agreement(
+                List.of(),
+                matcher.group(7).equals("guarded"),
+                0,
+                Long.parseLong(matcher.group(5))));
   }
 
-  /** Returns true if the data is still that of this server and this history. */
+  /** Returns true if an earlier version wrote it, which knew no ids. */
+  boolean isOfEarlierVersion() {
+    return agreement.sets().isEmpty();
+  }
+
+  /** Returns true if the data is still that of this server and this history, and whole. */
   public boolean isOf(NodeAudit audit) {
-    return runId.equals(audit.runId()) && replId.equals(audit.replId());
+    return runId.equals(audit.runId())
+        && replId.equals(audit.replId())
+        && audit.evictedKeys() <= evictedKeys;
   }
 
   /** Returns true if the abstention that the mark asks for is over. */
-  boolean isSettled(NodeAudit audit) {
-    return isAdopted
-        ? abstentionMillis > 0
-        : audit.nodeMillis() - firstSeenMillis >= abstentionMillis;
+  public boolean isSettled(NodeAudit audit) {
+    return isFounded
+        && (isAdopted || audit.nodeMillis() - firstSeenMillis >= agreement.abstentionMillis());
   }
 
-  /** Returns a mark of the same data with a longer abstention. */
-  BirthMark abstaining(long millis, String client) {
+  /** Returns true if masters of these identities found the set. */
+  public boolean isFoundedBy(List<String> identities) {
+    return agreement.set(Agreement.idOf(identities)).isPresent();
+  }
+
+  /** Returns a mark of data that counts as first seen when it is written. */
+  public static BirthMark fresh(NodeAudit audit, boolean isAdopted, Roll.Advice.Write write) {
     return new BirthMark(
-        runId, replId, firstSeenMillis, isAdopted, millis, serves, guarded, client);
-  }
-
-  /** Returns a mark of the same data whose abstention the present clients set anew. */
-  public BirthMark forgetful() {
-    return abstaining(0, NOBODY);
+        audit.runId(),
+        audit.replId(),
+        NOW,
+        isAdopted,
+        write.isFounded(),
+        audit.evictedKeys(),
+        write.serves(),
+        write.agreement());
   }
 
   /** Returns a mark of the same data as adopted by an operator. */
   public BirthMark adopted() {
     return new BirthMark(
-        runId, replId, firstSeenMillis, true, abstentionMillis, serves, guarded, asker);
+        runId, replId, firstSeenMillis, true, isFounded, evictedKeys, serves, agreement);
   }
 
-  /** Returns a mark of the same data that serves these clients. */
-  public BirthMark serving(Served clients) {
+  /** Returns a mark of the same data that serves these clients under this agreement. */
+  public BirthMark serving(Served clients, Agreement terms) {
     return new BirthMark(
-        runId, replId, firstSeenMillis, isAdopted, abstentionMillis, clients, guarded, asker);
+        runId, replId, firstSeenMillis, isAdopted, isFounded, evictedKeys, clients, terms);
   }
 
   /** Returns the text before the time of the first sight. */
@@ -139,17 +157,30 @@ public record BirthMark(
 
   /** Returns the text after the time of the first sight. */
   public String tail() {
+    return rest() + agreement.text();
+  }
+
+  private String rest() {
     return (isAdopted ? " adopted " : " seen ")
-        + abstentionMillis
+        + (isFounded ? "founded " : "founding ")
+        + evictedKeys
+        + (agreement.guarded() ? " guarded " : " unguarded ")
+        + agreement.maxTtlMillis()
+        + " "
+        + agreement.abstentionMillis()
         + " "
         + serves
-        + (guarded ? " guarded " : " unguarded ")
-        + asker;
+        + " ";
+  }
+
+  /** Returns the begin of the text, without the members: what grants and joins carry (N3). */
+  public String guard() {
+    return head() + firstSeenMillis + rest();
   }
 
   /** Returns the text that the node stores. */
   @Override
   public String toString() {
-    return head() + firstSeenMillis + tail();
+    return guard() + agreement.text();
   }
 }

@@ -15,11 +15,10 @@ import org.jspecify.annotations.Nullable;
  * present masters and of the future ones do not exclude each other; they are kept apart in time:
  * the future clients are served only after the last lease of the present ones has ended.
  *
- * @param present the number of present masters
- * @param future the number of future masters
- * @param id the name of the change
+ * @param present the id of the set of present masters
+ * @param future the id of the set of future masters, drawn with the change and thus its name
  */
-public record MasterChange(int present, int future, String id) {
+public record MasterChange(String present, String future) {
 
   /** The commands of an operator. */
   public enum Command {
@@ -113,15 +112,15 @@ public record MasterChange(int present, int future, String id) {
   }
 
   private Served before() {
-    return Served.of("" + present);
+    return Served.of(present);
   }
 
   private String joint() {
-    return new Membership(present, future).label(id);
+    return Served.moving(present, future);
   }
 
   private Served prepared() {
-    return Served.of("" + present, joint());
+    return Served.of(present, joint());
   }
 
   private Served committed() {
@@ -129,11 +128,11 @@ public record MasterChange(int present, int future, String id) {
   }
 
   private Served opened() {
-    return Served.of(joint(), "" + future);
+    return Served.of(joint(), future);
   }
 
   private Served finished() {
-    return Served.of("" + future);
+    return Served.of(future);
   }
 
   private Served aborting() {
@@ -149,9 +148,9 @@ public record MasterChange(int present, int future, String id) {
    */
   public Step next(Command command, List<Master> masters, boolean waited) {
     for (int i = 0; i < masters.size(); i++) {
-      if (!isKnown(masters.get(i))) {
+      if (command != Command.ABORT && !isKnown(masters.get(i))) { // abort passes over others
         return new Step.Refuse(
-            i, "it serves other clients, " + masters.get(i).serves + ": stop them, and empty it");
+            i, "it serves other clients, " + masters.get(i).serves + ": see redlock doctor");
       }
     }
     return switch (command) {
@@ -187,9 +186,7 @@ public record MasterChange(int present, int future, String id) {
   }
 
   private boolean isFinished(Master master) {
-    return master.isFuture()
-        && master.serves(finished())
-        && !(master.isPresent() && finished().equals(before()));
+    return master.isFuture() && master.serves(finished());
   }
 
   private boolean isKnown(Master master) {
@@ -205,6 +202,22 @@ public record MasterChange(int present, int future, String id) {
   /** Returns true if clients of the future masters are or were served. */
   private boolean isOpen(List<Master> masters) {
     return masters.stream().anyMatch(master -> master.serves(opened()) || isFinished(master));
+  }
+
+  /**
+   * Returns true if one present master stays and as many join as are a majority without it. After
+   * one loss a client that was forgotten could found the set of one master again.
+   */
+  private static boolean isLedByNewcomers(List<Master> masters) {
+    int present = 0;
+    int joining = 0;
+    int future = 0;
+    for (Master master : masters) {
+      present += master.isPresent() ? 1 : 0;
+      future += master.isFuture() ? 1 : 0;
+      joining += master.role == Role.JOINING ? 1 : 0;
+    }
+    return present == 1 && future == joining + 1 && joining > future / 2;
   }
 
   private static Optional<Step> write(
@@ -233,13 +246,22 @@ public record MasterChange(int present, int future, String id) {
     if (isOpen(masters)) {
       return new Step.Refuse(-1, "the change is committed: run redlock resize finish");
     }
-    // A master without a mark has lost its data: it must not serve clients that it may have left.
+    if (isLedByNewcomers(masters)) {
+      return new Step.Refuse(
+          -1,
+          "the masters that join would be a majority without the only present one, which could"
+              + " lose its data: let fewer join first, for example one");
+    }
+    // A master without a mark has lost its data: it must not serve clients that another one left.
+    boolean hasLeft =
+        masters.stream().anyMatch(each -> each.isPresent() && each.serves(committed()));
+    Served unmarked = hasLeft ? committed() : prepared();
     return aborted(masters)
         .or(() -> write(masters, Role.JOINING, committed(), List.of(Served.NOBODY), true))
         .or(() -> write(masters, Role.LEAVING, prepared(), List.of(before()), false))
         .or(() -> write(masters, Role.STAYING, prepared(), List.of(before()), false))
-        .or(() -> write(masters, Role.LEAVING, committed(), List.of(), true))
-        .or(() -> write(masters, Role.STAYING, committed(), List.of(), true))
+        .or(() -> write(masters, Role.LEAVING, unmarked, List.of(), true))
+        .or(() -> write(masters, Role.STAYING, unmarked, List.of(), true))
         .orElseGet(Step.Done::new);
   }
 

@@ -12,6 +12,7 @@ package io.redlock.jedis.trust;
  * @param replicas the number of connected replicas
  * @param maxMemoryBytes the memory limit, 0 for none
  * @param evictionPolicy the eviction policy at the limit
+ * @param evictedKeys the number of keys that the server has evicted since its start
  * @param nodeMicros the node's clock, in microseconds since the epoch
  * @param birth the text under {@link BirthMark#KEY}, empty if there is none
  */
@@ -24,6 +25,7 @@ public record NodeAudit(
     int replicas,
     long maxMemoryBytes,
     String evictionPolicy,
+    long evictedKeys,
     long nodeMicros,
     String birth) {
 

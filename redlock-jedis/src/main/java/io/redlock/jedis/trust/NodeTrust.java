@@ -5,6 +5,9 @@ import io.redlock.spi.BackgroundLog;
 import io.redlock.spi.Ticker;
 import io.redlock.text.Brief;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -16,17 +19,35 @@ public final class NodeTrust {
 
   private static final BackgroundLog LOG = BackgroundLog.of("io.redlock.jedis.NodeLane");
 
+  private static final int MOST_EARLIER = 8;
+
+  /** How long an observer remembers that servers alternate. */
+  private static final long SHOWN_MILLIS = 60_000;
+
   private final String node;
   private final int index;
   private final Peers peers;
   private final TrustRules rules;
   private final ClockStepDetector clock;
 
+  private final Deque<String> earlier = new ArrayDeque<>(); // processes that answered before
+
   private @Nullable Past past;
   private String warned = "";
+  private String process = "";
+  private boolean alternates;
+  private long alternatedNanos;
 
   /** The owner of the data when the node last had a valid mark. */
-  private record Past(String runId, String replId, long firstSeenMillis) {}
+  private record Past(String runId, String replId, long evictedKeys, long firstSeenMillis) {
+
+    boolean isThatOf(@Nullable Past other) {
+      return other != null
+          && runId.equals(other.runId)
+          && replId.equals(other.replId)
+          && firstSeenMillis == other.firstSeenMillis;
+    }
+  }
 
   /**
    * @param index the node's place among its peers
@@ -48,7 +69,16 @@ public final class NodeTrust {
   public Verdict judge(
       NodeAudit audit, long beforeNanos, long afterNanos, Ticker ticker, Consumer<String> resets) {
     Verdict verdict =
-        rules.judge(audit, peers.hear(index, node, audit, beforeNanos, afterNanos, ticker));
+        rules.judge(audit, peers.hear(index, audit, beforeNanos, afterNanos, ticker, rules));
+    if (isAlternating(audit, afterNanos)) {
+      verdict =
+          Verdict.refused(
+              "several servers answer at its address in turn, by run_id "
+                  + audit.runId()
+                  + " and "
+                  + earlier.getLast()
+                  + ": give each server an address of its own");
+    }
     boolean quorum = peers.judged(index, verdict.stand() != Stand.REFUSED);
     if (!quorum && verdict.stand() == Stand.VOTES) {
       verdict = Verdict.abstains(-1, peers.tooFew(), verdict.refresh());
@@ -70,17 +100,46 @@ public final class NodeTrust {
     BirthMark mark = BirthMark.parse(audit.birth());
     past =
         mark != null && mark.isOf(audit)
-            ? new Past(audit.runId(), audit.replId(), mark.firstSeenMillis())
+            ? new Past(audit.runId(), audit.replId(), mark.evictedKeys(), mark.firstSeenMillis())
             : null;
-    if (before == null || before.equals(past)) {
+    if (before == null || before.isThatOf(past)) {
       return "";
     }
     if (!before.runId.equals(audit.runId())) {
       return "it was restarted or replaced by another server";
     }
+    if (before.evictedKeys < audit.evictedKeys()) {
+      return "it has evicted keys";
+    }
     return before.replId.equals(audit.replId())
         ? "its data, or its birth mark, was deleted"
         : "its replication history changed: it was promoted or resynchronised, or got a replica";
+  }
+
+  /**
+   * Returns true if a server came back that another one had replaced at this address, until every
+   * lease that either granted has ended. The process of a server never comes back.
+   */
+  private boolean isAlternating(NodeAudit audit, long nowNanos) {
+    String runId = audit.runId();
+    if (!runId.equals(process)) {
+      if (earlier.remove(runId)) {
+        alternates = true;
+        alternatedNanos = nowNanos;
+      }
+      if (!process.isEmpty()) {
+        earlier.addLast(process);
+      }
+      if (earlier.size() > MOST_EARLIER) {
+        earlier.removeFirst();
+      }
+      process = runId;
+    }
+    alternates &=
+        nowNanos - alternatedNanos
+            < TimeUnit.MILLISECONDS.toNanos(
+                rules.observes() ? SHOWN_MILLIS : rules.abstentionMillis());
+    return alternates;
   }
 
   private String step(NodeAudit audit, long beforeNanos, long afterNanos, Ticker ticker) {
@@ -102,7 +161,8 @@ public final class NodeTrust {
 
   /** Returns the part of a mark without which a node refuses extends; empty if none is needed. */
   public String served() {
-    return rules.guarded() ? Served.part(peers.label()) : "";
+    String label = peers.label();
+    return rules.guarded() ? Served.part(label.isEmpty() ? "?" : label) : "";
   }
 
   /** Takes note that the connection has ended. */

@@ -6,13 +6,8 @@ import io.redlock.spi.Ticker;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.TreeMap;
 import java.util.function.ToLongFunction;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,16 +17,14 @@ import org.jspecify.annotations.Nullable;
 public final class Peers {
 
   private final Quorum nodes;
-  private final Membership membership;
+  private final List<String> names;
   private final long skewMicros;
   private final @Nullable Heard[] heard; // guarded by this; null: not connected
   private final boolean[] accepted; // guarded by this; connected, and not refused
   private final List<Runnable> whenQuorum = new ArrayList<>(); // guarded by this
-  private final boolean[] inUse; // guarded by this; clients may rely on it already
-  private final @Nullable BirthMark[] marks; // guarded by this; as last seen
-  private final boolean[] valid; // guarded by this; connected, and the mark is of its data
+  private final @Nullable NodeAudit[] audits; // guarded by this; null: not connected
   private boolean quorum; // guarded by this; stays true
-  private Optional<String> change = Optional.empty(); // guarded by this; fixed with the quorum
+  private String label = ""; // guarded by this; of these clients in marks, empty until known
 
   /** The last audit of a connected node. The offset is its clock minus the monotonic clock. */
   private record Heard(
@@ -53,53 +46,49 @@ public final class Peers {
   }
 
   /**
-   * @param quorum the nodes that are enough
+   * @param names the nodes
+   * @param quorum those that are enough
    * @param skewMicros the allowed difference between the clocks of two nodes
    */
-  public Peers(Quorum quorum, long skewMicros) {
+  public Peers(List<String> names, Quorum quorum, long skewMicros) {
     int nodes = quorum.nodes();
+    this.names = List.copyOf(names);
     this.nodes = quorum;
-    this.membership = Membership.of(quorum);
     this.skewMicros = skewMicros;
     this.heard = new Heard[nodes];
     this.accepted = new boolean[nodes];
-    this.marks = new BirthMark[nodes];
-    this.valid = new boolean[nodes];
-    this.inUse = new boolean[nodes];
+    this.audits = new NodeAudit[nodes];
   }
 
-  /** Returns the clients of which this is one. */
-  public Membership membership() {
-    return membership;
-  }
-
-  /** Returns the name of these clients in marks; empty if this one moves and knows no change. */
+  /** Returns the name of these clients in marks; empty if none has shown it yet. */
   synchronized String label() {
-    return membership.isJoint() && change.isEmpty() ? "" : membership.label(change.orElse(""));
+    return label;
   }
 
   /**
    * Takes note of an audit that was made between two readings of the monotonic clock.
    *
+   * @param rules the settings of this client
    * @return all that is known now, including this audit
    */
   public synchronized Surroundings hear(
-      int node, String name, NodeAudit audit, long beforeNanos, long afterNanos, Ticker ticker) {
+      int node,
+      NodeAudit audit,
+      long beforeNanos,
+      long afterNanos,
+      Ticker ticker,
+      TrustRules rules) {
     long middleMicros = (beforeNanos + (afterNanos - beforeNanos) / 2) / 1_000;
     long wallAheadMicros = ticker.wallMicros() - ticker.monotonicNanos() / 1_000;
-    BirthMark mark = BirthMark.parse(audit.birth());
-    if (mark != null) {
-      marks[node] = mark;
-      inUse[node] = mark.isOf(audit) && mark.isSettled(audit);
-    }
-    valid[node] = mark != null && mark.isOf(audit);
-    learnChange();
+    audits[node] = audit;
+    Roll roll = roll(rules);
+    label = roll.label().isEmpty() ? label : roll.label();
     String twin = twin(node, audit.runId());
     long uncertaintyMicros = (afterNanos - beforeNanos) / 2_000;
     Heard self =
         new Heard(
             node,
-            name,
+            names.get(node),
             audit.runId(),
             audit.nodeMicros() - middleMicros,
             uncertaintyMicros,
@@ -113,53 +102,28 @@ public final class Peers {
         byMedian,
         beyondSkewMicros(self, fresh),
         median == self ? uncertaintyMicros : self.misreadMicros(median),
-        longest(),
         isAnyOtherInUse(node),
-        change,
-        isAnyOtherChanging(node),
+        roll.advice(node),
         twin);
   }
 
-  /**
-   * Learns the change in which this client moves: the one that most nodes show. It is fixed with
-   * the quorum, before which no node votes.
-   */
-  private void learnChange() {
-    if (quorum || !membership.isJoint()) {
-      return;
+  private Roll roll(TrustRules rules) {
+    List<Roll.Node> all = new ArrayList<>();
+    for (int node = 0; node < audits.length; node++) {
+      all.add(Roll.Node.of(names.get(node), audits[node]));
     }
-    Map<String, Long> shown =
-        IntStream.range(0, marks.length)
-            .filter(node -> valid[node])
-            .mapToObj(node -> marks[node].serves().change(membership))
-            .flatMap(Optional::stream)
-            .collect(Collectors.groupingBy(id -> id, TreeMap::new, Collectors.counting()));
-    change = shown.entrySet().stream().max(Map.Entry.comparingByValue()).map(Map.Entry::getKey);
-  }
-
-  private boolean isAnyOtherChanging(int node) {
-    return IntStream.range(0, marks.length)
-        .anyMatch(other -> other != node && valid[other] && marks[other].serves().isChanging());
+    return Roll.of(all, nodes, rules, label);
   }
 
   private static int set(List<Heard> some) {
     return some.stream().mapToInt(each -> 1 << each.node).reduce(0, (a, b) -> a | b);
   }
 
-  /** Returns the mark with the longest abstention; null if there is none. */
-  private @Nullable BirthMark longest() {
-    BirthMark longest = null;
-    for (BirthMark mark : marks) {
-      boolean isLonger =
-          mark != null && (longest == null || mark.abstentionMillis() > longest.abstentionMillis());
-      longest = isLonger ? mark : longest;
-    }
-    return longest;
-  }
-
   private boolean isAnyOtherInUse(int node) {
-    for (int other = 0; other < inUse.length; other++) {
-      if (other != node && inUse[other]) {
+    for (int other = 0; other < audits.length; other++) {
+      NodeAudit audit = other == node ? null : audits[other];
+      BirthMark mark = audit == null ? null : BirthMark.parse(audit.birth());
+      if (audit != null && mark != null && mark.isOf(audit) && mark.isSettled(audit)) {
         return true;
       }
     }
@@ -278,6 +242,6 @@ public final class Peers {
   synchronized void left(int node) {
     heard[node] = null;
     accepted[node] = false;
-    valid[node] = false;
+    audits[node] = null;
   }
 }

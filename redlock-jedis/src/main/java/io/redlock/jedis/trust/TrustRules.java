@@ -1,8 +1,10 @@
 package io.redlock.jedis.trust;
 
+import io.redlock.jedis.trust.Agreement.MasterSet;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
+import io.redlock.jedis.trust.Roll.Advice;
 import java.time.Duration;
-import java.util.Optional;
+import java.util.List;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
@@ -11,20 +13,20 @@ import org.jspecify.annotations.Nullable;
  * A pure function: no clock, no I/O, no memory.
  *
  * <p>A node that lost its data forgets its grants, and could grant the same locks again. Its birth
- * mark shows the loss: the mark is gone, or comes from another process or replication history. Such
- * a node gets a new mark and abstains until every earlier lease has ended. That takes the longest
- * ttl, its drift, and twice the skew: the node's own clock gives the age of the mark, and may have
- * been off by one skew either way.
+ * mark shows the loss: the mark is gone, or comes from another process or replication history, or
+ * from before an eviction. Such a node gets a new mark, if the others show which ({@link Roll}),
+ * and abstains until every earlier lease has ended. That takes the longest ttl, its drift, and
+ * twice the skew: the node's own clock gives the age of the mark, and may have been off by one skew
+ * either way.
  *
- * @param membership the clients of which this is one
  * @param guarded true if the birth mark counts
+ * @param maxTtlMillis the longest ttl of this client
  * @param abstentionMillis how long a node that was reset must abstain for this client; zero for an
  *     observer, which writes no marks and goes by theirs
  * @param skewMicros the allowed difference between the clocks of two nodes
- * @param client the name of this client in the marks that it writes
  */
 public record TrustRules(
-    Membership membership, boolean guarded, long abstentionMillis, long skewMicros, String client) {
+    boolean guarded, long maxTtlMillis, long abstentionMillis, long skewMicros) {
 
   static final String UNPREPARED =
       "no change of masters is prepared on it: first run redlock resize prepare";
@@ -33,8 +35,8 @@ public record TrustRules(
       "its data is new, and a change of masters is under way: run the last redlock resize command"
           + " again";
 
-  private static final String RESET =
-      "; to change it, stop all clients and delete " + BirthMark.KEY + " on every node";
+  /** The time in which a set that is being founded is audited again. */
+  private static final long SOON_MILLIS = 20;
 
   /**
    * The knowledge about the other nodes and this machine.
@@ -46,10 +48,8 @@ public record TrustRules(
    *     clocks of a quorum that includes it; empty if no quorum agrees. The median does not
    *     suffice: of two audited nodes, the one with the wrong clock may be the median
    * @param uncertaintyMicros the largest error in reading the node's clock and the median
-   * @param longest the mark, of any node, with the longest abstention; null if there is none
    * @param othersInUse true if another node is in use already
-   * @param change the change in which this client moves; empty if unknown, or if it does not move
-   * @param othersChanging true if another node shows that a change of masters is under way
+   * @param advice what the marks of all nodes say about this one
    * @param sameServerAs another node that is the same process; empty if there is none
    */
   public record Surroundings(
@@ -57,49 +57,14 @@ public record TrustRules(
       boolean byMedian,
       OptionalLong beyondSkewMicros,
       long uncertaintyMicros,
-      @Nullable BirthMark longest,
       boolean othersInUse,
-      Optional<String> change,
-      boolean othersChanging,
+      Advice advice,
       String sameServerAs) {
-
-    /** Creates the knowledge of a client that sees no change of masters. */
-    public Surroundings(
-        long clockMicros,
-        boolean byMedian,
-        OptionalLong beyondSkewMicros,
-        long uncertaintyMicros,
-        @Nullable BirthMark longest,
-        boolean othersInUse,
-        String sameServerAs) {
-      this(
-          clockMicros,
-          byMedian,
-          beyondSkewMicros,
-          uncertaintyMicros,
-          longest,
-          othersInUse,
-          Optional.empty(),
-          false,
-          sameServerAs);
-    }
 
     /** Returns the same, except that other nodes are in use or not. */
     public Surroundings counting(boolean others) {
       return new Surroundings(
-          clockMicros,
-          byMedian,
-          beyondSkewMicros,
-          uncertaintyMicros,
-          longest,
-          others,
-          change,
-          othersChanging,
-          sameServerAs);
-    }
-
-    private long abstentionMillis() {
-      return longest == null ? 0 : longest.abstentionMillis();
+          clockMicros, byMedian, beyondSkewMicros, uncertaintyMicros, others, advice, sameServerAs);
     }
   }
 
@@ -108,15 +73,11 @@ public record TrustRules(
    * within bounds here.
    */
   public static TrustRules of(
-      Membership membership,
-      boolean guarded,
-      Duration maxTtl,
-      double driftFactor,
-      long skewMicros) {
+      boolean guarded, Duration maxTtl, double driftFactor, long skewMicros) {
     long ttlMillis = maxTtl.plusNanos(999_999).toMillis();
     long driftMillis = (long) Math.ceil(ttlMillis * Math.max(0, Math.min(driftFactor, 0.5))) + 2;
     long abstentionMillis = ttlMillis + driftMillis + 2 * ceilMillis(skewMicros);
-    return new TrustRules(membership, guarded, abstentionMillis, skewMicros, BirthMark.NOBODY);
+    return new TrustRules(guarded, ttlMillis, abstentionMillis, skewMicros);
   }
 
   /**
@@ -124,8 +85,8 @@ public record TrustRules(
    *
    * @param guarded true if a node without a birth mark abstains; a mark says it itself
    */
-  public static TrustRules observing(Membership membership, boolean guarded, long skewMicros) {
-    return new TrustRules(membership, guarded, 0, skewMicros, BirthMark.NOBODY);
+  public static TrustRules observing(boolean guarded, long skewMicros) {
+    return new TrustRules(guarded, 0, 0, skewMicros);
   }
 
   /** Returns true for an observer. */
@@ -133,9 +94,38 @@ public record TrustRules(
     return abstentionMillis == 0;
   }
 
-  /** Returns the same rules for a client of this name; see {@link BirthMark#asker}. */
-  public TrustRules askedBy(String asker) {
-    return new TrustRules(membership, guarded, abstentionMillis, skewMicros, asker);
+  /** Returns the agreement of a set that this client founds. */
+  public Agreement agreement(List<MasterSet> sets) {
+    return new Agreement(sets, guarded, maxTtlMillis, abstentionMillis);
+  }
+
+  /** Returns in which setting an agreement differs from this client's; empty if in none. */
+  String difference(Agreement agreed) {
+    if (observes()) {
+      return "";
+    }
+    if (agreed.guarded() != guarded) {
+      return differs("restartGuard(" + agreed.guarded() + ")", "restartGuard(" + guarded + ")");
+    }
+    if (agreed.maxTtlMillis() != maxTtlMillis) {
+      return differs(
+          "maxTtl " + Duration.ofMillis(agreed.maxTtlMillis()),
+          "maxTtl " + Duration.ofMillis(maxTtlMillis));
+    }
+    return agreed.abstentionMillis()
+            < Math.min(abstentionMillis, Agreement.LONGEST_ABSTENTION_MILLIS)
+        ? differs(
+            "an abstention of " + Duration.ofMillis(agreed.abstentionMillis()),
+            Duration.ofMillis(abstentionMillis) + ", by its clockSkew and driftFactor")
+        : "";
+  }
+
+  private static String differs(String agreed, String own) {
+    return "the clients of these masters agreed on "
+        + agreed
+        + ", this client has "
+        + own
+        + ": use the same settings on every client; to change them for all, see redlock agree";
   }
 
   /** Returns what the node may do, and why. */
@@ -144,17 +134,32 @@ public record TrustRules(
     if (misconfiguration != null) {
       return Verdict.refused(misconfiguration);
     }
-    if (audit.birth().isEmpty()) {
-      return renew(audit, around);
-    }
     BirthMark mark = BirthMark.parse(audit.birth());
-    if (mark == null) {
+    if (mark == null && !audit.birth().isEmpty()) {
       return Verdict.refused(BirthMark.UNREADABLE);
     }
-    // A mark may be ahead a little because the clock was misread, and the clock set back a little.
-    boolean fromTheFuture =
-        mark.firstSeenMillis() - audit.nodeMillis() > ceilMillis(skewMicros) + misread(around);
-    return !mark.isOf(audit) || fromTheFuture ? renew(audit, around) : judge(audit, mark, around);
+    Advice advice = around.advice();
+    if (advice instanceof Advice.Refuse refuse) {
+      return Verdict.refused(refuse.reason());
+    }
+    if (advice instanceof Advice.Wait wait) {
+      return Verdict.abstains(wait.soon() ? SOON_MILLIS : -1, wait.reason(), null);
+    }
+    boolean isValid = mark != null && mark.isOf(audit) && !isFromTheFuture(mark, audit, around);
+    if (advice instanceof Advice.Write write) {
+      return renew(audit, around, isValid ? mark : null, write);
+    }
+    if (mark == null) {
+      throw new IllegalStateException("there is no mark to keep");
+    }
+    return isValid
+        ? keep(audit, mark, around)
+        : renew(audit, around, null, new Advice.Write(mark.serves(), mark.agreement(), true));
+  }
+
+  /** A mark may be ahead a little: the clock was misread, or was set back a little since. */
+  private boolean isFromTheFuture(BirthMark mark, NodeAudit audit, Surroundings around) {
+    return mark.firstSeenMillis() - audit.nodeMillis() > ceilMillis(skewMicros) + misread(around);
   }
 
   /**
@@ -206,27 +211,32 @@ public record TrustRules(
     return skewMicros + around.uncertaintyMicros();
   }
 
-  /** Judges a node without a valid mark: its data counts as first seen now. */
-  private Verdict renew(NodeAudit audit, Surroundings around) {
-    if (membership.isJoint() && around.change().isEmpty()) {
-      return Verdict.refused(UNPREPARED);
+  /**
+   * Judges a node whose mark must be written (N1). Without a valid mark its data counts as first
+   * seen now.
+   */
+  private Verdict renew(
+      NodeAudit audit, Surroundings around, @Nullable BirthMark valid, Advice.Write write) {
+    BirthMark fresh = BirthMark.fresh(audit, false, write);
+    if (valid != null) {
+      BirthMark mark =
+          new BirthMark(
+              fresh.runId(),
+              fresh.replId(),
+              valid.firstSeenMillis(),
+              valid.isAdopted(),
+              fresh.isFounded(),
+              fresh.evictedKeys(),
+              fresh.serves(),
+              fresh.agreement());
+      return Verdict.abstains(
+          0, "its birth mark is being written", new Refresh(audit.birth(), mark));
     }
-    if (!membership.isJoint() && around.othersChanging()) {
-      // It cannot know which clients the node may serve, and must not undo a step of the change.
-      return Verdict.abstains(-1, UNMARKED_IN_A_CHANGE, null);
-    }
-    BirthMark mark =
-        new BirthMark(
-            audit.runId(),
-            audit.replId(),
-            BirthMark.NOW,
-            false,
-            needed(around),
-            Served.of(membership.label(around.change().orElse(""))),
-            guarded,
-            asker(around));
-    if (!guarded) {
-      return Verdict.votes("", new Refresh(audit.birth(), mark));
+    if (!fresh.agreement().guarded()) {
+      Refresh refresh = new Refresh(audit.birth(), fresh);
+      return write.isFounded()
+          ? Verdict.votes("", refresh)
+          : Verdict.abstains(0, "its birth mark is being written", refresh);
     }
     OptionalLong beyondMicros = around.beyondSkewMicros();
     if (beyondMicros.isEmpty()) {
@@ -238,91 +248,36 @@ public record TrustRules(
           null);
     }
     long aheadMillis = ceilMillis(beyondMicros.getAsLong());
+    long waitMillis = fresh.agreement().abstentionMillis();
     return Verdict.abstains(
-        mark.abstentionMillis(),
-        newData(mark.abstentionMillis(), around, audit.birth().isEmpty()),
-        new Refresh(audit.birth(), mark, aheadMillis));
+        waitMillis,
+        newData(waitMillis, around, audit.birth().isEmpty()),
+        new Refresh(audit.birth(), fresh, aheadMillis));
   }
 
-  private Verdict judge(NodeAudit audit, BirthMark mark, Surroundings around) {
-    if (mark.guarded() != guarded && observes()) {
-      return observing(membership, mark.guarded(), skewMicros).judge(audit, mark, around);
-    }
-    if (mark.guarded() != guarded) {
-      return Verdict.refused(
-          "other clients use it with restartGuard("
-              + mark.guarded()
-              + "): use the same setting on every client"
-              + RESET);
-    }
-    if (!mark.serves().includes(membership.label(around.change().orElse("")))) {
-      return Verdict.refused(unserved(mark.serves()));
-    }
-    BirthMark wanted =
-        mark.abstentionMillis() >= abstentionMillis
-            ? mark
-            : mark.abstaining(abstentionMillis, client);
-    Refresh longer =
-        wanted.toString().equals(audit.birth()) ? null : new Refresh(audit.birth(), wanted);
-    if (!guarded) {
-      return Verdict.votes("", longer);
+  private Verdict keep(NodeAudit audit, BirthMark mark, Surroundings around) {
+    BirthMark counted =
+        new BirthMark(
+            mark.runId(),
+            mark.replId(),
+            mark.firstSeenMillis(),
+            mark.isAdopted(),
+            true,
+            audit.evictedKeys(), // less than before: the statistics of the server were reset
+            mark.serves(),
+            mark.agreement());
+    Refresh recount = counted.equals(mark) ? null : new Refresh(audit.birth(), counted);
+    if (!mark.agreement().guarded()) {
+      return Verdict.votes("", recount);
     }
     long ageMillis = audit.nodeMillis() - mark.firstSeenMillis();
-    long leftMillis = needed(around) + misread(around) - ageMillis;
+    long leftMillis = mark.agreement().abstentionMillis() + misread(around) - ageMillis;
     if (!mark.isAdopted() && leftMillis > 0) {
-      return Verdict.abstains(leftMillis, newData(leftMillis, around, true), longer);
+      return Verdict.abstains(leftMillis, newData(leftMillis, around, true), recount);
     }
-    return longer == null
-        ? Verdict.votes(audit.birth(), null)
-        : Verdict.abstains(0, "its birth mark is being written", longer);
-  }
-
-  /** Returns why the node does not serve this client, and which step was skipped. */
-  private String unserved(Served served) {
-    int masters = membership.masters();
-    if (served.isNobody()) {
-      return "it has left this deployment: list the present masters";
-    }
-    if (membership.isJoint()) {
-      if (served.change(membership).isPresent()) {
-        return "it takes part in another change of masters than this client: restart the client";
-      }
-      if (served.includes(Membership.of(membership.future()).label(""))
-          && membership.future() != masters) {
-        return "the change to "
-            + membership.future()
-            + " masters is finished: list these as the nodes, and leave movingTo out";
-      }
-      return UNPREPARED;
-    }
-    boolean isLeft = served.isLeftByClientsOf(masters);
-    if (isLeft || served.isAwaitingClientsOf(masters)) {
-      return isLeft
-          ? "its clients move from "
-              + masters
-              + " masters to others, which is committed: first run this client with movingTo"
-          : "its clients move to "
-              + masters
-              + " masters, which is not committed: first run"
-              + " redlock resize commit";
-    }
-    return "other clients use it as one of "
-        + served.mastersOfClients()
-        + " nodes, this one as one of "
-        + masters
-        + ": list the same nodes on every client; to change the masters, see redlock resize";
-  }
-
-  private long needed(Surroundings around) {
-    return Math.max(abstentionMillis, around.abstentionMillis());
-  }
-
-  /** Returns the name of the client that needs the longest abstention. */
-  private String asker(Surroundings around) {
-    BirthMark longest = around.longest();
-    return longest != null && longest.abstentionMillis() > abstentionMillis
-        ? longest.asker()
-        : client;
+    return recount == null
+        ? Verdict.votes(mark.guard(), null)
+        : Verdict.abstains(0, "its birth mark is being written", recount);
   }
 
   /** Returns by how much more than the skew the clock may be off without being refused for it. */
@@ -334,20 +289,12 @@ public record TrustRules(
     return (micros + 999) / 1_000;
   }
 
-  private String newData(long leftMillis, Surroundings around, boolean mayBeBrandNew) {
-    String longest =
-        around.abstentionMillis() > abstentionMillis
-            ? ", because client "
-                + asker(around)
-                + " asked for "
-                + around.abstentionMillis() / 1_000
-                + "s"
-            : "";
+  private static String newData(long leftMillis, Surroundings around, boolean mayBeBrandNew) {
     String adopt =
         mayBeBrandNew && !around.othersInUse()
             ? "; brand-new masters can be adopted, all together"
             : "";
-    return "its data is new; it votes in " + (leftMillis + 999) / 1_000 + "s" + longest + adopt;
+    return "its data is new; it votes in " + (leftMillis + 999) / 1_000 + "s" + adopt;
   }
 
   /** Returns what is allowed but worth a warning; null if there is nothing. */

@@ -4,12 +4,12 @@
 -- ARGV: a number that the answer repeats; to write the mark, also: the mark as it was seen
 -- ('' = none), the new one before its first-seen time, that time in ms (+N = in N ms), the rest.
 -- Returns: {number, version, run_id, role, mode, master_replid, connected replicas, maxmemory,
--- policy, now (us), birth mark}
+-- policy, evicted keys, now (us), birth mark}
 local time = redis.call('TIME')
 local birth = redis.call('GET', KEYS[1]) or ''
 
 local info = '\n' .. redis.call('INFO', 'server') .. '\n' .. redis.call('INFO', 'replication')
-  .. '\n' .. redis.call('INFO', 'memory')
+  .. '\n' .. redis.call('INFO', 'memory') .. '\n' .. redis.call('INFO', 'stats')
 local function field(name)
   return string.match(info, '\n' .. name .. ':([^\r\n]*)') or ''
 end
@@ -33,6 +33,7 @@ return {
   field('connected_slaves'),
   field('maxmemory'),
   field('maxmemory_policy'),
+  field('evicted_keys'),
   time[1] .. string.format('%06d', time[2]),
   birth,
 }

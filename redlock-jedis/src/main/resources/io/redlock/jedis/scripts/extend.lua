@@ -44,7 +44,7 @@ if missing then
   local time = call('TIME')
   local now = time[1] * 1000000 + time[2]
   if token >= 2 ^ 53 or sent > now + skew or sent < now - ttl * 1000 - skew
-      or (birth ~= '' and mark ~= birth) then
+      or (birth ~= '' and string.sub(mark or '', 1, #birth) ~= birth) then
     return 'NOT_HELD ' .. T
   end
   local lead = math.max(0, math.ceil((token - now) / 1000)) -- the counter outlives it

@@ -10,7 +10,7 @@
 local lock, fence, queue, ends, mark = unpack(KEYS)
 local value, T, ttl, retention, skew, reported, waiter, ticket, life, birth = unpack(ARGV)
 
-if birth ~= '' and redis.call('GET', mark) ~= birth then
+if birth ~= '' and string.sub(redis.call('GET', mark) or '', 1, #birth) ~= birth then
   return 'ABSTAIN ' .. T
 end
 

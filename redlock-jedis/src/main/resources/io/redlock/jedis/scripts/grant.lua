@@ -11,7 +11,7 @@ local value, T, ttl, retention = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local birth = ARGV[7]
 local last = #KEYS - 1
 
-if birth ~= '' and call('GET', KEYS[#KEYS]) ~= birth then
+if birth ~= '' and string.sub(call('GET', KEYS[#KEYS]) or '', 1, #birth) ~= birth then
   return 'ABSTAIN ' .. T
 end
 

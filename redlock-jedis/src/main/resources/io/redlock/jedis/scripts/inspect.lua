@@ -15,7 +15,7 @@ local function word(text)
 end
 
 local answer = 'STATE '
-if birth ~= '' and redis.call('GET', mark) ~= birth then -- the birth mark
+if birth ~= '' and string.sub(redis.call('GET', mark) or '', 1, #birth) ~= birth then -- the birth mark
   answer = 'UNMARKED '
 end
 local holder = redis.call('GET', lock)

@@ -100,11 +100,8 @@ class SettingsParserTest {
       assertTrue(faults.contains(part), () -> part + " is missing in: " + faults);
     }
     assertFalse(faults.contains("unread"), faults);
-    JedisRedlock.Builder unguarded = JedisRedlock.builder().configure(properties);
-    assertTrue(
-        assertThrows(IllegalArgumentException.class, unguarded::adopt)
-            .getMessage()
-            .contains("restartGuard is false"));
+    properties.setProperty("redlock.moving-to", "redis://127.0.0.1:2");
+    assertTrue(faults(properties).contains("movingTo needs the restart guard"));
   }
 
   @Test

@@ -3,10 +3,9 @@ package io.redlock.jedis.lane;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.redlock.jedis.scripts.Script;
-import io.redlock.jedis.trust.Membership;
+import io.redlock.jedis.trust.Marks;
 import io.redlock.jedis.trust.NodeTrust;
 import io.redlock.jedis.trust.Peers;
-import io.redlock.jedis.trust.TrustRules;
 import io.redlock.spi.Quorum;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
@@ -60,8 +59,8 @@ final class FakeNet implements Dialer {
     return new NodeTrust(
         "n",
         0,
-        new Peers(Quorum.of(1), 2_000_000),
-        new TrustRules(Membership.of(1), false, TestNode.ABSTENTION_MILLIS, 2_000_000, "me:1"),
+        new Peers(TestNode.names(1), Quorum.of(1), Marks.SKEW_MICROS),
+        Marks.rules(false),
         0.01);
   }
 

@@ -151,10 +151,10 @@ class IntroductionTest {
     bed.answer();
     List<String> second = bed.lastCommand();
     assertEquals(first.size() + 4, second.size(), "it carries a mark");
-    assertTrue(second.get(6).startsWith("3 run0 repl0 "), second.toString());
+    assertTrue(second.get(6).startsWith("4 run0 repl0 "), second.toString());
     bed.answerAll();
     assertEquals(List.of(AUDIT, AUDIT, LaneBed.loads()), bed.written().subList(0, 3));
-    assertTrue(bed.node.birth.startsWith("3 run0 repl0 "), bed.node.birth);
+    assertTrue(bed.node.birth.startsWith("4 run0 repl0 "), bed.node.birth);
     assertEquals(State.ABSTAINING, bed.state());
   }
 
@@ -188,7 +188,7 @@ class IntroductionTest {
     assertEquals(List.of("audit"), bed.written());
     assertTrue(bed.lastCommand().size() > 5, "it carries a mark");
     bed.answer();
-    assertTrue(bed.node.birth.startsWith("3 run0 repl0 "), bed.node.birth);
+    assertTrue(bed.node.birth.startsWith("4 run0 repl0 "), bed.node.birth);
   }
 
   @Test

@@ -8,7 +8,7 @@ import io.redlock.jedis.lane.LaneConnection.Batch;
 import io.redlock.jedis.lane.LaneConnection.Writer;
 import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.jedis.scripts.Script;
-import io.redlock.jedis.trust.Membership;
+import io.redlock.jedis.trust.Marks;
 import io.redlock.jedis.trust.NodeTrust;
 import io.redlock.jedis.trust.Peers;
 import io.redlock.jedis.trust.TrustRules;
@@ -48,7 +48,7 @@ final class LaneBed implements LockNode.Observer, Ticker {
   static final String SILENT = "silent for more than 100ms";
 
   private static final long WALL_MICROS = 1_800_000_000_000_000L;
-  private static final long SKEW_MICROS = 2_000_000;
+  private static final long SKEW_MICROS = Marks.SKEW_MICROS;
 
   final LaneSettings settings =
       LaneSettings.derive(
@@ -137,10 +137,8 @@ final class LaneBed implements LockNode.Observer, Ticker {
 
   LaneBed(int nodes, boolean guarded) {
     this.nodes = nodes;
-    peers = new Peers(Quorum.of(nodes), SKEW_MICROS);
-    rules =
-        new TrustRules(
-            Membership.of(nodes), guarded, TestNode.ABSTENTION_MILLIS, SKEW_MICROS, "me:1");
+    peers = new Peers(TestNode.names(nodes), Quorum.of(nodes), SKEW_MICROS);
+    rules = Marks.rules(guarded);
     node.mark(nodes, guarded);
     RandomGenerator shortest =
         new RandomGenerator() {
@@ -160,7 +158,7 @@ final class LaneBed implements LockNode.Observer, Ticker {
   }
 
   NodeTrust trust(int index) {
-    return new NodeTrust(index == 0 ? "n" : "n" + index, index, peers, rules, 0.01);
+    return new NodeTrust(TestNode.name(index), index, peers, rules, 0.01);
   }
 
   // Time.

@@ -1,11 +1,11 @@
 package io.redlock.jedis.lane;
 
-import io.redlock.jedis.trust.BirthMark;
+import io.redlock.jedis.trust.Marks;
 import io.redlock.jedis.trust.NodeAudit;
-import io.redlock.jedis.trust.Served;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.args.Rawable;
 
@@ -13,7 +13,7 @@ import redis.clients.jedis.args.Rawable;
 final class TestNode {
 
   static final long FIRST_SEEN_MILLIS = 1_700_000_000_000L;
-  static final long ABSTENTION_MILLIS = 34_302;
+  static final long ABSTENTION_MILLIS = Marks.ABSTENTION_MILLIS;
 
   String runId = "run0";
   String replId = "repl0";
@@ -27,17 +27,17 @@ final class TestNode {
     mark(nodes, guarded, FIRST_SEEN_MILLIS);
   }
 
+  /** The names of so many nodes, of which this is one. */
+  static List<String> names(int nodes) {
+    return IntStream.range(0, nodes).mapToObj(TestNode::name).toList();
+  }
+
+  static String name(int index) {
+    return index == 0 ? "n" : "n" + index;
+  }
+
   void mark(int nodes, boolean guarded, long firstSeenMillis) {
-    birth =
-        new BirthMark(
-                runId,
-                replId,
-                firstSeenMillis,
-                false,
-                ABSTENTION_MILLIS,
-                Served.of("" + nodes),
-                guarded)
-            .toString();
+    birth = Marks.founded(runId, replId, firstSeenMillis, guarded, names(nodes)).toString();
   }
 
   /** What it answers to an audit, as audit.lua does. */
@@ -61,6 +61,7 @@ final class TestNode {
         "",
         "0",
         "noeviction",
+        "0",
         Long.toString(audit.nodeMicros()),
         audit.birth());
   }
@@ -75,6 +76,7 @@ final class TestNode {
         0,
         0,
         "noeviction",
+        0,
         wallMicros + aheadMicros,
         birth);
   }

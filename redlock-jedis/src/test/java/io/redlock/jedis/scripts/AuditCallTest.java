@@ -17,7 +17,18 @@ class AuditCallTest {
   AuditCallTest() {
     for (String each :
         List.of(
-            "4", "7", "run", "master", "standalone", "repl", "2", "", "noeviction", "99", "b")) {
+            "4",
+            "7",
+            "run",
+            "master",
+            "standalone",
+            "repl",
+            "2",
+            "",
+            "noeviction",
+            "3",
+            "99",
+            "b")) {
       reply.add(each.getBytes(StandardCharsets.UTF_8));
     }
   }
@@ -25,7 +36,7 @@ class AuditCallTest {
   @Test
   void fieldsAreReadInTheirOrderAndWhatIsMissingIsZero() {
     assertEquals(
-        new NodeAudit("7", "run", "master", "standalone", "repl", 2, 0, "noeviction", 99, "b"),
+        new NodeAudit("7", "run", "master", "standalone", "repl", 2, 0, "noeviction", 3, 99, "b"),
         AuditCall.parse(reply, invocation));
   }
 
@@ -33,7 +44,7 @@ class AuditCallTest {
   void replyToSomethingElseIsNoAudit() {
     assertNull(AuditCall.parse(null, invocation));
     assertNull(AuditCall.parse("OK", invocation));
-    assertNull(AuditCall.parse(reply.subList(0, 10), invocation));
+    assertNull(AuditCall.parse(reply.subList(0, 11), invocation));
     assertNull(AuditCall.parse(reply, AuditCall.invocation(5, null)));
     reply.set(3, 5L);
     assertNull(AuditCall.parse(reply, invocation));

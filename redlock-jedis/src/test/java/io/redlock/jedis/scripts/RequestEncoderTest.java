@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.jedis.trust.BirthMark;
+import io.redlock.jedis.trust.Marks;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
-import io.redlock.jedis.trust.Served;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Free;
@@ -133,7 +133,7 @@ class RequestEncoderTest {
   void auditRepeatsItsNumberAndCarriesTheMarkToWrite() {
     List<String> plain = words(new ScriptCommand().bySha(AuditCall.invocation(4, null), BIRTH));
     assertEquals(List.of("1", "redlock:birth", "4"), plain.subList(2, plain.size()));
-    BirthMark mark = new BirthMark("run", "repl", BirthMark.NOW, false, 9, Served.of("3"), true);
+    BirthMark mark = Marks.founded("run", "repl", BirthMark.NOW, true, List.of("a:1"));
     List<String> renewing =
         words(
             new ScriptCommand().bySha(AuditCall.invocation(5, new Refresh("old", mark, 6)), BIRTH));

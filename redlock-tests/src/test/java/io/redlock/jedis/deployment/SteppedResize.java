@@ -4,7 +4,6 @@ import io.redlock.jedis.deployment.Probe.Answer;
 import io.redlock.jedis.deployment.Survey.Audited;
 import io.redlock.jedis.deployment.Survey.Timed;
 import io.redlock.jedis.trust.MasterChange.Command;
-import io.redlock.jedis.trust.Membership;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.jedis.trust.TrustRules;
@@ -19,7 +18,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -54,14 +52,15 @@ public final class SteppedResize {
       Duration settle,
       Ticker ticker,
       PrintStream out) {
-    TrustRules rules = TrustRules.of(Membership.of(quorum), true, maxTtl, driftFactor, skewMicros);
+    TrustRules rules = TrustRules.of(true, maxTtl, driftFactor, skewMicros);
     resize =
         new Resize(
             command,
-            new Masters(masters, quorum, skewMicros, ticker),
+            new Masters(masters, quorum, rules, ticker),
             quorum,
             rules,
             Set.of(),
+            "",
             settle,
             out);
   }
@@ -77,7 +76,7 @@ public final class SteppedResize {
   }
 
   private record Masters(
-      List<? extends TestMaster> all, Quorum quorum, long skewMicros, Ticker ticker)
+      List<? extends TestMaster> all, Quorum quorum, TrustRules rules, Ticker ticker)
       implements ChangedMasters {
 
     @Override
@@ -96,7 +95,7 @@ public final class SteppedResize {
                 ? new Answer<>(null, NodeReply.unreachable("no answer"))
                 : new Answer<>(new Timed(audit, nowNanos, nowNanos), null));
       }
-      return Survey.judge(names(), quorum, skewMicros, true, answers, ticker);
+      return Survey.judge(names(), quorum, rules, answers, ticker);
     }
 
     @Override
@@ -111,20 +110,19 @@ public final class SteppedResize {
     }
 
     @Override
-    public Map<String, Long> counters(int master, long sinceMicros) {
-      Map<String, Long> counters = new TreeMap<>(answered(master, all.get(master).counters()));
-      counters.values().removeIf(counter -> counter <= sinceMicros);
-      return counters;
+    public void tryCarrying(int master) {
+      answered(master, all.get(master).counters());
     }
 
     @Override
-    public void raise(int master, Map<String, Long> counters) {
-      counters.forEach(
-          (resource, counter) -> {
-            if (!all.get(master).execute(ProbedMasters.raising(resource, counter))) {
-              throw new NoAnswer(master, "no answer");
-            }
-          });
+    public void carry(int from, int to, PrintStream warnings) {
+      answered(from, all.get(from).counters())
+          .forEach(
+              (resource, counter) -> {
+                if (!all.get(to).execute(ProbedMasters.raising(resource, counter))) {
+                  throw new NoAnswer(to, "no answer");
+                }
+              });
     }
 
     private static <T> T answered(int master, @Nullable T answer) {

@@ -5,7 +5,6 @@ import io.redlock.driver.RealTime;
 import io.redlock.jedis.connection.NodeAddress;
 import io.redlock.jedis.connection.NodePools;
 import io.redlock.jedis.scripts.RequestEncoder;
-import io.redlock.jedis.trust.Membership;
 import io.redlock.jedis.trust.NodeTrust;
 import io.redlock.jedis.trust.Peers;
 import io.redlock.jedis.trust.TrustRules;
@@ -56,9 +55,8 @@ public final class LaneFixture implements AutoCloseable {
       throw new IllegalArgumentException(faults.toString());
     }
     pool = NodePools.open(parsed, clientConfig, "test", settings.silenceTimeout());
-    TrustRules rules =
-        TrustRules.of(Membership.of(1), false, Duration.ofSeconds(30), 0.01, 2_000_000);
-    Peers alone = new Peers(Quorum.of(1), 2_000_000);
+    TrustRules rules = TrustRules.of(false, Duration.ofSeconds(30), 0.01, 2_000_000);
+    Peers alone = new Peers(List.of(parsed.name()), Quorum.of(1), 2_000_000);
     NodeTrust trust = new NodeTrust(parsed.name(), 0, alone, rules, 0.01);
     lane =
         NodeLane.of(

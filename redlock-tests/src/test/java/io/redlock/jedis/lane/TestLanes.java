@@ -3,7 +3,6 @@ package io.redlock.jedis.lane;
 import io.redlock.jedis.connection.NodeAddress;
 import io.redlock.jedis.connection.NodePools;
 import io.redlock.jedis.scripts.RequestEncoder;
-import io.redlock.jedis.trust.Membership;
 import io.redlock.jedis.trust.NodeTrust;
 import io.redlock.jedis.trust.Peers;
 import io.redlock.jedis.trust.TrustRules;
@@ -24,16 +23,20 @@ public final class TestLanes {
     List<String> faults = new ArrayList<>();
     LaneSettings settings = LaneSettings.derive(nodeTimeout, null, maxTtl, skew, null, faults);
     long skewMicros = settings.skewMicros();
-    int nodes = addresses.size();
     RequestEncoder encoder = new RequestEncoder(settings.retentionMillis(), settings.skewMicros());
-    TrustRules rules = TrustRules.of(Membership.of(nodes), true, maxTtl, 0.01, skewMicros);
-    Peers peers = new Peers(Quorum.of(nodes), skewMicros);
-    List<LockNode> lanes = new ArrayList<>();
+    TrustRules rules = TrustRules.of(true, maxTtl, 0.01, skewMicros);
+    List<NodeAddress> parsed = new ArrayList<>();
     for (String each : addresses) {
-      NodeAddress address = NodeAddress.parse(each, lanes.size() + 1, faults);
+      NodeAddress address = NodeAddress.parse(each, parsed.size() + 1, faults);
       if (address == null || !faults.isEmpty()) {
         throw new IllegalArgumentException(faults.toString());
       }
+      parsed.add(address);
+    }
+    List<String> names = parsed.stream().map(NodeAddress::name).toList();
+    Peers peers = new Peers(names, Quorum.of(names.size()), skewMicros);
+    List<LockNode> lanes = new ArrayList<>();
+    for (NodeAddress address : parsed) {
       NodeTrust trust = new NodeTrust(address.name(), lanes.size(), peers, rules, 0.01);
       lanes.add(
           NodeLane.of(

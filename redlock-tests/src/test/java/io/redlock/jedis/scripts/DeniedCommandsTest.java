@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.jedis.trust.Agreement;
+import io.redlock.jedis.trust.Agreement.MasterSet;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.jedis.trust.Served;
@@ -267,7 +269,10 @@ class DeniedCommandsTest {
   void deniedAuditWritesNoMark(String denied) {
     command("FLUSHALL");
     command("ACL", "SETUSER", "locks", "-" + denied);
-    BirthMark mark = new BirthMark("run", "repl", BirthMark.NOW, false, 1, Served.of("1"), true);
+    Agreement agreement =
+        new Agreement(List.of(new MasterSet("k7f2", List.of("a:1"))), true, 500, 700);
+    BirthMark mark =
+        new BirthMark("run", "repl", BirthMark.NOW, false, true, 0, Served.of("k7f2"), agreement);
     Invocation audit = AuditCall.invocation(1, new Refresh("", mark));
     user.sendCommand(new ScriptCommand().byText(audit, Guard.NONE));
     try {

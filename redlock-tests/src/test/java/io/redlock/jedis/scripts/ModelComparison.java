@@ -41,7 +41,10 @@ final class ModelComparison {
 
   private static final long RETENTION_MILLIS = 600_000;
   private static final long SKEW_MICROS = 2_000_000;
-  private static final String BIRTH = "the birth that is stored |3|3>5#k|";
+  private static final String BIRTH = "the birth that is stored |k7|k7>m3| k7=a:1";
+
+  /** The part of the mark that requests carry: without the members. */
+  private static final String KNOWN = BIRTH.substring(0, BIRTH.lastIndexOf(' ') + 1);
 
   /** What the server can do besides voting. */
   private enum Mode {
@@ -189,11 +192,11 @@ final class ModelComparison {
       // What a replica refuses to note of a waiter it does not tell: not a matter of the rules.
       NodeRequest request = random.request(mode != Mode.READ_ONLY);
       boolean knowsBirth = random.percent(80);
-      String birth = !knowsBirth ? "another" : random.percent(50) ? BIRTH : "";
+      String birth = !knowsBirth ? "another" : random.oneOf(BIRTH, KNOWN, "", "");
       Invocation invocation = encoder.encode(request);
       boolean isServed = !(request instanceof NodeRequest.Extend) || random.percent(90);
       boolean isGuarded = !isServed || !birth.isEmpty(); // an unguarded client names neither
-      String served = !isServed ? "|5|" : isGuarded ? "|3>5#k|" : "";
+      String served = !isServed ? "|m3|" : isGuarded ? "|k7>m3|" : "";
       Guard guard = new Guard(Argument.of(birth), Argument.of(served));
       connection.sendCommand(new ScriptCommand().bySha(invocation, guard));
       batch.add(new Sent(request, invocation, isServed, knowsBirth));

@@ -5,13 +5,15 @@ import io.redlock.jedis.JedisRedlock;
 import java.time.Duration;
 import java.util.Iterator;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 
 /** A group of independent servers, started together. */
 public final class RedisServers implements AutoCloseable, Iterable<RedisServer> {
 
   private final List<RedisServer> servers;
-  private boolean adopted;
+  private @Nullable Consumer<JedisRedlock.Builder> terms; // on which they were adopted
 
   private RedisServers(List<RedisServer> servers) {
     this.servers = servers;
@@ -34,15 +36,23 @@ public final class RedisServers implements AutoCloseable, Iterable<RedisServer> 
         IntStream.range(0, count).parallel().mapToObj(i -> RedisServer.start(config)).toList());
   }
 
-  /** Adopts the servers, which must be empty. */
+  /** Adopts the servers, which must be empty, for clients with the default settings. */
   public void adopt() {
-    JedisRedlock.Builder patient = JedisRedlock.builder().silenceTimeout(Duration.ofSeconds(30));
-    List.of(addresses()).forEach(patient::node);
-    AdoptReport report = patient.adopt();
+    adopt(builder -> {});
+  }
+
+  /** Adopts the servers, which must be empty, for clients with these settings. */
+  public void adopt(Consumer<JedisRedlock.Builder> settings) {
+    JedisRedlock.Builder builder =
+        JedisRedlock.builder()
+            .node(String.join(",", addresses()))
+            .silenceTimeout(Duration.ofSeconds(30)); // longer than a machine stands still
+    settings.accept(builder);
+    AdoptReport report = builder.adopt();
     if (!report.isComplete()) {
       throw new IllegalStateException("not adopted:\n" + report);
     }
-    adopted = true;
+    terms = settings;
   }
 
   public RedisServer get(int index) {
@@ -61,9 +71,9 @@ public final class RedisServers implements AutoCloseable, Iterable<RedisServer> 
   public void restartDead() {
     List<RedisServer> dead = servers.stream().filter(server -> !server.isAlive()).toList();
     dead.parallelStream().forEach(server -> server.restart());
-    if (adopted && !dead.isEmpty()) {
+    if (terms != null && !dead.isEmpty()) {
       servers.forEach(server -> server.command("FLUSHALL"));
-      adopt();
+      adopt(terms);
     }
   }
 

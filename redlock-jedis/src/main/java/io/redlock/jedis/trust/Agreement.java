@@ -1,0 +1,116 @@
+package io.redlock.jedis.trust;
+
+import java.net.URLDecoder;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/**
+ * The agreement of all clients of a set of masters. Marks carry it; it is made when a set is
+ * founded, and only copied afterwards.
+ *
+ * @param sets the set, or the present and the future one while its masters change; none in a mark
+ *     of an earlier version
+ * @param guarded true if the clients respect the marks
+ * @param maxTtlMillis the longest ttl of any lease
+ * @param abstentionMillis how long a master that was reset abstains: until every lease that it may
+ *     have forgotten has ended
+ */
+public record Agreement(
+    List<MasterSet> sets, boolean guarded, long maxTtlMillis, long abstentionMillis) {
+
+  /** The longest abstention: no client holds anything longer. */
+  static final long LONGEST_ABSTENTION_MILLIS = 7_200_000;
+
+  static final String FORM = "[0-9a-z]{1,24}=[!-~&&[^;=]]+(?:;[0-9a-z]{1,24}=[!-~&&[^;=]]+)?";
+
+  private static final int ID_DIGITS = 12;
+  private static final Pattern SEMICOLON = Pattern.compile(";");
+
+  /** Makes the list unmodifiable, and the abstention bounded. */
+  public Agreement {
+    sets = List.copyOf(sets);
+    abstentionMillis = Math.min(LONGEST_ABSTENTION_MILLIS, abstentionMillis);
+  }
+
+  /**
+   * A set of masters.
+   *
+   * @param id its identity, which no other set has
+   * @param names its members, as the client wrote them that founded it
+   */
+  public record MasterSet(String id, List<String> names) {
+
+    /** Makes the list unmodifiable. */
+    public MasterSet {
+      names = List.copyOf(names);
+    }
+
+    /** Returns true if the list has the same members in any order. */
+    public boolean isOf(List<String> list) {
+      return names.size() == list.size() && new HashSet<>(names).equals(new HashSet<>(list));
+    }
+
+    private String text() {
+      return id
+          + "="
+          + names.stream()
+              .map(name -> URLEncoder.encode(name, StandardCharsets.UTF_8).replace("%3A", ":"))
+              .collect(Collectors.joining(","));
+    }
+
+    private static MasterSet parse(String text) {
+      int equals = text.indexOf('=');
+      List<String> names = new ArrayList<>();
+      for (String name : text.substring(equals + 1).split(",")) {
+        names.add(URLDecoder.decode(name, StandardCharsets.UTF_8));
+      }
+      return new MasterSet(text.substring(0, equals), names);
+    }
+  }
+
+  /** Returns the id of a set that is founded by masters of these identities, in any order. */
+  static String idOf(List<String> identities) {
+    List<String> sorted = identities.stream().sorted().toList();
+    try {
+      byte[] digest =
+          MessageDigest.getInstance("SHA-256")
+              .digest(String.join(" ", sorted).getBytes(StandardCharsets.UTF_8));
+      StringBuilder id = new StringBuilder();
+      for (int i = 0; i < ID_DIGITS; i++) {
+        id.append(
+            Character.forDigit((digest[i] & 0xff) % Character.MAX_RADIX, Character.MAX_RADIX));
+      }
+      return id.toString();
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException(e); // every Java platform has it
+    }
+  }
+
+  /** Returns the sets in the text of a mark. */
+  static List<MasterSet> sets(String text) {
+    return SEMICOLON.splitAsStream(text).map(MasterSet::parse).toList();
+  }
+
+  /** Returns the set of this id, if it is one of these. */
+  public Optional<MasterSet> set(String id) {
+    return sets.stream().filter(set -> set.id.equals(id)).findFirst();
+  }
+
+  /** Returns the same terms for other sets. */
+  public Agreement of(List<MasterSet> others) {
+    return new Agreement(others, guarded, maxTtlMillis, abstentionMillis);
+  }
+
+  /** Returns the sets as a mark has them. */
+  String text() {
+    return sets.stream().map(MasterSet::text).collect(Collectors.joining(";"));
+  }
+}

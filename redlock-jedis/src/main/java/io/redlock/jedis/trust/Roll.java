@@ -1,0 +1,516 @@
+package io.redlock.jedis.trust;
+
+import io.redlock.jedis.trust.Agreement.MasterSet;
+import io.redlock.spi.Quorum;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The set of masters as the marks on the nodes of a client's list show it: which clients this one
+ * is, what each node may do for it, and which marks it may write. A pure function of the marks.
+ *
+ * <p>A mark is copied, never invented (N1). A client writes a mark if a quorum of its list shows
+ * valid marks of its set, or if all nodes of its list answer and none shows a mark of another set.
+ * A set is founded in two steps (N4): first all members carry its id, then all are told so, and
+ * only then they vote. So of two new sets that share a node none is ever founded.
+ */
+public final class Roll {
+
+  private final List<Node> nodes;
+  private final Quorum quorum;
+  private final TrustRules client;
+  private final List<String> present;
+  private final List<String> future;
+  private final String known;
+  private final Optional<Mine> mine;
+
+  /**
+   * A node of the list.
+   *
+   * @param audit its last audit; null if it does not answer
+   * @param mark the mark in that audit; null if there is none that can be read
+   */
+  public record Node(String name, @Nullable NodeAudit audit, @Nullable BirthMark mark) {
+
+    /** Returns a node that gave this audit. */
+    public static Node of(String name, @Nullable NodeAudit audit) {
+      return new Node(name, audit, audit == null ? null : BirthMark.parse(audit.birth()));
+    }
+
+    private boolean isValid() {
+      return audit != null && mark != null && mark.isOf(audit);
+    }
+
+    /** Returns true if its mark is valid and of a founded set. */
+    private boolean isMember() {
+      return isValid() && mark.isFounded();
+    }
+
+    private boolean isUnreadable() {
+      return audit != null && mark == null && !audit.birth().isEmpty();
+    }
+
+    private boolean hasFoundedText() {
+      return mark != null && mark.isFounded();
+    }
+  }
+
+  /** The advice for one node. */
+  public sealed interface Advice {
+
+    /** Its mark is right. */
+    record Keep() implements Advice {}
+
+    /** Its mark must be written first. */
+    record Write(Served serves, Agreement agreement, boolean isFounded) implements Advice {}
+
+    /**
+     * It does not vote yet, and no mark may be written.
+     *
+     * @param soon true if only answers of other nodes are missing that are under way
+     */
+    record Wait(String reason, boolean soon) implements Advice {}
+
+    /** An operator has to fix something. */
+    record Refuse(String reason) implements Advice {}
+  }
+
+  /** The clients of which this is one, with the sets that their label names. */
+  private record Mine(String label, List<MasterSet> sets) {
+
+    boolean isIn(BirthMark mark) {
+      return sets.stream().allMatch(set -> mark.agreement().set(set.id()).isPresent());
+    }
+
+    boolean hasMember(String name) {
+      return sets.stream().anyMatch(set -> set.names().contains(name));
+    }
+  }
+
+  private Roll(List<Node> nodes, Quorum quorum, TrustRules client, String known) {
+    this.nodes = nodes;
+    this.quorum = quorum;
+    this.client = client;
+    this.known = known;
+    this.present = names(quorum.present());
+    this.future = names(quorum.future());
+    this.mine = quorum.isJoint() ? moving() : settled();
+  }
+
+  /**
+   * Returns what the marks show.
+   *
+   * @param nodes the nodes of the list
+   * @param quorum those that are enough
+   * @param client the settings of the client
+   * @param known the label that the client had before, when its list was found to be its set; empty
+   *     if it had none
+   */
+  public static Roll of(List<Node> nodes, Quorum quorum, TrustRules client, String known) {
+    return new Roll(List.copyOf(nodes), quorum, client, known);
+  }
+
+  /** Returns the name of these clients in marks; empty if no mark shows it. */
+  public String label() {
+    return mine.map(Mine::label).orElse("");
+  }
+
+  private List<String> names(int group) {
+    return IntStream.range(0, nodes.size())
+        .filter(node -> (group & 1 << node) != 0)
+        .mapToObj(node -> nodes.get(node).name)
+        .toList();
+  }
+
+  private boolean areAll(Predicate<Node> condition) {
+    return nodes.stream().allMatch(condition);
+  }
+
+  private static <T> Optional<T> mostShown(List<T> all) {
+    return all.stream()
+        .collect(Collectors.groupingBy(Function.identity(), Collectors.counting()))
+        .entrySet()
+        .stream()
+        .max(
+            Map.Entry.<T, Long>comparingByValue()
+                .thenComparing(each -> each.getKey().toString(), Comparator.reverseOrder()))
+        .map(Map.Entry::getKey);
+  }
+
+  // Whose client this is.
+
+  /** Finds the set of a client that does not move: by its names, else by the ids of all nodes. */
+  private Optional<Mine> settled() {
+    List<MasterSet> alike = new ArrayList<>();
+    List<MasterSet> whole = new ArrayList<>();
+    boolean hasMembers = nodes.stream().anyMatch(Node::isMember);
+    for (Node node : nodes) {
+      BirthMark mark = node.mark;
+      if (mark == null || !(hasMembers ? node.isMember() : node.hasFoundedText())) {
+        continue;
+      }
+      for (MasterSet set : mark.agreement().sets()) {
+        if (set.isOf(present) || set.id().equals(known)) {
+          alike.add(set);
+        } else if (set.names().size() == present.size()
+            && areAll(each -> each.isMember() && each.mark.agreement().set(set.id()).isPresent())) {
+          whole.add(set);
+        }
+      }
+    }
+    return mostShown(alike.isEmpty() ? whole : alike).map(set -> new Mine(set.id(), List.of(set)));
+  }
+
+  /** Finds the change in which a client moves: the one that most nodes show. */
+  private Optional<Mine> moving() {
+    List<Mine> shown = new ArrayList<>();
+    for (Node node : nodes) {
+      BirthMark mark = node.mark;
+      if (mark == null || !node.isMember()) {
+        continue;
+      }
+      for (String label : mark.serves().changes()) {
+        int arrow = label.indexOf('>');
+        MasterSet from = mark.agreement().set(label.substring(0, arrow)).orElse(null);
+        MasterSet to = mark.agreement().set(label.substring(arrow + 1)).orElse(null);
+        boolean isIts = from != null && to != null && isLike(from, present) && isLike(to, future);
+        if (isIts && (known.isEmpty() || known.equals(label))) {
+          shown.add(new Mine(label, List.of(from, to)));
+        }
+      }
+    }
+    return mostShown(shown);
+  }
+
+  private static boolean isLike(MasterSet set, List<String> list) {
+    return set.isOf(list) || set.names().size() == list.size();
+  }
+
+  // What each node may do.
+
+  /** Returns the advice for a node that answers, and whose mark is none or can be read. */
+  public Advice advice(int index) {
+    Node node = nodes.get(index);
+    if (mine.isPresent()) {
+      return known(node, index, mine.get());
+    }
+    if (quorum.isJoint()) {
+      return node.isMember() && !node.mark.serves().isNobody()
+          ? new Advice.Refuse(unserved(node.mark, ""))
+          : new Advice.Refuse(TrustRules.UNPREPARED);
+    }
+    if (nodes.stream().anyMatch(Node::isMember)) {
+      return stranger(node);
+    }
+    Optional<Node> silent = nodes.stream().filter(each -> each.audit == null).findFirst();
+    if (silent.isPresent()) {
+      return new Advice.Wait(
+          "no majority of the masters knows their set, so all must answer first; "
+              + silent.get().name
+              + " does not",
+          false);
+    }
+    return founding(node);
+  }
+
+  private Advice known(Node node, int index, Mine its) {
+    BirthMark mark = node.mark;
+    if (mark != null && node.isMember()) {
+      if (!its.isIn(mark)) {
+        return new Advice.Refuse(unserved(mark, its.label));
+      }
+      String difference = client.difference(mark.agreement());
+      return !mark.serves().includes(its.label)
+          ? new Advice.Refuse(unserved(mark, its.label))
+          : difference.isEmpty() ? new Advice.Keep() : new Advice.Refuse(difference);
+    }
+    if (!its.hasMember(node.name) && !known.equals(its.label)) {
+      return new Advice.Refuse(
+          "it is none of the masters "
+              + its.sets.get(its.sets.size() - 1).names()
+              + ", as its clients list them: list these, written alike, on every client");
+    }
+    if (mark != null
+        && node.isValid()
+        && !mark.isOfEarlierVersion()
+        && !its.isIn(mark)
+        && mark.agreement().sets().stream().noneMatch(set -> set.isOf(present))) {
+      return foreign(node);
+    }
+    return copied(node, index, its);
+  }
+
+  /** Returns the mark for a node without one that counts: what the others agreed on. */
+  private Advice copied(Node node, int index, Mine its) {
+    int group = group(index);
+    List<Node> sources = new ArrayList<>();
+    List<Agreement> terms = new ArrayList<>();
+    boolean hasMembers = nodes.stream().anyMatch(Node::isMember);
+    for (int i = 0; i < nodes.size(); i++) {
+      Node each = nodes.get(i);
+      boolean shows = hasMembers ? each.isMember() : each.hasFoundedText();
+      if (shows && each.mark != null && its.isIn(each.mark)) {
+        terms.add(each.mark.agreement().of(List.of()));
+        if ((group & 1 << i) != 0) {
+          sources.add(each);
+        }
+      }
+    }
+    Optional<Agreement> agreed = mostShown(terms);
+    boolean isFounding = node.isValid() && node.mark != null && its.isIn(node.mark);
+    if (!quorum.isReachedBy(showing(its, agreed))) {
+      if (!isFounding && !noneDiffers(its)) {
+        return new Advice.Wait(needs(its), false);
+      }
+      // While an operator changes the terms: a lease may have lived for as long as any of them
+      // says.
+      agreed = terms.stream().max(Comparator.comparingLong(Agreement::abstentionMillis));
+    }
+    Served common =
+        sources.stream()
+            .map(each -> each.mark.serves())
+            .reduce(Served::common)
+            .orElse(Served.NOBODY);
+    if (!common.includes(its.label)) {
+      return new Advice.Wait(TrustRules.UNMARKED_IN_A_CHANGE, false);
+    }
+    List<MasterSet> sets =
+        sources.stream()
+            .filter(each -> each.mark.serves().equals(common))
+            .map(each -> each.mark.agreement().sets())
+            .findFirst()
+            .orElse(its.sets);
+    Agreement agreement = agreed.orElseThrow().of(sets);
+    String difference = client.difference(agreement);
+    return difference.isEmpty()
+        ? new Advice.Write(common, agreement, true)
+        : new Advice.Refuse(difference);
+  }
+
+  /**
+   * The nodes whose clients a node shares: those of its own set, or of both while it is in both.
+   */
+  private int group(int index) {
+    return !quorum.isJoint() || (quorum.present() & 1 << index) != 0
+        ? quorum.present()
+        : quorum.future();
+  }
+
+  private int showing(Mine its, Optional<Agreement> agreed) {
+    int showing = 0;
+    for (int i = 0; i < nodes.size(); i++) {
+      Node each = nodes.get(i);
+      boolean agrees =
+          each.isMember()
+              && its.isIn(each.mark)
+              && agreed.equals(Optional.of(each.mark.agreement().of(List.of())));
+      showing |= agrees ? 1 << i : 0;
+    }
+    return showing;
+  }
+
+  /** Returns true if all nodes answer, and none shows the mark of another set. */
+  private boolean noneDiffers(Mine its) {
+    return areAll(
+        each ->
+            each.audit != null
+                && !each.isUnreadable()
+                && (each.mark == null
+                    || (each.mark.isFounded()
+                        ? its.isIn(each.mark)
+                        : its.isIn(each.mark)
+                            || each.mark.agreement().sets().stream()
+                                .anyMatch(set -> set.isOf(present)))));
+  }
+
+  private String needs(Mine its) {
+    List<String> missing = new ArrayList<>();
+    for (Node each : nodes) {
+      if (each.audit == null) {
+        missing.add(each.name + " must answer");
+      } else if (each.mark != null && each.mark.isFounded() && !its.isIn(each.mark)) {
+        missing.add(each.name + " has the mark of another set");
+      }
+    }
+    return "its data is new, and no majority of the masters shows the agreement: "
+        + (missing.isEmpty() ? "run redlock adopt" : String.join(", ", missing));
+  }
+
+  /** Explains why the masters are not those of the list. */
+  private Advice stranger(Node node) {
+    MasterSet other =
+        mostShown(
+                nodes.stream()
+                    .filter(Node::isMember)
+                    .map(each -> each.mark.agreement().sets())
+                    .map(sets -> sets.get(sets.size() - 1))
+                    .toList())
+            .orElseThrow();
+    BirthMark mark = node.mark;
+    if (mark != null && node.isMember() && mark.serves().isNobody()) {
+      return new Advice.Refuse(LEFT);
+    }
+    return new Advice.Refuse(differs(other));
+  }
+
+  static final String LEFT = "it has left this deployment: list the present masters";
+
+  /** Returns in which members a set differs from the list. */
+  private String differs(MasterSet other) {
+    List<String> missing = new ArrayList<>(other.names());
+    missing.removeAll(present);
+    List<String> foreign = new ArrayList<>(present);
+    foreign.removeAll(other.names());
+    return "the list of this client is not the set of its masters, "
+        + other.names()
+        + ": "
+        + (missing.isEmpty() ? "" : "missing " + missing)
+        + (missing.isEmpty() || foreign.isEmpty() ? "" : ", ")
+        + (foreign.isEmpty() ? "" : "foreign " + foreign)
+        + ": list the same masters, written alike, on every client; to change them, see redlock"
+        + " resize";
+  }
+
+  private Advice foreign(Node node) {
+    MasterSet other = node.mark.agreement().sets().get(0);
+    return new Advice.Refuse(
+        node.name + " is claimed by clients with another list: " + differs(other));
+  }
+
+  /** Founds a set: all nodes answer, and none is a member of any. */
+  private Advice founding(Node node) {
+    for (Node each : nodes) {
+      if (each.isUnreadable()) {
+        return new Advice.Wait(each.name + ": " + BirthMark.UNREADABLE, false);
+      }
+      if (each.hasFoundedText()) {
+        return new Advice.Refuse(
+            each.name
+                + " was started with the data of other masters, "
+                + each.mark.agreement().sets().get(0).names()
+                + ": list the same masters on every client; masters of nobody are adopted with"
+                + " redlock adopt");
+      }
+      if (nodes.stream()
+          .anyMatch(other -> other != each && other.audit.runId().equals(each.audit.runId()))) {
+        return new Advice.Wait("the list names one server twice: list every master once", false);
+      }
+    }
+    String id = Agreement.idOf(nodes.stream().map(each -> each.audit.replId()).toList());
+    Agreement fresh = client.agreement(List.of(new MasterSet(id, present)));
+    Optional<Agreement> begun = Optional.empty();
+    boolean isMarked = true;
+    for (Node each : nodes) {
+      BirthMark mark = each.mark;
+      isMarked &= mark != null && each.isValid() && mark.agreement().set(id).isPresent();
+      if (mark == null || !each.isValid()) {
+        continue;
+      }
+      if (mark.isOfEarlierVersion()) {
+        if (!mark.serves().includes("" + present.size())) {
+          return new Advice.Refuse(
+              each.name + " serves clients of another number of masters, " + mark.serves());
+        }
+      } else if (mark.agreement().set(id).isPresent()) {
+        begun = Optional.of(mark.agreement());
+      } else if (!mark.agreement().sets().get(0).isOf(present)) {
+        return foreign(each);
+      }
+      if (mark.agreement().guarded() != client.guarded()
+          || !mark.isOfEarlierVersion() && !client.difference(mark.agreement()).isEmpty()) {
+        return new Advice.Refuse(client.difference(mark.agreement()));
+      }
+    }
+    Agreement agreement = begun.orElse(fresh);
+    boolean hasIt = node.isValid() && node.mark.agreement().set(id).isPresent();
+    return isMarked || !hasIt
+        ? new Advice.Write(Served.of(id), agreement, isMarked)
+        : new Advice.Wait("the set is being founded: not all of its masters are marked", true);
+  }
+
+  /**
+   * Returns the advice for each node, if an operator declares that some are gone for good: those
+   * that answer take up the set that they show, or found it anew.
+   */
+  public static List<Advice> without(
+      List<Node> nodes, Quorum quorum, TrustRules client, Set<String> gone) {
+    Roll roll = of(nodes, quorum, client, "");
+    List<MasterSet> shown = new ArrayList<>();
+    List<String> identities = new ArrayList<>();
+    for (Node node : nodes) {
+      if (node.audit != null) {
+        identities.add(node.audit.replId());
+      }
+      if (node.mark != null && node.mark.isFounded()) {
+        shown.addAll(node.mark.agreement().sets());
+      }
+    }
+    MasterSet set =
+        mostShown(shown).orElse(new MasterSet(Agreement.idOf(identities), roll.present));
+    Mine its = new Mine(set.id(), List.of(set));
+    Optional<Agreement> terms =
+        nodes.stream()
+            .filter(node -> node.hasFoundedText() && its.isIn(node.mark))
+            .map(node -> node.mark.agreement())
+            .max(Comparator.comparingLong(Agreement::abstentionMillis));
+    Advice.Write write =
+        new Advice.Write(Served.of(set.id()), terms.orElse(client.agreement(List.of(set))), true);
+    List<Advice> all = new ArrayList<>();
+    for (Node node : nodes) {
+      String difference = client.difference(write.agreement);
+      if (gone.contains(node.name) || node.isMember() && its.isIn(node.mark)) {
+        all.add(new Advice.Keep());
+      } else if (quorum.isJoint() || write.agreement.sets().size() > 1) {
+        all.add(
+            new Advice.Refuse("a change of masters is under way: run its command with --without"));
+      } else if (!set.isOf(roll.present) || node.isMember()) {
+        all.add(new Advice.Refuse(roll.differs(set)));
+      } else {
+        all.add(difference.isEmpty() ? write : new Advice.Refuse(difference));
+      }
+    }
+    return all;
+  }
+
+  /** Returns why a node does not serve this client, and which step was skipped. */
+  private String unserved(BirthMark mark, String label) {
+    Served served = mark.serves();
+    if (served.isNobody()) {
+      return LEFT;
+    }
+    List<MasterSet> sets = mark.agreement().sets();
+    MasterSet last = sets.get(sets.size() - 1);
+    if (quorum.isJoint()) {
+      if (!label.isEmpty() && sets.size() > 1) {
+        return "it takes part in another change of masters than this client: restart the client";
+      }
+      return served.includes(last.id()) && isLike(last, future) && !last.isOf(present)
+          ? "the change to "
+              + future.size()
+              + " masters is finished: list these as the nodes, and leave movingTo out"
+          : TrustRules.UNPREPARED;
+    }
+    if (sets.size() > 1 && sets.get(0).id().equals(label)) {
+      return "its clients move from "
+          + present
+          + " to "
+          + last.names()
+          + ", which is committed: first run this client with movingTo";
+    }
+    if (sets.size() > 1 && last.id().equals(label)) {
+      return "its clients move to "
+          + present
+          + ", which is not committed: first run redlock resize commit";
+    }
+    return differs(last);
+  }
+}

@@ -1,0 +1,38 @@
+package io.redlock.jedis.trust;
+
+import io.redlock.jedis.trust.Agreement.MasterSet;
+import java.util.List;
+
+/** Marks of founded sets, and the settings of their clients. */
+public final class Marks {
+
+  public static final long MAX_TTL_MILLIS = 30_000;
+  public static final long ABSTENTION_MILLIS = 34_302;
+  public static final long SKEW_MICROS = 2_000_000;
+
+  static final TrustRules GUARDED = rules(true);
+
+  private static final String ID = "k7f2";
+
+  private Marks() {}
+
+  public static TrustRules rules(boolean guarded) {
+    return new TrustRules(guarded, MAX_TTL_MILLIS, ABSTENTION_MILLIS, SKEW_MICROS);
+  }
+
+  /** Returns the mark of a master of a set with these members. */
+  public static BirthMark founded(
+      String runId, String replId, long firstSeenMillis, boolean guarded, List<String> names) {
+    return founded(
+        runId,
+        replId,
+        firstSeenMillis,
+        Served.of(ID),
+        rules(guarded).agreement(List.of(new MasterSet(ID, names))));
+  }
+
+  static BirthMark founded(
+      String runId, String replId, long firstSeenMillis, Served serves, Agreement agreement) {
+    return new BirthMark(runId, replId, firstSeenMillis, false, true, 0, serves, agreement);
+  }
+}
