@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
  * guarded like it.
  *
  * <p>Lanes that start together wait a moment for each other, because no node votes until a quorum
- * has been audited. Then each node is audited again.
+ * has been audited, and until all have shown that they are one set. Whenever another node has told
+ * something new, the node is audited again.
  */
 final class Introduction {
 
@@ -26,7 +27,7 @@ final class Introduction {
   private enum Step {
     AUDIT,
     LOAD,
-    AWAIT_QUORUM,
+    AWAIT_OTHERS,
     AUDIT_AGAIN
   }
 
@@ -36,6 +37,7 @@ final class Introduction {
 
   private Step step = Step.AUDIT;
   private boolean early; // no quorum of nodes was known at the begin
+  private boolean told; // something since the first audit
   private int refreshes;
   private int loads;
 
@@ -48,6 +50,7 @@ final class Introduction {
   /** Begins with the first audit. */
   void begin() {
     early = !trust.hasQuorum();
+    told = false;
     step = Step.AUDIT;
     audit(null, 0);
   }
@@ -72,6 +75,10 @@ final class Introduction {
       LOADED.forEach(script -> calls.addAhead(Call.loading(script)));
       return false;
     }
+    if (early && trust.awaitsOthers()) {
+      step = Step.AWAIT_OTHERS;
+      return false;
+    }
     return true;
   }
 
@@ -81,21 +88,22 @@ final class Introduction {
     if (loads > 0 || !early) {
       return loads == 0;
     }
-    step = Step.AWAIT_QUORUM;
-    if (trust.hasQuorum()) {
-      quorum();
+    step = Step.AWAIT_OTHERS;
+    if (told || trust.hasQuorum()) {
+      told();
     }
     return false;
   }
 
-  /** Returns true if only a quorum of nodes is missing. */
-  boolean awaitsQuorum() {
-    return step == Step.AWAIT_QUORUM;
+  /** Returns true if only answers of other nodes are missing. */
+  boolean awaitsOthers() {
+    return step == Step.AWAIT_OTHERS;
   }
 
-  /** Goes on once a quorum of nodes is known. */
-  void quorum() {
-    if (step == Step.AWAIT_QUORUM) {
+  /** Goes on after another node has told something new. */
+  void told() {
+    told = true;
+    if (step == Step.AWAIT_OTHERS) {
       step = Step.AUDIT_AGAIN;
       audit(null, 0);
     }

@@ -95,7 +95,7 @@ final class LaneConnection {
   private long silentSinceNanos; // while calls are unanswered; later by the pauses of this process
   private long lastWriteNanos;
   private long leastRoundTripNanos; // of this connection
-  private long quorumByNanos;
+  private long othersByNanos;
 
   /**
    * @param abandon takes the reason why the connection can no longer be used
@@ -174,12 +174,12 @@ final class LaneConnection {
     }
   }
 
-  /** Audits the node again once a quorum is known: it may have abstained for lack of one. */
-  void quorum(long nowNanos) {
+  /** Audits the node again after others told something that it may wait for. */
+  void told(long nowNanos) {
     if (open) {
       auditNow(nowNanos);
     } else if (batch != null) {
-      introduction.quorum();
+      introduction.told();
     }
   }
 
@@ -372,8 +372,8 @@ final class LaneConnection {
     calls.removeOldest();
     if (introduction.loaded()) {
       open(nowNanos);
-    } else if (introduction.awaitsQuorum()) {
-      quorumByNanos = nowNanos + settings.nodeTimeoutNanos();
+    } else {
+      othersByNanos = nowNanos + settings.nodeTimeoutNanos();
     }
     return true;
   }
@@ -414,7 +414,7 @@ final class LaneConnection {
     audits.paused(nanos, nowNanos);
   }
 
-  /** Checks for silence, stale audits and the end of the wait for a quorum. */
+  /** Checks for silence, stale audits and the end of the wait for other nodes. */
   void tick(long nowNanos) {
     if (open) {
       judgeSilence(nowNanos);
@@ -422,7 +422,7 @@ final class LaneConnection {
       if (audits.isStale(nowNanos)) {
         health.unaudited("it was not audited for more than 3s", nowNanos);
       }
-    } else if (batch != null && introduction.awaitsQuorum() && nowNanos - quorumByNanos >= 0) {
+    } else if (batch != null && introduction.awaitsOthers() && nowNanos - othersByNanos >= 0) {
       open(nowNanos);
     }
     if (silentNanos(nowNanos) >= settings.silenceTimeoutNanos()) {

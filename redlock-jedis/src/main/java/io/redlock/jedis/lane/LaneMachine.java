@@ -230,9 +230,9 @@ final class LaneMachine {
     ticks.by(dialNanos, nowNanos);
   }
 
-  /** Audits the node again once a quorum is known: it may have abstained for lack of one. */
-  void quorum(long nowNanos) {
-    connection.quorum(nowNanos);
+  /** Audits the node again after others told something that it may wait for. */
+  void told(long nowNanos) {
+    connection.told(nowNanos);
   }
 
   /** Takes note that the connection has ended. */

@@ -126,7 +126,7 @@ public final class NodeLane implements LockNode {
         new LaneMachine(name, settings, trust, clock, ticker, random, observer, nowNanos);
     WakeListener wakes = new WakeListener(name, wakeDialer, settings, ticker, scheduler, observer);
     parts = new Parts(ticker, scheduler, machine, wakes);
-    trust.whenQuorum(() -> scheduler.schedule(() -> step(LaneMachine::quorum), 0));
+    trust.whenTold(() -> scheduler.schedule(() -> step(LaneMachine::told), 0));
     step(LaneMachine::start);
   }
 

@@ -1,9 +1,11 @@
 package io.redlock.jedis.trust;
 
+import io.redlock.jedis.trust.Roll.Advice;
 import io.redlock.jedis.trust.TrustRules.Surroundings;
 import io.redlock.spi.Quorum;
 import io.redlock.spi.Ticker;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.OptionalLong;
@@ -22,6 +24,9 @@ public final class Peers {
   private final @Nullable Heard[] heard; // guarded by this; null: not connected
   private final boolean[] accepted; // guarded by this; connected, and not refused
   private final List<Runnable> whenQuorum = new ArrayList<>(); // guarded by this
+  private final Runnable[] whenTold; // guarded by this
+  private final boolean[] waits; // guarded by this; for what other nodes tell
+  private final boolean[] tells; // guarded by this; something that others may wait for
   private final @Nullable NodeAudit[] audits; // guarded by this; null: not connected
   private boolean quorum; // guarded by this; stays true
   private String label = ""; // guarded by this; of these clients in marks, empty until known
@@ -58,6 +63,10 @@ public final class Peers {
     this.heard = new Heard[nodes];
     this.accepted = new boolean[nodes];
     this.audits = new NodeAudit[nodes];
+    this.whenTold = new Runnable[nodes];
+    Arrays.fill(whenTold, (Runnable) () -> {});
+    this.waits = new boolean[nodes];
+    this.tells = new boolean[nodes];
   }
 
   /** Returns the name of these clients in marks; empty if none has shown it yet. */
@@ -80,8 +89,12 @@ public final class Peers {
       TrustRules rules) {
     long middleMicros = (beforeNanos + (afterNanos - beforeNanos) / 2) / 1_000;
     long wallAheadMicros = ticker.wallMicros() - ticker.monotonicNanos() / 1_000;
+    NodeAudit before = audits[node];
+    tells[node] |= before == null || !before.birth().equals(audit.birth());
     audits[node] = audit;
     Roll roll = roll(rules);
+    Advice advice = roll.advice(node);
+    waits[node] = !(advice instanceof Advice.Keep);
     label = roll.label().isEmpty() ? label : roll.label();
     String twin = twin(node, audit.runId());
     long uncertaintyMicros = (afterNanos - beforeNanos) / 2_000;
@@ -103,7 +116,7 @@ public final class Peers {
         beyondSkewMicros(self, fresh),
         median == self ? uncertaintyMicros : self.misreadMicros(median),
         isAnyOtherInUse(node),
-        roll.advice(node),
+        advice,
         twin);
   }
 
@@ -195,17 +208,31 @@ public final class Peers {
    */
   boolean judged(int node, boolean isAccepted) {
     List<Runnable> due;
+    boolean isReached;
     synchronized (this) {
       accepted[node] = isAccepted;
-      if (quorum || !nodes.isReachedBy(acceptedSet())) {
-        return quorum;
-      }
-      quorum = true;
-      due = List.copyOf(whenQuorum);
-      whenQuorum.clear();
+      due = due(node);
+      isReached = quorum;
     }
     due.forEach(Runnable::run);
-    return true;
+    return isReached;
+  }
+
+  /** Returns what is to be run after a verdict on this node. */
+  private List<Runnable> due(int node) {
+    List<Runnable> due = new ArrayList<>();
+    if (!quorum && nodes.isReachedBy(acceptedSet())) {
+      quorum = true;
+      due.addAll(whenQuorum);
+      whenQuorum.clear();
+    }
+    for (int other = 0; other < waits.length; other++) {
+      if (tells[node] && other != node && waits[other]) {
+        due.add(whenTold[other]);
+      }
+    }
+    tells[node] = false;
+    return due;
   }
 
   private int acceptedSet() {
@@ -238,8 +265,19 @@ public final class Peers {
     }
   }
 
+  /** Runs the action whenever another node tells something that this one may wait for. */
+  synchronized void whenTold(int node, Runnable action) {
+    whenTold[node] = action;
+  }
+
+  /** Returns true if the node waits for what others tell. */
+  synchronized boolean waits(int node) {
+    return waits[node];
+  }
+
   /** Takes note that the node's connection has ended: another server may answer the next one. */
   synchronized void left(int node) {
+    waits[node] = false;
     heard[node] = null;
     accepted[node] = false;
     audits[node] = null;

@@ -35,9 +35,6 @@ public record TrustRules(
       "its data is new, and a change of masters is under way: run the last redlock resize command"
           + " again";
 
-  /** The time in which a set that is being founded is audited again. */
-  private static final long SOON_MILLIS = 20;
-
   /**
    * The knowledge about the other nodes and this machine.
    *
@@ -143,7 +140,7 @@ public record TrustRules(
       return Verdict.refused(refuse.reason());
     }
     if (advice instanceof Advice.Wait wait) {
-      return Verdict.abstains(wait.soon() ? SOON_MILLIS : -1, wait.reason(), null);
+      return Verdict.abstains(-1, wait.reason(), null);
     }
     boolean isValid = mark != null && mark.isOf(audit) && !isFromTheFuture(mark, audit, around);
     if (advice instanceof Advice.Write write) {

@@ -301,7 +301,7 @@ final class LaneBed implements LockNode.Observer, Ticker {
   }
 
   LaneBed quorum() {
-    machine.quorum(nowNanos);
+    machine.told(nowNanos);
     afterStep();
     return this;
   }
