@@ -87,7 +87,10 @@ final class Adoption {
     }
   }
 
-  /** Returns what the marks show, without those of sets that were never founded (N7). */
+  /**
+   * Returns what the marks show, without those of sets that were never founded (N7), except the one
+   * that is being founded here.
+   */
   private Roll roll(List<Audited> audits) {
     List<String> identities = new ArrayList<>();
     for (Audited audited : audits) {
@@ -98,10 +101,14 @@ final class Adoption {
     for (Audited audited : audits) {
       Roll.Node node = Roll.Node.of(audited.name(), audited.audit());
       BirthMark mark = node.mark();
-      boolean counts = mark != null && (mark.isFounded() || mark.isFoundedBy(identities));
-      nodes.add(counts ? node : new Roll.Node(node.name(), node.audit(), null));
+      boolean counts = mark == null || mark.isFounded() || isBegun(mark, identities);
+      nodes.add(counts ? node : Roll.Node.of(node.name(), audited.audit().unmarked()));
     }
     return Roll.of(nodes, probe.quorum(), survey.rules(), "");
+  }
+
+  private boolean isBegun(BirthMark mark, List<String> identities) {
+    return mark.isFoundedBy(identities) && survey.rules().difference(mark.agreement()).isEmpty();
   }
 
   private Plan plan(int index, Audited audited, Roll roll, Answer<String> lockKey) {

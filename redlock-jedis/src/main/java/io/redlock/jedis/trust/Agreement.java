@@ -109,6 +109,11 @@ public record Agreement(
     return new Agreement(others, guarded, maxTtlMillis, abstentionMillis);
   }
 
+  /** Returns the same for an abstention of at least this time. */
+  Agreement abstainingFor(long leastMillis) {
+    return new Agreement(sets, guarded, maxTtlMillis, Math.max(abstentionMillis, leastMillis));
+  }
+
   /** Returns the sets as a mark has them. */
   String text() {
     return sets.stream().map(MasterSet::text).collect(Collectors.joining(";"));

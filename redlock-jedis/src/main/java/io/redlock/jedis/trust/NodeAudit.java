@@ -52,6 +52,22 @@ public record NodeAudit(
     }
   }
 
+  /** Returns the same without a birth mark. */
+  public NodeAudit unmarked() {
+    return new NodeAudit(
+        version,
+        runId,
+        role,
+        mode,
+        replId,
+        replicas,
+        maxMemoryBytes,
+        evictionPolicy,
+        evictedKeys,
+        nodeMicros,
+        "");
+  }
+
   /** Returns true if the node takes writes. */
   public boolean isMaster() {
     return role.equals("master");

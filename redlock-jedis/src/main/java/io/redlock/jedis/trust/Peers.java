@@ -90,13 +90,14 @@ public final class Peers {
     long middleMicros = (beforeNanos + (afterNanos - beforeNanos) / 2) / 1_000;
     long wallAheadMicros = ticker.wallMicros() - ticker.monotonicNanos() / 1_000;
     NodeAudit before = audits[node];
-    tells[node] |= before == null || !before.birth().equals(audit.birth());
-    audits[node] = audit;
+    String twin = twin(node, audit.runId());
+    tells[node] |=
+        twin.isEmpty() && (before == null || !before.birth().equals(audit.birth()));
+    audits[node] = twin.isEmpty() ? audit : null;
     Roll roll = roll(rules);
     Advice advice = roll.advice(node);
     waits[node] = !(advice instanceof Advice.Keep);
     label = roll.label().isEmpty() ? label : roll.label();
-    String twin = twin(node, audit.runId());
     long uncertaintyMicros = (afterNanos - beforeNanos) / 2_000;
     Heard self =
         new Heard(
@@ -125,7 +126,8 @@ public final class Peers {
     for (int node = 0; node < audits.length; node++) {
       all.add(Roll.Node.of(names.get(node), audits[node]));
     }
-    return Roll.of(all, nodes, rules, label);
+    boolean isChosen = quorum || !nodes.isJoint(); // before, most nodes say in which change it is
+    return Roll.of(all, nodes, rules, isChosen ? label : "");
   }
 
   private static int set(List<Heard> some) {

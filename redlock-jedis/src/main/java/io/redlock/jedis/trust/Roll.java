@@ -30,7 +30,6 @@ public final class Roll {
   private final TrustRules client;
   private final List<String> present;
   private final List<String> future;
-  private final String known;
   private final Optional<Mine> mine;
 
   /**
@@ -90,20 +89,15 @@ public final class Roll {
     boolean isIn(BirthMark mark) {
       return sets.stream().allMatch(set -> mark.agreement().set(set.id()).isPresent());
     }
-
-    boolean hasMember(String name) {
-      return sets.stream().anyMatch(set -> set.names().contains(name));
-    }
   }
 
   private Roll(List<Node> nodes, Quorum quorum, TrustRules client, String known) {
     this.nodes = nodes;
     this.quorum = quorum;
     this.client = client;
-    this.known = known;
     this.present = names(quorum.present());
     this.future = names(quorum.future());
-    this.mine = quorum.isJoint() ? moving() : settled();
+    this.mine = quorum.isJoint() ? moving(known) : settled(known);
   }
 
   /**
@@ -148,8 +142,8 @@ public final class Roll {
 
   // Whose client this is.
 
-  /** Finds the set of a client that does not move: by its names, else by the ids of all nodes. */
-  private Optional<Mine> settled() {
+  /** Finds the set of a client that does not move: by its names, else by whom all nodes serve. */
+  private Optional<Mine> settled(String known) {
     List<MasterSet> alike = new ArrayList<>();
     List<MasterSet> whole = new ArrayList<>();
     boolean hasMembers = nodes.stream().anyMatch(Node::isMember);
@@ -162,7 +156,7 @@ public final class Roll {
         if (set.isOf(present) || set.id().equals(known)) {
           alike.add(set);
         } else if (set.names().size() == present.size()
-            && areAll(each -> each.isMember() && each.mark.agreement().set(set.id()).isPresent())) {
+            && areAll(each -> each.isMember() && each.mark.serves().includes(set.id()))) {
           whole.add(set);
         }
       }
@@ -170,8 +164,11 @@ public final class Roll {
     return mostShown(alike.isEmpty() ? whole : alike).map(set -> new Mine(set.id(), List.of(set)));
   }
 
-  /** Finds the change in which a client moves: the one that most nodes show. */
-  private Optional<Mine> moving() {
+  /**
+   * Finds the change in which a client moves: the one of its lists that most nodes show. Marks say
+   * only by names which master is a present one and which a future one.
+   */
+  private Optional<Mine> moving(String known) {
     List<Mine> shown = new ArrayList<>();
     for (Node node : nodes) {
       BirthMark mark = node.mark;
@@ -182,17 +179,13 @@ public final class Roll {
         int arrow = label.indexOf('>');
         MasterSet from = mark.agreement().set(label.substring(0, arrow)).orElse(null);
         MasterSet to = mark.agreement().set(label.substring(arrow + 1)).orElse(null);
-        boolean isIts = from != null && to != null && isLike(from, present) && isLike(to, future);
+        boolean isIts = from != null && to != null && from.isOf(present) && to.isOf(future);
         if (isIts && (known.isEmpty() || known.equals(label))) {
           shown.add(new Mine(label, List.of(from, to)));
         }
       }
     }
     return mostShown(shown);
-  }
-
-  private static boolean isLike(MasterSet set, List<String> list) {
-    return set.isOf(list) || set.names().size() == list.size();
   }
 
   // What each node may do.
@@ -204,9 +197,7 @@ public final class Roll {
       return known(node, index, mine.get());
     }
     if (quorum.isJoint()) {
-      return node.isMember() && !node.mark.serves().isNobody()
-          ? new Advice.Refuse(unserved(node.mark, ""))
-          : new Advice.Refuse(TrustRules.UNPREPARED);
+      return new Advice.Refuse(unmoved(node, index));
     }
     if (nodes.stream().anyMatch(Node::isMember)) {
       return stranger(node);
@@ -233,12 +224,6 @@ public final class Roll {
           ? new Advice.Refuse(unserved(mark, its.label))
           : difference.isEmpty() ? new Advice.Keep() : new Advice.Refuse(difference);
     }
-    if (!its.hasMember(node.name) && !known.equals(its.label)) {
-      return new Advice.Refuse(
-          "it is none of the masters "
-              + its.sets.get(its.sets.size() - 1).names()
-              + ", as its clients list them: list these, written alike, on every client");
-    }
     if (mark != null
         && node.isValid()
         && !mark.isOfEarlierVersion()
@@ -251,34 +236,39 @@ public final class Roll {
 
   /** Returns the mark for a node without one that counts: what the others agreed on. */
   private Advice copied(Node node, int index, Mine its) {
-    int group = group(index);
-    List<Node> sources = new ArrayList<>();
-    List<Agreement> terms = new ArrayList<>();
     boolean hasMembers = nodes.stream().anyMatch(Node::isMember);
-    for (int i = 0; i < nodes.size(); i++) {
-      Node each = nodes.get(i);
-      boolean shows = hasMembers ? each.isMember() : each.hasFoundedText();
-      if (shows && each.mark != null && its.isIn(each.mark)) {
-        terms.add(each.mark.agreement().of(List.of()));
-        if ((group & 1 << i) != 0) {
-          sources.add(each);
-        }
-      }
-    }
-    Optional<Agreement> agreed = mostShown(terms);
+    List<Agreement> terms =
+        nodes.stream()
+            .filter(each -> hasMembers ? each.isMember() : each.hasFoundedText())
+            .filter(each -> its.isIn(each.mark))
+            .map(each -> each.mark.agreement().of(List.of()))
+            .toList();
+    Optional<Agreement> shown = mostShown(terms);
     boolean isFounding = node.isValid() && node.mark != null && its.isIn(node.mark);
-    if (!quorum.isReachedBy(showing(its, agreed))) {
-      if (!isFounding && !noneDiffers(its)) {
-        return new Advice.Wait(needs(its), false);
-      }
-      // While an operator changes the terms: a lease may have lived for as long as any of them
-      // says.
-      agreed = terms.stream().max(Comparator.comparingLong(Agreement::abstentionMillis));
+    boolean isAgreed = quorum.isReachedBy(showing(its, shown));
+    if (!isAgreed && !isFounding && !noneDiffers(its)) {
+      return new Advice.Wait(needs(its), false);
     }
+    // While an operator changes the terms, a lease may have lived for as long as any of them says.
+    Optional<Agreement> agreed =
+        isAgreed
+            ? shown
+            : terms.stream().max(Comparator.comparingLong(Agreement::abstentionMillis));
+    // If all must answer, a void mark counts too: it may show a later step of a change.
+    Predicate<Node> isSource = isAgreed ? Node::isMember : Node::hasFoundedText;
+    int group = group(index);
+    List<Node> sources =
+        IntStream.range(0, nodes.size())
+            .filter(i -> (group & 1 << i) != 0)
+            .mapToObj(nodes::get)
+            .filter(isSource)
+            .filter(each -> its.isIn(each.mark))
+            .toList();
     Served common =
         sources.stream()
             .map(each -> each.mark.serves())
             .reduce(Served::common)
+            .map(serves -> listing(index, serves, its))
             .orElse(Served.NOBODY);
     if (!common.includes(its.label)) {
       return new Advice.Wait(TrustRules.UNMARKED_IN_A_CHANGE, false);
@@ -303,6 +293,18 @@ public final class Roll {
     return !quorum.isJoint() || (quorum.present() & 1 << index) != 0
         ? quorum.present()
         : quorum.future();
+  }
+
+  /** Returns the served clients without those whose list lacks the node. */
+  private Served listing(int index, Served serves, Mine its) {
+    Served listing = serves;
+    if (!quorum.isJoint()) {
+      return serves;
+    }
+    if ((quorum.present() & 1 << index) == 0) {
+      listing = listing.without(its.sets.get(0).id());
+    }
+    return (quorum.future() & 1 << index) == 0 ? listing.without(its.sets.get(1).id()) : listing;
   }
 
   private int showing(Mine its, Optional<Agreement> agreed) {
@@ -338,7 +340,8 @@ public final class Roll {
       if (each.audit == null) {
         missing.add(each.name + " must answer");
       } else if (each.mark != null && each.mark.isFounded() && !its.isIn(each.mark)) {
-        missing.add(each.name + " has the mark of another set");
+        missing.add(
+            each.name + " has the mark of another set: empty it, if no other clients use it");
       }
     }
     return "its data is new, and no majority of the masters shows the agreement: "
@@ -400,14 +403,10 @@ public final class Roll {
                 + ": list the same masters on every client; masters of nobody are adopted with"
                 + " redlock adopt");
       }
-      if (nodes.stream()
-          .anyMatch(other -> other != each && other.audit.runId().equals(each.audit.runId()))) {
-        return new Advice.Wait("the list names one server twice: list every master once", false);
-      }
     }
     String id = Agreement.idOf(nodes.stream().map(each -> each.audit.replId()).toList());
-    Agreement fresh = client.agreement(List.of(new MasterSet(id, present)));
     Optional<Agreement> begun = Optional.empty();
+    long earlierMillis = 0;
     boolean isMarked = true;
     for (Node each : nodes) {
       BirthMark mark = each.mark;
@@ -416,6 +415,7 @@ public final class Roll {
         continue;
       }
       if (mark.isOfEarlierVersion()) {
+        earlierMillis = Math.max(earlierMillis, mark.agreement().abstentionMillis());
         if (!mark.serves().includes("" + present.size())) {
           return new Advice.Refuse(
               each.name + " serves clients of another number of masters, " + mark.serves());
@@ -425,12 +425,17 @@ public final class Roll {
       } else if (!mark.agreement().sets().get(0).isOf(present)) {
         return foreign(each);
       }
-      if (mark.agreement().guarded() != client.guarded()
-          || !mark.isOfEarlierVersion() && !client.difference(mark.agreement()).isEmpty()) {
-        return new Advice.Refuse(client.difference(mark.agreement()));
+      String difference =
+          mark.isOfEarlierVersion()
+              ? client.differenceInGuard(mark.agreement())
+              : client.difference(mark.agreement());
+      if (!difference.isEmpty()) {
+        return new Advice.Refuse(difference);
       }
     }
-    Agreement agreement = begun.orElse(fresh);
+    Agreement agreement =
+        begun.orElse(
+            client.agreement(List.of(new MasterSet(id, present))).abstainingFor(earlierMillis));
     boolean hasIt = node.isValid() && node.mark.agreement().set(id).isPresent();
     return isMarked || !hasIt
         ? new Advice.Write(Served.of(id), agreement, isMarked)
@@ -481,6 +486,32 @@ public final class Roll {
     return all;
   }
 
+  /** Returns why a node serves no client that moves as this one does. */
+  private String unmoved(Node node, int index) {
+    BirthMark mark = node.mark;
+    if (mark == null || !node.isMember()) {
+      return TrustRules.UNPREPARED;
+    }
+    if (mark.serves().isNobody()) {
+      boolean hasLeft = (quorum.present() & 1 << index) != 0;
+      return hasLeft ? LEFT : TrustRules.UNPREPARED;
+    }
+    List<MasterSet> sets = mark.agreement().sets();
+    MasterSet last = sets.get(sets.size() - 1);
+    if (last.isOf(future) && !last.isOf(present) && mark.serves().includes(last.id())) {
+      return "the change to "
+          + future.size()
+          + " masters is finished: list these as the nodes, and leave movingTo out";
+    }
+    return sets.size() == 1
+        ? TrustRules.UNPREPARED
+        : "it takes part in another change of masters than this client, from "
+            + sets.get(0).names()
+            + " to "
+            + last.names()
+            + ": list these, written alike, as the nodes and in movingTo, and restart the client";
+  }
+
   /** Returns why a node does not serve this client, and which step was skipped. */
   private String unserved(BirthMark mark, String label) {
     Served served = mark.serves();
@@ -490,14 +521,7 @@ public final class Roll {
     List<MasterSet> sets = mark.agreement().sets();
     MasterSet last = sets.get(sets.size() - 1);
     if (quorum.isJoint()) {
-      if (!label.isEmpty() && sets.size() > 1) {
-        return "it takes part in another change of masters than this client: restart the client";
-      }
-      return served.includes(last.id()) && isLike(last, future) && !last.isOf(present)
-          ? "the change to "
-              + future.size()
-              + " masters is finished: list these as the nodes, and leave movingTo out"
-          : TrustRules.UNPREPARED;
+      return "it takes part in another change of masters than this client: restart the client";
     }
     if (sets.size() > 1 && sets.get(0).id().equals(label)) {
       return "its clients move from "

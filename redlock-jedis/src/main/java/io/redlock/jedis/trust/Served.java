@@ -70,6 +70,13 @@ public record Served(String text) {
     return of(common);
   }
 
+  /** Returns the list without these clients. */
+  Served without(String label) {
+    List<String> others = new ArrayList<>(labels());
+    others.remove(label);
+    return of(others);
+  }
+
   /** Returns the future set to which clients of this set move, as far as the node knows. */
   public Optional<String> successorOf(String present) {
     return labels().stream()

@@ -97,12 +97,9 @@ public record TrustRules(
   }
 
   /** Returns in which setting an agreement differs from this client's; empty if in none. */
-  String difference(Agreement agreed) {
-    if (observes()) {
-      return "";
-    }
-    if (agreed.guarded() != guarded) {
-      return differs("restartGuard(" + agreed.guarded() + ")", "restartGuard(" + guarded + ")");
+  public String difference(Agreement agreed) {
+    if (observes() || !differenceInGuard(agreed).isEmpty()) {
+      return differenceInGuard(agreed);
     }
     if (agreed.maxTtlMillis() != maxTtlMillis) {
       return differs(
@@ -115,6 +112,13 @@ public record TrustRules(
             "an abstention of " + Duration.ofMillis(agreed.abstentionMillis()),
             Duration.ofMillis(abstentionMillis) + ", by its clockSkew and driftFactor")
         : "";
+  }
+
+  /** Returns in which guard an agreement differs from this client's; empty if in none. */
+  String differenceInGuard(Agreement agreed) {
+    return observes() || agreed.guarded() == guarded
+        ? ""
+        : differs("restartGuard(" + agreed.guarded() + ")", "restartGuard(" + guarded + ")");
   }
 
   private static String differs(String agreed, String own) {
