@@ -91,8 +91,7 @@ public final class Peers {
     long wallAheadMicros = ticker.wallMicros() - ticker.monotonicNanos() / 1_000;
     NodeAudit before = audits[node];
     String twin = twin(node, audit.runId());
-    tells[node] |=
-        twin.isEmpty() && (before == null || !before.birth().equals(audit.birth()));
+    tells[node] |= twin.isEmpty() && (before == null || !before.birth().equals(audit.birth()));
     audits[node] = twin.isEmpty() ? audit : null;
     Roll roll = roll(rules);
     Advice advice = roll.advice(node);
