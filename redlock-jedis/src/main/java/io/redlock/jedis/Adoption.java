@@ -46,13 +46,22 @@ final class Adoption {
    *
    * @param refresh the mark to write; null to write none
    * @param otherwise the outcome if nothing is written
+   * @param vouches true if the mark says that the master is new
    * @param isInUse true if clients may rely on it already
    */
   private record Plan(
-      @Nullable Refresh refresh, Outcome otherwise, String detail, boolean isInUse) {
+      @Nullable Refresh refresh,
+      Outcome otherwise,
+      String detail,
+      boolean vouches,
+      boolean isInUse) {
+
+    Plan(@Nullable Refresh refresh, Outcome otherwise, String detail) {
+      this(refresh, otherwise, detail, false, false);
+    }
 
     static Plan refuse(String detail) {
-      return new Plan(null, Outcome.REFUSED, detail, false);
+      return new Plan(null, Outcome.REFUSED, detail);
     }
 
     boolean isHindrance() {
@@ -76,7 +85,8 @@ final class Adoption {
       for (int i = 0; i < audits.size(); i++) {
         plans.add(plan(i, audits.get(i), roll, lockKeys.get(i)));
       }
-      boolean inUse = plans.stream().anyMatch(Plan::isInUse);
+      boolean inUse =
+          plans.stream().anyMatch(Plan::isInUse) && plans.stream().anyMatch(Plan::vouches);
       if (inUse || plans.stream().anyMatch(Plan::isHindrance)) {
         return new AdoptReport(unwritten(plans, inUse));
       }
@@ -114,7 +124,7 @@ final class Adoption {
   private Plan plan(int index, Audited audited, Roll roll, Answer<String> lockKey) {
     NodeAudit audit = audited.audit();
     if (audit == null || audited.around() == null) {
-      return new Plan(null, Outcome.UNREACHABLE, audited.failure(), false);
+      return new Plan(null, Outcome.UNREACHABLE, audited.failure());
     }
     TrustRules rules = survey.rules();
     String fault = rules.misconfiguration(audit, audited.around());
@@ -131,15 +141,19 @@ final class Adoption {
     }
     boolean isValid = mark != null && mark.isOf(audit);
     if (advice instanceof Advice.Wait wait) {
-      return wait.soon()
-          ? new Plan(null, Outcome.ALREADY_TRUSTED, "", false)
-          : Plan.refuse(wait.reason());
+      return wait.soon() ? new Plan(null, Outcome.ALREADY_TRUSTED, "") : Plan.refuse(wait.reason());
     }
     if (mark != null && advice instanceof Advice.Keep && mark.isSettled(audit)) {
-      boolean isInUse = !mark.isAdopted();
-      return new Plan(null, Outcome.ALREADY_TRUSTED, "", isInUse);
+      boolean isInUse = !written.contains(index); // nobody can say whether any client used it
+      return new Plan(null, Outcome.ALREADY_TRUSTED, "", false, isInUse);
     }
-    if (mark != null && mark.isFounded() && !isValid) {
+    if (isValid && !mark.isFounded() && mark.isAdopted() && advice instanceof Advice.Write write) {
+      return new Plan(
+          new Refresh(audit.birth(), BirthMark.fresh(audit, true, write)), Outcome.LEFT_ALONE, "");
+    }
+    boolean isFounded = advice instanceof Advice.Write write && write.isFounded();
+    if (!isValid && (isFounded || mark != null && mark.isFounded())) {
+      // All masters of a founded set were marked.
       return Plan.refuse("it was in use and lost its data: wait, it votes after its abstention");
     }
     String key = lockKey.value();
@@ -157,7 +171,11 @@ final class Adoption {
             ? BirthMark.fresh(audit, true, write)
             : mark == null ? null : mark.adopted();
     return new Plan(
-        fresh == null ? null : new Refresh(audit.birth(), fresh), Outcome.LEFT_ALONE, "", false);
+        fresh == null ? null : new Refresh(audit.birth(), fresh),
+        Outcome.LEFT_ALONE,
+        "",
+        fresh != null,
+        false);
   }
 
   /** Reports that nothing was written because some node cannot be adopted. */
@@ -168,7 +186,7 @@ final class Adoption {
       String name = probe.masters().get(i).name();
       if (plan.refresh == null) {
         nodes.add(new Node(name, plan.otherwise, plan.detail));
-      } else if (inUse) {
+      } else if (inUse && plan.vouches) {
         String detail = "it is new among nodes in use: wait, it votes after its abstention";
         nodes.add(new Node(name, Outcome.REFUSED, detail));
       } else {
@@ -262,11 +280,11 @@ final class Adoption {
     NodeAudit audit = audited.audit();
     if (gone.contains(audited.name())) {
       return audit == null
-          ? new Plan(null, Outcome.ALREADY_TRUSTED, "", false)
+          ? new Plan(null, Outcome.ALREADY_TRUSTED, "")
           : Plan.refuse("it answers, so it is not gone: leave out --without for it");
     }
     if (audit == null || audited.around() == null) {
-      return new Plan(null, Outcome.UNREACHABLE, audited.failure(), false);
+      return new Plan(null, Outcome.UNREACHABLE, audited.failure());
     }
     String fault = survey.rules().misconfiguration(audit, audited.around());
     if (fault != null) {
@@ -279,8 +297,7 @@ final class Adoption {
         ? new Plan(
             new Refresh(audit.birth(), BirthMark.fresh(audit, false, write)),
             Outcome.LEFT_ALONE,
-            "",
-            false)
-        : new Plan(null, Outcome.ALREADY_TRUSTED, "", false);
+            "")
+        : new Plan(null, Outcome.ALREADY_TRUSTED, "");
   }
 }
