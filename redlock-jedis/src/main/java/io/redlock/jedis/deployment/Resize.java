@@ -151,6 +151,9 @@ final class Resize {
       waited = true;
       return Optional.of(lastLease(sets));
     } else if (step instanceof Step.Write write) {
+      if (!hasWritten) {
+        found.stream().filter(each -> each.mark == null).forEach(each -> isNew(each, found, sets));
+      }
       perform(write, found, sets);
       waited &= write.carries();
       hasWritten = true;
