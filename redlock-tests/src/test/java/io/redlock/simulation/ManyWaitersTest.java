@@ -36,6 +36,7 @@ class ManyWaitersTest {
       SimClock clock = new SimClock(world, Simulation.EPOCH_NANOS, 0);
       servers.add(new SimServer(i, world, clock, new Parts(), checker, plan, faults));
     }
+    SimServer.adopt(servers, plan);
     client = client("c");
     other = client("other");
   }
@@ -50,7 +51,6 @@ class ManyWaitersTest {
     plan.connectTimeoutNanos = plan.silenceTimeoutNanos;
     plan.hopNanos = 8 * SimPlan.MILLI; // so that an attempt takes nearly a node timeout
     plan.jitterNanos = 0;
-    plan.adopted = true;
     return plan;
   }
 

@@ -2,8 +2,10 @@ package io.redlock.simulation;
 
 import io.redlock.jedis.scripts.Script;
 import io.redlock.jedis.trust.Agreement;
+import io.redlock.jedis.trust.Agreement.MasterSet;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.Served;
+import io.redlock.jedis.trust.TrustRules;
 import io.redlock.simulation.SimCommand.Known;
 import io.redlock.simulation.SimCommand.Step;
 import io.redlock.spi.NodeReply;
@@ -95,8 +97,16 @@ final class SimServer {
     this.replicationId = newIdentity();
   }
 
-  /** Gives it the mark that an operator leaves on a brand-new node. */
-  void adopt(Agreement agreement) {
+  /** Gives them the marks that an operator leaves on the brand-new masters of a set. */
+  static void adopt(List<SimServer> masters, SimPlan plan) {
+    List<String> names = masters.stream().map(SimServer::toString).toList();
+    Agreement agreement =
+        TrustRules.of(plan.guarded, plan.maxTtl(), plan.driftFactor, plan.skewMicros)
+            .agreement(List.of(new MasterSet("first", names)));
+    masters.forEach(master -> master.adopt(agreement));
+  }
+
+  private void adopt(Agreement agreement) {
     birth =
         new BirthMark(
                 runId,

@@ -1,9 +1,6 @@
 package io.redlock.simulation;
 
 import io.redlock.LeaseRequest;
-import io.redlock.jedis.trust.Agreement;
-import io.redlock.jedis.trust.Agreement.MasterSet;
-import io.redlock.jedis.trust.TrustRules;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -57,20 +54,13 @@ final class Simulation {
       servers.add(new SimServer(i, world, nodeClock(random), parts, checker, plan, faults));
     }
     if (plan.adopted) {
-      adopt(servers.subList(0, plan.change == null ? plan.nodes : plan.change.present()));
+      SimServer.adopt(
+          servers.subList(0, plan.change == null ? plan.nodes : plan.change.present()), plan);
     }
     for (int i = 0; i < plan.clients; i++) {
       clients.add(client(i, parts));
     }
     operator = plan.change == null ? null : new SimOperator(world, plan, parts, servers, clients);
-  }
-
-  private void adopt(List<SimServer> masters) {
-    List<String> names = masters.stream().map(SimServer::toString).toList();
-    Agreement agreement =
-        TrustRules.of(plan.guarded, plan.maxTtl(), plan.driftFactor, plan.skewMicros)
-            .agreement(List.of(new MasterSet("first", names)));
-    masters.forEach(master -> master.adopt(agreement));
   }
 
   private SimClock nodeClock(SimRandom random) {

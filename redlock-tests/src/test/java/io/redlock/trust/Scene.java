@@ -40,6 +40,7 @@ final class Scene implements AutoCloseable {
   private final List<GateProxy> gates = new ArrayList<>();
   private final List<Redlock> clients = new ArrayList<>();
   private final Forwarder address;
+  private final GateProxy third;
 
   private Scene(boolean guarded, @Nullable ClockShim clock) {
     this.guarded = guarded;
@@ -53,16 +54,17 @@ final class Scene implements AutoCloseable {
     another();
     servers.forEach(server -> gates.add(GateProxy.to(server)));
     address = Forwarder.to(fragile());
+    third = GateProxy.to(servers.get(2));
   }
 
-  /** Vouches for the masters, if the clients heed that. */
-  void adopt() {
-    if (guarded) {
-      AdoptReport report =
-          JedisRedlock.adopt(
-              servers.get(0).address(), fragile().address(), servers.get(2).address());
-      assertTrue(report.isComplete(), report::toString);
-    }
+  /** Vouches for the masters, under the names that rivals give them. */
+  void adopt(Duration maxTtl) {
+    AdoptReport report = settings(maxTtl, namesOfRivals()).adopt();
+    assertTrue(report.isComplete(), report::toString);
+  }
+
+  private String[] namesOfRivals() {
+    return new String[] {servers.get(0).address(), address.address(), third.address()};
   }
 
   static Scene open(boolean guarded) {
@@ -129,19 +131,17 @@ final class Scene implements AutoCloseable {
 
   /** A client that reaches all masters. */
   Redlock rival(Duration maxTtl) {
-    return connect(maxTtl, servers.get(0).address(), address.address(), servers.get(2).address());
+    return connect(maxTtl, namesOfRivals());
   }
 
-  /** A client that reaches the first master and the fragile one, and the third later. */
-  Redlock rival(Duration maxTtl, GateProxy third) {
-    return build(maxTtl, servers.get(0).address(), address.address(), third.address());
+  /** A client that reaches the first master and the fragile one, and the third perhaps later. */
+  Redlock anyRival(Duration maxTtl) {
+    return build(maxTtl, namesOfRivals());
   }
 
-  /** A way to the third master that can be closed. */
-  GateProxy gateToThird() {
-    GateProxy gate = GateProxy.to(servers.get(2));
-    gates.add(gate);
-    return gate;
+  /** The way of rivals to the third master. */
+  GateProxy third() {
+    return third;
   }
 
   private Redlock connect(Duration maxTtl, String... addresses) {
@@ -153,16 +153,18 @@ final class Scene implements AutoCloseable {
   }
 
   private Redlock build(Duration maxTtl, String... addresses) {
-    Redlock client =
-        JedisRedlock.builder()
-            .node(String.join(",", addresses))
-            .nodeTimeout(NODE_TIMEOUT)
-            .maxTtl(maxTtl)
-            .clockSkew(SKEW)
-            .restartGuard(guarded)
-            .build();
+    Redlock client = settings(maxTtl, addresses).build();
     clients.add(client);
     return client;
+  }
+
+  private JedisRedlock.Builder settings(Duration maxTtl, String... addresses) {
+    return JedisRedlock.builder()
+        .node(String.join(",", addresses))
+        .nodeTimeout(NODE_TIMEOUT)
+        .maxTtl(maxTtl)
+        .clockSkew(SKEW)
+        .restartGuard(guarded);
   }
 
   static State stateOfFragile(Redlock client) {
@@ -174,6 +176,7 @@ final class Scene implements AutoCloseable {
     clients.forEach(Redlock::close);
     gates.forEach(GateProxy::close);
     address.close();
+    third.close();
     servers.forEach(RedisServer::close);
     if (clock != null) {
       clock.close();
