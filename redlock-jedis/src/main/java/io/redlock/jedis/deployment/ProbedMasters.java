@@ -10,6 +10,7 @@ import io.redlock.jedis.scripts.ScriptCommand;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.spi.NodeRequest;
+import io.redlock.text.Brief;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -26,7 +27,6 @@ final class ProbedMasters implements ChangedMasters {
   private static final String OWNER = "redlock-resize";
   private static final int BATCH = 500;
   private static final int MOST_DIGITS = 16;
-  private static final int LONGEST_NAME = 128;
 
   private final Probe probe;
   private final Survey survey;
@@ -126,7 +126,7 @@ final class ProbedMasters implements ChangedMasters {
         long counter = Long.parseLong(new String(bytes, StandardCharsets.US_ASCII));
         raises.add(raising(resource, counter));
       } else if (value != null) {
-        warnings.println("passed over " + printable(keys.get(i)) + ", which is no counter");
+        warnings.println("passed over " + Brief.text(keys.get(i)) + ", which is no counter");
       }
     }
     return raises;
@@ -136,10 +136,6 @@ final class ProbedMasters implements ChangedMasters {
     return value.length > 0
         && value.length <= MOST_DIGITS
         && IntStream.range(0, value.length).allMatch(i -> value[i] >= '0' && value[i] <= '9');
-  }
-
-  private static String printable(String key) {
-    return key.substring(0, Math.min(LONGEST_NAME, key.length())).replaceAll("[^!-~]", "?");
   }
 
   private void execute(Connection connection, List<NodeRequest> requests) {

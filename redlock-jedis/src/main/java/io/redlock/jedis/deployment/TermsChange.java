@@ -7,6 +7,7 @@ import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.jedis.trust.TrustRules;
+import io.redlock.text.Brief;
 import java.io.PrintStream;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -120,11 +121,11 @@ final class TermsChange {
       out.println(
           each.name
               + ": maxTtl "
-              + Duration.ofMillis(agreement.maxTtlMillis())
+              + Brief.exact(Duration.ofMillis(agreement.maxTtlMillis()))
               + ", restartGuard "
               + agreement.guarded()
               + ", abstention "
-              + Duration.ofMillis(agreement.abstentionMillis()));
+              + Brief.exact(Duration.ofMillis(agreement.abstentionMillis())));
     }
   }
 }

@@ -3,6 +3,7 @@ package io.redlock.jedis.trust;
 import io.redlock.jedis.trust.Agreement.MasterSet;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.jedis.trust.Roll.Advice;
+import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
@@ -103,14 +104,14 @@ public record TrustRules(
     }
     if (agreed.maxTtlMillis() != maxTtlMillis) {
       return differs(
-          "maxTtl " + Duration.ofMillis(agreed.maxTtlMillis()),
-          "maxTtl " + Duration.ofMillis(maxTtlMillis));
+          "maxTtl " + Brief.exact(Duration.ofMillis(agreed.maxTtlMillis())),
+          "maxTtl " + Brief.exact(Duration.ofMillis(maxTtlMillis)));
     }
     return agreed.abstentionMillis()
             < Math.min(abstentionMillis, Agreement.LONGEST_ABSTENTION_MILLIS)
         ? differs(
-            "an abstention of " + Duration.ofMillis(agreed.abstentionMillis()),
-            Duration.ofMillis(abstentionMillis) + ", by its clockSkew and driftFactor")
+            "an abstention of " + Brief.exact(Duration.ofMillis(agreed.abstentionMillis())),
+            Brief.exact(Duration.ofMillis(abstentionMillis)) + ", by its clockSkew and driftFactor")
         : "";
   }
 

@@ -484,8 +484,8 @@ class RollTest {
   @ParameterizedTest
   @CsvSource({
     "false, 30000, 34302, restartGuard(true), restartGuard(false)",
-    "true, 60000, 64602, maxTtl PT30S, maxTtl PT1M",
-    "true, 10000, 34302, maxTtl PT30S, maxTtl PT10S",
+    "true, 60000, 64602, maxTtl 30s, maxTtl 1m",
+    "true, 10000, 34302, maxTtl 30s, maxTtl 10s",
     "true, 30000, 36302, an abstention of PT34.302S, PT36.302S"
   })
   void clientWithOtherSettingsIsRefusedWithBothValuesAndWritesNothing(
