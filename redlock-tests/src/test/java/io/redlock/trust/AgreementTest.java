@@ -1,0 +1,353 @@
+package io.redlock.trust;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.AcquireResult.Acquired;
+import io.redlock.Lease;
+import io.redlock.NodeStatus;
+import io.redlock.NodeStatus.State;
+import io.redlock.Redlock;
+import io.redlock.jedis.JedisRedlock;
+import io.redlock.jedis.deployment.DeploymentSettings;
+import io.redlock.jedis.trust.MasterChange.Command;
+import io.redlock.testbed.Await;
+import io.redlock.testbed.RedisServer;
+import io.redlock.testbed.RedisServers;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.exceptions.JedisDataException;
+
+/** Which masters form the set, as an agreement that no client and no restart breaks. */
+@Tag("servers")
+class AgreementTest {
+
+  private static final Duration MAX_TTL = Duration.ofMillis(900);
+  private static final Duration SKEW = Duration.ofMillis(200);
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+  private final List<Redlock> clients = new ArrayList<>();
+  private RedisServers servers;
+  private String said = ""; // by the last command
+
+  @AfterEach
+  void stop() {
+    clients.forEach(Redlock::close);
+    servers.close();
+  }
+
+  private String list(int... nodes) {
+    return IntStream.of(nodes)
+        .mapToObj(node -> servers.get(node).address())
+        .collect(Collectors.joining(","));
+  }
+
+  private static JedisRedlock.Builder settings(String list) {
+    return JedisRedlock.builder()
+        .node(list)
+        .maxTtl(MAX_TTL)
+        .clockSkew(SKEW)
+        .nodeTimeout(Duration.ofMillis(400));
+  }
+
+  private Redlock client(JedisRedlock.Builder settings) {
+    Redlock client = settings.build();
+    clients.add(client);
+    return client;
+  }
+
+  private void adopt(String list) {
+    assertTrue(settings(list).adopt().isComplete());
+  }
+
+  private List<Object> marks() {
+    List<Object> marks = new ArrayList<>();
+    servers.forEach(server -> marks.add(String.valueOf(server.command("GET", "redlock:birth"))));
+    return marks;
+  }
+
+  /** The client audits its masters three times, is refused or abstains, and changes nothing. */
+  private void assertKeptOut(Redlock client, String reason, int... nodes)
+      throws InterruptedException {
+    List<Object> marks = marks();
+    for (int node : nodes) {
+      long before = audits(servers.get(node));
+      Await.until("it is audited", () -> audits(servers.get(node)) >= before + 3);
+      assertFalse(client.tryAcquire("a", MAX_TTL) instanceof Acquired, "a second holder");
+    }
+    assertEquals(marks, marks());
+    String reasons = client.nodes().stream().map(NodeStatus::reason).toList().toString();
+    assertTrue(reasons.contains(reason), reasons);
+  }
+
+  /** Nothing but an audit asks for the facts of a server. */
+  private static long audits(RedisServer server) {
+    Matcher calls =
+        Pattern.compile("cmdstat_info:calls=(\\d+)")
+            .matcher(String.valueOf(server.command("INFO", "commandstats")));
+    return calls.find() ? Long.parseLong(calls.group(1)) : 0;
+  }
+
+  private static void awaitLease(Redlock client) throws InterruptedException {
+    client.acquire("a", MAX_TTL, PATIENCE).release();
+  }
+
+  private static void awaitUp(Redlock client) {
+    Await.until(
+        "all vote: " + client.nodes(),
+        () -> client.nodes().stream().allMatch(node -> node.state() == State.UP));
+  }
+
+  private boolean resize(Command command, String change, String present, String future)
+      throws InterruptedException {
+    DeploymentSettings deployment = new DeploymentSettings();
+    deployment.node(present);
+    deployment.movingTo(future);
+    deployment.maxTtl(MAX_TTL);
+    deployment.clockSkew(SKEW);
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    PrintStream out = new PrintStream(bytes, true, StandardCharsets.UTF_8);
+    boolean isDone = deployment.resize(command, Set.of(), change, Duration.ofMillis(20), out);
+    said = bytes.toString(StandardCharsets.UTF_8);
+    return isDone;
+  }
+
+  private void assertResized(String present, String future) throws InterruptedException {
+    for (Command command : List.of(Command.PREPARE, Command.COMMIT, Command.FINISH)) {
+      assertTrue(resize(command, "", present, future), said);
+    }
+  }
+
+  private void assertRefused(Command command, String present, String future, String why)
+      throws InterruptedException {
+    List<Object> marks = marks();
+    assertFalse(resize(command, "", present, future), said);
+    assertTrue(said.contains(why), said);
+    assertEquals(marks, marks(), "nothing was written");
+  }
+
+  // Clients that do not belong.
+
+  @Test
+  void clientThatWasForgottenInAChangeNeverComesBack() throws Exception {
+    servers = RedisServers.startBrandNew(5);
+    adopt(list(0, 1, 2));
+    Redlock forgotten = client(settings(list(0, 1, 2)));
+    awaitLease(forgotten);
+    assertResized(list(0, 1, 2), list(0, 1, 2, 3, 4));
+    for (int node = 0; node < 2; node++) { // with all data
+      servers.get(node).command("SAVE");
+      servers.get(node).restart();
+    }
+    assertKeptOut(forgotten, "is not the set of its masters", 0, 1, 2);
+    Redlock moved = client(settings(list(0, 1, 2, 3, 4)));
+    awaitUp(moved);
+    assertKeptOut(forgotten, "is not the set of its masters", 0, 1, 2);
+    awaitLease(moved);
+  }
+
+  @Test
+  void clientThatListsAPartOfTheMastersMarksNone() throws Exception {
+    servers = RedisServers.startBrandNew(5);
+    adopt(list(0, 1, 2, 3, 4));
+    Redlock partial = client(settings(list(0, 1, 2)));
+    servers.get(0).restart();
+    servers.get(1).restart();
+    assertKeptOut(partial, "missing [127.0.0.1:" + servers.get(3).port(), 0, 1, 2);
+    Redlock whole = client(settings(list(4, 3, 2, 1, 0)));
+    awaitUp(whole);
+    assertKeptOut(partial, "missing [127.0.0.1:" + servers.get(3).port(), 0, 1, 2);
+    awaitLease(whole);
+  }
+
+  @Test
+  void clientWithoutTheGuardMarksNoMasterOfAGuardedSet() throws Exception {
+    servers = RedisServers.startBrandNew(3);
+    adopt(list(0, 1, 2));
+    Redlock unguarded = client(settings(list(0, 1, 2)).restartGuard(false));
+    servers.get(0).restart();
+    servers.get(1).restart();
+    assertKeptOut(
+        unguarded, "agreed on restartGuard(true), this client has restartGuard(false)", 0, 1, 2);
+    awaitUp(client(settings(list(0, 1, 2))));
+    assertKeptOut(unguarded, "restartGuard(true)", 0, 1, 2);
+  }
+
+  @Test
+  void clientWithALongerMaxTtlDisturbsNobody() throws Exception {
+    servers = RedisServers.startBrandNew(3);
+    adopt(list(0, 1, 2));
+    Redlock service = client(settings(list(0, 1, 2)));
+    awaitUp(service);
+    Redlock hour = client(settings(list(0, 1, 2)).maxTtl(Duration.ofHours(1)));
+    assertKeptOut(hour, "agreed on maxTtl PT0.9S, this client has maxTtl PT1H", 0, 1, 2);
+    assertInstanceOf(Acquired.class, service.tryAcquire("a", MAX_TTL));
+  }
+
+  @Test
+  void listWithOneOtherMasterIsRefusedByName() throws Exception {
+    servers = RedisServers.startBrandNew(4);
+    adopt(list(0, 1, 2));
+    Redlock service = client(settings(list(0, 1, 2)));
+    awaitUp(service);
+    Redlock wrong = client(settings(list(1, 2, 3)));
+    String difference =
+        "missing [127.0.0.1:%d], foreign [127.0.0.1:%d]"
+            .formatted(servers.get(0).port(), servers.get(3).port());
+    assertKeptOut(wrong, difference, 1, 2, 3);
+    assertInstanceOf(Acquired.class, service.tryAcquire("a", MAX_TTL));
+  }
+
+  @Test
+  void ofTwoNewSetsThatShareMastersNeverBothAreUsed() throws Exception {
+    servers = RedisServers.startBrandNew(8);
+    Redlock one = client(settings(list(0, 1, 2, 3, 4)).restartGuard(false));
+    Redlock other = client(settings(list(3, 4, 5, 6, 7)).restartGuard(false));
+    int held = 0;
+    for (int i = 0; i < 50; i++) {
+      boolean isHeld = one.tryAcquire("b" + i, MAX_TTL) instanceof Acquired;
+      assertFalse(isHeld & other.tryAcquire("b" + i, MAX_TTL) instanceof Acquired, "two holders");
+      held += isHeld ? 1 : 0;
+    }
+    List<NodeStatus> kept = (held > 0 ? other : one).nodes();
+    Await.until(
+        "it is said why",
+        () ->
+            Stream.concat(one.nodes().stream(), other.nodes().stream())
+                .anyMatch(node -> node.reason().contains("is not the set of its masters")));
+    assertFalse(kept.isEmpty());
+  }
+
+  // Lost data.
+
+  @Test
+  void masterThatEvictedKeysAbstainsThoughItsPolicyIsFixed() throws Exception {
+    servers = RedisServers.startBrandNew(3);
+    adopt(list(0, 1, 2));
+    Redlock holder = client(settings(list(0, 1, 2)));
+    awaitUp(holder);
+    Lease lease = holder.acquire("a", MAX_TTL, PATIENCE);
+    holder.close(); // without letting go of what it holds for others to see
+    servers.get(2).command("SET", "a", "somebody", "PX", "60000");
+    for (int node = 0; node < 2; node++) {
+      RedisServer full = servers.get(node);
+      full.command("SET", "a", "somebody", "PX", "60000");
+      full.command("CONFIG", "SET", "maxmemory-policy", "volatile-lru");
+      full.command("CONFIG", "SET", "maxmemory", "1");
+      try {
+        full.command("SET", "x", "y");
+      } catch (JedisDataException e) {
+        assertTrue(e.getMessage().startsWith("OOM"), e::getMessage);
+      }
+      full.command("CONFIG", "SET", "maxmemory", "0");
+      full.command("CONFIG", "SET", "maxmemory-policy", "noeviction");
+      assertEquals(List.of(), full.keys("a"), "evicted");
+    }
+    Redlock rival = client(settings(list(0, 1, 2)));
+    assertFalse(rival.tryAcquire("a", MAX_TTL) instanceof Acquired, "beside " + lease);
+    assertTrue(rival.nodes().get(0).reason().contains("its data is new"), rival::toString);
+    awaitUp(rival);
+  }
+
+  // Changes of masters.
+
+  @Test
+  void newMastersAreNoMajorityByThemselves() throws Exception {
+    servers = RedisServers.startBrandNew(3);
+    adopt(list(0));
+    assertRefused(Command.PREPARE, list(0), list(0, 1, 2), "let fewer join first");
+  }
+
+  @Test
+  void mastersThatWereAdoptedBeforeAreNoneOfAChange() throws Exception {
+    servers = RedisServers.startBrandNew(6);
+    adopt(list(0, 1, 2));
+    adopt(list(3, 4, 5));
+    String why = "it is a master of [127.0.0.1:" + servers.get(3).port();
+    assertRefused(Command.PREPARE, list(0, 1, 2), list(3, 4, 5), why);
+    assertRefused(Command.FINISH, list(0, 1, 2), list(3, 4, 5), "no change of these masters");
+    awaitLease(client(settings(list(0, 1, 2))));
+  }
+
+  @Test
+  void secondChangeIsRefusedAndNeverAdvisesToEmptyAMasterInUse() throws Exception {
+    servers = RedisServers.startBrandNew(5);
+    adopt(list(0, 1, 2));
+    assertTrue(resize(Command.PREPARE, "", list(0, 1, 2), list(0, 1, 3)), said);
+    assertRefused(
+        Command.PREPARE,
+        list(0, 1, 2),
+        list(0, 1, 4),
+        "another change of masters is under way, from [127.0.0.1:" + servers.get(0).port());
+    assertFalse(said.contains("empty it"), said);
+    assertTrue(said.contains("end it with redlock resize abort --change "), said);
+  }
+
+  @Test
+  void twoChangesAtOnceCanBeEndedByTheirIds() throws Exception {
+    servers = RedisServers.startBrandNew(5);
+    adopt(list(0, 1, 2));
+    assertTrue(resize(Command.PREPARE, "", list(0, 1, 2), list(0, 1, 3)), said);
+    Object first = marks().get(0);
+    assertTrue(resize(Command.ABORT, "", list(0, 1, 2), list(0, 1, 3)), said);
+    assertTrue(resize(Command.PREPARE, "", list(0, 1, 2), list(0, 1, 4)), said);
+    Object second = marks().get(1);
+    servers.get(0).command("SET", "redlock:birth", String.valueOf(first));
+    assertRefused(
+        Command.COMMIT, list(0, 1, 2), list(0, 1, 4), "several changes of masters are under way");
+    for (Object mark : List.of(first, second)) {
+      String id = String.valueOf(mark).replaceAll(".*>(\\w+)\\|.*", "$1");
+      assertTrue(resize(Command.ABORT, id, list(0, 1, 2), list(0, 1, 4)), said);
+    }
+    awaitLease(client(settings(list(0, 1, 2))));
+    assertResized(list(0, 1, 2), list(0, 1, 4));
+  }
+
+  @Test
+  void countersOfAnyAgeAreCarriedPastKeysThatAreNone() throws Exception {
+    servers = RedisServers.startBrandNew(6);
+    adopt(list(0, 1, 2));
+    String old = Long.toString((System.currentTimeMillis() - 600_000) * 1_000);
+    servers.get(1).command("SET", "redlock:fence:old", old, "PX", "600000");
+    servers.get(1).command("SET", "redlock:fence:word", "no number");
+    servers.get(1).command("RPUSH", "redlock:fence:list", "7");
+    assertTrue(resize(Command.PREPARE, "", list(0, 1, 2), list(3, 4, 5)), said);
+    assertTrue(resize(Command.COMMIT, "", list(0, 1, 2), list(3, 4, 5)), said);
+    assertTrue(said.contains("passed over redlock:fence:word, which is no counter"), said);
+    assertTrue(said.contains("passed over redlock:fence:list, which is no counter"), said);
+    for (int node = 3; node < 6; node++) {
+      assertEquals(old, servers.get(node).command("GET", "redlock:fence:old"));
+    }
+  }
+
+  @Test
+  void rightsThatCommitNeedsAreMissedByPrepare() throws Exception {
+    servers = RedisServers.startBrandNew(4);
+    adopt(list(0, 1, 2));
+    for (RedisServer server : servers) {
+      server.command("ACL", "SETUSER", "ops", "on", ">x", "~*", "&*", "+@all", "-mget");
+    }
+    String present = list(0, 1, 2).replace("redis://", "redis://ops:x@");
+    String future = list(0, 1, 3).replace("redis://", "redis://ops:x@");
+    assertTrue(present.contains("ops:x@"), present);
+    servers.get(1).command("ACL", "SETUSER", "ops", "-scan");
+    assertRefused(Command.PREPARE, present, future, "'scan'");
+    servers.get(1).command("ACL", "SETUSER", "ops", "+scan");
+    assertResized(present, future);
+  }
+}
