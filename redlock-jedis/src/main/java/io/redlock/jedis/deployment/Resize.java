@@ -138,11 +138,12 @@ final class Resize {
     return Optional.empty();
   }
 
-  private Optional<Duration> next(List<Found> found) {
-    @Nullable Sets sets = sets(found);
+  private Optional<Duration> next(List<Found> all) {
+    @Nullable Sets sets = sets(all);
     if (sets == null) {
       return succeed(command == Command.FINISH || hasWritten ? done() : NO_CHANGE);
     }
+    List<Found> found = wanted.isEmpty() ? all : members(all, sets);
     Step step = sets.change().next(command, found.stream().map(Found::master).toList(), waited);
     if (step instanceof Step.Refuse refuse) {
       String who = refuse.master() < 0 ? "" : found.get(refuse.master()).name + ": ";
@@ -227,6 +228,35 @@ final class Resize {
       all.add(new Found(index, audited.name(), audit, mark, Role.of(index, quorum)));
     }
     return all;
+  }
+
+  /** Returns the masters of the change to abort, in the parts that they have in it. */
+  private List<Found> members(List<Found> all, Sets sets) {
+    List<String> present = sets.present.names();
+    List<String> future = sets.future.names();
+    Set<String> unlisted = new TreeSet<>(present);
+    unlisted.addAll(future);
+    unlisted.removeAll(masters.names());
+    if (!unlisted.isEmpty()) {
+      throw new Stopped(
+          unlisted
+              + " took part in the change, from "
+              + present
+              + " to "
+              + future
+              + ": name them in the lists, too");
+    }
+    return all.stream()
+        .filter(each -> present.contains(each.name) || future.contains(each.name))
+        .map(
+            each ->
+                new Found(
+                    each.index,
+                    each.name,
+                    each.audit,
+                    each.mark,
+                    Role.of(present.contains(each.name), future.contains(each.name))))
+        .toList();
   }
 
   // The sets of the change.

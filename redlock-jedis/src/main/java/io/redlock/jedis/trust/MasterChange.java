@@ -43,8 +43,11 @@ public record MasterChange(String present, String future) {
 
     /** Returns the part of the master of this index. */
     public static Role of(int index, Quorum quorum) {
-      boolean isPresent = (quorum.present() & 1 << index) != 0;
-      boolean isFuture = (quorum.future() & 1 << index) != 0;
+      return of((quorum.present() & 1 << index) != 0, (quorum.future() & 1 << index) != 0);
+    }
+
+    /** Returns the part of a master of one set, or of both. */
+    public static Role of(boolean isPresent, boolean isFuture) {
       return isPresent ? isFuture ? STAYING : LEAVING : JOINING;
     }
   }
