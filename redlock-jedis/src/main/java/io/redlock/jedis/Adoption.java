@@ -19,6 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 
@@ -87,7 +88,11 @@ final class Adoption {
       }
       boolean inUse =
           plans.stream().anyMatch(Plan::isInUse) && plans.stream().anyMatch(Plan::vouches);
-      if (inUse || plans.stream().anyMatch(Plan::isHindrance)) {
+      boolean isHindered = inUse || plans.stream().anyMatch(Plan::isHindrance);
+      if (isHindered && isDivided(audits, roll)) {
+        return runWithout(Set.of());
+      }
+      if (isHindered) {
         return new AdoptReport(unwritten(plans, inUse));
       }
       if (round == MOST_ROUNDS || plans.stream().allMatch(plan -> plan.refresh == null)) {
@@ -119,6 +124,13 @@ final class Adoption {
 
   private boolean isBegun(BirthMark mark, List<String> identities) {
     return mark.isFoundedBy(identities) && survey.rules().difference(mark.agreement()).isEmpty();
+  }
+
+  /** Returns true if all answer, and yet no majority shows on what they agreed. */
+  private static boolean isDivided(List<Audited> audits, Roll roll) {
+    return audits.stream().allMatch(audited -> audited.audit() != null)
+        && IntStream.range(0, audits.size())
+            .anyMatch(i -> roll.advice(i) instanceof Advice.Wait wait && !wait.soon());
   }
 
   private Plan plan(int index, Audited audited, Roll roll, Answer<String> lockKey) {
@@ -238,8 +250,8 @@ final class Adoption {
   // Masters that are gone.
 
   /**
-   * Lets the masters that answer go on though others are gone for good: each without a mark that
-   * counts gets one, and abstains.
+   * Lets the masters that answer go on though others are gone for good, or no majority shows on
+   * what they agreed: each without a mark that counts gets one, and abstains.
    */
   AdoptReport runWithout(Set<String> gone) {
     Set<String> unknown = new TreeSet<>(gone);

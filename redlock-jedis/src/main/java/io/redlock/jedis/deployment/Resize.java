@@ -169,9 +169,19 @@ final class Resize {
     return Optional.empty();
   }
 
-  /** A master that was read. */
+  /**
+   * A master that was read.
+   *
+   * @param mark its mark; null if it is not that of its data, or of no founded set
+   * @param text the mark that it shows, even if it is not that of its data
+   */
   private record Found(
-      int index, String name, NodeAudit audit, @Nullable BirthMark mark, Role role) {
+      int index,
+      String name,
+      NodeAudit audit,
+      @Nullable BirthMark mark,
+      @Nullable BirthMark text,
+      Role role) {
 
     Master master() {
       return new Master(role, mark == null ? null : mark.serves());
@@ -225,7 +235,7 @@ final class Resize {
       if (fault != null) {
         throw new Stopped(audited.name() + ": " + fault);
       }
-      all.add(new Found(index, audited.name(), audit, mark, Role.of(index, quorum)));
+      all.add(new Found(index, audited.name(), audit, mark, parsed, Role.of(index, quorum)));
     }
     return all;
   }
@@ -275,22 +285,9 @@ final class Resize {
   private @Nullable Sets sets(List<Found> found) {
     List<String> present = names(quorum.present());
     List<String> future = names(quorum.future());
-    List<Sets> all = new ArrayList<>();
-    for (Found each : found) {
-      if (each.mark == null) {
-        continue;
-      }
-      Agreement terms = each.mark.agreement();
-      for (String label : each.mark.serves().changes()) {
-        MasterSet from = terms.set(label.substring(0, label.indexOf('>'))).orElse(null);
-        MasterSet to = terms.set(label.substring(label.indexOf('>') + 1)).orElse(null);
-        if (from != null && to != null) {
-          Sets sets = new Sets(from, to, terms.of(List.of()));
-          if (!all.contains(sets)) {
-            all.add(sets);
-          }
-        }
-      }
+    List<Sets> all = changes(found.stream().map(Found::mark).toList());
+    if (found.stream().allMatch(each -> each.mark == null || each.mark.serves().isNobody())) {
+      all = changes(found.stream().map(Found::text).toList()); // all have restarted
     }
     if (!wanted.isEmpty()) {
       all.removeIf(sets -> !sets.future.id().equals(wanted));
@@ -331,6 +328,28 @@ final class Resize {
       }
       case ABORT -> null;
     };
+  }
+
+  /** Returns the changes of masters that marks show. */
+  private static List<Sets> changes(List<@Nullable BirthMark> marks) {
+    List<Sets> all = new ArrayList<>();
+    for (BirthMark mark : marks) {
+      if (mark == null) {
+        continue;
+      }
+      Agreement terms = mark.agreement();
+      for (String label : mark.serves().changes()) {
+        MasterSet from = terms.set(label.substring(0, label.indexOf('>'))).orElse(null);
+        MasterSet to = terms.set(label.substring(label.indexOf('>') + 1)).orElse(null);
+        if (from != null && to != null) {
+          Sets sets = new Sets(from, to, terms.of(List.of()));
+          if (!all.contains(sets)) {
+            all.add(sets);
+          }
+        }
+      }
+    }
+    return all;
   }
 
   private Sets fresh(List<Found> found, List<String> present, List<String> future) {
@@ -433,8 +452,8 @@ final class Resize {
             .anyMatch(
                 each ->
                     each.role != Role.JOINING
-                        && each.mark != null
-                        && each.mark.serves().successorOf(sets.present.id()).isPresent());
+                        && each.text != null
+                        && each.text.serves().successorOf(sets.present.id()).isPresent());
     if (command != Command.PREPARE || target.role != Role.JOINING || isUsed) {
       return false;
     }

@@ -192,6 +192,10 @@ public record MasterChange(String present, String future) {
     return master.isFuture() && master.serves(finished());
   }
 
+  private static boolean hasLeft(Master master) {
+    return master.role == Role.LEAVING && master.serves(Served.NOBODY);
+  }
+
   private boolean isKnown(Master master) {
     return master.serves == null
         || switch (master.role) {
@@ -204,23 +208,18 @@ public record MasterChange(String present, String future) {
 
   /** Returns true if clients of the future masters are or were served. */
   private boolean isOpen(List<Master> masters) {
-    return masters.stream().anyMatch(master -> master.serves(opened()) || isFinished(master));
+    return masters.stream()
+        .anyMatch(master -> master.serves(opened()) || isFinished(master) || hasLeft(master));
   }
 
   /**
-   * Returns true if one present master stays and as many join as are a majority without it. After
-   * one loss a client that was forgotten could found the set of one master again.
+   * Returns true if all present masters stay and those that join are a majority without them. If
+   * all present ones then lost their data, a client that was forgotten could found their set again.
    */
   private static boolean isLedByNewcomers(List<Master> masters) {
-    int present = 0;
-    int joining = 0;
-    int future = 0;
-    for (Master master : masters) {
-      present += master.isPresent() ? 1 : 0;
-      future += master.isFuture() ? 1 : 0;
-      joining += master.role == Role.JOINING ? 1 : 0;
-    }
-    return present == 1 && future == joining + 1 && joining > future / 2;
+    long joining = masters.stream().filter(each -> each.role == Role.JOINING).count();
+    boolean leaves = masters.stream().anyMatch(each -> each.role == Role.LEAVING);
+    return !leaves && joining >= Quorum.majority(masters.size());
   }
 
   private static Optional<Step> write(
@@ -252,8 +251,8 @@ public record MasterChange(String present, String future) {
     if (isLedByNewcomers(masters)) {
       return new Step.Refuse(
           -1,
-          "the masters that join would be a majority without the only present one, which could"
-              + " lose its data: let fewer join first, for example one");
+          "the masters that join would be a majority without the present ones, which could all lose"
+              + " their data: let fewer join first, for example one");
     }
     // A master without a mark has lost its data: it must not serve clients that another one left.
     boolean hasLeft =

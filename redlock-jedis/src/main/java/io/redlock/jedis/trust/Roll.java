@@ -170,9 +170,10 @@ public final class Roll {
    */
   private Optional<Mine> moving(String known) {
     List<Mine> shown = new ArrayList<>();
+    boolean hasMembers = nodes.stream().anyMatch(Node::isMember);
     for (Node node : nodes) {
       BirthMark mark = node.mark;
-      if (mark == null || !node.isMember()) {
+      if (mark == null || !(hasMembers ? node.isMember() : node.hasFoundedText())) {
         continue;
       }
       for (String label : mark.serves().changes()) {
@@ -270,7 +271,7 @@ public final class Roll {
             .reduce(Served::common)
             .map(serves -> listing(index, serves, its))
             .orElse(Served.NOBODY);
-    if (!common.includes(its.label)) {
+    if (!common.includes(its.label) || common.isAborting()) {
       return new Advice.Wait(TrustRules.UNMARKED_IN_A_CHANGE, false);
     }
     List<MasterSet> sets =
@@ -344,8 +345,11 @@ public final class Roll {
             each.name + " has the mark of another set: empty it, if no other clients use it");
       }
     }
+    if (areAll(each -> each.audit != null)) {
+      missing.add("run redlock adopt");
+    }
     return "its data is new, and no majority of the masters shows the agreement: "
-        + (missing.isEmpty() ? "run redlock adopt" : String.join(", ", missing));
+        + String.join(", ", missing);
   }
 
   /** Explains why the masters are not those of the list. */
@@ -443,44 +447,44 @@ public final class Roll {
   }
 
   /**
-   * Returns the advice for each node, if an operator declares that some are gone for good: those
-   * that answer take up the set that they show, or found it anew.
+   * Returns the advice for each node, if an operator declares that the list is the set of its
+   * masters, and that some are gone for good: those that answer take up the set that they show, or
+   * found it anew. A member of another set is left alone.
    */
   public static List<Advice> without(
       List<Node> nodes, Quorum quorum, TrustRules client, Set<String> gone) {
     Roll roll = of(nodes, quorum, client, "");
-    List<MasterSet> shown = new ArrayList<>();
-    List<String> identities = new ArrayList<>();
-    for (Node node : nodes) {
-      if (node.audit != null) {
-        identities.add(node.audit.replId());
-      }
-      if (node.mark != null && node.mark.isFounded()) {
-        shown.addAll(node.mark.agreement().sets());
-      }
-    }
-    MasterSet set =
-        mostShown(shown).orElse(new MasterSet(Agreement.idOf(identities), roll.present));
+    MasterSet set = roll.declaredSet();
     Mine its = new Mine(set.id(), List.of(set));
-    Optional<Agreement> terms =
+    Agreement agreement =
         nodes.stream()
             .filter(node -> node.hasFoundedText() && its.isIn(node.mark))
             .map(node -> node.mark.agreement())
-            .max(Comparator.comparingLong(Agreement::abstentionMillis));
-    Advice.Write write =
-        new Advice.Write(Served.of(set.id()), terms.orElse(client.agreement(List.of(set))), true);
+            .max(Comparator.comparingLong(Agreement::abstentionMillis))
+            .orElse(client.agreement(List.of(set)));
+    String difference = client.difference(agreement);
     List<Advice> all = new ArrayList<>();
     for (Node node : nodes) {
-      String difference = client.difference(write.agreement);
       if (gone.contains(node.name) || node.isMember() && its.isIn(node.mark)) {
         all.add(new Advice.Keep());
-      } else if (quorum.isJoint() || write.agreement.sets().size() > 1) {
+      } else if (quorum.isJoint() || agreement.sets().size() > 1) {
         all.add(
-            new Advice.Refuse("a change of masters is under way: run its command with --without"));
-      } else if (!set.isOf(roll.present) || node.isMember()) {
-        all.add(new Advice.Refuse(roll.differs(set)));
+            new Advice.Refuse(
+                "a change of masters is under way: run its command again, with --without"));
+      } else if (node.isUnreadable()) {
+        all.add(new Advice.Refuse(BirthMark.UNREADABLE));
+      } else if (node.isMember()) {
+        List<MasterSet> others = node.mark.agreement().sets();
+        all.add(
+            new Advice.Refuse(
+                node.mark.serves().isNobody()
+                    ? LEFT
+                    : roll.differs(others.get(others.size() - 1))));
       } else {
-        all.add(difference.isEmpty() ? write : new Advice.Refuse(difference));
+        all.add(
+            difference.isEmpty()
+                ? new Advice.Write(Served.of(set.id()), agreement, true)
+                : new Advice.Refuse(difference));
       }
     }
     return all;
@@ -510,6 +514,25 @@ public final class Roll {
             + " to "
             + last.names()
             + ": list these, written alike, as the nodes and in movingTo, and restart the client";
+  }
+
+  /** Returns the set of this list as its members show it, else as any mark does, else a new one. */
+  private MasterSet declaredSet() {
+    for (Predicate<Node> shows : List.<Predicate<Node>>of(Node::isMember, Node::hasFoundedText)) {
+      Optional<MasterSet> shown =
+          mostShown(
+              nodes.stream()
+                  .filter(shows)
+                  .flatMap(node -> node.mark.agreement().sets().stream())
+                  .filter(set -> set.isOf(present))
+                  .toList());
+      if (shown.isPresent()) {
+        return shown.get();
+      }
+    }
+    List<String> identities =
+        nodes.stream().filter(node -> node.audit != null).map(node -> node.audit.replId()).toList();
+    return new MasterSet(Agreement.idOf(identities), present);
   }
 
   /** Returns why a node does not serve this client, and which step was skipped. */

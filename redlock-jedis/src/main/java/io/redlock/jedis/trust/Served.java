@@ -63,6 +63,11 @@ public record Served(String text) {
     return text.equals("|");
   }
 
+  /** Returns true if a change of masters is being aborted. */
+  boolean isAborting() {
+    return includes(ABORTING);
+  }
+
   /** Returns those that both lists include, in the order of this one. */
   Served common(Served other) {
     List<String> common = new ArrayList<>(labels());
