@@ -71,7 +71,7 @@ class ChangeExplorerTest {
             .horizon(5)
             .extensions(2));
     exhaust(
-        committed("1 to 3, an extend each", 0, 1, 2, OLD, NEW)
+        committed("2 to 3, an extend each", 0, 2, 1, OLD, NEW)
             .ttlTicks(2)
             .horizon(4)
             .extensions(1));

@@ -15,7 +15,9 @@ enum ExplorerInvariant {
   I13("a fair waiter has gone before another that was queued first", false),
   I14("nothing stands in the way, and whoever is next is not granted", false),
   I15("a node holds a part of a set of names for an owner", false),
-  I20("a counter is ahead of the time, and no successor of another", false);
+  I20("a counter is ahead of the time, and no successor of another", false),
+  I25("a change is finished, and a master serves the clients before it", false),
+  I26("no master votes, and neither the clients nor one command change that", false);
 
   final String broken;
   final boolean needsTime;

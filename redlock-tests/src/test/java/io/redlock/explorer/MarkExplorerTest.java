@@ -1,0 +1,213 @@
+package io.redlock.explorer;
+
+import static io.redlock.explorer.MarkScope.PRESENT;
+import static io.redlock.explorer.MarkScope.RULES;
+import static io.redlock.explorer.MarkScope.range;
+import static io.redlock.explorer.MarkScope.rules;
+import static io.redlock.explorer.MarkScope.set;
+import static io.redlock.explorer.MarkScope.terms;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.explorer.Explorer.Result;
+import io.redlock.explorer.MarkScope.Fault;
+import io.redlock.jedis.trust.MasterChange.Command;
+import io.redlock.jedis.trust.Served;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * The marks of the masters as clients and operators write them: nothing bad is found, whatever is
+ * lost, and there is a way out of every state.
+ */
+class MarkExplorerTest {
+
+  private static final int MOST_STATES = 4_000_000;
+
+  private static void exhaust(MarkScope scope) {
+    Result result = MarkExplorer.search(scope, MOST_STATES);
+    System.out.println(result);
+    assertNull(result.violated(), result.trace());
+    assertTrue(result.isExhausted(), () -> "not exhausted: " + result);
+  }
+
+  /** A client of the masters before lives to the end, and every master may lose its data. */
+  static Stream<MarkScope> finished() {
+    return Stream.of(
+        new MarkScope("1 to 2 finished", 2).finished(range(1, 1), range(1, 2)),
+        new MarkScope("2 to 3 finished", 3).finished(range(1, 2), range(1, 3)),
+        new MarkScope("3 to 4 finished", 4).finished(range(1, 3), range(1, 4)),
+        new MarkScope("3 to 5 finished", 5).finished(range(1, 3), range(1, 5)),
+        new MarkScope("5 to 3 finished", 5).finished(range(1, 5), range(1, 3)),
+        new MarkScope("one of 3 swapped, finished", 4).finished(range(1, 3), range(2, 4)));
+  }
+
+  @ParameterizedTest
+  @MethodSource
+  @Tag("search")
+  void finished(MarkScope scope) {
+    exhaust(scope);
+  }
+
+  /** Where new masters are a majority, one of those before must keep its mark. */
+  static Stream<MarkScope> finishedWide() {
+    return Stream.of(
+        new MarkScope("2 to 5 finished", 5).finished(range(1, 2), range(1, 5)).sparing(0),
+        new MarkScope("2 of 3 swapped, finished", 5).finished(range(1, 3), range(3, 5)).sparing(0),
+        new MarkScope("3 to others finished", 6).finished(range(1, 3), range(4, 6)).sparing(0),
+        new MarkScope("one of 5 swapped, finished", 6).finished(range(1, 5), range(2, 6)));
+  }
+
+  @ParameterizedTest
+  @MethodSource
+  @Tag("long")
+  void finishedWide(MarkScope scope) {
+    exhaust(scope);
+  }
+
+  static Stream<MarkScope> lists() {
+    return Stream.of(
+        new MarkScope("five masters, a client lists three", 5)
+            .before(range(1, 5))
+            .before(List.of())
+            .client("right", range(1, 5))
+            .client("wrong", range(1, 3))
+            .faults(Fault.EMPTIED, Fault.RESTARTED),
+        new MarkScope("lists 1 to 3 and 2 to 4", 4)
+            .before(range(1, 3))
+            .before(List.of())
+            .client("one", range(1, 3))
+            .client("other", range(2, 4))
+            .faults(Fault.EMPTIED, Fault.RESTARTED),
+        new MarkScope("lists 1 to 3 and 2 to 4, both new, late writes", 4)
+            .before(List.of())
+            .client("one", range(1, 3))
+            .client("other", range(2, 4))
+            .delays(),
+        new MarkScope("every node restarts with another history", 3)
+            .before(range(1, 3))
+            .client("one", range(1, 3))
+            .faults(Fault.EMPTIED, Fault.RESTARTED)
+            .histories(2),
+        new MarkScope("lists 1 to 5 and 4 to 8", 8)
+            .before(range(1, 5))
+            .before(List.of())
+            .client("one", range(1, 5))
+            .client("other", range(4, 8))
+            .mostFaults(1)
+            .faults(Fault.EMPTIED, Fault.RESTARTED),
+        new MarkScope("another guard", 3)
+            .before(range(1, 3))
+            .before(List.of())
+            .client("guarded", range(1, 3))
+            .client("unguarded", range(1, 3), List.of(), rules(false, 100))
+            .faults(Fault.EMPTIED, Fault.RESTARTED, Fault.EVICTED),
+        new MarkScope("another maxTtl", 3)
+            .before(range(1, 3))
+            .before(List.of())
+            .client("one", range(1, 3))
+            .client("other", range(1, 3), List.of(), rules(true, 3_600_000))
+            .faults(Fault.EMPTIED, Fault.RESTARTED, Fault.EVICTED));
+  }
+
+  @ParameterizedTest
+  @MethodSource
+  @Tag("search")
+  void lists(MarkScope scope) {
+    exhaust(scope);
+  }
+
+  static Stream<MarkScope> starts() {
+    return Stream.of(2, 3).map(MarkExplorerTest::anyStart);
+  }
+
+  private static MarkedNode member(List<Integer> list) {
+    return MarkedNode.of(Served.of(PRESENT), terms(set(PRESENT, list)));
+  }
+
+  private static MarkScope anyStart(int nodes) {
+    List<Integer> list = range(1, nodes);
+    List<MarkedNode> known = new ArrayList<>();
+    known.add(MarkedNode.EMPTY);
+    known.add(member(list));
+    known.add(member(list).isVoid());
+    known.add(MarkedNode.earlier(nodes));
+    known.add(MarkedNode.founding(Served.of("q"), terms(set("q", list))));
+    return new MarkScope("every start of " + nodes, nodes)
+        .everyStart(known)
+        .client("one", list)
+        .client("other", list, List.of(), RULES)
+        .faults(Fault.EMPTIED, Fault.RESTARTED);
+  }
+
+  @ParameterizedTest
+  @MethodSource
+  @Tag("search")
+  void starts(MarkScope scope) {
+    exhaust(scope);
+  }
+
+  /** Every command at any moment, interrupted anywhere, and two masters that lose their data. */
+  static Stream<MarkScope> changes() {
+    return Stream.of(
+        change("1 to 2", 2, range(1, 1), range(1, 2)),
+        change("2 to 1", 2, range(1, 2), range(1, 1)),
+        change("1 to another", 2, range(1, 1), range(2, 2)).sparing(0),
+        change("2 to 3", 3, range(1, 2), range(1, 3)),
+        change("one of 2 swapped", 3, range(1, 2), range(2, 3)));
+  }
+
+  @ParameterizedTest
+  @MethodSource
+  @Tag("search")
+  void changes(MarkScope scope) {
+    exhaust(scope);
+  }
+
+  static Stream<MarkScope> changesWide() {
+    return Stream.of(
+        change("2 to others", 4, range(1, 2), range(3, 4)).sparing(0),
+        change("3 to 1", 3, range(1, 3), range(1, 1)),
+        change("3 to 2", 3, range(1, 3), range(1, 2)),
+        change("3 to 4", 4, range(1, 3), range(1, 4)),
+        change("2 of 3 swapped", 5, range(1, 3), range(3, 5)).sparing(0),
+        change("one of 3 swapped", 4, range(1, 3), range(2, 4)));
+  }
+
+  @ParameterizedTest
+  @MethodSource
+  @Tag("long")
+  void changesWide(MarkScope scope) {
+    exhaust(scope);
+  }
+
+  static Stream<MarkScope> operators() {
+    return Stream.of(
+        new MarkScope("2 to 1 and 2 to 3 at once", 3)
+            .changing(range(1, 2), range(1, 1), Command.values())
+            .operator(range(1, 2), range(1, 3), Command.values())
+            .mostFaults(1)
+            .faults(Fault.EMPTIED)
+            .commands(4));
+  }
+
+  @ParameterizedTest
+  @MethodSource
+  @Tag("search")
+  void operators(MarkScope scope) {
+    exhaust(scope);
+  }
+
+  private static MarkScope change(
+      String name, int nodes, List<Integer> present, List<Integer> future) {
+    return new MarkScope(name, nodes)
+        .changing(present, future, Command.values())
+        .commands(4)
+        .mostFaults(2)
+        .faults(Fault.EMPTIED, Fault.RESTARTED);
+  }
+}

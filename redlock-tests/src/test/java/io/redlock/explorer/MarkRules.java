@@ -1,0 +1,286 @@
+package io.redlock.explorer;
+
+import io.redlock.explorer.ExplorerInvariant.Violated;
+import io.redlock.explorer.MarkScope.Client;
+import io.redlock.explorer.MarkScope.Operator;
+import io.redlock.explorer.MarkWorld.Running;
+import io.redlock.explorer.MarkWorld.Sent;
+import io.redlock.explorer.MarkedNode.Kind;
+import io.redlock.jedis.deployment.ResizeStep;
+import io.redlock.jedis.trust.Agreement;
+import io.redlock.jedis.trust.Agreement.MasterSet;
+import io.redlock.jedis.trust.BirthMark;
+import io.redlock.jedis.trust.NodeAudit;
+import io.redlock.jedis.trust.NodeAudit.Refresh;
+import io.redlock.jedis.trust.Roll;
+import io.redlock.jedis.trust.Served;
+import io.redlock.jedis.trust.TrustRules.Surroundings;
+import io.redlock.jedis.trust.Verdict;
+import io.redlock.jedis.trust.Verdict.Stand;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/** What the rules of a scope say of a state. They are asked once of each combination of marks. */
+final class MarkRules {
+
+  static final Comparator<MarkedNode> ORDER =
+      Comparator.comparing(MarkedNode::kind)
+          .thenComparing(MarkedNode::mark)
+          .thenComparing(MarkedNode::history);
+
+  private final MarkScope scope;
+  private final Map<Asked, Look> looks = new HashMap<>();
+  private final Map<Asked, Map<String, Integer>> votes = new HashMap<>();
+  private final Map<Stepped, ResizeStep> steps = new HashMap<>();
+
+  private record Asked(int client, List<@Nullable MarkedNode> view, String known) {}
+
+  private record Stepped(int operator, Running running, List<MarkedNode> nodes, String wanted) {}
+
+  /**
+   * What a client makes of the nodes that answer.
+   *
+   * @param votes the nodes that vote for it
+   */
+  record Look(String label, List<Sent> writes, int votes) {}
+
+  MarkRules(MarkScope scope) {
+    this.scope = scope;
+  }
+
+  // Clients.
+
+  Look look(int client, List<MarkedNode> nodes, int answering, String known) {
+    List<Integer> list = scope.clients.get(client).list();
+    List<@Nullable MarkedNode> view = new ArrayList<>();
+    for (int i = 0; i < list.size(); i++) {
+      view.add((answering & 1 << i) == 0 ? null : nodes.get(list.get(i)));
+    }
+    Asked asked = new Asked(client, view, known);
+    Look look = looks.get(asked);
+    if (look == null) {
+      look = look(scope.clients.get(client), view, known);
+      looks.put(asked, look);
+    }
+    return look;
+  }
+
+  private Look look(Client client, List<@Nullable MarkedNode> view, String known) {
+    if (client.isLate() && view.stream().noneMatch(node -> isMember(node, client))) {
+      return new Look("", List.of(), 0);
+    }
+    List<@Nullable NodeAudit> audits = new ArrayList<>();
+    for (int i = 0; i < view.size(); i++) {
+      MarkedNode node = view.get(i);
+      audits.add(node == null ? null : scope.heard(node, client.list().get(i)));
+    }
+    Roll roll = scope.roll(client, audits, known);
+    List<Sent> writes = new ArrayList<>();
+    int voting = 0;
+    for (int i = 0; i < view.size(); i++) {
+      MarkedNode node = view.get(i);
+      NodeAudit audit = audits.get(i);
+      if (node == null || audit == null) {
+        continue;
+      }
+      int index = client.list().get(i);
+      Surroundings around =
+          new Surroundings(
+              audit.nodeMicros(),
+              true,
+              OptionalLong.of(0),
+              0,
+              true,
+              scope.advice(client, roll, audits, i),
+              "");
+      Verdict verdict = client.rules().judge(audit, around);
+      Refresh refresh = verdict.refresh();
+      if (refresh != null) {
+        writes.add(new Sent(index, node, node.marked(refresh.mark())));
+      }
+      if (verdict.stand() == Stand.VOTES) {
+        if (node.kind() != Kind.VALID && client.rules().guarded()) {
+          throw new Violated(ExplorerInvariant.I8, MarkScope.name(index) + " has " + node);
+        }
+        voting |= 1 << index;
+      }
+    }
+    return new Look(roll.label(), writes, voting);
+  }
+
+  private static boolean isMember(@Nullable MarkedNode node, Client client) {
+    BirthMark mark = node == null ? null : BirthMark.parse(node.mark());
+    return mark != null
+        && mark.agreement().sets().stream()
+            .anyMatch(set -> set.isOf(MarkScope.names(client.present())));
+  }
+
+  /** Returns the nodes that vote for a client, whichever nodes it hears, by its label. */
+  private Map<String, Integer> votes(int client, List<MarkedNode> nodes, String known) {
+    List<Integer> list = scope.clients.get(client).list();
+    Asked asked = new Asked(client, list.stream().map(nodes::get).toList(), known);
+    Map<String, Integer> found = votes.get(asked);
+    if (found == null) {
+      found = new TreeMap<>();
+      for (int answering = 1; answering < 1 << list.size(); answering++) {
+        for (String knows : known.isEmpty() ? List.of("") : List.of("", known)) {
+          Look look = look(client, nodes, answering, knows);
+          if (look.votes != 0) {
+            found.merge(look.label, look.votes, (a, b) -> a | b);
+          }
+        }
+      }
+      votes.put(asked, found);
+    }
+    return found;
+  }
+
+  /** Returns true if some client has a quorum. */
+  boolean isGood(MarkWorld world) {
+    for (int client = 0; client < scope.clients.size(); client++) {
+      for (int voting : votes(client, world.nodes(), world.known().get(client)).values()) {
+        if (scope.clients.get(client).ofAll().isReachedBy(voting)) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  // What must hold.
+
+  private record Holder(Client client, String label, int voting) {}
+
+  void check(MarkWorld world) {
+    List<Holder> holders = new ArrayList<>();
+    for (int client = 0; client < scope.clients.size(); client++) {
+      Client its = scope.clients.get(client);
+      votes(client, world.nodes(), world.known().get(client))
+          .forEach(
+              (label, voting) -> {
+                if (its.ofAll().isReachedBy(voting)) {
+                  holders.add(new Holder(its, label, voting));
+                }
+              });
+    }
+    for (Holder one : holders) {
+      for (Holder other : holders) {
+        boolean differ =
+            one.client.rules().guarded() != other.client.rules().guarded()
+                || one.client.rules().maxTtlMillis() != other.client.rules().maxTtlMillis();
+        if (differ || haveQuorums(one, other)) {
+          throw new Violated(
+              ExplorerInvariant.I1, one.client.name() + " and " + other.client.name());
+        }
+      }
+    }
+  }
+
+  /** Returns true if both may have a quorum, without a node in common. */
+  private static boolean haveQuorums(Holder one, Holder other) {
+    for (int some = one.voting; some > 0; some = some - 1 & one.voting) {
+      if (one.client.ofAll().isReachedBy(some)
+          && other.client.ofAll().isReachedBy(other.voting & ~some)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Checks that no node serves the masters before a change that is finished. */
+  void checkFinished(Operator operator, List<MarkedNode> nodes) {
+    List<String> present = MarkScope.names(operator.present());
+    for (int node : operator.list()) {
+      MarkedNode its = nodes.get(node);
+      if (its.kind() != Kind.VALID) {
+        continue;
+      }
+      BirthMark mark = its.parsed();
+      for (MasterSet set : mark.agreement().sets()) {
+        if (mark.serves().includes(set.id()) && set.isOf(present)) {
+          throw new Violated(ExplorerInvariant.I25, MarkScope.name(node) + " has " + its);
+        }
+      }
+    }
+  }
+
+  // Operators.
+
+  /** Returns what a command does next. */
+  ResizeStep step(int operator, Running running, List<MarkedNode> nodes, String wanted) {
+    Operator its = scope.operators.get(operator);
+    Stepped asked =
+        new Stepped(operator, running, its.list().stream().map(nodes::get).toList(), wanted);
+    ResizeStep step = steps.get(asked);
+    if (step == null) {
+      List<NodeAudit> audits = new ArrayList<>();
+      for (int node : its.list()) {
+        audits.add(nodes.get(node).audit(node));
+      }
+      step =
+          scope.step(
+              its, Objects.requireNonNull(running.command()), audits, wanted, running.waited());
+      steps.put(asked, step);
+    }
+    return step;
+  }
+
+  /** Returns what a step writes. A set that it drew gets a short name that nobody has. */
+  Sent sent(Operator operator, List<MarkedNode> nodes, ResizeStep step) {
+    int node = operator.list().get(step.master());
+    BirthMark mark = Objects.requireNonNull(step.refresh()).mark();
+    Set<String> taken = new TreeSet<>();
+    for (MarkedNode each : nodes) {
+      BirthMark other = BirthMark.parse(each.mark());
+      if (other != null) {
+        other.agreement().sets().forEach(set -> taken.add(set.id()));
+      }
+    }
+    List<MasterSet> sets = new ArrayList<>();
+    String serves = mark.serves().text();
+    for (MasterSet set : mark.agreement().sets()) {
+      String id = set.id();
+      if (!taken.contains(id)) {
+        id = MarkScope.FUTURE + scope.operators.indexOf(operator);
+        while (taken.contains(id)) {
+          id += "x";
+        }
+        serves = serves.replace(set.id(), id);
+      }
+      sets.add(new MasterSet(id, set.names()));
+    }
+    Agreement agreement = mark.agreement().of(sets);
+    return new Sent(
+        node, nodes.get(node), nodes.get(node).marked(mark.serving(new Served(serves), agreement)));
+  }
+
+  /** Returns the groups of nodes that are in the same lists. */
+  List<List<Integer>> alike() {
+    if (scope.delays || scope.histories > 1) {
+      return List.of();
+    }
+    Map<List<Boolean>, List<Integer>> groups = new HashMap<>();
+    for (int node = 0; node < scope.nodes; node++) {
+      List<Boolean> lists = new ArrayList<>(List.of(scope.spared.contains(node)));
+      for (Client client : scope.clients) {
+        lists.add(client.present().contains(node));
+        lists.add(client.future().contains(node));
+      }
+      for (Operator operator : scope.operators) {
+        lists.add(operator.present().contains(node));
+        lists.add(operator.future().contains(node));
+      }
+      groups.computeIfAbsent(lists, each -> new ArrayList<>()).add(node);
+    }
+    return new ArrayList<>(groups.values());
+  }
+}

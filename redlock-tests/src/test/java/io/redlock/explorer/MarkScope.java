@@ -1,0 +1,279 @@
+package io.redlock.explorer;
+
+import io.redlock.jedis.deployment.ResizeStep;
+import io.redlock.jedis.trust.Agreement;
+import io.redlock.jedis.trust.Agreement.MasterSet;
+import io.redlock.jedis.trust.MasterChange.Command;
+import io.redlock.jedis.trust.NodeAudit;
+import io.redlock.jedis.trust.Roll;
+import io.redlock.jedis.trust.Roll.Advice;
+import io.redlock.jedis.trust.Served;
+import io.redlock.jedis.trust.TrustRules;
+import io.redlock.spi.Quorum;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How much may happen to the marks of some masters in one search. Every setter returns the scope.
+ * Not final, so that a test can break one rule.
+ */
+class MarkScope {
+
+  /** What may happen to a node. */
+  enum Fault {
+    /** It loses its data and its mark. */
+    EMPTIED,
+    /** It restarts with its data. */
+    RESTARTED,
+    /** It restarts with data from before. */
+    DUMP_LOADED,
+    /** It evicts keys. */
+    EVICTED
+  }
+
+  static final TrustRules RULES = rules(true, 100);
+
+  /** The sets of a change: before it and after it. */
+  static final String PRESENT = "p";
+
+  static final String FUTURE = "f";
+
+  final String name;
+  final int nodes;
+  final List<Client> clients = new ArrayList<>();
+  final List<Operator> operators = new ArrayList<>();
+  final List<List<MarkedNode>> starts = new ArrayList<>();
+  final List<List<MarkedNode>> dumps = new ArrayList<>(); // by node
+  final Set<Fault> faults = EnumSet.noneOf(Fault.class);
+  final Set<Integer> spared = new TreeSet<>();
+  int mostFaults = -1;
+  int histories = 1;
+  int commands;
+  boolean delays;
+  boolean needsWayOut = true;
+
+  /**
+   * A client, or many that are alike.
+   *
+   * @param future the masters to which it moves; empty if it does not move
+   * @param isLate true if it begins when a node is a master of its list
+   */
+  record Client(
+      String name, List<Integer> present, List<Integer> future, TrustRules rules, boolean isLate) {
+
+    /** Returns its masters, in the order of production. */
+    List<Integer> list() {
+      List<Integer> list = new ArrayList<>(present);
+      future.stream().filter(node -> !list.contains(node)).forEach(list::add);
+      return list;
+    }
+
+    /** Returns the quorum by the numbers of this client. */
+    Quorum quorum() {
+      return Quorum.of(names(present), names(future));
+    }
+
+    /** Returns the quorum by the numbers of the scope. */
+    Quorum ofAll() {
+      return new Quorum(mask(present), mask(future));
+    }
+  }
+
+  /** An operator, who has a change of their own. */
+  record Operator(List<Integer> present, List<Integer> future, List<Command> allowed) {
+
+    List<Integer> list() {
+      return asClient().list();
+    }
+
+    Client asClient() {
+      return new Client("operator", present, future, RULES, false);
+    }
+  }
+
+  MarkScope(String name, int nodes) {
+    this.name = name;
+    this.nodes = nodes;
+    for (int node = 0; node < nodes; node++) {
+      dumps.add(new ArrayList<>());
+    }
+  }
+
+  static TrustRules rules(boolean guarded, long maxTtlMillis) {
+    return TrustRules.of(guarded, Duration.ofMillis(maxTtlMillis), 0, 0);
+  }
+
+  static List<Integer> range(int first, int last) {
+    return IntStream.rangeClosed(first - 1, last - 1).boxed().toList();
+  }
+
+  static String name(int node) {
+    return "m" + (node + 1);
+  }
+
+  static List<String> names(List<Integer> nodes) {
+    return nodes.stream().map(MarkScope::name).toList();
+  }
+
+  static int mask(List<Integer> nodes) {
+    return nodes.stream().mapToInt(node -> 1 << node).sum();
+  }
+
+  static MasterSet set(String id, List<Integer> members) {
+    return new MasterSet(id, names(members));
+  }
+
+  static Agreement terms(MasterSet... sets) {
+    return RULES.agreement(List.of(sets));
+  }
+
+  MarkScope client(String who, List<Integer> present, List<Integer> future, TrustRules rules) {
+    clients.add(new Client(who, present, future, rules, false));
+    return this;
+  }
+
+  MarkScope client(String who, List<Integer> present) {
+    return client(who, present, List.of(), RULES);
+  }
+
+  MarkScope operator(List<Integer> present, List<Integer> future, Command... allowed) {
+    operators.add(new Operator(present, future, List.of(allowed)));
+    return this;
+  }
+
+  /** So many commands of all operators. */
+  MarkScope commands(int most) {
+    commands = most;
+    return this;
+  }
+
+  MarkScope start(List<MarkedNode> marks) {
+    starts.add(List.copyOf(marks));
+    return this;
+  }
+
+  /** These nodes have dumps with this mark. */
+  MarkScope dumps(List<Integer> which, MarkedNode mark) {
+    which.forEach(node -> dumps.get(node).add(mark.isVoid()));
+    faults.add(Fault.DUMP_LOADED);
+    return this;
+  }
+
+  MarkScope faults(Fault... which) {
+    faults.addAll(List.of(which));
+    return this;
+  }
+
+  /** So many faults at most. */
+  MarkScope mostFaults(int most) {
+    mostFaults = most;
+    return this;
+  }
+
+  /** These nodes may lose their data, but not their marks, and have no old dumps. */
+  MarkScope sparing(Integer... which) {
+    spared.addAll(List.of(which));
+    return this;
+  }
+
+  /** A restart gives a node another history, so many in all. */
+  MarkScope histories(int most) {
+    histories = most;
+    return this;
+  }
+
+  /** A state without a way out counts for nothing. */
+  MarkScope withoutWayOut() {
+    needsWayOut = false;
+    return this;
+  }
+
+  /** What a client or an operator writes arrives at any later moment. */
+  MarkScope delays() {
+    delays = true;
+    return this;
+  }
+
+  /** A change from one list to another that is finished, with dumps from before. */
+  MarkScope finished(List<Integer> present, List<Integer> future) {
+    MasterSet from = set(PRESENT, present);
+    MasterSet to = set(FUTURE, future);
+    MarkedNode before = MarkedNode.of(Served.of(PRESENT), terms(from));
+    MarkedNode after = MarkedNode.of(Served.of(FUTURE), terms(to));
+    MarkedNode left = MarkedNode.of(Served.NOBODY, terms(from, to));
+    List<MarkedNode> marks = new ArrayList<>();
+    for (int node = 0; node < nodes; node++) {
+      marks.add(future.contains(node) ? after : present.contains(node) ? left : MarkedNode.EMPTY);
+    }
+    return start(marks)
+        .dumps(present, before)
+        .faults(Fault.EMPTIED, Fault.RESTARTED)
+        .client("forgotten", present)
+        .client("new", future);
+  }
+
+  /** A change from one list to another that may begin. Clients of the new list come later. */
+  MarkScope changing(List<Integer> present, List<Integer> future, Command... allowed) {
+    before(present)
+        .client("old", present)
+        .client("moving", present, future, RULES)
+        .operator(present, future, allowed);
+    clients.add(new Client("new", future, List.of(), RULES, true));
+    return this;
+  }
+
+  /** A founded set. */
+  MarkScope before(List<Integer> present) {
+    MarkedNode member = MarkedNode.of(Served.of(PRESENT), terms(set(PRESENT, present)));
+    List<MarkedNode> marks = new ArrayList<>();
+    for (int node = 0; node < nodes; node++) {
+      marks.add(present.contains(node) ? member : MarkedNode.EMPTY);
+    }
+    return start(marks);
+  }
+
+  /** Every combination of these marks. */
+  MarkScope everyStart(List<MarkedNode> known) {
+    int all = (int) Math.pow(known.size(), nodes);
+    for (int at = 0; at < all; at++) {
+      List<MarkedNode> marks = new ArrayList<>();
+      for (int node = 0, rest = at; node < nodes; node++, rest /= known.size()) {
+        marks.add(known.get(rest % known.size()));
+      }
+      start(marks);
+    }
+    return this;
+  }
+
+  // The rules, which a test may break.
+
+  /** Returns what a client hears of a node. */
+  NodeAudit heard(MarkedNode node, int index) {
+    return node.audit(index);
+  }
+
+  /** Returns the marks as a client understands them; null is a node that is silent. */
+  Roll roll(Client client, List<@Nullable NodeAudit> view, String known) {
+    List<Roll.Node> all = new ArrayList<>();
+    for (int i = 0; i < view.size(); i++) {
+      all.add(Roll.Node.of(name(client.list().get(i)), view.get(i)));
+    }
+    return Roll.of(all, client.quorum(), client.rules, known);
+  }
+
+  Advice advice(Client client, Roll roll, List<@Nullable NodeAudit> view, int index) {
+    return roll.advice(index);
+  }
+
+  ResizeStep step(
+      Operator operator, Command command, List<NodeAudit> audits, String wanted, boolean waited) {
+    Client as = operator.asClient();
+    return ResizeStep.of(command, names(as.list()), audits, as.quorum(), RULES, wanted, waited);
+  }
+}

@@ -1,0 +1,260 @@
+package io.redlock.explorer;
+
+import static io.redlock.explorer.MarkScope.FUTURE;
+import static io.redlock.explorer.MarkScope.PRESENT;
+import static io.redlock.explorer.MarkScope.range;
+import static io.redlock.explorer.MarkScope.set;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.redlock.explorer.Explorer.Result;
+import io.redlock.explorer.MarkScope.Client;
+import io.redlock.explorer.MarkScope.Fault;
+import io.redlock.explorer.MarkScope.Operator;
+import io.redlock.explorer.MarkedNode.Kind;
+import io.redlock.jedis.deployment.ResizeStep;
+import io.redlock.jedis.trust.BirthMark;
+import io.redlock.jedis.trust.MasterChange.Command;
+import io.redlock.jedis.trust.NodeAudit;
+import io.redlock.jedis.trust.Roll;
+import io.redlock.jedis.trust.Roll.Advice;
+import io.redlock.jedis.trust.Served;
+import io.redlock.testkit.VariantTable;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Named;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** The agreement of the masters with one rule broken: the search must find what it is for. */
+@Tag("search")
+class MarkVariantsTest {
+
+  private static final int MOST_STATES = 1_000_000;
+  private static final VariantTable TABLE =
+      new VariantTable("marks", "states", MarkVariantsTest.class);
+
+  @ParameterizedTest
+  @MethodSource("variants")
+  void brokenRuleIsNoticed(MarkScope scope, ExplorerInvariant expected) {
+    Result result = MarkExplorer.search(scope.withoutWayOut(), MOST_STATES);
+    System.out.println(result);
+    if (Boolean.getBoolean("explorer.traces")) {
+      System.out.println(result.trace());
+    }
+    assertEquals(expected, result.violated(), scope.name);
+    TABLE.noticed(scope.name, expected, result.states());
+  }
+
+  @AfterAll
+  static void finishTable() throws IOException {
+    TABLE.finish(variants().count());
+  }
+
+  private static Arguments variant(ExplorerInvariant expected, MarkScope scope) {
+    return Arguments.of(Named.of(scope.name, scope), expected);
+  }
+
+  private static MarkScope grown(MarkScope scope) {
+    return scope.finished(range(1, 3), range(1, 5));
+  }
+
+  private static NodeAudit with(NodeAudit audit, String birth) {
+    return new NodeAudit(
+        audit.version(),
+        audit.runId(),
+        audit.role(),
+        audit.mode(),
+        audit.replId(),
+        audit.replicas(),
+        audit.maxMemoryBytes(),
+        audit.evictionPolicy(),
+        audit.evictedKeys(),
+        audit.nodeMicros(),
+        birth);
+  }
+
+  /** A client that misreads the marks before it compares them. */
+  private static class Misreading extends MarkScope {
+    private final UnaryOperator<NodeAudit> as;
+
+    Misreading(String name, int nodes, UnaryOperator<NodeAudit> as) {
+      super(name, nodes);
+      this.as = as;
+    }
+
+    @Override
+    Roll roll(Client client, List<@Nullable NodeAudit> view, String known) {
+      List<@Nullable NodeAudit> misread = new ArrayList<>();
+      for (NodeAudit audit : view) {
+        misread.add(audit == null ? null : as.apply(audit));
+      }
+      return super.roll(client, misread, known);
+    }
+  }
+
+  /** A client that has the agreed settings when it compares them. */
+  private static class Indifferent extends MarkScope {
+
+    Indifferent(String name) {
+      super(name, 3);
+      before(range(1, 3));
+      client("one", range(1, 3));
+    }
+
+    @Override
+    Roll roll(Client client, List<@Nullable NodeAudit> view, String known) {
+      return super.roll(
+          new Client(client.name(), client.present(), client.future(), RULES, false), view, known);
+    }
+  }
+
+  static Stream<Arguments> variants() {
+    return Stream.of(
+        variant(
+            ExplorerInvariant.I1,
+            grown(
+                new MarkScope("31a whoever comes first marks a node", 5) {
+                  @Override
+                  Advice advice(
+                      Client client, Roll roll, List<@Nullable NodeAudit> view, int index) {
+                    Advice advice = super.advice(client, roll, view, index);
+                    NodeAudit audit = view.get(index);
+                    BirthMark mark = audit == null ? null : BirthMark.parse(audit.birth());
+                    boolean isMarked = audit != null && mark != null && mark.isOf(audit);
+                    String id = client.present().size() == 3 ? PRESENT : FUTURE;
+                    return isMarked || advice instanceof Advice.Keep
+                        ? advice
+                        : new Advice.Write(
+                            Served.of(id),
+                            client.rules().agreement(List.of(set(id, client.present()))),
+                            true);
+                  }
+                })),
+        variant(
+            ExplorerInvariant.I1,
+            grown(
+                new Misreading(
+                    "31b void marks count in the quorum",
+                    5,
+                    audit ->
+                        with(audit, audit.birth().replace(" x h", " " + audit.runId() + " h"))))),
+        variant(
+            ExplorerInvariant.I1,
+            grown(
+                new MarkScope("31c a node that does not answer counts as empty", 5) {
+                  @Override
+                  Roll roll(Client client, List<@Nullable NodeAudit> view, String known) {
+                    List<@Nullable NodeAudit> all = new ArrayList<>();
+                    for (int i = 0; i < view.size(); i++) {
+                      NodeAudit audit = view.get(i);
+                      int index = client.list().get(i);
+                      all.add(audit == null ? MarkedNode.EMPTY.audit(index) : audit);
+                    }
+                    return super.roll(client, all, known);
+                  }
+                })),
+        variant(
+            ExplorerInvariant.I1,
+            new MarkScope("31d a node votes before its set is founded", 4) {
+              @Override
+              Advice advice(Client client, Roll roll, List<@Nullable NodeAudit> view, int index) {
+                Advice advice = super.advice(client, roll, view, index);
+                return advice instanceof Advice.Write write
+                    ? new Advice.Write(write.serves(), write.agreement(), true)
+                    : advice;
+              }
+            }.before(List.of()).client("one", range(1, 3)).client("other", range(2, 4)).delays()),
+        variant(
+            ExplorerInvariant.I1,
+            new Misreading(
+                    "31e masters are counted, their names not compared",
+                    8,
+                    audit ->
+                        with(
+                            audit,
+                            audit.birth().replaceFirst("=m1,m2,m3,m4,m5$", "=m4,m5,m6,m7,m8")))
+                .before(range(1, 5))
+                .client("other", range(4, 8))
+                .client("one", range(1, 5))),
+        variant(
+            ExplorerInvariant.I1,
+            new Indifferent("31f the guard is not compared")
+                .client("unguarded", range(1, 3), List.of(), MarkScope.rules(false, 100))),
+        variant(
+            ExplorerInvariant.I1,
+            new Indifferent("31g maxTtl is not compared")
+                .client("other", range(1, 3), List.of(), MarkScope.rules(true, 3_600_000))),
+        variant(
+            ExplorerInvariant.I8,
+            new MarkScope("31h evicted keys are not lost data", 3) {
+              @Override
+              NodeAudit heard(MarkedNode node, int index) {
+                return node.kind() == Kind.EVICTED
+                    ? new MarkedNode(Kind.VALID, node.history(), node.mark()).audit(index)
+                    : super.heard(node, index);
+              }
+            }.before(range(1, 3)).client("one", range(1, 3)).faults(Fault.EVICTED)),
+        variant(
+            ExplorerInvariant.I1,
+            new Misreading(
+                    "31i a client marks a node that has left",
+                    4,
+                    audit -> with(audit, audit.birth().contains(" | ") ? "" : audit.birth()))
+                .finished(range(1, 2), range(3, 4))
+                .sparing(0, 1)),
+        variant(
+            ExplorerInvariant.I25,
+            new MarkScope("31j finish takes what it does not see for done", 3) {
+              @Override
+              ResizeStep step(
+                  Operator operator,
+                  Command command,
+                  List<NodeAudit> audits,
+                  String wanted,
+                  boolean waited) {
+                ResizeStep step = super.step(operator, command, audits, wanted, waited);
+                boolean isDone =
+                    step.succeeded() || step.told().startsWith("no change of these masters");
+                return new ResizeStep(
+                    step.master(),
+                    step.refresh(),
+                    step.carries(),
+                    step.waits(),
+                    isDone,
+                    step.told());
+              }
+            }.changing(range(1, 2), range(1, 3), Command.FINISH).commands(1)),
+        variant(
+            ExplorerInvariant.I1,
+            new MarkScope("31k a commit passes over an old master", 4) {
+              @Override
+              ResizeStep step(
+                  Operator operator,
+                  Command command,
+                  List<NodeAudit> audits,
+                  String wanted,
+                  boolean waited) {
+                List<NodeAudit> seen = new ArrayList<>(audits);
+                if (command == Command.COMMIT) {
+                  seen.set(0, with(seen.get(0), seen.get(0).birth().replace("|p|p>", "|p>")));
+                }
+                return super.step(operator, command, seen, wanted, waited);
+              }
+            }.changing(range(1, 2), range(3, 4), Command.PREPARE, Command.COMMIT)
+                .commands(2)
+                .faults(Fault.EMPTIED)
+                .sparing(0)
+                .mostFaults(1)),
+        variant(
+            ExplorerInvariant.I1,
+            new MarkScope("31l masters that join are a majority without the others", 3)
+                .finished(range(1, 1), range(1, 3))));
+  }
+}

@@ -1,0 +1,93 @@
+package io.redlock.explorer;
+
+import io.redlock.jedis.trust.Agreement;
+import io.redlock.jedis.trust.BirthMark;
+import io.redlock.jedis.trust.NodeAudit;
+import io.redlock.jedis.trust.Served;
+import java.util.Objects;
+
+/**
+ * What a node keeps: the text of its mark, and whether it is that of its data. Nodes in the same
+ * state are equal: the mark has placeholders for the process and the history.
+ *
+ * @param history how often the replication history has changed
+ * @param mark empty if there is none
+ */
+record MarkedNode(Kind kind, int history, String mark) {
+
+  /** Whose data a mark is. */
+  enum Kind {
+    NONE,
+    VALID,
+    /** That of another process. */
+    VOID,
+    /** Keys were evicted since. */
+    EVICTED
+  }
+
+  static final MarkedNode EMPTY = new MarkedNode(Kind.NONE, 0, "");
+
+  private static final String NOBODYS = " r h ";
+
+  /** When every node is audited: long after every mark was written. */
+  private static final long NOW_MICROS = 1_000_000_000_000_000L;
+
+  private static MarkedNode of(boolean isFounded, Served serves, Agreement agreement) {
+    BirthMark mark = new BirthMark("r", "h", 0, false, isFounded, 0, serves, agreement);
+    return new MarkedNode(Kind.VALID, 0, mark.toString());
+  }
+
+  /** A member of a founded set. */
+  static MarkedNode of(Served serves, Agreement agreement) {
+    return of(true, serves, agreement);
+  }
+
+  /** A member of a set that is being founded. */
+  static MarkedNode founding(Served serves, Agreement agreement) {
+    return of(false, serves, agreement);
+  }
+
+  /** A member of so many, by a version of the library that knew no ids. */
+  static MarkedNode earlier(int members) {
+    return new MarkedNode(Kind.VALID, 0, "3 r h 0 seen 102 |" + members + "| guarded");
+  }
+
+  MarkedNode isVoid() {
+    return new MarkedNode(Kind.VOID, history, mark);
+  }
+
+  /** Returns it as it is after the write of a mark. */
+  MarkedNode marked(BirthMark written) {
+    return new MarkedNode(
+        Kind.VALID, history, of(written.isFounded(), written.serves(), written.agreement()).mark);
+  }
+
+  /** Returns the audit of a node of this number in this state. */
+  NodeAudit audit(int node) {
+    String process = "r" + node;
+    String data = "h" + node + "x" + history;
+    String owner = " " + (kind == Kind.VOID ? "x" : process) + " " + data + " ";
+    return new NodeAudit(
+        "7.0.0",
+        process,
+        "master",
+        "standalone",
+        data,
+        0,
+        0,
+        "noeviction",
+        kind == Kind.EVICTED ? 1 : 0,
+        NOW_MICROS,
+        mark.replace(NOBODYS, owner));
+  }
+
+  /** Returns the mark; fails if there is none that can be read. */
+  BirthMark parsed() {
+    return Objects.requireNonNull(BirthMark.parse(mark), mark);
+  }
+
+  @Override
+  public String toString() {
+    return kind == Kind.NONE ? "empty" : kind + " " + mark.replaceFirst(NOBODYS, " ");
+  }
+}
