@@ -265,6 +265,7 @@ final class Resize {
                     each.name,
                     each.audit,
                     each.mark,
+                    each.text,
                     Role.of(present.contains(each.name), future.contains(each.name))))
         .toList();
   }
