@@ -590,7 +590,9 @@ public abstract class RedlockContract {
   @Test
   void renewedLeaseOutlivesItsTtlUntilItIsReleased() throws Exception {
     Duration ttl = Duration.ofSeconds(8); // renewed in time by a machine that stands still for 3 s
-    Lease lease = alice.acquire(LeaseRequest.of(resource, ttl).waitUpTo(LONG_WAIT).renewFor(Duration.ofMinutes(5)));
+    Lease lease =
+        alice.acquire(
+            LeaseRequest.of(resource, ttl).waitUpTo(LONG_WAIT).renewFor(Duration.ofMinutes(5)));
     AcquireResult refused =
         bob.tryAcquire(LeaseRequest.of(resource, TTL).waitUpTo(ttl.multipliedBy(5).dividedBy(4)));
     assertInstanceOf(Contended.class, refused);
