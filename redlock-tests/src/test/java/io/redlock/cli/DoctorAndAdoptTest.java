@@ -28,6 +28,9 @@ class DoctorAndAdoptTest {
 
   private static final String[] QUORUM = {"doctor", "--require", "quorum"};
 
+  /** With it, new masters abstain for longer than a test takes. */
+  private static final Duration MAX_TTL = Duration.ofMinutes(10);
+
   private RedisServers servers;
 
   @BeforeEach
@@ -166,7 +169,7 @@ class DoctorAndAdoptTest {
 
   @Test
   void replacedMasterIsNotOfferedForAdoption() throws Exception {
-    servers.adopt();
+    servers.adopt(settings -> settings.maxTtl(MAX_TTL));
     servers.get(1).restart();
     assertEquals(0, hints(doctor()), "the others are adopted, and never used");
     try (Redlock client = client()) {
@@ -181,12 +184,11 @@ class DoctorAndAdoptTest {
     assertEquals(0, hints(doctor()), "the others may have been in use");
   }
 
-  /** With it, new masters abstain for longer than a test takes. */
   private Redlock client() {
     return JedisRedlock.builder()
         .node(nodes())
         .nodeTimeout(Duration.ofSeconds(5))
-        .maxTtl(Duration.ofMinutes(10))
+        .maxTtl(MAX_TTL)
         .build();
   }
 
