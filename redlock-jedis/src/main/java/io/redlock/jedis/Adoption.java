@@ -17,7 +17,9 @@ import io.redlock.jedis.trust.TrustRules;
 import io.redlock.text.Brief;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -41,6 +43,7 @@ final class Adoption {
   private final Survey survey;
   private final String keyPrefix;
   private final Set<Integer> written = new TreeSet<>();
+  private final Map<Integer, String> failed = new TreeMap<>();
 
   /**
    * The plan for one node.
@@ -99,6 +102,9 @@ final class Adoption {
         return new AdoptReport(result(plans));
       }
       write(plans);
+      if (!failed.isEmpty()) {
+        return new AdoptReport(result(plans));
+      }
     }
   }
 
@@ -212,6 +218,10 @@ final class Adoption {
     List<Node> nodes = new ArrayList<>();
     for (int i = 0; i < plans.size(); i++) {
       String name = probe.masters().get(i).name();
+      if (failed.containsKey(i)) {
+        nodes.add(new Node(name, Outcome.UNREACHABLE, failed.get(i) + ": run it again"));
+        continue;
+      }
       nodes.add(
           plans.get(i).refresh != null
               ? new Node(name, Outcome.LEFT_ALONE, "clients write its birth mark: run it again")
@@ -225,7 +235,10 @@ final class Adoption {
     List<Answer<Boolean>> answers =
         probe.ask((index, connection) -> write(connection, plans.get(index)));
     for (int i = 0; i < answers.size(); i++) {
-      if (Boolean.TRUE.equals(answers.get(i).value())) {
+      Boolean answer = answers.get(i).value();
+      if (answer == null) {
+        failed.put(i, answers.get(i).failureText());
+      } else if (answer) {
         written.add(i);
       }
     }
@@ -283,7 +296,10 @@ final class Adoption {
       report.add(
           isDone || written.contains(i)
               ? new Node(name, isDone ? Outcome.ALREADY_TRUSTED : Outcome.ADOPTED, "")
-              : new Node(name, Outcome.UNREACHABLE, "its mark was not written: run it again"));
+              : new Node(
+                  name,
+                  Outcome.UNREACHABLE,
+                  failed.getOrDefault(i, "its mark was changed meanwhile") + ": run it again"));
     }
     return new AdoptReport(report);
   }
