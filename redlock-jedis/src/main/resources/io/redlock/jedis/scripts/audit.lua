@@ -8,11 +8,14 @@
 local time = redis.call('TIME')
 local birth = redis.call('GET', KEYS[1]) or ''
 
-local info = '\n' .. redis.call('INFO', 'server') .. '\n' .. redis.call('INFO', 'replication')
-  .. '\n' .. redis.call('INFO', 'memory') .. '\n' .. redis.call('INFO', 'stats')
-local function field(name)
-  return string.match(info, '\n' .. name .. ':([^\r\n]*)') or ''
+-- A plain search of each section costs a third of patterns over all of them.
+local function field(section, name)
+  local _, at = string.find(section, '\n' .. name .. ':', 1, true)
+  return at and string.sub(section, at + 1, string.find(section, '\r', at, true) - 1)
 end
+
+local server, memory = redis.call('INFO', 'server'), redis.call('INFO', 'memory')
+local replication = redis.call('INFO', 'replication')
 
 if #ARGV > 1 and birth == ARGV[2] then
   local seen = ARGV[4]
@@ -25,15 +28,15 @@ end
 
 return {
   ARGV[1],
-  field('redis_version'),
-  field('run_id'),
-  field('role'),
-  field('%a+_mode'), -- Valkey says server_mode
-  field('master_replid'),
-  field('connected_slaves'),
-  field('maxmemory'),
-  field('maxmemory_policy'),
-  field('evicted_keys'),
+  field(server, 'redis_version') or '',
+  field(server, 'run_id') or '',
+  field(replication, 'role') or '',
+  field(server, 'redis_mode') or field(server, 'server_mode') or '', -- the latter is Valkey's
+  field(replication, 'master_replid') or '',
+  field(replication, 'connected_slaves') or '',
+  field(memory, 'maxmemory') or '',
+  field(memory, 'maxmemory_policy') or '',
+  field(redis.call('INFO', 'stats'), 'evicted_keys') or '',
   time[1] .. string.format('%06d', time[2]),
   birth,
 }

@@ -113,10 +113,10 @@ class MasterChangeTest {
     "0, 1, 3, true",
     "1, 0, 3, false",
     "0, 2, 2, false",
-    "0, 2, 3, false",
+    "0, 2, 3, true",
     "0, 3, 2, false"
   })
-  void oneMasterDoesNotBecomeThreeAtOnce(int leaving, int staying, int joining, boolean refused) {
+  void mastersThatJoinAreNoMajorityWithoutThePresentOnes(int leaving, int staying, int joining, boolean refused) {
     add(leaving, Role.LEAVING, OLD);
     add(staying, Role.STAYING, OLD);
     add(joining, Role.JOINING, null);
