@@ -226,7 +226,9 @@ class StatusAndListTest {
     CommandRun run = run(1, "list", "--nodes", one);
     run.assertMatches("orders/1 +unknown .*0 of 1");
     run.assertHas(
-        "it is unknown who holds orders/1: 127.0.0.1:" + servers.get(0).port() + " other");
+        "it is unknown who holds orders/1: 127.0.0.1:"
+            + servers.get(0).port()
+            + " the list of this client is not the set of its masters");
     run.assertMatches("0 held; there may be more");
     CommandRun json = run(1, "list", "--json", "--nodes", one);
     json.assertHas("{\"complete\":false,\"gaps\":[\"it is unknown who holds orders/1: ");

@@ -38,6 +38,7 @@ public final class LeaseMasters implements BeforeAllCallback, AfterEachCallback,
   @Override
   public void beforeAll(ExtensionContext context) {
     servers = RedisServers.startBrandNew(NODES);
+    servers.adopt(settings -> settings.restartGuard(false)); // founded, though a test kills some
   }
 
   @Override

@@ -108,8 +108,8 @@ class AuditTest {
     int refused = status(0).state() == State.MISCONFIGURED ? 0 : 1;
     assertEquals(State.MISCONFIGURED, status(refused).state());
     Await.until(
-        "it is told why",
-        () -> status(1 - refused).reason().contains("the list names one server twice"));
+        "the others wait for it",
+        () -> status(1 - refused).reason().contains("all must answer first"));
     return refused;
   }
 
