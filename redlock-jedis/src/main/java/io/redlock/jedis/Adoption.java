@@ -21,7 +21,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 
@@ -92,7 +91,7 @@ final class Adoption {
       boolean inUse =
           plans.stream().anyMatch(Plan::isInUse) && plans.stream().anyMatch(Plan::vouches);
       boolean isHindered = inUse || plans.stream().anyMatch(Plan::isHindrance);
-      if (isHindered && isDivided(audits, roll)) {
+      if (isHindered && roll.isDivided()) {
         return runWithout(Set.of());
       }
       if (isHindered) {
@@ -130,13 +129,6 @@ final class Adoption {
 
   private boolean isBegun(BirthMark mark, List<String> identities) {
     return mark.isFoundedBy(identities) && survey.rules().difference(mark.agreement()).isEmpty();
-  }
-
-  /** Returns true if all answer, and yet no majority shows on what they agreed. */
-  private static boolean isDivided(List<Audited> audits, Roll roll) {
-    return audits.stream().allMatch(audited -> audited.audit() != null)
-        && IntStream.range(0, audits.size())
-            .anyMatch(i -> roll.advice(i) instanceof Advice.Wait wait && !wait.soon());
   }
 
   private Plan plan(int index, Audited audited, Roll roll, Answer<String> lockKey) {

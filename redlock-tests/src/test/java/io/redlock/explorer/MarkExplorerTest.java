@@ -190,6 +190,8 @@ class MarkExplorerTest {
         new MarkScope("2 to 1 and 2 to 3 at once", 3)
             .changing(range(1, 2), range(1, 1), Command.values())
             .operator(range(1, 2), range(1, 3), Command.values())
+            .client("moving otherwise", range(1, 2), range(1, 3), RULES)
+            .client("new otherwise", range(1, 3))
             .mostFaults(1)
             .faults(Fault.EMPTIED)
             .commands(4));

@@ -160,7 +160,7 @@ final class WayOut {
       for (int i = 0; i < nodes.size(); i++) {
         advice.add(roll.advice(i));
       }
-      if (advice.stream().anyMatch(each -> each instanceof Advice.Wait wait && !wait.soon())) {
+      if (roll.isDivided()) {
         return declare(now, client);
       }
       if (advice.stream().anyMatch(Advice.Refuse.class::isInstance)) {

@@ -337,12 +337,13 @@ public record MasterChange(String present, String future) {
       return new Step.Refuse(
           -1, "the change is committed: finish it, then change the masters back");
     }
-    // Each future master is barred first, which a commit that is under way elsewhere respects.
+    // Each future master is barred first, which a commit that is under way elsewhere respects. As
+    // long as one is, the change can be seen.
     List<Served> past = List.of(prepared(), committed());
     return write(masters, Role.JOINING, Served.NOBODY, List.of(committed()), true)
         .or(() -> barred(masters))
-        .or(() -> write(masters, Role.STAYING, before(), List.of(aborting()), false))
         .or(() -> write(masters, Role.LEAVING, before(), past, true))
+        .or(() -> write(masters, Role.STAYING, before(), List.of(aborting()), false))
         .orElseGet(Step.Done::new);
   }
 

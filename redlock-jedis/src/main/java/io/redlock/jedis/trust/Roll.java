@@ -118,6 +118,16 @@ public final class Roll {
     return mine.map(Mine::label).orElse("");
   }
 
+  /** Returns true if all nodes answer, and yet no majority shows on what they agreed. */
+  public boolean isDivided() {
+    return areAll(node -> node.audit != null)
+        && (mine.isEmpty()
+            ? nodes.stream().noneMatch(Node::isMember)
+                && nodes.stream().anyMatch(Node::hasFoundedText)
+            : IntStream.range(0, nodes.size())
+                .anyMatch(node -> advice(node) instanceof Advice.Wait));
+  }
+
   private List<String> names(int group) {
     return IntStream.range(0, nodes.size())
         .filter(node -> (group & 1 << node) != 0)

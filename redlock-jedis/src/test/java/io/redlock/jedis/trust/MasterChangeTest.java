@@ -116,7 +116,7 @@ class MasterChangeTest {
     "0, 2, 3, true",
     "0, 3, 2, false"
   })
-  void mastersThatJoinAreNoMajorityWithoutThePresentOnes(
+  void mastersThatJoinAreNoMajorityWithoutTheOthers(
       int leaving, int staying, int joining, boolean refused) {
     add(leaving, Role.LEAVING, OLD);
     add(staying, Role.STAYING, OLD);
