@@ -33,7 +33,9 @@ final class DemoMasters implements AutoCloseable {
   }
 
   static DemoMasters start() {
-    return new DemoMasters(RedisServers.start(COUNT));
+    RedisServers servers = RedisServers.startBrandNew(COUNT);
+    servers.adopt(DemoMasters::agreed);
+    return new DemoMasters(servers);
   }
 
   RedisServer get(int node) {
@@ -83,7 +85,13 @@ final class DemoMasters implements AutoCloseable {
    * Returns settings for short leases and equal clocks, so that a reset master soon votes again.
    */
   static JedisRedlock.Builder settings() {
-    return JedisRedlock.builder().maxTtl(MAX_TTL).clockSkew(Duration.ofMillis(100));
+    JedisRedlock.Builder settings = JedisRedlock.builder();
+    agreed(settings);
+    return settings;
+  }
+
+  private static void agreed(JedisRedlock.Builder settings) {
+    settings.maxTtl(MAX_TTL).clockSkew(Duration.ofMillis(100));
   }
 
   /** Returns the owner id on each master that holds the resource. */
