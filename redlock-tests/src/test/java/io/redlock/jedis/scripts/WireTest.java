@@ -124,7 +124,7 @@ class WireTest {
         value
             .toString()
             .replaceAll("\\b[0-9a-f]{40}\\b", "ID")
-            .replaceAll("guarded \\S+$", "guarded CLIENT")
+            .replaceAll("\\|[0-9a-z]{12}\\| [0-9a-z]{12}=\\S+$", "|SET| SET=MASTERS")
             .replaceAll("\\b\\d{16}\\b|\\b\\d\\.\\d+E15\\b", "MICROS")
             .replaceAll("\\b\\d{13}\\b|\\b\\d\\.\\d+E12\\b", "MILLIS");
     return type + " " + shown;
