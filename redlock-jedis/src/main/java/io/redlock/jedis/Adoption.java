@@ -107,28 +107,10 @@ final class Adoption {
     }
   }
 
-  /**
-   * Returns what the marks show, without those of sets that were never founded (N7), except the one
-   * that is being founded here.
-   */
   private Roll roll(List<Audited> audits) {
-    List<String> identities = new ArrayList<>();
-    for (Audited audited : audits) {
-      NodeAudit audit = audited.audit();
-      identities.add(audit == null ? "" : audit.replId());
-    }
-    List<Roll.Node> nodes = new ArrayList<>();
-    for (Audited audited : audits) {
-      Roll.Node node = Roll.Node.of(audited.name(), audited.audit());
-      BirthMark mark = node.mark();
-      boolean counts = mark == null || mark.isFounded() || isBegun(mark, identities);
-      nodes.add(counts ? node : Roll.Node.of(node.name(), audited.audit().unmarked()));
-    }
-    return Roll.of(nodes, probe.quorum(), survey.rules(), "");
-  }
-
-  private boolean isBegun(BirthMark mark, List<String> identities) {
-    return mark.isFoundedBy(identities) && survey.rules().difference(mark.agreement()).isEmpty();
+    List<Roll.Node> nodes =
+        audits.stream().map(each -> Roll.Node.of(each.name(), each.audit())).toList();
+    return Roll.adopting(nodes, probe.quorum(), survey.rules());
   }
 
   private Plan plan(int index, Audited audited, Roll roll, Answer<String> lockKey) {

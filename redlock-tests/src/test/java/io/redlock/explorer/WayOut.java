@@ -145,17 +145,7 @@ final class WayOut {
     MarkWorld now = world;
     for (int round = 0; round < 3; round++) {
       List<Roll.Node> nodes = roll(now, client);
-      List<String> identities = nodes.stream().map(node -> node.audit().replId()).toList();
-      nodes =
-          nodes.stream()
-              .map(
-                  node ->
-                      node.mark() != null
-                              && (node.mark().isFounded() || node.mark().isFoundedBy(identities))
-                          ? node
-                          : new Roll.Node(node.name(), node.audit(), null))
-              .toList();
-      Roll roll = Roll.of(nodes, client.quorum(), client.rules(), "");
+      Roll roll = Roll.adopting(nodes, client.quorum(), client.rules());
       List<Advice> advice = new ArrayList<>();
       for (int i = 0; i < nodes.size(); i++) {
         advice.add(roll.advice(i));

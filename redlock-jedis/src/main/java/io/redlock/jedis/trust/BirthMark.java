@@ -121,7 +121,7 @@ public record BirthMark(
   }
 
   /** Returns true if masters of these identities found the set. */
-  public boolean isFoundedBy(List<String> identities) {
+  boolean isFoundedBy(List<String> identities) {
     return agreement.set(Agreement.idOf(identities)).isPresent();
   }
 

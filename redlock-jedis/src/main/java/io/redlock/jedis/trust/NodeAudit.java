@@ -53,7 +53,7 @@ public record NodeAudit(
   }
 
   /** Returns the same without a birth mark. */
-  public NodeAudit unmarked() {
+  NodeAudit unmarked() {
     return new NodeAudit(
         version,
         runId,

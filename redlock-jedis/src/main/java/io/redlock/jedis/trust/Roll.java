@@ -113,6 +113,25 @@ public final class Roll {
     return new Roll(List.copyOf(nodes), quorum, client, known);
   }
 
+  /**
+   * Returns what the marks show to an operator who adopts the nodes: without those of sets that
+   * were never founded, except the one that these nodes found now (N7).
+   */
+  public static Roll adopting(List<Node> nodes, Quorum quorum, TrustRules client) {
+    List<String> identities =
+        nodes.stream().map(node -> node.audit == null ? "" : node.audit.replId()).toList();
+    List<Node> counted = new ArrayList<>();
+    for (Node node : nodes) {
+      BirthMark mark = node.mark;
+      boolean counts =
+          mark == null
+              || mark.isFounded()
+              || mark.isFoundedBy(identities) && client.difference(mark.agreement()).isEmpty();
+      counted.add(counts ? node : Node.of(node.name, node.audit.unmarked()));
+    }
+    return of(counted, quorum, client, "");
+  }
+
   /** Returns the name of these clients in marks; empty if no mark shows it. */
   public String label() {
     return mine.map(Mine::label).orElse("");

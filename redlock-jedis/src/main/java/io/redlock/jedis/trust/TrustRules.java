@@ -98,7 +98,7 @@ public record TrustRules(
   }
 
   /** Returns in which setting an agreement differs from this client's; empty if in none. */
-  public String difference(Agreement agreed) {
+  String difference(Agreement agreed) {
     if (observes() || !differenceInGuard(agreed).isEmpty()) {
       return differenceInGuard(agreed);
     }
