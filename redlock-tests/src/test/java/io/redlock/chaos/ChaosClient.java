@@ -25,6 +25,7 @@ final class ChaosClient implements AutoCloseable {
 
   final String name;
   final List<GateProxy> links;
+  private final List<Integer> ports;
   private Launcher launcher;
   private Launcher started; // with what the process that lives now was started
   private final Path folder;
@@ -36,10 +37,18 @@ final class ChaosClient implements AutoCloseable {
 
   /**
    * @param links its way to each node
+   * @param ports the port by which its process names each node
    */
-  ChaosClient(String name, List<GateProxy> links, Launcher launcher, Path folder, Journal journal) {
+  ChaosClient(
+      String name,
+      List<GateProxy> links,
+      List<Integer> ports,
+      Launcher launcher,
+      Path folder,
+      Journal journal) {
     this.name = name;
     this.links = links;
+    this.ports = ports;
     this.launcher = launcher;
     this.started = launcher;
     this.folder = folder;
@@ -59,7 +68,7 @@ final class ChaosClient implements AutoCloseable {
     }
     journals.add(lifeJournal);
     for (int node = 0; node < links.size(); node++) {
-      String way = "127.0.0.1:" + links.get(node).port();
+      String way = "127.0.0.1:" + ports.get(node);
       journal.write(HistoryEvent.now(life, "way", "node", "n" + node, "address", way));
     }
     ClientProcess living = launcher.start(life, lifeJournal, lifeFolder);

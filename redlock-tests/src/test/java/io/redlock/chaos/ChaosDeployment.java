@@ -21,6 +21,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -99,7 +101,14 @@ final class ChaosDeployment implements AutoCloseable {
             .map(node -> GateProxy.to(node.server, new Tap(node.name, terms.variant(), journal)))
             .toList();
     String name = "c" + clients.size();
-    ChaosClient client = new ChaosClient(name, links, launcher(links, known), folder, journal);
+    ChaosClient client =
+        new ChaosClient(
+            name,
+            links,
+            nodes.stream().map(node -> node.server.port()).toList(),
+            launcher(links, known),
+            folder,
+            journal);
     clients.add(client);
     return client.start();
   }
@@ -131,8 +140,9 @@ final class ChaosDeployment implements AutoCloseable {
               terms.nodeTimeout(),
               terms.maxTtl(),
               terms.skew(),
-              addresses(links, present),
-              addresses(links, future)),
+              addresses(present),
+              addresses(future),
+              ways(links)),
           lifeFolder);
     };
   }
@@ -141,8 +151,16 @@ final class ChaosDeployment implements AutoCloseable {
     return some.stream().map(node -> nodes.get(node).name).collect(Collectors.joining(","));
   }
 
-  private static List<String> addresses(List<GateProxy> links, List<Integer> some) {
-    return some.stream().map(node -> ChaosNode.address(links.get(node).port())).toList();
+  private List<String> addresses(List<Integer> some) {
+    return some.stream().map(node -> ChaosNode.address(nodes.get(node).server.port())).toList();
+  }
+
+  private Map<Integer, Integer> ways(List<GateProxy> links) {
+    Map<Integer, Integer> ways = new TreeMap<>();
+    for (int node = 0; node < links.size(); node++) {
+      ways.put(nodes.get(node).server.port(), links.get(node).port());
+    }
+    return ways;
   }
 
   /** Vouches for masters that are empty. */

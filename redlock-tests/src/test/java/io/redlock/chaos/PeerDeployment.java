@@ -102,6 +102,7 @@ final class PeerDeployment implements AutoCloseable {
           new ChaosClient(
               "c" + i,
               links,
+              links.stream().map(GateProxy::port).toList(),
               (life, lifeJournal, lifeFolder) -> start(life, lifeJournal, lifeFolder, links),
               folder,
               journal);

@@ -8,6 +8,8 @@ import io.redlock.jedis.JedisRedlock;
 import java.time.Duration;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
 
 /** This library, to calibrate. */
 final class RedlockLocks implements PeerLocks {
@@ -20,11 +22,20 @@ final class RedlockLocks implements PeerLocks {
             .nodeTimeout(settings.nodeTimeout())
             .maxTtl(settings.maxTtl())
             .clockSkew(settings.skew())
-            .lossMargin(Duration.ZERO);
-    for (String link : settings.links()) {
-      builder.node("redis://" + settings.user() + ":" + settings.password() + "@" + link);
+            .lossMargin(Duration.ZERO)
+            .clientConfig(
+                DefaultJedisClientConfig.builder()
+                    .hostAndPortMapper(server -> link(settings, server))
+                    .build());
+    for (String server : settings.servers()) {
+      builder.node("redis://" + settings.user() + ":" + settings.password() + "@" + server);
     }
     redlock = builder.build();
+  }
+
+  /** Leads to the link of this client: by their names the masters are the same for all. */
+  private static HostAndPort link(PeerSettings settings, HostAndPort server) {
+    return HostAndPort.from(settings.links().get(settings.servers().indexOf(server.toString())));
   }
 
   @Override

@@ -11,6 +11,7 @@ import io.redlock.spi.Quorum;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import redis.clients.jedis.JedisClientConfig;
 
 /** The lanes of a whole lock service, for tests that stand between it and them. */
 public final class TestLanes {
@@ -19,7 +20,11 @@ public final class TestLanes {
 
   /** The lanes that a lock service with such settings would have. */
   public static List<LockNode> of(
-      List<String> addresses, Duration nodeTimeout, Duration maxTtl, Duration skew) {
+      List<String> addresses,
+      JedisClientConfig config,
+      Duration nodeTimeout,
+      Duration maxTtl,
+      Duration skew) {
     List<String> faults = new ArrayList<>();
     LaneSettings settings = LaneSettings.derive(nodeTimeout, null, maxTtl, skew, null, faults);
     long skewMicros = settings.skewMicros();
@@ -41,7 +46,7 @@ public final class TestLanes {
       lanes.add(
           NodeLane.of(
               address.name(),
-              NodePools.open(address, null, "test", settings.silenceTimeout()),
+              NodePools.open(address, config, "test", settings.silenceTimeout()),
               true,
               encoder,
               settings,
