@@ -17,6 +17,7 @@ public class LibraryThread extends Thread {
    * @param task its work
    * @param name its name
    */
+  @SuppressWarnings("this-escape") // to Thread only, whose setters know no subclass
   public LibraryThread(Runnable task, String name) {
     super(GROUP, task, name, 0, false);
     setDaemon(true);
