@@ -139,7 +139,11 @@ final class Adoption {
       boolean isInUse = !written.contains(index); // nobody can say whether any client used it
       return new Plan(null, Outcome.ALREADY_TRUSTED, "", false, isInUse);
     }
-    if (isValid && !mark.isFounded() && mark.isAdopted() && advice instanceof Advice.Write write) {
+    if (mark != null
+        && isValid
+        && !mark.isFounded()
+        && mark.isAdopted()
+        && advice instanceof Advice.Write write) {
       return new Plan(
           new Refresh(audit.birth(), BirthMark.fresh(audit, true, write)), Outcome.LEFT_ALONE, "");
     }

@@ -249,7 +249,7 @@ final class Family {
         Stat stat = Stat.of(Long.parseLong(process.getFileName().toString()));
         boolean isInSession = looksForSession && stat != null && stat.session == root.pid();
         isCertain &= stat != null;
-        if (isInSession) {
+        if (stat != null && isInSession) {
           groups.add(stat.group);
           if (!stat.isRunning()) {
             ended.add(stat.pid);

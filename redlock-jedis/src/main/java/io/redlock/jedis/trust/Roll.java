@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
@@ -45,13 +46,23 @@ public final class Roll {
       return new Node(name, audit, audit == null ? null : BirthMark.parse(audit.birth()));
     }
 
+    /** Returns its mark, where it is known to have one. */
+    private BirthMark shown() {
+      return Objects.requireNonNull(mark);
+    }
+
+    /** Returns its audit, where it is known to answer. */
+    private NodeAudit answer() {
+      return Objects.requireNonNull(audit);
+    }
+
     private boolean isValid() {
       return audit != null && mark != null && mark.isOf(audit);
     }
 
     /** Returns true if its mark is valid and of a founded set. */
     private boolean isMember() {
-      return isValid() && mark.isFounded();
+      return isValid() && shown().isFounded();
     }
 
     private boolean isUnreadable() {
@@ -127,7 +138,7 @@ public final class Roll {
           mark == null
               || mark.isFounded()
               || mark.isFoundedBy(identities) && client.difference(mark.agreement()).isEmpty();
-      counted.add(counts ? node : Node.of(node.name, node.audit.unmarked()));
+      counted.add(counts ? node : Node.of(node.name, node.answer().unmarked()));
     }
     return of(counted, quorum, client, "");
   }
@@ -185,7 +196,7 @@ public final class Roll {
         if (set.isOf(present) || set.id().equals(known)) {
           alike.add(set);
         } else if (set.names().size() == present.size()
-            && areAll(each -> each.isMember() && each.mark.serves().includes(set.id()))) {
+            && areAll(each -> each.isMember() && each.shown().serves().includes(set.id()))) {
           whole.add(set);
         }
       }
@@ -270,8 +281,8 @@ public final class Roll {
     List<Agreement> terms =
         nodes.stream()
             .filter(each -> hasMembers ? each.isMember() : each.hasFoundedText())
-            .filter(each -> its.isIn(each.mark))
-            .map(each -> each.mark.agreement().of(List.of()))
+            .filter(each -> its.isIn(each.shown()))
+            .map(each -> each.shown().agreement().of(List.of()))
             .toList();
     Optional<Agreement> shown = mostShown(terms);
     boolean isFounding = node.isValid() && node.mark != null && its.isIn(node.mark);
@@ -292,11 +303,11 @@ public final class Roll {
             .filter(i -> (group & 1 << i) != 0)
             .mapToObj(nodes::get)
             .filter(isSource)
-            .filter(each -> its.isIn(each.mark))
+            .filter(each -> its.isIn(each.shown()))
             .toList();
     Served common =
         sources.stream()
-            .map(each -> each.mark.serves())
+            .map(each -> each.shown().serves())
             .reduce(Served::common)
             .map(serves -> listing(index, serves, its))
             .orElse(Served.NOBODY);
@@ -305,8 +316,8 @@ public final class Roll {
     }
     List<MasterSet> sets =
         sources.stream()
-            .filter(each -> each.mark.serves().equals(common))
-            .map(each -> each.mark.agreement().sets())
+            .filter(each -> each.shown().serves().equals(common))
+            .map(each -> each.shown().agreement().sets())
             .findFirst()
             .orElse(its.sets);
     Agreement agreement = agreed.orElseThrow().of(sets);
@@ -343,8 +354,8 @@ public final class Roll {
       Node each = nodes.get(i);
       boolean agrees =
           each.isMember()
-              && its.isIn(each.mark)
-              && agreed.equals(Optional.of(each.mark.agreement().of(List.of())));
+              && its.isIn(each.shown())
+              && agreed.equals(Optional.of(each.shown().agreement().of(List.of())));
       showing |= agrees ? 1 << i : 0;
     }
     return showing;
@@ -387,7 +398,7 @@ public final class Roll {
         mostShown(
                 nodes.stream()
                     .filter(Node::isMember)
-                    .map(each -> each.mark.agreement().sets())
+                    .map(each -> each.shown().agreement().sets())
                     .map(sets -> sets.get(sets.size() - 1))
                     .toList())
             .orElseThrow();
@@ -417,7 +428,7 @@ public final class Roll {
   }
 
   private Advice foreign(Node node) {
-    MasterSet other = node.mark.agreement().sets().get(0);
+    MasterSet other = node.shown().agreement().sets().get(0);
     return new Advice.Refuse(
         node.name + " is claimed by clients with another list: " + differs(other));
   }
@@ -432,12 +443,12 @@ public final class Roll {
         return new Advice.Refuse(
             each.name
                 + " was started with the data of other masters, "
-                + each.mark.agreement().sets().get(0).names()
+                + each.shown().agreement().sets().get(0).names()
                 + ": list the same masters on every client; masters of nobody are adopted with"
                 + " redlock adopt");
       }
     }
-    String id = Agreement.idOf(nodes.stream().map(each -> each.audit.replId()).toList());
+    String id = Agreement.idOf(nodes.stream().map(each -> each.answer().replId()).toList());
     Optional<Agreement> begun = Optional.empty();
     long earlierMillis = 0;
     boolean isMarked = true;
@@ -469,7 +480,7 @@ public final class Roll {
     Agreement agreement =
         begun.orElse(
             client.agreement(List.of(new MasterSet(id, present))).abstainingFor(earlierMillis));
-    boolean hasIt = node.isValid() && node.mark.agreement().set(id).isPresent();
+    boolean hasIt = node.isValid() && node.shown().agreement().set(id).isPresent();
     return isMarked || !hasIt
         ? new Advice.Write(Served.of(id), agreement, isMarked)
         : new Advice.Wait("the set is being founded: not all of its masters are marked", true);
@@ -487,14 +498,14 @@ public final class Roll {
     Mine its = new Mine(set.id(), List.of(set));
     Agreement agreement =
         nodes.stream()
-            .filter(node -> node.hasFoundedText() && its.isIn(node.mark))
-            .map(node -> node.mark.agreement())
+            .filter(node -> node.hasFoundedText() && its.isIn(node.shown()))
+            .map(node -> node.shown().agreement())
             .max(Comparator.comparingLong(Agreement::abstentionMillis))
             .orElse(client.agreement(List.of(set)));
     String difference = client.difference(agreement);
     List<Advice> all = new ArrayList<>();
     for (Node node : nodes) {
-      if (gone.contains(node.name) || node.isMember() && its.isIn(node.mark)) {
+      if (gone.contains(node.name) || node.isMember() && its.isIn(node.shown())) {
         all.add(new Advice.Keep());
       } else if (quorum.isJoint() || agreement.sets().size() > 1) {
         all.add(
@@ -503,10 +514,10 @@ public final class Roll {
       } else if (node.isUnreadable()) {
         all.add(new Advice.Refuse(BirthMark.UNREADABLE));
       } else if (node.isMember()) {
-        List<MasterSet> others = node.mark.agreement().sets();
+        List<MasterSet> others = node.shown().agreement().sets();
         all.add(
             new Advice.Refuse(
-                node.mark.serves().isNobody()
+                node.shown().serves().isNobody()
                     ? LEFT
                     : roll.differs(others.get(others.size() - 1))));
       } else {
@@ -552,7 +563,7 @@ public final class Roll {
           mostShown(
               nodes.stream()
                   .filter(shows)
-                  .flatMap(node -> node.mark.agreement().sets().stream())
+                  .flatMap(node -> node.shown().agreement().sets().stream())
                   .filter(set -> set.isOf(present))
                   .toList());
       if (shown.isPresent()) {
