@@ -3,6 +3,7 @@ package io.redlock.chaos;
 import io.redlock.chaos.client.Variant;
 import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.Journal;
+import io.redlock.spi.HolderLabel;
 import io.redlock.testkit.GateProxy;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
@@ -74,7 +75,7 @@ final class Tap implements Consumer<GateProxy.Exchange> {
             "resources",
             String.join(",", resources),
             "owner",
-            words.get(3 + keys),
+            HolderLabel.owner(words.get(3 + keys)),
             "token",
             words.get(4 + keys),
             "verdict",

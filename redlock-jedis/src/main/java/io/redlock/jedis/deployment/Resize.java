@@ -323,10 +323,7 @@ final class Resize {
     return switch (command) {
       case PREPARE -> fresh(found, present, future);
       case COMMIT -> throw new Stopped("no change is prepared: run redlock resize prepare first");
-      case FINISH -> {
-        requireFinished(found, future);
-        yield null;
-      }
+      case FINISH -> finished(found, present, future);
       case ABORT -> null;
     };
   }
@@ -393,24 +390,41 @@ final class Resize {
     return fresh;
   }
 
-  private void requireFinished(List<Found> found, List<String> future) {
+  /**
+   * Returns the sets of a change that no master shows any more; null if all masters were seen to be
+   * finished. One that leaves may have lost its data, or its mark, before it was told so.
+   */
+  private @Nullable Sets finished(List<Found> found, List<String> present, List<String> future) {
+    @Nullable Sets sets = null;
     for (Found each : found) {
       BirthMark mark = each.mark;
-      boolean isDone =
-          mark != null
-              && (each.role == Role.LEAVING
-                  ? mark.serves().isNobody()
-                  : mark.agreement().sets().size() == 1
-                      && mark.agreement().sets().get(0).isOf(future)
-                      && mark.serves().includes(mark.agreement().sets().get(0).id()));
-      if (!isDone) {
-        throw new Stopped(
-            NO_CHANGE
-                + ", and "
-                + each.name
-                + (each.role == Role.LEAVING ? " has not left" : " is no master of " + future));
+      if (each.role == Role.LEAVING) {
+        continue;
+      }
+      MasterSet set = mark == null ? null : mark.agreement().sets().get(0);
+      if (mark == null
+          || set == null
+          || mark.agreement().sets().size() > 1
+          || !set.isOf(future)
+          || !mark.serves().includes(set.id())) {
+        throw new Stopped(NO_CHANGE + ", and " + each.name + " is no master of " + future);
+      }
+      sets = new Sets(new MasterSet(newId(), present), set, mark.agreement().of(List.of()));
+    }
+    boolean isDone = true;
+    for (Found each : found) {
+      if (sets != null && each.role == Role.LEAVING) {
+        BirthMark text = each.text;
+        boolean hasLeft = each.mark != null && each.mark.serves().isNobody();
+        boolean tookPart =
+            text == null || text.agreement().set(sets.future.id()).isPresent(); // or is empty
+        if (!hasLeft && (each.mark != null || !tookPart)) {
+          throw new Stopped(NO_CHANGE + ", and " + each.name + " has not left");
+        }
+        isDone &= hasLeft;
       }
     }
+    return isDone ? null : sets;
   }
 
   private static String newId() {

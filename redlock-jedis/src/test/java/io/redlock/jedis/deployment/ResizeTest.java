@@ -32,6 +32,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What the commands of a change do to masters in every state, and what they say. */
 class ResizeTest implements Ticker {
@@ -328,7 +329,7 @@ class ResizeTest implements Ticker {
         births.remove("d");
       }
       case "one is left" -> births.remove("d");
-      case "not left" -> births.remove("c");
+      case "not left" -> mark("c", Served.of("old"), OLD);
       case "prepared" -> {
         mark("a b c", Served.of("old", "old>new"), OLD, future);
         mark("d", Served.of("old>new"), OLD, future);
@@ -338,6 +339,17 @@ class ResizeTest implements Ticker {
     final Map<String, String> before = new TreeMap<>(births);
     assertSays(says, run(Command.FINISH, "a b c", "a b d", ""));
     assertEquals(before, births);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void masterThatRestartedBeforeItWasToldToLeaveIsTold(boolean isEmpty) {
+    MasterSet future = set("new", "a b d");
+    mark("a b d", Served.of("new"), future);
+    mark("c", Served.of("old>new"), OLD, future);
+    births.computeIfPresent("c", (name, mark) -> isEmpty ? null : mark.replace("runc", "gone"));
+    assertSays("yes: finished", run(Command.FINISH, "a b c", "a b d", ""));
+    assertEquals("|", serves("c"));
   }
 
   @Test
