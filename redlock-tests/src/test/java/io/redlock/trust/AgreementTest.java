@@ -39,6 +39,7 @@ class AgreementTest {
 
   private static final Duration MAX_TTL = Duration.ofMillis(900);
   private static final Duration SKEW = Duration.ofMillis(200);
+  private static final int SECTIONS = 4;
   private static final Duration PATIENCE = Duration.ofSeconds(20);
 
   private final List<Redlock> clients = new ArrayList<>();
@@ -87,7 +88,8 @@ class AgreementTest {
     List<Object> marks = marks();
     for (int node : nodes) {
       long before = audits(servers.get(node));
-      Await.until("it is audited", () -> audits(servers.get(node)) >= before + 3);
+      long after = before + 3L * SECTIONS * clients.size();
+      Await.until("it is audited", () -> audits(servers.get(node)) >= after);
       assertFalse(client.tryAcquire("a", MAX_TTL) instanceof Acquired, "a second holder");
     }
     assertEquals(marks, marks());
@@ -95,7 +97,7 @@ class AgreementTest {
     assertTrue(reasons.contains(reason), reasons);
   }
 
-  /** Nothing but an audit asks for the facts of a server. */
+  /** Nothing but an audit asks for the facts of a server, section by section. */
   private static long audits(RedisServer server) {
     Matcher calls =
         Pattern.compile("cmdstat_info:calls=(\\d+)")
@@ -186,6 +188,25 @@ class AgreementTest {
         unguarded, "agreed on restartGuard(true), this client has restartGuard(false)", 0, 1, 2);
     awaitUp(client(settings(list(0, 1, 2))));
     assertKeptOut(unguarded, "restartGuard(true)", 0, 1, 2);
+  }
+
+  @Test
+  void operatorChangesTheTermsOfAllClients() throws Exception {
+    servers = RedisServers.startBrandNew(3);
+    adopt(list(0, 1, 2));
+    Duration longer = MAX_TTL.multipliedBy(2);
+    Redlock before = client(settings(list(0, 1, 2)));
+    awaitUp(before);
+    Redlock after = client(settings(list(0, 1, 2)).maxTtl(longer));
+    assertKeptOut(after, "agreed on maxTtl 900ms, this client has maxTtl 1.8s", 0, 1, 2);
+    DeploymentSettings operator = new DeploymentSettings();
+    operator.node(list(0, 1, 2));
+    operator.maxTtl(longer);
+    operator.clockSkew(SKEW);
+    assertTrue(operator.agree(System.out));
+    awaitUp(after);
+    assertInstanceOf(Acquired.class, after.tryAcquire("a", longer));
+    assertKeptOut(before, "agreed on maxTtl 1.8s, this client has maxTtl 900ms", 0, 1, 2);
   }
 
   @Test

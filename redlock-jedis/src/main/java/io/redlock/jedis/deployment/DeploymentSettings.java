@@ -308,7 +308,7 @@ public final class DeploymentSettings {
           new RequestEncoder(checked.settings.retentionMillis(), checked.settings.skewMicros());
       ChangedMasters masters =
           new ProbedMasters(probe, new Survey(probe, rules), encoder, keyPrefix);
-      return new TermsChange(masters, rules, out).run();
+      return new TermsChange(masters, rules, time -> Thread.sleep(time.toMillis()), out).run();
     } finally {
       checked.lanes.forEach(NodeLane::close);
     }

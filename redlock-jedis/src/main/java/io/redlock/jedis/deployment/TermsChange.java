@@ -12,7 +12,6 @@ import java.io.PrintStream;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 
 /**
  * The command that changes the terms on which all clients of a set agreed: the guard, the longest
@@ -25,9 +24,18 @@ import java.util.concurrent.TimeUnit;
  */
 final class TermsChange {
 
+  /** An audit counts for so long at most. */
+  private static final long AUDIT_MILLIS = 3_000;
+
   private final ChangedMasters masters;
   private final TrustRules rules;
+  private final Pause pause;
   private final PrintStream out;
+
+  /** A way to wait. */
+  interface Pause {
+    void lasts(Duration time) throws InterruptedException;
+  }
 
   /** A master whose mark is valid. */
   private record Member(int index, String name, String text, BirthMark mark) {}
@@ -41,9 +49,10 @@ final class TermsChange {
     }
   }
 
-  TermsChange(ChangedMasters masters, TrustRules rules, PrintStream out) {
+  TermsChange(ChangedMasters masters, TrustRules rules, Pause pause, PrintStream out) {
     this.masters = masters;
     this.rules = rules;
+    this.pause = pause;
     this.out = out;
   }
 
@@ -57,11 +66,12 @@ final class TermsChange {
       }
       write(new Agreement(List.of(), terms.guarded(), terms.maxTtlMillis(), longestMillis));
       if (longestMillis > terms.abstentionMillis()) {
+        Duration last = Duration.ofMillis(2 * longestMillis + AUDIT_MILLIS);
         out.println(
             "waiting for "
-                + Duration.ofMillis(longestMillis).toSeconds()
+                + last.toSeconds()
                 + "s, until every lease under the old terms has ended");
-        TimeUnit.MILLISECONDS.sleep(longestMillis);
+        pause.lasts(last);
         write(terms);
       }
       out.println("agreed: restart the clients that are refused with these settings");

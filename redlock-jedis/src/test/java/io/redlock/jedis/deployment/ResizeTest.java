@@ -365,4 +365,71 @@ class ResizeTest implements Ticker {
     without = Set.of("a", "c");
     assertSays("no: too many masters are gone", run(Command.PREPARE, "a b c", "a b d", ""));
   }
+
+  // Other terms.
+
+  private String agree(TrustRules terms) {
+    ByteArrayOutputStream out = new ByteArrayOutputStream();
+    Masters masters = new Masters(this, names("a b c"), Quorum.of(3));
+    TermsChange change =
+        new TermsChange(
+            masters,
+            terms,
+            time -> {
+              pauses.add(time);
+              births.values().forEach(mark -> assertTrue(mark.contains(abstention(RULES)), mark));
+            },
+            new PrintStream(out, true, StandardCharsets.UTF_8));
+    try {
+      boolean isDone = change.run();
+      String[] lines = out.toString(StandardCharsets.UTF_8).strip().split("\\R");
+      return (isDone ? "yes: " : "no: ") + lines[lines.length - 1];
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static String abstention(TrustRules rules) {
+    return " " + rules.abstentionMillis() + " ";
+  }
+
+  private static TrustRules terms(long times) {
+    return new TrustRules(
+        true,
+        RULES.maxTtlMillis() * times / 2,
+        RULES.abstentionMillis() * times / 2,
+        RULES.skewMicros());
+  }
+
+  @Test
+  void longerTermsHoldAtOnceAndShorterOnesAfterTheLastLease() {
+    mark("a b c", Served.of("old"), OLD);
+    TrustRules longer = terms(4);
+    assertSays("yes: agreed", agree(longer));
+    assertEquals(List.of(), pauses);
+    births.values().forEach(mark -> assertTrue(mark.contains(abstention(longer)), mark));
+
+    mark("a b c", Served.of("old"), OLD);
+    TrustRules shorter = terms(1);
+    assertSays("yes: agreed", agree(shorter));
+    assertEquals(List.of(Duration.ofMillis(2 * RULES.abstentionMillis() + 3_000)), pauses);
+    births.values().forEach(mark -> assertTrue(mark.contains(abstention(shorter)), mark));
+  }
+
+  @Test
+  void termsChangeForAllMastersOfTheSetOrForNone() {
+    mark("a b", Served.of("old"), OLD);
+    Map<String, String> before = new TreeMap<>(births);
+    assertSays("no: c: its data is new", agree(terms(4)));
+    mark("c", Served.of("old"), OLD);
+    before.putAll(births);
+    silent = "b";
+    assertSays("no: b: refused connection", agree(terms(4)));
+    assertEquals(before, births);
+    silent = "";
+    mark("a b c", Served.of("new"), NEW);
+    assertSays("list all of these as their clients do", agree(terms(4)));
+    mark("a b c", Served.of("old", "old>new"), OLD, NEW);
+    assertSays("a change of masters is under way", agree(terms(4)));
+  }
 }
