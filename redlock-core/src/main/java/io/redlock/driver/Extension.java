@@ -143,7 +143,7 @@ final class Extension extends ClaimFanout implements Timeouts.Timed {
 
   private void finish(ExtendResult result) {
     future.complete(result);
-    if (lease.isReleased()) {
+    if (result instanceof ExtendResult.Lost && lease.isReleased()) {
       return; // so nothing was lost
     }
     FlightEvents.extended(event, lease, result);

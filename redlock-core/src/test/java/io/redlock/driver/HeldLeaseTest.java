@@ -375,6 +375,14 @@ class HeldLeaseTest {
   }
 
   @Test
+  void extensionIsReportedEvenIfItsCallerReleasesAtOnce() {
+    bed.script(request -> null);
+    lease.extendAsync(Bed.TTL).thenRun(lease::close);
+    answerExtends(NodeReply.EXTENDED, 0, 1, 2);
+    assertEquals(List.of("RELEASED", "Extended"), bed.events);
+  }
+
+  @Test
   void extendingAReleasedLeaseIsAMistakeOfTheCaller() {
     lease.close();
     assertThrows(IllegalStateException.class, () -> lease.extendAsync(Bed.TTL));
