@@ -10,13 +10,14 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * Runs every benchmark, on masters of its own, and writes {@code docs/benchmarks.md} and its plots:
+ * Runs every benchmark, on masters of its own, and writes {@code docs/measured/benchmarks.md} and
+ * its plots:
  *
  * <pre>
  * ./mvnw -q -Pbench process-test-classes
  * </pre>
  *
- * <p>{@code -Dbench.only=elsewhere} writes {@code docs/benchmarks-elsewhere.md} and its plots, and
+ * <p>{@code -Dbench.only=elsewhere} writes {@code docs/measured/elsewhere.md} and its plots, and
  * runs nothing else. {@code -Dbench.only=contention} runs, and prints, one part and writes nothing
  * but its plots; {@code -Dbench.scale=0.1} takes a tenth of the time, and is good for nothing but
  * trying it out; {@code -Dbench.leases.minutes=5} watches renewed leases for so long.
@@ -30,7 +31,7 @@ public final class Benchmarks {
   private Benchmarks() {}
 
   /**
-   * @param args the folder of the documentation
+   * @param args the folder for pages and plots
    */
   public static void main(String[] args) {
     try {
@@ -76,12 +77,11 @@ public final class Benchmarks {
     return String.format(
         Locale.ROOT,
         """
-        # How fast is it?
+        # Figures of the benchmarks
 
-        The table of [targets](#targets) answers this: a cycle of acquire and release should cost \
-        little more than the bare script calls in it. `./mvnw -q -Pbench process-test-classes` \
-        writes this page, and prints more figures; do not edit it. [Elsewhere](benchmarks-elsewhere.md) \
-        has etcd and ZooKeeper beside it, and masters 1 ms away.
+        `./mvnw -q -Pbench process-test-classes` writes this page, and prints more figures; do not \
+        edit it. [How fast is it?](../benchmarks.md) says what to conclude. \
+        [Elsewhere](elsewhere.md) has etcd and ZooKeeper beside it, and masters 1 ms away.
 
         Figures depend on the machine, so most targets are ratios of figures that were measured \
         in turn, within the same minutes. A ratio is the median of the rounds, with the least and \

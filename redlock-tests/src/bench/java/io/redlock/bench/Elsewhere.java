@@ -60,7 +60,7 @@ final class Elsewhere {
     try (Distance far = Distance.of(AWAY)) {
       measure("1 ms away", far, docs.resolve("elsewhere-away.svg"));
     }
-    report.write(docs.resolve("benchmarks-elsewhere.md"), introduction());
+    report.write(docs.resolve("elsewhere.md"), introduction());
   }
 
   private void measure(String where, Distance distance, Path picture) throws Exception {
@@ -210,13 +210,13 @@ final class Elsewhere {
   private String introduction() throws Exception {
     Path disk = Path.of(System.getProperty("java.io.tmpdir"));
     return """
-        # What does a lock cost here, in etcd and in ZooKeeper?
+        # Figures beside etcd and ZooKeeper
 
         A *cycle* acquires and releases a resource that nobody else wants. Callers run cycles \
         without a pause in one JVM. All peers are warmed up and measured in turn, in five rounds. \
         `./mvnw -q -Pbench -Dbench.only=elsewhere process-test-classes` writes this page; do not \
         edit it. Clients and servers share the processors, so compare figures of one table only. \
-        [Benchmarks](benchmarks.md) has the rest.
+        [How fast is it?](../benchmarks.md) says what to conclude.
 
         """
         + Benchmarks.conditions()
@@ -245,7 +245,7 @@ final class Elsewhere {
         | ZooKeeper | 3 members | 1 member down, and the restart of all, with fsync | yes, the \
         `zxid` | for the end of a session |
 
-        No lock service can stop a paused holder from writing: that takes [tokens](fencing.md).
+        No lock service can stop a paused holder from writing: that takes [tokens](../fencing.md).
 
         ## How each is set up
 

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
  * All peers play the same schedules with the same seeds, for {@code -Dpeers.minutes} or once each.
  * {@code -Dpeers.only=redisson,curator}, {@code -Dpeers.schedule=held-back} and {@code
  * -Dpeers.seed=N} choose; {@code -Dpeers.record=true} adds what came of it to {@code
- * docs/peers.md}. Only what this library is found to do wrong fails.
+ * docs/measured/peers.md}. Only what this library is found to do wrong fails.
  */
 @RequiresRedis
 @Tag("long")
@@ -121,7 +121,7 @@ class PeerChaosTest {
     if (records) {
       all.add(report);
       all.write(PeerRecords.FOLDER);
-      PeersPage.write(all, Path.of("..", "docs", "peers.md"));
+      PeersPage.write(all, Path.of("..", "docs", "measured", "peers.md"));
     }
     if (report.verdict().findings().isEmpty()) {
       ChaosDeployment.delete(report.folder());

@@ -30,7 +30,7 @@ import java.util.TreeSet;
  */
 final class PeerRecords {
 
-  static final Path FOLDER = Repository.ROOT.resolve("docs/peers");
+  static final Path FOLDER = Repository.ROOT.resolve("docs/measured/peers");
 
   private static final String TOTALS = "totals.tsv";
 

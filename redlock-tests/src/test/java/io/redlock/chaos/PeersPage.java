@@ -16,7 +16,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** {@code docs/peers.md}, from what all runs came to. */
+/** {@code docs/measured/peers.md}, from what all runs came to. */
 final class PeersPage {
 
   private static final Map<SimInvariant, String> KINDS = new EnumMap<>(SimInvariant.class);
@@ -77,7 +77,7 @@ final class PeersPage {
       (records.count(peer, "", "I1") > 0 ? twice : never).add(peer);
     }
     say(
-        "Each lock below played the schedules of the [chaos suite](chaos.md) with the same seeds."
+        "Each lock below played the schedules of the [chaos suite](../chaos.md) with the same seeds."
             + " **Never seen with two holders at once:** "
             + (never.isEmpty()
                 ? "none"
@@ -243,7 +243,7 @@ final class PeersPage {
     say(
         "Findings by kind in all runs of a schedule, after the number of runs. *not played*: the"
             + " faults have no counterpart there, or no run was made yet. The"
-            + " [faults](chaos.md#what-goes-wrong) of a schedule stand behind its name.",
+            + " [faults](../chaos.md#what-goes-wrong) of a schedule stand behind its name.",
         "");
     say(row("schedule", peers.stream().map(peer -> peer.title).toList()));
     say(row("---", peers.stream().map(peer -> "---").toList()));
@@ -409,7 +409,7 @@ final class PeersPage {
             + " -Dpeers.seed=4711` |",
         "",
         "A finding does not fail the run, unless it is one of this library. Totals are in"
-            + " `docs/peers/totals.tsv`, by version of the lock; further runs add to them. Runs were"
+            + " `docs/measured/peers/totals.tsv`, by version of the lock; further runs add to them. Runs were"
             + " made on "
             + String.join(", ", records.dates())
             + ".");

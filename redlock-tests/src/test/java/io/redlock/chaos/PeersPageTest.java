@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What {@code docs/peers} keeps of the runs with other libraries. */
+/** What {@code docs/measured/peers} keeps of the runs with other libraries. */
 @Tag("chaos")
 class PeersPageTest {
 
@@ -24,7 +24,7 @@ class PeersPageTest {
   @Test
   void pageSaysWhatIsOnRecord() throws IOException {
     String text = PeersPage.text(PeerRecords.read(PeerRecords.FOLDER));
-    Path page = Repository.ROOT.resolve("docs/peers.md");
+    Path page = Repository.ROOT.resolve("docs/measured/peers.md");
     if (System.getProperty("golden.write") != null) {
       Files.writeString(page, text);
     }
