@@ -1,6 +1,5 @@
 package io.redlock.recipes;
 
-// readme:start opentelemetry
 import io.opentelemetry.api.common.AttributeKey;
 import io.opentelemetry.api.common.Attributes;
 import io.opentelemetry.api.metrics.DoubleHistogram;
@@ -97,4 +96,3 @@ final class OpenTelemetryListener implements RedlockListener {
     return result.getSimpleName().toLowerCase(Locale.ROOT);
   }
 }
-// readme:end
