@@ -64,6 +64,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   private int passPlan = -1; // guarded by this; the plan of the pass through its choices
   private long passNanos; // guarded by this; when that pass began
   private long started; // guarded by this; the number of attempts
+  private volatile @Nullable Throwable failure; // of this library
   private boolean isStrategyBusy; // guarded by this; it has not answered, perhaps for an older plan
 
   AcquireLoop(ServiceContext context, LeaseRequest request, Pauses pauses, OpenCalls openCalls) {
@@ -181,10 +182,19 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
 
   /** Ends the call because this library failed, for example for want of memory. */
   private void failed(Throwable why) {
+    failure = why;
     if (future.isDone()) {
       Log.LOG.error("{} failed after its end; this is a defect of the lock library", request, why);
     }
     fail(why instanceof RuntimeException failure ? failure : new IllegalStateException(why));
+  }
+
+  /** Ends the call if it failed and memory was too short to end it. */
+  void check() {
+    Throwable why = failure;
+    if (why != null && !future.isDone()) {
+      failed(why);
+    }
   }
 
   private Optional<Claim> fail(RuntimeException why) {
@@ -317,6 +327,14 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   }
 
   private void due(int plan) {
+    try {
+      comeDue(plan);
+    } catch (RuntimeException | Error e) { // the timer is used up
+      failed(e);
+    }
+  }
+
+  private void comeDue(int plan) {
     boolean mayAsk = !isQueued() || hasTickets() || context.queues.mayAsk(this);
     long leftNanos = leftNanos();
     step(

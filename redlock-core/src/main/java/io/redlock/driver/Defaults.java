@@ -6,13 +6,16 @@ import io.redlock.spi.Ticker;
 import java.security.SecureRandom;
 import java.util.ArrayDeque;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.ThreadPoolExecutor.DiscardPolicy;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -27,7 +30,7 @@ final class Defaults {
   }
 
   static Scheduler scheduler() {
-    return new SingleThread();
+    return new SingleThread(LibraryThread.named("redlock-scheduler"));
   }
 
   /** Returns the source that spreads retries; not for secrets. */
@@ -139,16 +142,83 @@ final class Defaults {
     }
   }
 
-  private static final class SingleThread implements Scheduler {
+  /**
+   * One thread. If it ends for lack of memory, it starts the next one as soon as there is some, and
+   * that one goes on with the tasks.
+   */
+  static final class SingleThread implements Scheduler {
 
-    private final ScheduledThreadPoolExecutor executor;
+    private static final long CHECK_MILLIS = 1_000;
+    private static final long PATIENCE_NANOS = 50_000_000;
 
-    SingleThread() {
+    final ScheduledThreadPoolExecutor executor;
+    private final List<Runnable> checks = new CopyOnWriteArrayList<>();
+    private volatile @Nullable Future<?> checking;
+
+    SingleThread(ThreadFactory threads) {
       executor =
           new ScheduledThreadPoolExecutor(
-              1, LibraryThread.named("redlock-scheduler"), new DiscardPolicy());
+              1, worker -> threads.newThread(() -> work(worker)), new DiscardPolicy());
       executor.setRemoveOnCancelPolicy(true);
       executor.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+    }
+
+    private void work(Runnable worker) {
+      try {
+        worker.run(); // until the close, if nothing fails
+      } catch (Throwable e) {
+        Log.LOG.error("The scheduler's thread ended; the next one starts", e);
+      }
+      boolean goesOn = false;
+      while (!goesOn && !executor.isShutdown()) {
+        try {
+          restart();
+          goesOn = true;
+        } catch (Throwable e) { // memory is still short
+          LockSupport.parkNanos(PATIENCE_NANOS);
+        }
+      }
+    }
+
+    private void restart() {
+      Future<?> planned = checking;
+      if (planned instanceof Runnable && !executor.getQueue().contains(planned)) {
+        planned.cancel(false);
+        planChecks();
+      }
+      executor.prestartCoreThread();
+    }
+
+    private void planChecks() {
+      checking =
+          executor.scheduleWithFixedDelay(
+              this::check, CHECK_MILLIS, CHECK_MILLIS, TimeUnit.MILLISECONDS);
+    }
+
+    @Override
+    public void watch(Runnable check) {
+      synchronized (checks) {
+        checks.add(check);
+        if (checks.size() == 1) {
+          planChecks();
+        }
+      }
+    }
+
+    private void check() {
+      try {
+        checks.forEach(SingleThread::check);
+      } catch (Throwable e) {
+        Log.LOG.error("The checks of a second failed; the next ones follow", e);
+      }
+    }
+
+    private static void check(Runnable each) {
+      try {
+        each.run();
+      } catch (Throwable e) { // the others matter as much
+        Log.LOG.error("A check failed; it is repeated in a second", e);
+      }
     }
 
     @Override

@@ -40,6 +40,7 @@ final class LiveLeases {
   private final Ticker ticker;
 
   private final Set<Live> leases = new LinkedHashSet<>(); // guarded by this
+  private final Runnable tick = this::tick;
   private boolean ticking; // guarded by this
   private long checkedAheadMicros; // guarded by this
   private boolean mustCheck; // guarded by this
@@ -64,15 +65,27 @@ final class LiveLeases {
   private void scheduleTick() {
     boolean done = false;
     try {
-      scheduler.schedule(this::tick, TICK_NANOS);
+      scheduler.schedule(tick, TICK_NANOS);
       done = true;
     } finally {
       if (!done) {
         synchronized (this) {
-          ticking = false; // so that the next lease schedules it again
+          ticking = false; // so that the next lease or check schedules it again
         }
       }
     }
+  }
+
+  /** Goes on, and checks all leases, if memory was short when the next tick should be scheduled. */
+  void check() {
+    synchronized (this) {
+      if (ticking || leases.isEmpty()) {
+        return;
+      }
+      ticking = true;
+      mustCheck = true;
+    }
+    scheduleTick();
   }
 
   synchronized void remove(Live lease) {

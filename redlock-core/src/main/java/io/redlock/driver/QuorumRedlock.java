@@ -59,6 +59,9 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
 
   void start() {
     context.listeners.started(this);
+    context.scheduler.watch(context.timeouts::check);
+    context.scheduler.watch(context.liveLeases::check);
+    context.scheduler.watch(() -> calls.keySet().forEach(AcquireLoop::check));
     for (int node = 0; node < context.nodes.size(); node++) {
       context.nodes.get(node).start(context.ticker, context.scheduler, new NodeObserver(node));
     }

@@ -21,7 +21,15 @@ final class Timeouts {
     void onTimeout();
   }
 
-  private record Entry(Timed operation, long deadlineNanos) {}
+  private static final class Entry {
+    private final Timed operation;
+    private long deadlineNanos;
+
+    Entry(Timed operation, long deadlineNanos) {
+      this.operation = operation;
+      this.deadlineNanos = deadlineNanos;
+    }
+  }
 
   private final Scheduler scheduler;
   private final Ticker ticker;
@@ -30,6 +38,7 @@ final class Timeouts {
   private final ArrayDeque<Entry> entries = new ArrayDeque<>(); // guarded by this
   private boolean scheduled; // guarded by this
   private boolean closed; // guarded by this
+  private final Runnable tick = this::tick;
 
   Timeouts(Scheduler scheduler, Ticker ticker, long timeoutNanos) {
     this.scheduler = scheduler;
@@ -84,6 +93,17 @@ final class Timeouts {
     return entries.size();
   }
 
+  /** Plans the next timeout, if memory was short when it should have been planned. */
+  void check() {
+    synchronized (this) {
+      if (scheduled || entries.isEmpty()) {
+        return;
+      }
+      scheduled = true;
+    }
+    arm(0);
+  }
+
   private void tick() {
     long nextNanos = timeoutNanos; // if this fails
     try {
@@ -98,7 +118,7 @@ final class Timeouts {
   /** Runs all due timeouts; returns the time until the next one, −1 if there is none. */
   private long strikeAllDue() {
     while (true) {
-      Timed due;
+      Entry due;
       synchronized (this) {
         removeDecided();
         if (entries.isEmpty()) {
@@ -109,33 +129,43 @@ final class Timeouts {
         if (leftNanos > 0) {
           return leftNanos;
         }
-        due = entries.removeFirst().operation;
+        due = entries.removeFirst();
       }
-      strike(due);
+      if (!strike(due.operation)) {
+        synchronized (this) {
+          due.deadlineNanos = ticker.monotonicNanos() + timeoutNanos;
+          entries.add(due); // in the place that it had
+        }
+      }
     }
   }
 
   private void arm(long delayNanos) {
     boolean armed = false;
     try {
-      scheduler.schedule(this::tick, delayNanos);
+      scheduler.schedule(tick, delayNanos);
       armed = true;
     } finally {
       if (!armed) {
         synchronized (this) {
-          scheduled = false; // so that the next round arms it
+          scheduled = false; // so that the next round or check arms it
         }
       }
     }
   }
 
-  private static void strike(Timed due) {
+  /** Returns false if there was no memory to do it. */
+  private static boolean strike(Timed due) {
     try {
       if (!due.isDecided()) {
         due.onTimeout();
       }
+    } catch (OutOfMemoryError e) {
+      Log.LOG.error("A timeout comes again after a node timeout: memory is short", e);
+      return false;
     } catch (Throwable e) { // one defect must not stop the other timeouts
       Log.LOG.error("A timeout failed; this is a defect of the lock library", e);
     }
+    return true;
   }
 }

@@ -22,6 +22,15 @@ public interface Scheduler extends AutoCloseable {
   Cancellable schedule(Runnable task, long delayNanos);
 
   /**
+   * Runs a check about once a second until {@link #close()}, also after memory was short: what was
+   * left undone then is done by a check. By default it is never run, which is enough where memory
+   * does not run short, as in virtual time.
+   *
+   * @param check the check: short, never blocking; it may throw
+   */
+  default void watch(Runnable check) {}
+
+  /**
    * Waits until a future is complete, in any way; called by blocking methods. A scheduler of
    * virtual time lets time pass here. By default the thread blocks.
    *

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.spi.LibraryThread;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import java.time.Duration;
@@ -17,7 +18,11 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Delayed;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.RunnableScheduledFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.Test;
@@ -68,6 +73,80 @@ class DefaultsTest {
       assertEquals(even.stream().sorted().toList(), even);
     } finally {
       scheduler.close();
+    }
+  }
+
+  @Test
+  void threadOfTheSchedulerThatEndsIsReplacedThoughMemoryStaysShort() throws InterruptedException {
+    AtomicInteger refusals = new AtomicInteger();
+    Defaults.SingleThread scheduler =
+        new Defaults.SingleThread(
+            worker -> {
+              if (refusals.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
+                throw new OutOfMemoryError("unable to create native thread");
+              }
+              return LibraryThread.named("redlock-scheduler").newThread(worker);
+            });
+    try {
+      CountDownLatch checks = new CountDownLatch(1);
+      CountDownLatch ran = new CountDownLatch(1);
+      scheduler.watch(checks::countDown);
+      scheduler.schedule(ran::countDown, Duration.ofMillis(300).toNanos());
+      refusals.set(5);
+      scheduler.executor.getQueue().add(new Deadly());
+      assertTrue(ran.await(20, TimeUnit.SECONDS), "nobody schedules anything meanwhile");
+      assertTrue(checks.await(20, TimeUnit.SECONDS));
+      assertEquals(0, refusals.get());
+    } finally {
+      scheduler.close();
+    }
+  }
+
+  @Test
+  void checksComeThoughOneThrowsOrTheirTaskIsLost() throws InterruptedException {
+    Defaults.SingleThread scheduler =
+        new Defaults.SingleThread(LibraryThread.named("redlock-scheduler"));
+    try {
+      CountDownLatch three = new CountDownLatch(3);
+      scheduler.watch(() -> sneak(new OutOfMemoryError("a passing one")));
+      scheduler.watch(three::countDown);
+      assertTrue(three.await(20, TimeUnit.SECONDS));
+      scheduler.executor.getQueue().clear(); // as if it could not be queued again
+      CountDownLatch again = new CountDownLatch(1);
+      scheduler.watch(again::countDown);
+      scheduler.executor.getQueue().add(new Deadly());
+      scheduler.executor.prestartCoreThread();
+      assertTrue(again.await(20, TimeUnit.SECONDS));
+    } finally {
+      scheduler.close();
+    }
+  }
+
+  /** A task that ends the thread of an executor, as want of memory in the executor's code does. */
+  private static final class Deadly extends FutureTask<Void>
+      implements RunnableScheduledFuture<Void> {
+    Deadly() {
+      super(() -> null);
+    }
+
+    @Override
+    public void run() {
+      throw new OutOfMemoryError("Java heap space");
+    }
+
+    @Override
+    public boolean isPeriodic() {
+      return false;
+    }
+
+    @Override
+    public long getDelay(TimeUnit unit) {
+      return 0;
+    }
+
+    @Override
+    public int compareTo(Delayed other) {
+      return -1;
     }
   }
 

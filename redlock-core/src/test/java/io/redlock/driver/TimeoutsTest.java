@@ -203,6 +203,31 @@ class TimeoutsTest {
   }
 
   @Test
+  void memoryThatStaysShortEndsNoWaitForGood() {
+    add("quiet");
+    Wait starved = add("starved");
+    starved.then =
+        () -> {
+          starved.decided = struck.size() > 5;
+          if (!starved.decided) {
+            throw new OutOfMemoryError("it stays short");
+          }
+        };
+    time.passMillis(1_000);
+    assertTrue(starved.decided);
+    assertEquals(6, struck.size(), struck.toString());
+    time.duringNextSchedule(failing(new Error("no memory for a task")));
+    assertThrows(Error.class, () -> timeouts.add(new Wait("forgotten"), time.monotonicNanos()));
+    time.passMillis(1_000);
+    assertEquals(6, struck.size());
+    timeouts.check();
+    time.passMillis(0);
+    assertEquals(7, struck.size());
+    timeouts.check();
+    assertEquals(0, time.tasks());
+  }
+
+  @Test
   void oneWhoseTickCannotBeScheduledDoesNotStopTheNext() {
     time.duringNextSchedule(failing(new Error("no memory for a task")));
     assertThrows(Error.class, () -> timeouts.add(new Wait("first"), time.monotonicNanos()));

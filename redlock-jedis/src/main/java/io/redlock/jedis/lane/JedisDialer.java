@@ -54,17 +54,16 @@ public final class JedisDialer implements Dialer {
 
   @Override
   public void dial(Reader reader) {
-    OutOfMemoryError failure;
+    Throwable failure;
     synchronized (this) {
-      asked.add(reader);
-      if (working) {
-        return;
-      }
       try {
-        new ConnectingThread(this::work, threadName).start();
-        working = true;
+        asked.add(reader);
+        if (!working) {
+          new ConnectingThread(this::work, threadName).start();
+          working = true;
+        }
         return;
-      } catch (OutOfMemoryError e) { // no more threads
+      } catch (RuntimeException | Error e) { // no memory, or no more threads
         asked.remove(reader); // before another thread can serve it
         failure = e;
       }
@@ -101,7 +100,7 @@ public final class JedisDialer implements Dialer {
     try {
       wire = lease();
     } catch (RuntimeException | Error e) {
-      contain(() -> reader.failed(e));
+      over(reader, e, false);
       return;
     }
     Throwable end;
@@ -114,14 +113,18 @@ public final class JedisDialer implements Dialer {
     } catch (RuntimeException | Error e) {
       end = e;
     }
-    Throwable why = end;
-    contain(() -> reader.lost(why));
+    over(reader, end, true);
     giveBack(wire);
   }
 
-  private void contain(Runnable call) {
+  /** Makes the last call of a reader; needs no memory. */
+  private void over(Reader reader, Throwable why, boolean isConnected) {
     try {
-      call.run();
+      if (isConnected) {
+        reader.lost(why);
+      } else {
+        reader.failed(why);
+      }
     } catch (RuntimeException | Error e) {
       LOG.error("{}: a lane threw, which it must not", threadName, e);
     }
@@ -167,7 +170,7 @@ public final class JedisDialer implements Dialer {
     if (ownsPool) {
       try {
         pool.close();
-      } catch (RuntimeException e) {
+      } catch (RuntimeException | Error e) {
         LOG.debug("{}: the pool did not close cleanly", threadName, e);
       }
     }
@@ -245,7 +248,11 @@ public final class JedisDialer implements Dialer {
       ended = true;
       if (!byReader) {
         // Ends the read or write that is under way. Has its own thread, because it may block.
-        contain(() -> new LibraryThread(this::disconnect, threadName + "-closer").start());
+        try {
+          new LibraryThread(this::disconnect, threadName + "-closer").start();
+        } catch (OutOfMemoryError e) { // the read timeout ends it
+          LOG.error("{}: no thread could be started to close a connection", threadName, e);
+        }
       }
     }
 

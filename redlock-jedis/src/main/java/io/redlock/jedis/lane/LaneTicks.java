@@ -72,6 +72,11 @@ final class LaneTicks {
     return isPlanned && nowNanos - nextNanos <= watchNanos;
   }
 
+  /** Returns true if a tick is planned and has not come: nobody could schedule it. */
+  boolean isOverdue(long nowNanos) {
+    return isPlanned && !isInTime(nowNanos);
+  }
+
   /** Returns the end of the last pause of this process, or the begin of the lane. */
   long awakeSinceNanos() {
     return awakeSinceNanos;

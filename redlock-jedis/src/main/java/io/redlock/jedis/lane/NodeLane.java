@@ -39,12 +39,15 @@ import redis.clients.jedis.util.Pool;
  * while it writes to a socket, delivers an answer or calls an observer.
  *
  * <p>A lane survives every failure of a step. It logs the failure, answers everything in flight
- * with <i>unknown</i>, and starts again with a new connection.
+ * with <i>unknown</i>, and starts again with a new connection. While memory is short that may fail
+ * too, and nothing can be scheduled. So what must not be forgotten is kept in fields that need no
+ * memory (a failure, the end of a connection, the close), and a check that comes once a second does
+ * it.
  */
 public final class NodeLane implements LockNode {
 
   private static final Pending NOT_PENDING = () -> false;
-  private static final String FAILED = "the lane failed";
+  private static final NodeReply FAILED = NodeReply.unreachable("the lane failed");
 
   private final String name;
   private final Dialer dialer;
@@ -55,15 +58,22 @@ public final class NodeLane implements LockNode {
   private final RandomGenerator random;
   private final NodeClock clock = new NodeClock();
   private final CountDownLatch firstAttempt = new CountDownLatch(1);
-  private final CompletableFuture<Void> ended = new CompletableFuture<>();
+  private final CompletableFuture<Void> hasEnded = new CompletableFuture<>();
   private final Predicate<Call> withdrawal = this::withdraw;
   private final InOrder<Runnable> reports = new InOrder<>(this::report);
   private final Shell shell = new Shell();
+  private final Connected noLine = new Connected(); // ends in place of one that cannot be made
+  private final Step undone = this::undone;
+  private final Runnable tick = () -> step(LaneMachine::tick);
   private final ReentrantLock lock = new ReentrantLock();
 
   private volatile @Nullable Parts parts; // null until start
   private boolean closed; // guarded by lock; true only if it was closed without a start
   private @Nullable Cancellable nextTick; // guarded by lock
+  private @Nullable Throwable failure; // guarded by lock; until the machine has started again
+  private volatile @Nullable Connected line; // of the last dial
+  private volatile @Nullable Connected ended; // until the machine knows
+  private volatile boolean stopping;
 
   /** The parts that exist from the start on. */
   private record Parts(
@@ -127,6 +137,11 @@ public final class NodeLane implements LockNode {
     WakeListener wakes = new WakeListener(name, wakeDialer, settings, ticker, scheduler, observer);
     parts = new Parts(ticker, scheduler, machine, wakes);
     trust.whenTold(() -> scheduler.schedule(() -> step(LaneMachine::told), 0));
+    scheduler.watch(
+        () -> {
+          step(undone);
+          wakes.check();
+        });
     step(LaneMachine::start);
   }
 
@@ -141,7 +156,7 @@ public final class NodeLane implements LockNode {
     }
     Call call = encode(request, slot, handler);
     if (call == null) {
-      return refuse(NodeReply.unreachable(FAILED), slot, handler);
+      return refuse(FAILED, slot, handler);
     }
     long nowNanos = running.ticker.monotonicNanos();
     NodeReply refusal = null;
@@ -149,6 +164,7 @@ public final class NodeLane implements LockNode {
     List<LaneEffect> effects;
     lock.lock();
     try {
+      begin(running, nowNanos);
       refusal = running.machine.refusal(request, nowNanos);
       if (refusal == null) {
         running.machine.enqueue(call, nowNanos);
@@ -158,7 +174,7 @@ public final class NodeLane implements LockNode {
     } catch (RuntimeException | Error e) {
       effects = failed(running, e, nowNanos);
       batch = null; // its connection is given up
-      refusal = running.machine.knows(call) ? null : NodeReply.unreachable(FAILED);
+      refusal = running.machine.knows(call) ? null : FAILED;
     } finally {
       lock.unlock();
     }
@@ -226,6 +242,7 @@ public final class NodeLane implements LockNode {
     List<LaneEffect> effects;
     lock.lock();
     try {
+      begin(running, nowNanos);
       step.run(running.machine, nowNanos);
       effects = settle(running, nowNanos);
     } catch (RuntimeException | Error e) {
@@ -236,6 +253,28 @@ public final class NodeLane implements LockNode {
     perform(effects);
   }
 
+  /** Begins a step under the lock: starts the machine again if an earlier step failed. */
+  private void begin(Parts running, long nowNanos) {
+    Throwable why = failure;
+    if (why != null) {
+      running.machine.fail(why, nowNanos);
+    }
+  }
+
+  /** Does what was left undone. Called about once a second. */
+  private void undone(LaneMachine machine, long nowNanos) {
+    Connected over = ended;
+    if (over != null) {
+      over.end(machine, nowNanos);
+    }
+    if (stopping) {
+      machine.close(nowNanos);
+    }
+    if (machine.ticks().isOverdue(nowNanos)) {
+      machine.tick(nowNanos);
+    }
+  }
+
   /**
    * Ends a step under the lock. Takes the effects last, because effects that are taken must not get
    * lost.
@@ -243,25 +282,37 @@ public final class NodeLane implements LockNode {
   private List<LaneEffect> settle(Parts running, long nowNanos) {
     planTick(running, nowNanos);
     List<LaneEffect> effects = running.machine.takeEffects();
+    failure = null;
     for (int i = 0; i < effects.size(); i++) { // mostly none, for which an iterator is too much
       if (effects.get(i) instanceof LaneEffect.Report report) {
-        reports.add(report.report());
+        queue(report.report());
       }
     }
     return effects;
   }
 
-  /**
-   * Restarts the lane after a step failed, by a defect or for lack of memory, which may still be
-   * short.
-   */
-  private List<LaneEffect> failed(Parts running, Throwable failure, long nowNanos) {
+  private void queue(Runnable report) {
     try {
-      LOG.error("node {}: its lane failed and starts again", name, failure);
-      running.machine.fail(failure, nowNanos);
+      reports.add(report);
+    } catch (OutOfMemoryError e) { // the other effects matter more
+      LOG.error("node {}: a report of its lane is lost", name, e);
+    }
+  }
+
+  /**
+   * Restarts the lane after a step failed, by a defect or for lack of memory. If memory is still
+   * short, the next step tries again.
+   */
+  private List<LaneEffect> failed(Parts running, Throwable why, long nowNanos) {
+    if (failure == null) {
+      LOG.error("node {}: its lane failed and starts again", name, why);
+    }
+    failure = why;
+    try {
+      begin(running, nowNanos);
       return settle(running, nowNanos);
     } catch (RuntimeException | Error again) {
-      return List.of(); // the next step finds the rest
+      return List.of();
     }
   }
 
@@ -271,8 +322,7 @@ public final class NodeLane implements LockNode {
       if (nextTick != null) {
         nextTick.cancel();
       }
-      nextTick =
-          running.scheduler.schedule(() -> step(LaneMachine::tick), ticks.nextNanos() - nowNanos);
+      nextTick = running.scheduler.schedule(tick, ticks.nextNanos() - nowNanos);
       ticks.planned();
     }
   }
@@ -301,10 +351,14 @@ public final class NodeLane implements LockNode {
     List<LaneEffect> effects;
     lock.lock();
     try {
+      begin(running, nowNanos);
       running.machine.written(written);
       Batch batch = running.machine.nextBatch(writer, nowNanos);
       planTick(running, nowNanos);
-      return batch;
+      if (failure == null) {
+        return batch;
+      }
+      effects = settle(running, nowNanos);
     } catch (RuntimeException | Error e) {
       effects = failed(running, e, nowNanos);
     } finally {
@@ -316,22 +370,25 @@ public final class NodeLane implements LockNode {
 
   private void perform(List<LaneEffect> effects) {
     for (int i = 0; i < effects.size(); i++) {
-      LaneEffect effect = effects.get(i);
-      contain(effect, () -> effect.perform(shell));
-    }
-  }
-
-  private void contain(Object what, Runnable action) {
-    try {
-      action.run();
-    } catch (RuntimeException | Error e) {
-      LOG.error("node {}: its lane failed to {}", name, what, e);
+      try {
+        effects.get(i).perform(shell);
+      } catch (RuntimeException | Error e) {
+        LOG.error("node {}: its lane failed to {}", name, effects.get(i), e);
+      }
     }
   }
 
   private void closeDialers() {
-    contain("close its dialer", dialer::close);
-    contain("close its dialer", wakeDialer::close);
+    close(dialer);
+    close(wakeDialer);
+  }
+
+  private void close(Dialer each) {
+    try {
+      each.close();
+    } catch (RuntimeException | Error e) {
+      LOG.error("node {}: its lane failed to close its dialer", name, e);
+    }
   }
 
   private void report(Runnable report) {
@@ -350,11 +407,14 @@ public final class NodeLane implements LockNode {
 
     @Override
     public void dial() {
-      Parts running = running();
+      Connected fresh = noLine;
+      line = fresh;
       try {
-        dialer.dial(new Connected(running));
+        fresh = new Connected();
+        line = fresh;
+        dialer.dial(fresh);
       } catch (RuntimeException | Error e) {
-        step(running, (machine, nowNanos) -> machine.failed(e, nowNanos));
+        fresh.failed(e);
       }
     }
 
@@ -385,48 +445,71 @@ public final class NodeLane implements LockNode {
 
     @Override
     public void closed() {
-      contain("close its wake-ups", running().wakes::close);
-      closeDialers();
-      ended.complete(null);
+      try {
+        running().wakes.close();
+      } finally {
+        closeDialers();
+        hasEnded.complete(null);
+      }
     }
   }
 
   /**
    * The events of one connection, or of the attempt to make it. Called by the thread that reads it.
    */
-  private final class Connected implements Dialer.Reader {
-    private final Parts running;
+  private final class Connected implements Dialer.Reader, Step {
     private @Nullable Wire wire; // null while there is no connection
-
-    Connected(Parts running) {
-      this.running = running;
-    }
+    private boolean isTaken; // guarded by lock; the machine knows the connection
+    private volatile @Nullable Throwable end;
 
     @Override
     public void connected(Wire fresh) {
       wire = fresh;
-      step(running, (machine, nowNanos) -> machine.connected(fresh, nowNanos));
+      Parts running = running();
+      step(
+          running,
+          (machine, nowNanos) -> {
+            machine.connected(fresh, nowNanos);
+            isTaken = true;
+          });
+      throwIfFailing();
       write(running, null, Writer.READER);
+    }
+
+    /** Ends the thread that reads: while the lane is failing, it can keep no event. */
+    private void throwIfFailing() {
+      lock.lock();
+      try {
+        if (failure instanceof Error error) {
+          throw error;
+        }
+      } finally {
+        lock.unlock();
+      }
     }
 
     @Override
     public void failed(Throwable why) {
-      step(running, (machine, nowNanos) -> machine.failed(why, nowNanos));
+      over(why);
     }
 
     @Override
     public void received(@Nullable Object reply) {
+      Parts running = running();
       long nowNanos = running.ticker.monotonicNanos();
       Call decided = null;
       boolean hasMore = false;
       List<LaneEffect> effects;
+      boolean hasFailed = false;
       lock.lock();
       try {
+        begin(running, nowNanos);
         decided = running.machine.received(wire, reply, nowNanos);
         hasMore = running.machine.hasMore();
         effects = settle(running, nowNanos);
       } catch (RuntimeException | Error e) {
         effects = NodeLane.this.failed(running, e, nowNanos);
+        hasFailed = failure != null;
       } finally {
         lock.unlock();
       }
@@ -434,6 +517,9 @@ public final class NodeLane implements LockNode {
         decided.deliver();
       }
       perform(effects);
+      if (hasFailed) {
+        throwIfFailing();
+      }
       if (hasMore) {
         write(running, null, Writer.READER);
       }
@@ -441,7 +527,33 @@ public final class NodeLane implements LockNode {
 
     @Override
     public void lost(Throwable why) {
-      step(running, (machine, nowNanos) -> machine.lost(wire, why, nowNanos));
+      over(why);
+    }
+
+    private void over(Throwable why) {
+      end = why;
+      if (line == this) {
+        ended = this;
+      }
+      step(running(), this);
+    }
+
+    @Override
+    public void run(LaneMachine machine, long nowNanos) {
+      end(machine, nowNanos);
+    }
+
+    /** Tells the machine that this has ended. */
+    void end(LaneMachine machine, long nowNanos) {
+      Throwable why = Objects.requireNonNull(end);
+      if (isTaken) {
+        machine.lost(wire, why, nowNanos);
+      } else {
+        machine.failed(why, nowNanos);
+      }
+      if (ended == this) {
+        ended = null;
+      }
     }
   }
 
@@ -483,6 +595,7 @@ public final class NodeLane implements LockNode {
 
   @Override
   public void stop() {
+    stopping = true;
     step(LaneMachine::close);
   }
 
@@ -501,9 +614,9 @@ public final class NodeLane implements LockNode {
     }
     stop();
     boolean interrupted = false;
-    while (!ended.isDone()) {
+    while (!hasEnded.isDone()) {
       try {
-        running.scheduler.await(ended);
+        running.scheduler.await(hasEnded);
       } catch (InterruptedException e) {
         interrupted = true; // the wait is short, and a release may not have been sent yet
       }

@@ -7,6 +7,7 @@ import io.redlock.spi.Scheduler;
 import io.redlock.spi.Scheduler.Cancellable;
 import io.redlock.spi.Ticker;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.ObjLongConsumer;
 import org.jspecify.annotations.Nullable;
@@ -14,9 +15,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * The receiver of wake-ups from one node for this client's fair waiters. It is the shell around a
  * {@link WakeMachine}, as {@link NodeLane} is the shell around a {@link LaneMachine}. If it fails,
- * waiters still ask, but less often.
+ * waiters still ask, but less often. What fails while memory is short is done by a check that comes
+ * once a second, as in a lane.
  */
 final class WakeListener {
+
+  private static final IllegalStateException FAILING = new IllegalStateException("it failed");
 
   private final String node;
   private final Dialer dialer;
@@ -28,6 +32,11 @@ final class WakeListener {
   private long tickNanos = WakeMachine.NEVER; // guarded by lock
   private final InOrder<WakeEffect.Write> writes = new InOrder<>(this::write);
   private final Shell shell = new Shell();
+  private final Connected noLine = new Connected(); // ends in place of one that cannot be made
+  private final ObjLongConsumer<WakeMachine> undone = this::undone;
+  private boolean hasFailed; // guarded by lock; until the machine has started again
+  private volatile @Nullable Connected line; // of the last dial
+  private volatile @Nullable Connected ended; // until the machine knows
   private volatile @Nullable String client;
 
   WakeListener(
@@ -63,23 +72,47 @@ final class WakeListener {
     step((each, nowNanos) -> each.close());
   }
 
+  /** Does what was left undone. Called about once a second. */
+  void check() {
+    step(undone);
+  }
+
+  private void undone(WakeMachine each, long nowNanos) {
+    Connected over = ended;
+    if (over != null) {
+      over.end(each, nowNanos);
+    }
+  }
+
   private void step(ObjLongConsumer<WakeMachine> step) {
     List<WakeEffect> effects;
     long nowNanos = ticker.monotonicNanos();
     lock.lock();
     try {
+      if (hasFailed) {
+        machine.fail(nowNanos);
+      }
       step.accept(machine, nowNanos);
+      planTick(nowNanos);
       effects = machine.takeEffects();
-      for (WakeEffect effect : effects) {
-        if (effect instanceof WakeEffect.Write write) {
+      hasFailed = false;
+      for (int i = 0; i < effects.size(); i++) {
+        if (effects.get(i) instanceof WakeEffect.Write write) {
           writes.add(write);
         }
       }
-      planTick(nowNanos);
+    } catch (RuntimeException | Error e) {
+      if (!hasFailed) {
+        LOG.error("node {}: its wake-ups failed and start again", node, e);
+      }
+      hasFailed = true;
+      return;
     } finally {
       lock.unlock();
     }
-    effects.forEach(this::perform);
+    for (int i = 0; i < effects.size(); i++) {
+      perform(effects.get(i));
+    }
   }
 
   private void planTick(long nowNanos) {
@@ -90,9 +123,10 @@ final class WakeListener {
     if (nextTick != null) {
       nextTick.cancel();
     }
-    tickNanos = due;
+    tickNanos = WakeMachine.NEVER; // if it cannot be scheduled
     nextTick =
         due == WakeMachine.NEVER ? null : scheduler.schedule(() -> tick(due), due - nowNanos);
+    tickNanos = due;
   }
 
   private void tick(long due) {
@@ -117,10 +151,14 @@ final class WakeListener {
 
     @Override
     public void dial() {
+      Connected fresh = noLine;
+      line = fresh;
       try {
-        dialer.dial(new Connected());
+        fresh = new Connected();
+        line = fresh;
+        dialer.dial(fresh);
       } catch (RuntimeException | Error e) {
-        step((each, nowNanos) -> each.failed(e, nowNanos));
+        fresh.failed(e);
       }
     }
 
@@ -149,28 +187,74 @@ final class WakeListener {
     }
   }
 
-  private final class Connected implements Dialer.Reader {
+  private final class Connected implements Dialer.Reader, ObjLongConsumer<WakeMachine> {
     private @Nullable Wire wire;
+    private boolean isTaken; // guarded by lock; the machine knows the connection
+    private volatile @Nullable Throwable end;
 
     @Override
     public void connected(Wire fresh) {
       wire = fresh;
-      step((each, nowNanos) -> each.connected(fresh, nowNanos));
+      step(
+          (each, nowNanos) -> {
+            each.connected(fresh, nowNanos);
+            isTaken = true;
+          });
+      throwIfFailing();
     }
 
     @Override
     public void failed(Throwable why) {
-      step((each, nowNanos) -> each.failed(why, nowNanos));
+      over(why);
     }
 
     @Override
     public void received(@Nullable Object reply) {
       step((each, nowNanos) -> each.received(wire, reply, nowNanos));
+      throwIfFailing();
+    }
+
+    /** Ends the thread that reads: while the machine is failing, it can keep no event. */
+    private void throwIfFailing() {
+      lock.lock();
+      try {
+        if (hasFailed) {
+          throw FAILING;
+        }
+      } finally {
+        lock.unlock();
+      }
     }
 
     @Override
     public void lost(Throwable why) {
-      step((each, nowNanos) -> each.lost(wire, why, nowNanos));
+      over(why);
+    }
+
+    private void over(Throwable why) {
+      end = why;
+      if (line == this) {
+        ended = this;
+      }
+      step(this);
+    }
+
+    @Override
+    public void accept(WakeMachine each, long nowNanos) {
+      end(each, nowNanos);
+    }
+
+    /** Tells the machine that this has ended. */
+    void end(WakeMachine each, long nowNanos) {
+      Throwable why = Objects.requireNonNull(end);
+      if (isTaken) {
+        each.lost(wire, why, nowNanos);
+      } else {
+        each.failed(why, nowNanos);
+      }
+      if (ended == this) {
+        ended = null;
+      }
     }
   }
 }

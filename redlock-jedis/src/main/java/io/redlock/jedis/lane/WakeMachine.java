@@ -158,6 +158,17 @@ final class WakeMachine {
     }
   }
 
+  /** Starts again after a step failed, mostly for lack of memory. */
+  void fail(long nowNanos) {
+    Wire old = wire;
+    if (old != null) {
+      leave(old, false);
+    }
+    if (phase != Phase.OFF) {
+      pause(nowNanos);
+    }
+  }
+
   /** Takes a message: the answer to SUBSCRIBE or UNSUBSCRIBE, or a wake-up. */
   void received(@Nullable Wire from, @Nullable Object reply, long nowNanos) {
     if (from != wire || from == null) {

@@ -2,7 +2,9 @@ package io.redlock.jedis.lane;
 
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
+import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.List;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
@@ -27,6 +29,11 @@ final class ManualTime implements Ticker, Scheduler {
   /** What the next call of {@link #wallMicros} throws. */
   final AtomicReference<@Nullable Throwable> wallThrows = new AtomicReference<>();
 
+  /** What every call that needs memory throws, while it is set. */
+  volatile @Nullable Throwable shortage;
+
+  private final List<Runnable> watches = new ArrayList<>();
+
   @Override
   public synchronized long monotonicNanos() {
     return nowNanos;
@@ -35,15 +42,30 @@ final class ManualTime implements Ticker, Scheduler {
   @Override
   public synchronized long wallMicros() {
     FakeNet.raise(wallThrows.getAndSet(null));
+    FakeNet.raise(shortage);
     return WALL_MICROS + nowNanos / 1_000;
   }
 
   @Override
   public synchronized Cancellable schedule(Runnable task, long delayNanos) {
     FakeNet.raise(scheduleThrows.getAndSet(null));
+    FakeNet.raise(shortage);
     Task entry = new Task(task, nowNanos + Math.max(0, delayNanos), numbers++);
     tasks.add(entry);
     return () -> cancel(entry);
+  }
+
+  @Override
+  public void watch(Runnable check) {
+    watches.add(check);
+  }
+
+  /** Lets seconds pass, with the checks that come about once a second. */
+  void passSeconds(int seconds) {
+    for (int i = 0; i < seconds; i++) {
+      passMillis(1_000);
+      watches.forEach(Runnable::run);
+    }
   }
 
   private synchronized void cancel(Task task) {

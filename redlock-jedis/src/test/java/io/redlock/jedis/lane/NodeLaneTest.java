@@ -21,6 +21,7 @@ import java.time.Duration;
 import java.util.AbstractList;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -34,6 +35,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** The shell of a lane: what it calls, in which order, holding no lock, whatever is thrown. */
@@ -54,12 +56,18 @@ class NodeLaneTest implements LockNode.Observer {
           new RequestEncoder(settings.retentionMillis(), settings.skewMicros()),
           settings,
           FakeNet.trust(),
-          new Random(17));
+          this::random);
+  private final Random random = new Random(17);
   private final List<String> told = new CopyOnWriteArrayList<>();
   private final AtomicReference<@Nullable Throwable> observerThrows = new AtomicReference<>();
   private volatile Runnable blockTheObserver = () -> {};
 
   @RegisterExtension private final KeptLog log = new KeptLog();
+
+  private long random() {
+    FakeNet.raise(time.shortage);
+    return random.nextLong();
+  }
 
   @Override
   public void onStateChange(NodeStatus status) {
@@ -508,6 +516,91 @@ class NodeLaneTest implements LockNode.Observer {
         return 1;
       }
     };
+  }
+
+  // Memory that stays short.
+
+  enum Moment {
+    CONNECTING,
+    FAILED_TO_CONNECT,
+    INTRODUCED,
+    IDLE,
+    BUSY,
+    LOST,
+    RESET,
+    WAKING
+  }
+
+  @ParameterizedTest
+  @EnumSource(Moment.class)
+  void laneIsUpAgainWithoutHelpAfterMemoryWasShortForAWhile(Moment moment) {
+    List<Answers> all = new ArrayList<>();
+    boolean comesUp = moment.compareTo(Moment.INTRODUCED) > 0;
+    FakeWire wire = comesUp ? up() : null;
+    if (!comesUp) {
+      lane.start(time, time, this);
+    }
+    if (moment == Moment.INTRODUCED) {
+      wire = net.connect();
+    }
+    if (moment == Moment.BUSY) {
+      all.add(send(grant("a")));
+      all.add(send(grant("b")));
+      all.add(send(grant("c")));
+    }
+    Error shortage = new OutOfMemoryError("Java heap space");
+    time.shortage = shortage;
+    net.everywhere = () -> FakeNet.raise(time.shortage);
+    wakes.everywhere = net.everywhere;
+    for (int second = 0; second < 12; second++) {
+      switch (moment) {
+        case FAILED_TO_CONNECT -> net.lines.get(0).failed(new IOException("refused"));
+        case LOST -> Objects.requireNonNull(wire).line.lost(shortage);
+        case RESET -> Objects.requireNonNull(wire).line.lost(new IOException("reset"));
+        case WAKING -> {
+          Ticket ticket = new Ticket("client", 1, 17, 3_000);
+          all.add(send(new Grant(List.of("a"), "owner", 17, TTL_MILLIS, ticket)));
+        }
+        default -> {}
+      }
+      all.add(send(release("while it is short")));
+      pump();
+      time.passSeconds(1);
+    }
+    time.shortage = null;
+    for (int second = 0; second < 30 && lane.status().state() != State.UP; second++) {
+      time.passSeconds(1);
+      pump();
+    }
+    assertEquals(State.UP, lane.status().state());
+    for (int second = 0; second < 12; second++) { // for longer than a release is kept
+      time.passSeconds(1);
+      pump();
+    }
+    all.forEach(each -> assertEquals(1, each.kinds.size()));
+    assertItLives();
+    net.everywhere = () -> {};
+    wakes.everywhere = net.everywhere;
+    close();
+  }
+
+  /** Does what a dialer does: makes the connection that is asked for, and reads the last one. */
+  private void pump() {
+    int unanswered = net.lines.size() - net.wires.size();
+    if (unanswered > 0 && time.shortage == null) {
+      while (net.wires.size() < net.lines.size() - 1) {
+        net.wires.add(net.new FakeWire(net.lines.get(net.wires.size()))); // they never connected
+      }
+      net.connect();
+    }
+    if (!net.wires.isEmpty()) {
+      FakeWire last = net.wires.get(net.wires.size() - 1);
+      try {
+        last.pump(1_800_000_000_000_000L + time.monotonicNanos() / 1_000);
+      } catch (Error e) {
+        last.line.lost(e);
+      }
+    }
   }
 
   @Test
