@@ -247,6 +247,59 @@ class UsageTest {
     return codes;
   }
 
+  @Test
+  void commandsOfThePagesHaveOptionsThatExist() throws IOException {
+    Pattern command = Pattern.compile("\\bredlock[\\w.-]*(?:\\.jar)? (\\w+)( [^`|;#]*)");
+    List<String> strange = new ArrayList<>();
+    int options = 0;
+    for (Path page : pages()) {
+      for (var typed : command.matcher(Files.readString(page)).results().toList()) {
+        if (!COMMANDS.contains(typed.group(1)) && !typed.group(1).equals("agree")) {
+          continue;
+        }
+        String own = typed.group(2).split(" -- |\\n")[0];
+        for (var option : Pattern.compile("(?<= )--[a-z-]+").matcher(own).results().toList()) {
+          options++;
+          if (!words(typed.group(1)).contains(option.group())) {
+            strange.add(page + ": " + typed.group());
+          }
+        }
+      }
+    }
+    assertEquals(List.of(), strange);
+    assertTrue(options > 10, "only " + options + " options found on the pages");
+  }
+
+  @Test
+  void pageListsTheOptionsOfExec() throws IOException {
+    TreeSet<String> listed = new TreeSet<>(Set.of("--nodes", "--help", "--version"));
+    Pattern.compile("(?m)^\\| `(--[a-z-]+)` \\|")
+        .matcher(Files.readString(docs().resolve("command-line.md")))
+        .results()
+        .forEach(row -> listed.add(row.group(1)));
+    TreeSet<String> known = words("exec");
+    known.removeIf(word -> !word.startsWith("--") || word.equals("--"));
+    assertEquals(known, listed);
+  }
+
+  private static TreeSet<String> words(String command) {
+    return new TreeSet<>(List.of(help(command).split("[^a-z-]+")));
+  }
+
+  private static Path docs() {
+    Path folder = Path.of("").toAbsolutePath();
+    while (!Files.exists(folder.resolve("mvnw"))) {
+      folder = folder.getParent();
+    }
+    return folder.resolve("docs");
+  }
+
+  private static List<Path> pages() throws IOException {
+    try (Stream<Path> files = Files.walk(docs())) {
+      return files.filter(file -> file.toString().endsWith(".md")).toList();
+    }
+  }
+
   private static boolean isEmptyOrOfTheChild(List<String> row, int column) {
     return row.get(column).isEmpty() || row.get(column).equals("the command's own");
   }
