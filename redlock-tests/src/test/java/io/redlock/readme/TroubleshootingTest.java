@@ -13,7 +13,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** The messages that the page on troubles explains are those of the code. */
+/** The messages that pages quote are those of the code. */
 class TroubleshootingTest {
 
   private static final Pattern LISTED = Pattern.compile("(?m)^\\| `([^`]+)` \\|");
@@ -26,20 +26,30 @@ class TroubleshootingTest {
 
   @Test
   void everyMessageOnThePageIsInTheSources() throws IOException {
+    assertInTheSources(LISTED.matcher(Repository.read("docs/troubleshooting.md")), 30);
+  }
+
+  @Test
+  void everyRefusalOnThePageAboutAChangeIsInTheSources() throws IOException {
+    String page = Repository.read("docs/change-the-masters.md");
+    String section = page.substring(page.indexOf("## A client is refused"));
+    assertInTheSources(Pattern.compile("`([^`]+ [^`]+)`").matcher(section), 5);
+  }
+
+  private static void assertInTheSources(Matcher quoted, int least) throws IOException {
     List<String> texts = texts();
     List<String> unknown = new ArrayList<>();
-    Matcher listed = LISTED.matcher(Repository.read("docs/troubleshooting.md"));
     int count = 0;
-    while (listed.find()) {
+    while (quoted.find()) {
       count++;
-      for (String part : listed.group(1).split(HOLE)) {
+      for (String part : quoted.group(1).split(HOLE)) {
         if (texts.stream().noneMatch(text -> text.contains(part.strip()))) {
           unknown.add(part);
         }
       }
     }
     assertEquals(List.of(), unknown, "what the page quotes and no source says");
-    assertTrue(count > 30, "only " + count + " messages found on the page");
+    assertTrue(count > least, "only " + count + " messages found on the page");
   }
 
   /** The texts of the published sources, those that are put together from several included. */
