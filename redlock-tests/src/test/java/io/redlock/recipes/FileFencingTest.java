@@ -55,7 +55,6 @@ class FileFencingTest {
     }
   }
 
-  // readme:start file
   static synchronized boolean replace(Path file, String content, long token) throws IOException {
     Path guard = file.resolveSibling(file.getFileName() + ".guard");
     try (FileChannel channel = FileChannel.open(guard, CREATE, WRITE)) {
@@ -85,6 +84,4 @@ class FileFencingTest {
       return Long.parseLong(lines.readLine());
     }
   }
-
-  // readme:end
 }

@@ -75,7 +75,6 @@ class HttpFencingTest {
     }
   }
 
-  // readme:start http
   static boolean change(HttpClient http, URI object, UnaryOperator<String> change, long token)
       throws IOException, InterruptedException {
     while (true) {
@@ -107,6 +106,4 @@ class HttpFencingTest {
       return true;
     }
   }
-
-  // readme:end
 }
