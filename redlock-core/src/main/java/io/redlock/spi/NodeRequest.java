@@ -201,7 +201,7 @@ public sealed interface NodeRequest {
   }
 
   /**
-   * Asks for the state of a name. Changes nothing.
+   * Asks for the state of a name. Changes nothing, so requests that are sent later may overtake it.
    *
    * @param names the lock key: exactly one
    * @param token a number that the answer repeats

@@ -93,6 +93,11 @@ final class Call implements Pending {
     return script == Script.RELEASE && purpose == Purpose.REQUEST;
   }
 
+  /** Returns true if it asks for the state of a name, which changes nothing and can wait. */
+  boolean isLook() {
+    return script == Script.INSPECT;
+  }
+
   /** Returns the script call; there is none if a script is loaded. */
   Invocation invocation() {
     if (invocation == null) {

@@ -11,7 +11,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The calls of a lane in order: those that wait to be sent, and those that were sent and not yet
- * answered. A part of the {@link LaneMachine}, and guarded like it.
+ * answered. Looks go behind all other requests, and few at a time: many callers that look for a
+ * free name must not delay the extends of those who hold one. A part of the {@link LaneMachine},
+ * and guarded like it.
  */
 final class LaneCalls {
 
@@ -21,13 +23,18 @@ final class LaneCalls {
    */
   private static final int MAX_WITHDRAWN = 4_096;
 
+  /** The largest number of unanswered looks: a request waits for no more of them. */
+  static final int MOST_LOOKS = 32;
+
   private final long releaseLifeNanos;
   private final Consumer<LaneEffect> effects;
   private Queue<Call> queue = new ArrayDeque<>();
-  private int queued; // calls in the queue that are not over
+  private final Queue<Call> looks = new ArrayDeque<>(); // sent after the queue
+  private int queued; // calls in these two that are not over
   private final Queue<Call> ahead = new ArrayDeque<>(); // sent before the queue
   private final Queue<Call> unanswered = new ArrayDeque<>();
   private long unansweredBytes;
+  private int unansweredLooks;
 
   /**
    * @param releaseLifeNanos the time after which a release that could not be sent is pointless
@@ -38,7 +45,7 @@ final class LaneCalls {
     this.effects = effects;
   }
 
-  /** Returns the number of calls in the queue. */
+  /** Returns the number of calls that wait to be sent. */
   int queued() {
     return queued;
   }
@@ -66,7 +73,10 @@ final class LaneCalls {
   /** Returns true if the call was answered or will be. */
   boolean knows(@Nullable Call call) {
     return call != null
-        && (call.state == Call.State.OVER || queue.contains(call) || unanswered.contains(call));
+        && (call.state == Call.State.OVER
+            || queue.contains(call)
+            || looks.contains(call)
+            || unanswered.contains(call));
   }
 
   // Before a call is sent.
@@ -74,7 +84,7 @@ final class LaneCalls {
   /** Queues a call. */
   void add(Call call, long nowNanos) {
     call.sinceNanos = nowNanos;
-    queue.add(call);
+    (call.isLook() ? looks : queue).add(call);
     queued++;
   }
 
@@ -90,8 +100,9 @@ final class LaneCalls {
     }
     call.state = Call.State.OVER;
     queued--;
-    if (queue.size() - queued > MAX_WITHDRAWN) {
+    if (queue.size() + looks.size() - queued > MAX_WITHDRAWN) {
       queue.removeIf(each -> each.state == Call.State.OVER);
+      looks.removeIf(each -> each.state == Call.State.OVER);
     }
     return true;
   }
@@ -114,12 +125,18 @@ final class LaneCalls {
           }
           return !isKept;
         });
+    refuseAll(looks, refusal);
   }
 
   /** Answers all queued calls. */
   void refuseAll(NodeReply refusal) {
-    queue.forEach(call -> refuse(call, refusal));
-    queue.clear();
+    refuseAll(queue, refusal);
+    refuseAll(looks, refusal);
+  }
+
+  private void refuseAll(Queue<Call> calls, NodeReply refusal) {
+    calls.forEach(call -> refuse(call, refusal));
+    calls.clear();
   }
 
   private void refuse(Call call, NodeReply refusal) {
@@ -139,23 +156,33 @@ final class LaneCalls {
     }
   }
 
-  /** Sends from the queue until so many bytes are unanswered. */
+  /** Sends what waits until so many bytes are unanswered. */
   void sendQueued(List<Call> batch, long mostBytes, long nowNanos) {
     for (Call call = queue.peek();
         call != null && unansweredBytes < mostBytes;
         call = queue.peek()) {
-      if (call.state == Call.State.QUEUED) {
-        send(call, batch, nowNanos);
-        queued--;
-      }
-      queue.remove();
+      sendFirst(queue, call, batch, nowNanos);
     }
+    for (Call call = looks.peek();
+        call != null && unansweredBytes < mostBytes && unansweredLooks < MOST_LOOKS;
+        call = looks.peek()) {
+      sendFirst(looks, call, batch, nowNanos);
+    }
+  }
+
+  private void sendFirst(Queue<Call> from, Call call, List<Call> batch, long nowNanos) {
+    if (call.state == Call.State.QUEUED) {
+      send(call, batch, nowNanos);
+      queued--;
+    }
+    from.remove();
   }
 
   void send(Call call, List<Call> batch, long nowNanos) {
     batch.add(call);
     unanswered.add(call);
     unansweredBytes += call.bytes();
+    unansweredLooks += call.isLook() ? 1 : 0;
     call.state = Call.State.SENT;
     call.sinceNanos = nowNanos;
   }
@@ -164,7 +191,9 @@ final class LaneCalls {
 
   /** Removes the oldest unanswered call, which was answered. */
   void removeOldest() {
-    unansweredBytes -= unanswered.remove().bytes();
+    Call oldest = unanswered.remove();
+    unansweredBytes -= oldest.bytes();
+    unansweredLooks -= oldest.isLook() ? 1 : 0;
   }
 
   /** Answers the sent requests, except releases; their late answers are still read. */
@@ -185,6 +214,7 @@ final class LaneCalls {
       unanswered.remove();
     }
     unansweredBytes = 0;
+    unansweredLooks = 0;
   }
 
   private void decide(Call call, NodeReply reply) {

@@ -185,4 +185,48 @@ class LaneCallsTest {
     calls.sendQueued(batch, 1, 0);
     assertEquals(List.of(waiting), batch, "no byte is unanswered");
   }
+
+  // Looks.
+
+  private Call look(String name) {
+    return call(name, new NodeRequest.Inspect(List.of(name), 17));
+  }
+
+  @Test
+  void looksGoBehindEverythingElseAndFewAtATime() {
+    List<Call> looks = new ArrayList<>();
+    for (int i = 0; i < 1_000; i++) {
+      looks.add(queued(look("look"), 0));
+    }
+    Call extend =
+        queued(call("extend", new NodeRequest.Extend(List.of("a"), "owner", 17, 1_000, 1)), 0);
+    Call release = queued(release("b"), 0);
+    List<Call> batch = sendAll();
+    assertEquals(List.of(extend, release), batch.subList(0, 2));
+    assertEquals(looks.subList(0, LaneCalls.MOST_LOOKS), batch.subList(2, batch.size()));
+    assertEquals(List.of(), sendAll());
+    Call next = queued(grant("c"), 0);
+    assertEquals(List.of(next), sendAll());
+    for (int i = 0; i < 3; i++) {
+      calls.removeOldest();
+    }
+    assertEquals(looks.subList(LaneCalls.MOST_LOOKS, LaneCalls.MOST_LOOKS + 1), sendAll());
+    calls.answerSent(NodeReply.unknown("test"));
+    assertEquals(LaneCalls.MOST_LOOKS, sendAll().size());
+  }
+
+  @Test
+  void looksAreRefusedAndWithdrawnAsOtherRequests() {
+    Call gone = queued(look("gone"), 0);
+    queued(look("refused"), 0);
+    assertTrue(calls.withdraw(gone));
+    assertEquals(1, calls.queued());
+    calls.refuseQueued(REFUSAL, 0);
+    assertEquals(0, calls.queued());
+    assertEquals(List.of("refused UNREACHABLE"), answers());
+    queued(look("last"), 0);
+    calls.refuseAll(REFUSAL);
+    assertEquals(List.of("refused UNREACHABLE", "last UNREACHABLE"), answers());
+    assertTrue(calls.isIdle());
+  }
 }
