@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The release of an ended claim: the driver of a {@link ReleaseRound}. It is sent to each node that
  * may hold a key until the node acknowledges, or until the key has expired. The result is known as
- * soon as it is settled, at the latest after a node timeout; no thread has to wait for it.
+ * soon as it is settled, at the latest after a node timeout; in a burst of requests that timeout
+ * begins anew while nodes answer those before it. No thread has to wait for it.
  */
 final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Timed {
 
@@ -140,6 +141,10 @@ final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Timed {
 
   @Override
   public void onTimeout() {
+    if (awaitsItsTurn()) {
+      context.timeouts.add(this, context.ticker.monotonicNanos());
+      return;
+    }
     ReleaseResult atLast;
     synchronized (this) {
       round = round.timedOut();
@@ -150,6 +155,20 @@ final class PendingRelease implements LockNode.ReplyHandler, Timeouts.Timed {
       }
     }
     result.complete(atLast);
+  }
+
+  /** Returns true if the result is open, and a node is busy with what came before. */
+  private synchronized boolean awaitsItsTurn() {
+    if (result.isDone() || context.ticker.monotonicNanos() - giveUpNanos >= 0) {
+      return false;
+    }
+    for (int node = 0; node < pending.length; node++) {
+      Pending sent = pending[node];
+      if (round.owes(node) && sent != null && sent.awaitsItsTurn()) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private static ReleaseResult result(ReleaseRound round) {

@@ -127,5 +127,14 @@ public interface LockNode extends AutoCloseable {
      *     if it was, or may have been, sent: its handler is called as usual.
      */
     boolean withdraw();
+
+    /**
+     * Returns true if the request waits for its turn: the node has not answered it, but is not
+     * silent, and answers those before it. Neither blocks nor waits for a handler. False if that is
+     * not known, which is the default.
+     */
+    default boolean awaitsItsTurn() {
+      return false;
+    }
   }
 }

@@ -62,6 +62,37 @@ class PendingReleaseTest {
   }
 
   @Test
+  void releaseOfABurstIsConfirmedThoughItWaitsForItsTurn() {
+    HeldLease lease = bed.lease();
+    bed.script(request -> null);
+    bed.nodes.forEach(node -> node.isBusy = true);
+    CompletableFuture<ReleaseResult> result = lease.releaseAsync();
+    bed.time.passMillis(20 * Bed.NODE_TIMEOUT_MILLIS);
+    assertFalse(result.isDone());
+    bed.node(0).answer(Release.class, NodeReply.RELEASED);
+    bed.node(2).answer(Release.class, NodeReply.RELEASED);
+    assertEquals(ReleaseResult.RELEASED, Bed.now(result));
+  }
+
+  @Test
+  void releaseWaitsForItsTurnNoLongerThanNodesAnswer() {
+    HeldLease first = bed.lease();
+    HeldLease second = bed.lease();
+    bed.script(request -> null);
+    bed.nodes.forEach(node -> node.isBusy = true);
+    CompletableFuture<ReleaseResult> silenced = first.releaseAsync();
+    bed.time.passMillis(3 * Bed.NODE_TIMEOUT_MILLIS);
+    bed.nodes.forEach(node -> node.isBusy = false);
+    settle();
+    assertEquals(ReleaseResult.UNCONFIRMED, Bed.now(silenced));
+    bed.nodes.forEach(node -> node.isBusy = true);
+    CompletableFuture<ReleaseResult> endless = second.releaseAsync();
+    bed.time.pass(GIVES_UP_AFTER.plusSeconds(1));
+    assertEquals(ReleaseResult.UNCONFIRMED, Bed.now(endless));
+    assertEquals(0, bed.time.tasks());
+  }
+
+  @Test
   void outOfMemoryIsToldAgain() {
     HeldLease lease = bed.lease();
     bed.node(0).script(request -> NodeReply.of(Kind.OUT_OF_MEMORY, "no tombstone"));

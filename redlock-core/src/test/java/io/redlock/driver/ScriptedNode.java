@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 final class ScriptedNode implements LockNode {
 
   /** A request that was sent to this node. */
-  static final class Call implements Pending {
+  final class Call implements Pending {
     final NodeRequest request;
     private final int slot;
     private final ReplyHandler handler;
@@ -63,6 +63,11 @@ final class ScriptedNode implements LockNode {
     }
 
     @Override
+    public boolean awaitsItsTurn() {
+      return isBusy && !over;
+    }
+
+    @Override
     public boolean withdraw() {
       if (sent || over) {
         return false;
@@ -80,6 +85,10 @@ final class ScriptedNode implements LockNode {
   private final List<Call> calls = new ArrayList<>();
   private Function<NodeRequest, @Nullable NodeReply> script = request -> null;
   private boolean holdsSends;
+
+  /** True if it answers other requests before those that are open. */
+  boolean isBusy;
+
   private boolean stopped;
   private boolean closed;
   private Runnable whenClosed = () -> {};

@@ -9,7 +9,6 @@ import io.redlock.jedis.scripts.ScriptCommand;
 import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.LockNode.ReplyHandler;
 import io.redlock.spi.NodeReply;
-import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Protocol;
@@ -19,6 +18,22 @@ import redis.clients.jedis.Protocol;
  * itself. All fields are guarded by the lane, unless a comment says otherwise.
  */
 final class Call implements Pending {
+
+  /** What a call asks its lane. */
+  @FunctionalInterface
+  interface Lane {
+
+    /** The lane of its own commands, which nobody withdraws. */
+    Lane NONE = call -> false;
+
+    /** See {@link Pending#withdraw}. */
+    boolean withdraw(Call call);
+
+    /** See {@link Pending#awaitsItsTurn}. */
+    default boolean awaitsItsTurn(Call call) {
+      return false;
+    }
+  }
 
   /** The purpose of a command. */
   enum Purpose {
@@ -48,7 +63,7 @@ final class Call implements Pending {
   private final @Nullable Invocation invocation; // null to load a script
   private final int slot;
   private final @Nullable ReplyHandler handler; // null for the lane's own commands
-  private final Predicate<Call> withdrawal;
+  private final Lane lane;
   private @Nullable NodeReply answer;
 
   private Call(
@@ -57,36 +72,40 @@ final class Call implements Pending {
       @Nullable Invocation invocation,
       int slot,
       @Nullable ReplyHandler handler,
-      Predicate<Call> withdrawal) {
+      Lane lane) {
     this.purpose = purpose;
     this.script = script;
     this.invocation = invocation;
     this.slot = slot;
     this.handler = handler;
-    this.withdrawal = withdrawal;
+    this.lane = lane;
   }
 
   /**
    * Returns a call for a request of the lock service.
    *
-   * @param withdrawal withdraws the call, under the lane's lock
+   * @param lane its lane, which takes its lock
    */
-  static Call request(
-      Invocation invocation, int slot, ReplyHandler handler, Predicate<Call> withdrawal) {
-    return new Call(Purpose.REQUEST, invocation.script, invocation, slot, handler, withdrawal);
+  static Call request(Invocation invocation, int slot, ReplyHandler handler, Lane lane) {
+    return new Call(Purpose.REQUEST, invocation.script, invocation, slot, handler, lane);
   }
 
   static Call audit(Invocation invocation) {
-    return new Call(Purpose.AUDIT, Script.AUDIT, invocation, 0, null, call -> false);
+    return new Call(Purpose.AUDIT, Script.AUDIT, invocation, 0, null, Lane.NONE);
   }
 
   static Call loading(Script script) {
-    return new Call(Purpose.LOAD_SCRIPT, script, null, 0, null, call -> false);
+    return new Call(Purpose.LOAD_SCRIPT, script, null, 0, null, Lane.NONE);
   }
 
   @Override
   public boolean withdraw() {
-    return withdrawal.test(this);
+    return lane.withdraw(this);
+  }
+
+  @Override
+  public boolean awaitsItsTurn() {
+    return lane.awaitsItsTurn(this);
   }
 
   boolean isRelease() {

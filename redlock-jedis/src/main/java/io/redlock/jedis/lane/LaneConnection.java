@@ -141,6 +141,11 @@ final class LaneConnection {
     return answered;
   }
 
+  /** Returns true if it carries requests, and the node has answered within a node timeout. */
+  boolean isAnswering(long nowNanos) {
+    return open && calls.unanswered() > 0 && silentNanos(nowNanos) < settings.nodeTimeoutNanos();
+  }
+
   // Begin and end.
 
   /** Begins the introduction of a new connection. */

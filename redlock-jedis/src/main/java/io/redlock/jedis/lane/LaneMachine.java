@@ -154,6 +154,11 @@ final class LaneMachine {
     return calls.withdraw(call);
   }
 
+  /** Returns true if the call has no answer, and the node answers those before it. */
+  boolean awaitsItsTurn(Call call, long nowNanos) {
+    return call.state != Call.State.OVER && connection.isAnswering(nowNanos);
+  }
+
   /**
    * Returns the calls to write now; null if there are none or another thread writes. The thread
    * that gets a batch writes it and then calls {@link #written} or {@link #writeFailed}.

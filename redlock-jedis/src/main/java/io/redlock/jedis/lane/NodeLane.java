@@ -23,7 +23,6 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
-import java.util.function.Predicate;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
@@ -59,7 +58,7 @@ public final class NodeLane implements LockNode {
   private final NodeClock clock = new NodeClock();
   private final CountDownLatch firstAttempt = new CountDownLatch(1);
   private final CompletableFuture<Void> hasEnded = new CompletableFuture<>();
-  private final Predicate<Call> withdrawal = this::withdraw;
+  private final Call.Lane turns = new Turns();
   private final InOrder<Runnable> reports = new InOrder<>(this::report);
   private final Shell shell = new Shell();
   private final Connected noLine = new Connected(); // ends in place of one that cannot be made
@@ -191,7 +190,7 @@ public final class NodeLane implements LockNode {
   /** Returns the call, made without the lock that all callers share; null if that failed. */
   private @Nullable Call encode(NodeRequest request, int slot, ReplyHandler handler) {
     try {
-      return Call.request(encoder.encode(request), slot, handler, withdrawal);
+      return Call.request(encoder.encode(request), slot, handler, turns);
     } catch (RuntimeException | Error e) {
       LOG.error("node {}: its lane failed to encode a request", name, e);
       return null;
@@ -212,13 +211,18 @@ public final class NodeLane implements LockNode {
     return NOT_PENDING;
   }
 
-  private boolean withdraw(Call call) {
-    lock.lock();
-    try {
-      Parts running = parts;
-      return running != null && running.machine.withdraw(call);
-    } finally {
-      lock.unlock();
+  private final class Turns implements Call.Lane {
+
+    @Override
+    public boolean withdraw(Call call) {
+      return ask(running(), machine -> machine.withdraw(call));
+    }
+
+    @Override
+    public boolean awaitsItsTurn(Call call) {
+      Parts running = running();
+      long nowNanos = running.ticker.monotonicNanos();
+      return ask(running, machine -> machine.awaitsItsTurn(call, nowNanos));
     }
   }
 

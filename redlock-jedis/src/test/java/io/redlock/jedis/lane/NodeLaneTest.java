@@ -301,6 +301,29 @@ class NodeLaneTest implements LockNode.Observer {
   }
 
   @Test
+  void requestAwaitsItsTurnWhileTheNodeAnswersThoseBeforeIt() {
+    FakeWire wire = up();
+    List<LockNode.Pending> burst = new ArrayList<>();
+    for (int i = 0; i < 5_000; i++) {
+      burst.add(lane.send(release("r" + i), 5, new Answers()));
+    }
+    LockNode.Pending last = burst.get(4_999);
+    for (int i = 0; i < 20; i++) {
+      time.passMillis(90);
+      assertTrue(last.awaitsItsTurn());
+      wire.answer(time.wallMicros());
+    }
+    assertFalse(burst.get(0).awaitsItsTurn(), "it was answered");
+    time.passMillis(100);
+    assertFalse(last.awaitsItsTurn(), "the node is silent");
+    wire.pump(time.wallMicros());
+    assertFalse(last.awaitsItsTurn());
+    LockNode.Pending lost = lane.send(release("lost"), 5, new Answers());
+    wire.line.lost(new IOException("reset"));
+    assertFalse(lost.awaitsItsTurn());
+  }
+
+  @Test
   void ticksWriteAndAuditAndFindSilence() {
     FakeWire wire = up();
     net.written.clear();
