@@ -50,10 +50,12 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
 
   private final AtomicLong numbers = new AtomicLong();
   private final Pauses pauses;
+  private final QuorumWatch quorumWatch;
   private final ReentrantLease.Holds holds = new ReentrantLease.Holds();
 
   QuorumRedlock(ServiceContext context) {
     this.context = context;
+    this.quorumWatch = new QuorumWatch(context.quorum, context.nodes.size());
     this.pauses = new Pauses(context.retryStrategy, context.random);
   }
 
@@ -78,6 +80,10 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
     public void onStateChange(NodeStatus status) {
       FlightEvents.nodeState(status);
       context.listeners.report(listener -> listener.onNodeState(status));
+      String line = context.closed.get() ? null : quorumWatch.changed(node, status);
+      if (line != null) {
+        Log.LOG.warn(line);
+      }
     }
 
     @Override

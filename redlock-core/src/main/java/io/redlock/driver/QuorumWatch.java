@@ -1,0 +1,54 @@
+package io.redlock.driver;
+
+import io.redlock.NodeStatus;
+import io.redlock.NodeStatus.State;
+import io.redlock.spi.Quorum;
+import java.util.Arrays;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Tells when the last majority of nodes is lost, and when there is one again. A node's own lane
+ * knows nothing of the others, so a short silence there is no warning. Thread-safe.
+ */
+final class QuorumWatch {
+
+  private final Quorum quorum;
+  private final @Nullable NodeStatus[] nodes; // guarded by this; null until the first change
+  private boolean isReached; // guarded by this
+  private boolean isLost; // guarded by this; it was reached before
+
+  QuorumWatch(Quorum quorum, int nodes) {
+    this.quorum = quorum;
+    this.nodes = new NodeStatus[nodes];
+  }
+
+  /** Takes a change of state. Returns the line for the log; null if it changes no majority. */
+  synchronized @Nullable String changed(int node, NodeStatus status) {
+    nodes[node] = status;
+    boolean before = isReached;
+    isReached = quorum.isReachedBy(up());
+    if (before == isReached) {
+      return null;
+    }
+    boolean wasLost = isLost;
+    isLost = !isReached;
+    if (isLost) {
+      return Arrays.stream(nodes)
+          .filter(each -> each != null && each.state() != State.UP)
+          .map(each -> each.name() + " is " + each.state())
+          .collect(
+              Collectors.joining(", ", "No majority of masters is UP, no lease is granted: ", ""));
+    }
+    return wasLost ? "A majority of masters is UP again" : null;
+  }
+
+  private int up() {
+    int up = 0;
+    for (int node = 0; node < nodes.length; node++) {
+      NodeStatus status = nodes[node];
+      up |= status != null && status.state() == State.UP ? 1 << node : 0;
+    }
+    return up;
+  }
+}
