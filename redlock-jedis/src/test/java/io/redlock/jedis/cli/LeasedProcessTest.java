@@ -53,12 +53,16 @@ class LeasedProcessTest {
   @Test
   void descendantThatStartsItsLastStepOnTermIsEndedThoughItsParentsDiedFirst() throws Exception {
     String child =
-        "trap '(" + WRITER + ") & exit' TERM; echo up >> $0; while :; do sleep 0.01; done";
+        "trap 'echo on >> $0; ("
+            + WRITER
+            + ") & exit' TERM; echo up >> $0; while :; do sleep 0.01; done";
     LeasedProcess leased = start("sh -c \"$1\" \"$0\" & wait", child);
     awaitText("up");
     lease.release();
     assertTrue(leased.outlivesLease(Duration.ofSeconds(1), false));
-    assertTrue(Files.readString(file).contains("on"), "its last step began");
+    assertTrue(
+        Files.readString(file).contains("on"),
+        "its parent began its last step, which may have been ended before it wrote");
     assertEquals(Set.of(), leased.running());
     assertStaysAsItIs();
   }
