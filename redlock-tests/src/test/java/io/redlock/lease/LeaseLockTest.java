@@ -26,6 +26,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -93,6 +94,7 @@ class LeaseLockTest {
     while (System.nanoTime() - start < TTL.toNanos() * 5 / 4) {
       assertTrue(lock.lease().isValid());
       assertFalse(elsewhere(() -> lock.tryLock()));
+      LockSupport.parkNanos(20_000_000);
     }
     lock.unlock();
     assertTrue(elsewhere(() -> lock.tryLock()));
