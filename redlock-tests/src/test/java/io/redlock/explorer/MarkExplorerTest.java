@@ -13,6 +13,7 @@ import io.redlock.explorer.Explorer.Result;
 import io.redlock.explorer.MarkScope.Fault;
 import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.jedis.trust.Served;
+import io.redlock.testkit.Budget;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
@@ -37,18 +38,21 @@ class MarkExplorerTest {
 
   /** A client of the masters before lives to the end, and every master may lose its data. */
   static Stream<MarkScope> finished() {
-    return Stream.of(
-        new MarkScope("1 to 2 finished", 2).finished(range(1, 1), range(1, 2)),
-        new MarkScope("2 to 3 finished", 3).finished(range(1, 2), range(1, 3)),
-        new MarkScope("3 to 4 finished", 4).finished(range(1, 3), range(1, 4)),
-        new MarkScope("3 to 5 finished", 5).finished(range(1, 3), range(1, 5)),
-        new MarkScope("5 to 3 finished", 5).finished(range(1, 5), range(1, 3)),
-        new MarkScope("one of 3 swapped, finished", 4).finished(range(1, 3), range(2, 4)));
+    Stream<MarkScope> all =
+        Stream.of(
+            new MarkScope("1 to 2 finished", 2).finished(range(1, 1), range(1, 2)),
+            new MarkScope("2 to 3 finished", 3).finished(range(1, 2), range(1, 3)),
+            new MarkScope("3 to 4 finished", 4).finished(range(1, 3), range(1, 4)),
+            new MarkScope("one of 3 swapped, finished", 4).finished(range(1, 3), range(2, 4)),
+            new MarkScope("3 to 5 finished", 5).finished(range(1, 3), range(1, 5)),
+            new MarkScope("5 to 3 finished", 5).finished(range(1, 5), range(1, 3)));
+    return all.limit(Budget.of(4, 6));
   }
 
   @ParameterizedTest
   @MethodSource
   @Tag("search")
+  @Tag("budget")
   void finished(MarkScope scope) {
     exhaust(scope);
   }
@@ -153,17 +157,20 @@ class MarkExplorerTest {
 
   /** Every command at any moment, interrupted anywhere, and two masters that lose their data. */
   static Stream<MarkScope> changes() {
-    return Stream.of(
-        change("1 to 2", 2, range(1, 1), range(1, 2)),
-        change("2 to 1", 2, range(1, 2), range(1, 1)),
-        change("1 to another", 2, range(1, 1), range(2, 2)).sparing(0),
-        change("2 to 3", 3, range(1, 2), range(1, 3)),
-        change("one of 2 swapped", 3, range(1, 2), range(2, 3)));
+    Stream<MarkScope> all =
+        Stream.of(
+            change("1 to 2", 2, range(1, 1), range(1, 2)),
+            change("2 to 1", 2, range(1, 2), range(1, 1)),
+            change("1 to another", 2, range(1, 1), range(2, 2)).sparing(0),
+            change("one of 2 swapped", 3, range(1, 2), range(2, 3)),
+            change("2 to 3", 3, range(1, 2), range(1, 3)));
+    return all.limit(Budget.of(4, 5));
   }
 
   @ParameterizedTest
   @MethodSource
   @Tag("search")
+  @Tag("budget")
   void changes(MarkScope scope) {
     exhaust(scope);
   }
