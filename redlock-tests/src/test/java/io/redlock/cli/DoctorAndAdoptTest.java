@@ -20,10 +20,13 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** {@code doctor} and {@code adopt} as subcommands, with the settings of the environment. */
 @RequiresRedis
 @Tag("servers")
+@Execution(ExecutionMode.CONCURRENT)
 class DoctorAndAdoptTest {
 
   private static final String[] QUORUM = {"doctor", "--require", "quorum"};

@@ -29,9 +29,12 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** {@code exec} on five real masters, with real commands and signals. */
 @RequiresRedis
+@Execution(ExecutionMode.CONCURRENT)
 class ExecTest {
 
   /** Instead of the 30 s that are usual. */
@@ -48,7 +51,7 @@ class ExecTest {
   /** A script that ends when its file is there. */
   private static final String UNTIL_FILE = "until [ -e $0 ]; do sleep 0.05; done";
 
-  @RegisterExtension static final LeaseMasters MASTERS = new LeaseMasters();
+  @RegisterExtension final LeaseMasters masters = new LeaseMasters();
 
   @TempDir Path folder;
   private Path file;
@@ -79,8 +82,8 @@ class ExecTest {
             "--",
             "${x}");
     awaitFiveHolders();
-    String owner = MASTERS.owner(0, "job");
-    long token = MASTERS.fence(0, "job");
+    String owner = masters.owner(0, "job");
+    long token = masters.fence(0, "job");
     exec.type("");
     assertEquals(7, exec.exitCode(), exec::output);
     assertEquals("job " + token + " @" + file + " -- ${x}", exec.output().strip());
@@ -90,7 +93,7 @@ class ExecTest {
 
   @Test
   void commandRunsUnderOneOfSeveralNamesAndLearnsWhich() throws Exception {
-    Redlock other = MASTERS.connect();
+    Redlock other = masters.connect();
     try (Lease first = other.acquire(renewed("pool/1"));
         Lease third = other.acquire(renewed("pool/3"))) {
       String script = "echo $REDLOCK_RESOURCE $REDLOCK_FENCING_TOKEN; " + UNTIL_FILE;
@@ -98,8 +101,8 @@ class ExecTest {
           CommandRun.start(
               settings(),
               words("exec --any-of=pool/1,pool/2 --any-of pool/3 --", "sh", "-c", script, file()));
-      MASTERS.awaitHolders(5, "pool/2");
-      long token = MASTERS.fence(0, "pool/2");
+      masters.awaitHolders(5, "pool/2");
+      long token = masters.fence(0, "pool/2");
       CommandRun.of(settings(), words("exec --any-of=pool/1,pool/2,pool/3 --", "true"))
           .assertExit(120);
       Files.createFile(file);
@@ -121,7 +124,7 @@ class ExecTest {
         .assertExit(9)
         .assertHas("redlock: not acquired: job: 0 of 5");
     assertFalse(first.isDone());
-    MASTERS.kill(0, 2, 4);
+    masters.kill(0, 2, 4);
     end(first).assertExit(0).assertHas("job was lost before --hold-at-least had passed");
     assertEquals(List.of("ran"), told());
   }
@@ -131,12 +134,12 @@ class ExecTest {
     CompletableFuture<CommandRun> exec =
         begin("--ttl=" + SHORT, "sh", "-c", UNTIL_FILE + "; exit 5", file());
     awaitFiveHolders();
-    MASTERS.kill(1, 3);
+    masters.kill(1, 3);
     long killedNanos = System.nanoTime();
     Await.until(
         "the lease is renewed beyond its first ttl",
-        () -> System.nanoTime() - killedNanos > SHORT.toNanos() && MASTERS.pttl(0, "job") > 0);
-    assertEquals(3, MASTERS.holders("job"));
+        () -> System.nanoTime() - killedNanos > SHORT.toNanos() && masters.pttl(0, "job") > 0);
+    assertEquals(3, masters.holders("job"));
     assertFalse(exec.isDone());
     Files.createFile(file);
     end(exec).assertExit(5);
@@ -154,7 +157,7 @@ class ExecTest {
             file());
     awaitFiveHolders();
     Await.until("the command runs", START, () -> !told().isEmpty());
-    MASTERS.kill(0, 2, 4);
+    masters.kill(0, 2, 4);
     long killedMillis = System.currentTimeMillis(); // nothing has been renewed since
     end(exec).assertExit(122).assertHas("the lease on job was lost");
     List<String> told = told();
@@ -217,7 +220,7 @@ class ExecTest {
         LeaseRequest.of("job", Duration.ofSeconds(20))
             .waitUpTo(Duration.ofSeconds(20))
             .renewFor(Duration.ofMinutes(5));
-    try (Redlock other = MASTERS.connect();
+    try (Redlock other = masters.connect();
         Lease held = other.acquire(all)) {
       awaitFiveHolders();
       run(120, "", "false").assertHas("redlock: not acquired: job: 0 of 5");
@@ -236,7 +239,7 @@ class ExecTest {
   void tooFewMastersAndCommandsThatDoNotExistHaveTheirOwnExitCodes() throws Exception {
     run(127, "", "/no/such/command");
     awaitNoLocks();
-    MASTERS.kill(0, 1, 2);
+    masters.kill(0, 1, 2);
     String unavailable = run(121, "", "echo", "ran").output();
     assertFalse(unavailable.contains("ran\n"), unavailable);
     CommandRun unsound =
@@ -249,7 +252,7 @@ class ExecTest {
   @Tag("servers")
   void everyExitCodeOfItsOwnComesWithALineOfItsOwn() throws Exception {
     assertEquals("", run(120, "", "sh", "-c", "exit 120").output());
-    try (Redlock other = MASTERS.connect();
+    try (Redlock other = masters.connect();
         Lease held = other.acquire("job", Duration.ofSeconds(29), Duration.ofSeconds(20))) {
       assertSpeaks(run(120, "", "true"));
       assertTrue(held.isValid());
@@ -258,7 +261,7 @@ class ExecTest {
     assertSpeaks(run(123, "--ttl", "true"));
     CompletableFuture<CommandRun> lost = begin("--ttl=" + SHORT, "sh", "-c", UNTIL_FILE, file());
     awaitFiveHolders();
-    MASTERS.kill(0, 1, 2);
+    masters.kill(0, 1, 2);
     assertSpeaks(end(lost).assertExit(122));
     assertSpeaks(run(121, "", "true"));
   }
@@ -276,11 +279,11 @@ class ExecTest {
   }
 
   /** Runs it under the lock {@code job} in this JVM. */
-  private static CommandRun run(int exitCode, String options, String... command) {
+  private CommandRun run(int exitCode, String options, String... command) {
     return CommandRun.of(settings(), onJob(options, command)).assertExit(exitCode);
   }
 
-  private static CompletableFuture<CommandRun> begin(String options, String... command) {
+  private CompletableFuture<CommandRun> begin(String options, String... command) {
     return CommandRun.start(settings(), onJob(options, command));
   }
 
@@ -307,10 +310,10 @@ class ExecTest {
     return LeaseRequest.of(resource, Duration.ofSeconds(20)).renewFor(Duration.ofHours(1));
   }
 
-  private static Map<String, String> settings() {
+  private Map<String, String> settings() {
     return Map.of(
         "REDLOCK_NODES",
-        String.join(" ", MASTERS.addresses()),
+        String.join(" ", masters.addresses()),
         "REDLOCK_NODE_TIMEOUT",
         SHORT.dividedBy(2).minusMillis(1).toString(), // the machine may be busy
         "REDLOCK_RESTART_GUARD",
@@ -330,18 +333,18 @@ class ExecTest {
     }
   }
 
-  private static void awaitFiveHolders() {
-    Await.until("5 masters hold it", START, () -> MASTERS.holders("job") == 5);
+  private void awaitFiveHolders() {
+    Await.until("5 masters hold it", START, () -> masters.holders("job") == 5);
   }
 
   /** A node outside the quorum may hear of a release a little later than the rest. */
-  private static void awaitNoLocks() {
-    Await.until("nothing stays locked", SOON, () -> MASTERS.locks().isEmpty());
+  private void awaitNoLocks() {
+    Await.until("nothing stays locked", SOON, () -> masters.locks().isEmpty());
   }
 
   /** Who is connected and has run a script. */
-  private static List<String> clients(int node) {
-    return MASTERS
+  private List<String> clients(int node) {
+    return masters
         .get(node)
         .command("CLIENT", "LIST")
         .toString()

@@ -25,9 +25,12 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Each page of the runbook: its incident on real masters, and its commands, typed in order. */
 @Tag("servers")
+@Execution(ExecutionMode.CONCURRENT)
 class RunbookTest {
 
   private static final Path RUNBOOK = Repository.ROOT.resolve("docs/runbook");

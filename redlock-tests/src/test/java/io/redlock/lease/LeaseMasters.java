@@ -17,14 +17,17 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.extension.AfterAllCallback;
 import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.BeforeAllCallback;
+import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
- * Five real masters for the tests of one class, clients of them, and a look at what they store. The
- * clients have no restart guard: a master that comes back empty takes part at once. After each test
- * the clients are closed, and what was stopped or killed is running again.
+ * Five real masters for the tests of one class if the field is static, or else for one test,
+ * clients of them, and a look at what they store. The clients have no restart guard: a master that
+ * comes back empty takes part at once. After each test the clients are closed, and what was stopped
+ * or killed is running again.
  */
-public final class LeaseMasters implements BeforeAllCallback, AfterEachCallback, AfterAllCallback {
+public final class LeaseMasters
+    implements BeforeAllCallback, BeforeEachCallback, AfterEachCallback, AfterAllCallback {
 
   public static final int NODES = 5;
 
@@ -34,15 +37,31 @@ public final class LeaseMasters implements BeforeAllCallback, AfterEachCallback,
   private final List<Redlock> clients = new CopyOnWriteArrayList<>();
   private final List<GateProxy> proxies = new ArrayList<>();
   private RedisServers servers;
+  private boolean isForOneTest;
 
   @Override
   public void beforeAll(ExtensionContext context) {
+    start();
+  }
+
+  @Override
+  public void beforeEach(ExtensionContext context) {
+    if (servers == null) {
+      isForOneTest = true;
+      start();
+    }
+  }
+
+  private void start() {
     servers = RedisServers.startBrandNew(NODES);
     servers.adopt(settings -> settings.restartGuard(false)); // founded, though a test kills some
   }
 
   @Override
   public void afterEach(ExtensionContext context) {
+    if (servers == null) {
+      return; // without a server to run there is no test either
+    }
     for (RedisServer server : servers) {
       if (server.isAlive()) {
         server.resume();
@@ -52,7 +71,11 @@ public final class LeaseMasters implements BeforeAllCallback, AfterEachCallback,
     clients.clear();
     proxies.forEach(GateProxy::close);
     proxies.clear();
-    servers.restartDead();
+    if (isForOneTest) {
+      servers.close();
+    } else {
+      servers.restartDead();
+    }
   }
 
   @Override

@@ -15,9 +15,12 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** A renewed lease beyond its ttl, through failures, and to its end. */
 @Tag("servers")
+@Execution(ExecutionMode.CONCURRENT)
 class LeaseRenewalTest {
 
   /** So long that a busy machine renews in time. */
@@ -29,7 +32,7 @@ class LeaseRenewalTest {
   /** For a busy machine: nobody else wants these resources. */
   private static final Duration WAIT = Duration.ofSeconds(10);
 
-  @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
+  @RegisterExtension final LeaseMasters masters = new LeaseMasters();
 
   private final LeaseEvents events = new LeaseEvents();
 

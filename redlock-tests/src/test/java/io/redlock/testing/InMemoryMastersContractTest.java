@@ -7,8 +7,11 @@ import io.redlock.testkit.RedlockContract;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** What users test against keeps what the real thing promises. */
+@Execution(ExecutionMode.CONCURRENT)
 class InMemoryMastersContractTest extends RedlockContract {
 
   @Override

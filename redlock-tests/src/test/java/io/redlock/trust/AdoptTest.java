@@ -24,9 +24,12 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Which masters an operator can vouch for. */
 @Tag("server-version")
+@Execution(ExecutionMode.CONCURRENT)
 class AdoptTest {
 
   private static final Duration TTL = Duration.ofSeconds(10);

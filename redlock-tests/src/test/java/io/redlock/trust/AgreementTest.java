@@ -31,10 +31,13 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import redis.clients.jedis.exceptions.JedisDataException;
 
 /** Which masters form the set, as an agreement that no client and no restart breaks. */
 @Tag("servers")
+@Execution(ExecutionMode.CONCURRENT)
 class AgreementTest {
 
   private static final Duration MAX_TTL = Duration.ofMillis(900);

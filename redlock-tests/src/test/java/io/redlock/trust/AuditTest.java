@@ -34,9 +34,12 @@ import org.junit.jupiter.api.Assertions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** What a client finds out about its masters, and what it makes of it. */
 @Tag("servers")
+@Execution(ExecutionMode.CONCURRENT)
 class AuditTest {
 
   private static final Duration TTL = Duration.ofSeconds(20);

@@ -41,6 +41,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPortMapper;
@@ -51,6 +53,7 @@ import redis.clients.jedis.exceptions.JedisException;
  * one master: its vote alone decides.
  */
 @Tag("server-version")
+@Execution(ExecutionMode.CONCURRENT)
 class ErrorClassesTest {
 
   private static final String RESOURCE = "resource";

@@ -22,12 +22,15 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * A master of the quorum forgets a lease that is still held. With the restart guard nobody else
  * gets it before it has ended; without, somebody does, which shows that the fault is one.
  */
 @Tag("servers")
+@Execution(ExecutionMode.CONCURRENT)
 class LostPastTest {
 
   /** How a master can forget what it granted. */

@@ -28,12 +28,15 @@ import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.exceptions.JedisException;
 
 /** How a lane sees its node fall silent, die and come back. */
 @RequiresRedis
+@Execution(ExecutionMode.CONCURRENT)
 class LaneHealthTest {
 
   /** Long enough for a busy machine not to find the node silent. */

@@ -297,6 +297,9 @@ public final class RedisServer implements AutoCloseable {
   public static int freePort() throws IOException {
     for (int attempt = 0; attempt < 100; attempt++) {
       int port = FIRST_PORT + ThreadLocalRandom.current().nextInt(PORTS);
+      if (ALIVE.stream().anyMatch(server -> server.port == port)) {
+        continue; // of a server that is down for a while
+      }
       try (ServerSocket probe = new ServerSocket(port, 1, InetAddress.getByName(HOST))) {
         return probe.getLocalPort();
       } catch (IOException e) {
