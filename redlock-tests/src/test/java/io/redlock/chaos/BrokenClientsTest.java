@@ -252,29 +252,35 @@ class BrokenClientsTest {
 
   /**
    * Two masters evict a lock before any client can have found out that they may: sound clients hold
-   * it twice, with tokens in order.
+   * it twice, with tokens in order. An audit in between prevents it, so one of several tries shows
+   * it.
    */
   @Test
   void evictedLockIsHeldTwiceAndTheCheckerSeesIt() {
-    HistoryVerdict verdict =
-        play(
-            "evicted",
-            TERMS.clients(2),
-            Variant.NONE,
-            deployment -> {
-              assertEquals("true", deployment.client(0).ask("0 acquire r0 20000 0"));
-              for (int node : new int[] {0, 1}) {
-                awaitLocked(deployment, node);
-                deployment.nodes.get(node).evictLocks();
-              }
-              assertEquals("true", deployment.client(1).ask("0 acquire r0 20000 9000"));
-              deployment.client(0).ask("0 look");
-              deployment.client(0).ask("0 release");
-              deployment.client(1).ask("0 release");
-            });
-    Set<SimInvariant> found = invariants(verdict);
-    assertTrue(found.containsAll(Set.of(SimInvariant.I1, SimInvariant.I6)), verdict::toString);
-    assertFalse(found.contains(SimInvariant.I3), verdict::toString);
+    Set<SimInvariant> found = Set.of();
+    for (int tries = 0; tries < 8 && !found.contains(SimInvariant.I1); tries++) {
+      found = invariants(evictAndAcquireTwice());
+      assertFalse(found.contains(SimInvariant.I3), found::toString);
+    }
+    assertTrue(found.containsAll(Set.of(SimInvariant.I1, SimInvariant.I6)), found::toString);
+  }
+
+  private HistoryVerdict evictAndAcquireTwice() {
+    return play(
+        "evicted",
+        TERMS.clients(2),
+        Variant.NONE,
+        deployment -> {
+          assertEquals("true", deployment.client(0).ask("0 acquire r0 20000 0"));
+          for (int node : new int[] {0, 1}) {
+            awaitLocked(deployment, node);
+            deployment.nodes.get(node).evictLocks();
+          }
+          deployment.client(1).ask("0 acquire r0 20000 3000");
+          deployment.client(0).ask("0 look");
+          deployment.client(0).ask("0 release");
+          deployment.client(1).ask("0 release");
+        });
   }
 
   /** A client was left behind, which still holds a lease when the new masters are opened. */
