@@ -75,7 +75,8 @@ public interface Lease extends AutoCloseable {
 
   /**
    * Ends the lease and deletes its keys on the nodes. The lease is invalid from the call on. Waits
-   * for a majority, at most one node timeout. Nodes that did not acknowledge are asked again in the
+   * for a majority, at most one node timeout, which begins anew while nodes answer earlier requests
+   * of a burst, until no key can be left. Nodes that did not acknowledge are asked again in the
    * background until they do, or until the key has expired. Releasing a released lease returns the
    * same result again. A lost lease releases its keys by itself when its deadline has passed;
    * releasing it before says that its holder has stopped, frees the resource at once, and returns

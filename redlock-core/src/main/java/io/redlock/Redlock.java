@@ -167,8 +167,8 @@ public interface Redlock extends AutoCloseable {
 
   /**
    * Acquires a lease, calls the body under it, and releases it. The lease is released however the
-   * body ends. The release waits for a majority for at most a node timeout; an interrupt does not
-   * end that wait, and stays set. A release that too few nodes confirm in time is not reported.
+   * body ends. The release waits as {@link Lease#release()} does; an interrupt does not end that
+   * wait, and stays set. A release that too few nodes confirm in time is not reported.
    *
    * @param request the resources and terms
    * @param body the work; it receives the lease
