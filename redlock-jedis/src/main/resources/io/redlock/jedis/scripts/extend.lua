@@ -13,21 +13,22 @@ local call = redis.call
 local value, T, ttl, retention = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local last = #KEYS - 1
 
-local function ownerOf(value)
-  return string.match(value, '^(.*)@%d+$') or value
-end
+local owner = string.sub(value, 1, -#T - 1) -- owner@
 
 local missing
 for i = 1, last, 2 do
   local holder = call('GET', KEYS[i])
   local fence = call('GET', KEYS[i + 1])
+  local isOwn = holder and (holder == value
+    or string.find(holder, owner, 1, true) == 1 and string.find(holder, '^%d+$', #owner + 1)
+    or #holder < #owner and holder .. '@' == owner)
   if not holder then
     if T + 0 <= (fence or 0) + 0 then
       return 'NOT_HELD ' .. T
     end
     missing = missing or {}
     missing[#missing + 1] = i
-  elseif holder ~= value and ownerOf(holder) ~= ownerOf(value) then
+  elseif not isOwn then
     local freed = string.match(holder, '^freed/[!-~]*$') -- by an operator
     return 'NOT_HELD ' .. T .. (freed and ' ' .. string.sub(freed, 1, 128) or '')
   end
@@ -44,7 +45,7 @@ if missing then
   local time = call('TIME')
   local now = time[1] * 1000000 + time[2]
   if token >= 2 ^ 53 or sent > now + skew or sent < now - ttl * 1000 - skew
-      or (birth ~= '' and string.sub(mark or '', 1, #birth) ~= birth) then
+      or (birth ~= '' and string.find(mark or '', birth, 1, true) ~= 1) then
     return 'NOT_HELD ' .. T
   end
   local lead = math.max(0, math.ceil((token - now) / 1000)) -- the counter outlives it

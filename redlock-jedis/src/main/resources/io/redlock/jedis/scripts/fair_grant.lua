@@ -10,7 +10,7 @@
 local lock, fence, queue, ends, mark = unpack(KEYS)
 local value, T, ttl, retention, skew, reported, waiter, ticket, life, birth = unpack(ARGV)
 
-if birth ~= '' and string.sub(redis.call('GET', mark) or '', 1, #birth) ~= birth then
+if birth ~= '' and string.find(redis.call('GET', mark) or '', birth, 1, true) ~= 1 then
   return 'ABSTAIN ' .. T
 end
 
@@ -24,13 +24,14 @@ end
 local nowMillis = math.floor(now / 1000)
 life = tonumber(life)
 
-local function ownerOf(value)
-  return string.match(value, '^(.*)@%d+$') or value
-end
+local owner = string.sub(value, 1, -#T - 1) -- owner@
 
 local holder = redis.call('GET', lock)
 local highest = redis.call('GET', fence) or '0'
-local held = holder and holder ~= value and ownerOf(holder) ~= ownerOf(value)
+local isOwn = holder and (holder == value
+  or string.find(holder, owner, 1, true) == 1 and string.find(holder, '^%d+$', #owner + 1)
+  or #holder < #owner and holder .. '@' == owner)
+local held = holder and not isOwn
 if not held
     and (token < tonumber(highest) or (not holder and token == tonumber(highest))) then
   return 'STALE ' .. T .. ' ' .. highest

@@ -11,7 +11,7 @@ local value, T, ttl, retention = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local birth = ARGV[7]
 local last = #KEYS - 1
 
-if birth ~= '' and string.sub(call('GET', KEYS[#KEYS]) or '', 1, #birth) ~= birth then
+if birth ~= '' and string.find(call('GET', KEYS[#KEYS]) or '', birth, 1, true) ~= 1 then
   return 'ABSTAIN ' .. T
 end
 
@@ -23,9 +23,7 @@ if token > now + skew and token > ARGV[6] + 1 or token >= 2 ^ 53
   return 'CLOCK ' .. T .. ' ' .. time[1] .. string.format('%06d', time[2])
 end
 
-local function ownerOf(value)
-  return string.match(value, '^(.*)@%d+$') or value
-end
+local owner = string.sub(value, 1, -#T - 1) -- owner@
 
 local highest, highestCounter = '0', 0
 local held, stale, pttl, other
@@ -36,7 +34,10 @@ for i = 1, last, 2 do
   if counter > highestCounter then
     highest, highestCounter = fence, counter
   end
-  if holder and (holder == value or ownerOf(holder) == ownerOf(value)) then
+  local isOwn = holder and (holder == value
+    or string.find(holder, owner, 1, true) == 1 and string.find(holder, '^%d+$', #owner + 1)
+    or #holder < #owner and holder .. '@' == owner)
+  if isOwn then
     held = true
     stale = stale or token < counter
   elseif holder then

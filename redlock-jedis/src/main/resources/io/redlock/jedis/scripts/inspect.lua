@@ -15,7 +15,7 @@ local function word(text)
 end
 
 local answer = 'STATE '
-if birth ~= '' and string.sub(redis.call('GET', mark) or '', 1, #birth) ~= birth then -- the birth mark
+if birth ~= '' and string.find(redis.call('GET', mark) or '', birth, 1, true) ~= 1 then
   answer = 'UNMARKED '
 end
 local holder = redis.call('GET', lock)

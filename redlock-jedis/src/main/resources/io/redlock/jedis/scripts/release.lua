@@ -12,15 +12,16 @@
 local call = redis.call
 local value, T = ARGV[1], ARGV[2]
 
-local function ownerOf(value)
-  return string.match(value, '^(.*)@%d+$') or value
-end
+local owner = string.sub(value, 1, -#T - 1) -- owner@
 
 local held = {}
 local bury
 for i = 1, #KEYS, 4 do
   local holder = call('GET', KEYS[i])
-  if holder and (holder == value or ownerOf(holder) == ownerOf(value)) then
+  local isOwn = holder and (holder == value
+    or string.find(holder, owner, 1, true) == 1 and string.find(holder, '^%d+$', #owner + 1)
+    or #holder < #owner and holder .. '@' == owner)
+  if isOwn then
     held[#held + 1] = KEYS[i]
   end
   local fence = call('GET', KEYS[i + 1])
