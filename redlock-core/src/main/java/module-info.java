@@ -10,6 +10,7 @@ module io.redlock.core {
   exports io.redlock.spi;
   exports io.redlock.testing;
   exports io.redlock.text to
+      io.redlock.cli,
       io.redlock.jedis,
       io.redlock.spring.boot;
 }

@@ -54,7 +54,7 @@ final class CliProcess implements AutoCloseable {
 
   private static List<String> command(String... arguments) {
     List<String> command = JavaCommand.likeThis(64);
-    command.add("io.redlock.jedis.cli.Cli");
+    command.add("io.redlock.cli.Cli");
     command.addAll(List.of(arguments));
     return command;
   }

@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
-import io.redlock.jedis.cli.CommandRun;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;

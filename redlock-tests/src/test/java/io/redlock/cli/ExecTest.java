@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assumptions.assumeFalse;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
-import io.redlock.jedis.cli.CommandRun;
 import io.redlock.lease.LeaseMasters;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RequiresRedis;

@@ -11,7 +11,6 @@ import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
-import io.redlock.jedis.cli.CommandRun;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;

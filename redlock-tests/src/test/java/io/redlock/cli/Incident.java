@@ -10,7 +10,6 @@ import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
 import io.redlock.jedis.JedisRedlock;
-import io.redlock.jedis.cli.CommandRun;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.ClockShim;
 import io.redlock.testbed.RedisServer;
@@ -199,7 +198,7 @@ final class Incident implements AutoCloseable {
   }
 
   private int type(String command) {
-    String program = "java -jar redlock-jedis-cli.jar ";
+    String program = "redlock ";
     if (command.startsWith(program)) {
       return run(command.substring(program.length()).split(" "));
     }

@@ -9,7 +9,6 @@ import io.redlock.LeaseRequest;
 import io.redlock.LockNotAcquiredException;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
-import io.redlock.jedis.cli.CommandRun;
 import io.redlock.jedis.scripts.ReplyMapper;
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;

@@ -11,7 +11,7 @@ import io.redlock.LockNotAcquiredException;
 import io.redlock.Redlock;
 import io.redlock.Votes.NodeVote;
 import io.redlock.Votes.Vote;
-import io.redlock.jedis.cli.Doctor;
+import io.redlock.cli.Doctor;
 import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.jedis.deployment.Survey.Audited;
 import io.redlock.testbed.Await;

@@ -15,7 +15,7 @@ import io.redlock.NodeStatus;
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.ReleaseResult;
-import io.redlock.jedis.cli.Doctor;
+import io.redlock.cli.Doctor;
 import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.testbed.Await;

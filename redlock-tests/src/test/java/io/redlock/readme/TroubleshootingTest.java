@@ -55,7 +55,8 @@ class TroubleshootingTest {
   /** The texts of the published sources, those that are put together from several included. */
   private static List<String> texts() throws IOException {
     List<String> texts = new ArrayList<>();
-    for (String module : new String[] {"redlock-core", "redlock-jedis"}) {
+    for (String module :
+        new String[] {"redlock-core", "redlock-jedis", "integrations/redlock-cli"}) {
       Path sources = Repository.ROOT.resolve(module).resolve("src/main/java");
       for (Path source : Repository.files(sources, ".java")) {
         String joined = CONCATENATION.matcher(Files.readString(source)).replaceAll("");

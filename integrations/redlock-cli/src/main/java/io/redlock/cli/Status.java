@@ -1,4 +1,4 @@
-package io.redlock.jedis.cli;
+package io.redlock.cli;
 
 import io.redlock.Inspection;
 import io.redlock.Redlock;

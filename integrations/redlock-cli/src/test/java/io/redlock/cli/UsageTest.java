@@ -1,4 +1,4 @@
-package io.redlock.jedis.cli;
+package io.redlock.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -231,7 +231,7 @@ class UsageTest {
   /** The codes with a meaning of the command's own. */
   private static TreeSet<String> codesOnThePage(String command) throws IOException {
     List<List<String>> rows = new ArrayList<>();
-    Stream<String> lines = Files.readString(Path.of("..", "docs", "command-line.md")).lines();
+    Stream<String> lines = Files.readString(Path.of("..", "..", "docs", "command-line.md")).lines();
     lines
         .dropWhile(line -> !line.startsWith("| exit code |"))
         .takeWhile(line -> line.startsWith("|"))

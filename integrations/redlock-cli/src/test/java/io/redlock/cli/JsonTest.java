@@ -1,4 +1,4 @@
-package io.redlock.jedis.cli;
+package io.redlock.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 

@@ -1,4 +1,4 @@
-package io.redlock.jedis.cli;
+package io.redlock.cli;
 
 import java.util.Collection;
 import java.util.Map;

@@ -1,4 +1,4 @@
-package io.redlock.jedis.cli;
+package io.redlock.cli;
 
 /** The exit codes of all commands: see docs/command-line.md. */
 final class ExitCode {

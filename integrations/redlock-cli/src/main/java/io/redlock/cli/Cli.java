@@ -1,4 +1,4 @@
-package io.redlock.jedis.cli;
+package io.redlock.cli;
 
 import io.redlock.Redlock;
 import io.redlock.jedis.AdoptReport;
@@ -27,8 +27,8 @@ import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
- * The command line, {@code java -jar redlock-jedis-cli.jar}: see docs/command-line.md. That jar
- * contains picocli and a log provider; the library depends on neither.
+ * The command line, {@code redlock COMMAND}: see docs/command-line.md. Its runnable jar contains
+ * picocli and a log provider; the library depends on neither.
  */
 @Command(
     name = "redlock",

@@ -1,5 +1,5 @@
 /** The command line. */
 @NullMarked
-package io.redlock.jedis.cli;
+package io.redlock.cli;
 
 import org.jspecify.annotations.NullMarked;
