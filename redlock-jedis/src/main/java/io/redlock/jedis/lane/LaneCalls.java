@@ -11,9 +11,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The calls of a lane in order: those that wait to be sent, and those that were sent and not yet
- * answered. Looks go behind all other requests, and few at a time: many callers that look for a
- * free name must not delay the extends of those who hold one. A part of the {@link LaneMachine},
- * and guarded like it.
+ * answered. Looks go behind other requests, and few at a time: many callers that look for a free
+ * name must not delay the extends of those who hold one. On a lane that is never idle, one look
+ * goes after so many requests. A part of the {@link LaneMachine}, and guarded like it.
  */
 final class LaneCalls {
 
@@ -26,6 +26,9 @@ final class LaneCalls {
   /** The largest number of unanswered looks: a request waits for no more of them. */
   static final int MOST_LOOKS = 32;
 
+  /** The number of requests that are sent before a look that waits. */
+  static final int REQUESTS_A_LOOK = 32;
+
   private final long releaseLifeNanos;
   private final Consumer<LaneEffect> effects;
   private Queue<Call> queue = new ArrayDeque<>();
@@ -35,6 +38,7 @@ final class LaneCalls {
   private final Queue<Call> unanswered = new ArrayDeque<>();
   private long unansweredBytes;
   private int unansweredLooks;
+  private int sentBeforeLook; // requests since the last look, while one waits
 
   /**
    * @param releaseLifeNanos the time after which a release that could not be sent is pointless
@@ -158,24 +162,26 @@ final class LaneCalls {
 
   /** Sends what waits until so many bytes are unanswered. */
   void sendQueued(List<Call> batch, long mostBytes, long nowNanos) {
-    for (Call call = queue.peek();
-        call != null && unansweredBytes < mostBytes;
-        call = queue.peek()) {
-      sendFirst(queue, call, batch, nowNanos);
-    }
-    for (Call call = looks.peek();
-        call != null && unansweredBytes < mostBytes && unansweredLooks < MOST_LOOKS;
-        call = looks.peek()) {
-      sendFirst(looks, call, batch, nowNanos);
+    for (Queue<Call> from = next();
+        from != null && unansweredBytes < mostBytes;
+        from = next()) {
+      Call call = from.element();
+      if (call.state == Call.State.QUEUED) {
+        send(call, batch, nowNanos);
+        queued--;
+        sentBeforeLook = from == looks || looks.isEmpty() ? 0 : sentBeforeLook + 1;
+      }
+      from.remove();
     }
   }
 
-  private void sendFirst(Queue<Call> from, Call call, List<Call> batch, long nowNanos) {
-    if (call.state == Call.State.QUEUED) {
-      send(call, batch, nowNanos);
-      queued--;
+  /** Returns the queue whose first call goes next; null if none may. */
+  private @Nullable Queue<Call> next() {
+    boolean mayLook = !looks.isEmpty() && unansweredLooks < MOST_LOOKS;
+    if (queue.isEmpty()) {
+      return mayLook ? looks : null;
     }
-    from.remove();
+    return mayLook && sentBeforeLook >= REQUESTS_A_LOOK ? looks : queue;
   }
 
   void send(Call call, List<Call> batch, long nowNanos) {

@@ -216,6 +216,26 @@ class LaneCallsTest {
   }
 
   @Test
+  void looksHaveTheirTurnOnALaneThatIsNeverIdle() {
+    Call look = queued(look("look"), 0);
+    int sentBefore = 0;
+    while (look.state == Call.State.QUEUED && sentBefore < 1_000) {
+      queued(grant("busy"), 0);
+      queued(grant("busy"), 0);
+      calls.sendQueued(new ArrayList<>(), 1, 0); // one more is sent than was answered
+      calls.removeOldest();
+      sentBefore++;
+    }
+    assertEquals(LaneCalls.REQUESTS_A_LOOK, sentBefore - 1);
+    Call withdrawn = queued(look("withdrawn"), 0);
+    Call next = queued(look("next"), 0);
+    calls.withdraw(withdrawn);
+    List<Call> batch = sendAll();
+    assertEquals(LaneCalls.REQUESTS_A_LOOK, batch.indexOf(next));
+    assertFalse(batch.contains(withdrawn));
+  }
+
+  @Test
   void looksAreRefusedAndWithdrawnAsOtherRequests() {
     Call gone = queued(look("gone"), 0);
     queued(look("refused"), 0);
