@@ -29,6 +29,20 @@ import java.util.Optional;
  */
 public interface Leadership extends AutoCloseable {
 
+  /** The work of a leader, which one thread runs in each term. */
+  @FunctionalInterface
+  interface Work {
+
+    /**
+     * Works until the term is over. Must end when its thread is interrupted.
+     *
+     * @param lease the lease of this term
+     * @param leadership the candidate that leads: to resign, or to be no candidate any longer
+     * @throws Exception ends the term as a return does, and is logged
+     */
+    void run(Lease lease, Leadership leadership) throws Exception;
+  }
+
   /** Returns the name that is led. */
   String resource();
 

@@ -232,14 +232,14 @@ public interface Redlock extends AutoCloseable {
    *
    * @param request the name to lead and the ttl; {@link LeaseRequest#renewFor} bounds a term, which
    *     has no bound otherwise. Without a wait; always {@linkplain LeaseRequest#fairly() fair}
-   * @param work the work of the leader; it receives the lease
+   * @param work the work of the leader, which may begin before this method returns
    * @return the candidate, to be closed
    * @throws NullPointerException if an argument is null
    * @throws IllegalArgumentException if the request does not fit this instance's settings, names
    *     several resources, or sets a wait
    * @throws IllegalStateException if this instance is closed
    */
-  Leadership lead(LeaseRequest request, LeasedRunnable<?> work);
+  Leadership lead(LeaseRequest request, Leadership.Work work);
 
   /**
    * Sets a resource free, for an operator. Its holder can no longer extend the lease, and learns so

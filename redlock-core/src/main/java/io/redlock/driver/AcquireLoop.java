@@ -104,6 +104,11 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
     return request.isFair();
   }
 
+  /** Returns the result to come, also before the start. */
+  CompletableFuture<AcquireResult> result() {
+    return future;
+  }
+
   /** Starts the call. Draws its ids here, on the caller's thread: their source may block. */
   CompletableFuture<AcquireResult> start() {
     try {
@@ -147,7 +152,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   AcquireResult await() throws InterruptedException {
     try {
       return Blocking.await(start(), context.scheduler);
-    } catch (InterruptedException e) {
+    } catch (InterruptedException | Error e) { // no memory to wait
       cancel();
       throw e;
     }

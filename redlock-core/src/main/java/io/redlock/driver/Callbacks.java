@@ -2,9 +2,11 @@ package io.redlock.driver;
 
 import io.redlock.LeaseEnd;
 import io.redlock.spi.Scheduler;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadFactory;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Runs user code, which may throw, block, or take long. Threads that do nothing else hand it to the
@@ -20,6 +22,11 @@ final class Callbacks {
   private final Executor executor;
   private final boolean direct;
   private final Scheduler scheduler;
+  private final Runnable retry = this::check;
+
+  private @Nullable Callback stranded; // guarded by this; the first of those without a thread
+  private @Nullable Callback lastStranded; // guarded by this
+  private boolean isRetryPlanned; // guarded by this
 
   /**
    * @param executor runs user code; {@code Runnable::run} for the threads of this object
@@ -38,57 +45,104 @@ final class Callbacks {
     this.scheduler = scheduler;
   }
 
+  /** Starts threads again for callbacks for which memory was short. Called about once a second. */
+  void check() {
+    Callback callback;
+    synchronized (this) {
+      callback = stranded;
+      stranded = null;
+      lastStranded = null;
+      isRetryPlanned = false;
+    }
+    while (callback != null) {
+      Callback next = callback.next;
+      callback.next = null;
+      start(callback);
+      callback = next;
+    }
+  }
+
   /** Runs user code that handles a loss. */
   void ofLoss(Runnable userCode) {
-    deliver(losses, userCode);
+    deliver(losses, new Callback(userCode));
   }
 
   /** Runs user code that handles the end of a lease. */
   void ofEnd(LeaseEnd how, Runnable userCode) {
-    if (how.lost()) {
-      ofLoss(userCode);
-    } else {
-      other(userCode);
-    }
+    deliver(of(how), new Callback(userCode));
+  }
+
+  private Defaults.Threads of(LeaseEnd how) {
+    return how.lost() ? losses : others;
   }
 
   /** Runs any other user code. */
   void other(Runnable userCode) {
-    deliver(others, userCode);
+    deliver(others, new Callback(userCode));
+  }
+
+  /** Passes the end of a future of this library to the returned one, as user code. */
+  <T> CompletableFuture<T> pass(CompletableFuture<T> internal) {
+    Handover<T> handover = new Handover<>();
+    internal.whenComplete(handover::pass);
+    return handover.future;
+  }
+
+  /** Returns a future whose dependents run as user code. */
+  <T> Handover<T> handover() {
+    return new Handover<>();
   }
 
   /**
    * Runs user code that a duty of this library needs, so that no other user code delays it: on a
-   * thread of its own, or at once in a simulation.
+   * thread of its own, or at once in a simulation. Throws, and drops it, if none can be started.
    */
   void alone(ThreadFactory threads, Runnable userCode) {
     Callback callback = new Callback(userCode);
+    callback.set(Callback.HANDED_OVER);
     if (!direct || !handOver(callback)) {
-      start(task -> threads.newThread(task).start(), callback);
+      threads.newThread(callback).start();
     }
   }
 
-  private void deliver(Defaults.Threads threads, Runnable userCode) {
-    Callback callback = new Callback(userCode);
-    if (!direct) {
-      start(threads::execute, () -> runOrHandOver(callback));
-    } else if (!handOver(callback)) {
-      start(threads::execute, callback);
+  private void deliver(Defaults.Threads threads, Callback callback) {
+    callback.threads = threads;
+    if (direct) {
+      callback.run();
+    } else {
+      start(callback);
     }
   }
 
-  private void start(Executor threads, Runnable task) {
+  /**
+   * Starts a thread for a callback now or later. Never throws, and needs no memory to try again.
+   */
+  private void start(Callback callback) {
     try {
-      threads.execute(task);
+      callback.threads.execute(callback);
     } catch (Throwable e) { // no memory for a thread
-      scheduler.schedule(() -> start(threads, task), RETRY_NANOS);
+      strand(callback);
       Log.LOG.error("No thread could be started for a callback; this is tried again", e);
     }
   }
 
-  private void runOrHandOver(Callback callback) {
-    if (!handOver(callback)) {
-      callback.run();
+  private void strand(Callback callback) {
+    synchronized (this) {
+      if (lastStranded == null) {
+        stranded = callback;
+      } else {
+        lastStranded.next = callback;
+      }
+      lastStranded = callback;
+      if (isRetryPlanned) {
+        return;
+      }
+      isRetryPlanned = true;
+    }
+    try {
+      scheduler.schedule(retry, RETRY_NANOS);
+    } catch (OutOfMemoryError e) {
+      Log.LOG.debug("No memory for a timer: the check of a second tries again", e);
     }
   }
 
@@ -108,11 +162,19 @@ final class Callbacks {
     others.close();
   }
 
-  /** User code that runs once, even if an executor accepts it and then throws. */
-  private static final class Callback extends AtomicBoolean implements Runnable {
+  /**
+   * User code that runs once, even if an executor accepts it and then throws. Its first run hands
+   * it to the executor, and the next run is that of the executor.
+   */
+  private class Callback extends AtomicInteger implements Runnable {
     private static final long serialVersionUID = 1;
 
+    static final int HANDED_OVER = 1;
+    private static final int RUN = 2;
+
     private final transient Runnable userCode;
+    private transient Defaults.Threads threads = others;
+    private transient @Nullable Callback next; // guarded by Callbacks.this; while it is stranded
 
     Callback(Runnable userCode) {
       this.userCode = userCode;
@@ -120,12 +182,49 @@ final class Callbacks {
 
     @Override
     public void run() {
-      if (compareAndSet(false, true)) {
+      if (compareAndSet(0, HANDED_OVER)) {
+        if (handOver(this)) {
+          return;
+        }
+        if (direct) {
+          start(this);
+          return;
+        }
+      }
+      if (compareAndSet(HANDED_OVER, RUN)) {
         try {
           userCode.run();
         } catch (Throwable e) {
           Log.LOG.warn("A callback failed; the lock service is not affected", e);
         }
+      }
+    }
+  }
+
+  /**
+   * A future of the user, and what completes it on a callback thread. Made when the future is asked
+   * for, so that its end needs no memory.
+   */
+  final class Handover<T> {
+    final CompletableFuture<T> future = new CompletableFuture<>();
+    private final Callback callback = new Callback(this::complete);
+    private @Nullable T value; // set before the callback is delivered
+    private @Nullable Throwable failure;
+
+    private Handover() {}
+
+    /** Completes the future with an end of an internal future. Called once. Never throws. */
+    void pass(@Nullable T result, @Nullable Throwable thrown) {
+      value = result;
+      failure = thrown;
+      deliver(result instanceof LeaseEnd how ? of(how) : others, callback);
+    }
+
+    private void complete() {
+      if (failure == null) {
+        future.complete(value);
+      } else {
+        future.completeExceptionally(failure);
       }
     }
   }

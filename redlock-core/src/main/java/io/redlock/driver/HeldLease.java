@@ -46,7 +46,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   private @Nullable Cancellable timer; // guarded by claim; of the loss, then of the keys' release
   private @Nullable Renewal renewal; // guarded by claim
   private @Nullable Reaffirmation reaffirmation; // guarded by claim; null until a node was reset
-  private @Nullable CompletableFuture<LeaseEnd> ended; // guarded by claim; null until asked for
+  private Callbacks.@Nullable Handover<LeaseEnd> ended; // guarded by claim; null until asked for
   private Consumer<LeaseEnd> watcher = how -> {}; // guarded by claim
 
   private HeldLease(
@@ -195,9 +195,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
 
   @Override
   public CompletableFuture<ExtendResult> extendAsync(Duration ttl) {
-    CompletableFuture<ExtendResult> future = new CompletableFuture<>();
-    checkedExtension(ttl).thenAccept(result -> context.complete(future, result));
-    return future;
+    return context.callbacks.pass(checkedExtension(ttl));
   }
 
   private CompletableFuture<ExtendResult> checkedExtension(Duration ttl) {
@@ -403,7 +401,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   /** Ends the lease; returns true if it had not ended before. */
   private boolean conclude(LeaseEnd how) {
     boolean first;
-    CompletableFuture<LeaseEnd> awaited;
+    Callbacks.Handover<LeaseEnd> awaited;
     Consumer<LeaseEnd> watching;
     synchronized (claim) {
       awaited = ended;
@@ -431,11 +429,11 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
     return first;
   }
 
-  private void report(LeaseEnd how, @Nullable CompletableFuture<LeaseEnd> awaited) {
+  private void report(LeaseEnd how, Callbacks.@Nullable Handover<LeaseEnd> awaited) {
     context.liveLeases.remove(this);
     long heldNanos = context.ticker.monotonicNanos() - startNanos;
     if (awaited != null) {
-      context.callbacks.ofEnd(how, () -> awaited.complete(how));
+      awaited.pass(how, null);
     }
     claim.listeners.reportEnd(
         how, listener -> listener.onEnd(this, how, Duration.ofNanos(heldNanos)));
@@ -452,9 +450,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
 
   @Override
   public CompletableFuture<ReleaseResult> releaseAsync() {
-    CompletableFuture<ReleaseResult> future = new CompletableFuture<>();
-    releasing().thenAccept(result -> context.complete(future, result));
-    return future;
+    return context.callbacks.pass(releasing());
   }
 
   /** Releases the lease on every node that may hold it; if it has expired, it ends as lost. */
@@ -491,20 +487,19 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
 
   @Override
   public CompletionStage<LeaseEnd> ended() {
-    CompletableFuture<LeaseEnd> asked;
+    Callbacks.Handover<LeaseEnd> asked;
     LeaseEnd how = null;
     synchronized (claim) {
       if (ended == null) {
-        ended = new CompletableFuture<>();
+        ended = context.callbacks.handover();
         how = end;
       }
       asked = ended;
     }
     if (how != null) {
-      LeaseEnd known = how;
-      context.callbacks.ofEnd(known, () -> asked.complete(known));
+      asked.pass(how, null);
     }
-    return asked.minimalCompletionStage();
+    return asked.future.minimalCompletionStage();
   }
 
   /**

@@ -4,7 +4,6 @@ import io.redlock.AcquireResult;
 import io.redlock.Leadership;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseRequest;
-import io.redlock.LeasedRunnable;
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.Scheduler.Cancellable;
 import io.redlock.text.Brief;
@@ -23,119 +22,195 @@ final class LeaderCandidate implements Leadership {
 
   private static final Duration ENDLESS = Duration.ofSeconds(Long.MAX_VALUE);
 
+  /** How late a pause may end before a check ends it. */
+  private static final long PATIENCE_NANOS = 1_000_000_000;
+
   private final ServiceContext context;
   private final LeaseRequest request;
-  private final LeasedRunnable<?> work;
+  private final Work work;
   private final Function<LeaseRequest, AcquireLoop> calls;
   private final ThreadFactory threads;
   private final long ttlNanos;
 
+  private Phase phase = Phase.STARTS; // guarded by this
   private @Nullable AcquireLoop call; // guarded by this; the last one
+  private boolean isCallStarted; // guarded by this
   private @Nullable Term term; // guarded by this; null unless this candidate holds a lease
   private @Nullable Cancellable pause; // guarded by this
+  private long dueNanos; // guarded by this; the end of the pause
   private boolean closed; // guarded by this
 
-  private LeaderCandidate(
+  private enum Phase {
+    /** It makes a call. */
+    STARTS,
+    /** It waits for the end of its call. */
+    CALLS,
+    /** It holds a lease. */
+    LEADS,
+    /** It waits until it calls again. */
+    PAUSES,
+    /** It does nothing more. */
+    OVER
+  }
+
+  /** Returns a candidate for one resource; a term lasts without end if the request sets none. */
+  LeaderCandidate(
       ServiceContext context,
       LeaseRequest request,
-      LeasedRunnable<?> work,
+      Work work,
       Function<LeaseRequest, AcquireLoop> calls,
       ThreadFactory threads) {
+    LeaseRequest patient = request.fairly().waitUpTo(ENDLESS);
     this.context = context;
-    this.request = request;
+    this.request = patient.maxHold().isPresent() ? patient : patient.renewFor(ENDLESS);
     this.work = work;
     this.calls = calls;
     this.threads = threads;
     this.ttlNanos = Settings.saturatedNanos(request.ttl());
   }
 
-  /** Begins a campaign for one resource; a term lasts without end if the request sets none. */
-  static LeaderCandidate begin(
-      ServiceContext context,
-      LeaseRequest request,
-      LeasedRunnable<?> work,
-      Function<LeaseRequest, AcquireLoop> calls,
-      ThreadFactory threads) {
-    LeaseRequest patient = request.fairly().waitUpTo(ENDLESS);
-    LeaderCandidate candidate =
-        new LeaderCandidate(
-            context,
-            patient.maxHold().isPresent() ? patient : patient.renewFor(ENDLESS),
-            work,
-            calls,
-            threads);
-    candidate.call();
-    return candidate;
+  /** Makes the first call; if that throws, this candidate is over. */
+  void begin() {
+    boolean begun = false;
+    try {
+      call();
+      begun = true;
+    } finally {
+      synchronized (this) {
+        phase = begun ? phase : Phase.OVER;
+      }
+    }
   }
 
   private void call() {
     AcquireLoop next = calls.apply(request);
-    CompletableFuture<AcquireResult> result = next.start();
+    next.result().whenComplete((result, failure) -> called(next, result, failure));
+    synchronized (this) {
+      phase = Phase.CALLS;
+      call = next;
+      isCallStarted = false;
+    }
+    next.start();
     boolean wanted;
     synchronized (this) {
-      call = next;
+      isCallStarted |= call == next;
       wanted = !closed;
     }
     if (!wanted) {
       next.cancel();
     }
-    result.whenComplete(this::called);
   }
 
-  private void called(@Nullable AcquireResult result, @Nullable Throwable failure) {
+  private void called(
+      AcquireLoop done, @Nullable AcquireResult result, @Nullable Throwable failure) {
     if (result instanceof AcquireResult.Acquired acquired) {
-      lead((HeldLease) acquired.lease());
+      lead(done, (HeldLease) acquired.lease());
     } else { // its wait has no end
-      failed(failure);
+      failed(done, failure);
     }
   }
 
-  private void failed(@Nullable Throwable failure) {
-    if (isClosed()) {
-      return;
+  private void failed(@Nullable AcquireLoop done, @Nullable Throwable failure) {
+    boolean goesOn;
+    synchronized (this) {
+      if (phase == Phase.OVER || done != null && (phase != Phase.CALLS || call != done)) {
+        return;
+      }
+      goesOn = !closed && !context.closed.get();
+      if (!goesOn) {
+        phase = Phase.OVER;
+      }
+      if (closed) {
+        return;
+      }
     }
-    if (context.closed.get()) {
+    if (goesOn) {
+      Log.LOG.warn("{} could not campaign; it tries again", this, failure);
+      callLater();
+    } else {
       Log.LOG.info("{} ends: its Redlock was closed", this);
-      return;
     }
-    Log.LOG.warn("{} could not campaign; it tries again", this, failure);
-    callLater();
   }
 
   private void callLater() {
     synchronized (this) {
+      phase = closed ? Phase.OVER : Phase.PAUSES;
       if (!closed) {
-        pause =
-            context.scheduler.schedule(
-                () -> context.callbacks.alone(threads, this::callAgain), ttlNanos / 3);
+        dueNanos = context.ticker.monotonicNanos() + ttlNanos / 3;
+        pause = context.scheduler.schedule(this::comeDue, ttlNanos / 3);
       }
     }
   }
 
+  private void comeDue() {
+    context.callbacks.alone(threads, this::callAgain);
+  }
+
   private void callAgain() {
-    if (isClosed()) {
-      return;
+    synchronized (this) {
+      if (closed || phase != Phase.PAUSES) {
+        return;
+      }
+      phase = Phase.STARTS;
     }
     try {
       call();
     } catch (Throwable failure) { // the supplier of owner ids, or no memory
-      failed(failure);
+      failed(null, failure);
     }
   }
 
-  private void lead(HeldLease lease) {
+  /**
+   * Goes on where memory was too short to go on. Called about once a second.
+   *
+   * @return false if this candidate does nothing more
+   */
+  boolean check() {
+    AcquireLoop done = null;
+    Term led = null;
+    boolean isOverdue = false;
+    synchronized (this) {
+      switch (phase) {
+        case STARTS -> {}
+        case CALLS -> done = call;
+        case LEADS -> led = term;
+        case PAUSES ->
+            isOverdue = context.ticker.monotonicNanos() - dueNanos > PATIENCE_NANOS && !closed;
+        case OVER -> {
+          return false;
+        }
+      }
+    }
+    if (done != null && done.result().isDone()) {
+      AcquireLoop known = done;
+      known.result().whenComplete((result, failure) -> called(known, result, failure));
+    }
+    if (led != null) {
+      led.check();
+    }
+    if (isOverdue) {
+      comeDue();
+    }
+    return true;
+  }
+
+  private void lead(AcquireLoop done, HeldLease lease) {
     Term next = new Term(lease);
     boolean wanted;
     synchronized (this) {
+      if (phase != Phase.CALLS || call != done) {
+        return;
+      }
       wanted = !closed;
+      phase = wanted ? Phase.LEADS : Phase.OVER;
       term = wanted ? next : null;
     }
     if (!wanted) {
       lease.close();
       return;
     }
-    lease.whenEnded(next::ended);
     try {
+      lease.whenEnded(next::ended);
       next.start();
     } catch (Throwable failure) { // no memory for a thread
       Log.LOG.error("{} could not start a thread for its term; it campaigns again", this, failure);
@@ -184,7 +259,10 @@ final class LeaderCandidate implements Leadership {
     AcquireLoop last;
     synchronized (this) {
       closed = true;
-      last = call;
+      last = isCallStarted ? call : null; // else its own thread cancels it
+      if (phase == Phase.PAUSES) {
+        phase = Phase.OVER;
+      }
       if (pause != null) {
         pause.cancel();
       }
@@ -196,10 +274,6 @@ final class LeaderCandidate implements Leadership {
     } else if (last != null) {
       last.cancel();
     }
-  }
-
-  private synchronized boolean isClosed() {
-    return closed;
   }
 
   private synchronized @Nullable Term term() {
@@ -220,6 +294,8 @@ final class LeaderCandidate implements Leadership {
     private @Nullable Thread thread; // guarded by this; null unless the work runs
     private @Nullable Cancellable warning; // guarded by this; for work that does not stop
     private boolean wanted = true; // guarded by this; false once the work was asked to stop
+    private boolean isOver; // guarded by this; the work has ended, or did not start
+    private long overSinceNanos; // guarded by this
 
     Term(HeldLease lease) {
       this.lease = lease;
@@ -234,20 +310,29 @@ final class LeaderCandidate implements Leadership {
     }
 
     void ended(LeaseEnd how) {
-      stop(how.lost() ? "its lease was lost: " + how.detail() : "its work released the lease");
+      if (interrupt()) {
+        say(how.lost() ? "its lease was lost: " + how.detail() : "its work released the lease");
+      }
     }
 
     /** Asks the work to stop, once. */
     void stop(String why) {
-      synchronized (this) {
-        if (!wanted) {
-          return;
-        }
-        wanted = false;
-        if (thread != null) {
-          thread.interrupt();
-        }
+      if (interrupt()) {
+        say(why);
       }
+    }
+
+    /** Returns true once. Needs no memory. */
+    private synchronized boolean interrupt() {
+      boolean first = wanted;
+      wanted = false;
+      if (first && thread != null) {
+        thread.interrupt();
+      }
+      return first;
+    }
+
+    private void say(String why) {
       Log.LOG.info("{} no longer leads: {}", LeaderCandidate.this, why);
       synchronized (this) {
         if (thread != null) {
@@ -269,7 +354,7 @@ final class LeaderCandidate implements Leadership {
       try {
         if (begins()) {
           Log.LOG.info("{} leads, with token {}", LeaderCandidate.this, lease.fencingToken());
-          work.run(lease);
+          work.run(lease, LeaderCandidate.this);
         }
       } catch (Throwable failure) {
         if (isWanted()) {
@@ -295,6 +380,8 @@ final class LeaderCandidate implements Leadership {
         ownWill = wanted;
         wanted = false;
         thread = null;
+        isOver = true;
+        overSinceNanos = context.ticker.monotonicNanos();
         if (warning != null) {
           warning.cancel();
         }
@@ -302,11 +389,31 @@ final class LeaderCandidate implements Leadership {
       if (ownWill) {
         Log.LOG.info("{} no longer leads: its work has ended", LeaderCandidate.this);
       }
+      release();
+    }
+
+    private void release() {
       lease.releasing().whenComplete((result, failure) -> released());
+    }
+
+    /** Goes on where memory was too short to release the lease. */
+    void check() {
+      long overNanos;
+      synchronized (this) {
+        overNanos = isOver ? context.ticker.monotonicNanos() - overSinceNanos : 0;
+      }
+      if (overNanos > ttlNanos + context.settings.nodeTimeoutNanos()) {
+        released(); // its keys have expired, or soon will
+      } else if (overNanos > PATIENCE_NANOS) {
+        release();
+      }
     }
 
     private void released() {
       synchronized (LeaderCandidate.this) {
+        if (term != this) {
+          return;
+        }
         term = null;
       }
       over.complete(null);

@@ -49,6 +49,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
   private final Map<AcquireLoop, Long> calls = new ConcurrentHashMap<>();
 
   private final AtomicLong numbers = new AtomicLong();
+  private final Set<LeaderCandidate> candidates = ConcurrentHashMap.newKeySet();
   private final Pauses pauses;
   private final QuorumWatch quorumWatch;
   private final ReentrantLease.Holds holds = new ReentrantLease.Holds();
@@ -63,7 +64,9 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
     context.listeners.started(this);
     context.scheduler.watch(context.timeouts::check);
     context.scheduler.watch(context.liveLeases::check);
+    context.scheduler.watch(context.callbacks::check);
     context.scheduler.watch(() -> calls.keySet().forEach(AcquireLoop::check));
+    context.scheduler.watch(() -> candidates.removeIf(candidate -> !candidate.check()));
     for (int node = 0; node < context.nodes.size(); node++) {
       context.nodes.get(node).start(context.ticker, context.scheduler, new NodeObserver(node));
     }
@@ -126,25 +129,15 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
   @Override
   public CompletableFuture<AcquireResult> acquireAsync(LeaseRequest request) {
     check(request);
-    CompletableFuture<AcquireResult> future = new CompletableFuture<>();
     AcquireLoop loop = call(request);
+    CompletableFuture<AcquireResult> future = context.callbacks.pass(loop.result());
     future.whenComplete(
         (result, failure) -> {
           if (!loop.yielded(result)) {
             loop.cancel(); // cancelled, timed out, or completed by its user
           }
         });
-    loop.start()
-        .whenComplete(
-            (result, failure) ->
-                context.callBack(
-                    () -> {
-                      if (failure == null) {
-                        future.complete(result);
-                      } else {
-                        future.completeExceptionally(failure);
-                      }
-                    }));
+    loop.start();
     return future;
   }
 
@@ -192,7 +185,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
   }
 
   @Override
-  public Leadership lead(LeaseRequest request, LeasedRunnable<?> work) {
+  public Leadership lead(LeaseRequest request, Leadership.Work work) {
     check(request);
     Objects.requireNonNull(work, "work is null: give the work of the leader");
     Settings.reject("cannot campaign", candidateProblems(request));
@@ -202,16 +195,20 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
     ThreadFactory daemons =
         LibraryThread.named("redlock-leader-" + request.resources().iterator().next());
     ClassLoader classes = Thread.currentThread().getContextClassLoader();
-    return LeaderCandidate.begin(
-        context,
-        request,
-        work,
-        this::call,
-        task -> {
-          Thread thread = daemons.newThread(task);
-          thread.setContextClassLoader(classes);
-          return thread;
-        });
+    LeaderCandidate candidate =
+        new LeaderCandidate(
+            context,
+            request,
+            work,
+            this::call,
+            task -> {
+              Thread thread = daemons.newThread(task);
+              thread.setContextClassLoader(classes);
+              return thread;
+            });
+    candidates.add(candidate);
+    candidate.begin();
+    return candidate;
   }
 
   private static List<String> candidateProblems(LeaseRequest request) {
@@ -247,12 +244,12 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
 
   @Override
   public CompletableFuture<FreeResult> freeAsync(String resource) {
-    return onCallbacks(freeing(resource, 0));
+    return context.callbacks.pass(freeing(resource, 0));
   }
 
   @Override
   public CompletableFuture<FreeResult> freeAsync(String resource, long token) {
-    return onCallbacks(freeing(resource, checked(token)));
+    return context.callbacks.pass(freeing(resource, checked(token)));
   }
 
   private static long checked(long token) {
@@ -270,12 +267,6 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
       throw new IllegalStateException("this Redlock is closed");
     }
     return Freeing.start(context, context.settings.keyPrefix() + resource, token);
-  }
-
-  private <T> CompletableFuture<T> onCallbacks(CompletableFuture<T> internal) {
-    CompletableFuture<T> future = new CompletableFuture<>();
-    internal.thenAccept(value -> context.complete(future, value));
-    return future;
   }
 
   @Override
@@ -325,19 +316,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
   @Override
   public CompletableFuture<Inspection> inspectAsync(String resource) {
     checkName(resource);
-    CompletableFuture<Inspection> future = new CompletableFuture<>();
-    inquire(resource)
-        .whenComplete(
-            (inspection, failure) ->
-                context.callBack(
-                    () -> {
-                      if (failure == null) {
-                        future.complete(inspection);
-                      } else {
-                        future.completeExceptionally(failure);
-                      }
-                    }));
-    return future;
+    return context.callbacks.pass(inquire(resource));
   }
 
   /** Asks all nodes; fails if this is closed before they have answered. */

@@ -94,11 +94,6 @@ final class ServiceContext {
         .toList();
   }
 
-  /** Completes a user's future, on a callback thread, since its dependents may run there. */
-  <T> void complete(CompletableFuture<T> future, T value) {
-    callBack(() -> future.complete(value));
-  }
-
   /** Runs user code where it delays only other user code; its exceptions are logged. */
   void callBack(Runnable userCode) {
     callbacks.other(userCode);

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.Leadership;
 import io.redlock.Lease;
 import io.redlock.LeaseLock;
 import io.redlock.LeaseRequest;
@@ -123,6 +124,9 @@ class ArgumentsTest {
     }
     if (type == LeasedCallable.class) {
       return (LeasedCallable<String, RuntimeException>) lease -> "done";
+    }
+    if (type == Leadership.Work.class) {
+      return (Leadership.Work) (lease, leadership) -> {};
     }
     if (type == LeasedRunnable.class) {
       return (LeasedRunnable<RuntimeException>) lease -> {};

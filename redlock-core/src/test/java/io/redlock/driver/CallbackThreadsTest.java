@@ -387,7 +387,7 @@ class CallbackThreadsTest {
     Lease renewed = redlock.acquire(LeaseRequest.of("renewed", ttl).waitUpTo(WAIT).renewFor(LONG));
     AtomicInteger terms = new AtomicInteger();
     Leadership candidate =
-        redlock.lead(LeaseRequest.of("led", SHORT), lease -> terms.incrementAndGet());
+        redlock.lead(LeaseRequest.of("led", SHORT), (lease, leadership) -> terms.incrementAndGet());
     await("it leads again and again", () -> terms.get() >= 3);
     candidate.close();
 

@@ -3,9 +3,11 @@ package io.redlock.driver;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -119,6 +121,35 @@ class CallbacksTest {
     assertEquals("told", told.get(20, TimeUnit.SECONDS));
     assertEquals(0, time.tasks());
     assertTrue(told.isDone());
+    callbacks.close();
+  }
+
+  @Test
+  void callbacksAreDeliveredAfterMemoryWasShortForSeconds() throws Exception {
+    boolean[] isShort = {true};
+    Defaults.Threads threads =
+        new Defaults.Threads(
+            task -> {
+              if (isShort[0]) {
+                throw new OutOfMemoryError("unable to create native thread");
+              }
+              return new Thread(task);
+            });
+    Callbacks callbacks = new Callbacks(task -> task.run(), false, time, threads, threads);
+    time.watch(callbacks::check);
+    CountDownLatch delivered = new CountDownLatch(3);
+    CompletableFuture<String> internal = new CompletableFuture<>();
+    CompletableFuture<Void> told = callbacks.pass(internal).thenRun(delivered::countDown);
+    time.shortOfMemory(Duration.ofSeconds(10));
+    callbacks.ofLoss(delivered::countDown);
+    callbacks.other(delivered::countDown);
+    internal.complete("acquired");
+    time.passWithChecks(Duration.ofSeconds(9));
+    assertEquals(3, delivered.getCount());
+    isShort[0] = false;
+    time.passWithChecks(Duration.ofSeconds(2));
+    told.get(20, TimeUnit.SECONDS);
+    assertTrue(delivered.await(20, TimeUnit.SECONDS));
     callbacks.close();
   }
 }

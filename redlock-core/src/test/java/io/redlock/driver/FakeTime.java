@@ -3,7 +3,9 @@ package io.redlock.driver;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.List;
 import java.util.TreeSet;
 
 /**
@@ -18,9 +20,11 @@ final class FakeTime implements Ticker, Scheduler {
   private long wallNanos = START_WALL_MICROS * 1_000;
   private long sequence;
   private boolean closed;
+  private long shortUntilNanos = nanos;
   private Duration nextHoldUp = Duration.ZERO;
   private Runnable duringNextSchedule = () -> {};
   private Runnable whenRead = () -> {};
+  private final List<Runnable> checks = new ArrayList<>();
   private final TreeSet<Task> tasks =
       new TreeSet<>(Comparator.comparingLong(Task::dueNanos).thenComparingLong(Task::sequence));
 
@@ -37,8 +41,39 @@ final class FakeTime implements Ticker, Scheduler {
     return wallNanos / 1_000;
   }
 
+  /** Lets nothing be scheduled until so much time has passed. */
+  void shortOfMemory(Duration span) {
+    shortUntilNanos = nanos + span.toNanos();
+  }
+
+  @Override
+  public void watch(Runnable check) {
+    checks.add(check);
+  }
+
+  /** Lets time pass second by second; each ends with the checks. */
+  void passWithChecks(Duration span) {
+    for (long second = 0; second < span.toSeconds(); second++) {
+      pass(Duration.ofSeconds(1));
+      checks.forEach(this::run);
+    }
+  }
+
+  private void run(Runnable task) {
+    try {
+      task.run();
+    } catch (OutOfMemoryError e) { // which the scheduler survives
+      if (nanos - shortUntilNanos >= 0) {
+        throw e;
+      }
+    }
+  }
+
   @Override
   public Cancellable schedule(Runnable body, long delayNanos) {
+    if (nanos - shortUntilNanos < 0) {
+      throw new OutOfMemoryError("memory is short");
+    }
     if (closed) {
       return () -> {};
     }
@@ -78,7 +113,7 @@ final class FakeTime implements Ticker, Scheduler {
     while (!tasks.isEmpty() && tasks.first().dueNanos <= endNanos) {
       Task next = tasks.pollFirst();
       jump(Math.max(0, next.dueNanos - nanos));
-      next.body.run();
+      run(next.body);
     }
     jump(Math.max(0, endNanos - nanos)); // a task may have let time pass itself
   }

@@ -40,6 +40,7 @@ class LeaderCandidateTest {
   private final Bed bed = new Bed(3);
   private final List<Thread> threads = new ArrayList<>();
   private final List<Lease> terms = new ArrayList<>();
+  private final List<Leadership> led = new ArrayList<>();
   private final LinkedBlockingQueue<Callable<?>> orders = new LinkedBlockingQueue<>();
   private final AtomicInteger interrupts = new AtomicInteger();
   private ThreadFactory factory = Thread::new;
@@ -59,25 +60,30 @@ class LeaderCandidateTest {
   }
 
   private Leadership candidate(LeaseRequest request) {
-    return LeaderCandidate.begin(
-        bed.context,
-        request,
-        this::work,
-        asked -> {
-          beforeCall.run();
-          Pauses pauses = new Pauses(RetryStrategy.jitteredBackoff(), bed.context.random);
-          return new AcquireLoop(bed.context, asked, pauses, bed.redlock);
-        },
-        task -> {
-          Thread thread = factory.newThread(task);
-          threads.add(thread);
-          return thread;
-        });
+    LeaderCandidate candidate =
+        new LeaderCandidate(
+            bed.context,
+            request,
+            this::work,
+            asked -> {
+              beforeCall.run();
+              Pauses pauses = new Pauses(RetryStrategy.jitteredBackoff(), bed.context.random);
+              return new AcquireLoop(bed.context, asked, pauses, bed.redlock);
+            },
+            task -> {
+              Thread thread = factory.newThread(task);
+              threads.add(thread);
+              return thread;
+            });
+    bed.time.watch(candidate::check);
+    candidate.begin();
+    return candidate;
   }
 
   /** Waits for orders until one returns null. */
-  private void work(Lease lease) throws Exception {
+  private void work(Lease lease, Leadership leadership) throws Exception {
     synchronized (terms) {
+      led.add(leadership);
       terms.add(lease);
       terms.notifyAll();
     }
@@ -584,6 +590,63 @@ class LeaderCandidateTest {
   }
 
   @Test
+  void candidateLeadsAgainAfterMemoryWasShortForSeconds() throws InterruptedException {
+    for (String when : List.of("as its work ends", "while it pauses", "as it calls")) {
+      grantAll();
+      int before = terms.size();
+      try (Leadership candidate = candidate()) {
+        term(before + 1);
+        if (when.equals("as its work ends")) {
+          shortOfMemory();
+        }
+        order(() -> null);
+        awaitEnd(before + 1);
+        if (when.equals("while it pauses")) {
+          shortOfMemory();
+        }
+        if (when.equals("as it calls")) {
+          beforeCall = this::shortOfMemory;
+        }
+        bed.time.passWithChecks(Duration.ofSeconds(30));
+        assertTrue(candidate.isLeader(), when);
+        term(before + 2);
+      }
+    }
+  }
+
+  private void shortOfMemory() {
+    ThreadFactory threads = factory;
+    beforeCall = () -> {};
+    bed.time.shortOfMemory(Duration.ofSeconds(12));
+    long endNanos = bed.time.monotonicNanos() + Duration.ofSeconds(12).toNanos();
+    factory =
+        task -> {
+          if (bed.time.monotonicNanos() - endNanos < 0) {
+            throw new OutOfMemoryError("no thread");
+          }
+          factory = threads;
+          return threads.newThread(task);
+        };
+  }
+
+  @Test
+  void workEndsItsOwnCandidature() throws InterruptedException {
+    grantAll();
+    Leadership candidate = candidate();
+    term(1);
+    order(
+        () -> {
+          led.get(0).close();
+          return null;
+        });
+    awaitEnd(1);
+    assertEquals(List.of(candidate), led);
+    bed.time.pass(Bed.TTL);
+    assertEquals(1, threads.size());
+    bed.assertNothingIsLeft("closed by its work");
+  }
+
+  @Test
   void supplierOfOwnerIdsThatFailsDelaysTheNextTerm() throws InterruptedException {
     assertTheNextTermComesAfterTwoPauses(
         () ->
@@ -640,7 +703,7 @@ class LeaderCandidateTest {
       candidate =
           bed.redlock.lead(
               Bed.REQUEST,
-              lease -> {
+              (lease, leadership) -> {
                 seen.add(Thread.currentThread());
                 Thread.sleep(60_000);
               });

@@ -68,7 +68,7 @@ class QuorumRedlockTest {
         List.<Runnable>of(
             () -> bed.redlock.acquireAsync(bad),
             () -> bed.redlock.asLock(bad),
-            () -> bed.redlock.lead(bad, lease -> {}))) {
+            () -> bed.redlock.lead(bad, (lease, leadership) -> {}))) {
       IllegalArgumentException refused = assertThrows(IllegalArgumentException.class, call::run);
       assertTrue(refused.getMessage().contains("resource \" \" is blank"), refused.getMessage());
       assertTrue(refused.getMessage().contains("ttl 0s"), refused.getMessage());

@@ -25,7 +25,7 @@ final class CandidateMain {
         Leadership candidate =
             redlock.lead(
                 LeaseRequest.of("leader", LeaderGaps.TTL),
-                term -> {
+                (term, leadership) -> {
                   System.out.println(System.nanoTime());
                   new CountDownLatch(1).await();
                 })) {

@@ -76,7 +76,7 @@ class InheritedStateTest {
         redlock.acquire("lost", Duration.ofSeconds(3)).ended().thenRun(this::block);
         Lease held = other.acquire("held", TTL);
         redlock.acquireAsync(LeaseRequest.of("held", TTL).fairly().waitUpTo(TTL));
-        redlock.lead(LeaseRequest.of("led", TTL), lease -> over.await());
+        redlock.lead(LeaseRequest.of("led", TTL), (lease, leadership) -> over.await());
         BackgroundLog.of("io.redlock.Redlock").debug("a {}", "line");
         Stream.of("scheduler", "lane-", "wake-", "callbacks", "losses", "leader-", "log")
             .forEach(InheritedStateTest::assertStands);

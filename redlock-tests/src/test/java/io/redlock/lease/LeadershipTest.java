@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.Leadership;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
-import io.redlock.LeasedRunnable;
 import io.redlock.Redlock;
 import io.redlock.testbed.Await;
 import java.time.Duration;
@@ -52,7 +51,7 @@ class LeadershipTest {
     }
   }
 
-  private void work(Lease term) throws InterruptedException {
+  private void work(Lease term, Leadership leadership) throws InterruptedException {
     mostAtOnce.accumulateAndGet(working.incrementAndGet(), Math::max);
     try {
       synchronized (tokens) {
@@ -134,7 +133,7 @@ class LeadershipTest {
     Leadership leadership =
         redlock.lead(
             LeaseRequest.of("sweeper", Duration.ofSeconds(10)),
-            term -> {
+            (term, self) -> {
               while (!Thread.interrupted()) { // interrupted: the term is over
                 term.ensureValid(Duration.ofSeconds(1)); // longer than one sweep takes
                 sweep(term.fencingToken());
@@ -153,13 +152,5 @@ class LeadershipTest {
   private void sweep(long token) {
     assertTrue(token > 0);
     swept.countDown();
-  }
-
-  @Test
-  void anyLambdaOfALeaseIsWork() {
-    LeasedRunnable<RuntimeException> idle = term -> {};
-    try (Leadership candidate = masters.connect().lead(LeaseRequest.of("idle", TTL), idle)) {
-      assertEquals("idle", candidate.resource());
-    }
   }
 }

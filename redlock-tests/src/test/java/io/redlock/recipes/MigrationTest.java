@@ -24,7 +24,6 @@ import io.redlock.testing.InMemoryMasters;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.Lock;
 import org.junit.jupiter.api.AfterAll;
@@ -113,18 +112,17 @@ class MigrationTest {
 
   @Test
   void leaderThatLeadsOnceClosesItsOwnLeadership() {
-    CompletableFuture<Leadership> mine = new CompletableFuture<>();
     List<Long> terms = new CopyOnWriteArrayList<>();
-    mine.complete(
+    Leadership once =
         redlock.lead(
             LeaseRequest.of("once", TTL),
-            term -> {
+            (term, leadership) -> {
               terms.add(term.fencingToken());
-              mine.join().close();
-            }));
+              leadership.close();
+            });
     Await.until("it led", () -> terms.size() == 1);
-    mine.join().close(); // waits for the end
-    assertFalse(mine.join().isLeader());
+    once.close(); // waits for the end
+    assertFalse(once.isLeader());
   }
 
   @Test

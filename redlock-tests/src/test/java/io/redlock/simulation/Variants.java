@@ -269,7 +269,7 @@ final class Variants {
     }
 
     @Override
-    public Leadership lead(LeaseRequest request, LeasedRunnable<?> work) {
+    public Leadership lead(LeaseRequest request, Leadership.Work work) {
       return redlock.lead(request, work);
     }
 

@@ -257,9 +257,11 @@ class InMemoryMastersTest {
     try (InMemoryMasters real = InMemoryMasters.inRealTime(3)) {
       BlockingQueue<String> leaders = new LinkedBlockingQueue<>();
       LeaseRequest request = LeaseRequest.of("sweeper", TTL);
-      Leadership first = real.connect().lead(request, term -> leadAs("first", leaders));
+      Leadership first =
+          real.connect().lead(request, (term, leadership) -> leadAs("first", leaders));
       assertEquals("first", leaders.take());
-      Leadership second = real.connect().lead(request, term -> leadAs("second", leaders));
+      Leadership second =
+          real.connect().lead(request, (term, leadership) -> leadAs("second", leaders));
       assertFalse(second.isLeader());
       first.close();
       assertEquals("second", leaders.take());

@@ -122,7 +122,7 @@ final class Caller implements AutoCloseable {
     journal.write(call(renewed, hour));
     return redlock.lead(
         renewed,
-        term -> {
+        (term, leadership) -> {
           got(term, renewed);
           try {
             work.run();
