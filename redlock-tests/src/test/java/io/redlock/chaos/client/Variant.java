@@ -25,10 +25,7 @@ public enum Variant {
   /** 13: lets a node vote that has just lost its data. */
   KNOWS_NO_ABSTENTION,
   /** 15: its releases delete whoever's key is there. */
-  RELEASES_ANYBODY(
-      "release",
-      "if holder and (holder == value or ownerOf(holder) == ownerOf(value)) then",
-      "if holder then");
+  RELEASES_ANYBODY("release", "if isOwn then", "if holder then");
 
   private static final String SCRIPTS = "io/redlock/jedis/scripts/";
 

@@ -18,7 +18,7 @@ import java.util.SplittableRandom;
 final class RandomRequests {
 
   private static final List<String> NAMES = List.of("a", "b", "c", "d", "ü/{e} 5");
-  private static final List<String> OWNERS = List.of("alice", "bob", "carol");
+  private static final List<String> OWNERS = List.of("alice", "bob@host", "carol");
   private static final long[] TTLS_MILLIS = {1, 2, 3, 10, 100, 1_000, 30_000};
 
   private static final long HOUR_MICROS = 3_600_000_000L;
