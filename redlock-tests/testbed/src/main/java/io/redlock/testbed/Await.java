@@ -17,7 +17,36 @@ public final class Await {
   private static final long SHORTEST_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
   private static final long LONGEST_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
+  /** The longest time of a scene is so many times its first. */
+  private static final int MOST_TIME = 8;
+
   private Await() {}
+
+  /** What is conclusive only if it is over before something else happens. */
+  public interface Scene<T> {
+    /**
+     * @param time how long the something takes, for example a ttl
+     */
+    T play(Duration time) throws Exception;
+  }
+
+  /**
+   * Plays a scene. If it fails and took longer than half of its time, the machine stood still, and
+   * it is played again with twice the time, up to eight times the first.
+   */
+  public static <T> T inTime(Duration least, Scene<T> scene) throws Exception {
+    for (Duration time = least; ; time = time.multipliedBy(2)) {
+      long start = System.nanoTime();
+      try {
+        return scene.play(time);
+      } catch (Exception | AssertionError e) {
+        boolean inTime = System.nanoTime() - start < time.toNanos() / 2;
+        if (inTime || time.compareTo(least.multipliedBy(MOST_TIME)) >= 0) {
+          throw e;
+        }
+      }
+    }
+  }
 
   /** Polls until the condition holds, ever more rarely; fails the test after 60 s. */
   public static void until(String expectation, BooleanSupplier condition) {

@@ -1,0 +1,90 @@
+package io.redlock.testbed;
+
+import java.lang.annotation.Annotation;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.InvocationInterceptor;
+import org.junit.jupiter.api.extension.ReflectiveInvocationContext;
+import org.junit.platform.commons.support.AnnotationSupport;
+import org.junit.platform.commons.support.HierarchyTraversalMode;
+import org.opentest4j.TestAbortedException;
+
+/**
+ * For tests that are about less time than a machine may stand still: one that fails, while this
+ * process was seen to stand still for 300 ms or longer, shows nothing. It is played again, up to
+ * nine times, between the class's own methods that clean up and prepare.
+ */
+@Target({ElementType.TYPE, ElementType.METHOD})
+@Retention(RetentionPolicy.RUNTIME)
+@ExtendWith(AgainIfItStoodStill.Repeat.class)
+public @interface AgainIfItStoodStill {
+
+  /** Plays the test again. */
+  final class Repeat implements InvocationInterceptor {
+
+    private static final Duration TOO_LONG = Duration.ofMillis(300);
+    private static final int MOST_TIMES = 10;
+
+    @Override
+    public void interceptTestMethod(
+        Invocation<Void> invocation,
+        ReflectiveInvocationContext<Method> called,
+        ExtensionContext context)
+        throws Throwable {
+      for (int times = 1; ; times++) {
+        try (StandStill machine = StandStill.watching()) {
+          try {
+            if (times == 1) {
+              invocation.proceed();
+            } else {
+              callAll(AfterEach.class, called);
+              callAll(BeforeEach.class, called);
+              call(called.getExecutable(), called);
+            }
+            return;
+          } catch (TestAbortedException e) {
+            throw e;
+          } catch (Exception | AssertionError e) {
+            if (times == MOST_TIMES || machine.longest().compareTo(TOO_LONG) < 0) {
+              throw e;
+            }
+            System.out.printf(
+                "%s shows nothing, played again: this process stood still for %d ms, and then: %s%n",
+                context.getUniqueId(), machine.longest().toMillis(), e);
+          }
+        }
+      }
+    }
+
+    private static void callAll(
+        Class<? extends Annotation> annotation, ReflectiveInvocationContext<Method> called)
+        throws Throwable {
+      for (Method method :
+          AnnotationSupport.findAnnotatedMethods(
+              called.getTargetClass(), annotation, HierarchyTraversalMode.TOP_DOWN)) {
+        call(method, called);
+      }
+    }
+
+    private static void call(Method method, ReflectiveInvocationContext<Method> called)
+        throws Throwable {
+      method.setAccessible(true);
+      try {
+        Object[] arguments =
+            method.equals(called.getExecutable()) ? called.getArguments().toArray() : new Object[0];
+        method.invoke(called.getTarget().orElseThrow(), arguments);
+      } catch (InvocationTargetException e) {
+        throw e.getCause();
+      }
+    }
+  }
+}
