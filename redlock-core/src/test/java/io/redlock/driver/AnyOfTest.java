@@ -39,7 +39,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A lease on any one of several names. */
-@Timeout(60)
+@Timeout(300)
 class AnyOfTest {
 
   private static final Duration TTL = Duration.ofSeconds(10);

@@ -28,7 +28,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-@Timeout(60)
+@Timeout(300)
 class CallbackTest {
 
   /** A listener that fails in every method. */
@@ -177,7 +177,7 @@ class CallbackTest {
       HeldLease lease = leaseOf(bed);
       lease.ended().thenRun(told::countDown);
       bed.time.pass(Duration.ofSeconds(30));
-      assertTrue(told.await(20, TimeUnit.SECONDS));
+      assertTrue(told.await(60, TimeUnit.SECONDS));
     }
   }
 
@@ -196,7 +196,7 @@ class CallbackTest {
     leaseOf(bed).ended().thenRun(told::countDown);
     bed.time.stepWall(Duration.ofMinutes(1));
     bed.time.passMillis(50);
-    assertTrue(told.await(20, TimeUnit.SECONDS));
+    assertTrue(told.await(60, TimeUnit.SECONDS));
   }
 
   private static HeldLease leaseOf(Bed bed) throws InterruptedException {

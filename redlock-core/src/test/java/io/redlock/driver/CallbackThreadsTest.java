@@ -21,6 +21,7 @@ import io.redlock.testing.InMemoryMasters;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -36,14 +37,16 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** The threads of user code, and what blocked user code delays. */
-@Timeout(60)
+@Timeout(300)
 class CallbackThreadsTest {
 
   private static final Duration SHORT = Duration.ofMillis(1_500);
   private static final Duration LONG = Duration.ofSeconds(30);
 
+  private static final Duration AGES = Duration.ofHours(1);
+
   /** Long, for a busy machine: no other caller wants these resources. */
-  private static final Duration WAIT = Duration.ofSeconds(10);
+  private static final Duration WAIT = Duration.ofSeconds(60);
 
   private final InMemoryMasters masters = InMemoryMasters.inRealTime(3);
   private final CountDownLatch never = new CountDownLatch(1);
@@ -93,11 +96,11 @@ class CallbackThreadsTest {
   }
 
   private static <T> T soon(CompletableFuture<T> future) throws Exception {
-    return future.get(20, TimeUnit.SECONDS);
+    return future.get(60, TimeUnit.SECONDS);
   }
 
   private static void await(String what, BooleanSupplier condition) {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
     while (!condition.getAsBoolean()) {
       assertTrue(System.nanoTime() - deadline < 0, what);
       LockSupport.parkNanos(1_000_000);
@@ -145,7 +148,8 @@ class CallbackThreadsTest {
     Redlock redlock = connect(settings -> {});
     assertALossIsTold(redlock);
     assertInstanceOf(
-        AcquireResult.Acquired.class, soon(redlock.acquireAsync(LeaseRequest.of("x", LONG))));
+        AcquireResult.Acquired.class,
+        soon(redlock.acquireAsync(LeaseRequest.of("x", LONG).waitUpTo(WAIT))));
   }
 
   @Test
@@ -189,56 +193,51 @@ class CallbackThreadsTest {
     Redlock redlock =
         connect(settings -> settings.callbackExecutor(Runnable::run).listener(new Blocking()));
     Duration ttl = Duration.ofSeconds(12); // a third later it is renewed
-    Lease renewed = redlock.acquire(LeaseRequest.of("renewed", ttl).waitUpTo(WAIT).renewFor(LONG));
+    Lease renewed = redlock.acquire(LeaseRequest.of("renewed", ttl).waitUpTo(WAIT).renewFor(AGES));
     assertALossIsTold(redlock);
     Duration soon = Duration.ofSeconds(10);
     await("its time passes", () -> renewed.remaining().compareTo(soon) < 0);
     await("it is renewed", () -> renewed.remaining().compareTo(soon) > 0);
-    assertInstanceOf(ExtendResult.Extended.class, renewed.extend(ttl));
+    while (!(renewed.extend(ttl) instanceof ExtendResult.Extended)) {
+      assertTrue(renewed.isValid()); // a master was slow: one failure is none of the lease
+    }
   }
 
   @Test
   void executorThatRunsInlineRunsOnNoThreadThatOthersNeed() throws Exception {
-    List<String> listened = new ArrayList<>();
-    CountDownLatch told = new CountDownLatch(3);
+    Map<String, String> listened = new ConcurrentHashMap<>();
     RedlockListener listener =
         new RedlockListener() {
           @Override
           public void onExtend(Lease lease, ExtendResult result, Duration took) {
-            note();
+            listened.put("extended", threadName());
           }
 
           @Override
           public void onEnd(Lease lease, LeaseEnd end, Duration held) {
-            note();
-          }
-
-          private synchronized void note() {
-            listened.add(threadName());
-            told.countDown();
+            listened.put(end.cause().name(), threadName());
           }
         };
     Redlock redlock =
         connect(settings -> settings.callbackExecutor(Runnable::run).listener(listener));
-    Lease lost = redlock.acquire("lost", SHORT, WAIT);
+    String own = threadName();
+    CompletableFuture<String> ofLoss;
+    do { // anew, if it was lost before its dependent was there, which this thread runs then
+      Lease lost = redlock.acquire("lost", SHORT, WAIT);
+      ofLoss = lost.ended().thenApply(end -> threadName()).toCompletableFuture();
+    } while (own.equals(ofLoss.getNow("")));
     Lease released = redlock.acquire("released", LONG, WAIT);
-    CompletableFuture<String> ofLoss = new CompletableFuture<>();
-    lost.ended().thenRun(() -> ofLoss.complete(threadName()));
     CompletableFuture<String> ofRelease = new CompletableFuture<>();
     released.ended().thenRun(() -> ofRelease.complete(threadName()));
     released.extend(LONG);
     released.release();
     assertEquals("redlock-losses", soon(ofLoss));
     assertEquals("redlock-callbacks", soon(ofRelease));
-    assertTrue(told.await(20, TimeUnit.SECONDS));
-    synchronized (listener) {
-      assertEquals(
-          List.of("redlock-callbacks", "redlock-callbacks", "redlock-losses"), sorted(listened));
-    }
-  }
-
-  private static List<String> sorted(List<String> names) {
-    return names.stream().sorted().toList();
+    await("all are told", () -> listened.size() == 3);
+    String callbacks = "redlock-callbacks";
+    assertEquals(
+        Map.of("extended", callbacks, "RELEASED", callbacks, "EXPIRED", "redlock-losses"),
+        listened);
   }
 
   @Test
@@ -269,7 +268,7 @@ class CallbackThreadsTest {
                         }));
     redlock.acquire("first", LONG, WAIT).close();
     redlock.acquire("second", LONG, WAIT).extend(LONG);
-    assertTrue(second.await(20, TimeUnit.SECONDS));
+    assertTrue(second.await(60, TimeUnit.SECONDS));
     await("the end is reported", () -> count(listener, ends) > 0);
     blockUntilIdle();
     assertEquals(1, count(listener, ends));
@@ -329,10 +328,10 @@ class CallbackThreadsTest {
     Redlock redlock = connect(settings -> {});
     Lease lease = redlock.acquire("r", LONG, WAIT);
     assertEquals(0, since(before, "redlock-callbacks") + since(before, "redlock-losses"));
-    lease.releaseAsync().get(20, TimeUnit.SECONDS);
+    lease.releaseAsync().get(60, TimeUnit.SECONDS);
     await("idle threads end", () -> since(before, "redlock-callbacks") == 0);
     lease = redlock.acquire("r", LONG, WAIT);
-    lease.releaseAsync().get(20, TimeUnit.SECONDS);
+    lease.releaseAsync().get(60, TimeUnit.SECONDS);
   }
 
   private static long since(Set<Thread> before, String name) {
@@ -384,7 +383,7 @@ class CallbackThreadsTest {
     await("all block", () -> listener.blocked.get() == 2 * Defaults.Threads.MOST);
 
     Duration ttl = Duration.ofSeconds(12); // a third later it is renewed
-    Lease renewed = redlock.acquire(LeaseRequest.of("renewed", ttl).waitUpTo(WAIT).renewFor(LONG));
+    Lease renewed = redlock.acquire(LeaseRequest.of("renewed", ttl).waitUpTo(WAIT).renewFor(AGES));
     AtomicInteger terms = new AtomicInteger();
     Leadership candidate =
         redlock.lead(LeaseRequest.of("led", SHORT), (lease, leadership) -> terms.incrementAndGet());

@@ -14,7 +14,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-@Timeout(60)
+@Timeout(300)
 class CallbacksTest {
 
   private final FakeTime time = new FakeTime();
@@ -27,7 +27,7 @@ class CallbacksTest {
   private static String nameOfThread(java.util.function.Consumer<Runnable> way) throws Exception {
     CompletableFuture<String> name = new CompletableFuture<>();
     way.accept(() -> name.complete(Thread.currentThread().getName()));
-    return name.get(20, TimeUnit.SECONDS);
+    return name.get(60, TimeUnit.SECONDS);
   }
 
   @Test
@@ -118,7 +118,7 @@ class CallbacksTest {
     assertEquals(1, refusals.size());
     time.passMillis(1_000);
     assertEquals(4, refusals.size());
-    assertEquals("told", told.get(20, TimeUnit.SECONDS));
+    assertEquals("told", told.get(60, TimeUnit.SECONDS));
     assertEquals(0, time.tasks());
     assertTrue(told.isDone());
     callbacks.close();

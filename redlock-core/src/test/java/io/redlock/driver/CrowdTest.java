@@ -36,7 +36,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Thousands of callers that wait for one name, on a thread with a small stack. No call may take
  * longer than its wait and one node timeout, and no stack may grow with their number.
  */
-@Timeout(60)
+@Timeout(300)
 class CrowdTest {
 
   private static final Duration WAIT = Duration.ofSeconds(1);

@@ -67,7 +67,7 @@ class DefaultsTest {
         scheduler.schedule(() -> ran.add(number), number % 2 == 0 ? 0 : -5);
       }
       scheduler.schedule(last::countDown, Duration.ofMillis(20).toNanos());
-      assertTrue(last.await(20, TimeUnit.SECONDS));
+      assertTrue(last.await(60, TimeUnit.SECONDS));
       assertEquals(100, ran.size());
       List<Integer> even = ran.stream().filter(number -> number % 2 == 0).toList();
       assertEquals(even.stream().sorted().toList(), even);
@@ -94,8 +94,8 @@ class DefaultsTest {
       scheduler.schedule(ran::countDown, Duration.ofMillis(300).toNanos());
       refusals.set(5);
       scheduler.executor.getQueue().add(new Deadly());
-      assertTrue(ran.await(20, TimeUnit.SECONDS), "nobody schedules anything meanwhile");
-      assertTrue(checks.await(20, TimeUnit.SECONDS));
+      assertTrue(ran.await(60, TimeUnit.SECONDS), "nobody schedules anything meanwhile");
+      assertTrue(checks.await(60, TimeUnit.SECONDS));
       assertEquals(0, refusals.get());
     } finally {
       scheduler.close();
@@ -110,13 +110,13 @@ class DefaultsTest {
       CountDownLatch three = new CountDownLatch(3);
       scheduler.watch(() -> sneak(new OutOfMemoryError("a passing one")));
       scheduler.watch(three::countDown);
-      assertTrue(three.await(20, TimeUnit.SECONDS));
+      assertTrue(three.await(60, TimeUnit.SECONDS));
       scheduler.executor.getQueue().clear(); // as if it could not be queued again
       CountDownLatch again = new CountDownLatch(1);
       scheduler.watch(again::countDown);
       scheduler.executor.getQueue().add(new Deadly());
       scheduler.executor.prestartCoreThread();
-      assertTrue(again.await(20, TimeUnit.SECONDS));
+      assertTrue(again.await(60, TimeUnit.SECONDS));
     } finally {
       scheduler.close();
     }
@@ -159,7 +159,7 @@ class DefaultsTest {
         scheduler.schedule(() -> sneak(failure), 0);
       }
       scheduler.schedule(ran::countDown, 1);
-      assertTrue(ran.await(20, TimeUnit.SECONDS));
+      assertTrue(ran.await(60, TimeUnit.SECONDS));
     } finally {
       scheduler.close();
     }
@@ -176,7 +176,7 @@ class DefaultsTest {
       scheduler.schedule(() -> tasks.add("cancelled"), 1).cancel();
       scheduler.schedule(ran::countDown, 2);
       cancelled.countDown();
-      assertTrue(ran.await(20, TimeUnit.SECONDS));
+      assertTrue(ran.await(60, TimeUnit.SECONDS));
       assertEquals(List.of(), tasks);
     } finally {
       scheduler.close();
@@ -189,11 +189,11 @@ class DefaultsTest {
     try {
       CompletableFuture<Thread> ran = new CompletableFuture<>();
       scheduler.schedule(() -> ran.complete(Thread.currentThread()), 0);
-      Thread thread = ran.get(20, TimeUnit.SECONDS);
+      Thread thread = ran.get(60, TimeUnit.SECONDS);
       assertEquals("redlock-scheduler", thread.getName());
       assertTrue(thread.isDaemon());
       scheduler.close();
-      thread.join(20_000);
+      thread.join(60_000);
       assertFalse(thread.isAlive());
     } finally {
       scheduler.close();

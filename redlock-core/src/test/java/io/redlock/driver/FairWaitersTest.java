@@ -12,7 +12,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-@Timeout(60)
+@Timeout(300)
 class FairWaitersTest {
 
   private final List<String> drawn = new ArrayList<>();
@@ -114,10 +114,10 @@ class FairWaitersTest {
     CompletableFuture<QueuePlace> entered =
         CompletableFuture.supplyAsync(
             () -> blocking.enter(node -> {}, true), task -> new Thread(task).start());
-    assertTrue(asked.await(20, TimeUnit.SECONDS));
+    assertTrue(asked.await(60, TimeUnit.SECONDS));
     blocking.woken(1, 0);
     goOn.countDown();
-    assertEquals("client", entered.get(20, TimeUnit.SECONDS).ticket(1).client());
+    assertEquals("client", entered.get(60, TimeUnit.SECONDS).ticket(1).client());
   }
 
   @Test

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Timeout;
  * Every way in which a term begins and ends. Time is virtual, and passes only while no work runs or
  * while the work waits for its {@link #orders}.
  */
-@Timeout(60)
+@Timeout(300)
 class LeaderCandidateTest {
 
   private static final Duration PAUSE = Bed.TTL.dividedBy(3);
@@ -51,7 +51,7 @@ class LeaderCandidateTest {
     for (Thread thread : threads) {
       orders.add(() -> null);
       thread.interrupt();
-      thread.join(20_000);
+      thread.join(60_000);
     }
   }
 
@@ -114,7 +114,7 @@ class LeaderCandidateTest {
   /** Waits until the work of this term, and what follows on its thread, has ended. */
   private void awaitEnd(int number) throws InterruptedException {
     Thread thread = threads.get(number - 1);
-    thread.join(20_000);
+    thread.join(60_000);
     assertFalse(thread.isAlive(), "the work has not ended");
   }
 
@@ -491,7 +491,7 @@ class LeaderCandidateTest {
     bed.time.pass(Bed.TTL);
     assertTrue(closer.isAlive());
     bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS + 1);
-    closer.join(20_000);
+    closer.join(60_000);
     assertFalse(closer.isAlive());
     assertTrue(lease.isValid());
     order(() -> null);
@@ -545,7 +545,7 @@ class LeaderCandidateTest {
     orderToIgnoreAnInterrupt();
     Thread closer = closing(candidate);
     bed.redlock.close();
-    closer.join(20_000);
+    closer.join(60_000);
     assertFalse(closer.isAlive());
     assertTrue(bed.context.waits.isEmpty());
     order(() -> null);
@@ -712,13 +712,13 @@ class LeaderCandidateTest {
     }
     bed.answerGrants(NodeReply.GRANTED, 0, 1, 2); // on a thread with another loader
     grantAll();
-    Thread thread = seen.poll(20, TimeUnit.SECONDS);
+    Thread thread = seen.poll(60, TimeUnit.SECONDS);
     assertNotNull(thread);
     assertTrue(thread.isDaemon());
     assertEquals("redlock-leader-orders/42", thread.getName());
     assertEquals(loader, thread.getContextClassLoader());
     candidate.close();
-    thread.join(20_000);
+    thread.join(60_000);
     assertFalse(thread.isAlive());
   }
 }

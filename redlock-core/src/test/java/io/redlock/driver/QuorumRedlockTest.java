@@ -34,7 +34,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-@Timeout(60)
+@Timeout(300)
 class QuorumRedlockTest {
 
   private final Bed bed = new Bed(3);
@@ -216,13 +216,13 @@ class QuorumRedlockTest {
               }
             });
     caller.start();
-    assertTrue(asked.await(20, TimeUnit.SECONDS));
+    assertTrue(asked.await(60, TimeUnit.SECONDS));
     while (caller.getState() != Thread.State.WAITING) { // until then it uses the bed as well
       assertTrue(caller.isAlive());
       Thread.sleep(1);
     }
     bed.redlock.close();
-    caller.join(20_000);
+    caller.join(60_000);
     assertInstanceOf(IllegalStateException.class, thrown.get());
     assertEquals(3, bed.releases());
   }
@@ -333,7 +333,7 @@ class QuorumRedlockTest {
 
   private static void await(CountDownLatch latch) {
     try {
-      assertTrue(latch.await(20, TimeUnit.SECONDS));
+      assertTrue(latch.await(60, TimeUnit.SECONDS));
     } catch (InterruptedException e) {
       throw new AssertionError(e);
     }
@@ -341,7 +341,7 @@ class QuorumRedlockTest {
 
   private static void join(Thread thread) {
     try {
-      thread.join(20_000);
+      thread.join(60_000);
       assertFalse(thread.isAlive());
     } catch (InterruptedException e) {
       throw new AssertionError(e);

@@ -357,7 +357,7 @@ class RedlockBuilderTest {
       CompletableFuture<String> name = new CompletableFuture<>();
       lease.ended().thenRun(() -> name.complete(Thread.currentThread().getName()));
       lease.close();
-      assertEquals("redlock-callbacks", name.get(20, TimeUnit.SECONDS));
+      assertEquals("redlock-callbacks", name.get(60, TimeUnit.SECONDS));
     }
   }
 }

@@ -34,7 +34,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Time passes while a call waits: see {@link #whileItWaits}. */
-@Timeout(60)
+@Timeout(300)
 class ReentrantLeaseTest {
 
   private static final LeaseRequest REQUEST = Bed.REQUEST.renewFor(Duration.ofMinutes(5));
@@ -117,7 +117,7 @@ class ReentrantLeaseTest {
     }
     meanwhile.run();
     try {
-      thread.join(20_000);
+      thread.join(60_000);
     } catch (InterruptedException e) {
       throw new AssertionError(e);
     }

@@ -144,7 +144,7 @@ class RetryPausesTest {
               CompletableFuture<AcquireResult> call = calls.get(0);
               cancelled.add(
                   CompletableFuture.supplyAsync(() -> call.cancel(false))
-                      .orTimeout(10, TimeUnit.SECONDS)
+                      .orTimeout(60, TimeUnit.SECONDS)
                       .join());
               return Duration.ofMillis(10);
             });

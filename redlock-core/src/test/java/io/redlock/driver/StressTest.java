@@ -35,7 +35,7 @@ import org.junit.jupiter.api.Timeout;
  * interrupted, all at the same time. No two hold the same resource, tokens rise, and at the end
  * nothing is locked and nothing is under way.
  */
-@Timeout(120)
+@Timeout(300)
 class StressTest {
 
   private static final int NODES = 5;
@@ -155,7 +155,7 @@ class StressTest {
     until("some leases", () -> held.get() > 100);
     redlock.close();
     for (Thread caller : callers) {
-      caller.join(20_000);
+      caller.join(60_000);
       assertTrue(!caller.isAlive(), () -> caller + " hangs, seed " + seed);
     }
     assertNoFailure();

@@ -54,7 +54,7 @@ final class ThreadedNode implements LockNode {
   }
 
   void join() throws InterruptedException {
-    worker.join(20_000);
+    worker.join(60_000);
   }
 
   @Override

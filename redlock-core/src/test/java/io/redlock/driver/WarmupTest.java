@@ -39,7 +39,10 @@ class WarmupTest {
 
   private Redlock observed(List<? extends LockNode> nodes) {
     built.incrementAndGet();
-    return RedlockBuilder.over(nodes).listener(new Observer()).start();
+    return RedlockBuilder.over(nodes)
+        .nodeTimeout(Duration.ofSeconds(4)) // for a busy machine
+        .listener(new Observer())
+        .start();
   }
 
   private final class Observer implements RedlockListener {
@@ -91,7 +94,7 @@ class WarmupTest {
     warmup.once(this::observed);
     long startNanos = System.nanoTime();
     while (acquired.get() + extended.get() + ended.get() < 5 * cycles
-        && System.nanoTime() - startNanos < TimeUnit.SECONDS.toNanos(20)) {
+        && System.nanoTime() - startNanos < TimeUnit.SECONDS.toNanos(60)) {
       TimeUnit.MILLISECONDS.sleep(1); // callbacks are delivered after the end, too
     }
     assertEquals(2 * cycles, acquired.get(), "acquired");
@@ -137,7 +140,7 @@ class WarmupTest {
     Set<Thread> left = threads();
     left.removeAll(before);
     for (Thread thread : left) {
-      thread.join(TimeUnit.SECONDS.toMillis(20)); // it is about to end
+      thread.join(TimeUnit.SECONDS.toMillis(60)); // it is about to end
       assertFalse(thread.isAlive(), thread::getName);
     }
   }

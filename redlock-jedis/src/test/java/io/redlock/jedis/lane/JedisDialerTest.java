@@ -46,7 +46,7 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.util.Pool;
 
 /** The thread that makes connections and reads them, on a socket that the test answers. */
-@Timeout(60)
+@Timeout(300)
 class JedisDialerTest {
 
   private static final String THREAD = "dialer-under-test";
@@ -153,7 +153,7 @@ class JedisDialerTest {
   }
 
   private Socket acceptedSocket() throws InterruptedException {
-    Socket socket = accepted.poll(30, TimeUnit.SECONDS);
+    Socket socket = accepted.poll(60, TimeUnit.SECONDS);
     assertNotNull(socket);
     return socket;
   }

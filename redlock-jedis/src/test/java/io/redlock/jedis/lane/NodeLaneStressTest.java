@@ -39,7 +39,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import redis.clients.jedis.CommandArguments;
 
 /** Many threads send at once, and another one answers. */
-@Timeout(120)
+@Timeout(300)
 class NodeLaneStressTest {
 
   @RegisterExtension private final KeptLog log = new KeptLog();

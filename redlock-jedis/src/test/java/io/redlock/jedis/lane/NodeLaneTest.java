@@ -39,7 +39,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** The shell of a lane: what it calls, in which order, holding no lock, whatever is thrown. */
-@Timeout(60)
+@Timeout(300)
 class NodeLaneTest implements LockNode.Observer {
 
   private static final long TTL_MILLIS = 20_000;
@@ -163,7 +163,7 @@ class NodeLaneTest implements LockNode.Observer {
 
   /** Another thread can use the lane. */
   private void assertItIsFree() {
-    CompletableFuture.runAsync(() -> send(release("free"))).orTimeout(20, TimeUnit.SECONDS).join();
+    CompletableFuture.runAsync(() -> send(release("free"))).orTimeout(60, TimeUnit.SECONDS).join();
   }
 
   // Between start and close.
@@ -399,7 +399,7 @@ class NodeLaneTest implements LockNode.Observer {
   }
 
   private void askFromAnotherThread() {
-    CompletableFuture.supplyAsync(lane::status).orTimeout(20, TimeUnit.SECONDS).join();
+    CompletableFuture.supplyAsync(lane::status).orTimeout(60, TimeUnit.SECONDS).join();
   }
 
   @Test
@@ -444,7 +444,7 @@ class NodeLaneTest implements LockNode.Observer {
         };
     send(grant("a"));
     CompletableFuture<Void> ticks = CompletableFuture.runAsync(() -> time.passMillis(100));
-    entered.orTimeout(20, TimeUnit.SECONDS).join();
+    entered.orTimeout(60, TimeUnit.SECONDS).join();
     wire.pump(time.wallMicros());
     Answers next = send(grant("b"));
     wire.pump(time.wallMicros());

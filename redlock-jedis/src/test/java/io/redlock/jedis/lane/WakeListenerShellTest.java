@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** The shell of the connection for wake-ups. */
-@Timeout(60)
+@Timeout(300)
 class WakeListenerShellTest implements LockNode.Observer {
 
   private final ManualTime time = new ManualTime();
@@ -139,7 +139,7 @@ class WakeListenerShellTest implements LockNode.Observer {
     List<Boolean> asked = new ArrayList<>();
     net.everywhere =
         () -> {
-          CompletableFuture.runAsync(listener::need).orTimeout(20, TimeUnit.SECONDS).join();
+          CompletableFuture.runAsync(listener::need).orTimeout(60, TimeUnit.SECONDS).join();
           asked.add(true);
         };
     listener.need();
