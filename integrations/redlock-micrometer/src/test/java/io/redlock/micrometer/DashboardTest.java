@@ -26,10 +26,10 @@ import org.junit.jupiter.api.Timeout;
 
 /** Every series that the dashboard and the alert rules name exists after a run on real masters. */
 @RequiresRedis
-@Timeout(120)
+@Timeout(300)
 class DashboardTest {
 
-  private static final Duration TTL = Duration.ofSeconds(5);
+  private static final Duration TTL = Duration.ofSeconds(9);
 
   private static final Pattern SELECTOR = Pattern.compile("(redlock_\\w+)(?:\\{([^}]*)})?");
   private static final Pattern MATCHER =
@@ -100,7 +100,7 @@ class DashboardTest {
   private static JedisRedlock.Builder patient(RedisServers servers) {
     return JedisRedlock.builder()
         .node(String.join(",", servers.addresses()))
-        .nodeTimeout(Duration.ofSeconds(2));
+        .nodeTimeout(Duration.ofSeconds(4));
   }
 
   @Test

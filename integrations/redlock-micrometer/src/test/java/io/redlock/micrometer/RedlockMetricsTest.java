@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** The meters that docs/observability.md promises. */
-@Timeout(60)
+@Timeout(300)
 class RedlockMetricsTest {
 
   private static final Duration TTL = Duration.ofSeconds(10);

@@ -2,6 +2,7 @@ package io.redlock.shedlock;
 
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
+import io.redlock.testbed.AgainIfItStoodStill;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
@@ -17,6 +18,7 @@ import org.junit.jupiter.api.BeforeEach;
 
 /** ShedLock's own tests of a provider, its fuzz test included, on three masters. */
 @RequiresRedis
+@AgainIfItStoodStill
 class ShedLockContractTest extends AbstractExtensibleLockProviderIntegrationTest {
 
   private static final int MAJORITY = 2;
@@ -41,7 +43,7 @@ class ShedLockContractTest extends AbstractExtensibleLockProviderIntegrationTest
     redlock =
         JedisRedlock.builder()
             .node(String.join(",", servers.addresses()))
-            .nodeTimeout(Duration.ofSeconds(2))
+            .nodeTimeout(Duration.ofSeconds(4))
             .build();
     provider = new RedlockLockProvider(redlock);
   }

@@ -47,7 +47,7 @@ class ShedLockMigrationTest {
             .safeUpdate(true)
             .build();
     redlock =
-        JedisRedlock.builder().node(server.address()).nodeTimeout(Duration.ofSeconds(2)).build();
+        JedisRedlock.builder().node(server.address()).nodeTimeout(Duration.ofSeconds(4)).build();
     next = new RedlockLockProvider(redlock, Duration.ofSeconds(10), PREFIX);
   }
 

@@ -75,7 +75,7 @@ class TicksTest {
   private static Redlock build(RedisServers servers) {
     return JedisRedlock.builder()
         .node(String.join(",", servers.addresses()))
-        .nodeTimeout(Duration.ofSeconds(2))
+        .nodeTimeout(Duration.ofSeconds(4))
         .build();
   }
 

@@ -64,7 +64,7 @@ import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.JedisClientConfig;
 
 /** The beans that an application gets, with masters that nobody runs. */
-@Timeout(60)
+@Timeout(300)
 class RedlockAutoConfigurationTest {
 
   private static final Duration TTL = Duration.ofSeconds(5);

@@ -14,12 +14,15 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.springframework.integration.leader.Context;
 import org.springframework.integration.leader.DefaultCandidate;
 import org.springframework.integration.support.leader.LockRegistryLeaderInitiator;
 
 /** Spring Integration's leader election on leases: two instances on three masters. */
 @RequiresRedis
+@Execution(ExecutionMode.CONCURRENT)
 class LeaderTest {
 
   /** So long that a busy machine renews in time, and that a heartbeat fits into the loss margin. */
@@ -40,7 +43,7 @@ class LeaderTest {
       redlock =
           JedisRedlock.builder()
               .node(String.join(",", servers.addresses()))
-              .nodeTimeout(Duration.ofSeconds(2))
+              .nodeTimeout(Duration.ofSeconds(4))
               .build();
       initiator =
           new LockRegistryLeaderInitiator(

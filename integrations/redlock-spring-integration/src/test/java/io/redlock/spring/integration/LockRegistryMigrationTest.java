@@ -53,7 +53,7 @@ class LockRegistryMigrationTest {
     oldRegistry = new RedisLockRegistry(connections, REGISTRY, OLD_EXPIRY.toMillis());
     old = oldRegistry.obtain("42");
     redlock =
-        JedisRedlock.builder().node(server.address()).nodeTimeout(Duration.ofSeconds(2)).build();
+        JedisRedlock.builder().node(server.address()).nodeTimeout(Duration.ofSeconds(4)).build();
     next = new RedlockLockRegistry(redlock, REGISTRY, TTL, Duration.ofMinutes(10)).obtain("42");
   }
 

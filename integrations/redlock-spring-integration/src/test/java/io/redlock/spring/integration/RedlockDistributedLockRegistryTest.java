@@ -21,7 +21,7 @@ import org.springframework.integration.support.locks.RenewableLockRegistry;
 @RequiresRedis
 class RedlockDistributedLockRegistryTest {
 
-  private static final Duration TTL = Duration.ofSeconds(8);
+  private static final Duration TTL = Duration.ofSeconds(9);
   private static final Duration LONGER = Duration.ofSeconds(25);
 
   private static RedisServers servers;
@@ -45,7 +45,7 @@ class RedlockDistributedLockRegistryTest {
   private static Redlock build() {
     return JedisRedlock.builder()
         .node(String.join(",", servers.addresses()))
-        .nodeTimeout(Duration.ofSeconds(2))
+        .nodeTimeout(Duration.ofSeconds(4))
         .build();
   }
 
@@ -85,7 +85,7 @@ class RedlockDistributedLockRegistryTest {
     lock.unlock();
     lock.unlock();
     lock.unlock();
-    assertTrue(other.tryLock(Duration.ofSeconds(5), TTL));
+    assertTrue(other.tryLock(Duration.ofMinutes(1), TTL));
     other.unlock();
   }
 

@@ -33,13 +33,16 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** What Spring Integration expects of a lock registry, with two instances on three masters. */
 @RequiresRedis
+@Execution(ExecutionMode.CONCURRENT)
 class RedlockLockRegistryTest {
 
   private static final Duration TTL = Duration.ofSeconds(10);
-  private static final Duration SHORT_TTL = Duration.ofSeconds(5);
+  private static final Duration SHORT_TTL = Duration.ofSeconds(9);
   private static final Duration MAX_HOLD = Duration.ofMinutes(10);
 
   private static RedisServers servers;
@@ -77,7 +80,7 @@ class RedlockLockRegistryTest {
   private static Redlock build() {
     return JedisRedlock.builder()
         .node(String.join(",", servers.addresses()))
-        .nodeTimeout(Duration.ofSeconds(2))
+        .nodeTimeout(Duration.ofSeconds(4))
         .build();
   }
 
@@ -221,7 +224,7 @@ class RedlockLockRegistryTest {
     thread.interrupt();
     assertEquals(InterruptedException.class, Await.value("its wait has ended", end).getClass());
     registry.obtain(key).unlock();
-    assertTrue(registry.obtain(key).tryLock(5, TimeUnit.SECONDS));
+    assertTrue(registry.obtain(key).tryLock(60, TimeUnit.SECONDS));
     registry.obtain(key).unlock();
   }
 
@@ -396,11 +399,11 @@ class RedlockLockRegistryTest {
     try (Redlock redlock =
         JedisRedlock.builder()
             .node(String.join(",", servers.addresses()))
-            .nodeTimeout(Duration.ofSeconds(2))
+            .nodeTimeout(Duration.ofSeconds(4))
             .listener(blocking)
             .build()) {
       for (int index = 0; index < 4; index++) {
-        redlock.acquire(key + index, TTL, TTL);
+        redlock.acquire(key + index, TTL, Duration.ofMinutes(1));
       }
       blocked.await();
       RedlockLockRegistry registry = new RedlockLockRegistry(redlock, "orders", TTL, MAX_HOLD);
