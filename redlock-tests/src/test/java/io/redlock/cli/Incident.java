@@ -35,9 +35,7 @@ import java.util.stream.Collectors;
  */
 final class Incident implements AutoCloseable {
 
-  static final Duration MAX_TTL = Duration.ofSeconds(5);
   private static final Duration SKEW = Duration.ofMillis(500);
-  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(2);
 
   private static final Pattern FENCED = Pattern.compile("(?ms)^```\\n(.*?)^```$");
   private static final Pattern EXPORT = Pattern.compile("export (\\w+)=\"(.*)\"");
@@ -50,6 +48,8 @@ final class Incident implements AutoCloseable {
           "maxTtl|movingTo|clockSkew|holder|WAITERS|status|doctor|resize finish|free|nodes\\(\\)|contended|orders/"
               + "|redlock\\.[a-z.]+|Redlock[A-Z]\\w+");
 
+  private final Duration maxTtl;
+  private final Duration nodeTimeout;
   private final String text;
   private final List<String> commands = new ArrayList<>();
   private final Map<String, Runnable> actions = new HashMap<>();
@@ -61,7 +61,9 @@ final class Incident implements AutoCloseable {
   private final int atFirst;
   private int typed;
 
-  Incident(Path page, int masters) {
+  Incident(Path page, int masters, Duration maxTtl) {
+    this.maxTtl = maxTtl;
+    this.nodeTimeout = maxTtl.multipliedBy(2).dividedBy(5);
     try {
       text = Files.readString(page);
     } catch (IOException e) {
@@ -73,6 +75,10 @@ final class Incident implements AutoCloseable {
         .forEach(block -> commands.addAll(block.group(1).lines().toList()));
     atFirst = masters;
     startMore(masters);
+  }
+
+  Duration maxTtl() {
+    return maxTtl;
   }
 
   void startMore(int masters) {
@@ -132,8 +138,8 @@ final class Incident implements AutoCloseable {
   private JedisRedlock.Builder settingsOf(String label, String masters) {
     return JedisRedlock.builder()
         .node(masters)
-        .nodeTimeout(NODE_TIMEOUT)
-        .maxTtl(MAX_TTL)
+        .nodeTimeout(nodeTimeout)
+        .maxTtl(maxTtl)
         .clockSkew(SKEW)
         .holder(label)
         .listener(new Watcher());
@@ -233,9 +239,9 @@ final class Incident implements AutoCloseable {
   private int run(String... arguments) {
     Map<String, String> settings = new HashMap<>();
     settings.put("REDLOCK_NODES", addresses(" ", atFirst));
-    settings.put("REDLOCK_MAX_TTL", MAX_TTL.toMillis() + "ms");
+    settings.put("REDLOCK_MAX_TTL", maxTtl.toMillis() + "ms");
     settings.put("REDLOCK_CLOCK_SKEW", SKEW.toMillis() + "ms");
-    settings.put("REDLOCK_NODE_TIMEOUT", NODE_TIMEOUT.toMillis() + "ms");
+    settings.put("REDLOCK_NODE_TIMEOUT", nodeTimeout.toMillis() + "ms");
     settings.putAll(exported);
     CommandRun run = CommandRun.of(settings, arguments);
     sees(run.output());

@@ -69,8 +69,8 @@ class PrintedTextTest {
   void apiPrintsNamesEscapedAndOnOneLine() throws Exception {
     LeaseRequest request = LeaseRequest.of(NASTY, TTL).renewFor(Duration.ofMinutes(1));
     try (InMemoryMasters masters = InMemoryMasters.inRealTime(3)) {
-      Redlock redlock = masters.connect(settings -> settings.nodeTimeout(Duration.ofSeconds(2)));
-      Redlock other = masters.connect(settings -> settings.nodeTimeout(Duration.ofSeconds(2)));
+      Redlock redlock = masters.connect(settings -> settings.nodeTimeout(Duration.ofSeconds(4)));
+      Redlock other = masters.connect(settings -> settings.nodeTimeout(Duration.ofSeconds(4)));
       Lease lease = redlock.acquire(request);
       print(request);
       print(LeaseRequest.ofAll(List.of(NASTY, "b"), TTL));
@@ -114,7 +114,7 @@ class PrintedTextTest {
     LeaseRequest request = LeaseRequest.anyOf(names, TTL);
     print(request);
     try (InMemoryMasters masters = InMemoryMasters.inRealTime(3)) {
-      Redlock redlock = masters.connect(settings -> settings.nodeTimeout(Duration.ofSeconds(2)));
+      Redlock redlock = masters.connect(settings -> settings.nodeTimeout(Duration.ofSeconds(4)));
       print(redlock.leases());
       masters.stop(2);
       print(
@@ -132,7 +132,7 @@ class PrintedTextTest {
     try (RedisServers servers = RedisServers.start(3)) {
       Map<String, String> settings =
           Map.of(
-              "REDLOCK_NODES", String.join(" ", servers.addresses()), "REDLOCK_NODE_TIMEOUT", "2s");
+              "REDLOCK_NODES", String.join(" ", servers.addresses()), "REDLOCK_NODE_TIMEOUT", "4s");
       try (Redlock redlock = JedisRedlock.builder().configure(settings).build()) {
         Lease lease = redlock.acquire(LeaseRequest.of(NASTY, Duration.ofSeconds(30)).waitUpTo(TTL));
         run(settings, "status", NASTY).assertExit(120);

@@ -34,13 +34,20 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 class RunbookTest {
 
   private static final Path RUNBOOK = Repository.ROOT.resolve("docs/runbook");
-  private static final LeaseRequest ORDER = LeaseRequest.of("orders/42", Incident.MAX_TTL);
   private static final Duration WAIT = Duration.ofMinutes(1);
-  private static final LeaseRequest PATIENT = ORDER.waitUpTo(WAIT);
-  private static final LeaseRequest LONG = PATIENT.renewFor(Duration.ofMinutes(5));
+
+  /** For as long as this a master without data abstains. */
+  private static final Duration BRIEF = Duration.ofSeconds(5);
+
+  /** A lease of this ttl is renewed in time by a machine that stands still for 3 s. */
+  private static final Duration LONG = Duration.ofSeconds(10);
+
   private static final String HOLDER = "billing@pod-7:4211";
 
   private Incident incident;
+  private LeaseRequest order;
+  private LeaseRequest patient;
+  private LeaseRequest renewed;
 
   @AfterEach
   void stop() {
@@ -48,8 +55,15 @@ class RunbookTest {
   }
 
   private void begin(String page, int masters) {
-    incident = new Incident(RUNBOOK.resolve(page), masters);
+    begin(page, masters, BRIEF);
+  }
+
+  private void begin(String page, int masters, Duration maxTtl) {
+    incident = new Incident(RUNBOOK.resolve(page), masters, maxTtl);
     incident.adopt();
+    patient = patient("orders/42");
+    order = patient.waitUpTo(Duration.ZERO);
+    renewed = patient.renewFor(Duration.ofMinutes(5));
   }
 
   private static void assertContended(AcquireResult result) {
@@ -67,14 +81,14 @@ class RunbookTest {
     String tests =
         Files.readString(
             Repository.ROOT.resolve("redlock-tests/src/test/java/io/redlock/cli/RunbookTest.java"));
-    pages.removeIf(page -> tests.contains("begin(\"" + page + "\", 3)"));
+    pages.removeIf(page -> tests.contains("begin(\"" + page + "\", 3"));
     assertEquals(Set.of(), pages);
   }
 
   @Test
   void whoHoldsALock() throws Exception {
-    begin("who-holds-it.md", 3);
-    Lease lease = incident.client(HOLDER).acquire(LONG);
+    begin("who-holds-it.md", 3, LONG);
+    Lease lease = incident.client(HOLDER).acquire(renewed);
     incident.sees(refusal());
     assertEquals(120, incident.type());
     assertEquals(0, incident.type());
@@ -84,30 +98,30 @@ class RunbookTest {
   }
 
   private String refusal() throws InterruptedException {
-    AcquireResult result = incident.client("web-1").tryAcquire(ORDER);
-    return new LockNotAcquiredException(ORDER, result).getMessage();
+    AcquireResult result = incident.client("web-1").tryAcquire(order);
+    return new LockNotAcquiredException(order, result).getMessage();
   }
 
   @Test
   void lockThatIsStuck() throws Exception {
-    begin("stuck.md", 3);
-    Lease stuck = incident.client(HOLDER).acquire(LONG);
+    begin("stuck.md", 3, LONG);
+    Lease stuck = incident.client(HOLDER).acquire(renewed);
     incident.sees(refusal());
     assertEquals(120, incident.type());
     assertEquals(120, incident.type());
     assertEquals(0, incident.type());
     Await.until("the holder learns it", () -> !stuck.isValid());
     Redlock next = incident.client("web-1");
-    next.acquire(PATIENT).release();
+    next.acquire(patient).release();
     assertEquals(0, incident.type());
     incident.isOver();
   }
 
   @Test
   void leaseThatIsLost() throws Exception {
-    begin("lease-lost.md", 3);
+    begin("lease-lost.md", 3, LONG);
     Redlock service = incident.client(HOLDER);
-    service.acquire(PATIENT); // nobody extends it
+    service.acquire(patient); // nobody extends it
     service.acquire(patient("orders/43").renewFor(Duration.ofSeconds(1)));
     service.acquire(patient("orders/44").renewFor(Duration.ofMinutes(5)));
     Redlock next = incident.client("web-1");
@@ -117,24 +131,24 @@ class RunbookTest {
           "the loss is reported: " + cause,
           () -> incident.evidence().contains("is lost: " + cause + ", "));
     }
-    next.acquire(LONG);
+    next.acquire(renewed);
     assertEquals(120, incident.type());
     assertEquals(0, incident.type());
     incident.isOver();
   }
 
-  private static LeaseRequest patient(String resource) {
-    return LeaseRequest.of(resource, Incident.MAX_TTL).waitUpTo(WAIT);
+  private LeaseRequest patient(String resource) {
+    return LeaseRequest.of(resource, incident.maxTtl()).waitUpTo(WAIT);
   }
 
   @Test
   void everythingIsContended() throws Exception {
-    begin("contended.md", 3);
+    begin("contended.md", 3, LONG);
     Redlock first = incident.client(HOLDER);
-    Lease lease = first.acquire(LONG.fairly());
-    assertContended(incident.client("web-1").tryAcquire(ORDER));
+    Lease lease = first.acquire(renewed.fairly());
+    assertContended(incident.client("web-1").tryAcquire(order));
     incident.sees(refusal());
-    var waiting = incident.client("web-2").acquireAsync(LONG.fairly());
+    var waiting = incident.client("web-2").acquireAsync(renewed.fairly());
     Await.until(
         "it waits in the queues",
         () -> {
@@ -159,10 +173,10 @@ class RunbookTest {
     Redlock service = incident.client("web-1");
     incident.server(2).kill();
     incident.awaitState(service, 2, State.DOWN);
-    service.acquire(PATIENT).release();
+    service.acquire(patient).release();
     incident.server(3).kill();
     incident.awaitState(service, 3, State.DOWN);
-    assertInstanceOf(Unavailable.class, service.tryAcquire(ORDER));
+    assertInstanceOf(Unavailable.class, service.tryAcquire(order));
     incident.sees(refusal());
     incident.server(3).restart();
     incident.on("ssh 10.0.0.2 systemctl start redis-server", incident.server(2)::restart);
@@ -178,7 +192,7 @@ class RunbookTest {
   void masterThatCameBackEmpty() throws Exception {
     begin("master-back-empty.md", 3);
     Redlock service = incident.client("web-1");
-    service.acquire(PATIENT).release();
+    service.acquire(patient).release();
     incident.server(2).kill();
     incident.awaitState(service, 2, State.DOWN);
     incident.server(2).restart();
@@ -193,11 +207,11 @@ class RunbookTest {
   void masterThatIsRefused() throws Exception {
     begin("master-refused.md", 3);
     Redlock service = incident.client("web-1");
-    service.acquire(PATIENT).release();
+    service.acquire(patient).release();
     incident.server(2).command("CONFIG", "SET", "maxmemory", "100mb");
     incident.server(2).command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
     incident.awaitState(service, 2, State.MISCONFIGURED);
-    service.acquire(PATIENT).release();
+    service.acquire(patient).release();
     assertEquals(1, incident.type());
     incident.type();
     incident.awaitState(service, 2, State.UP);
@@ -209,13 +223,13 @@ class RunbookTest {
   void masterThatIsReplaced() throws Exception {
     begin("replace-a-master.md", 3);
     Redlock service = incident.client("web-1");
-    service.acquire(PATIENT).release();
+    service.acquire(patient).release();
     incident.on("ssh 10.0.0.2 systemctl stop redis-server", incident.server(2)::kill);
     incident.on("sleep 30", () -> incident.awaitState(service, 2, State.DOWN));
     incident.on("ssh 10.0.0.2 systemctl start redis-server", incident.server(2)::restart);
     incident.type();
     incident.type();
-    service.acquire(PATIENT).release();
+    service.acquire(patient).release();
     incident.type();
     incident.awaitState(service, 2, State.ABSTAINING);
     assertEquals(0, incident.type());
@@ -228,21 +242,21 @@ class RunbookTest {
   void numberOfMastersThatChanges() throws Exception {
     begin("add-or-remove-masters.md", 3);
     Redlock old = incident.client("web-1");
-    old.acquire(PATIENT).release();
+    old.acquire(patient).release();
     incident.startMore(2);
     Redlock early = incident.client("web-2");
     incident.awaitState(early, 1, State.MISCONFIGURED);
     early.close();
     incident.type(); // export
     assertEquals(0, incident.type());
-    old.acquire(PATIENT).release();
+    old.acquire(patient).release();
     Redlock moving = incident.movingClient("web-1", 3);
-    moving.acquire(PATIENT).release();
+    moving.acquire(patient).release();
     old.close();
     assertEquals(0, incident.type());
-    moving.acquire(PATIENT).release();
+    moving.acquire(patient).release();
     Redlock service = incident.client("web-2");
-    service.acquire(PATIENT).release();
+    service.acquire(patient).release();
     moving.close();
     assertEquals(0, incident.type());
     for (int master = 1; master <= 5; master++) {
@@ -251,7 +265,7 @@ class RunbookTest {
     incident.type(); // unset
     incident.type(); // export
     assertEquals(0, incident.type());
-    service.acquire(PATIENT).release();
+    service.acquire(patient).release();
     incident.isOver();
   }
 
@@ -259,10 +273,10 @@ class RunbookTest {
   void clocksThatDisagree() throws Exception {
     begin("clocks-apart.md", 3);
     Redlock service = incident.client("web-1");
-    service.acquire(PATIENT).release();
+    service.acquire(patient).release();
     incident.clock(2).set(Duration.ofMinutes(5));
     incident.awaitState(service, 2, State.MISCONFIGURED);
-    service.acquire(PATIENT).release();
+    service.acquire(patient).release();
     incident.on("ssh 10.0.0.2 chronyc makestep", () -> incident.clock(2).set(Duration.ZERO));
     assertEquals(1, incident.type());
     incident.type();
@@ -273,12 +287,12 @@ class RunbookTest {
 
   @Test
   void clocksThatWereAhead() throws Exception {
-    begin("clocks-were-ahead.md", 3);
+    begin("clocks-were-ahead.md", 3, LONG);
     for (int master = 1; master <= 3; master++) {
       incident.clock(master).set(Duration.ofHours(1));
     }
     Redlock before = incident.client("web-1");
-    long future = before.acquire(PATIENT).fencingToken();
+    long future = before.acquire(patient).fencingToken();
     before.close(); // its process ends, and releases nothing
     for (int master = 1; master <= 3; master++) {
       incident.clock(master).set(Duration.ZERO);
@@ -289,7 +303,7 @@ class RunbookTest {
     for (int master = 1; master <= 3; master++) {
       incident.type();
     }
-    Lease lease = service.acquire(LONG);
+    Lease lease = service.acquire(renewed);
     assertTrue(lease.fencingToken() > future, "tokens rise");
     assertTrue(lease.fencingToken() < future + 1_000, "by one or a few");
     assertEquals(0, incident.type());

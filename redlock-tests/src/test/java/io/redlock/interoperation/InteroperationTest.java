@@ -53,7 +53,7 @@ class InteroperationTest {
     redlock =
         JedisRedlock.builder()
             .node(String.join(",", masters.addresses()))
-            .nodeTimeout(Duration.ofSeconds(2))
+            .nodeTimeout(Duration.ofSeconds(4))
             .build();
     peer = NodePeer.start(packageName, masters);
   }

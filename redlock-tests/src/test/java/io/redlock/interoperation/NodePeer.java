@@ -100,7 +100,7 @@ final class NodePeer implements AutoCloseable {
   public void close() {
     try {
       commands.close();
-      if (!process.waitFor(5, TimeUnit.SECONDS)) {
+      if (!process.waitFor(60, TimeUnit.SECONDS)) {
         process.destroyForcibly();
       }
     } catch (IOException e) {

@@ -35,7 +35,7 @@ import redis.clients.jedis.JedisClientConfig;
 class DatabaseTest {
 
   private static final Duration TTL = Duration.ofSeconds(10);
-  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(2);
+  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(4);
 
   private final List<ConnectionPool> pools = new ArrayList<>();
   private RedisServers servers;

@@ -54,7 +54,7 @@ class FaultSentencesTest {
   private static final String RESOURCE = "resource";
   private static final Duration TTL = Duration.ofSeconds(10);
   private static final Duration PATIENCE = Duration.ofMillis(100);
-  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(1);
+  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(4);
 
   /** What a sentence tells its reader to do. */
   private static final Pattern FIX =
@@ -496,6 +496,8 @@ class FaultSentencesTest {
     deployment.node(address);
     if (config != null) {
       deployment.clientConfig(config);
+    } else {
+      deployment.silenceTimeout(TTL); // the machine may stand still
     }
     Audited audited = deployment.ask("cannot ask", List.of(), (probe, audits) -> audits).get(0);
     String found = audited.verdict() == null ? audited.failure() : audited.verdict().reason();

@@ -32,7 +32,7 @@ import redis.clients.jedis.HostAndPort;
 class JedisRedlockTest {
 
   private static final Duration TTL = Duration.ofSeconds(10);
-  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(2);
+  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(4);
 
   private static RedisServers servers;
 
@@ -143,12 +143,12 @@ class JedisRedlockTest {
                 .fenceRetention(retention)
                 .nodeTimeout(NODE_TIMEOUT)
                 .build();
-        Lease lease = redlock.acquire("brief", Duration.ofSeconds(5), Duration.ofSeconds(5))) {
+        Lease lease = redlock.acquire("brief", Duration.ofSeconds(9), Duration.ofMinutes(1))) {
       assertTrue(lease.isValid());
       assertCounterLives("brief", retention);
     }
     try (Redlock redlock = connect(servers.addresses());
-        Lease lease = redlock.acquire("usual", Duration.ofSeconds(5), Duration.ofSeconds(5))) {
+        Lease lease = redlock.acquire("usual", Duration.ofSeconds(9), Duration.ofMinutes(1))) {
       assertTrue(lease.isValid());
       assertCounterLives("usual", Duration.ofMinutes(10));
     }

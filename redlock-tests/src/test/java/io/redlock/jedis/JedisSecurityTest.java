@@ -36,7 +36,7 @@ import redis.clients.jedis.SslOptions;
 @RequiresRedis
 class JedisSecurityTest {
 
-  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(2);
+  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(4);
   private static final String SECRET = "p@ss:w/rd";
   private static final String ENCODED = "p%40ss%3Aw%2Frd";
 

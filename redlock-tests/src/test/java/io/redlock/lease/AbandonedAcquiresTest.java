@@ -98,8 +98,8 @@ class AbandonedAcquiresTest {
     } finally {
       callers.shutdownNow();
       saboteur.shutdownNow();
-      assertTrue(callers.awaitTermination(10, TimeUnit.SECONDS));
-      assertTrue(saboteur.awaitTermination(10, TimeUnit.SECONDS));
+      assertTrue(callers.awaitTermination(60, TimeUnit.SECONDS));
+      assertTrue(saboteur.awaitTermination(60, TimeUnit.SECONDS));
     }
     return outcomes;
   }

@@ -81,7 +81,7 @@ class CloseTest {
 
       for (Future<?> call : calls) {
         Throwable cause =
-            assertThrows(Exception.class, () -> call.get(20, TimeUnit.SECONDS)).getCause();
+            assertThrows(Exception.class, () -> call.get(60, TimeUnit.SECONDS)).getCause();
         assertInstanceOf(IllegalStateException.class, cause);
         assertEquals("this Redlock is closed", cause.getMessage());
       }
@@ -197,7 +197,7 @@ class CloseTest {
 
   private static boolean handedOut(Future<Lease> call) throws Exception {
     try {
-      Lease lease = call.get(20, TimeUnit.SECONDS);
+      Lease lease = call.get(60, TimeUnit.SECONDS);
       LeaseEnd end = Await.value("the end", lease.ended().toCompletableFuture());
       assertEquals(LeaseEnd.Cause.CLOSED, end.cause());
       return true;

@@ -169,14 +169,14 @@ class ExtendTest {
         masters.open(
             masters
                 .settingsThroughProxies()
-                .nodeTimeout(Duration.ofMillis(2_400)) // longer than the lease is good for
-                .lossMargin(Duration.ofMillis(2_900))
+                .nodeTimeout(Duration.ofMillis(5_900)) // longer than the lease is good for
+                .lossMargin(Duration.ofMillis(6_900))
                 .listener(events));
-    Lease lease = redlock.acquire("too late", Duration.ofSeconds(5), TTL);
+    Lease lease = redlock.acquire("too late", Duration.ofSeconds(12), TTL);
     masters.awaitHolders(5, "too late");
     IntStream.range(0, 5).forEach(node -> masters.proxy(node).replies().hold());
     CompletableFuture<ExtendResult> late = lease.extendAsync(Duration.ofSeconds(20));
-    Await.until("it is executed", () -> masters.pttl(0, "too late") > 10_000);
+    Await.until("it is executed", () -> masters.pttl(0, "too late") > 15_000);
     LeaseEnd end = Await.value("the loss", lease.ended().toCompletableFuture());
     IntStream.range(0, 5).forEach(node -> masters.proxy(node).replies().open());
 

@@ -40,8 +40,13 @@ class FreeTest {
   @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
 
   private static final Duration TTL = Duration.ofSeconds(20);
-  private static final Duration BRIEF = Duration.ofSeconds(5);
-  private static final LeaseRequest NEXT = LeaseRequest.of("resource", TTL).waitUpTo(TTL);
+  private static final Duration BRIEF = Duration.ofSeconds(9);
+
+  /** Of a client whose requests are held up: they time out when the scene is over. */
+  private static final Duration PATIENCE = Duration.ofSeconds(14);
+
+  private static final LeaseRequest NEXT =
+      LeaseRequest.of("resource", TTL).waitUpTo(Duration.ofMinutes(1));
 
   /** A key that was set free stays for its time. */
   @AfterEach
@@ -160,16 +165,17 @@ class FreeTest {
 
   @Test
   void holderThatExtendsAtThatVeryMomentLosesItsLeaseOrHasExtendedBefore() throws Exception {
-    Redlock holder = masters.open(masters.settingsThroughProxies());
-    Lease lease = holder.acquire("resource", BRIEF);
+    Duration ttl = PATIENCE.multipliedBy(2).plusMillis(1);
+    Redlock holder = masters.open(masters.settingsThroughProxies().nodeTimeout(PATIENCE));
+    Lease lease = holder.acquire("resource", ttl);
     List<LeaseEnd> ends = new CopyOnWriteArrayList<>();
     lease.ended().thenAccept(ends::add);
     for (int node = 2; node < LeaseMasters.NODES; node++) {
       masters.proxy(node).requests().hold("resource");
     }
-    CompletableFuture<ExtendResult> extended = lease.extendAsync(TTL);
-    Await.until("two masters extend", () -> masters.pttl(1, "resource") > BRIEF.toMillis());
-    Await.until("two masters extend", () -> masters.pttl(0, "resource") > BRIEF.toMillis());
+    CompletableFuture<ExtendResult> extended = lease.extendAsync(Duration.ofSeconds(30));
+    Await.until("two masters extend", () -> masters.pttl(1, "resource") > ttl.toMillis());
+    Await.until("two masters extend", () -> masters.pttl(0, "resource") > ttl.toMillis());
     for (int node = 2; node < LeaseMasters.NODES; node++) {
       masters.proxy(node).requests().awaitHeld("resource");
     }
@@ -188,7 +194,7 @@ class FreeTest {
 
   @Test
   void requestThatArrivesLateDoesNotHitALaterHolder() throws Exception {
-    Redlock operator = masters.open(masters.settingsThroughProxies());
+    Redlock operator = masters.open(masters.settingsThroughProxies().nodeTimeout(PATIENCE));
     Lease lease = masters.connect().acquire("resource", TTL);
     for (int node = 0; node < LeaseMasters.NODES; node++) {
       masters.proxy(node).requests().hold("freed/");
@@ -211,7 +217,8 @@ class FreeTest {
   void minorityOfMastersThatAreDownOrHungChangesNothing() throws Exception {
     Redlock operator = operator();
     Redlock other = masters.connect();
-    Lease lease = masters.connect().acquire("resource", BRIEF);
+    Lease lease =
+        masters.connect().acquire("resource", Duration.ofSeconds(12)); // the hung one delays
     masters.awaitHolders(LeaseMasters.NODES, "resource");
     masters.kill(0);
     masters.pause(1);

@@ -36,7 +36,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 class LeaseLockTest {
 
   private static final Duration TTL = Duration.ofSeconds(9);
-  private static final Duration HOLD = Duration.ofMinutes(1);
+  private static final Duration HOLD = Duration.ofMinutes(10);
 
   @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
 
@@ -139,9 +139,9 @@ class LeaseLockTest {
     assertFalse(elsewhere(() -> lock.tryLock()));
 
     // A lock that becomes free within the time is had.
-    Future<Boolean> waits = inBackground(() -> lock.tryLock(10, TimeUnit.SECONDS));
+    Future<Boolean> waits = inBackground(() -> lock.tryLock(60, TimeUnit.SECONDS));
     lock.unlock();
-    assertTrue(waits.get(10, TimeUnit.SECONDS));
+    assertTrue(waits.get(60, TimeUnit.SECONDS));
   }
 
   @Test
@@ -194,7 +194,7 @@ class LeaseLockTest {
 
   @Test
   void lossIsToldByUnlockAndByLockingAgain() throws Exception {
-    Duration ttl = Duration.ofSeconds(5);
+    Duration ttl = Duration.ofMillis(8_100);
     LeaseLock lock = redlock.asLock(LeaseRequest.of("lost", ttl).renewFor(Duration.ofMillis(1)));
     lock.lock();
     lock.lock();
@@ -305,7 +305,7 @@ class LeaseLockTest {
   private static <T> T elsewhere(Callable<T> body) throws Exception {
     ExecutorService thread = Executors.newSingleThreadExecutor();
     try {
-      return thread.submit(body).get(20, TimeUnit.SECONDS);
+      return thread.submit(body).get(60, TimeUnit.SECONDS);
     } catch (ExecutionException e) {
       if (e.getCause() instanceof Exception cause) {
         throw cause;

@@ -30,7 +30,7 @@ class LeaseRenewalTest {
   private static final Duration LONG = Duration.ofHours(1);
 
   /** For a busy machine: nobody else wants these resources. */
-  private static final Duration WAIT = Duration.ofSeconds(10);
+  private static final Duration WAIT = Duration.ofMinutes(1);
 
   @RegisterExtension final LeaseMasters masters = new LeaseMasters();
 
@@ -108,7 +108,8 @@ class LeaseRenewalTest {
   void outageOfTheMajorityThatIsShorterThanTheLeaseIsSurvived() throws Exception {
     Redlock redlock = connect();
     Duration ttl = Duration.ofSeconds(20);
-    Lease lease = redlock.acquire(LeaseRequest.of("short outage", ttl).renewFor(LONG));
+    Lease lease =
+        redlock.acquire(LeaseRequest.of("short outage", ttl).waitUpTo(WAIT).renewFor(LONG));
     masters.pause(0, 1, 2);
     Await.until(
         "the renewal has been tried again and again",
@@ -123,11 +124,13 @@ class LeaseRenewalTest {
 
   @Test
   void outageOfTheMajorityThatLastsEndsTheLeaseBeforeItsDeadline() throws Exception {
-    Duration margin = Duration.ofSeconds(2);
+    Duration ttl = Duration.ofSeconds(15);
+    Duration margin = Duration.ofSeconds(6);
     Redlock redlock =
         masters.connect(
             settings -> settings.nodeTimeout(NODE_TIMEOUT).lossMargin(margin).listener(events));
-    Lease lease = redlock.acquire(request("long outage").renewFor(LONG));
+    Lease lease =
+        redlock.acquire(LeaseRequest.of("long outage", ttl).waitUpTo(WAIT).renewFor(LONG));
     Await.until("a renewal", () -> events.count(ExtendResult.Extended.class) > 0);
     masters.kill(2, 3, 4);
     Await.until("the loss", () -> !events.ended.isEmpty());

@@ -83,14 +83,13 @@ class PauseTest {
     Redlock other = masters.connect();
     List<Lease> leases = new ArrayList<>();
     for (int i = 0; i < 5; i++) {
-      LeaseRequest request =
-          LeaseRequest.of("suspended-" + i, ttl).waitUpTo(Duration.ofSeconds(10));
+      LeaseRequest request = LeaseRequest.of("suspended-" + i, ttl).waitUpTo(Duration.ofMinutes(1));
       leases.add(redlock.acquire(i == 4 ? request.renewFor(Duration.ofHours(1)) : request));
     }
     time.suspend();
     List<Lease> taken = new ArrayList<>();
     for (int i = 0; i < 5; i++) {
-      taken.add(other.acquire("suspended-" + i, Duration.ofSeconds(20), Duration.ofSeconds(10)));
+      taken.add(other.acquire("suspended-" + i, Duration.ofSeconds(20), Duration.ofMinutes(1)));
     }
     time.wake();
 
@@ -217,7 +216,7 @@ class PauseTest {
     @Override
     public void close() {
       process.destroyForcibly();
-      process.onExit().orTimeout(10, TimeUnit.SECONDS).join();
+      process.onExit().orTimeout(60, TimeUnit.SECONDS).join();
     }
   }
 }

@@ -34,7 +34,7 @@ final class PausedClient {
   public static void main(String[] args) throws Exception {
     Duration ttl = Duration.ofMillis(Long.parseLong(args[0]));
     JedisRedlock.Builder settings =
-        JedisRedlock.builder().nodeTimeout(Duration.ofSeconds(2)).restartGuard(false);
+        JedisRedlock.builder().nodeTimeout(Duration.ofSeconds(4)).restartGuard(false);
     for (String address : List.of(args).subList(1, args.length)) {
       settings.node(address);
     }

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 @Tag("servers")
 class PermitsTest {
 
-  private static final Duration TTL = Duration.ofSeconds(20);
+  private static final Duration TTL = Duration.ofSeconds(30);
   private static final Duration WAIT = Duration.ofMinutes(1);
 
   /** A master rounds times to milliseconds and reads its clock now and then. */
@@ -100,7 +100,7 @@ class PermitsTest {
 
   @Test
   void permitOfAHolderThatDiedIsFoundWhenItHasExpired() throws Exception {
-    Duration ttl = Duration.ofSeconds(5);
+    Duration ttl = Duration.ofSeconds(9);
     LeaseRequest request = permits("dead", 3, ttl);
     Redlock dying = masters.connect();
     Redlock other = masters.connect();

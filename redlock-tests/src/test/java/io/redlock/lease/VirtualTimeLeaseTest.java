@@ -242,7 +242,7 @@ class VirtualTimeLeaseTest {
 
   private static void awaitQuietly(CountDownLatch latch) {
     try {
-      latch.await(10, TimeUnit.SECONDS);
+      latch.await(60, TimeUnit.SECONDS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

@@ -139,7 +139,7 @@ class ReadmeTest {
     return JedisRedlock.builder()
         .node(String.join(",", addresses))
         .holder("billing@pod-7:4211")
-        .nodeTimeout(Duration.ofSeconds(2))
+        .nodeTimeout(Duration.ofSeconds(4))
         .build();
   }
 

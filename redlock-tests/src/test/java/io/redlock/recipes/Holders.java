@@ -17,8 +17,8 @@ record Holders(Lease stale, Lease present) {
   static Holders of(LeaseMasters masters) throws InterruptedException {
     Redlock slow = masters.connect(settings -> settings.nodeTimeout(Duration.ofMillis(250)));
     Redlock next = masters.connect();
-    Lease stale = slow.acquire("report", Duration.ofMillis(600), Duration.ofSeconds(10));
-    Lease present = next.acquire("report", Duration.ofSeconds(20), Duration.ofSeconds(10));
+    Lease stale = slow.acquire("report", Duration.ofMillis(600), Duration.ofMinutes(1));
+    Lease present = next.acquire("report", Duration.ofSeconds(20), Duration.ofMinutes(1));
     assertTrue(stale.fencingToken() < present.fencingToken());
     return new Holders(stale, present);
   }

@@ -64,7 +64,7 @@ class MigrationTest {
   }
 
   private static JedisRedlock.Builder settings() {
-    return JedisRedlock.builder().node(servers.get(0).address()).nodeTimeout(Duration.ofSeconds(2));
+    return JedisRedlock.builder().node(servers.get(0).address()).nodeTimeout(Duration.ofSeconds(4));
   }
 
   private static Redlock connect(JedisRedlock.Builder settings) {

@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Virtual time: nothing here takes longer than it takes to compute. */
-@Timeout(30)
+@Timeout(300)
 class InMemoryMastersTest {
 
   private static final Duration TTL = Duration.ofSeconds(10);

@@ -82,7 +82,7 @@ class InMemoryNodeTest {
     server.listen(
         waiter -> {
           NodeStatus status =
-              CompletableFuture.supplyAsync(node::status).orTimeout(20, TimeUnit.SECONDS).join();
+              CompletableFuture.supplyAsync(node::status).orTimeout(60, TimeUnit.SECONDS).join();
           seen.add(status.state());
         });
     send(new Release(NAME, "me", token, true, null));

@@ -47,7 +47,7 @@ class AdoptTest {
   }
 
   private AdoptReport adopt() {
-    return JedisRedlock.adopt(servers.addresses());
+    return builder().silenceTimeout(Duration.ofMinutes(1)).adopt();
   }
 
   private static List<Outcome> outcomes(AdoptReport report) {
@@ -67,7 +67,7 @@ class AdoptTest {
   private JedisRedlock.Builder builder() {
     return JedisRedlock.builder()
         .node(String.join(",", servers.addresses()))
-        .nodeTimeout(Duration.ofSeconds(2));
+        .nodeTimeout(Duration.ofSeconds(4));
   }
 
   private Redlock connect() {

@@ -58,7 +58,7 @@ class ErrorClassesTest {
 
   private static final String RESOURCE = "resource";
   private static final Duration TTL = Duration.ofSeconds(10);
-  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(1);
+  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(4);
 
   /** For so long a call goes on trying. */
   private static final Duration WAIT = Duration.ofMillis(400);
@@ -193,7 +193,7 @@ class ErrorClassesTest {
   private void assertRecovers() throws InterruptedException {
     assertNothingIsLeft();
     awaitAnswering();
-    try (Lease lease = client.acquire(RESOURCE, TTL, Duration.ofSeconds(20))) {
+    try (Lease lease = client.acquire(RESOURCE, TTL, Duration.ofMinutes(1))) {
       assertTrue(lease.isValid());
     }
     awaitUp();

@@ -221,7 +221,7 @@ class LostPastTest {
     try {
       run.join();
     } catch (CompletionException e) {
-      throw new AssertionError(fault.name(), e.getCause());
+      throw new AssertionError(fault.name() + ": " + e.getCause(), e.getCause());
     }
   }
 

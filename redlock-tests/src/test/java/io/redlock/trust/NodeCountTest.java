@@ -35,7 +35,7 @@ class NodeCountTest {
         Redlock redlock =
             JedisRedlock.builder()
                 .node(String.join(",", servers.addresses()))
-                .nodeTimeout(Duration.ofSeconds(1))
+                .nodeTimeout(Duration.ofSeconds(4))
                 .build()) {
       for (int node = needed; node < nodes; node++) {
         kill(servers, node, redlock);

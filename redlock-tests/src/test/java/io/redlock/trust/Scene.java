@@ -59,7 +59,8 @@ final class Scene implements AutoCloseable {
 
   /** Vouches for the masters, under the names that rivals give them. */
   void adopt(Duration maxTtl) {
-    AdoptReport report = settings(maxTtl, namesOfRivals()).adopt();
+    AdoptReport report =
+        settings(maxTtl, namesOfRivals()).silenceTimeout(Duration.ofMinutes(1)).adopt();
     assertTrue(report.isComplete(), report::toString);
   }
 
@@ -124,7 +125,7 @@ final class Scene implements AutoCloseable {
     Redlock holder = connect(ttl, gates.stream().map(GateProxy::address).toArray(String[]::new));
     Await.until("the fragile node votes", () -> stateOfFragile(holder) == State.UP);
     gates.get(2).requests().hold();
-    Lease lease = holder.acquire(RESOURCE, ttl, ttl);
+    Lease lease = holder.acquire(RESOURCE, ttl, Duration.ofMinutes(1)); // for a busy machine
     gates.forEach(gate -> gate.requests().hold());
     return lease;
   }

@@ -21,7 +21,7 @@ final class WaitingClient {
 
   public static void main(String[] args) throws Exception {
     JedisRedlock.Builder settings =
-        JedisRedlock.builder().nodeTimeout(Duration.ofSeconds(2)).restartGuard(false);
+        JedisRedlock.builder().nodeTimeout(Duration.ofSeconds(4)).restartGuard(false);
     List.of(args).subList(2, args.length).forEach(settings::node);
     LeaseRequest request =
         LeaseRequest.of(args[1], Duration.ofSeconds(20)).waitUpTo(Duration.ofMinutes(1));

@@ -162,9 +162,7 @@ final class LaneCalls {
 
   /** Sends what waits until so many bytes are unanswered. */
   void sendQueued(List<Call> batch, long mostBytes, long nowNanos) {
-    for (Queue<Call> from = next();
-        from != null && unansweredBytes < mostBytes;
-        from = next()) {
+    for (Queue<Call> from = next(); from != null && unansweredBytes < mostBytes; from = next()) {
       Call call = from.element();
       if (call.state == Call.State.QUEUED) {
         send(call, batch, nowNanos);
