@@ -39,9 +39,9 @@ import picocli.CommandLine.UnmatchedArgumentException;
     footer = {
       "",
       "List the masters as arguments or in the environment variable REDLOCK_NODES, which keeps"
-          + " passwords out of the process list; otherwise doctor, adopt, status and list read them"
-          + " from standard input. Other settings are environment variables, too: REDLOCK_KEY_PREFIX,"
-          + " REDLOCK_NODE_TIMEOUT and so on."
+          + " passwords out of the process list; otherwise doctor, adopt, agree, status and list read"
+          + " them from standard input. Other settings are environment variables, too:"
+          + " REDLOCK_KEY_PREFIX, REDLOCK_NODE_TIMEOUT and so on."
     })
 final class Cli {
 

@@ -44,12 +44,15 @@ import picocli.CommandLine.Parameters;
     exitCodeList = {
       "120:not acquired, another client holds the lock",
       "121:not acquired, too few masters can vote",
-      "122:the lease was lost, and the command was ended",
+      "122:the lease was lost and the command was ended, or no majority held the lock at its end",
       "123:the arguments or settings are not valid",
       "125:a defect of this program",
       "127:the command could not be started"
     },
-    footer = {"", "Any other code is that of the command."})
+    footer = {
+      "",
+      "Any other code is that of the command; 143 if TERM ended the command or the wait."
+    })
 final class Exec implements Callable<Integer> {
 
   private static final Duration LEAST_RESERVE = Duration.ofMillis(200);

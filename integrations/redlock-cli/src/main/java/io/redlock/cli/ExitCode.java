@@ -1,6 +1,6 @@
 package io.redlock.cli;
 
-/** The exit codes of all commands: see docs/command-line.md. */
+/** The exit codes of all commands: see docs/commands.txt. */
 final class ExitCode {
 
   static final int OK = 0;
