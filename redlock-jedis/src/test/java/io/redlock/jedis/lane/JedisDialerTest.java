@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.redlock.NodeStatus;
+import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.jedis.trust.KeptLog;
 import java.io.IOException;
 import java.io.InputStream;
@@ -60,6 +62,7 @@ class JedisDialerTest {
   private final AtomicInteger closes = new AtomicInteger();
   private final AtomicReference<@Nullable Throwable> makeThrows = new AtomicReference<>();
   private volatile @Nullable CountDownLatch makeHangs;
+  private volatile boolean isUnfit;
   private ServerSocket server;
   private Pool<Connection> pool;
   private JedisDialer dialer;
@@ -75,7 +78,16 @@ class JedisDialerTest {
         hangs.await();
       }
       FakeNet.raise(makeThrows.get());
-      Connection connection = new Connection(new HostAndPort("127.0.0.1", server.getLocalPort()));
+      Connection connection =
+          new Connection(new HostAndPort("127.0.0.1", server.getLocalPort())) {
+            @Override
+            public void setSoTimeout(int millis) {
+              if (isUnfit && millis != POOLED_TIMEOUT_MILLIS) {
+                throw new JedisConnectionException("test");
+              }
+              super.setSoTimeout(millis);
+            }
+          };
       connection.connect();
       connection.setSoTimeout(POOLED_TIMEOUT_MILLIS);
       made.add(connection);
@@ -400,6 +412,46 @@ class JedisDialerTest {
     }
     makeThrows.set(null);
     connect();
+  }
+
+  @Test
+  void connectionThatCannotBeUsedGoesBackToThePool() {
+    isUnfit = true;
+    TestLine line = new TestLine();
+    dialer.dial(line);
+    line.awaitEvents("failed");
+    await(() -> threads() == 0);
+    assertEquals(0, pool.getNumActive());
+    assertEquals(1, pool.getDestroyedCount());
+  }
+
+  @Test
+  void attemptForWhichNoThreadStartsFailsAtOnce() {
+    @SuppressWarnings("NullAway") // no thread has such a name, so none starts
+    JedisDialer without = new JedisDialer(null, pool, false, settings);
+    for (int times = 0; times < 2; times++) {
+      TestLine line = new TestLine();
+      without.dial(line);
+      assertEquals(List.of("failed"), line.events);
+    }
+  }
+
+  @Test
+  void laneOfAPoolConnectsThroughIt() throws Exception {
+    ManualTime time = new ManualTime();
+    NodeLane lane =
+        NodeLane.of(
+            "n",
+            pool,
+            false,
+            new RequestEncoder(settings.retentionMillis(), settings.skewMicros()),
+            settings,
+            FakeNet.trust());
+    assertEquals("n", lane.name());
+    lane.start(time, time, status -> {});
+    acceptedSocket().close();
+    await(() -> lane.status().state() == NodeStatus.State.DOWN);
+    lane.close();
   }
 
   @Test

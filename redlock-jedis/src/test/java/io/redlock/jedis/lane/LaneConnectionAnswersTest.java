@@ -4,6 +4,7 @@ import static io.redlock.jedis.lane.LaneBed.NODE_TIMEOUT_MILLIS;
 import static io.redlock.jedis.lane.LaneBed.WATCH_MILLIS;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.NodeStatus.State;
@@ -11,6 +12,8 @@ import io.redlock.jedis.lane.LaneBed.Asked;
 import io.redlock.jedis.trust.KeptLog;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeReport;
+import io.redlock.spi.NodeRequest.Inspect;
 import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
@@ -118,6 +121,51 @@ class LaneConnectionAnswersTest {
     assertEquals(List.of(), bed.written());
     assertEquals(1, grant.answers.size());
     assertTrue(bed.machine.isIdle());
+  }
+
+  // Inspections.
+
+  private static Asked inspect(LaneBed bed) {
+    return bed.send("inspect a", new Inspect(List.of("a"), 17));
+  }
+
+  private static NodeReport report(Asked inspection) {
+    NodeReport report = inspection.answers.get(0).report();
+    assertNotNull(report);
+    return report;
+  }
+
+  @Test
+  void inspectionTellsWhatTheNodeHolds() {
+    Asked asked = inspect(bed);
+    bed.answerWord("STATE", " 1500 owner 41 0").written();
+    assertEquals("owner", report(asked).owner());
+    assertEquals("", report(asked).doubt());
+    assertEquals(List.of(), bed.written(), "no audit is due");
+  }
+
+  @Test
+  void inspectionOfANodeThatAbstainsIsInDoubt() {
+    LaneBed guarded = new LaneBed(3, true).others(2).up();
+    guarded.node.birth = "";
+    guarded.pass(1_000).answerAll();
+    assertEquals(State.ABSTAINING, guarded.state());
+    Asked asked = inspect(guarded);
+    while (guarded.due() > 1) {
+      guarded.answer(); // audits go first
+    }
+    guarded.answerWord("STATE", " -2 - 0 0");
+    assertEquals(guarded.status().reason(), report(asked).doubt());
+  }
+
+  @Test
+  void inspectionThatFindsAnotherMarkIsInDoubtAndTheNodeIsAudited() {
+    Asked asked = inspect(bed);
+    bed.written();
+    bed.answerWord("UNMARKED", " -2 - 41 0");
+    assertEquals("its birth mark changed; it is being audited", report(asked).doubt());
+    bed.tick();
+    assertEquals(List.of("audit"), bed.written());
   }
 
   // Out of step.

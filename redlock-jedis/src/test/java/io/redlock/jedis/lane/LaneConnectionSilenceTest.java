@@ -44,6 +44,18 @@ class LaneConnectionSilenceTest {
   }
 
   @Test
+  void silenceIsWarnedOfOnceWhenItLastsForASecond() {
+    bed.grant("a");
+    bed.pass(NODE_TIMEOUT_MILLIS + 1_000 - WATCH_MILLIS);
+    assertEquals(State.SILENT, bed.state());
+    assertEquals(List.of(), log.warnings());
+    bed.pass(2 * WATCH_MILLIS);
+    assertEquals(List.of("node n is SILENT: " + SILENT), log.warnings());
+    bed.pass(2_000);
+    assertEquals(1, log.warnings().size());
+  }
+
+  @Test
   void silenceIsCountedFromTheLastAnswer() {
     bed.grant("a");
     bed.pass(10).grant("b");

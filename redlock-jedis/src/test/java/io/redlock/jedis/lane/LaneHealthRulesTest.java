@@ -442,6 +442,13 @@ class LaneHealthRulesTest {
     assertEquals(4, effects.size());
     assertEquals(List.of(), told(), "the state is the same");
     assertEquals(State.UP, health.status(0, 0).state());
+    assertEquals(
+        List.of(
+            "node n grants nothing: out of memory",
+            "node n grants again: it is no longer out of memory",
+            "node n grants nothing: out of memory",
+            "node n grants again: it is no longer out of memory"),
+        log.warnings());
   }
 
   @Test

@@ -2,6 +2,7 @@ package io.redlock.jedis.lane;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.NodeStatus;
@@ -105,7 +106,7 @@ class NodeLaneTest implements LockNode.Observer {
 
   private Answers send(NodeRequest request) {
     Answers answers = new Answers();
-    lane.send(request, 5, answers);
+    assertNotNull(lane.send(request, 5, answers));
     return answers;
   }
 
@@ -681,7 +682,8 @@ class NodeLaneTest implements LockNode.Observer {
   void requestThatCannotBeEncodedIsAnsweredAndCostsNothingElse() {
     FakeWire wire = up();
     Answers answers = new Answers();
-    lane.send(new Grant(List.of(), "owner", 17, TTL_MILLIS, new Ticket("c", 1, 1, 1)), 5, answers);
+    Grant empty = new Grant(List.of(), "owner", 17, TTL_MILLIS, new Ticket("c", 1, 1, 1));
+    assertFalse(lane.send(empty, 5, answers).withdraw());
     assertEquals(List.of(Kind.UNREACHABLE), answers.kinds);
     assertEquals(List.of(), wire.ends);
     assertEquals(1, log.errors().size(), log.errors().toString());
