@@ -1,8 +1,8 @@
 package io.redlock.driver;
 
-import io.redlock.Lease;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
+import io.redlock.RedlockSettings;
 import io.redlock.RetryStrategy;
 import io.redlock.protocol.Ballot;
 import io.redlock.spi.HolderLabel;
@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * Configures a {@link Redlock} over nodes that an adapter or a simulation supplies. Every setting
  * has a default. Not thread-safe; for one {@link #build()}.
  */
-public final class RedlockBuilder {
+public final class RedlockBuilder implements RedlockSettings {
 
   /** The default of {@link #nodeTimeout}. */
   public static final Duration NODE_TIMEOUT = Duration.ofMillis(50);
@@ -108,130 +108,61 @@ public final class RedlockBuilder {
     return this;
   }
 
-  /**
-   * Sets how long a round waits for its nodes. The answer of a slower node does not count; what the
-   * node granted is released.
-   *
-   * @param nodeTimeout from 1 ms, below half of any ttl; default 50 ms
-   * @return this
-   */
+  @Override
   public RedlockBuilder nodeTimeout(Duration nodeTimeout) {
     this.nodeTimeout = given(nodeTimeout, "nodeTimeout");
     return this;
   }
 
-  /**
-   * Sets the upper bound of every ttl. Use the same value on all clients of a deployment.
-   *
-   * @param maxTtl from 10 ms to an hour; default 30 s
-   * @return this
-   */
+  @Override
   public RedlockBuilder maxTtl(Duration maxTtl) {
     this.maxTtl = given(maxTtl, "maxTtl");
     return this;
   }
 
-  /**
-   * Sets the drift allowance: the part of a ttl that a node's clock may gain on this machine's
-   * during a lease.
-   *
-   * @param driftFactor from 0 up to, not including, 0.5; default 0.01
-   * @return this
-   */
+  @Override
   public RedlockBuilder driftFactor(double driftFactor) {
     this.driftFactor = driftFactor;
     return this;
   }
 
-  /**
-   * Sets the largest difference between node clocks.
-   *
-   * @param clockSkew from 1 ms to 10 min; default 2 s
-   * @return this
-   */
+  @Override
   public RedlockBuilder clockSkew(Duration clockSkew) {
     this.clockSkew = given(clockSkew, "clockSkew");
     return this;
   }
 
-  /**
-   * Sets how long before its deadline a lease is declared lost, so that its holder can stop in
-   * time.
-   *
-   * @param lossMargin not negative; with the drift allowance and {@link #minValidity} less than
-   *     every ttl; default a tenth of the lease's ttl
-   * @return this
-   */
+  @Override
   public RedlockBuilder lossMargin(Duration lossMargin) {
     this.lossMargin = given(lossMargin, "lossMargin");
     return this;
   }
 
-  /**
-   * Sets the shortest validity of a lease when it is acquired or extended. With less time left, the
-   * acquire was too slow, and the result of the extension is {@link
-   * io.redlock.ExtendResult.Unknown}.
-   *
-   * @param minValidity not negative; with the drift allowance and {@link #lossMargin} less than
-   *     every ttl; default zero
-   * @return this
-   */
+  @Override
   public RedlockBuilder minValidity(Duration minValidity) {
     this.minValidity = given(minValidity, "minValidity");
     return this;
   }
 
-  /**
-   * Sets the prefix of every key, for example {@code "myapp:lock:"}.
-   *
-   * @param keyPrefix anything that does not begin with {@code redlock:}; with the name of a
-   *     resource at most 512 bytes in UTF-8; default empty
-   * @return this
-   */
+  @Override
   public RedlockBuilder keyPrefix(String keyPrefix) {
     this.keyPrefix = given(keyPrefix, "keyPrefix");
     return this;
   }
 
-  /**
-   * Sets how long waiting calls pause between two attempts.
-   *
-   * @param retryStrategy default {@link RetryStrategy#jitteredBackoff()}
-   * @return this
-   */
+  @Override
   public RedlockBuilder retryStrategy(RetryStrategy retryStrategy) {
     this.retryStrategy = given(retryStrategy, "retryStrategy");
     return this;
   }
 
-  /**
-   * Adds a listener for lease and node events.
-   *
-   * @param listener called on the callback executor, except for {@link RedlockListener#onStart} and
-   *     {@link RedlockListener#onCall}, which run on the calling thread
-   * @return this
-   */
+  @Override
   public RedlockBuilder listener(RedlockListener listener) {
     listeners.add(given(listener, "listener"));
     return this;
   }
 
-  /**
-   * Sets the executor of user code: dependents of futures, {@link Lease#ended()}, the listener.
-   *
-   * <p>By default each lock service has daemon threads for it, which start when they are needed and
-   * end when they are idle. Losses, that is {@link Lease#ended()} and {@link RedlockListener#onEnd}
-   * of a lost lease, have up to four threads of their own; everything else has up to four. User
-   * code that blocks therefore delays no lease and no timer. It delays the report of a loss only if
-   * it blocks the threads of losses.
-   *
-   * <p>With an executor, the same threads hand it the tasks, so it may block, or run them on the
-   * calling thread. A task that it refuses runs on the thread that handed it over. An executor
-   * whose threads are all busy delays every callback, the report of a loss too.
-   *
-   * @param callbackExecutor default the threads of the lock service
-   * @return this
-   */
+  @Override
   public RedlockBuilder callbackExecutor(Executor callbackExecutor) {
     this.callbackExecutor = given(callbackExecutor, "callbackExecutor");
     return this;
@@ -272,15 +203,7 @@ public final class RedlockBuilder {
     return this;
   }
 
-  /**
-   * Sets the label of this client, which names it to operators and to the callers that it keeps
-   * waiting: in refusals, on the nodes, and in inspections. Choose one for each process, for
-   * example {@code billing@pod-7:4211}. It is no secret.
-   *
-   * @param holder 1 to 64 printable ASCII characters, neither blanks nor slashes, not {@code
-   *     freed}; default none
-   * @return this
-   */
+  @Override
   public RedlockBuilder holder(String holder) {
     this.holder = given(holder, "holder");
     this.isLabelled = true;

@@ -13,20 +13,10 @@ import io.redlock.AcquireResult.Contended.By;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.spi.NodeReply;
-import io.redlock.testkit.FakeScheduler;
-import io.redlock.testkit.FakeTicker;
-import io.redlock.testkit.InMemoryNode;
-import io.redlock.testkit.InMemoryServer;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
-import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.LongSupplier;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 /** Calls that wait for a decision and not for a holder. */
 class UnlessHeldTest {
@@ -34,7 +24,6 @@ class UnlessHeldTest {
   private static final Duration DECISION = Duration.ofSeconds(2);
   private static final LeaseRequest DECIDING = Bed.REQUEST.waitUpTo(DECISION).unlessHeld();
   private static final NodeReply HELD = NodeReply.heldBy(60_000, 5, "one");
-  private static final int TICKS = 1_000;
 
   private final Bed bed = new Bed(3);
 
@@ -103,81 +92,5 @@ class UnlessHeldTest {
       assertTrue(why.contains("unlessHeld() with "), why);
     }
     assertThrows(IllegalArgumentException.class, () -> redlock.asLock(lock));
-  }
-
-  /** One attempt each is not enough: that is what {@code unlessHeld()} is for. */
-  @ParameterizedTest(name = "{0} callers, {1} masters, {2} dead")
-  @CsvSource({
-    "2, 3, 0, false",
-    "3, 3, 0, true",
-    "5, 3, 0, true",
-    "2, 4, 0, true",
-    "5, 5, 0, true",
-    "2, 3, 1, true",
-    "5, 5, 1, true"
-  })
-  void oneOfThoseThatComeTogetherHoldsInEveryTick(
-      int callers, int masters, int dead, boolean canSplit) {
-    Ticks ticks = new Ticks(callers, masters, dead);
-    assertEquals(canSplit, ticks.missed(Bed.REQUEST) > 0, "one attempt");
-    assertEquals(0, ticks.missed(DECIDING));
-  }
-
-  /** Services that ask for one name at the same time, in virtual time. */
-  private static final class Ticks {
-    private final FakeScheduler time = new FakeScheduler(new FakeTicker());
-    private final SplittableRandom random = new SplittableRandom(2_602);
-    private final List<Redlock> services = new ArrayList<>();
-    private long owners;
-
-    Ticks(int callers, int masters, int dead) {
-      List<InMemoryServer> servers = new ArrayList<>();
-      for (int master = 0; master < masters; master++) {
-        servers.add(new InMemoryServer(time.ticker()));
-      }
-      LongSupplier way = () -> 50_000 + random.nextLong(1_000_000);
-      for (int caller = 0; caller < callers; caller++) {
-        List<InMemoryNode> nodes = new ArrayList<>();
-        for (InMemoryServer server : servers) {
-          InMemoryNode node = new InMemoryNode("master-" + nodes.size(), server);
-          node.delay(way, way);
-          if (nodes.size() < dead) {
-            node.down("refused connection");
-          }
-          nodes.add(node);
-        }
-        services.add(
-            RedlockBuilder.over(nodes)
-                .callbackExecutor(Runnable::run)
-                .ticker(time.ticker())
-                .scheduler(time)
-                .random(random.split())
-                .ownerIds(() -> String.format(Locale.ROOT, "%032x", ++owners))
-                .build());
-      }
-    }
-
-    /** Returns the number of ticks in which nobody acquired; in none may two. */
-    int missed(LeaseRequest request) {
-      int missed = 0;
-      for (int tick = 0; tick < TICKS; tick++) {
-        List<CompletableFuture<AcquireResult>> calls =
-            services.stream().map(service -> service.acquireAsync(request)).toList();
-        time.runUntil(
-            "all calls end",
-            DECISION.multipliedBy(2),
-            () -> calls.stream().allMatch(CompletableFuture::isDone));
-        List<AcquireResult> acquired =
-            calls.stream()
-                .map(CompletableFuture::join)
-                .filter(result -> result.optionalLease().isPresent())
-                .toList();
-        assertTrue(acquired.size() <= 1, () -> "two leases: " + acquired);
-        missed += 1 - acquired.size();
-        acquired.forEach(result -> result.optionalLease().orElseThrow().close());
-        time.runFor(Duration.ofMillis(200)); // for the releases
-      }
-      return missed;
-    }
   }
 }

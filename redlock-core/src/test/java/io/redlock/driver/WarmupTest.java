@@ -13,7 +13,6 @@ import io.redlock.Redlock;
 import io.redlock.RedlockListener;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.Ticker;
-import io.redlock.testkit.FakeTicker;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
@@ -71,12 +70,12 @@ class WarmupTest {
 
   /** A clock that every look moves on. */
   private static Ticker moving(long nanosPerLook) {
-    FakeTicker clock = new FakeTicker();
+    FakeTime clock = new FakeTime();
     return new Ticker() {
       @Override
       public long monotonicNanos() {
         long nowNanos = clock.monotonicNanos();
-        clock.advance(Duration.ofNanos(nanosPerLook));
+        clock.pause(Duration.ofNanos(nanosPerLook));
         return nowNanos;
       }
 
@@ -106,7 +105,7 @@ class WarmupTest {
 
   @Test
   void twentyCyclesAreEnough() throws InterruptedException {
-    assertCycles(20, new Warmup(new FakeTicker()));
+    assertCycles(20, new Warmup(new FakeTime()));
   }
 
   @Test

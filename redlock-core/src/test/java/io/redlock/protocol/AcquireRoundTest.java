@@ -9,7 +9,6 @@ import io.redlock.protocol.AcquireRound.Decision;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.Quorum;
-import io.redlock.testkit.FakeTicker;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -29,7 +28,7 @@ class AcquireRoundTest {
   private static final long MIN_VALIDITY_NANOS = 1_000_000_000L;
   private static final long TOKEN = 1_000_000;
   private static final long START = -77;
-  private static final long WALL = FakeTicker.START_WALL_MICROS;
+  private static final long WALL = 1_767_225_600_000_000L;
 
   private static AcquireRound round(int nodes) {
     LeaseTerms terms =

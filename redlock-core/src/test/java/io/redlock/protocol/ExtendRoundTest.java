@@ -7,7 +7,6 @@ import io.redlock.protocol.ExtendRound.Decision;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.Quorum;
-import io.redlock.testkit.FakeTicker;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -19,7 +18,7 @@ class ExtendRoundTest {
   private static final long DRIFT_NANOS = LeaseTerms.driftNanos(TTL_MILLIS, 10_000);
   private static final long MIN_VALIDITY_NANOS = 1_000_000_000L;
   private static final long START = Long.MAX_VALUE - 2_000_000_000L;
-  private static final long WALL = FakeTicker.START_WALL_MICROS;
+  private static final long WALL = 1_767_225_600_000_000L;
   private static final Deadline CURRENT = Deadline.after(START, WALL, 3_000_000_000L);
 
   private static ExtendRound round(int nodes) {

@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.Quorum;
-import io.redlock.testkit.FakeTicker;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -13,7 +12,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class JointRoundsTest {
 
   private static final long START = -77;
-  private static final long WALL = FakeTicker.START_WALL_MICROS;
+  private static final long WALL = 1_767_225_600_000_000L;
   private static final Kind[] CLASSES = {
     Kind.GRANTED,
     Kind.EXTENDED,

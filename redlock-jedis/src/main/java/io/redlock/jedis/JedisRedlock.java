@@ -2,6 +2,7 @@ package io.redlock.jedis;
 
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
+import io.redlock.RedlockSettings;
 import io.redlock.RetryStrategy;
 import io.redlock.driver.RedlockBuilder;
 import io.redlock.jedis.deployment.DeploymentSettings;
@@ -94,7 +95,7 @@ public final class JedisRedlock {
    * A builder of a lock service over Redis masters. Every setting has a default, except the nodes.
    * Not thread-safe; call {@link #build()} once.
    */
-  public static final class Builder {
+  public static final class Builder implements RedlockSettings {
 
     private final DeploymentSettings deployment = new DeploymentSettings();
 
@@ -184,13 +185,7 @@ public final class JedisRedlock {
       return this;
     }
 
-    /**
-     * Sets how long a round waits for a node. A node that answers nothing for that long is not
-     * asked again until it answers.
-     *
-     * @param nodeTimeout from 1 ms, below half of any ttl; default 50 ms
-     * @return this
-     */
+    @Override
     public Builder nodeTimeout(Duration nodeTimeout) {
       deployment.nodeTimeout(nodeTimeout);
       return this;
@@ -209,36 +204,19 @@ public final class JedisRedlock {
       return this;
     }
 
-    /**
-     * Sets the upper bound of any ttl. It must be the same for all clients of a deployment: a
-     * master that lost its data abstains for the longest. Use renewal to hold a lock for longer.
-     *
-     * @param maxTtl from 10 ms to an hour; default 30 s
-     * @return this
-     */
+    @Override
     public Builder maxTtl(Duration maxTtl) {
       deployment.maxTtl(maxTtl);
       return this;
     }
 
-    /**
-     * Sets the part of a ttl by which a node's clock may outrun this machine's clock during a
-     * lease.
-     *
-     * @param driftFactor from 0 up to, not including, 0.5; default 0.01
-     * @return this
-     */
+    @Override
     public Builder driftFactor(double driftFactor) {
       deployment.driftFactor(driftFactor);
       return this;
     }
 
-    /**
-     * Sets how far node clocks may differ. It must be the same for all clients of a deployment.
-     *
-     * @param clockSkew from 1 ms to 10 min; default 2 s
-     * @return this
-     */
+    @Override
     public Builder clockSkew(Duration clockSkew) {
       deployment.clockSkew(clockSkew);
       return this;
@@ -281,93 +259,47 @@ public final class JedisRedlock {
       return this;
     }
 
-    /**
-     * Sets how long before its deadline a lease is declared lost, so that its holder can stop in
-     * time.
-     *
-     * @param lossMargin not negative; with the drift allowance and {@link #minValidity} less than
-     *     every ttl; default a tenth of the lease's ttl
-     * @return this
-     */
+    @Override
     public Builder lossMargin(Duration lossMargin) {
       DeploymentSettings.given(lossMargin, "lossMargin");
       deployment.core(builder -> builder.lossMargin(lossMargin));
       return this;
     }
 
-    /**
-     * Sets the shortest validity of a lease when it is acquired or extended. With less time left,
-     * the acquire was too slow, and the result of the extension is {@link
-     * io.redlock.ExtendResult.Unknown}.
-     *
-     * @param minValidity not negative; with the drift allowance and {@link #lossMargin} less than
-     *     every ttl; default zero
-     * @return this
-     */
+    @Override
     public Builder minValidity(Duration minValidity) {
       DeploymentSettings.given(minValidity, "minValidity");
       deployment.core(builder -> builder.minValidity(minValidity));
       return this;
     }
 
-    /**
-     * Sets the prefix of every key, for example {@code "myapp:lock:"}. It must be the same for all
-     * clients of a deployment.
-     *
-     * @param keyPrefix anything that does not begin with {@code redlock:}; with the name of a
-     *     resource at most 512 bytes in UTF-8; default empty
-     * @return this
-     */
+    @Override
     public Builder keyPrefix(String keyPrefix) {
       deployment.keyPrefix(keyPrefix);
       return this;
     }
 
-    /**
-     * Sets the label of this client. It names the holder of a lock to operators and to the callers
-     * that it keeps waiting: in refusals, on the masters, and as the name of the connections that
-     * are opened here, unless {@link #clientConfig} names them. It is no secret.
-     *
-     * @param holder 1 to 64 printable ASCII characters, neither blanks nor slashes, not {@code
-     *     freed}, for example {@code billing@pod-7:4211}; default the host and the process id
-     * @return this
-     */
+    @Override
     public Builder holder(String holder) {
       deployment.holder(holder);
       return this;
     }
 
-    /**
-     * Sets how long waiting calls pause between two attempts.
-     *
-     * @param retryStrategy default {@link RetryStrategy#jitteredBackoff()}
-     * @return this
-     */
+    @Override
     public Builder retryStrategy(RetryStrategy retryStrategy) {
       DeploymentSettings.given(retryStrategy, "retryStrategy");
       deployment.core(builder -> builder.retryStrategy(retryStrategy));
       return this;
     }
 
-    /**
-     * Adds a listener for lease and node events.
-     *
-     * @param listener called on the callback executor, except for {@link RedlockListener#onStart}
-     *     and {@link RedlockListener#onCall}, which run on the calling thread
-     * @return this
-     */
+    @Override
     public Builder listener(RedlockListener listener) {
       DeploymentSettings.given(listener, "listener");
       deployment.core(builder -> builder.listener(listener));
       return this;
     }
 
-    /**
-     * Sets the executor of user code, as {@link RedlockBuilder#callbackExecutor} describes.
-     *
-     * @param callbackExecutor default daemon threads of the lock service
-     * @return this
-     */
+    @Override
     public Builder callbackExecutor(Executor callbackExecutor) {
       DeploymentSettings.given(callbackExecutor, "callbackExecutor");
       deployment.core(builder -> builder.callbackExecutor(callbackExecutor));

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
+import io.redlock.testing.InMemoryMasters;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -36,7 +37,7 @@ class ApiTest {
   @Test
   void apiIsTheOneWrittenDown() throws Exception {
     StringBuilder text = new StringBuilder();
-    for (Class<?> entry : List.of(Redlock.class, JedisRedlock.class)) {
+    for (Class<?> entry : List.of(Redlock.class, JedisRedlock.class, InMemoryMasters.class)) {
       describeModule(entry, text);
     }
     assertTrue(text.indexOf("io.redlock.driver.AcquireLoop") < 0, "only what is public");

@@ -1,6 +1,7 @@
 package io.redlock.testing;
 
 import io.redlock.Redlock;
+import io.redlock.RedlockSettings;
 import io.redlock.driver.RedlockBuilder;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
@@ -92,7 +93,7 @@ public final class InMemoryMasters implements AutoCloseable {
    *     masters'
    * @return a lock service; closed with the masters
    */
-  public synchronized Redlock connect(Consumer<RedlockBuilder> settings) {
+  public synchronized Redlock connect(Consumer<RedlockSettings> settings) {
     List<InMemoryNode> nodes = new ArrayList<>();
     for (int i = 0; i < servers.size(); i++) {
       InMemoryNode node = new InMemoryNode("master-" + (i + 1), servers.get(i));

@@ -56,7 +56,6 @@ public final class InMemoryNode implements LockNode {
   private boolean holdsRequests;
   private boolean holdsReplies;
   private boolean duplicates;
-  private boolean losesWakes;
   private String client = ""; // whose wake-ups it listens to; empty before the first refusal
   private LongSupplier requestNanos = () -> 0;
   private LongSupplier replyNanos = () -> 0;
@@ -98,16 +97,11 @@ public final class InMemoryNode implements LockNode {
     Observer notified;
     synchronized (this) {
       boolean mine = !client.isEmpty() && waiter.startsWith(client + ":");
-      notified = mine && state == State.UP && !losesWakes ? observer : null;
+      notified = mine && state == State.UP ? observer : null;
     }
     if (notified != null) {
       notified.onWake(Long.parseLong(waiter.substring(waiter.indexOf(':') + 1)));
     }
-  }
-
-  /** Drops every wake-up from now on. */
-  public synchronized void loseWakes() {
-    losesWakes = true;
   }
 
   @Override

@@ -16,6 +16,7 @@ import io.redlock.LeaseRequest;
 import io.redlock.NodeStatus;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
+import io.redlock.RedlockSettings;
 import io.redlock.ReleaseResult;
 import io.redlock.testing.InMemoryMasters;
 import java.time.Duration;
@@ -82,7 +83,7 @@ class CallbackThreadsTest {
     masters.close();
   }
 
-  private Redlock connect(Consumer<RedlockBuilder> configuration) {
+  private Redlock connect(Consumer<RedlockSettings> configuration) {
     return masters.connect(
         settings -> configuration.accept(settings.nodeTimeout(Duration.ofMillis(500))));
   }
