@@ -15,6 +15,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -29,6 +30,8 @@ class MarkdownTest {
   private static final Pattern OUR_CALL =
       Pattern.compile("\\b(JedisRedlock|LeaseRequest|InMemoryMasters|redlock)\\.\\w+\\(");
   private static final Pattern CITED_TEST = Pattern.compile("`(\\w+(?:Test|Contract))\\.(\\w+)`");
+  private static final Pattern TEST_CLASSES =
+      Pattern.compile("[\\w*]+(?:Test|Contract)\\b(?!\\.java)");
   private static final Pattern REGION =
       Pattern.compile("(?ms)^( *)// readme:start (\\S+)\\n(.*?\\n)\\n*^ *// readme:end$");
 
@@ -126,6 +129,46 @@ class MarkdownTest {
       }
     }
     assertEquals(List.of(), missing);
+  }
+
+  /** Those that are to be run, or that show something; a star is any text. */
+  @Test
+  void testClassesOfThePagesExist() throws IOException {
+    Set<String> known = new TreeSet<>(Set.of("SomeTest"));
+    for (Path source : Repository.files(ROOT, ".java")) {
+      known.add(source.getFileName().toString().replace(".java", ""));
+    }
+    Set<String> unknown = new TreeSet<>();
+    for (Path page : Repository.files(ROOT, ".md")) {
+      Matcher named = TEST_CLASSES.matcher(Files.readString(page));
+      while (named.find()) {
+        String name = named.group().replace("*", ".*");
+        if (known.stream().noneMatch(test -> test.matches(name))) {
+          unknown.add(ROOT.relativize(page) + ": " + named.group());
+        }
+      }
+    }
+    assertEquals(Set.of(), unknown);
+  }
+
+  /** What CI tests, as the page on compatibility has it, is what the build and its scripts name. */
+  @Test
+  void versionsThatAreTestedAreThoseOfTheBuild() throws IOException {
+    StringBuilder build = new StringBuilder();
+    List<Path> files = new ArrayList<>(Repository.files(ROOT, "pom.xml"));
+    files.addAll(List.of(ROOT.resolve(".ci/spring-boot"), ROOT.resolve(".ci/integrations")));
+    for (Path file : files) {
+      build.append(Files.readString(file));
+    }
+    List<String> versions =
+        Pattern.compile("(?m)^\\| (?!Java|Redis)[^|]+\\|[^|]+\\|([^|]+)\\|")
+            .matcher(Repository.read("docs/compatibility.md"))
+            .results()
+            .flatMap(row -> Pattern.compile("\\d+\\.\\d+\\.\\d+").matcher(row.group(1)).results())
+            .map(MatchResult::group)
+            .toList();
+    assertTrue(versions.size() > 8, versions::toString);
+    versions.forEach(version -> assertTrue(build.indexOf(version) > 0, version));
   }
 
   @Test
