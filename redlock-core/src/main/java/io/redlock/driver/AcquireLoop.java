@@ -175,9 +175,9 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   /**
    * Ends the call because the service is closed.
    *
-   * @return the claim that is released; empty if there is none, or if a lease is being handed out
+   * @return the owner that is released; empty if there is none, or if a lease is being handed out
    */
-  Optional<Claim> fail() {
+  Optional<Owner> fail() {
     return fail(closed());
   }
 
@@ -202,12 +202,12 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
     }
   }
 
-  private Optional<Claim> fail(RuntimeException why) {
+  private Optional<Owner> fail(RuntimeException why) {
     return future.completeExceptionally(why) ? stopAndReport() : Optional.empty();
   }
 
   /** Stops a call that ends without a result. It must stop even if it cannot be reported. */
-  private Optional<Claim> stopAndReport() {
+  private Optional<Owner> stopAndReport() {
     try {
       return stop();
     } finally {
@@ -235,7 +235,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
     }
   }
 
-  private Optional<Claim> stop() {
+  private Optional<Owner> stop() {
     Attempt unfinished;
     synchronized (this) {
       unfinished = running;
@@ -265,7 +265,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
     }
   }
 
-  /** Removes its tickets from the nodes, unless a claim has done so or will. */
+  /** Removes its tickets from the nodes, unless its owner has done so or will. */
   private void removeTickets() {
     if (place != null) {
       place.removeTickets(context.nodes, names);

@@ -1,13 +1,16 @@
 package io.redlock.driver;
 
+import io.redlock.AcquireResult.Contended.By;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.protocol.AcquireRound;
-import io.redlock.protocol.AcquireRound.Decision;
 import io.redlock.protocol.LeaseTerms;
-import io.redlock.spi.NodeReply;
+import io.redlock.protocol.Rivals;
+import io.redlock.protocol.Tenure.Attempted;
+import io.redlock.protocol.Tenure.Outcome;
+import io.redlock.protocol.Tenure.Turn;
 import io.redlock.spi.NodeRequest;
-import io.redlock.spi.Quorum;
+import io.redlock.spi.NodeRequest.Ticket;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
@@ -22,7 +25,7 @@ final class Attempt implements Timeouts.Timed {
   private final ServiceContext context;
   private final LeaseRequest request;
   private final Set<String> resources;
-  private final Claim claim;
+  private final Owner owner;
   private final LeaseTerms terms;
   private final Consumer<AttemptEnd> whenDone;
   private final Consumer<Throwable> whenFailed;
@@ -41,7 +44,7 @@ final class Attempt implements Timeouts.Timed {
       LeaseRequest request,
       Set<String> resources,
       List<String> names,
-      String owner,
+      String ownerId,
       @Nullable QueuePlace place,
       Listeners listeners,
       Consumer<AttemptEnd> whenDone,
@@ -49,7 +52,7 @@ final class Attempt implements Timeouts.Timed {
     this.context = context;
     this.request = request;
     this.resources = resources;
-    this.claim = new Claim(context, names, owner, place, listeners);
+    this.owner = new Owner(context, names, ownerId, place, listeners, request.isUnlessHeld());
     this.terms = context.settings.terms(context.quorum, Settings.ceilMillis(request.ttl()));
     this.whenDone = whenDone;
     this.whenFailed = whenFailed;
@@ -57,20 +60,28 @@ final class Attempt implements Timeouts.Timed {
 
   void start() {
     long token = context.tokens.next();
-    GrantFanout first = new GrantFanout(token);
-    context.timeouts.add(this, first.startNanos);
-    first.start();
+    long startNanos = context.ticker.monotonicNanos();
+    long startWallMicros = context.ticker.wallMicros();
+    boolean begins;
+    synchronized (owner) {
+      Turn turn = owner.tenure.begin(terms, token, startNanos, startWallMicros);
+      begins = turn.outcome() == Outcome.PROPOSED;
+    }
+    context.timeouts.add(this, startNanos);
+    if (begins) {
+      new GrantFanout(startNanos).start();
+    }
   }
 
   /**
    * Ends the attempt without a result. The release is sent once all its requests were.
    *
-   * @return the claim that is released
+   * @return the owner that is released
    */
-  Claim abandon() {
+  Owner abandon() {
     done = true;
-    claim.end();
-    return claim;
+    owner.end();
+    return owner;
   }
 
   @Override
@@ -90,116 +101,79 @@ final class Attempt implements Timeouts.Timed {
   private void finish(AttemptEnd outcome) {
     done = true;
     Log.LOG.debug("{}: {}", request, outcome.decision());
-    if (outcome.lease() == null) {
-      if (claim.place == null || outcome.keepsPlace()) {
-        claim.fail();
-      } else {
-        claim.end();
-      }
-    }
     whenDone.accept(outcome);
   }
 
-  private final class GrantFanout extends ClaimFanout {
-    private AcquireRound round; // guarded by claim
-    private Decision decision = Decision.WAIT; // guarded by claim
-    private boolean abandoned; // guarded by claim
-    private long heldRemainingMillis = -1; // guarded by claim
-    private final NamedOwners owners = new NamedOwners(context.quorum); // guarded by claim
+  private final class GrantFanout extends Fanout {
 
-    GrantFanout(long token) {
-      super(Attempt.this.claim);
-      round = AcquireRound.first(terms, token, startNanos, startWallMicros);
+    GrantFanout(long startNanos) {
+      super(Attempt.this.owner, startNanos);
     }
 
-    GrantFanout(AcquireRound previous) {
-      super(Attempt.this.claim);
-      round = previous.next(startNanos, startWallMicros);
-    }
-
+    /** Sends the grant of the round that has begun, unless the attempt was abandoned since. */
     void start() {
       current = this;
-      QueuePlace place = claim.place;
-      NodeRequest grant =
-          new NodeRequest.Grant(
-              claim.names,
-              claim.owner,
-              round.token(),
-              round.highestSeen(),
-              terms.ttlMillis(),
-              place == null ? null : place.ticket(round.token()));
-      send(grant, terms.ttlMillis()); // sends nothing if the attempt was abandoned
+      NodeRequest grant = null;
+      int number;
+      synchronized (owner) {
+        number = owner.tenure.round();
+        if (number > 0) {
+          QueuePlace place = owner.place;
+          Ticket ticket = place == null ? null : place.ticket(owner.tenure.token());
+          grant = owner.tenure.grant(owner.names, owner.id, ticket);
+        }
+      }
+      if (grant == null) {
+        owner.handed(0, false);
+        return;
+      }
+      send(grant, number);
       if (timedOut) {
         timeout(); // the timeout came between two rounds
       }
     }
 
     @Override
-    Quorum quorum() {
-      return round.terms().quorum();
-    }
-
-    @Override
-    void record(int node, NodeReply reply) {
-      round = round.answered(node, reply);
-      boolean refused = reply.kind() == NodeReply.Kind.HELD || reply.kind() == NodeReply.Kind.WAIT;
-      if (refused && reply.remainingMillis() >= 0) {
-        long left = reply.remainingMillis();
-        heldRemainingMillis = heldRemainingMillis < 0 ? left : Math.min(heldRemainingMillis, left);
-      }
-      if (reply.kind() == NodeReply.Kind.HELD) {
-        owners.named(node, reply.owner());
-      }
-    }
-
-    @Override
-    void close() {
-      round = round.timedOut();
-    }
-
-    @Override
-    boolean decide(long nowNanos, long nowWallMicros) {
-      decision = round.decide(nowNanos, nowWallMicros);
-      abandoned = claim.hasEnded();
-      return abandoned || decision != Decision.WAIT && !isHolderOpen();
-    }
-
-    /** Returns true if the call ends when one client holds the resource, and that may show yet. */
-    private boolean isHolderOpen() {
-      return request.isUnlessHeld()
-          && decision == Decision.CONTENDED
-          && owners.mayBeSettledBy(round.pending());
-    }
-
-    @Override
-    void act() {
-      if (abandoned) {
-        return;
-      }
+    void act(Turn turn) {
       try {
-        switch (decision) {
-          case HELD -> finish(outcome(held()));
-          case PROPOSE_HIGHER -> new GrantFanout(round).start();
-          default -> finish(outcome(null));
+        owner.releaseIfDue(turn); // first: whatever fails from here on, the keys go
+        if (turn.outcome() == Outcome.PROPOSED) {
+          new GrantFanout(decidedNanos()).start();
+          return;
+        }
+        Attempted attempted = turn.attempted();
+        if (attempted != null) {
+          boolean isHeld = turn.outcome() == Outcome.HELD;
+          finish(end(attempted, isHeld ? held(attempted.round()) : null));
         }
       } catch (RuntimeException | Error e) { // on a lane's thread, nobody else would see it
         whenFailed.accept(e);
       }
     }
 
-    private AttemptEnd outcome(@Nullable Lease lease) {
+    private AttemptEnd end(Attempted attempted, @Nullable Lease lease) {
       return new AttemptEnd(
-          decision,
+          attempted.decision(),
           lease,
           votes(),
-          heldRemainingMillis,
-          decision != Decision.TOO_SLOW && round.reachedQuorum(),
-          decision == Decision.CONTENDED && !round.wasGrantedAnywhere(),
-          owners.by(round.rulesOutAnother()));
+          attempted.rivals().remainingMillis(),
+          attempted.keepsPlace(),
+          attempted.isBehindOthers(),
+          by(attempted));
     }
 
-    private HeldLease held() {
-      return HeldLease.begin(claim, request, resources, round);
+    private By by(Attempted attempted) {
+      Rivals rivals = attempted.rivals();
+      if (rivals.isOne(context.quorum)) {
+        return By.HOLDER;
+      }
+      return rivals.isSplit(context.quorum, attempted.round().rulesOutAnother())
+          ? By.SPLIT
+          : By.UNKNOWN;
+    }
+
+    private HeldLease held(AcquireRound round) {
+      return HeldLease.begin(owner, request, resources, round);
     }
   }
 }

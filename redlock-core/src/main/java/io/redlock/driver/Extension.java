@@ -4,21 +4,19 @@ import io.redlock.ExtendResult;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseEnd.Cause;
-import io.redlock.protocol.Deadline;
-import io.redlock.protocol.ExtendRound;
-import io.redlock.protocol.ExtendRound.Decision;
 import io.redlock.protocol.LeaseTerms;
+import io.redlock.protocol.Tenure.Outcome;
+import io.redlock.protocol.Tenure.Turn;
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
-import io.redlock.spi.Quorum;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** One extend of one lease: the driver of an {@link ExtendRound}. */
-final class Extension extends ClaimFanout implements Timeouts.Timed {
+/** One extend of one lease. */
+final class Extension extends Fanout implements Timeouts.Timed {
 
   /** A lease that can be extended. */
   interface Extendable extends Lease {
@@ -29,11 +27,8 @@ final class Extension extends ClaimFanout implements Timeouts.Timed {
     /** Returns true if its holder has released it. */
     boolean isReleased();
 
-    /** Returns the deadline that an extension has to meet. Called under the claim's lock. */
-    Deadline deadline();
-
-    /** Moves the deadline, since a quorum extended. Never back. Called under the claim's lock. */
-    void lengthen(Deadline extended, long ttlMillis);
+    /** Takes notice that its deadline was moved. Called under the owner's lock. */
+    void lengthened();
 
     /** Ends the lease, unless it has ended already. */
     void lose(LeaseEnd how);
@@ -53,28 +48,33 @@ final class Extension extends ClaimFanout implements Timeouts.Timed {
   private final boolean lengthens;
   private final FlightEvents.@Nullable Extend event = FlightEvents.extending();
   private final CompletableFuture<ExtendResult> future = new CompletableFuture<>();
-  private ExtendRound round; // guarded by claim
-  private String freedBy = ""; // guarded by claim
-  private Decision decision = Decision.WAIT; // guarded by claim
+  private String freedBy = ""; // guarded by owner
 
-  Extension(Extendable lease, Claim claim, long ttlMillis, boolean lengthens) {
-    super(claim);
+  Extension(Extendable lease, Owner owner, long ttlMillis, boolean lengthens) {
+    super(owner, owner.context.ticker.monotonicNanos());
     this.lease = lease;
     this.lengthens = lengthens;
     this.terms = context.settings.terms(context.quorum, ttlMillis);
-    this.round = ExtendRound.begin(terms, startNanos, startWallMicros);
   }
 
   CompletableFuture<ExtendResult> start() {
+    long startWallMicros = context.ticker.wallMicros();
     long sentMicros = context.clock.micros();
+    int tag = 0;
+    if (!lease.hasEnded()) {
+      synchronized (owner) {
+        tag = owner.tenure.extend(terms, lengthens, startNanos, startWallMicros);
+      }
+    }
+    if (tag == 0) {
+      finish(new ExtendResult.Lost(context.noVotes));
+      return future;
+    }
     NodeRequest extend =
         new NodeRequest.Extend(
-            claim.names, claim.owner, lease.fencingToken(), terms.ttlMillis(), sentMicros);
-    if (!lease.hasEnded() && send(extend, terms.ttlMillis())) {
-      context.timeouts.add(this, startNanos);
-    } else {
-      finish(new ExtendResult.Lost(context.noVotes));
-    }
+            owner.names, owner.id, lease.fencingToken(), terms.ttlMillis(), sentMicros);
+    send(extend, tag);
+    context.timeouts.add(this, startNanos);
     return future;
   }
 
@@ -84,61 +84,45 @@ final class Extension extends ClaimFanout implements Timeouts.Timed {
   }
 
   @Override
-  Quorum quorum() {
-    return round.terms().quorum();
-  }
-
-  @Override
-  void record(int node, NodeReply reply) {
-    round = round.answered(node, reply);
+  void record(NodeReply reply) {
     if (HolderLabel.tellsFreed(reply.detail())) {
       freedBy = reply.detail();
     }
   }
 
   @Override
-  void close() {
-    round = round.timedOut();
-  }
-
-  @Override
-  boolean decide(long nowNanos, long nowWallMicros) {
-    decision =
-        lease.isValid() ? round.decide(lease.deadline(), nowNanos, nowWallMicros) : Decision.LOST;
-    if (decision == Decision.EXTENDED && lengthens) {
-      lease.lengthen(round.deadline(), terms.ttlMillis());
+  void decided(Turn turn) {
+    if (turn.outcome() == Outcome.EXTENDED) {
+      lease.lengthened();
     }
-    return decision != Decision.WAIT;
   }
 
   @Override
-  void act() {
+  void act(Turn turn) {
     try {
+      switch (turn.outcome()) {
+        case REFUSED -> lease.lose(new LeaseEnd(Cause.REFUSED, refusal()));
+        case EXPIRED ->
+            lease.lose(new LeaseEnd(Cause.EXPIRED, "its deadline came before the extension"));
+        default -> {}
+      }
       finish(
-          switch (decision) {
+          switch (turn.outcome()) {
             case EXTENDED -> new ExtendResult.Extended(lease.remaining());
-            case LOST -> lost();
-            default -> new ExtendResult.Unknown(votes());
+            case UNKNOWN -> new ExtendResult.Unknown(votes());
+            default -> new ExtendResult.Lost(votes());
           });
     } finally { // a renewal that waits for this must go on after any failure
       future.complete(new ExtendResult.Unknown(context.noVotes));
     }
   }
 
-  private ExtendResult lost() {
-    lease.lose(lossCause());
-    return new ExtendResult.Lost(votes());
-  }
-
-  private LeaseEnd lossCause() {
-    if (!lease.isValid()) {
-      return new LeaseEnd(Cause.EXPIRED, "its deadline came before the extension");
-    }
+  private String refusal() {
     String operator;
-    synchronized (claim) {
+    synchronized (owner) {
       operator = freedBy.isEmpty() ? "" : "an operator set it free (" + freedBy + "): ";
     }
-    return new LeaseEnd(Cause.REFUSED, operator + "too few nodes still hold it: " + votes());
+    return operator + "too few nodes still hold it: " + votes();
   }
 
   private void finish(ExtendResult result) {
@@ -148,7 +132,7 @@ final class Extension extends ClaimFanout implements Timeouts.Timed {
     }
     FlightEvents.extended(event, lease, result);
     long tookNanos = context.ticker.monotonicNanos() - startNanos;
-    claim.listeners.report(
+    owner.listeners.report(
         listener -> listener.onExtend(lease, result, Duration.ofNanos(tookNanos)));
   }
 }

@@ -30,7 +30,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   private static final LeaseEnd NOT_HELD =
       new LeaseEnd(Cause.REFUSED, "no majority held it when it was released");
 
-  private final Claim claim;
+  private final Owner owner;
   private final ServiceContext context;
   private final Set<String> resources;
   private final long token;
@@ -40,24 +40,21 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   /** The number of times that a thread must unlock to release it; written by that thread only. */
   volatile int holds = 1;
 
-  private volatile Deadline lossTime; // written under claim; the deadline less the loss margin
-  private Deadline deadline; // guarded by claim
-  private volatile @Nullable LeaseEnd end; // written under claim, once
-  private @Nullable Cancellable timer; // guarded by claim; of the loss, then of the keys' release
-  private @Nullable Renewal renewal; // guarded by claim
-  private @Nullable Reaffirmation reaffirmation; // guarded by claim; null until a node was reset
-  private Callbacks.@Nullable Handover<LeaseEnd> ended; // guarded by claim; null until asked for
-  private Consumer<LeaseEnd> watcher = how -> {}; // guarded by claim
+  private volatile Deadline lossTime; // written under owner; the deadline less the loss margin
+  private volatile @Nullable LeaseEnd end; // written under owner, once
+  private @Nullable Cancellable timer; // guarded by owner; of the loss, then of the keys' release
+  private @Nullable Renewal renewal; // guarded by owner
+  private @Nullable Reaffirmation reaffirmation; // guarded by owner; null until a node was reset
+  private Callbacks.@Nullable Handover<LeaseEnd> ended; // guarded by owner; null until asked for
+  private Consumer<LeaseEnd> watcher = how -> {}; // guarded by owner
 
-  private HeldLease(
-      Claim claim, Set<String> resources, long token, Deadline deadline, long ttlMillis) {
-    this.claim = claim;
-    this.context = claim.context;
+  private HeldLease(Owner owner, Set<String> resources, AcquireRound round) {
+    this.owner = owner;
+    this.context = owner.context;
     this.resources = resources;
-    this.token = token;
+    this.token = round.token();
     this.startNanos = context.ticker.monotonicNanos();
-    this.deadline = deadline;
-    this.lossTime = lossTime(deadline, ttlMillis);
+    this.lossTime = round.terms().lossTime(round.deadline());
   }
 
   /**
@@ -66,11 +63,11 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
    * @param resources what it holds, of what the request names
    */
   static HeldLease begin(
-      Claim claim, LeaseRequest request, Set<String> resources, AcquireRound round) {
-    ServiceContext context = claim.context;
+      Owner owner, LeaseRequest request, Set<String> resources, AcquireRound round) {
+    ServiceContext context = owner.context;
     long ttlMillis = round.terms().ttlMillis();
-    HeldLease lease = new HeldLease(claim, resources, round.token(), round.deadline(), ttlMillis);
-    context.queues.leased(claim.names);
+    HeldLease lease = new HeldLease(owner, resources, round);
+    context.queues.leased(owner.names);
     boolean watched = false;
     try {
       context.liveLeases.add(lease);
@@ -91,7 +88,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
 
   /** Releases a lease that nobody has seen yet. */
   private void discard() {
-    synchronized (claim) {
+    synchronized (owner) {
       if (end != null) {
         return;
       }
@@ -103,24 +100,19 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
     }
     context.liveLeases.remove(this);
     try {
-      claim.end();
+      owner.end();
     } finally {
-      context.queues.ended(claim.names);
+      context.queues.ended(owner.names);
     }
   }
 
   private void renew(Renewal started) {
-    synchronized (claim) {
+    synchronized (owner) {
       if (end == null) {
         renewal = started;
         started.start();
       }
     }
-  }
-
-  private Deadline lossTime(Deadline deadline, long ttlMillis) {
-    return Deadline.after(
-        deadline.nanos(), deadline.wallMicros(), -context.settings.lossMarginNanos(ttlMillis));
   }
 
   @Override
@@ -153,7 +145,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
       return Optional.empty();
     }
     boolean renewed;
-    synchronized (claim) {
+    synchronized (owner) {
       renewed = renewal != null && !renewal.isOver();
     }
     return Optional.of(
@@ -208,7 +200,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   }
 
   private CompletableFuture<ExtendResult> extension(long ttlMillis) {
-    return new Extension(this, claim, ttlMillis, true).start();
+    return new Extension(this, owner, ttlMillis, true).start();
   }
 
   @Override
@@ -218,7 +210,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
 
   @Override
   public void confirm(Consumer<ExtendResult> next) {
-    inBackground(() -> new Extension(this, claim, leftMillis(), false).start(), next);
+    inBackground(() -> new Extension(this, owner, leftMillis(), false).start(), next);
   }
 
   private void inBackground(
@@ -247,11 +239,11 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
    */
   @Override
   public void reaffirm(int node) {
-    if (!claim.wasGrantedBy(node) || hasEnded()) {
+    if (!owner.wasGrantedBy(node) || hasEnded()) {
       return;
     }
     Reaffirmation chain;
-    synchronized (claim) {
+    synchronized (owner) {
       if (reaffirmation == null) {
         reaffirmation = new Reaffirmation(this, context);
       }
@@ -262,16 +254,14 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
 
   /** Returns a ttl that ends with the lease. */
   private long leftMillis() {
-    synchronized (claim) {
+    synchronized (owner) {
+      Deadline deadline = owner.tenure.deadline();
       return context.settings.ttlMillisFor(
-          deadline.remainingNanos(context.ticker.monotonicNanos(), context.ticker.wallMicros()));
+          deadline == null
+              ? 0
+              : deadline.remainingNanos(
+                  context.ticker.monotonicNanos(), context.ticker.wallMicros()));
     }
-  }
-
-  @Override
-  public Deadline deadline() {
-    assert Thread.holdsLock(claim);
-    return deadline;
   }
 
   @Override
@@ -287,10 +277,10 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   }
 
   @Override
-  public void lengthen(Deadline extended, long ttlMillis) {
-    assert Thread.holdsLock(claim);
-    deadline = deadline.max(extended);
-    lossTime = lossTime.max(lossTime(extended, ttlMillis));
+  public void lengthened() {
+    assert Thread.holdsLock(owner);
+    Deadline lost = owner.tenure.lossTime();
+    lossTime = lost == null ? lossTime : lost;
   }
 
   /** Declares the lease lost if its time has come; else sets a timer to check it again. */
@@ -310,7 +300,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
 
   /** Returns true if its time has come; else sets the timer. */
   private boolean watchDeadline() {
-    synchronized (claim) {
+    synchronized (owner) {
       if (end != null) {
         return false;
       }
@@ -333,7 +323,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   public void check() {
     checkDeadline();
     Renewal renewed;
-    synchronized (claim) {
+    synchronized (owner) {
       renewed = renewal;
     }
     if (renewed != null) {
@@ -342,7 +332,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   }
 
   private void cancelTimer() {
-    assert Thread.holdsLock(claim);
+    assert Thread.holdsLock(owner);
     if (timer != null) {
       timer.cancel();
     }
@@ -350,7 +340,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
 
   private LeaseEnd expiry() {
     Renewal renewed;
-    synchronized (claim) {
+    synchronized (owner) {
       renewed = renewal;
     }
     return renewed != null && renewed.isOver()
@@ -359,16 +349,16 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   }
 
   /** Ends the lease, unless it has ended, and releases it on every node that may hold it. */
-  PendingRelease end(LeaseEnd how) {
+  CompletableFuture<ReleaseResult> end(LeaseEnd how) {
     boolean first = conclude(how);
-    synchronized (claim) {
+    synchronized (owner) {
       cancelTimer();
     }
     try {
-      return claim.end();
+      return owner.end();
     } finally {
       if (first) {
-        context.queues.ended(claim.names);
+        context.queues.ended(owner.names);
       }
     }
   }
@@ -381,11 +371,11 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   @Override
   public void lose(LeaseEnd how) {
     if (conclude(how)) {
-      context.queues.ended(claim.names);
-      synchronized (claim) {
-        if (!claim.hasEnded()) {
-          long leftNanos = deadline.nanos() - context.ticker.monotonicNanos();
-          timer = context.scheduler.schedule(claim::end, leftNanos);
+      context.queues.ended(owner.names);
+      synchronized (owner) {
+        if (!owner.hasEnded()) {
+          long leftNanos = owner.tenure.keptNanos(context.ticker.monotonicNanos());
+          timer = context.scheduler.schedule(owner::end, leftNanos);
         }
       }
     }
@@ -394,7 +384,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   @Override
   public void abandon(LeaseEnd how) {
     if (conclude(how)) {
-      context.queues.ended(claim.names);
+      context.queues.ended(owner.names);
     }
   }
 
@@ -403,12 +393,13 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
     boolean first;
     Callbacks.Handover<LeaseEnd> awaited;
     Consumer<LeaseEnd> watching;
-    synchronized (claim) {
+    synchronized (owner) {
       awaited = ended;
       watching = watcher;
       first = end == null;
       if (first) {
         end = how;
+        owner.tenure.lose();
         cancelTimer();
         if (renewal != null) {
           renewal.stop();
@@ -435,7 +426,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
     if (awaited != null) {
       awaited.pass(how, null);
     }
-    claim.listeners.reportEnd(
+    owner.listeners.reportEnd(
         how, listener -> listener.onEnd(this, how, Duration.ofNanos(heldNanos)));
     if (how.lost()) {
       Log.LOG.warn("{} is lost: {}, {}", this, how.cause(), how.detail());
@@ -458,7 +449,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
     if (!isValid()) {
       checkDeadline(); // a lease that expired in a pause is lost, not released
     }
-    return end(RELEASED).result();
+    return end(RELEASED);
   }
 
   /** Releases the lease and waits for the result; an interrupt does not end the wait. */
@@ -489,7 +480,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   public CompletionStage<LeaseEnd> ended() {
     Callbacks.Handover<LeaseEnd> asked;
     LeaseEnd how = null;
-    synchronized (claim) {
+    synchronized (owner) {
       if (ended == null) {
         ended = context.callbacks.handover();
         how = end;
@@ -508,7 +499,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
    */
   void whenEnded(Consumer<LeaseEnd> code) {
     LeaseEnd how;
-    synchronized (claim) {
+    synchronized (owner) {
       watcher = code;
       how = end;
     }
@@ -519,7 +510,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
 
   /** Returns the value of its keys on the nodes. */
   String owner() {
-    return claim.owner;
+    return owner.id;
   }
 
   @Override

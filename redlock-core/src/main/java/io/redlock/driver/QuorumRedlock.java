@@ -383,9 +383,9 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
    * Waits until threads that are sending grants have sent the releases too, before the nodes are
    * closed. They never block; the time limit is for a caller that is such a thread.
    */
-  private void awaitReleases(List<Claim> claims) {
-    CountDownLatch sent = new CountDownLatch(claims.size());
-    claims.forEach(claim -> claim.whenReleaseSent(sent::countDown));
+  private void awaitReleases(List<Owner> owners) {
+    CountDownLatch sent = new CountDownLatch(owners.size());
+    owners.forEach(owner -> owner.whenReleaseSent(sent::countDown));
     boolean waits = true;
     boolean interrupted = false;
     while (waits) {

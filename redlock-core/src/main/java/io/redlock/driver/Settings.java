@@ -75,7 +75,8 @@ record Settings(
         quorum,
         ttlMillis,
         LeaseTerms.driftNanos(ttlMillis, driftPartsPerMillion),
-        lossMarginNanos(ttlMillis) + minValidityNanos);
+        lossMarginNanos(ttlMillis) + minValidityNanos,
+        lossMarginNanos(ttlMillis));
   }
 
   /** Returns the keys of a request, in the alphabetical order of its resources. */

@@ -9,8 +9,10 @@ import io.redlock.spi.Quorum;
  * @param ttlMillis the life of the keys on the nodes
  * @param driftNanos the time that their clocks may gain on ours meanwhile
  * @param minValidityNanos a quorum with this much time left, or less, comes too late
+ * @param lossMarginNanos how long before its deadline a lease is lost
  */
-public record LeaseTerms(Quorum quorum, long ttlMillis, long driftNanos, long minValidityNanos) {
+public record LeaseTerms(
+    Quorum quorum, long ttlMillis, long driftNanos, long minValidityNanos, long lossMarginNanos) {
 
   private static final long DRIFT_FLOOR_NANOS = 2_000_000;
 
@@ -22,5 +24,10 @@ public record LeaseTerms(Quorum quorum, long ttlMillis, long driftNanos, long mi
   /** Returns how long a quorum asked at the given instant holds: until start + ttl − drift. */
   public Deadline deadline(long startNanos, long startWallMicros) {
     return Deadline.after(startNanos, startWallMicros, ttlMillis * 1_000_000 - driftNanos);
+  }
+
+  /** Returns when a lease with this deadline is lost if it is not extended. */
+  public Deadline lossTime(Deadline deadline) {
+    return Deadline.after(deadline.nanos(), deadline.wallMicros(), -lossMarginNanos); // T4
   }
 }

@@ -314,27 +314,6 @@ class AttemptTest {
   }
 
   @Test
-  void timeoutThatStrikesWhileTheRoundsChangeOverEndsTheNextRound() {
-    bed.script(
-        request ->
-            request instanceof Grant && bed.asked(Grant.class) <= 3
-                ? NodeReply.stale(request.token())
-                : null);
-    List<Runnable> once = new ArrayList<>(List.of(this::timeOut));
-    bed.betweenSteps(
-        () -> {
-          if (bed.asked(Grant.class) == 3 && !once.isEmpty()) {
-            once.remove(0).run();
-          }
-        });
-    start();
-    assertEquals(0, once.size(), "the timeout struck");
-    assertEquals(6, bed.asked(Grant.class));
-    assertEquals(Decision.UNAVAILABLE, outcome().decision());
-    assertEquals("abc", bed.releasedOn());
-  }
-
-  @Test
   void timeoutThatStrikesInTheMiddleOfAFanOutIsDecidedAfterIt() {
     bed.node(0).script(request -> NodeReply.GRANTED);
     bed.node(1)
@@ -381,22 +360,6 @@ class AttemptTest {
     attempt.start();
     settle();
     assertEquals(List.of(), bed.journal);
-  }
-
-  @Test
-  void abandonedBetweenTwoRoundsStartsNoOther() {
-    Attempt attempt = attempt();
-    attempt.start();
-    bed.betweenSteps(attempt::abandon);
-    long token = grants(0).get(0).token();
-    bed.answerGrants(NodeReply.stale(token), 0);
-    bed.script(Bed::yes);
-    bed.answerGrants(NodeReply.stale(token), 1);
-    assertEquals(3, bed.asked(Grant.class));
-    assertEquals("c", bed.releasedOn());
-    bed.answerGrants(NodeReply.GRANTED, 2);
-    settle();
-    assertEquals(0, outcomes.size());
   }
 
   @Test

@@ -123,8 +123,7 @@ final class ScriptedNode implements LockNode {
   /** Returns true if this thread is handling an answer to any request so far. */
   boolean isBooking() {
     return calls.stream()
-        .anyMatch(
-            call -> call.handler instanceof ClaimFanout fanout && Thread.holdsLock(fanout.claim));
+        .anyMatch(call -> call.handler instanceof Fanout fanout && Thread.holdsLock(fanout.owner));
   }
 
   void becomes(NodeStatus.State state) {

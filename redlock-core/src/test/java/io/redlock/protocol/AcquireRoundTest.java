@@ -32,7 +32,7 @@ class AcquireRoundTest {
 
   private static AcquireRound round(int nodes) {
     LeaseTerms terms =
-        new LeaseTerms(Quorum.of(nodes), TTL_MILLIS, DRIFT_NANOS, MIN_VALIDITY_NANOS);
+        new LeaseTerms(Quorum.of(nodes), TTL_MILLIS, DRIFT_NANOS, MIN_VALIDITY_NANOS, 0);
     return AcquireRound.first(terms, TOKEN, START, WALL);
   }
 
@@ -263,7 +263,7 @@ class AcquireRoundTest {
       long driftNanos = LeaseTerms.driftNanos(ttlMillis, random.nextLong(400_000));
       long start = random.nextLong();
       LeaseTerms terms =
-          new LeaseTerms(Quorum.of(1), ttlMillis, driftNanos, random.nextLong(1_000_000));
+          new LeaseTerms(Quorum.of(1), ttlMillis, driftNanos, random.nextLong(1_000_000), 0);
       AcquireRound round =
           AcquireRound.first(terms, TOKEN, start, WALL).answered(0, NodeReply.GRANTED);
       long elapsedNanos = random.nextLong(2 * ttlMillis * 1_000_000);

@@ -23,7 +23,7 @@ class ExtendRoundTest {
 
   private static ExtendRound round(int nodes) {
     LeaseTerms terms =
-        new LeaseTerms(Quorum.of(nodes), TTL_MILLIS, DRIFT_NANOS, MIN_VALIDITY_NANOS);
+        new LeaseTerms(Quorum.of(nodes), TTL_MILLIS, DRIFT_NANOS, MIN_VALIDITY_NANOS, 0);
     return ExtendRound.begin(terms, START, WALL);
   }
 

@@ -138,7 +138,7 @@ class JointRoundsTest {
   @CsvSource({"1,2", "1,6", "3,4", "1,7", "7,1", "3,12", "7,14"})
   void roundsOfTwoGroupsAreDecidedByTheProtocol(int present, int future) {
     Quorum quorum = new Quorum(present, future);
-    LeaseTerms terms = new LeaseTerms(quorum, 10_000, 102_000_000, 0);
+    LeaseTerms terms = new LeaseTerms(quorum, 10_000, 102_000_000, 0, 0);
     Deadline current = Deadline.after(START, WALL, 3_000_000_000L);
     everyBallot(
         Ballot.empty(quorum.nodes()),

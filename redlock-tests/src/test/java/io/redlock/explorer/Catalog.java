@@ -1,6 +1,6 @@
 package io.redlock.explorer;
 
-import io.redlock.driver.ClientModel.Client;
+import io.redlock.protocol.Tenure.Books;
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
@@ -133,7 +133,7 @@ final class Catalog {
    * @param place its place in the queues; {@link Place#NONE} if it does not ask fairly
    */
   record Header(
-      Client client,
+      Books client,
       int lag,
       int setBack,
       long floor,
@@ -142,7 +142,7 @@ final class Catalog {
       long offeredNanos,
       long entitledNanos,
       Place place) {
-    static final Header NEW = new Header(Client.IDLE, 0, 0, 0, 0, false, 0, 0, Place.NONE);
+    static final Header NEW = new Header(TenureColumns.NEW, 0, 0, 0, 0, false, 0, 0, Place.NONE);
 
     Header with(Place other) {
       return new Header(

@@ -273,7 +273,7 @@ record ChangeWorld(
   // Clients.
 
   private LeaseTerms terms(ChangeScope scope, int attempt) {
-    return new LeaseTerms(scope.quorum(scope.attempts.get(attempt)), scope.ttlMillis(), 0, 0);
+    return new LeaseTerms(scope.quorum(scope.attempts.get(attempt)), scope.ttlMillis(), 0, 0, 0);
   }
 
   private ChangeWorld begin(ChangeScope scope, int attempt) {

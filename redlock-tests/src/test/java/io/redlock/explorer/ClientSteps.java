@@ -1,36 +1,44 @@
 package io.redlock.explorer;
 
-import io.redlock.driver.ClientColumns;
-import io.redlock.driver.ClientModel;
-import io.redlock.driver.ClientModel.Client;
-import io.redlock.driver.ClientModel.Clocks;
-import io.redlock.driver.ClientModel.Outcome;
-import io.redlock.driver.ClientModel.Phase;
-import io.redlock.driver.ClientModel.Turn;
 import io.redlock.explorer.Catalog.Answer;
 import io.redlock.explorer.Catalog.Header;
 import io.redlock.explorer.Catalog.Message;
 import io.redlock.explorer.Catalog.Node;
 import io.redlock.explorer.Catalog.Place;
+import io.redlock.protocol.ReleaseRound;
+import io.redlock.protocol.Tenure;
+import io.redlock.protocol.Tenure.Books;
+import io.redlock.protocol.Tenure.Outcome;
+import io.redlock.protocol.Tenure.Phase;
+import io.redlock.protocol.Tenure.Turn;
 import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.testkit.NodeModel;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** What happens at a client, what it sends, and what is noted of it to check it by. */
 final class ClientSteps {
 
+  /** The only resource that is fought for. */
+  static final List<String> NAMES = List.of("r");
+
+  /** Marks the withdrawal of a ticket, which nobody waits for. */
+  private static final int WITHDRAW_TAG = -2;
+
   private static final int QUORUM = Scope.NODES / 2 + 1;
+  private static final int ALL = (1 << Scope.NODES) - 1;
   private static final long MICROS_BETWEEN_STARTS = 2;
 
   private final Scope scope;
   private final Catalog catalog;
-  private final ClientModel model;
+  private final Tenure tenure;
   private final int[] columns = new int[Scope.NODES];
 
   ClientSteps(Scope scope, Catalog catalog) {
     this.scope = scope;
     this.catalog = catalog;
-    this.model = scope.clientModel();
+    this.tenure = scope.tenure();
   }
 
   Header header(ExplorerWorld world, int attempt) {
@@ -44,7 +52,22 @@ final class ClientSteps {
   /** Whether the client believes in its lease. */
   boolean isValid(ExplorerWorld world, int attempt) {
     Header header = header(world, attempt);
-    return header.client().isValid(clocks(world, header));
+    return isValid(header.client(), clocks(world, header));
+  }
+
+  private static boolean isValid(Books client, Clocks now) {
+    return client.phase() == Phase.HOLDING
+        && client.lossTime() != null
+        && client.lossTime().remainingNanos(now.nanos, now.wallMicros) > 0;
+  }
+
+  /** The number of the acquire round under way; 0 if there is none. */
+  int round(ExplorerWorld world, int attempt) {
+    return round(header(world, attempt).client());
+  }
+
+  private static int round(Books client) {
+    return client.acquire() == null ? 0 : client.acquire().number();
   }
 
   private Clocks clocks(ExplorerWorld world, Header header) {
@@ -52,11 +75,14 @@ final class ClientSteps {
         scope.nanos(world.now - header.lag()), scope.micros(world.now - header.setBack()));
   }
 
-  private Client client(ExplorerWorld world, int attempt, Header header) {
+  /** Makes the tenure that of the attempt. */
+  private Books open(ExplorerWorld world, int attempt, Header header) {
     for (int node = 0; node < Scope.NODES; node++) {
       columns[node] = link(world, node, attempt).column();
     }
-    return ClientColumns.with(header.client(), columns);
+    Books books = TenureColumns.with(header.client(), columns);
+    tenure.open(books);
+    return books;
   }
 
   private ExplorerLink link(ExplorerWorld world, int node, int attempt) {
@@ -65,28 +91,104 @@ final class ClientSteps {
 
   /** Whether an answer with this tag comes after its round. */
   boolean isLate(ExplorerWorld world, int attempt, int tag) {
-    return model.isLate(header(world, attempt).client(), tag);
+    tenure.open(header(world, attempt).client());
+    return !tenure.counts(tag);
   }
 
   /** Whether the round under way would go on after this answer. */
   boolean leavesUndecided(ExplorerWorld world, int attempt, int node, Answer answer) {
     Header header = header(world, attempt);
-    Client client = client(world, attempt, header);
-    Turn turn = model.answered(client, node, answer.tag(), answer.reply(), clocks(world, header));
-    return turn.outcome() == Outcome.NOTHING && ClientColumns.isUndecided(turn.client());
+    open(world, attempt, header);
+    Step step = step(node, answer, clocks(world, header));
+    return step.outcome == Outcome.NOTHING && TenureColumns.isUndecided(step.client);
+  }
+
+  /** What a client's two clocks show. */
+  private record Clocks(long nanos, long wallMicros) {}
+
+  /**
+   * A step of an owner's life.
+   *
+   * @param client the books after it
+   * @param send what it sends, if anything
+   * @param targets the nodes it sends that to, as bits
+   * @param tag what the answers will be told by
+   * @param leaves whether a fair waiter gives up its place in the queues
+   */
+  private record Step(
+      Books client,
+      Outcome outcome,
+      @Nullable NodeRequest send,
+      int targets,
+      int tag,
+      boolean leaves) {}
+
+  private Step step(int node, Answer answer, Clocks now) {
+    int tag = answer.tag();
+    if (tenure.phase() == Phase.ENDED && tenure.release() == null) {
+      return nothing(); // its release is through
+    }
+    boolean counts = tenure.counts(tag);
+    tenure.answered(node, tag, answer.reply());
+    if (counts) {
+      return step(tenure.decide(tag, now.nanos, now.wallMicros));
+    }
+    ReleaseRound release = tenure.release();
+    return tag == Tenure.RELEASE_TAG && release != null && release.owes(node)
+        ? new Step(tenure.books(), Outcome.NOTHING, release(), 1 << node, tag, false)
+        : nothing();
+  }
+
+  private Step nothing() {
+    return new Step(tenure.books(), Outcome.NOTHING, null, 0, 0, false);
+  }
+
+  private Step step(Turn turn) {
+    return switch (turn.outcome()) {
+      case PROPOSED -> {
+        int round = tenure.round();
+        NodeRequest grant = tenure.grant(NAMES, "", null);
+        tenure.handed(round, true);
+        yield new Step(tenure.books(), Outcome.PROPOSED, grant, ALL, round, false);
+      }
+      case HELD ->
+          new Step(
+              tenure.books(),
+              Outcome.HELD,
+              turn.targets() == 0 ? null : release(),
+              turn.targets(),
+              Tenure.RELEASE_TAG,
+              false);
+      case FAILED, ENDED ->
+          new Step(
+              tenure.books(),
+              Outcome.ENDED,
+              release(),
+              turn.targets(),
+              Tenure.RELEASE_TAG,
+              turn.isLast());
+      case EXTENDED -> new Step(tenure.books(), Outcome.EXTENDED, null, 0, 0, false);
+      case NOTHING, UNKNOWN, REFUSED, EXPIRED, OVER -> nothing();
+    };
+  }
+
+  private NodeRequest release() {
+    return tenure.release(NAMES, "", false, null);
   }
 
   /** Of a lease that is over it is no longer remembered since when. */
   void forgetWhatIsOver(ExplorerWorld world, int attempt) {
     Header header = header(world, attempt);
-    if (header.client().phase() == Phase.HOLDING
+    boolean isOrWasHeld =
+        header.client().phase() == Phase.HOLDING || header.client().phase() == Phase.LOST;
+    if (isOrWasHeld
         && header.entitledNanos() != 0
         && scope.clockFaults == 0
         && !isValid(world, attempt)) {
       world.headers[attempt] =
           catalog.headers.of(
               new Header(
-                  ClientColumns.expired(header.client()),
+                  TenureColumns.expired(header.client()),
                   0,
                   0,
                   0,
@@ -109,13 +211,16 @@ final class ClientSteps {
     if (scope.isFair()) {
       micros += MICROS_BETWEEN_STARTS * begun(world);
     }
-    take(world, attempt, model.start(scope.ttlMillis(ticks), micros, clocks(world, header)));
+    open(world, attempt, header);
+    Clocks now = clocks(world, header);
+    Turn turn = tenure.begin(scope.terms(ticks), micros, now.nanos, now.wallMicros);
+    take(world, attempt, step(turn));
   }
 
   private int begun(ExplorerWorld world) {
     int begun = 0;
     for (int attempt = 0; attempt < scope.attempts; attempt++) {
-      begun += phase(world, attempt) == Phase.IDLE ? 0 : 1;
+      begun += phase(world, attempt) == Phase.NEW ? 0 : 1;
     }
     return begun;
   }
@@ -146,7 +251,7 @@ final class ClientSteps {
       boolean comesBack =
           attempt + 1 < scope.attempts
               && scope.isRepeated(attempt + 1)
-              && phase(world, attempt + 1) == Phase.IDLE
+              && phase(world, attempt + 1) == Phase.NEW
               && mayTryAgain(world, attempt);
       if ((place.stands() || comesBack)
           && (first < 0 || place.micros() < header(world, first).place().micros())) {
@@ -160,11 +265,17 @@ final class ClientSteps {
   int trial(ExplorerWorld world, int attempt, int now) {
     long counter = highestCounter(world);
     long token = Math.max(scope.micros(now) + scope.skewMicros, counter + 1);
-    NodeRequest grant =
-        new NodeRequest.Grant(ClientModel.NAMES, "", token, counter, scope.ttlMillis(1), null);
     Place place = header(world, attempt).place();
     NodeRequest asked =
-        scope.isFair() ? model.asking(grant, scope.waiter(attempt), place.micros()) : grant;
+        new NodeRequest.Grant(
+            NAMES,
+            "",
+            token,
+            counter,
+            scope.ttlMillis(1),
+            scope.isFair()
+                ? scope.tickets().ticket(scope.waiter(attempt), place.micros(), token)
+                : null);
     return catalog.messages.of(new Message(1, asked, 0));
   }
 
@@ -183,10 +294,10 @@ final class ClientSteps {
   void giveUp(ExplorerWorld world, int attempt) {
     Header header = header(world, attempt);
     if (header.client().phase() == Phase.ACQUIRING) {
-      take(world, attempt, model.end(client(world, attempt, header)));
+      end(world, attempt);
       return;
     }
-    withdraw(world, attempt, model.withdrawsFrom(0));
+    withdraw(world, attempt, scope.tickets().withdrawsFrom(0));
     die(world, attempt);
   }
 
@@ -198,38 +309,34 @@ final class ClientSteps {
 
   void extend(ExplorerWorld world, int attempt, int ticks) {
     Header header = header(world, attempt);
-    take(
-        world,
-        attempt,
-        model.extend(
-            client(world, attempt, header),
-            scope.ttlMillis(ticks),
-            scope.micros(world.now),
-            clocks(world, header)));
+    open(world, attempt, header);
+    Clocks now = clocks(world, header);
+    int tag = tenure.extend(scope.terms(ticks), true, now.nanos, now.wallMicros);
+    tenure.handed(tag, true);
+    NodeRequest extend =
+        new NodeRequest.Extend(
+            NAMES, "", tenure.token(), scope.ttlMillis(ticks), scope.micros(world.now));
+    take(world, attempt, new Step(tenure.books(), Outcome.PROPOSED, extend, ALL, tag, false));
   }
 
   void answered(ExplorerWorld world, int attempt, int node, Answer answer) {
     Header header = header(world, attempt);
-    take(
-        world,
-        attempt,
-        model.answered(
-            client(world, attempt, header),
-            node,
-            answer.tag(),
-            answer.reply(),
-            clocks(world, header)));
+    open(world, attempt, header);
+    take(world, attempt, step(node, answer, clocks(world, header)));
   }
 
   void timedOut(ExplorerWorld world, int attempt) {
     Header header = header(world, attempt);
-    Client client = client(world, attempt, header);
-    take(world, attempt, model.timedOut(client, clocks(world, header)));
+    Books books = open(world, attempt, header);
+    Clocks now = clocks(world, header);
+    int tag = books.extending().isEmpty() ? round(books) : books.extending().get(0).tag();
+    tenure.timedOut(tag);
+    take(world, attempt, step(tenure.decide(tag, now.nanos, now.wallMicros)));
   }
 
   void end(ExplorerWorld world, int attempt) {
-    Header header = header(world, attempt);
-    take(world, attempt, model.end(client(world, attempt, header)));
+    open(world, attempt, header(world, attempt));
+    take(world, attempt, step(tenure.end(true)));
   }
 
   /** The machine sleeps for a tick, or somebody sets its wall clock back by one. */
@@ -251,15 +358,15 @@ final class ClientSteps {
 
   // What comes of an event.
 
-  private void take(ExplorerWorld world, int attempt, Turn turn) {
+  private void take(ExplorerWorld world, int attempt, Step turn) {
     Header old = header(world, attempt);
-    Client client = ClientColumns.forgotten(turn.client());
+    Books client = TenureColumns.forgotten(turn.client());
     Outcome outcome = turn.outcome();
     checkTurn(world, attempt, old, client, outcome);
     NodeRequest send = scope.isFair() ? fair(attempt, old, turn) : turn.send();
     Place place = placed(world, attempt, old, turn, send);
     for (int node = 0; node < Scope.NODES; node++) {
-      ExplorerLink link = link(world, node, attempt).column(ClientColumns.column(client, node));
+      ExplorerLink link = link(world, node, attempt).column(TenureColumns.column(client, node));
       if (outcome != Outcome.NOTHING) {
         link = link.granted(0);
       }
@@ -273,7 +380,7 @@ final class ClientSteps {
       world.links[node][attempt] = catalog.links.of(link);
     }
     if (outcome == Outcome.ENDED && scope.isFair() && !place.stands()) {
-      withdraw(world, attempt, model.withdrawsFrom(turn.targets()));
+      withdraw(world, attempt, scope.tickets().withdrawsFrom(turn.targets()));
     }
     world.headers[attempt] =
         catalog.headers.of(next(world, attempt, old, client, turn).with(place));
@@ -287,20 +394,27 @@ final class ClientSteps {
   }
 
   /** The same with the waiter's ticket, where it belongs there. */
-  private @Nullable NodeRequest fair(int attempt, Header old, Turn turn) {
-    NodeRequest send = turn.send();
+  private @Nullable NodeRequest fair(int attempt, Header old, Step turn) {
     Place place = old.place();
-    if (send instanceof NodeRequest.Grant) {
-      return model.asking(send, scope.waiter(attempt), place.micros());
+    if (turn.send() instanceof NodeRequest.Grant grant) {
+      Ticket ticket = scope.tickets().ticket(scope.waiter(attempt), place.micros(), grant.token());
+      return new NodeRequest.Grant(
+          NAMES, "", grant.token(), grant.reported(), grant.ttlMillis(), ticket);
     }
-    boolean leaves = turn.outcome() == Outcome.ENDED ? !turn.goesOn() : !place.stands();
-    return send instanceof NodeRequest.Release && leaves && place.micros() != 0
-        ? model.leaving(send, scope.waiter(attempt), place.micros())
-        : send;
+    boolean leaves = turn.outcome() == Outcome.ENDED ? turn.leaves() : !place.stands();
+    return turn.send() instanceof NodeRequest.Release release && leaves && place.micros() != 0
+        ? new NodeRequest.Release(
+            NAMES,
+            "",
+            release.token(),
+            release.reported(),
+            true,
+            Tickets.place(scope.waiter(attempt), place.micros()))
+        : turn.send();
   }
 
   private Place placed(
-      ExplorerWorld world, int attempt, Header old, Turn turn, @Nullable NodeRequest send) {
+      ExplorerWorld world, int attempt, Header old, Step turn, @Nullable NodeRequest send) {
     Place place = old.place();
     if (!scope.isFair()) {
       return place;
@@ -311,7 +425,7 @@ final class ClientSteps {
     }
     return switch (turn.outcome()) {
       case HELD -> place.behind(0);
-      case ENDED -> new Place(place.micros(), turn.goesOn(), 0);
+      case ENDED -> new Place(place.micros(), !turn.leaves(), 0);
       default -> place;
     };
   }
@@ -335,7 +449,7 @@ final class ClientSteps {
 
   /** How many nodes have a waiter's ticket, and not its word on the way that it takes it back. */
   private int queuedAt(ExplorerWorld world, int waiter) {
-    String name = ClientModel.waiterName(waiter);
+    String name = Tickets.place(waiter, 1).waiter();
     int queued = 0;
     for (int node = 0; node < Scope.NODES; node++) {
       for (NodeModel.Place place : catalog.nodes.get(world.nodes[node]).cells().get(0).queue()) {
@@ -372,11 +486,12 @@ final class ClientSteps {
 
   private void withdraw(ExplorerWorld world, int attempt, int targets) {
     int waiter = scope.waiter(attempt);
-    NodeRequest withdrawal = model.withdrawing(waiter, header(world, attempt).place().micros());
+    Ticket ticket = Tickets.place(waiter, header(world, attempt).place().micros());
+    NodeRequest withdrawal = new NodeRequest.RemoveTicket(NAMES, ticket);
     for (int node = 0; node < Scope.NODES; node++) {
       if ((targets >>> node & 1) != 0) {
         ExplorerLink link = link(world, node, attempt);
-        int message = message(world, ClientModel.WITHDRAW_TAG, withdrawal, node);
+        int message = message(world, WITHDRAW_TAG, withdrawal, node);
         world.links[node][attempt] =
             catalog.links.of(link.lane(ExplorerLink.appended(link.lane(), message)));
       }
@@ -384,13 +499,13 @@ final class ClientSteps {
   }
 
   private void checkTurn(
-      ExplorerWorld world, int attempt, Header old, Client client, Outcome outcome) {
+      ExplorerWorld world, int attempt, Header old, Books client, Outcome outcome) {
     String owner = scope.ownerName(attempt);
     if (outcome == Outcome.HELD) {
       if (scope.checks(ExplorerInvariant.I9)) {
         int granted = 0;
         for (int node = 0; node < Scope.NODES; node++) {
-          granted += link(world, node, attempt).granted() == old.client().round() ? 1 : 0;
+          granted += link(world, node, attempt).granted() == round(old.client()) ? 1 : 0;
         }
         Invariants.leaseRestsOnQuorum(owner, granted, QUORUM);
       }
@@ -402,7 +517,7 @@ final class ClientSteps {
         Invariants.nobodyIsPassed(owner, old.place().behind());
       }
       if (scope.checks(ExplorerInvariant.I2)) {
-        Invariants.leaseIsGoodAtFirst(owner, client.isValid(clocks(world, old)));
+        Invariants.leaseIsGoodAtFirst(owner, isValid(client, clocks(world, old)));
       }
     }
     if (outcome == Outcome.EXTENDED) {
@@ -410,17 +525,17 @@ final class ClientSteps {
         Invariants.nobodyAcquiredMeanwhile(owner, old.overtaken());
       }
       if (scope.checks(ExplorerInvariant.I11)) {
-        Invariants.lostLeaseStaysLost(owner, old.client().isValid(clocks(world, old)));
+        Invariants.lostLeaseStaysLost(owner, isValid(old.client(), clocks(world, old)));
       }
     }
     if (scope.checks(ExplorerInvariant.I7)) {
       Invariants.fullBallotDecides(
-          owner, !ClientColumns.isUndecided(client), ClientColumns.answers(client), Scope.NODES);
+          owner, !TenureColumns.isUndecided(client), TenureColumns.answers(client), Scope.NODES);
     }
   }
 
-  private Header next(ExplorerWorld world, int attempt, Header old, Client client, Turn turn) {
-    Client kept = ClientColumns.header(client, Scope.NODES);
+  private Header next(ExplorerWorld world, int attempt, Header old, Books client, Step turn) {
+    Books kept = TenureColumns.header(client, Scope.NODES);
     long offered = old.offeredNanos();
     long floor = old.floor();
     return switch (turn.outcome()) {
@@ -442,11 +557,11 @@ final class ClientSteps {
               Math.max(old.entitledNanos(), offered),
               old.place());
       case ENDED -> new Header(kept, 0, 0, 0, old.held(), false, 0, 0, old.place());
-      case NOTHING -> header(old, kept, floor, ClientColumns.isUndecided(client) ? offered : 0);
+      default -> header(old, kept, floor, TenureColumns.isUndecided(client) ? offered : 0);
     };
   }
 
-  private static Header header(Header old, Client client, long floor, long offeredNanos) {
+  private static Header header(Header old, Books client, long floor, long offeredNanos) {
     return new Header(
         client,
         old.lag(),
@@ -459,12 +574,12 @@ final class ClientSteps {
         old.place());
   }
 
-  private static boolean acquires(Client client) {
+  private static boolean acquires(Books client) {
     return client.phase() == Phase.ACQUIRING;
   }
 
   /** What a round that is sent now can entitle to, by a clock that is right. */
-  private long offered(ExplorerWorld world, Turn turn) {
+  private long offered(ExplorerWorld world, Step turn) {
     long ttlMillis = 0;
     if (turn.send() instanceof NodeRequest.Grant grant) {
       ttlMillis = grant.ttlMillis();
@@ -526,7 +641,7 @@ final class ClientSteps {
     long left = 0;
     for (int i = 0; i < ExplorerLink.size(replies); i++) {
       int reply = ExplorerLink.item(replies, i);
-      if (catalog.answers.get(reply).tag() == ClientModel.RELEASE_TAG) {
+      if (catalog.answers.get(reply).tag() == Tenure.RELEASE_TAG) {
         left = ExplorerLink.appended(left, reply);
       }
     }

@@ -8,7 +8,7 @@ package io.redlock.explorer;
  * @param replies answers under way, in order
  * @param strays requests that may be executed at any time, or never: of connections that broke, and
  *     copies; sorted
- * @param books {@link io.redlock.driver.ClientColumns} and, above them, what really happened
+ * @param books {@link TenureColumns} and, above them, what really happened
  */
 record ExplorerLink(long lane, long replies, long strays, int books) {
 
@@ -18,10 +18,10 @@ record ExplorerLink(long lane, long replies, long strays, int books) {
   private static final int ITEMS = 4;
   private static final int ITEM = (1 << ITEM_BITS) - 1;
 
-  private static final int COLUMN = (1 << io.redlock.driver.ClientColumns.BITS) - 1;
-  private static final int BURIED = 1 << io.redlock.driver.ClientColumns.BITS;
+  private static final int COLUMN = (1 << TenureColumns.BITS) - 1;
+  private static final int BURIED = 1 << TenureColumns.BITS;
   private static final int COPIED = BURIED << 1;
-  private static final int GRANTED_SHIFT = io.redlock.driver.ClientColumns.BITS + 2;
+  private static final int GRANTED_SHIFT = TenureColumns.BITS + 2;
 
   // Lists.
 

@@ -1,11 +1,11 @@
 package io.redlock.explorer;
 
-import io.redlock.driver.ClientModel;
 import io.redlock.explorer.Catalog.Answer;
 import io.redlock.explorer.Catalog.Header;
 import io.redlock.explorer.Catalog.Message;
 import io.redlock.explorer.Catalog.Node;
 import io.redlock.explorer.ExplorerInvariant.Violated;
+import io.redlock.protocol.Tenure;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
@@ -161,7 +161,7 @@ final class ExplorerTrace {
 
   private String hears(String owner, String node, ExplorerLink link, int index) {
     Answer answer = catalog.answers.get(ExplorerLink.item(link.replies(), index));
-    String to = answer.tag() == ClientModel.RELEASE_TAG ? "release" : "request " + answer.tag();
+    String to = answer.tag() == Tenure.RELEASE_TAG ? "release" : "request " + answer.tag();
     return owner + " hears " + said(answer) + " from " + node + " to its " + to;
   }
 
@@ -170,15 +170,16 @@ final class ExplorerTrace {
     Header now = catalog.headers.get(after.headers[attempt]);
     boolean isNews =
         old.client().phase() != now.client().phase()
-            || old.client().round() != now.client().round()
+            || old.client().token() != now.client().token()
             || old.entitledNanos() != now.entitledNanos();
     if (!isNews) {
       return "";
     }
     return switch (now.client().phase()) {
-      case IDLE -> "";
-      case ACQUIRING -> ", proposes T=" + now.client().proposed();
+      case NEW -> "";
+      case ACQUIRING -> ", proposes T=" + now.client().token();
       case HOLDING -> ", holds T=" + now.held();
+      case LOST -> ", has lost its lease";
       case ENDED -> ", ends";
     };
   }

@@ -2,7 +2,6 @@ package io.redlock.explorer;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.redlock.driver.BrokenClients;
 import io.redlock.explorer.Explorer.Result;
 import io.redlock.testkit.BrokenNodes;
 import io.redlock.testkit.VariantTable;
@@ -71,46 +70,46 @@ class ExplorerVariantsTest {
         variant(
             ExplorerInvariant.I1,
             timed("01 validity counts from the end of the round")
-                .clients(BrokenClients.StampsAtTheEnd::new)
+                .clients(BrokenTenures.StampsAtTheEnd::new)
                 .without(ExplorerInvariant.I2)),
         variant(
             ExplorerInvariant.I1,
             timed("02a the wall clock alone decides")
-                .clients(BrokenClients.TrustsTheWallClock::new)
+                .clients(BrokenTenures.TrustsTheWallClock::new)
                 .clockFaults(1)
                 .without(ExplorerInvariant.I2)),
         variant(
             ExplorerInvariant.I1,
             timed("02b the monotonic clock alone decides")
-                .clients(BrokenClients.TrustsTheMonotonicClock::new)
+                .clients(BrokenTenures.TrustsTheMonotonicClock::new)
                 .clockFaults(1)
                 .without(ExplorerInvariant.I2)),
         variant(
             ExplorerInvariant.I1,
             timed("03a no allowance for drift")
                 .drift(10_000, 10_000)
-                .clients(BrokenClients.IgnoresDrift::new)
+                .clients(BrokenTenures.IgnoresDrift::new)
                 .without(ExplorerInvariant.I2)),
         variant(
             ExplorerInvariant.I2,
             timed("03b elapsed time is not checked")
-                .clients(BrokenClients.IgnoresElapsedTime::new)),
+                .clients(BrokenTenures.IgnoresElapsedTime::new)),
         variant(
             ExplorerInvariant.I3,
-            timed("04a half of the nodes are a quorum").clients(BrokenClients.CountsHalf::new)),
+            timed("04a half of the nodes are a quorum").clients(BrokenTenures.CountsHalf::new)),
         variant(
             ExplorerInvariant.I3,
-            timed("04b an error counts as a yes").clients(BrokenClients.CountsErrors::new).cuts(2)),
+            timed("04b an error counts as a yes").clients(BrokenTenures.CountsErrors::new).cuts(2)),
         variant(
             ExplorerInvariant.I3,
-            timed("04c a node counts twice").clients(BrokenClients.CountsTwice::new)),
+            timed("04c a node counts twice").clients(BrokenTenures.CountsTwice::new)),
         variant(
             ExplorerInvariant.I5,
             timed("05 a retry uses the owner id again").reusedOwner().cuts(1)),
         variant(
             ExplorerInvariant.I5,
             timed("06 a release skips nodes that did not answer")
-                .clients(BrokenClients.ReleasesWhereGranted::new)
+                .clients(BrokenTenures.ReleasesWhereGranted::new)
                 .cuts(1)),
         variant(
             ExplorerInvariant.I5,
@@ -126,12 +125,12 @@ class ExplorerVariantsTest {
         variant(
             ExplorerInvariant.I1,
             timed("09a an extend succeeds by any one node")
-                .clients(BrokenClients.ExtendsByAnyNode::new)
+                .clients(BrokenTenures.ExtendsByAnyNode::new)
                 .extensions(1)),
         variant(
             ExplorerInvariant.I1,
             timed("09b an extension counts from its end")
-                .clients(BrokenClients.ExtendsFromTheEnd::new)
+                .clients(BrokenTenures.ExtendsFromTheEnd::new)
                 .horizon(3)
                 .extensions(1)
                 .without(ExplorerInvariant.I2)),
@@ -140,7 +139,7 @@ class ExplorerVariantsTest {
             Scope.of("10 grants of different rounds are counted together")
                 .attempts(2)
                 .rounds(2)
-                .clients(BrokenClients.CountsAllRounds::new)),
+                .clients(BrokenTenures.CountsAllRounds::new)),
         variant(
             ExplorerInvariant.I3,
             untimed("11a a free key is granted at the counter not above it")
@@ -203,7 +202,7 @@ class ExplorerVariantsTest {
         variant(
             ExplorerInvariant.I1_BACKED,
             internals("19 stragglers are released while the lease is alive")
-                .clients(BrokenClients.ReleasesStragglers::new)
+                .clients(BrokenTenures.ReleasesStragglers::new)
                 .extensions(1)
                 .cuts(1)
                 .without(ExplorerInvariant.I5)),
@@ -216,7 +215,7 @@ class ExplorerVariantsTest {
         variant(
             ExplorerInvariant.I5,
             timed("21 the release forgets what an extend may have left")
-                .clients(BrokenClients.ForgetsExtends::new)
+                .clients(BrokenTenures.ForgetsExtends::new)
                 .extensions(1)
                 .withdrawals(1)),
         variant(
@@ -225,7 +224,7 @@ class ExplorerVariantsTest {
         variant(
             ExplorerInvariant.I11,
             timed("23 an extend counts after the deadline")
-                .clients(BrokenClients.ExtendsWhatIsOver::new)
+                .clients(BrokenTenures.ExtendsWhatIsOver::new)
                 .extensions(1)),
         variant(
             ExplorerInvariant.I13,
@@ -240,7 +239,7 @@ class ExplorerVariantsTest {
                 .fair(2, 1)
                 .heldAtFirst()
                 .nothingIsLate()
-                .clients(BrokenClients.DrawsTicketsAnew::new)),
+                .tickets(new BrokenTenures.DrawsTicketsAnew())),
         variant(
             ExplorerInvariant.I14,
             Scope.of("24c a ticket never runs out")
@@ -254,7 +253,7 @@ class ExplorerVariantsTest {
             Scope.of("24d a waiter that leaves takes back no ticket")
                 .fair(1, 1)
                 .heldAtFirst()
-                .clients(BrokenClients.LeavesTicketsBehind::new)),
+                .tickets(new BrokenTenures.LeavesTicketsBehind())),
         variant(
             ExplorerInvariant.I20,
             ahead("26a a counter makes room for a skew above it")
@@ -265,7 +264,7 @@ class ExplorerVariantsTest {
         variant(
             ExplorerInvariant.I20,
             ahead("26c a client trusts its own clock")
-                .clients(BrokenClients.VouchesForItself::new)),
+                .clients(BrokenTenures.VouchesForItself::new)),
         variant(
             ExplorerInvariant.I14,
             setRight("26d a counter beyond the skew is not outbid")
@@ -286,7 +285,7 @@ class ExplorerVariantsTest {
         variant(
             ExplorerInvariant.I14,
             sets("25c a release skips nodes that did not answer, and their keys stay")
-                .clients(BrokenClients.ReleasesWhereGranted::new)
+                .clients(BrokenTenures.ReleasesWhereGranted::new)
                 .without(ExplorerInvariant.I5)),
         variant(
             ExplorerInvariant.I1,

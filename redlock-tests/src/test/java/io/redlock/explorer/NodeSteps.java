@@ -1,6 +1,5 @@
 package io.redlock.explorer;
 
-import io.redlock.driver.ClientModel;
 import io.redlock.explorer.Catalog.Answer;
 import io.redlock.explorer.Catalog.Message;
 import io.redlock.explorer.Catalog.Node;
@@ -166,7 +165,9 @@ final class NodeSteps {
   /** What the client makes nothing of is left out: states that differ in it only are the same. */
   private NodeReply normal(Message message, NodeReply reply) {
     boolean outbids =
-        message.tag() < scope.rounds && (reply.kind() == Kind.HELD || reply.kind() == Kind.STALE);
+        message.tag() > 0
+            && message.tag() < scope.rounds
+            && (reply.kind() == Kind.HELD || reply.kind() == Kind.STALE);
     return new NodeReply(reply.kind(), outbids ? reply.counter() : 0, -1, "", "", null);
   }
 
@@ -206,7 +207,7 @@ final class NodeSteps {
     List<Cell> before = node.cells();
     NodeRequest request =
         new NodeRequest.Free(
-            ClientModel.NAMES, Catalog.FREED, 0, buried, List.of(before.get(0).value()));
+            ClientSteps.NAMES, Catalog.FREED, 0, buried, List.of(before.get(0).value()));
     List<Cell> after =
         model
             .execute(before, request, Standing.VOTING, scope.nodeMicros(now, node.gained()))

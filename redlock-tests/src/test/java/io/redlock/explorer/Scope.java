@@ -1,7 +1,10 @@
 package io.redlock.explorer;
 
-import io.redlock.driver.ClientModel;
 import io.redlock.explorer.Catalog.Node;
+import io.redlock.protocol.LeaseTerms;
+import io.redlock.protocol.Tenure;
+import io.redlock.protocol.TenureRules;
+import io.redlock.spi.Quorum;
 import io.redlock.testkit.NodeModel;
 import io.redlock.testkit.NodeModel.Cell;
 import java.util.Arrays;
@@ -68,7 +71,8 @@ final class Scope {
   private boolean reusesOwner;
   private boolean countsTokens;
   private NodeRules nodeRules = NodeModel::new;
-  private ClientRules clientRules = ClientModel::new;
+  private ClientRules clientRules = TenureRules::new;
+  private Tickets tickets = new Tickets();
   private final Set<ExplorerInvariant> unchecked = EnumSet.noneOf(ExplorerInvariant.class);
 
   /** Makes the model of a node. */
@@ -76,9 +80,9 @@ final class Scope {
     NodeModel with(long skewMicros, long retentionMillis);
   }
 
-  /** Makes the model of a client. */
+  /** Makes the rules of a client. */
   interface ClientRules {
-    ClientModel with(int nodes, long driftNanos, int maxRounds);
+    TenureRules with(int maxRounds);
   }
 
   private Scope(String name) {
@@ -315,6 +319,12 @@ final class Scope {
     return this;
   }
 
+  /** Tickets by other rules. */
+  Scope tickets(Tickets rules) {
+    tickets = rules;
+    return this;
+  }
+
   /** Leaves an invariant out. */
   Scope without(ExplorerInvariant invariant) {
     unchecked.add(invariant);
@@ -325,8 +335,18 @@ final class Scope {
     return nodeRules.with(skewMicros, retentionMillis);
   }
 
-  ClientModel clientModel() {
-    return clientRules.with(NODES, driftMicros * 1_000, rounds);
+  /** An owner as production has it. */
+  Tenure tenure() {
+    return new Tenure(clientRules.with(rounds), Quorum.of(NODES), isFair(), false);
+  }
+
+  /** The loss margin is zero, so that a lease is used to the last instant. */
+  LeaseTerms terms(int ticks) {
+    return new LeaseTerms(Quorum.of(NODES), ttlMillis(ticks), driftMicros * 1_000, 0, 0);
+  }
+
+  Tickets tickets() {
+    return tickets;
   }
 
   boolean checks(ExplorerInvariant invariant) {

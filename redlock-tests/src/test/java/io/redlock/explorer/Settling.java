@@ -1,10 +1,9 @@
 package io.redlock.explorer;
 
-import io.redlock.driver.ClientColumns;
-import io.redlock.driver.ClientModel;
-import io.redlock.driver.ClientModel.Phase;
 import io.redlock.explorer.Catalog.Answer;
 import io.redlock.explorer.Catalog.Node;
+import io.redlock.protocol.Tenure;
+import io.redlock.protocol.Tenure.Phase;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
 import io.redlock.testkit.NodeModel;
@@ -99,7 +98,7 @@ final class Settling {
       return false;
     }
     ExplorerLink shorter = link.lane(ExplorerLink.without(link.lane(), 0));
-    boolean isRelease = catalog.messages.get(message).tag() == ClientModel.RELEASE_TAG;
+    boolean isRelease = catalog.messages.get(message).tag() == Tenure.RELEASE_TAG;
     world.links[node][attempt] = catalog.links.of(isRelease ? shorter.buried() : shorter);
     long execution = nodes.execute(attempt, message, world.nodes[node], world.now, false);
     if (NodeSteps.node(execution) != world.nodes[node]) {
@@ -135,12 +134,12 @@ final class Settling {
   private boolean makesNoDifference(
       ExplorerWorld world, int attempt, int node, ExplorerLink link, Answer answer) {
     Kind kind = answer.reply().kind();
-    if (answer.tag() == ClientModel.RELEASE_TAG) {
+    if (answer.tag() == Tenure.RELEASE_TAG) {
       return kind == Kind.RELEASED || kind == Kind.NOT_HELD;
     }
     boolean isYes = kind == Kind.GRANTED || kind == Kind.EXTENDED || kind == Kind.JOINED;
     if (clients.isLate(world, attempt, answer.tag())) {
-      return isYes || ClientColumns.isInReleaseSet(link.column());
+      return isYes || TenureColumns.isInReleaseSet(link.column());
     }
     boolean endsAnyway = !scope.isFair() || scope.nothingIsLate && scope.isLossless();
     return isYes && endsAnyway && clients.leavesUndecided(world, attempt, node, answer);

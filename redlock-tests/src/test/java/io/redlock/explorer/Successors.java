@@ -1,13 +1,12 @@
 package io.redlock.explorer;
 
-import io.redlock.driver.ClientColumns;
-import io.redlock.driver.ClientModel;
-import io.redlock.driver.ClientModel.Phase;
 import io.redlock.explorer.Catalog.Answer;
 import io.redlock.explorer.Catalog.Header;
 import io.redlock.explorer.Catalog.Message;
 import io.redlock.explorer.Catalog.Node;
 import io.redlock.explorer.ExplorerEvent.Kind;
+import io.redlock.protocol.Tenure;
+import io.redlock.protocol.Tenure.Phase;
 import io.redlock.spi.NodeReply;
 
 /** Everything that can happen next, and the checks of what comes of it. */
@@ -182,7 +181,7 @@ final class Successors {
   private void client(int attempt) {
     Header header = clients.header(world, attempt);
     switch (header.client().phase()) {
-      case IDLE -> start(attempt);
+      case NEW -> start(attempt);
       case ACQUIRING -> {
         if (!scope.nothingIsLate) {
           timeout(attempt);
@@ -195,12 +194,16 @@ final class Successors {
         begin(Kind.END, attempt, 0, 0);
         clients.end(next, attempt);
         done();
-        if (header.client().isExtending()) {
+        if (TenureColumns.isUndecided(header.client())) {
           timeout(attempt);
-        } else if (header.client().extensions() < scope.extensions
-            && clients.isValid(world, attempt)) {
+        } else if (header.client().begun() < scope.extensions && clients.isValid(world, attempt)) {
           extend(attempt);
         }
+      }
+      case LOST -> {
+        begin(Kind.END, attempt, 0, 0);
+        clients.end(next, attempt);
+        done();
       }
       case ENDED -> {
         if (header.place().stands()) {
@@ -227,7 +230,7 @@ final class Successors {
       Phase phase = clients.phase(world, other);
       boolean isRetry = scope.owner(attempt) == scope.owner(other);
       boolean isNext =
-          phase == Phase.IDLE
+          phase == Phase.NEW
               && !scope.isRepeated(attempt)
               && !scope.isRepeated(other)
               && scope.areAlike(attempt, other);
@@ -357,22 +360,21 @@ final class Successors {
   private ExplorerLink noted(
       ExplorerLink link, int attempt, Message message, NodeReply.Kind said, boolean isStray) {
     if (said == NodeReply.Kind.GRANTED && !isStray) {
-      boolean isOfRound = clients.header(world, attempt).client().round() == message.tag();
+      boolean isOfRound = clients.round(world, attempt) == message.tag();
       return isOfRound && link.granted() != message.tag() ? link.granted(message.tag()) : link;
     }
-    boolean released =
-        message.tag() == ClientModel.RELEASE_TAG && said != NodeReply.Kind.OUT_OF_MEMORY;
+    boolean released = message.tag() == Tenure.RELEASE_TAG && said != NodeReply.Kind.OUT_OF_MEMORY;
     return released && !link.isBuried() ? link.buried() : link;
   }
 
   private boolean isHeard(int attempt, int tag) {
-    return tag == ClientModel.RELEASE_TAG || clients.phase(world, attempt) != Phase.ENDED;
+    return tag == Tenure.RELEASE_TAG || clients.phase(world, attempt) != Phase.ENDED;
   }
 
   private void withdraw(int attempt, int node, int index) {
     ExplorerLink link = catalog.links.get(world.links[node][attempt]);
     Message message = catalog.messages.get(ExplorerLink.item(link.lane(), index));
-    if (message.tag() == ClientModel.RELEASE_TAG) {
+    if (message.tag() == Tenure.RELEASE_TAG) {
       return;
     }
     begin(Kind.WITHDRAW, attempt, node, index).withdrawals++;
@@ -412,7 +414,7 @@ final class Successors {
   }
 
   private void lose(int attempt, int node, int tag) {
-    if (tag == ClientModel.RELEASE_TAG || clients.phase(next, attempt) != Phase.ENDED) {
+    if (tag == Tenure.RELEASE_TAG || clients.phase(next, attempt) != Phase.ENDED) {
       clients.answered(next, attempt, node, new Answer(tag, NodeReply.unknown("")));
     }
   }
@@ -474,7 +476,7 @@ final class Successors {
                 && link.lane() == 0
                 && link.replies() == 0
                 && !link.isCopied()
-                && !ClientColumns.owes(link.column());
+                && !TenureColumns.owes(link.column());
         Invariants.endedOwnerIsNotLeftBehind(scope.ownerName(attempt), isQuiet, true);
       }
     }

@@ -1,0 +1,246 @@
+package io.redlock.explorer;
+
+import io.redlock.protocol.AcquireRound;
+import io.redlock.protocol.Ballot;
+import io.redlock.protocol.Deadline;
+import io.redlock.protocol.ExtendRound;
+import io.redlock.protocol.Footprint;
+import io.redlock.protocol.ReleaseRound;
+import io.redlock.protocol.Rivals;
+import io.redlock.protocol.Tenure.Books;
+import io.redlock.protocol.Tenure.Extending;
+import io.redlock.protocol.Tenure.Phase;
+import io.redlock.spi.NodeReply.Kind;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A tenure's books in two parts: what they say of each node, and the rest. Nodes are alike, so two
+ * states that differ only in the order of their nodes are one state to an explorer that keeps the
+ * parts apart and sorts the nodes.
+ */
+final class TenureColumns {
+
+  /** How many bits of an int a node's part takes. */
+  static final int BITS = 13;
+
+  /** Nothing done yet. */
+  static final Books NEW = blank(Phase.NEW);
+
+  private static final Books ENDED = blank(Phase.ENDED);
+  private static final Deadline PAST = new Deadline(Long.MIN_VALUE / 2, 0);
+
+  private static final int VOTE = 0;
+  private static final int YES = 4;
+  private static final int UNKNOWN = 5;
+  private static final int UNANSWERED = 6;
+  private static final int TARGET = 10;
+  private static final int ACKNOWLEDGED = 11;
+  private static final int REPEATED = 12;
+  private static final int NIBBLE = 15;
+  private static final Kind[] KINDS = Kind.values();
+
+  private TenureColumns() {}
+
+  private static Books blank(Phase phase) {
+    return new Books(
+        phase,
+        null,
+        Rivals.NONE,
+        false,
+        List.of(),
+        0,
+        0,
+        0,
+        0,
+        0,
+        null,
+        null,
+        Footprint.NONE,
+        0,
+        false,
+        null);
+  }
+
+  /** What the books say of a node. */
+  static int column(Books books, int node) {
+    int column =
+        bit(books.footprint().yes(), node, YES)
+            | bit(books.footprint().unknown(), node, UNKNOWN)
+            | (int) (books.unanswered() >>> 4 * node & NIBBLE) << UNANSWERED;
+    ReleaseRound release = books.release();
+    Ballot ballot = ballot(books);
+    if (ballot != null) {
+      column |= vote(ballot, node);
+    } else if (release != null) {
+      column |=
+          vote(release.ballot(), node)
+              | bit(release.targets(), node, TARGET)
+              | bit(release.acknowledged(), node, ACKNOWLEDGED)
+              | bit(release.repeated(), node, REPEATED);
+    }
+    return column;
+  }
+
+  private static int bit(int nodes, int node, int position) {
+    return (nodes >>> node & 1) << position;
+  }
+
+  private static int vote(Ballot ballot, int node) {
+    return ballot.isPending(node) ? 0 : ballot.kind(node).ordinal() + 1 << VOTE;
+  }
+
+  /** The answers to the round under way; null if there is none. */
+  private static @Nullable Ballot ballot(Books books) {
+    AcquireRound acquire = books.acquire();
+    if (acquire != null) {
+      return acquire.ballot();
+    }
+    return switch (books.extending().size()) {
+      case 0 -> null;
+      case 1 -> books.extending().get(0).round().ballot();
+      default -> throw new IllegalStateException("a column has room for one extend: " + books);
+    };
+  }
+
+  /** The release is through: nothing of the books matters any more. */
+  static Books forgotten(Books books) {
+    ReleaseRound release = books.release();
+    return release == null || !release.isComplete() ? books : ENDED;
+  }
+
+  /** Whether a node with this column is still to be told of the end. */
+  static boolean owes(int column) {
+    return (column >>> TARGET & 1) != 0 && (column >>> ACKNOWLEDGED & 1) == 0;
+  }
+
+  /** Whether a node with this column will be told of the end, whatever it answers yet. */
+  static boolean isInReleaseSet(int column) {
+    return (column >>> YES & 1) != 0 || (column >>> UNKNOWN & 1) != 0;
+  }
+
+  /** The same, some time after its deadline. */
+  static Books expired(Books books) {
+    return with(
+        books,
+        books.acquire(),
+        books.extending(),
+        PAST,
+        books.footprint(),
+        books.unanswered(),
+        books.release());
+  }
+
+  /** Whether a round is under way. */
+  static boolean isUndecided(Books books) {
+    return ballot(books) != null;
+  }
+
+  /** How many nodes have answered the round under way. */
+  static int answers(Books books) {
+    Ballot ballot = ballot(books);
+    return ballot == null ? 0 : ballot.nodes() - ballot.count(Ballot.PENDING);
+  }
+
+  /** The books without what they say of the nodes. */
+  static Books header(Books books, int nodes) {
+    return with(books, new int[nodes]);
+  }
+
+  /** The whole books. */
+  static Books with(Books header, int[] columns) {
+    AcquireRound acquire = header.acquire();
+    ReleaseRound release = header.release();
+    return with(
+        header,
+        acquire == null ? null : with(acquire, ballot(columns)),
+        header.extending().isEmpty()
+            ? List.of()
+            : List.of(with(header.extending().get(0), ballot(columns))),
+        null,
+        new Footprint(nodes(columns, YES), nodes(columns, UNKNOWN)),
+        unanswered(columns),
+        release == null
+            ? null
+            : new ReleaseRound(
+                release.quorum(),
+                nodes(columns, TARGET),
+                nodes(columns, ACKNOWLEDGED),
+                nodes(columns, REPEATED),
+                ballot(columns)));
+  }
+
+  private static Books with(
+      Books books,
+      @Nullable AcquireRound acquire,
+      List<Extending> extending,
+      @Nullable Deadline until,
+      Footprint footprint,
+      long unanswered,
+      @Nullable ReleaseRound release) {
+    return new Books(
+        books.phase(),
+        acquire,
+        books.rivals(),
+        books.isHanded(),
+        extending,
+        books.begun(),
+        books.handing(),
+        books.token(),
+        books.reported(),
+        books.longestTtlMillis(),
+        until == null ? books.deadline() : until,
+        until == null ? books.lossTime() : until,
+        footprint,
+        unanswered,
+        books.isLast(),
+        release);
+  }
+
+  private static AcquireRound with(AcquireRound round, Ballot ballot) {
+    return new AcquireRound(
+        round.terms(),
+        round.number(),
+        round.token(),
+        round.startNanos(),
+        round.startWallMicros(),
+        round.highestSeen(),
+        ballot);
+  }
+
+  private static Extending with(Extending extend, Ballot ballot) {
+    ExtendRound round = extend.round();
+    return new Extending(
+        extend.tag(),
+        new ExtendRound(round.terms(), round.startNanos(), round.startWallMicros(), ballot),
+        extend.lengthens(),
+        extend.isHanded());
+  }
+
+  private static Ballot ballot(int[] columns) {
+    Ballot ballot = Ballot.empty(columns.length);
+    for (int node = 0; node < columns.length; node++) {
+      int vote = columns[node] >>> VOTE & NIBBLE;
+      if (vote != 0) {
+        ballot = ballot.with(node, KINDS[vote - 1]);
+      }
+    }
+    return ballot;
+  }
+
+  private static int nodes(int[] columns, int position) {
+    int nodes = 0;
+    for (int node = 0; node < columns.length; node++) {
+      nodes |= (columns[node] >>> position & 1) << node;
+    }
+    return nodes;
+  }
+
+  private static long unanswered(int[] columns) {
+    long unanswered = 0;
+    for (int node = 0; node < columns.length; node++) {
+      unanswered |= (long) (columns[node] >>> UNANSWERED & NIBBLE) << 4 * node;
+    }
+    return unanswered;
+  }
+}
