@@ -67,7 +67,10 @@ import redis.clients.jedis.JedisClientConfig;
 @Timeout(300)
 class RedlockAutoConfigurationTest {
 
-  private static final Duration TTL = Duration.ofSeconds(5);
+  private static final Duration TTL = Duration.ofSeconds(20);
+
+  /** For a busy machine: nobody else wants these resources. */
+  private static final Duration WAIT = Duration.ofMinutes(1);
 
   private final ApplicationContextRunner bare =
       new ApplicationContextRunner()
@@ -270,7 +273,7 @@ class RedlockAutoConfigurationTest {
         .run(
             context -> {
               assertEquals(1, context.getBeansOfType(Redlock.class).size());
-              context.getBean(Redlock.class).acquire("orders/42", TTL).release();
+              context.getBean(Redlock.class).acquire("orders/42", TTL, WAIT).release();
               assertTrue(context.containsBean("redlockHealthIndicator"), "it is watched too");
             });
   }
@@ -318,7 +321,7 @@ class RedlockAutoConfigurationTest {
         .withUserConfiguration(WithAPrimaryOne.class)
         .run(
             context -> {
-              context.getBean("shipping", Redlock.class).acquire("orders/42", TTL);
+              context.getBean("shipping", Redlock.class).acquire("orders/42", TTL, WAIT);
               assertTrue(context.containsBean("redlockHealthIndicator"));
               assertEquals(1, context.getBean(RedlockEndpoint.class).report().leases().size());
             });
