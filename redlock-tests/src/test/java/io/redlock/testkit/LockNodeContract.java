@@ -433,13 +433,13 @@ public abstract class LockNodeContract {
 
   @Test
   void nameThatIsSetFreeIsGrantedToNobodyBeforeItsTime() {
-    grant(A, token, TTL / 100);
+    grant(A, token, TTL / 20);
     free(0, HolderLabel.value(A, token));
     NodeReply held = grant(B, token + 1, TTL);
     assertEquals(Kind.HELD, held.kind());
     assertEquals("freed by ops@host", held.detail());
     assertEquals(Kind.HELD, grant(A, token + 1, TTL).kind(), "not to its last holder either");
-    subject.pass(Duration.ofMillis(TTL / 100 + 1));
+    subject.pass(Duration.ofMillis(TTL / 20 + 1));
     assertEquals(NodeReply.NOT_HELD, extend(A, token, TTL));
     assertEquals(NodeReply.stale(token), grant(A, token, TTL));
     assertEquals(NodeReply.GRANTED, grant(B, token + 1, TTL));

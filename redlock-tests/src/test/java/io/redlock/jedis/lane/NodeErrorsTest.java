@@ -41,7 +41,7 @@ class NodeErrorsTest {
   @BeforeEach
   void connect() {
     server = RedisServer.start();
-    fixture = new LaneFixture(server.address(), Duration.ofSeconds(2)).up();
+    fixture = new LaneFixture(server.address(), Duration.ofSeconds(4)).up();
   }
 
   @AfterEach
@@ -120,7 +120,7 @@ class NodeErrorsTest {
     server.command("ACL", "SETUSER", "app", "on", ">geheim", "~*", "&*", "+@all");
     String address = "redis://app:geheim@127.0.0.1:" + server.port();
     fixture.close();
-    fixture = new LaneFixture(address, Duration.ofSeconds(2)).up();
+    fixture = new LaneFixture(address, Duration.ofSeconds(4)).up();
     long token = fixture.token();
     assertEquals(NodeReply.GRANTED, grant("held", token));
     server.command("ACL", "SETUSER", "app", "-" + command);
@@ -205,8 +205,8 @@ class NodeErrorsTest {
   @Test
   void nodeThatTakesNoMoreClientsIsUnreachable() {
     server.command("CONFIG", "SET", "maxclients", "2");
-    try (LaneFixture second = new LaneFixture(server.address(), Duration.ofSeconds(2)).up();
-        LaneFixture third = new LaneFixture(server.address(), Duration.ofSeconds(2)).start()) {
+    try (LaneFixture second = new LaneFixture(server.address(), Duration.ofSeconds(4)).up();
+        LaneFixture third = new LaneFixture(server.address(), Duration.ofSeconds(4)).start()) {
       third.awaitState(State.DOWN);
       String reason = third.lane.status().reason();
       // The server says why and hangs up; what is read first is a matter of luck in older Jedis.

@@ -9,6 +9,7 @@ import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
+import io.redlock.testbed.AgainIfItStoodStill;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RequiresRedis;
@@ -23,6 +24,7 @@ import org.junit.jupiter.api.Test;
 
 /** The lane and its scripts on a real server. */
 @RequiresRedis
+@AgainIfItStoodStill // some keys live for a second or less
 class NodeLaneContractTest extends LockNodeContract {
 
   private static RedisServer server;
@@ -45,7 +47,7 @@ class NodeLaneContractTest extends LockNodeContract {
   /** So it is if the ends expire in the middle of a script, which they may before Redis 7.2. */
   @Test
   void waitersWithoutAnEndAreForgottenByTheNextFairGrant() {
-    try (LaneFixture fixture = new LaneFixture(server.address(), Duration.ofSeconds(2)).up()) {
+    try (LaneFixture fixture = new LaneFixture(server.address(), Duration.ofSeconds(4)).up()) {
       server.command("ZADD", "redlock:queue:orphaned", "1", "ghost:1", "2", "ghost:2");
       long token = fixture.token();
       Ticket ticket = new Ticket("me", 1, token, 3_000);
@@ -56,7 +58,7 @@ class NodeLaneContractTest extends LockNodeContract {
   }
 
   private static final class OnRedis implements NodeUnderTest {
-    private final LaneFixture fixture = new LaneFixture(server.address(), Duration.ofSeconds(2));
+    private final LaneFixture fixture = new LaneFixture(server.address(), Duration.ofSeconds(4));
 
     @Override
     public LockNode node() {

@@ -90,7 +90,7 @@ class WireTest {
   /** One holds, one waits; times, tokens and ids are replaced by what they are. */
   private static String keysAfterTwoFairGrants() {
     try (RedisServer server = RedisServer.start();
-        LaneFixture lane = new LaneFixture(server.address(), Duration.ofSeconds(2)).up()) {
+        LaneFixture lane = new LaneFixture(server.address(), Duration.ofSeconds(4)).up()) {
       long token = lane.token();
       String[] owners = {"owner-1", "owner-2"};
       NodeReply.Kind[] replies = {NodeReply.Kind.GRANTED, NodeReply.Kind.HELD};
