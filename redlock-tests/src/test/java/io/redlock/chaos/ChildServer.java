@@ -12,7 +12,7 @@ import java.util.concurrent.TimeUnit;
 /** A process that helps in a run and dies with this JVM at the latest. */
 final class ChildServer implements AutoCloseable {
 
-  private static final int PATIENCE_SECONDS = 10;
+  private static final int PATIENCE_SECONDS = 60;
   private static final Set<ChildServer> ALIVE = ConcurrentHashMap.newKeySet();
 
   static {

@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit;
 /** A server as a child of this JVM. */
 final class LocalProcess implements ServerProcess {
 
-  private static final int PATIENCE_SECONDS = 10;
+  private static final int PATIENCE_SECONDS = 60;
 
   private final Process process;
   private final Path log;

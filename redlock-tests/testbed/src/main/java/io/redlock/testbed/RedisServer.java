@@ -36,7 +36,7 @@ import redis.clients.jedis.util.SafeEncoder;
 public final class RedisServer implements AutoCloseable {
 
   private static final String HOST = "127.0.0.1";
-  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
   private static final int START_ATTEMPTS = 5;
 
   /**
