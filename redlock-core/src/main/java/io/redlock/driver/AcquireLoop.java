@@ -65,6 +65,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   private long passNanos; // guarded by this; when that pass began
   private long started; // guarded by this; the number of attempts
   private volatile @Nullable Throwable failure; // of this library
+  private boolean wasDone; // at the last check, though it had not left
   private boolean isStrategyBusy; // guarded by this; it has not answered, perhaps for an older plan
 
   AcquireLoop(ServiceContext context, LeaseRequest request, Pauses pauses, OpenCalls openCalls) {
@@ -111,6 +112,15 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
 
   /** Starts the call. Draws its ids here, on the caller's thread: their source may block. */
   CompletableFuture<AcquireResult> start() {
+    try {
+      return begin();
+    } catch (Error e) { // no memory: it may be queued, and a check ends it
+      failure = e;
+      throw e;
+    }
+  }
+
+  private CompletableFuture<AcquireResult> begin() {
     try {
       place = isFair() ? context.fairWaiters.enter(this, waits()) : null;
       owner = context.ownerIds.get();
@@ -194,10 +204,18 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
     fail(why instanceof RuntimeException failure ? failure : new IllegalStateException(why));
   }
 
-  /** Ends the call if it failed and memory was too short to end it. */
+  /** Ends the call if memory was too short to end it. Called about once a second. */
   void check() {
     Throwable why = failure;
-    if (why != null && !future.isDone()) {
+    if (future.isDone()) {
+      if (wasDone) {
+        synchronized (this) {
+          endLocked();
+        }
+        leave();
+      }
+      wasDone = true;
+    } else if (why != null) {
       failed(why);
     }
   }
@@ -273,13 +291,13 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   }
 
   private void leave() {
-    openCalls.remove(this);
     if (place != null) {
       context.fairWaiters.leave(place);
     }
     if (isQueued()) {
       context.queues.leave(this);
     }
+    openCalls.remove(this); // last: a check finds a call that has not left
   }
 
   @Override

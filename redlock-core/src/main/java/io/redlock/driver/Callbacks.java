@@ -121,12 +121,11 @@ final class Callbacks {
     try {
       callback.threads.execute(callback);
     } catch (Throwable e) { // no memory for a thread
-      strand(callback);
-      Log.LOG.error("No thread could be started for a callback; this is tried again", e);
+      strand(callback, e);
     }
   }
 
-  private void strand(Callback callback) {
+  private void strand(Callback callback, Throwable why) {
     synchronized (this) {
       if (lastStranded == null) {
         stranded = callback;
@@ -141,8 +140,9 @@ final class Callbacks {
     }
     try {
       scheduler.schedule(retry, RETRY_NANOS);
-    } catch (OutOfMemoryError e) {
-      Log.LOG.debug("No memory for a timer: the check of a second tries again", e);
+      Log.LOG.error("No thread could be started for a callback; this is tried again", why);
+    } catch (OutOfMemoryError e) { // even a line takes memory: the check of a second tries again
+      return;
     }
   }
 

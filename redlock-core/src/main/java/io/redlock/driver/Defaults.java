@@ -109,13 +109,25 @@ final class Defaults {
 
     private void work() {
       for (Runnable task = next(); task != null; task = next()) {
-        try {
-          task.run();
-        } catch (Throwable e) { // only if an exception of user code could not be logged
-          Thread current = Thread.currentThread();
-          current.getUncaughtExceptionHandler().uncaughtException(current, e);
-        }
+        run(task);
         Thread.interrupted(); // an interrupt that user code left must not reach other user code
+      }
+    }
+
+    private static void run(Runnable task) {
+      try {
+        task.run();
+      } catch (Throwable e) { // only if an exception of user code could not be logged
+        report(e);
+      }
+    }
+
+    private static void report(Throwable why) {
+      try {
+        Thread current = Thread.currentThread();
+        current.getUncaughtExceptionHandler().uncaughtException(current, why);
+      } catch (OutOfMemoryError e) { // the other tasks matter more
+        return;
       }
     }
 
@@ -164,10 +176,11 @@ final class Defaults {
     }
 
     private void work(Runnable worker) {
+      Throwable why = null;
       try {
         worker.run(); // until the close, if nothing fails
       } catch (Throwable e) {
-        Log.LOG.error("The scheduler's thread ended; the next one starts", e);
+        why = e;
       }
       boolean goesOn = false;
       while (!goesOn && !executor.isShutdown()) {
@@ -177,6 +190,9 @@ final class Defaults {
         } catch (Throwable e) { // memory is still short
           LockSupport.parkNanos(PATIENCE_NANOS);
         }
+      }
+      if (why != null) { // last, because even a line takes memory
+        Log.LOG.error("The scheduler's thread ended; the next one has started", why);
       }
     }
 
@@ -207,17 +223,19 @@ final class Defaults {
 
     private void check() {
       try {
-        checks.forEach(SingleThread::check);
-      } catch (Throwable e) {
-        Log.LOG.error("The checks of a second failed; the next ones follow", e);
-      }
-    }
-
-    private static void check(Runnable each) {
-      try {
-        each.run();
-      } catch (Throwable e) { // the others matter as much
-        Log.LOG.error("A check failed; it is repeated in a second", e);
+        Throwable why = null;
+        for (Runnable check : checks) {
+          try {
+            check.run();
+          } catch (Throwable e) { // the others matter as much
+            why = e;
+          }
+        }
+        if (why != null) {
+          Log.LOG.error("A check failed; it is repeated in a second", why);
+        }
+      } catch (OutOfMemoryError e) { // an exception would end the checks; the next ones follow
+        return;
       }
     }
 

@@ -227,8 +227,8 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
           try {
             next.accept(result);
           } catch (Throwable e) {
+            context.liveLeases.checkSoon(); // first, because even a line takes memory
             Log.LOG.error("The next extension of {} is late", this, e);
-            context.liveLeases.checkSoon();
           }
         });
   }

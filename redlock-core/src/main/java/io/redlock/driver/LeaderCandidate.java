@@ -125,8 +125,8 @@ final class LeaderCandidate implements Leadership {
       }
     }
     if (goesOn) {
+      callLater(); // first, because even a line takes memory
       Log.LOG.warn("{} could not campaign; it tries again", this, failure);
-      callLater();
     } else {
       Log.LOG.info("{} ends: its Redlock was closed", this);
     }
@@ -213,8 +213,8 @@ final class LeaderCandidate implements Leadership {
       lease.whenEnded(next::ended);
       next.start();
     } catch (Throwable failure) { // no memory for a thread
-      Log.LOG.error("{} could not start a thread for its term; it campaigns again", this, failure);
       next.over();
+      Log.LOG.error("{} could not start a thread for its term; it campaigns again", this, failure);
     }
   }
 
@@ -386,10 +386,10 @@ final class LeaderCandidate implements Leadership {
           warning.cancel();
         }
       }
+      release();
       if (ownWill) {
         Log.LOG.info("{} no longer leads: its work has ended", LeaderCandidate.this);
       }
-      release();
     }
 
     private void release() {

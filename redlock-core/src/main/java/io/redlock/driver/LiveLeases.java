@@ -112,12 +112,18 @@ final class LiveLeases {
   }
 
   private static void each(List<Live> leases, Consumer<Live> action) {
+    Live failed = null;
+    Throwable why = null;
     for (Live lease : leases) {
       try {
         action.accept(lease);
       } catch (Throwable e) {
-        Log.LOG.error("{} could not be checked; this is a defect of the lock library", lease, e);
+        failed = lease;
+        why = e;
       }
+    }
+    if (failed != null) { // last, because even a line takes memory
+      Log.LOG.error("{} could not be checked; this is a defect of the lock library", failed, why);
     }
   }
 

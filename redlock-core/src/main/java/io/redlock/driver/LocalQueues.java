@@ -50,6 +50,7 @@ final class LocalQueues {
     int handoffs;
     boolean isHandedOn; // a thread is in handOn()
     boolean hasMoved; // its head has not been called yet
+    boolean isStuck; // memory was too short to call its head
     long delayNanos;
     @Nullable AttemptEnd refusal; // of the last attempt, if it failed
 
@@ -58,10 +59,9 @@ final class LocalQueues {
     }
 
     void add(Waiter call) {
-      if (waiting == null) {
-        waiting = new LinkedHashSet<>(2);
-      }
-      waiting.add(call);
+      LinkedHashSet<Waiter> all = waiting == null ? new LinkedHashSet<>(2) : waiting;
+      all.add(call);
+      waiting = all; // last: a set without a head is none
     }
 
     void remove(Waiter call) {
@@ -232,13 +232,35 @@ final class LocalQueues {
         next.proceed(delayNanos);
         proceeded = true;
       } finally {
-        if (!proceeded) { // out of memory: the queue must still move later
+        if (!proceeded) {
           synchronized (this) {
+            queue.hasMoved = true;
             queue.isHandedOn = false;
+            queue.isStuck = true;
           }
         }
       }
     }
+  }
+
+  /** Calls the heads for which memory was too short. Called about once a second. */
+  void check() {
+    for (Queue queue = stuck(); queue != null; queue = stuck()) {
+      handOn(queue);
+    }
+  }
+
+  private synchronized @Nullable Queue stuck() {
+    for (Queue queue : queues.values()) {
+      if (queue.isStuck) {
+        queue.isStuck = false;
+        if (!queue.isHandedOn) {
+          queue.isHandedOn = true;
+          return queue;
+        }
+      }
+    }
+    return null;
   }
 
   private void removeIfEmpty(List<String> names, Queue queue) {

@@ -65,6 +65,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
     context.scheduler.watch(context.timeouts::check);
     context.scheduler.watch(context.liveLeases::check);
     context.scheduler.watch(context.callbacks::check);
+    context.scheduler.watch(context.queues::check);
     context.scheduler.watch(() -> calls.keySet().forEach(AcquireLoop::check));
     context.scheduler.watch(() -> candidates.removeIf(candidate -> !candidate.check()));
     for (int node = 0; node < context.nodes.size(); node++) {

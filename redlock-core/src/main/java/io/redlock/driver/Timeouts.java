@@ -131,10 +131,15 @@ final class Timeouts {
         }
         due = entries.removeFirst();
       }
-      if (!strike(due.operation)) {
-        synchronized (this) {
-          due.deadlineNanos = ticker.monotonicNanos() + timeoutNanos;
-          entries.add(due); // in the place that it had
+      boolean isStruck = false;
+      try {
+        isStruck = strike(due.operation);
+      } finally {
+        if (!isStruck) {
+          synchronized (this) {
+            due.deadlineNanos = ticker.monotonicNanos() + timeoutNanos;
+            entries.add(due); // in the place that it had
+          }
         }
       }
     }

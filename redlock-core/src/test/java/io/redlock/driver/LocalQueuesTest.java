@@ -419,6 +419,22 @@ class LocalQueuesTest {
   }
 
   @Test
+  void headForWhichMemoryWasShortIsCalledByALaterCheck() {
+    Waiter head = waiter("head");
+    Waiter second = waiter("second");
+    second.proceeds =
+        () -> {
+          throw new OutOfMemoryError("test");
+        };
+    assertThrows(OutOfMemoryError.class, () -> queues.leave(head));
+    assertThrows(OutOfMemoryError.class, queues::check);
+    second.proceeds = () -> {};
+    queues.check();
+    queues.check();
+    assertEquals(List.of("second", "second", "second"), told);
+  }
+
+  @Test
   void leavingALongLineCostsTheSameAnywhere() {
     List<Waiter> waiters = new ArrayList<>();
     for (int waiter = 0; waiter < 1_000; waiter++) {

@@ -8,6 +8,7 @@ import io.redlock.spi.LibraryThread;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Queue;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
@@ -28,6 +29,9 @@ public final class JedisDialer implements Dialer {
    * part of a command.
    */
   private static final int FLUSH_BYTES = 7 << 10;
+
+  /** The time between two attempts while memory is short. */
+  private static final long PATIENCE_NANOS = 50_000_000;
 
   private final String threadName;
   private final Pool<Connection> pool;
@@ -73,8 +77,30 @@ public final class JedisDialer implements Dialer {
 
   private void work() {
     ConnectingThread.mayConnect(false);
-    for (Reader reader = next(); reader != null; reader = next()) {
-      serve(reader);
+    boolean isOver = false;
+    try {
+      while (!isOver) {
+        isOver = serveAll();
+      }
+    } finally {
+      if (!isOver) { // a defect
+        synchronized (this) {
+          working = false;
+        }
+      }
+    }
+  }
+
+  /** Returns false if memory was too short. */
+  private boolean serveAll() {
+    try {
+      for (Reader reader = next(); reader != null; reader = next()) {
+        serve(reader);
+      }
+      return true;
+    } catch (OutOfMemoryError e) { // not even a line can be logged
+      LockSupport.parkNanos(PATIENCE_NANOS);
+      return false;
     }
   }
 
@@ -113,8 +139,11 @@ public final class JedisDialer implements Dialer {
     } catch (RuntimeException | Error e) {
       end = e;
     }
-    over(reader, end, true);
-    giveBack(wire);
+    try {
+      over(reader, end, true);
+    } finally {
+      giveBack(wire);
+    }
   }
 
   /** Makes the last call of a reader; needs no memory. */
@@ -158,11 +187,23 @@ public final class JedisDialer implements Dialer {
     }
     ConnectingThread.mayConnect(true);
     try {
-      wire.giveBack(wire.isWhole());
+      while (!isGivenBack(wire)) { // or the pool would count it for ever
+        LockSupport.parkNanos(PATIENCE_NANOS);
+      }
     } catch (RuntimeException | Error e) {
       LOG.debug("{}: a connection was not given back cleanly", threadName, e);
     } finally {
       ConnectingThread.mayConnect(false);
+    }
+  }
+
+  /** Returns false if memory was too short. */
+  private static boolean isGivenBack(SocketWire wire) {
+    try {
+      wire.giveBack(wire.isWhole());
+      return true;
+    } catch (OutOfMemoryError e) {
+      return false;
     }
   }
 

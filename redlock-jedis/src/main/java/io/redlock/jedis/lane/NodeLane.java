@@ -308,11 +308,12 @@ public final class NodeLane implements LockNode {
    * short, the next step tries again.
    */
   private List<LaneEffect> failed(Parts running, Throwable why, long nowNanos) {
-    if (failure == null) {
-      LOG.error("node {}: its lane failed and starts again", name, why);
-    }
-    failure = why;
+    boolean isFirst = failure == null;
+    failure = why; // first, because even a line takes memory
     try {
+      if (isFirst) {
+        LOG.error("node {}: its lane failed and starts again", name, why);
+      }
       begin(running, nowNanos);
       return settle(running, nowNanos);
     } catch (RuntimeException | Error again) {

@@ -102,10 +102,11 @@ final class WakeListener {
         }
       }
     } catch (RuntimeException | Error e) {
-      if (!hasFailed) {
+      boolean isFirst = !hasFailed;
+      hasFailed = true; // first, because even a line takes memory
+      if (isFirst) {
         LOG.error("node {}: its wake-ups failed and start again", node, e);
       }
-      hasFailed = true;
       return;
     } finally {
       lock.unlock();

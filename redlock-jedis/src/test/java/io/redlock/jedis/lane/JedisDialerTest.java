@@ -60,6 +60,7 @@ class JedisDialerTest {
   private final List<Socket> sockets = new CopyOnWriteArrayList<>();
   private final List<Connection> made = new CopyOnWriteArrayList<>();
   private final AtomicInteger closes = new AtomicInteger();
+  private final AtomicInteger shortReturns = new AtomicInteger();
   private final AtomicReference<@Nullable Throwable> makeThrows = new AtomicReference<>();
   private volatile @Nullable CountDownLatch makeHangs;
   private volatile boolean isUnfit;
@@ -125,6 +126,14 @@ class JedisDialerTest {
     acceptor.start();
     pool =
         new Pool<>(new Factory()) {
+          @Override
+          public void returnBrokenResource(Connection connection) {
+            if (shortReturns.getAndDecrement() > 0) {
+              throw new OutOfMemoryError("test");
+            }
+            super.returnBrokenResource(connection);
+          }
+
           @Override
           public void close() {
             closes.incrementAndGet();
@@ -492,6 +501,18 @@ class JedisDialerTest {
       assertEquals(0, pool.getNumActive(), where);
     }
     assertEquals(2, log.errors().size(), log.errors().toString());
+  }
+
+  @Test
+  void connectionIsGivenBackWhenThereIsMemoryAgain() throws Exception {
+    shortReturns.set(20); // a second
+    TestLine line = new TestLine();
+    dialer.dial(line);
+    acceptedSocket().close();
+    line.awaitEvents("connected", "lost");
+    await(() -> threads() == 0);
+    assertEquals(0, pool.getNumActive());
+    connect();
   }
 
   // The end.
