@@ -9,6 +9,7 @@ import io.redlock.AcquireResult;
 import io.redlock.Lease;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
+import io.redlock.testbed.AgainIfItStoodStill;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.RequiresRedis;
 import java.time.Duration;
@@ -24,6 +25,7 @@ import org.redisson.config.Config;
 
 /** A lock of Redisson and a lease of the same name: docs/migration.md forbids the two at once. */
 @RequiresRedis
+@AgainIfItStoodStill // Redisson has timeouts of its own
 class RedissonMigrationTest {
 
   private static final Duration TTL = Duration.ofSeconds(20);
@@ -40,7 +42,7 @@ class RedissonMigrationTest {
     Config config = new Config();
     config.useSingleServer().setAddress(address).setConnectionMinimumIdleSize(1);
     redisson = Redisson.create(config);
-    redlock = JedisRedlock.builder().node(address).nodeTimeout(Duration.ofSeconds(2)).build();
+    redlock = JedisRedlock.builder().node(address).nodeTimeout(Duration.ofSeconds(4)).build();
   }
 
   @AfterEach

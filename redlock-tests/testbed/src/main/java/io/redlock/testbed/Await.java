@@ -12,7 +12,7 @@ import java.util.function.BooleanSupplier;
 public final class Await {
 
   /** Long enough for a busy machine; reached only by a test that fails. */
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration PATIENCE = Duration.ofMinutes(2);
 
   private static final long SHORTEST_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
   private static final long LONGEST_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
@@ -48,7 +48,7 @@ public final class Await {
     }
   }
 
-  /** Polls until the condition holds, ever more rarely; fails the test after 60 s. */
+  /** Polls until the condition holds, ever more rarely; fails the test after two minutes. */
   public static void until(String expectation, BooleanSupplier condition) {
     until(expectation, PATIENCE, condition);
   }
@@ -68,7 +68,9 @@ public final class Await {
     }
   }
 
-  /** The future's value; fails the test if it takes longer than 60 s, rethrows what it threw. */
+  /**
+   * The future's value; fails the test if it takes longer than two minutes, rethrows what it threw.
+   */
   public static <T> T value(String expectation, CompletableFuture<T> future) {
     try {
       return future.get(PATIENCE.toNanos(), TimeUnit.NANOSECONDS);
