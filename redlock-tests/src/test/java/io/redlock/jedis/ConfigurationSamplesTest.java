@@ -58,7 +58,7 @@ class ConfigurationSamplesTest {
               .build();
       // readme:end
       try (redlock) {
-        assertTrue(redlock.tryAcquire("orders", TTL).optionalLease().isPresent());
+        assertTrue(redlock.acquire("orders", TTL, Duration.ofMinutes(1)).isValid());
         assertEquals(1, server.keys("mine:orders").size());
       }
     }

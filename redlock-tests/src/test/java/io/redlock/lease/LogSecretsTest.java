@@ -49,21 +49,29 @@ class LogSecretsTest {
   /** Acquires, is refused, extends and releases. */
   static final class Holder {
 
+    private static JedisRedlock.Builder patient(String address) {
+      return JedisRedlock.builder()
+          .restartGuard(false)
+          .node(address)
+          .nodeTimeout(Duration.ofSeconds(4));
+    }
+
     public static void main(String[] args) throws Exception {
       int port = Integer.parseInt(args[0]);
       String address = "redis://:geheim@127.0.0.1:" + port;
-      JedisRedlock.Builder builder = JedisRedlock.builder().restartGuard(false).node(address);
+      JedisRedlock.Builder builder = patient(address);
       try (Redlock redlock = builder.build();
-          Redlock rival = JedisRedlock.builder().restartGuard(false).node(address).build();
+          Redlock rival = patient(address).build();
           Connection connection = new Connection(new HostAndPort("127.0.0.1", port))) {
         RedisServer.command(connection, "AUTH", "geheim");
         LeaseRequest request =
-            LeaseRequest.of("some-resource", Duration.ofSeconds(5)).waitUpTo(Duration.ofSeconds(9));
+            LeaseRequest.of("some-resource", Duration.ofSeconds(20))
+                .waitUpTo(Duration.ofMinutes(1));
         for (LeaseRequest each : List.of(request, request.fairly())) {
           Lease lease = redlock.acquire(each);
           System.out.println(OWNER + RedisServer.command(connection, "GET", "some-resource"));
           rival.tryAcquire(each.waitUpTo(Duration.ofMillis(50)));
-          lease.extend(Duration.ofSeconds(8));
+          lease.extend(Duration.ofSeconds(25));
           lease.release();
         }
       }

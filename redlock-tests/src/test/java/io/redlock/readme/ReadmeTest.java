@@ -8,6 +8,7 @@ import io.redlock.LeaseRequest;
 import io.redlock.LockNotAcquiredException;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
+import io.redlock.testbed.AgainIfItStoodStill;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
@@ -22,6 +23,7 @@ import org.junit.jupiter.api.Test;
 
 /** The samples of the README, run against real masters. {@link MarkdownTest} compares the texts. */
 @RequiresRedis
+@AgainIfItStoodStill // the samples wait for 50 ms, and for two seconds
 class ReadmeTest {
 
   private static RedisServers servers;
