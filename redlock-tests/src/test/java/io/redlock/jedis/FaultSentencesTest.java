@@ -520,7 +520,7 @@ class FaultSentencesTest {
       return;
     }
     assertTrue(
-        Pattern.compile("(?m)^\\| `([^`]+)` \\|")
+        Pattern.compile("(?m)^- `([^`]+)`: ")
             .matcher(Repository.read("docs/troubleshooting.md"))
             .results()
             .map(row -> "\\Q" + row.group(1).replace("…", "\\E.+\\Q") + "\\E")

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 /** The messages that pages quote are those of the code. */
 class TroubleshootingTest {
 
-  private static final Pattern LISTED = Pattern.compile("(?m)^\\| `([^`]+)` \\|");
+  private static final Pattern LISTED = Pattern.compile("(?m)^- `([^`]+)`: ");
 
   /** What is put in when the message is made; it separates texts in the code. */
   private static final String HOLE = "…";
