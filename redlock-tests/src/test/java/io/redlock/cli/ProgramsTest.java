@@ -8,6 +8,7 @@ import io.redlock.testbed.RequiresRedis;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -23,7 +24,7 @@ class ProgramsTest {
   @Test
   void everyCommandRunsAsAProgram() throws Exception {
     try (RedisServers servers = RedisServers.startBrandNew(3)) {
-      Map<String, String> settings = Map.of("REDLOCK_NODES", String.join(" ", servers.addresses()));
+      Map<String, String> settings = patient(servers);
       assertPrints(0, ":" + servers.get(2).port() + " ADOPTED", settings, "adopt");
       try (CliProcess doctor = CliProcess.start(Map.of(), "doctor")) {
         doctor.type(String.join("\n", servers.addresses()));
@@ -64,12 +65,8 @@ class ProgramsTest {
   void descriptorsThatWereClosedAtTheStartAreTheNullDeviceForTheCommand() throws Exception {
     Path told = folder.resolve("told");
     try (RedisServers servers = RedisServers.startBrandNew(3)) {
-      Map<String, String> settings =
-          Map.of(
-              "REDLOCK_NODES",
-              String.join(" ", servers.addresses()),
-              "REDLOCK_RESTART_GUARD",
-              "false");
+      Map<String, String> settings = new HashMap<>(patient(servers));
+      settings.put("REDLOCK_RESTART_GUARD", "false");
       try (CliProcess exec =
           CliProcess.startWithoutDescriptors(
               settings,
@@ -85,6 +82,17 @@ class ProgramsTest {
       }
       assertEquals(Collections.nCopies(3, "/dev/null"), Files.readAllLines(told));
     }
+  }
+
+  /** A machine that stands still for 3 s makes no command fail. */
+  private static Map<String, String> patient(RedisServers servers) {
+    return Map.of(
+        "REDLOCK_NODES",
+        String.join(" ", servers.addresses()),
+        "REDLOCK_NODE_TIMEOUT",
+        "4s",
+        "REDLOCK_SILENCE_TIMEOUT",
+        "10s");
   }
 
   private static void assertPrints(
