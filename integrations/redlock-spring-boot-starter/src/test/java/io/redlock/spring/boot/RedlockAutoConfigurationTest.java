@@ -562,7 +562,7 @@ class RedlockAutoConfigurationTest {
             .map(name -> "redlock." + name.replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT))
             .collect(Collectors.toCollection(TreeSet::new));
     assertEquals(13, setters.size(), setters::toString);
-    assertEquals(setters, names("docs/configuration.md", "\\| `(redlock\\.[a-z-]+)` \\|"));
+    assertEquals(setters, names("docs/configuration.md", "(?m)^- `(redlock\\.[a-z-]+)`"));
 
     String metadata = metadata();
     TreeSet<String> known =
