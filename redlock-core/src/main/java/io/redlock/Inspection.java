@@ -124,7 +124,7 @@ public record Inspection(
    * @return never null
    */
   public Held held() {
-    if (!holding().isEmpty()) {
+    if (!holding().isEmpty()) { // X3
       return Held.YES;
     }
     return groups().stream().anyMatch(Inspection::mayHideAHolder) ? Held.UNKNOWN : Held.NO;

@@ -35,7 +35,7 @@ record CallState(
   static final long ENDLESS_NANOS = Long.MAX_VALUE / 4;
 
   /** The longest wait for the other nodes' wake-ups after the first. */
-  static final long WAKE_PATIENCE_NANOS = 5_000_000;
+  static final long WAKE_PATIENCE_NANOS = 5_000_000; // Q7
 
   /** The phases of a call. */
   enum Phase {

@@ -37,7 +37,7 @@ final class FairWaiters {
       if (waits) {
         waiting.put(number, call);
       }
-      return new QueuePlace(client, number, waits);
+      return new QueuePlace(client, number, waits); // Q8
     }
   }
 

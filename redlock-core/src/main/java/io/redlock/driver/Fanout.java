@@ -66,7 +66,7 @@ abstract class Fanout implements LockNode.ReplyHandler {
     boolean all = false;
     try {
       for (int node = 0; node < pending.length; node++) {
-        pending[node] = nodes.get(node).send(request, node, this);
+        pending[node] = nodes.get(node).send(request, node, this); // A3
       }
       all = true;
     } finally {

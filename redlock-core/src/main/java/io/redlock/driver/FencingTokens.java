@@ -20,7 +20,7 @@ final class FencingTokens {
   /** Returns a token to propose. */
   synchronized long next() {
     long now = clock.micros();
-    boolean isAhead = lastProposed >= now && lastProposed < now + skewMicros;
+    boolean isAhead = lastProposed >= now && lastProposed < now + skewMicros; // A2
     lastProposed = isAhead ? lastProposed + 1 : now;
     return lastProposed;
   }

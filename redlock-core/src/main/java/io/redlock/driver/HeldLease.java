@@ -131,7 +131,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   }
 
   private long remainingNanos() {
-    if (end != null) {
+    if (end != null) { // L3
       return 0;
     }
     long nowNanos = context.ticker.monotonicNanos();

@@ -142,7 +142,7 @@ final class LiveLeases {
     List<Live> toCheck = List.of();
     synchronized (this) {
       long aheadMicros = wallAheadMicros();
-      mustCheck |= aheadMicros - checkedAheadMicros > STEP_MICROS;
+      mustCheck |= aheadMicros - checkedAheadMicros > STEP_MICROS; // L2
       if (mustCheck || aheadMicros < checkedAheadMicros) {
         checkedAheadMicros = aheadMicros;
       }

@@ -196,6 +196,7 @@ final class LocalQueues {
         return;
       }
       // A fair waiter is behind the tickets of other processes anyway.
+      // A9
       boolean pauses = !next.isFair() && ++queue.handoffs % HANDOFFS_IN_A_ROW == 0;
       if (isHandedOnElsewhere(queue, pauses ? COURTESY_NANOS : 0)) {
         return;

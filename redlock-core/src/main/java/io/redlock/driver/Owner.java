@@ -27,7 +27,7 @@ final class Owner implements LockNode.ReplyHandler, Timeouts.Timed {
 
   private static final long FIRST_REPEAT_NANOS = 10_000_000;
   private static final int MAX_DOUBLINGS = 7;
-  private static final long MARGIN_NANOS = 1_000_000_000;
+  private static final long MARGIN_NANOS = 1_000_000_000; // R7
 
   final ServiceContext context;
   final List<String> names;

@@ -28,7 +28,7 @@ record OwnerIds(String prefix, Supplier<String> source) implements Supplier<Stri
       throw new IllegalStateException(
           "the supplier of owner ids returned " + id + ": return an id");
     }
-    String owner = prefix.concat(id);
+    String owner = prefix.concat(id); // A1
     if (HolderLabel.isFreed(owner)) {
       throw new IllegalStateException(
           "the supplier of owner ids returned "

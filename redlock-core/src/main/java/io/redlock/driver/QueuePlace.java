@@ -47,7 +47,7 @@ final class QueuePlace {
       micros = token;
     }
     hasTickets |= lifeMillis > 0;
-    return new Ticket(client, number, micros, lifeMillis);
+    return new Ticket(client, number, micros, lifeMillis); // Q1
   }
 
   /** Forgets a first token that nodes refused by their clocks: the next one is more exact. */
@@ -86,7 +86,7 @@ final class QueuePlace {
   static void removeTickets(List<LockNode> nodes, List<String> names, Ticket ticket, int butNot) {
     NodeRequest removal = new NodeRequest.RemoveTicket(names, ticket);
     for (int node = 0; node < nodes.size(); node++) {
-      if ((butNot & 1 << node) == 0) {
+      if ((butNot & 1 << node) == 0) { // Q3
         nodes.get(node).send(removal, node, (slot, reply) -> {});
       }
     }

@@ -94,7 +94,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
     public void onReset(String reason) {
       String name = context.nodes.get(node).name();
       FlightEvents.nodeReset(name, reason);
-      context.listeners.report(listener -> listener.onNodeReset(name, reason));
+      context.listeners.report(listener -> listener.onNodeReset(name, reason)); // N6
       context.scheduler.schedule(
           () -> context.liveLeases.forEach(lease -> lease.reaffirm(node)), 0);
     }

@@ -32,7 +32,7 @@ final class Reaffirmation {
   void begin() {
     synchronized (this) {
       asked = 0;
-      outdated = asking;
+      outdated = asking; // E10
       if (timer != null) {
         timer.cancel();
       }

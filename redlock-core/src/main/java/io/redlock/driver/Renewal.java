@@ -34,7 +34,7 @@ final class Renewal {
   }
 
   void start() {
-    scheduleNext(ttlMillis * 1_000_000 / 3);
+    scheduleNext(ttlMillis * 1_000_000 / 3); // E9
   }
 
   synchronized void stop() {

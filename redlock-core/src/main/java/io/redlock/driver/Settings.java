@@ -99,7 +99,8 @@ record Settings(
     if (request.isFair() && request.isAnyOf()) {
       problems.add("fairly() with anyOf(): each name has a queue of its own; leave fairly() out");
     } else if (request.isFair() && count > 1) {
-      problems.add("fairly() with " + count + " resources: ask for one, or leave fairly() out");
+      problems.add(
+          "fairly() with " + count + " resources: ask for one, or leave fairly() out"); // Q9
     }
     if (request.isUnlessHeld() && (request.isFair() || request.isAnyOf())) {
       problems.add(

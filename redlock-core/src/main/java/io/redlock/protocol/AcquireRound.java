@@ -103,6 +103,7 @@ public record AcquireRound(
     if (isClock && quorum.isReachedBy(ballot.set(open | Ballot.STALE | Ballot.CLOCK))) {
       return Decision.CLOCK_REFUSED;
     }
+    // A6
     boolean unsettled = refused != 0 && quorum.isRuledOutBy(refused | pending());
     return unsettled ? Decision.WAIT : Decision.UNAVAILABLE;
   }

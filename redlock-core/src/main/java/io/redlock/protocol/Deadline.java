@@ -19,7 +19,7 @@ public record Deadline(long nanos, long wallMicros) {
   public long remainingNanos(long nowNanos, long nowWallMicros) {
     long byMonotonic = nanos - nowNanos;
     long byWall = wallMicros - nowWallMicros;
-    if (byWall > Long.MAX_VALUE / 1_000) {
+    if (byWall > Long.MAX_VALUE / 1_000) { // T5
       return byMonotonic;
     }
     if (byWall < Long.MIN_VALUE / 1_000) {

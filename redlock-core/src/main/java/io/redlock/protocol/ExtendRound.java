@@ -60,7 +60,7 @@ public record ExtendRound(LeaseTerms terms, long startNanos, long startWallMicro
       return Decision.LOST;
     }
     Quorum quorum = terms.quorum();
-    if (quorum.isReachedBy(ballot.set(Ballot.HELD))) {
+    if (quorum.isReachedBy(ballot.set(Ballot.HELD))) { // E5
       long left = deadline().remainingNanos(nowNanos, nowWallMicros);
       return left > terms.minValidityNanos() ? Decision.EXTENDED : Decision.UNKNOWN;
     }

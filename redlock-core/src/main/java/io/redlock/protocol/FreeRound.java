@@ -109,11 +109,11 @@ public record FreeRound(
     if (quorum.isReachedBy(missing)) {
       return Decision.NOT_HELD;
     }
-    if (quorum.isReachedBy(missing | freed)) {
+    if (quorum.isReachedBy(missing | freed)) { // F5
       return Decision.FREED;
     }
     return others != 0 && quorum.isReachedBy(missing | freed | others)
-        ? Decision.OTHER_HOLDER
+        ? Decision.OTHER_HOLDER // F6
         : Decision.UNKNOWN;
   }
 }

@@ -18,12 +18,12 @@ public record LeaseTerms(
 
   /** Returns ttl·driftFactor plus two milliseconds, since nodes expire keys by the millisecond. */
   public static long driftNanos(long ttlMillis, long driftPartsPerMillion) {
-    return ttlMillis * driftPartsPerMillion + DRIFT_FLOOR_NANOS;
+    return ttlMillis * driftPartsPerMillion + DRIFT_FLOOR_NANOS; // T2
   }
 
   /** Returns how long a quorum asked at the given instant holds: until start + ttl − drift. */
   public Deadline deadline(long startNanos, long startWallMicros) {
-    return Deadline.after(startNanos, startWallMicros, ttlMillis * 1_000_000 - driftNanos);
+    return Deadline.after(startNanos, startWallMicros, ttlMillis * 1_000_000 - driftNanos); // T3
   }
 
   /** Returns when a lease with this deadline is lost if it is not extended. */

@@ -140,7 +140,7 @@ public final class HolderLabel {
    */
   public static long token(String value) {
     Matcher matcher = VALUE.matcher(value);
-    return !isFreed(value) && matcher.matches() ? Long.parseLong(matcher.group(2)) : 0;
+    return !isFreed(value) && matcher.matches() ? Long.parseLong(matcher.group(2)) : 0; // X4
   }
 
   /** Returns {@code by} and the label in an owner id; empty if the id has none. */

@@ -39,6 +39,48 @@ class MarkdownTest {
   private static final List<Path> TESTS =
       List.of(ROOT.resolve("redlock-tests"), ROOT.resolve("integrations"));
 
+  private static final Pattern RULE = Pattern.compile("(?m)^- \\*\\*([A-Z]\\d+)\\*\\*");
+  private static final Pattern COMMENT = Pattern.compile("(?m)(?://|--|^ *(?:/\\*)?\\*).*$");
+  private static final Pattern RULE_ID = Pattern.compile("\\b[AEFGLMNQRTX]\\d{1,2}\\b");
+
+  /**
+   * A rule of the protocol can be found by its id: in the script and the model, if it is a node's.
+   */
+  @Test
+  void everyRuleOfTheProtocolStandsInTheCodeThatImplementsIt() throws IOException {
+    Set<String> rules =
+        RULE.matcher(Files.readString(ROOT.resolve("docs/protocol.md")))
+            .results()
+            .map(rule -> rule.group(1))
+            .collect(Collectors.toCollection(TreeSet::new));
+    Set<String> scripts = rulesIn(".lua", "/src/main/");
+    Set<String> java = rulesIn(".java", "/src/main/");
+    Set<String> model = rulesIn("NodeModel.java", "/src/main/");
+    Set<String> found = new TreeSet<>(scripts);
+    found.addAll(java);
+    assertEquals(rules, found);
+    Set<String> ofNodes =
+        rules.stream()
+            .filter(rule -> rule.matches("G.|E[123]|R[123]|F[1-4]|Q[126]|X1"))
+            .collect(Collectors.toCollection(TreeSet::new));
+    assertTrue(scripts.containsAll(ofNodes), () -> ofNodes + " in scripts: " + scripts);
+    assertTrue(model.containsAll(ofNodes), () -> ofNodes + " in the model: " + model);
+  }
+
+  private static Set<String> rulesIn(String ending, String folder) throws IOException {
+    Set<String> ids = new TreeSet<>();
+    for (Path file : Repository.files(ROOT, ending)) {
+      if (file.toString().contains(folder)) {
+        COMMENT
+            .matcher(Files.readString(file))
+            .results()
+            .flatMap(comment -> RULE_ID.matcher(comment.group()).results())
+            .forEach(id -> ids.add(id.group()));
+      }
+    }
+    return ids;
+  }
+
   @Test
   void relativeLinksResolve() throws IOException {
     List<String> broken = new ArrayList<>();

@@ -245,7 +245,7 @@ public class NodeModel {
 
   private static NodeReport report(Cell cell, Standing standing, long nowMillis) {
     List<String> waiters = cell.queue().stream().map(Place::waiter).toList();
-    return new NodeReport(
+    return new NodeReport( // X1
         cell.isFree() ? null : cell.value(),
         cell.isFree() ? -1 : cell.remainingMillis(nowMillis),
         cell.counter(),
@@ -258,9 +258,10 @@ public class NodeModel {
   protected Outcome grant(
       List<Cell> cells, NodeRequest.Grant request, Standing standing, long nowMicros) {
     long token = request.token();
-    if (standing == Standing.ABSTAINING || standing == Standing.UNSERVING) {
+    if (standing == Standing.ABSTAINING || standing == Standing.UNSERVING) { // N2
       return new Outcome(cells, NodeReply.abstain(-1, ""));
     }
+    // G1
     if (isAhead(token, request.reported(), nowMicros)
         || isBehind(token, request.ttlMillis(), nowMicros)) {
       return new Outcome(cells, NodeReply.of(Kind.CLOCK, ""));
@@ -273,13 +274,14 @@ public class NodeModel {
     List<Cell> queued =
         ticket == null || ticket.lifeMillis() == 0 || standing == Standing.OUT_OF_MEMORY
             ? cells
-            : map(cells, cell -> cell.joined(ticket, nowMillis + ticket.lifeMillis()));
-    if (any(cells, cell -> isTaken(cell, request.owner()))) {
+            : map(cells, cell -> cell.joined(ticket, nowMillis + ticket.lifeMillis())); // Q1
+    if (any(cells, cell -> isTaken(cell, request.owner()))) { // G2
       return new Outcome(queued, taken(cells, request.owner(), nowMicros));
     }
     if (!all(cells, cell -> mayLock(cell, request.owner(), token))) {
-      return new Outcome(cells, NodeReply.stale(highestCounter(cells)));
+      return new Outcome(cells, NodeReply.stale(highestCounter(cells))); // G5
     }
+    // Q2
     if (ticket != null && any(queued, cell -> cell.isFree() && !isFirst(cell, ticket))) {
       long untilMillis = queued.get(0).queue().get(0).untilMillis();
       return new Outcome(queued, NodeReply.waiting(untilMillis - nowMillis));
@@ -307,7 +309,7 @@ public class NodeModel {
       if (!cell.isHeldBy(request.owner())) {
         if (!mayJoin(cell, request.token())) {
           String freed = HolderLabel.isFreed(cell.owner()) ? HolderLabel.of(cell.owner()) : "";
-          return new Outcome(cells, NodeReply.of(Kind.NOT_HELD, freed));
+          return new Outcome(cells, NodeReply.of(Kind.NOT_HELD, freed)); // E3
         }
         joins = true;
       }
@@ -339,6 +341,7 @@ public class NodeModel {
             && any(cells, cell -> cell.counter() < request.token());
     List<Cell> after =
         unburied ? deleted : map(deleted, cell -> bury(cell, request.token(), nowMicros));
+    // R1
     NodeReply reply = NodeReply.NOT_HELD;
     if (held) {
       reply = NodeReply.RELEASED;
@@ -365,10 +368,12 @@ public class NodeModel {
     long remainingMillis =
         cell.isFree() ? 0 : cell.remainingMillis(Math.floorDiv(nowMicros, 1_000L));
     String holder = HolderLabel.of(cell.owner());
+    // F1, F2
     if (isHeld && (!request.seen().contains(cell.value()) || remainingMillis < 0)) {
       return new Outcome(cells, NodeReply.held(remainingMillis, cell.token(), holder));
     }
     Cell buried = bury(cell, request.buried(), nowMicros);
+    // F4
     Cell freed = isHeld ? buried.locked(request.owner(), cell.lockUntilMillis()) : buried;
     if (standing == Standing.OUT_OF_MEMORY && !freed.equals(cell)) {
       return new Outcome(cells, NodeReply.of(Kind.OUT_OF_MEMORY, ""));
@@ -397,7 +402,7 @@ public class NodeModel {
       boolean changed =
           !cell.owner().equals(before.get(i).owner())
               || cell.queue().size() < before.get(i).queue().size();
-      if (changed && cell.isFree() && !cell.queue().isEmpty()) {
+      if (changed && cell.isFree() && !cell.queue().isEmpty()) { // Q6
         String first = cell.queue().get(0).waiter();
         if (ticket == null || !first.equals(ticket.waiter())) {
           woken.add(first);
@@ -414,12 +419,13 @@ public class NodeModel {
 
   /** Returns true if a grant may lock the name: it is free below the token, or the owner's own. */
   protected boolean mayLock(Cell cell, String owner, long token) {
+    // G3, G4
     return cell.isHeldBy(owner) ? token >= cell.counter() : token > cell.counter();
   }
 
   /** Returns true if an extend may lock a name that its owner lost: it is free below the token. */
   protected boolean mayJoin(Cell cell, long token) {
-    return cell.isFree() && token > cell.counter();
+    return cell.isFree() && token > cell.counter(); // E2
   }
 
   /** Returns the name with the owner's key, never shorter than before, and the token. */
@@ -442,6 +448,7 @@ public class NodeModel {
   /** Returns the name with the owner's key extended, never shortened, and its counter kept. */
   protected Cell lengthen(Cell cell, long ttlMillis, long nowMicros) {
     long nowMillis = Math.floorDiv(nowMicros, 1_000L);
+    // E1
     long untilMillis = nowMillis + Math.max(ttlMillis, cell.remainingMillis(nowMillis));
     Cell longer = cell.locked(cell.owner(), cell.token(), untilMillis);
     return cell.counter() == 0
@@ -451,7 +458,7 @@ public class NodeModel {
 
   /** Sets a tombstone: raises the counter to the token. */
   protected Cell bury(Cell cell, long token, long nowMicros) {
-    return token <= cell.counter()
+    return token <= cell.counter() // R2, R3, F3
         ? cell
         : cell.counted(token, counterUntilMillis(token, nowMicros));
   }

@@ -201,6 +201,7 @@ final class Resize {
       throw new Stopped(unknown + " is none of the masters: name it as in the lists");
     }
     if (!quorum.isReachedBy(left)) {
+      // M4
       throw new Stopped("too many masters are gone: " + quorum + " are needed");
     }
   }
@@ -427,7 +428,7 @@ final class Resize {
     return isDone ? null : sets;
   }
 
-  private static String newId() {
+  private static String newId() { // M1
     return Long.toString(1L << ID_BITS | new SecureRandom().nextLong() >>> 64 - ID_BITS, 36);
   }
 

@@ -158,7 +158,7 @@ public record MasterChange(String present, String future) {
     }
     return switch (command) {
       case PREPARE -> prepare(masters);
-      case COMMIT -> commit(masters, waited);
+      case COMMIT -> commit(masters, waited); // M2
       case FINISH -> finish(masters);
       case ABORT -> abort(masters);
     };
@@ -281,7 +281,7 @@ public record MasterChange(String present, String future) {
     if (leaves.isPresent()) {
       return leaves.get();
     }
-    if (!isOpen && !waited) {
+    if (!isOpen && !waited) { // M3
       return new Step.Wait();
     }
     for (int i = 0; i < masters.size(); i++) {

@@ -74,7 +74,7 @@ public record TrustRules(
       boolean guarded, Duration maxTtl, double driftFactor, long skewMicros) {
     long ttlMillis = maxTtl.plusNanos(999_999).toMillis();
     long driftMillis = (long) Math.ceil(ttlMillis * Math.max(0, Math.min(driftFactor, 0.5))) + 2;
-    long abstentionMillis = ttlMillis + driftMillis + 2 * ceilMillis(skewMicros);
+    long abstentionMillis = ttlMillis + driftMillis + 2 * ceilMillis(skewMicros); // N2
     return new TrustRules(guarded, ttlMillis, abstentionMillis, skewMicros);
   }
 
@@ -132,7 +132,7 @@ public record TrustRules(
 
   /** Returns what the node may do, and why. */
   public Verdict judge(NodeAudit audit, Surroundings around) {
-    String misconfiguration = misconfiguration(audit, around);
+    String misconfiguration = misconfiguration(audit, around); // N5
     if (misconfiguration != null) {
       return Verdict.refused(misconfiguration);
     }
@@ -141,7 +141,7 @@ public record TrustRules(
       return Verdict.refused(BirthMark.UNREADABLE);
     }
     Advice advice = around.advice();
-    if (advice instanceof Advice.Refuse refuse) {
+    if (advice instanceof Advice.Refuse refuse) { // N8
       return Verdict.refused(refuse.reason());
     }
     if (advice instanceof Advice.Wait wait) {

@@ -19,26 +19,31 @@ local missing
 for i = 1, last, 2 do
   local holder = call('GET', KEYS[i])
   local fence = call('GET', KEYS[i + 1])
+  -- E1
   local isOwn = holder and (holder == value
     or string.find(holder, owner, 1, true) == 1 and string.find(holder, '^%d+$', #owner + 1)
     or #holder < #owner and holder .. '@' == owner)
   if not holder then
+    -- E3
     if T + 0 <= (fence or 0) + 0 then
       return 'NOT_HELD ' .. T
     end
     missing = missing or {}
     missing[#missing + 1] = i
   elseif not isOwn then
+    -- F7
     local freed = string.match(holder, '^freed/[!-~]*$') -- by an operator
     return 'NOT_HELD ' .. T .. (freed and ' ' .. string.sub(freed, 1, 128) or '')
   end
 end
 
+-- N3, N8
 local mark = ARGV[8] ~= '' and (call('GET', KEYS[#KEYS]) or '') -- '' is no mark either
 if mark and not string.find(mark, ARGV[8], 1, true) then
   return (missing and 'NOT_HELD ' or 'ABSTAIN ') .. T
 end
 
+-- E2
 local keeps = {}
 if missing then
   local token, skew, sent, birth = T + 0, ARGV[5], ARGV[6] + 0, ARGV[7]

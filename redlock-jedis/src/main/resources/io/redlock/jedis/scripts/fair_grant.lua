@@ -17,6 +17,7 @@ end
 local token = tonumber(T)
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
+-- G1
 if token > now + skew and token > reported + 1 or token >= 2 ^ 53
     or token < now - ttl * 1000 - skew then
   return 'CLOCK ' .. T .. ' ' .. time[1] .. string.format('%06d', time[2])
@@ -28,6 +29,7 @@ local owner = string.sub(value, 1, -#T - 1) -- owner@
 
 local holder = redis.call('GET', lock)
 local highest = redis.call('GET', fence) or '0'
+-- G2, G3, G4, G5
 local isOwn = holder and (holder == value
   or string.find(holder, owner, 1, true) == 1 and string.find(holder, '^%d+$', #owner + 1)
   or #holder < #owner and holder .. '@' == owner)
@@ -48,6 +50,7 @@ local lead = math.max(0, math.ceil((token - now) / 1000)) -- the counter outlive
 local keeps = math.max(retention + lead, redis.call('PTTL', fence))
 
 -- Leaves no ticket if memory is short, or if the ticket could not be given an end or be removed.
+-- Q1
 local function leaveTicket()
   if life == 0 then
     return
@@ -70,6 +73,7 @@ local function leaveTicket()
   redis.call('PEXPIRE', queue, keep)
 end
 
+-- Q5
 local function forgetThem()
   for _, waiter in ipairs(over) do
     if over[waiter] then
@@ -96,6 +100,7 @@ if held then
   return 'HELD ' .. T .. ' ' .. string.format('%.0f', lockLives) .. ' '
     .. (string.match(string.sub(holder, 1, 128), '^[!-~]+$') or '-') .. ' ' .. highest
 end
+-- Q2
 local head = not holder and first()
 while head and head ~= waiter do
   local untilMillis = redis.call('ZSCORE', ends, head)

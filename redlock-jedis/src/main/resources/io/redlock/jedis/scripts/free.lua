@@ -29,12 +29,14 @@ if isHeld then
   for i = 5, #ARGV do
     wasSeen = wasSeen or ARGV[i] == printed
   end
+  -- F1, F2
   if left < 0 or not wasSeen then
     return 'HELD' .. answer
   end
 end
 
 local fence = call('GET', KEYS[2]) or '0'
+-- F3
 if bury + 0 > fence + 0 then
   local time = call('TIME')
   local now = time[1] * 1000000 + time[2]
@@ -43,6 +45,7 @@ if bury + 0 > fence + 0 then
   call('SET', KEYS[2], bury, 'PX', keeps)
 end
 if isHeld then
+  -- F4
   call('SET', KEYS[1], freed, 'KEEPTTL')
 end
 return holder and 'FREED' .. answer or 'NOT_HELD ' .. number

@@ -11,6 +11,7 @@ local value, T, ttl, retention = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local birth = ARGV[7]
 local last = #KEYS - 1
 
+-- N2, N3
 if birth ~= '' and string.find(call('GET', KEYS[#KEYS]) or '', birth, 1, true) ~= 1 then
   return 'ABSTAIN ' .. T
 end
@@ -18,6 +19,7 @@ end
 local token, skew = T + 0, ARGV[5] + 0
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
+-- G1
 if token > now + skew and token > ARGV[6] + 1 or token >= 2 ^ 53
     or token < now - ttl * 1000 - skew then
   return 'CLOCK ' .. T .. ' ' .. time[1] .. string.format('%06d', time[2])
@@ -34,6 +36,7 @@ for i = 1, last, 2 do
   if counter > highestCounter then
     highest, highestCounter = fence, counter
   end
+  -- G3, G4, G5
   local isOwn = holder and (holder == value
     or string.find(holder, owner, 1, true) == 1 and string.find(holder, '^%d+$', #owner + 1)
     or #holder < #owner and holder .. '@' == owner)
@@ -49,6 +52,7 @@ for i = 1, last, 2 do
     stale = stale or token <= counter
   end
 end
+-- G2
 if pttl then
   return 'HELD ' .. T .. ' ' .. string.format('%.0f', pttl) .. ' '
     .. (string.match(string.sub(other, 1, 128), '^[!-~]+$') or '-') .. ' ' .. highest

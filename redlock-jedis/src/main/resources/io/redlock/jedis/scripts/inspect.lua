@@ -14,6 +14,7 @@ local function word(text)
   return 'sha1:' .. redis.sha1hex(string.sub(text, 1, 4096))
 end
 
+-- X1, X2
 local answer = 'STATE '
 if birth ~= '' and string.find(redis.call('GET', mark) or '', birth, 1, true) ~= 1 then
   answer = 'UNMARKED '

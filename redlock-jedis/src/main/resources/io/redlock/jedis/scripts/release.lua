@@ -18,6 +18,7 @@ local held = {}
 local bury
 for i = 1, #KEYS, 4 do
   local holder = call('GET', KEYS[i])
+  -- R1
   local isOwn = holder and (holder == value
     or string.find(holder, owner, 1, true) == 1 and string.find(holder, '^%d+$', #owner + 1)
     or #holder < #owner and holder .. '@' == owner)
@@ -25,6 +26,7 @@ for i = 1, #KEYS, 4 do
     held[#held + 1] = KEYS[i]
   end
   local fence = call('GET', KEYS[i + 1])
+  -- R2, R3
   if fence ~= T and T + 0 > (fence or 0) + 0 then
     bury = bury or {}
     bury[#bury + 1] = KEYS[i + 1]
@@ -83,6 +85,7 @@ local function forget(waiter, queue, ends)
   return call('ZREM', queue, waiter)
 end
 
+-- Q3, Q6
 local function leave(lock, queue, ends)
   local left = nothingFollows and waiter ~= '' and forget(waiter, queue, ends) == 1
   if not (left or held[1]) or redis.pcall('EXISTS', lock) == 1 then
