@@ -9,6 +9,10 @@ module io.redlock.core {
   exports io.redlock.driver to
       io.redlock.jedis,
       io.redlock.testing;
+  exports io.redlock.settings to
+      io.redlock.cli,
+      io.redlock.jedis,
+      io.redlock.spring.boot;
   exports io.redlock.spi to
       io.redlock.cli,
       io.redlock.jedis,

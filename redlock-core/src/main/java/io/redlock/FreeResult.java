@@ -6,7 +6,7 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * The result of {@link Redlock#free(String)}.
+ * The result of {@link RedlockOperations#free(String)}.
  *
  * @param outcome how it ended
  * @param grantableIn the time until the resource can be granted again, counted from the return of

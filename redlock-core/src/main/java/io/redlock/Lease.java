@@ -21,6 +21,20 @@ public interface Lease extends AutoCloseable {
   Set<String> resources();
 
   /**
+   * Returns the locked name: of a lease on one name, also on any one of several.
+   *
+   * @return the only element of {@link #resources()}
+   * @throws IllegalStateException if the lease is on several names
+   */
+  default String resource() {
+    if (resources().size() != 1) {
+      throw new IllegalStateException(
+          "this lease is on " + resources().size() + " names: call resources()");
+    }
+    return resources().iterator().next();
+  }
+
+  /**
    * Returns a number above that of every lease on the same resource that was acquired before this
    * one was requested. Send it with every write. The resource stores the highest token it has seen
    * and, in the same step, refuses a write with a lower one.

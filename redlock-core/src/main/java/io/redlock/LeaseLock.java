@@ -15,10 +15,10 @@ import java.util.concurrent.locks.Lock;
  * <ul>
  *   <li>A {@code Lock} is held until it is unlocked. A lease can be lost before: by a pause longer
  *       than its ttl, by the loss of a majority of nodes, by deleted keys, by an operator ({@link
- *       Redlock#free}), at the end of {@code maxHold}, or when the {@link Redlock} is closed. The
- *       code under the lock is not stopped. {@link #unlock} reports it afterwards with {@link
- *       LeaseLostException}; {@link #lease()} returns the handle to check or to listen to, and the
- *       token with which the resource can refuse late writes.
+ *       RedlockOperations#free}), at the end of {@code maxHold}, or when the {@link Redlock} is
+ *       closed. The code under the lock is not stopped. {@link #unlock} reports it afterwards with
+ *       {@link LeaseLostException}; {@link #lease()} returns the handle to check or to listen to,
+ *       and the token with which the resource can refuse late writes.
  *   <li>{@link #lock} of a {@code Lock} does not fail. Here it fails when the request's wait ends;
  *       it waits without end if the request sets none.
  *   <li>Memory effects are those of a {@code Lock} among threads of one {@link Redlock}. There are

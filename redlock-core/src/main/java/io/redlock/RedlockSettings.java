@@ -29,13 +29,13 @@ public interface RedlockSettings {
   RedlockSettings maxTtl(Duration maxTtl);
 
   /**
-   * Sets the drift allowance: the part of a ttl that a node's clock may gain on this machine's
-   * during a lease.
+   * Sets the drift allowance: how much a node's clock may gain on this machine's in each second of
+   * a lease.
    *
-   * @param driftFactor from 0 up to, not including, 0.5; default 0.01
+   * @param driftPerSecond from zero to 499 ms; default 10 ms, which is 1 %
    * @return this
    */
-  RedlockSettings driftFactor(double driftFactor);
+  RedlockSettings driftPerSecond(Duration driftPerSecond);
 
   /**
    * Sets the largest difference between node clocks. It must be the same for all clients of a

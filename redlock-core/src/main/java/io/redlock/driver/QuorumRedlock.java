@@ -15,6 +15,7 @@ import io.redlock.LeasedRunnable;
 import io.redlock.LockNotAcquiredException;
 import io.redlock.NodeStatus;
 import io.redlock.Redlock;
+import io.redlock.RedlockOperations;
 import io.redlock.WaitStatus;
 import io.redlock.spi.BackgroundLog;
 import io.redlock.spi.LibraryThread;
@@ -38,7 +39,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /** The lock service: all methods of {@link Redlock}, over {@link AcquireLoop}. */
-final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
+final class QuorumRedlock implements Redlock, RedlockOperations, AcquireLoop.OpenCalls {
 
   private final ServiceContext context;
 
@@ -231,6 +232,11 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
   private void check(LeaseRequest request) {
     Objects.requireNonNull(request, "request is null: make one with LeaseRequest.of(name, ttl)");
     Settings.reject("cannot acquire", context.settings.problems(request));
+  }
+
+  @Override
+  public RedlockOperations operations() {
+    return this;
   }
 
   @Override

@@ -5,6 +5,8 @@ import io.redlock.RedlockListener;
 import io.redlock.RedlockSettings;
 import io.redlock.RetryStrategy;
 import io.redlock.protocol.Ballot;
+import io.redlock.settings.Setting;
+import io.redlock.settings.SettingValues;
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.LibraryThread;
 import io.redlock.spi.LockNode;
@@ -31,18 +33,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RedlockBuilder implements RedlockSettings {
 
-  /** The default of {@link #nodeTimeout}. */
-  public static final Duration NODE_TIMEOUT = Duration.ofMillis(50);
-
-  /** The default of {@link #maxTtl}. */
-  public static final Duration MAX_TTL = Duration.ofSeconds(30);
-
-  /** The default of {@link #driftFactor}. */
-  public static final double DRIFT_FACTOR = 0.01;
-
-  /** The default of {@link #clockSkew}. */
-  public static final Duration CLOCK_SKEW = Duration.ofSeconds(2);
-
   /** Once in a JVM: classes are loaded once. */
   private static final Warmup WARMUP = new Warmup(Defaults.ticker());
 
@@ -53,21 +43,13 @@ public final class RedlockBuilder implements RedlockSettings {
   Defaults.Threads others = new Defaults.Threads(LibraryThread.named("redlock-callbacks"));
 
   private @Nullable List<LockNode> future;
-  private Duration nodeTimeout = NODE_TIMEOUT;
-  private Duration maxTtl = MAX_TTL;
-  private double driftFactor = DRIFT_FACTOR;
-  private Duration clockSkew = CLOCK_SKEW;
-  private @Nullable Duration lossMargin;
-  private Duration minValidity = Duration.ZERO;
-  private String keyPrefix = "";
   private RetryStrategy retryStrategy = RetryStrategy.jitteredBackoff();
   private final List<RedlockListener> listeners = new ArrayList<>();
   private @Nullable Executor callbackExecutor;
   private Ticker ticker = Defaults.ticker();
   private @Nullable Scheduler scheduler;
   private RandomGenerator random = Defaults.random();
-  private String holder = "";
-  private boolean isLabelled;
+  private final SettingValues values = new SettingValues();
   private Supplier<String> ownerIds = Defaults.ownerIds();
 
   private RedlockBuilder(List<? extends LockNode> nodes) {
@@ -108,45 +90,56 @@ public final class RedlockBuilder implements RedlockSettings {
     return this;
   }
 
+  /**
+   * Sets all that these values were given.
+   *
+   * @param settings values that an adapter collected
+   * @return this
+   */
+  public RedlockBuilder settings(SettingValues settings) {
+    values.setAll(given(settings, "settings"));
+    return this;
+  }
+
   @Override
   public RedlockBuilder nodeTimeout(Duration nodeTimeout) {
-    this.nodeTimeout = given(nodeTimeout, "nodeTimeout");
+    values.set(Setting.NODE_TIMEOUT, nodeTimeout);
     return this;
   }
 
   @Override
   public RedlockBuilder maxTtl(Duration maxTtl) {
-    this.maxTtl = given(maxTtl, "maxTtl");
+    values.set(Setting.MAX_TTL, maxTtl);
     return this;
   }
 
   @Override
-  public RedlockBuilder driftFactor(double driftFactor) {
-    this.driftFactor = driftFactor;
+  public RedlockBuilder driftPerSecond(Duration driftPerSecond) {
+    values.set(Setting.DRIFT_PER_SECOND, driftPerSecond);
     return this;
   }
 
   @Override
   public RedlockBuilder clockSkew(Duration clockSkew) {
-    this.clockSkew = given(clockSkew, "clockSkew");
+    values.set(Setting.CLOCK_SKEW, clockSkew);
     return this;
   }
 
   @Override
   public RedlockBuilder lossMargin(Duration lossMargin) {
-    this.lossMargin = given(lossMargin, "lossMargin");
+    values.set(Setting.LOSS_MARGIN, lossMargin);
     return this;
   }
 
   @Override
   public RedlockBuilder minValidity(Duration minValidity) {
-    this.minValidity = given(minValidity, "minValidity");
+    values.set(Setting.MIN_VALIDITY, minValidity);
     return this;
   }
 
   @Override
   public RedlockBuilder keyPrefix(String keyPrefix) {
-    this.keyPrefix = given(keyPrefix, "keyPrefix");
+    values.set(Setting.KEY_PREFIX, keyPrefix);
     return this;
   }
 
@@ -205,8 +198,7 @@ public final class RedlockBuilder implements RedlockSettings {
 
   @Override
   public RedlockBuilder holder(String holder) {
-    this.holder = given(holder, "holder");
-    this.isLabelled = true;
+    values.set(Setting.HOLDER, holder);
     return this;
   }
 
@@ -244,40 +236,9 @@ public final class RedlockBuilder implements RedlockSettings {
         problems.add("movingTo names the present nodes: name the future ones, or leave it out");
       }
     }
-    Settings.check(problems, "nodeTimeout", nodeTimeout, Duration.ofMillis(1), "use at least 1 ms");
-    Settings.check(
-        problems,
-        "maxTtl",
-        maxTtl,
-        Duration.ofMillis(10),
-        "use at least 10 ms",
-        Settings.LONGEST_TTL,
-        ", and renewFor for longer holds");
-    Settings.check(
-        problems,
-        "clockSkew",
-        clockSkew,
-        Duration.ofMillis(1),
-        "use at least 1 ms",
-        Settings.LONGEST_SKEW,
-        ", and set the clocks by NTP");
-    Settings.check(problems, "minValidity", minValidity, Duration.ZERO, "use zero or more");
-    if (lossMargin != null) {
-      Settings.check(problems, "lossMargin", lossMargin, Duration.ZERO, "use zero or more");
-    }
-    if (!(driftFactor >= 0 && driftFactor < 0.5)) {
-      problems.add("driftFactor " + driftFactor + " is outside [0, 0.5): 0.01 is usual");
-    }
-    if (isLabelled) {
-      HolderLabel.problem(holder).ifPresent(problems::add);
-    }
-    if (keyPrefix.startsWith(Settings.RESERVED_PREFIX)) {
-      problems.add(
-          "keyPrefix "
-              + Brief.text(keyPrefix)
-              + " begins with redlock:, which is reserved: choose another");
-    }
+    problems.addAll(values.problems());
     if (problems.isEmpty()) {
+      Duration maxTtl = values.get(Setting.MAX_TTL);
       for (String problem : settings().ttlProblems(maxTtl)) {
         problems.add("maxTtl " + Brief.exact(maxTtl) + " is too short for any lease: " + problem);
       }
@@ -322,13 +283,13 @@ public final class RedlockBuilder implements RedlockSettings {
 
   private Settings settings() {
     return new Settings(
-        nodeTimeout.toNanos(),
-        Settings.ceilMillis(maxTtl),
-        (long) Math.ceil(driftFactor * 1_000_000),
-        clockSkew.toNanos() / 1_000,
-        lossMargin == null ? -1 : lossMargin.toNanos(),
-        minValidity.toNanos(),
-        keyPrefix);
+        values.get(Setting.NODE_TIMEOUT).toNanos(),
+        Settings.ceilMillis(values.get(Setting.MAX_TTL)),
+        (values.get(Setting.DRIFT_PER_SECOND).toNanos() + 999) / 1_000,
+        values.get(Setting.CLOCK_SKEW).toNanos() / 1_000,
+        values.find(Setting.LOSS_MARGIN).map(Duration::toNanos).orElse(-1L),
+        values.get(Setting.MIN_VALIDITY).toNanos(),
+        values.find(Setting.KEY_PREFIX).orElse(""));
   }
 
   /**
@@ -382,7 +343,7 @@ public final class RedlockBuilder implements RedlockSettings {
             ticker,
             timers,
             random,
-            new OwnerIds(HolderLabel.prefix(holder), ownerIds),
+            new OwnerIds(HolderLabel.prefix(values.find(Setting.HOLDER).orElse("")), ownerIds),
             retryStrategy,
             callbacks,
             listeners);

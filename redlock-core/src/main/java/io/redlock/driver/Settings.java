@@ -33,12 +33,6 @@ record Settings(
   private static final int MAX_NAME_BYTES = 512;
   private static final int MAX_RESOURCES = 16;
   private static final int MAX_CHOICES = 1_000;
-  private static final Duration LONGEST = Duration.ofDays(365);
-
-  /** The limit of maxTtl: a master that lost its data abstains for that long. */
-  static final Duration LONGEST_TTL = Duration.ofHours(1);
-
-  static final Duration LONGEST_SKEW = Duration.ofMinutes(10);
 
   /** Returns nanoseconds, saturating: a wait of centuries counts as endless. */
   static long saturatedNanos(Duration duration) {
@@ -216,34 +210,6 @@ record Settings(
   static void reject(String what, List<String> problems) {
     if (!problems.isEmpty()) {
       throw new IllegalArgumentException(what + ": " + String.join("; ", problems));
-    }
-  }
-
-  /** Adds a problem if the duration is out of range. */
-  static void check(
-      List<String> problems, String name, Duration value, Duration least, String fix) {
-    check(problems, name, value, least, fix, LONGEST, "");
-  }
-
-  /** Adds a problem if the duration is out of range; {@code instead} completes the fix. */
-  static void check(
-      List<String> problems,
-      String name,
-      Duration value,
-      Duration least,
-      String fix,
-      Duration most,
-      String instead) {
-    if (value.compareTo(least) < 0) {
-      problems.add(name + " " + Brief.exact(value) + " is too short: " + fix);
-    } else if (value.compareTo(most) > 0) {
-      problems.add(
-          name
-              + " "
-              + Brief.exact(value)
-              + " is too long: use at most "
-              + Brief.exact(most)
-              + instead);
     }
   }
 }

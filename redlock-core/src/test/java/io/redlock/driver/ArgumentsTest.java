@@ -11,6 +11,7 @@ import io.redlock.LeaseRequest;
 import io.redlock.LeasedCallable;
 import io.redlock.LeasedRunnable;
 import io.redlock.Redlock;
+import io.redlock.RedlockOperations;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
@@ -32,7 +33,12 @@ class ArgumentsTest {
 
   private static Stream<Arguments> parameters() {
     return Stream.of(
-            Redlock.class, Lease.class, LeaseLock.class, LeaseRequest.class, RedlockBuilder.class)
+            Redlock.class,
+            RedlockOperations.class,
+            Lease.class,
+            LeaseLock.class,
+            LeaseRequest.class,
+            RedlockBuilder.class)
         .flatMap(type -> Arrays.stream(type.getDeclaredMethods()))
         .filter(method -> Modifier.isPublic(method.getModifiers()) && !method.isSynthetic())
         .filter(method -> !method.getName().equals("equals"))
@@ -88,7 +94,7 @@ class ArgumentsTest {
   }
 
   private static Object receiver(Bed bed, Class<?> type) {
-    if (type == Redlock.class) {
+    if (type == Redlock.class || type == RedlockOperations.class) {
       return bed.redlock;
     }
     if (type == Lease.class) {

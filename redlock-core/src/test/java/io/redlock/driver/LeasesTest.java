@@ -1,6 +1,7 @@
 package io.redlock.driver;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.LeaseLock;
@@ -52,6 +53,14 @@ class LeasesTest {
         "a + b, held for 1.5s, 7.3s left, token " + first.fencingToken(), leases.get(0).toString());
     first.releasing();
     assertEquals(leases.get(1), only());
+  }
+
+  @Test
+  void leaseOnOneNameNamesItAndOneOnSeveralRefusesTo() {
+    assertEquals("renewed", bed.lease(RENEWED).resource());
+    HeldLease several = bed.lease(LeaseRequest.ofAll(List.of("b", "a"), Bed.TTL));
+    String why = assertThrows(IllegalStateException.class, several::resource).getMessage();
+    assertEquals("this lease is on 2 names: call resources()", why);
   }
 
   @Test

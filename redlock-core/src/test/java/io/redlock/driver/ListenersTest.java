@@ -146,7 +146,7 @@ class ListenersTest {
           @Override
           public void onStart(Redlock redlock) {
             started.add(redlock);
-            assertEquals(3, redlock.nodes().size());
+            assertEquals(3, redlock.operations().nodes().size());
           }
         };
     Bed bed = new Bed(3);

@@ -12,6 +12,7 @@ import io.redlock.Redlock;
 import io.redlock.RedlockListener;
 import io.redlock.RetryStrategy;
 import io.redlock.Votes;
+import io.redlock.settings.SettingValues;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import java.lang.reflect.Method;
@@ -76,7 +77,7 @@ class RedlockBuilderTest {
                     .nodeTimeout(Duration.ofMillis(1))
                     .maxTtl(Duration.ofMillis(10))
                     .clockSkew(Duration.ofMillis(1))
-                    .driftFactor(0)
+                    .driftPerSecond(Duration.ZERO)
                     .lossMargin(Duration.ZERO)
                     .minValidity(Duration.ZERO)));
     assertEquals(
@@ -175,7 +176,7 @@ class RedlockBuilderTest {
       try (Redlock redlock = moving(new FakeTime(), all.subList(0, 3), future)) {
         assertEquals(
             List.of("a", "b", "c", "d", "e"),
-            redlock.nodes().stream().map(NodeStatus::name).toList());
+            redlock.operations().nodes().stream().map(NodeStatus::name).toList());
         boolean isHeld =
             Integer.bitCount(yes & 0b00111) >= 2 && Integer.bitCount(yes & 0b11010) >= 2;
         AcquireResult result = redlock.tryAcquire(Bed.REQUEST);
@@ -191,11 +192,11 @@ class RedlockBuilderTest {
 
   @Test
   void everyDurationIsCheckedAtBothEnds() {
-    assertRefused(b -> b.nodeTimeout(Duration.ZERO), "nodeTimeout 0s", "at least 1 ms");
+    assertRefused(b -> b.nodeTimeout(Duration.ZERO), "nodeTimeout 0s", "at least 1ms");
     assertRefused(b -> b.nodeTimeout(AGES), "nodeTimeout 9223372036854775807s", "at most");
-    assertRefused(b -> b.maxTtl(Duration.ofMillis(9)), "maxTtl 9ms", "at least 10 ms");
+    assertRefused(b -> b.maxTtl(Duration.ofMillis(9)), "maxTtl 9ms", "at least 10ms");
     assertRefused(b -> b.maxTtl(AGES), "maxTtl 9223372036854775807s", "at most");
-    assertRefused(b -> b.clockSkew(Duration.ZERO), "clockSkew 0s", "at least 1 ms");
+    assertRefused(b -> b.clockSkew(Duration.ZERO), "clockSkew 0s", "at least 1ms");
     assertRefused(b -> b.clockSkew(AGES), "clockSkew 9223372036854775807s", "at most");
     assertRefused(b -> b.minValidity(Duration.ofNanos(-1)), "minValidity -0.0", "zero or more");
     assertRefused(b -> b.minValidity(AGES), "minValidity 9223372036854775807s", "at most");
@@ -203,10 +204,12 @@ class RedlockBuilderTest {
     assertRefused(b -> b.lossMargin(AGES), "lossMargin 9223372036854775807s", "at most");
   }
 
-  @ParameterizedTest
-  @ValueSource(doubles = {-0.01, 0.5, 1, Double.NaN, Double.POSITIVE_INFINITY})
-  void driftFactorOutOfRangeIsRefused(double factor) {
-    assertRefused(b -> b.driftFactor(factor), "driftFactor " + factor, "0.01 is usual");
+  @Test
+  void driftOutOfRangeIsRefused() {
+    assertRefused(
+        b -> b.driftPerSecond(Duration.ofMillis(-1)), "driftPerSecond -1ms", "zero or more");
+    assertRefused(
+        b -> b.driftPerSecond(Duration.ofMillis(500)), "driftPerSecond 500ms", "10ms is usual");
   }
 
   @Test
@@ -237,8 +240,8 @@ class RedlockBuilderTest {
         Map.of(
             Duration.class,
             Duration.ofSeconds(1),
-            double.class,
-            0.1,
+            SettingValues.class,
+            new SettingValues(),
             String.class,
             "x",
             List.class,
@@ -272,7 +275,7 @@ class RedlockBuilderTest {
     RedlockBuilder builder =
         RedlockBuilder.over(List.of(new ScriptedNode("a", journal)))
             .nodeTimeout(Duration.ZERO)
-            .driftFactor(2)
+            .driftPerSecond(Duration.ofSeconds(2))
             .keyPrefix("redlock:");
     IllegalArgumentException refused = assertThrows(IllegalArgumentException.class, builder::build);
     assertEquals(3, refused.getMessage().split("; ").length, refused.getMessage());
@@ -312,7 +315,7 @@ class RedlockBuilderTest {
             .ticker(time)
             .scheduler(time)
             .callbackExecutor(Runnable::run)
-            .driftFactor(0.1)
+            .driftPerSecond(Duration.ofMillis(100))
             .lossMargin(Duration.ofMillis(500))
             .build()) {
       Lease lease = Bed.now(redlock.acquireAsync(Bed.REQUEST)).optionalLease().orElseThrow();
@@ -341,7 +344,7 @@ class RedlockBuilderTest {
             .listener(listener)
             .build()) {
       node.becomes(NodeStatus.State.DOWN);
-      assertEquals(1, redlock.nodes().size());
+      assertEquals(1, redlock.operations().nodes().size());
     }
     assertEquals(List.of("a DOWN"), told);
   }

@@ -6,6 +6,7 @@ import io.redlock.RedlockSettings;
 import io.redlock.RetryStrategy;
 import io.redlock.driver.RedlockBuilder;
 import io.redlock.jedis.deployment.DeploymentSettings;
+import io.redlock.settings.Setting;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -39,9 +40,9 @@ public final class JedisRedlock {
    * Connects to masters with the default settings.
    *
    * <p>Succeeds even if some or all masters are down. They are connected as soon as they are up;
-   * {@link Redlock#nodes()} returns their states. Waits at most half a second for the first
-   * connections, so that the first acquire finds the masters that are up. An interrupt ends that
-   * wait early and stays set.
+   * {@link io.redlock.RedlockOperations#nodes()} returns their states. Waits at most half a second
+   * for the first connections, so that the first acquire finds the masters that are up. An
+   * interrupt ends that wait early and stays set.
    *
    * @param addresses one to fifteen addresses, {@code redis[s]://[user[:password]@]host:port} or
    *     {@code host:port}; one text may list several, separated by commas or white space; special
@@ -96,6 +97,8 @@ public final class JedisRedlock {
    * Not thread-safe; call {@link #build()} once.
    */
   public static final class Builder implements RedlockSettings {
+
+    private static final String LEAVE_OUT = "give a value, or leave the call out for the default";
 
     private final DeploymentSettings deployment = new DeploymentSettings();
 
@@ -187,7 +190,7 @@ public final class JedisRedlock {
 
     @Override
     public Builder nodeTimeout(Duration nodeTimeout) {
-      deployment.nodeTimeout(nodeTimeout);
+      deployment.set(Setting.NODE_TIMEOUT, nodeTimeout);
       return this;
     }
 
@@ -200,25 +203,25 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder silenceTimeout(Duration silenceTimeout) {
-      deployment.silenceTimeout(silenceTimeout);
+      deployment.set(Setting.SILENCE_TIMEOUT, silenceTimeout);
       return this;
     }
 
     @Override
     public Builder maxTtl(Duration maxTtl) {
-      deployment.maxTtl(maxTtl);
+      deployment.set(Setting.MAX_TTL, maxTtl);
       return this;
     }
 
     @Override
-    public Builder driftFactor(double driftFactor) {
-      deployment.driftFactor(driftFactor);
+    public Builder driftPerSecond(Duration driftPerSecond) {
+      deployment.set(Setting.DRIFT_PER_SECOND, driftPerSecond);
       return this;
     }
 
     @Override
     public Builder clockSkew(Duration clockSkew) {
-      deployment.clockSkew(clockSkew);
+      deployment.set(Setting.CLOCK_SKEW, clockSkew);
       return this;
     }
 
@@ -241,7 +244,7 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder restartGuard(boolean restartGuard) {
-      deployment.restartGuard(restartGuard);
+      deployment.set(Setting.RESTART_GUARD, restartGuard);
       return this;
     }
 
@@ -255,53 +258,51 @@ public final class JedisRedlock {
      * @return this
      */
     public Builder fenceRetention(Duration fenceRetention) {
-      deployment.fenceRetention(fenceRetention);
+      deployment.set(Setting.FENCE_RETENTION, fenceRetention);
       return this;
     }
 
     @Override
     public Builder lossMargin(Duration lossMargin) {
-      DeploymentSettings.given(lossMargin, "lossMargin");
-      deployment.core(builder -> builder.lossMargin(lossMargin));
+      deployment.set(Setting.LOSS_MARGIN, lossMargin);
       return this;
     }
 
     @Override
     public Builder minValidity(Duration minValidity) {
-      DeploymentSettings.given(minValidity, "minValidity");
-      deployment.core(builder -> builder.minValidity(minValidity));
+      deployment.set(Setting.MIN_VALIDITY, minValidity);
       return this;
     }
 
     @Override
     public Builder keyPrefix(String keyPrefix) {
-      deployment.keyPrefix(keyPrefix);
+      deployment.set(Setting.KEY_PREFIX, keyPrefix);
       return this;
     }
 
     @Override
     public Builder holder(String holder) {
-      deployment.holder(holder);
+      deployment.set(Setting.HOLDER, holder);
       return this;
     }
 
     @Override
     public Builder retryStrategy(RetryStrategy retryStrategy) {
-      DeploymentSettings.given(retryStrategy, "retryStrategy");
+      DeploymentSettings.given(retryStrategy, "retryStrategy", LEAVE_OUT);
       deployment.core(builder -> builder.retryStrategy(retryStrategy));
       return this;
     }
 
     @Override
     public Builder listener(RedlockListener listener) {
-      DeploymentSettings.given(listener, "listener");
+      DeploymentSettings.given(listener, "listener", LEAVE_OUT);
       deployment.core(builder -> builder.listener(listener));
       return this;
     }
 
     @Override
     public Builder callbackExecutor(Executor callbackExecutor) {
-      DeploymentSettings.given(callbackExecutor, "callbackExecutor");
+      DeploymentSettings.given(callbackExecutor, "callbackExecutor", LEAVE_OUT);
       deployment.core(builder -> builder.callbackExecutor(callbackExecutor));
       return this;
     }

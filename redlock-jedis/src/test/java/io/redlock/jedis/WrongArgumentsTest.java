@@ -81,7 +81,7 @@ class WrongArgumentsTest {
     }
     if (type == Map.class) {
       Map<Object, String> wrong = new HashMap<>();
-      for (String name : List.of("nodes", "max-ttl", "key-prefix", "REDLOCK_DRIFT_FACTOR")) {
+      for (String name : List.of("nodes", "max-ttl", "key-prefix", "REDLOCK_DRIFT_PER_SECOND")) {
         String full = name.startsWith("REDLOCK") ? name : "redlock." + name;
         wrong.put(Collections.singletonMap(full, null), full + " is null");
       }
@@ -202,10 +202,10 @@ class WrongArgumentsTest {
             .node((String) null)
             .node(ADDRESS)
             .configure(Collections.singletonMap("redlock.clock-skew", null))
-            .driftFactor(2);
+            .driftPerSecond(Duration.ofSeconds(2));
     String message = assertThrows(IllegalArgumentException.class, builder::build).getMessage();
     for (String part :
-        List.of("address 1 is null", "redlock.clock-skew is null", "driftFactor 2.0")) {
+        List.of("address 1 is null", "redlock.clock-skew is null", "driftPerSecond 2s")) {
       assertTrue(message.contains(part), message);
     }
   }

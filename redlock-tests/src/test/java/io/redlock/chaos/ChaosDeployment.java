@@ -10,6 +10,7 @@ import io.redlock.chaos.history.RunSettings;
 import io.redlock.jedis.AdoptReport;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.deployment.DeploymentSettings;
+import io.redlock.settings.Setting;
 import io.redlock.spi.HolderLabel;
 import io.redlock.testbed.Await;
 import io.redlock.testkit.GateProxy;
@@ -118,9 +119,9 @@ final class ChaosDeployment implements AutoCloseable {
     DeploymentSettings settings = new DeploymentSettings();
     terms.masters().present().forEach(node -> settings.node(nodes.get(node).server.address()));
     terms.masters().future().forEach(node -> settings.movingTo(nodes.get(node).server.address()));
-    settings.nodeTimeout(terms.nodeTimeout());
-    settings.maxTtl(terms.maxTtl());
-    settings.clockSkew(terms.skew());
+    settings.set(Setting.NODE_TIMEOUT, terms.nodeTimeout());
+    settings.set(Setting.MAX_TTL, terms.maxTtl());
+    settings.set(Setting.CLOCK_SKEW, terms.skew());
     return settings;
   }
 

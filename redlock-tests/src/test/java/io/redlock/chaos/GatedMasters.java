@@ -52,7 +52,9 @@ final class GatedMasters implements AutoCloseable {
     for (int i = 0; i < NODES; i++) {
       int node = i;
       if (server(node).isAlive()) {
-        Await.until("node " + node + " is up", () -> client.nodes().get(node).state() == State.UP);
+        Await.until(
+            "node " + node + " is up",
+            () -> client.operations().nodes().get(node).state() == State.UP);
       }
     }
     return client;

@@ -233,7 +233,7 @@ class KilledNodesTest {
     Unavailable unavailable = assertInstanceOf(Unavailable.class, result, result::toString);
     List<NodeVote> votes = unavailable.votes().nodes();
     assertEquals(
-        client.nodes().stream().map(NodeStatus::name).toList(),
+        client.operations().nodes().stream().map(NodeStatus::name).toList(),
         votes.stream().map(NodeVote::node).toList());
     for (int node = 0; node < NODES; node++) {
       NodeVote vote = votes.get(node);

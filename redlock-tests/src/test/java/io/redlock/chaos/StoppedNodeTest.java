@@ -144,6 +144,6 @@ class StoppedNodeTest {
   }
 
   private State state(int node) {
-    return client.nodes().get(node).state();
+    return client.operations().nodes().get(node).state();
   }
 }

@@ -195,13 +195,13 @@ class DoctorAndAdoptTest {
   }
 
   private static long votes(Redlock client) {
-    return client.nodes().stream().filter(node -> node.state() == State.UP).count();
+    return client.operations().nodes().stream().filter(node -> node.state() == State.UP).count();
   }
 
   private void awaitMarks(Redlock client) {
     for (RedisServer server : servers) {
       Await.until(
-          client.nodes() + " have birth marks",
+          client.operations().nodes() + " have birth marks",
           () -> server.command("EXISTS", "redlock:birth").equals(1L));
     }
   }

@@ -105,7 +105,8 @@ final class Incident implements AutoCloseable {
   /** Returns the service with this label, a new one if it was closed. */
   Redlock client(String label) {
     Redlock known = clients.get(label);
-    if (known != null && known.nodes().stream().anyMatch(n -> n.state() != State.CLOSED)) {
+    if (known != null
+        && known.operations().nodes().stream().anyMatch(n -> n.state() != State.CLOSED)) {
       return known;
     }
     Redlock made = settings(label).build();
@@ -174,8 +175,8 @@ final class Incident implements AutoCloseable {
   void awaitState(Redlock service, int master, State state) {
     Await.until(
         "master " + master + " is " + state,
-        () -> service.nodes().get(master - 1).state() == state);
-    NodeStatus status = service.nodes().get(master - 1);
+        () -> service.operations().nodes().get(master - 1).state() == state);
+    NodeStatus status = service.operations().nodes().get(master - 1);
     sees("node " + status.name() + " is " + status.state() + ": " + status.reason());
   }
 

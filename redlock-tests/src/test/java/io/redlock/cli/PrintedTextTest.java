@@ -75,19 +75,19 @@ class PrintedTextTest {
       print(request);
       print(LeaseRequest.ofAll(List.of(NASTY, "b"), TTL));
       print(lease);
-      print(redlock.leases());
-      print(redlock.inspect(NASTY));
-      print(redlock.inspect(NASTY).summary());
+      print(redlock.operations().leases());
+      print(redlock.operations().inspect(NASTY));
+      print(redlock.operations().inspect(NASTY).summary());
       print(redlock.asLock(request));
       print(
           assertThrows(IllegalMonitorStateException.class, redlock.asLock(request)::unlock)
               .getMessage());
       print(
           assertThrows(LockNotAcquiredException.class, () -> other.acquire(request)).getMessage());
-      print(redlock.free(NASTY));
+      print(redlock.operations().free(NASTY));
       lease.release();
       print(refusal(() -> redlock.acquire(NASTY + "\ud800", TTL, Duration.ZERO)));
-      print(refusal(() -> redlock.inspect("redlock:" + NASTY)));
+      print(refusal(() -> redlock.operations().inspect("redlock:" + NASTY)));
       print(refusal(() -> masters.connect(settings -> settings.keyPrefix("redlock:" + NASTY))));
       print(refusal(() -> masters.connect(settings -> settings.holder(NASTY))));
     }
@@ -98,7 +98,7 @@ class PrintedTextTest {
     print(ReplyMapper.error(new JedisDataException(NASTY)).detail());
     print(ReplyMapper.connectFailure(new IOException(NASTY)).detail());
     print(ReplyMapper.lost(new IOException(NASTY)));
-    for (String setting : List.of("nodes", "max-ttl", "drift-factor", "restart-guard", NASTY)) {
+    for (String setting : List.of("nodes", "max-ttl", "drift-per-second", "restart-guard", NASTY)) {
       Map<String, String> settings = Map.of("redlock." + setting, NASTY);
       print(refusal(() -> JedisRedlock.builder().configure(settings).build()));
     }
@@ -115,7 +115,7 @@ class PrintedTextTest {
     print(request);
     try (InMemoryMasters masters = InMemoryMasters.inRealTime(3)) {
       Redlock redlock = masters.connect(settings -> settings.nodeTimeout(Duration.ofSeconds(4)));
-      print(redlock.leases());
+      print(redlock.operations().leases());
       masters.stop(2);
       print(
           assertThrows(LockNotAcquiredException.class, () -> redlock.acquire(request))

@@ -125,7 +125,7 @@ class RunbookTest {
     service.acquire(patient("orders/43").renewFor(Duration.ofSeconds(1)));
     service.acquire(patient("orders/44").renewFor(Duration.ofMinutes(5)));
     Redlock next = incident.client("web-1");
-    next.free("orders/44");
+    next.operations().free("orders/44");
     for (String cause : List.of("EXPIRED", "MAX_HOLD", "REFUSED")) {
       Await.until(
           "the loss is reported: " + cause,
@@ -153,7 +153,7 @@ class RunbookTest {
         "it waits in the queues",
         () -> {
           try {
-            return first.inspect("orders/42").nodes().stream()
+            return first.operations().inspect("orders/42").nodes().stream()
                 .allMatch(node -> node.waiters().contains("web-2"));
           } catch (InterruptedException e) {
             throw new AssertionError(e);

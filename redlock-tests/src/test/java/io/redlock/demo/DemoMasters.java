@@ -126,12 +126,14 @@ final class DemoMasters implements AutoCloseable {
 
   /** Returns how many nodes are not up, as a client knows them. */
   static long notUp(Redlock client) {
-    return client.nodes().stream().filter(node -> node.state() != NodeStatus.State.UP).count();
+    return client.operations().nodes().stream()
+        .filter(node -> node.state() != NodeStatus.State.UP)
+        .count();
   }
 
   /** Returns how many nodes abstain, as a client knows them. */
   static long abstaining(Redlock client) {
-    return client.nodes().stream()
+    return client.operations().nodes().stream()
         .filter(node -> node.state() == NodeStatus.State.ABSTAINING)
         .count();
   }

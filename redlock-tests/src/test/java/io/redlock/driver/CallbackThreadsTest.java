@@ -312,7 +312,7 @@ class CallbackThreadsTest {
     for (Lease lease : lost) {
       assertEquals(LeaseEnd.Cause.EXPIRED, soon(lease.ended().toCompletableFuture()).cause());
       lease.release();
-      String name = lease.resources().iterator().next();
+      String name = lease.resource();
       redlock.acquire(name, LONG, WAIT).close();
     }
     assertALossIsTold(redlock);

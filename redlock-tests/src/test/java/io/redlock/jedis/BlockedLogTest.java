@@ -83,7 +83,8 @@ class BlockedLogTest {
       Await.until(
           "a master is silent",
           PATIENCE,
-          () -> redlock.nodes().stream().anyMatch(node -> node.state() == State.SILENT));
+          () ->
+              redlock.operations().nodes().stream().anyMatch(node -> node.state() == State.SILENT));
       Lease lost = redlock.acquire("lost", TTL, PATIENCE);
       System.out.println("lost: " + Await.value("it", lost.ended().toCompletableFuture()).cause());
       long fromNanos = System.nanoTime();

@@ -108,13 +108,13 @@ class ConfigurationSamplesTest {
       }
       try (Redlock distrustful = JedisRedlock.connect(masters)) {
         Await.until("it is refused", () -> state(distrustful) == State.DOWN);
-        assertTrue(distrustful.nodes().get(0).reason().startsWith("TLS failed"));
+        assertTrue(distrustful.operations().nodes().get(0).reason().startsWith("TLS failed"));
       }
     }
   }
 
   private static State state(Redlock redlock) {
-    return redlock.nodes().get(0).state();
+    return redlock.operations().nodes().get(0).state();
   }
 
   /** A new master abstains for a while. */

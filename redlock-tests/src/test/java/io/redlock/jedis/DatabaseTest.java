@@ -84,7 +84,7 @@ class DatabaseTest {
   }
 
   private static void assertRefused(Redlock redlock, int database) {
-    for (NodeStatus node : redlock.nodes()) {
+    for (NodeStatus node : redlock.operations().nodes()) {
       assertEquals(State.MISCONFIGURED, node.state(), node::toString);
       assertTrue(
           node.reason().startsWith("its pool is on database " + database + ": use a pool on"),
@@ -149,7 +149,8 @@ class DatabaseTest {
       assertRefused(redlock, 5);
       select(0);
       Await.until(
-          "all are up", () -> redlock.nodes().stream().allMatch(node -> node.state() == State.UP));
+          "all are up",
+          () -> redlock.operations().nodes().stream().allMatch(node -> node.state() == State.UP));
     }
   }
 

@@ -14,6 +14,7 @@ import io.redlock.Votes.Vote;
 import io.redlock.cli.Doctor;
 import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.jedis.deployment.Survey.Audited;
+import io.redlock.settings.Setting;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.Repository;
@@ -136,7 +137,7 @@ class FaultSentencesTest {
       Lease lease = redlock.acquire(RESOURCE, TTL, TTL);
       ExtendResult extended = lease.extend(TTL.plusSeconds(5));
       assertTrue(extended.toString().contains(unknown(command)), extended::toString);
-      assertEquals(unknown(command), redlock.nodes().get(0).reason());
+      assertEquals(unknown(command), redlock.operations().nodes().get(0).reason());
     }
   }
 
@@ -145,7 +146,7 @@ class FaultSentencesTest {
     try (RedisServer server = without("DEL");
         Redlock redlock = builder(server.address(), null).build()) {
       redlock.acquire(RESOURCE, TTL, TTL).release();
-      assertEquals(unknown("DEL"), redlock.nodes().get(0).reason());
+      assertEquals(unknown("DEL"), redlock.operations().nodes().get(0).reason());
     }
   }
 
@@ -184,7 +185,7 @@ class FaultSentencesTest {
         NodeVote vote = vote(redlock, each);
         assertEquals(COUNTER, vote.detail(), each::toString);
         assertEquals(Vote.MISCONFIGURED, vote.vote());
-        assertEquals(COUNTER, redlock.nodes().get(0).lastError());
+        assertEquals(COUNTER, redlock.operations().nodes().get(0).lastError());
       }
       redlock.acquire("free", TTL, TTL).release(); // the node serves other resources
       Await.until("nothing is left", () -> server.keys(RESOURCE).isEmpty());
@@ -406,8 +407,8 @@ class FaultSentencesTest {
       server.redis().command("CONFIG", "SET", "tls-auth-clients", "yes");
       try (Redlock redlock = builder(server.address(), trusting(certificate)).build()) {
         Await.until(
-            "the sentence comes, not " + redlock.nodes(),
-            () -> List.of(asked, CLOSED).contains(redlock.nodes().get(0).reason()));
+            "the sentence comes, not " + redlock.operations().nodes(),
+            () -> List.of(asked, CLOSED).contains(redlock.operations().nodes().get(0).reason()));
       }
     }
   }
@@ -454,10 +455,10 @@ class FaultSentencesTest {
       String sentence, Vote vote, String address, JedisClientConfig config) throws Exception {
     try (Redlock redlock = builder(address, config).build()) {
       long start = System.nanoTime();
-      String reason = redlock.nodes().get(0).reason();
+      String reason = redlock.operations().nodes().get(0).reason();
       while (!sentence.equals(reason) && System.nanoTime() - start < TTL.toNanos()) {
         redlock.tryAcquire(RESOURCE, TTL); // what only a request brings to light
-        reason = redlock.nodes().get(0).reason();
+        reason = redlock.operations().nodes().get(0).reason();
       }
       assertEquals(sentence, reason);
       assertIsExplained(sentence);
@@ -470,7 +471,7 @@ class FaultSentencesTest {
       assertEquals(vote, told.vote());
       String message = refusal.getMessage();
       assertTrue(message.endsWith("(" + told.node() + " " + sentence + ")"), message);
-      assertNoSecret(redlock.nodes() + message);
+      assertNoSecret(redlock.operations().nodes() + message);
     }
   }
 
@@ -497,7 +498,7 @@ class FaultSentencesTest {
     if (config != null) {
       deployment.clientConfig(config);
     } else {
-      deployment.silenceTimeout(TTL); // the machine may stand still
+      deployment.set(Setting.SILENCE_TIMEOUT, TTL); // the machine may stand still
     }
     Audited audited = deployment.ask("cannot ask", List.of(), (probe, audits) -> audits).get(0);
     String found = audited.verdict() == null ? audited.failure() : audited.verdict().reason();

@@ -109,14 +109,12 @@ class FullHeapTest {
     private static void run(String[] masters) throws Exception {
       Redlock redlock = connect(masters);
       Redlock other = connect(masters);
-      other.acquire(
-          LeaseRequest.of("taken", TTL).waitUpTo(PATIENCE).renewFor(TTL.multipliedBy(99)));
+      other.acquire(LeaseRequest.of("taken", TTL).renewFor(TTL.multipliedBy(99)));
       Lease renewed =
-          redlock.acquire(
-              LeaseRequest.of("renewed", TTL).waitUpTo(PATIENCE).renewFor(TTL.multipliedBy(99)));
+          redlock.acquire(LeaseRequest.of("renewed", TTL).renewFor(TTL.multipliedBy(99)));
       CompletableFuture<LeaseEnd> renewedEnd = renewed.ended().toCompletableFuture();
       CompletableFuture<LeaseEnd> plainEnd =
-          redlock.acquire("plain", TTL, PATIENCE).ended().toCompletableFuture();
+          redlock.acquire("plain", TTL, Duration.ZERO).ended().toCompletableFuture();
       redlock.lead(
           LeaseRequest.of("many terms", TTL),
           (lease, self) -> {
@@ -155,7 +153,7 @@ class FullHeapTest {
       Await.until(
           "all masters are up",
           PATIENCE,
-          () -> redlock.nodes().stream().allMatch(node -> node.state() == State.UP));
+          () -> redlock.operations().nodes().stream().allMatch(node -> node.state() == State.UP));
       int terms = TERMS.get();
       Await.until(
           "terms follow", PATIENCE, () -> TERMS.get() > terms + 1 && ONE_TERM.get().isValid());
@@ -170,11 +168,14 @@ class FullHeapTest {
           "every lease has an owner",
           PATIENCE,
           () ->
-              redlock.leases().stream().allMatch(lease -> TERMS_OF.containsAll(lease.resources())));
+              redlock.operations().leases().stream()
+                  .allMatch(lease -> TERMS_OF.containsAll(lease.resources())));
       Await.until(
           "no call waits without a caller",
           PATIENCE,
-          () -> redlock.waits().stream().allMatch(wait -> TERMS_OF.containsAll(wait.resources())));
+          () ->
+              redlock.operations().waits().stream()
+                  .allMatch(wait -> TERMS_OF.containsAll(wait.resources())));
     }
 
     private static void check(boolean isRight, String what) {

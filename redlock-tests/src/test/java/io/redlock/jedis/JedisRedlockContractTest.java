@@ -53,7 +53,8 @@ class JedisRedlockContractTest extends RedlockContract {
         int node = i;
         if (servers.get(node).isAlive()) {
           Await.until(
-              "node " + node + " is up", () -> client.nodes().get(node).state() == State.UP);
+              "node " + node + " is up",
+              () -> client.operations().nodes().get(node).state() == State.UP);
         }
       }
       return client;

@@ -66,9 +66,10 @@ class JedisRedlockTest {
   @Test
   void oneStringMayNameAllMasters() {
     try (Redlock redlock = JedisRedlock.connect(String.join(", ", servers.addresses()))) {
-      assertEquals(3, redlock.nodes().size());
+      assertEquals(3, redlock.operations().nodes().size());
       Await.until(
-          "all are up", () -> redlock.nodes().stream().allMatch(node -> node.state() == State.UP));
+          "all are up",
+          () -> redlock.operations().nodes().stream().allMatch(node -> node.state() == State.UP));
     }
   }
 
@@ -79,7 +80,10 @@ class JedisRedlockTest {
       AcquireResult result = redlock.tryAcquire("nothing", TTL);
       assertInstanceOf(AcquireResult.Unavailable.class, result);
       assertTrue(result.votes().toString().contains("refused connection"), result.toString());
-      redlock.nodes().forEach(node -> assertEquals(State.DOWN, node.state(), node.toString()));
+      redlock
+          .operations()
+          .nodes()
+          .forEach(node -> assertEquals(State.DOWN, node.state(), node.toString()));
     }
   }
 
@@ -92,7 +96,7 @@ class JedisRedlockTest {
             .nodeTimeout(Duration.ofSeconds(20))
             .silenceTimeout(Duration.ofSeconds(1))
             .fenceRetention(Duration.ofSeconds(37))
-            .driftFactor(2)
+            .driftPerSecond(Duration.ofSeconds(2))
             .keyPrefix("redlock:x");
     String message = assertThrows(IllegalArgumentException.class, builder::build).getMessage();
     for (String part :
@@ -102,7 +106,7 @@ class JedisRedlockTest {
             "node 127.0.0.1:1 is configured twice",
             "silenceTimeout 1s is below twice the node timeout",
             "fenceRetention 37s is below maxTtl and four times clockSkew: use at least 38s",
-            "driftFactor 2.0",
+            "driftPerSecond 2s",
             "keyPrefix redlock:x")) {
       assertTrue(message.contains(part), () -> part + " is missing in: " + message);
     }
@@ -175,7 +179,7 @@ class JedisRedlockTest {
     }
     try (Redlock redlock = builder.build()) {
       assertTrue(redlock.tryAcquire("pooled", TTL).optionalLease().isPresent());
-      assertEquals("node-1", redlock.nodes().get(1).name());
+      assertEquals("node-1", redlock.operations().nodes().get(1).name());
       for (ConnectionPool pool : pools) {
         Await.until("one connection is used", () -> pool.getNumActive() == 1);
       }

@@ -145,12 +145,12 @@ class LeastPrivilegeTest {
       try (Redlock redlock = builder(address(server)).keyPrefix("other:").build();
           Redlock right = builder(address(server)).build()) {
         redlock.tryAcquire("a", TTL);
-        NodeStatus status = redlock.nodes().get(0);
+        NodeStatus status = redlock.operations().nodes().get(0);
         assertEquals(State.MISCONFIGURED, status.state());
         assertTrue(status.reason().contains("the locks' own names"), status::reason);
-        assertFalse(redlock.isAvailable());
+        assertFalse(redlock.operations().isAvailable());
         right.acquire("a", TTL, TTL).release();
-        assertTrue(right.isAvailable());
+        assertTrue(right.operations().isAvailable());
       }
     }
   }
@@ -163,7 +163,7 @@ class LeastPrivilegeTest {
       Await.until("all hold it", () -> server.keys(PREFIX + "a").size() == 1);
     }
     assertInstanceOf(AcquireResult.Contended.class, rival.tryAcquire("a", TTL));
-    assertEquals(Held.YES, rival.inspect("a").held());
+    assertEquals(Held.YES, rival.operations().inspect("a").held());
     RedisServer emptied = servers.get(1);
     emptied.command("DEL", PREFIX + "a", "redlock:fence:" + PREFIX + "a");
     emptied.command("SCRIPT", "FLUSH");
@@ -178,13 +178,14 @@ class LeastPrivilegeTest {
     assertTrue(rival.tryAcquire("a", TTL).optionalLease().isPresent());
     emptied.command("FLUSHALL");
     for (Redlock each : List.of(redlock, rival)) {
-      Await.until("it abstains", () -> each.nodes().get(1).state() == State.ABSTAINING);
+      Await.until(
+          "it abstains", () -> each.operations().nodes().get(1).state() == State.ABSTAINING);
     }
     for (RedisServer server : servers) {
       server.command("CLIENT", "KILL", "USER", "locks");
     }
     for (Redlock each : List.of(redlock, rival)) {
-      Await.until("it is back", () -> each.nodes().get(0).state() == State.UP);
+      Await.until("it is back", () -> each.operations().nodes().get(0).state() == State.UP);
       each.acquire("d", TTL, TTL).release();
     }
     servers.forEach(server -> server.command("DEL", PREFIX + "a"));
@@ -221,7 +222,7 @@ class LeastPrivilegeTest {
       Await.until("all hold it", () -> server.keys(PREFIX + "free").size() == 1);
     }
     servers.get(1).command("DEL", PREFIX + "free", "redlock:fence:" + PREFIX + "free");
-    assertEquals(FreeResult.Outcome.FREED, rival.free("free").outcome());
+    assertEquals(FreeResult.Outcome.FREED, rival.operations().free("free").outcome());
     assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL));
     servers.forEach(server -> server.command("DEL", PREFIX + "free"));
   }
@@ -232,7 +233,8 @@ class LeastPrivilegeTest {
     Lease held = onAllMasters(redlock, fair, servers);
     CompletableFuture<AcquireResult> next = rival.acquireAsync(fair);
     servers.forEach(LeastPrivilegeTest::awaitListener);
-    assertTrue(redlock.inspect("queue").nodes().get(0).waiting() > 0, "a queue is read, too");
+    assertTrue(
+        redlock.operations().inspect("queue").nodes().get(0).waiting() > 0, "a queue is read, too");
     held.release();
     Await.value("the rival has its turn", next).optionalLease().orElseThrow().release();
   }
@@ -347,7 +349,7 @@ class LeastPrivilegeTest {
                 .keyPrefix(PREFIX)
                 .nodeTimeout(Duration.ofSeconds(4))
                 .build()) {
-      return redlock.nodes().get(0);
+      return redlock.operations().nodes().get(0);
     }
   }
 
@@ -389,7 +391,7 @@ class LeastPrivilegeTest {
         complaints.add(extended.toString());
       }
       if (lease.release() != ReleaseResult.RELEASED) {
-        NodeStatus status = redlock.nodes().get(0);
+        NodeStatus status = redlock.operations().nodes().get(0);
         assertEquals(State.MISCONFIGURED, status.state(), status::toString);
         complaints.add(status.toString());
       }

@@ -90,7 +90,7 @@ class FreeTest {
   void keysTellWhoSetThemFreeAndRefusalsDoSoToo() throws Exception {
     Redlock holder = masters.connect(settings -> settings.holder("billing@pod-7:4211"));
     Lease lease = holder.acquire("resource", TTL);
-    FreeResult result = operator().free("resource");
+    FreeResult result = operator().operations().free("resource");
     assertFreed(result);
     assertEquals(Optional.of("billing@pod-7:4211"), result.holder());
     for (int node = 0; node < LeaseMasters.NODES; node++) {
@@ -113,7 +113,7 @@ class FreeTest {
     try (StoppedHolder holder = new StoppedHolder(BRIEF)) {
       String resource = PausedClient.resource(PausedClient.LEASES - 1);
       Signal.STOP.to(holder.process);
-      assertFreed(operator().free(resource, holder.token()));
+      assertFreed(operator().operations().free(resource, holder.token()));
       long fromNanos = grantableFromNanos(resource);
       Lease next =
           masters.connect().acquire(LeaseRequest.of(resource, TTL).waitUpTo(Duration.ofMinutes(1)));
@@ -131,7 +131,7 @@ class FreeTest {
     try (StoppedHolder holder = new StoppedHolder(TTL)) {
       String resource = PausedClient.resource(PausedClient.LEASES - 1);
       Signal.STOP.to(holder.process);
-      assertFreed(operator().free(resource));
+      assertFreed(operator().operations().free(resource));
       Signal.CONT.to(holder.process);
       holder.askFor(1);
       holder.answer();
@@ -150,7 +150,7 @@ class FreeTest {
     for (int node = 0; node < LeaseMasters.NODES; node++) {
       masters.proxy(node).requests().awaitHeld("resource");
     }
-    assertFreed(operator().free("resource"));
+    assertFreed(operator().operations().free("resource"));
     long fromNanos = grantableFromNanos("resource");
     Lease next = masters.connect().acquire(NEXT);
     assertIsNext(next, fromNanos, lease.fencingToken());
@@ -179,7 +179,7 @@ class FreeTest {
     for (int node = 2; node < LeaseMasters.NODES; node++) {
       masters.proxy(node).requests().awaitHeld("resource");
     }
-    FreeResult result = operator().free("resource");
+    FreeResult result = operator().operations().free("resource");
     assertFreed(result);
     long longestMillis = masters.pttl(0, "resource");
     assertTrue(result.grantableIn().orElseThrow().toMillis() >= longestMillis, result::toString);
@@ -199,7 +199,7 @@ class FreeTest {
     for (int node = 0; node < LeaseMasters.NODES; node++) {
       masters.proxy(node).requests().hold("freed/");
     }
-    CompletableFuture<FreeResult> free = operator.freeAsync("resource");
+    CompletableFuture<FreeResult> free = operator.operations().freeAsync("resource");
     for (int node = 0; node < LeaseMasters.NODES; node++) {
       masters.proxy(node).requests().awaitHeld("freed/");
     }
@@ -222,7 +222,7 @@ class FreeTest {
     masters.awaitHolders(LeaseMasters.NODES, "resource");
     masters.kill(0);
     masters.pause(1);
-    FreeResult result = operator.free("resource", lease.fencingToken());
+    FreeResult result = operator.operations().free("resource", lease.fencingToken());
     assertFreed(result);
     assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL));
     Lease next = other.acquire(NEXT);

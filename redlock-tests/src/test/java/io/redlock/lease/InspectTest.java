@@ -74,7 +74,8 @@ class InspectTest {
             .holder(label)
             .build();
     Await.until(
-        "all are up", () -> redlock.nodes().stream().allMatch(node -> node.state() == State.UP));
+        "all are up",
+        () -> redlock.operations().nodes().stream().allMatch(node -> node.state() == State.UP));
     return redlock;
   }
 
@@ -87,7 +88,7 @@ class InspectTest {
   }
 
   private Inspection inspect(String resource) {
-    return Await.value("the answers", operator.inspectAsync(resource));
+    return Await.value("the answers", operator.operations().inspectAsync(resource));
   }
 
   private static String line(Inspection inspection, int node) {
@@ -194,13 +195,13 @@ class InspectTest {
   void masterThatIsDownIsNamedWithTheReason() throws Exception {
     onAllMasters("held");
     servers.get(2).kill();
-    Await.until("it is down", () -> operator.nodes().get(2).state() == State.DOWN);
+    Await.until("it is down", () -> operator.operations().nodes().get(2).state() == State.DOWN);
     Inspection inspection = inspect("held");
     assertEquals(Held.YES, inspection.held(), inspection::toString);
     assertEquals(Answer.NONE, inspection.nodes().get(2).answer());
     assertEquals("refused connection", line(inspection, 2));
     servers.get(1).kill();
-    Await.until("it is down", () -> operator.nodes().get(1).state() == State.DOWN);
+    Await.until("it is down", () -> operator.operations().nodes().get(1).state() == State.DOWN);
     assertEquals(Held.UNKNOWN, inspect("held").held());
     assertEquals(Held.UNKNOWN, inspect("another").held());
   }
@@ -215,7 +216,7 @@ class InspectTest {
     assertTrue(
         line(inspection, 0).matches("no answer in 4.0s|not sent in time|silent for .*"),
         inspection::toString);
-    Await.until("it is silent", () -> operator.nodes().get(0).state() == State.SILENT);
+    Await.until("it is silent", () -> operator.operations().nodes().get(0).state() == State.SILENT);
     assertEquals("silent for more than 4000ms", line(inspect("held"), 0));
     servers.get(0).resume();
     Await.until("it answers again", () -> line(inspect("held"), 0).endsWith(HOLDER));
@@ -230,7 +231,8 @@ class InspectTest {
     Inspection inspection = inspect("held");
     assertEquals(Held.UNKNOWN, inspection.held(), inspection::toString);
     assertEquals(Answer.DOUBTFUL, inspection.nodes().get(1).answer());
-    Await.until("it abstains", () -> operator.nodes().get(1).state() == State.ABSTAINING);
+    Await.until(
+        "it abstains", () -> operator.operations().nodes().get(1).state() == State.ABSTAINING);
     Inspection later = inspect("held");
     assertEquals(Answer.FREE, later.nodes().get(2).answer());
     assertTrue(line(later, 1).startsWith("free, but abstains: "), later::toString);
@@ -275,7 +277,10 @@ class InspectTest {
         line(inspection, 1).contains("redlock:fence:<key> holds no counter"), "" + inspection);
     assertTrue(line(inspection, 2).contains("redlock:ends:<key>"), inspection::toString);
     assertEquals(Held.UNKNOWN, inspection.held());
-    operator.nodes().forEach(node -> assertEquals(State.UP, node.state(), node::toString));
+    operator
+        .operations()
+        .nodes()
+        .forEach(node -> assertEquals(State.UP, node.state(), node::toString));
   }
 
   @Test
@@ -285,14 +290,15 @@ class InspectTest {
     assertTrue(line(inspect("held"), 0).endsWith(" by " + HOLDER), "nobody waits");
     servers.get(0).command("ZADD", "redlock:ends:held", "9999999999999", "x:1");
     assertTrue(line(inspect("held"), 0).contains("allow it with ACL SETUSER"), "it says so");
-    assertEquals(State.UP, operator.nodes().get(0).state());
+    assertEquals(State.UP, operator.operations().nodes().get(0).state());
   }
 
   @Test
   void replicaIsNoWitness() throws Exception {
     onAllMasters("held");
     servers.get(0).command("REPLICAOF", "127.0.0.1", "1");
-    Await.until("it is refused", () -> operator.nodes().get(0).state() == State.MISCONFIGURED);
+    Await.until(
+        "it is refused", () -> operator.operations().nodes().get(0).state() == State.MISCONFIGURED);
     Inspection inspection = inspect("held");
     assertEquals(Answer.NONE, inspection.nodes().get(0).answer());
     assertTrue(line(inspection, 0).contains("it is a replica"), inspection::toString);

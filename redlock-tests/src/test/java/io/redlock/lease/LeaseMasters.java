@@ -128,7 +128,9 @@ public final class LeaseMasters
     for (int i = 0; i < NODES; i++) {
       int node = i;
       if (servers.get(i).isAlive()) {
-        Await.until("node " + i + " is up", () -> client.nodes().get(node).state() == State.UP);
+        Await.until(
+            "node " + i + " is up",
+            () -> client.operations().nodes().get(node).state() == State.UP);
       }
     }
   }

@@ -69,7 +69,7 @@ class PermitsTest {
                   client.runLeased(
                       request,
                       lease -> {
-                        String permit = lease.resources().iterator().next();
+                        String permit = lease.resource();
                         assertTrue(working.add(permit), () -> permit + " is held twice");
                         served.incrementAndGet();
                         assertTrue(working.remove(permit));
@@ -142,7 +142,7 @@ class PermitsTest {
             .waitUpTo(Duration.ofMinutes(5))
             .renewFor(Duration.ofHours(1)),
         lease -> {
-          String permit = lease.resources().iterator().next(); // for example export/2
+          String permit = lease.resource(); // for example export/2
           exported.addAndGet(export(permit, lease.fencingToken()));
         });
     // readme:end

@@ -165,6 +165,8 @@ class ReadmeTest {
   }
 
   private static long refused(Redlock redlock) {
-    return redlock.nodes().stream().filter(node -> node.reason().contains("refused")).count();
+    return redlock.operations().nodes().stream()
+        .filter(node -> node.reason().contains("refused"))
+        .count();
   }
 }

@@ -95,7 +95,7 @@ class MigrationTest {
       Redlock redlock = masters.connect();
       redlock.asLock(request).lock();
       redlock.asLock(request).lock(); // as getLock(name) does
-      assertEquals(Inspection.Held.YES, redlock.inspect("orders/42").held());
+      assertEquals(Inspection.Held.YES, redlock.operations().inspect("orders/42").held());
       assertTrue(redlock.asLock(request).lease().fencingToken() > 0);
       redlock.asLock(request).unlock();
       masters.advance(Duration.ofMinutes(1)); // beyond renewFor
@@ -103,7 +103,7 @@ class MigrationTest {
       assertThrows(LeaseLostException.class, () -> redlock.asLock(request).unlock());
       assertThrows(IllegalMonitorStateException.class, () -> redlock.asLock(request).lease());
       assertTrue(redlock.asLock(request).tryLock());
-      assertEquals(FreeResult.Outcome.FREED, redlock.free("orders/42").outcome());
+      assertEquals(FreeResult.Outcome.FREED, redlock.operations().free("orders/42").outcome());
       masters.stop(2);
       assertFalse(redlock.asLock(LeaseRequest.of("b", TTL).renewFor(TTL)).tryLock());
       assertInstanceOf(AcquireResult.Unavailable.class, redlock.tryAcquire("b", TTL));

@@ -51,7 +51,7 @@ final class OpenTelemetryListener implements RedlockListener {
         .ofLongs()
         .buildWithCallback(
             gauge -> {
-              for (NodeStatus node : redlock.nodes()) {
+              for (NodeStatus node : redlock.operations().nodes()) {
                 gauge.record(node.state() == State.UP ? 1 : 0, Attributes.of(NODE, node.name()));
               }
             });

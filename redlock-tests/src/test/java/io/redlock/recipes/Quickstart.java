@@ -12,7 +12,7 @@ public class Quickstart {
   public static void main(String[] masters) throws InterruptedException {
     System.out.println(JedisRedlock.adopt(masters)); // once, when the masters are brand-new
     try (Redlock redlock = JedisRedlock.connect(masters)) {
-      System.out.println(redlock.nodes());
+      System.out.println(redlock.operations().nodes());
       try (Lease lease = redlock.acquire("hello", Duration.ofSeconds(10), Duration.ofSeconds(2))) {
         System.out.println("held for " + lease.remaining() + ", token " + lease.fencingToken());
         System.out.println(redlock.tryAcquire("hello", Duration.ofSeconds(10)));

@@ -226,7 +226,9 @@ final class Chaos {
     long beganNanos = world.nowNanos();
     CallChecks.Call call = checker.calls.begins(life.process, "free", 2 * plan.nodeTimeoutNanos);
     CompletableFuture<FreeResult> freed =
-        token > 0 ? life.redlock.freeAsync(name, token) : life.redlock.freeAsync(name);
+        token > 0
+            ? life.redlock.operations().freeAsync(name, token)
+            : life.redlock.operations().freeAsync(name);
     freed.thenAccept(
         result -> {
           call.done();

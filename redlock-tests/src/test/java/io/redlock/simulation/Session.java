@@ -121,6 +121,7 @@ final class Session {
     CallChecks.Call call = checker.calls.begins(process, "inspect", plan.nodeTimeoutNanos);
     SimHold before = checker.holds.valid(name);
     life.redlock
+        .operations()
         .inspectAsync(name)
         .whenComplete(
             (inspection, failure) -> {

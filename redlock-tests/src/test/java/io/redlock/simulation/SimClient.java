@@ -81,7 +81,7 @@ final class SimClient {
           RedlockBuilder.over(known == Masters.BOTH ? of(quorum.present(), nodes) : nodes)
               .nodeTimeout(Duration.ofNanos(plan.nodeTimeoutNanos))
               .maxTtl(plan.maxTtl())
-              .driftFactor(plan.driftFactor)
+              .driftPerSecond(Duration.ofNanos(Math.round(plan.driftFactor * 1e9)))
               .clockSkew(Duration.ofNanos(plan.skewMicros * 1_000))
               .lossMargin(plan.lossMargin)
               .ticker(parts.ticker(process))

@@ -297,7 +297,7 @@ class SimulationVariantsTest {
         variant(
             SimInvariant.I1,
             "03a no allowance for drift",
-            Variants.configured(builder -> builder.driftFactor(0)),
+            Variants.configured(builder -> builder.driftPerSecond(Duration.ZERO)),
             plan -> plan.only(SimFault.CLIENT_RATE, SimFault.NODE_RATE).unchecked(SimInvariant.I2)),
         variant(
             SimInvariant.I9,

@@ -1,17 +1,13 @@
 package io.redlock.simulation;
 
 import io.redlock.AcquireResult;
-import io.redlock.FreeResult;
-import io.redlock.Inspection;
 import io.redlock.Leadership;
 import io.redlock.LeaseLock;
 import io.redlock.LeaseRequest;
-import io.redlock.LeaseStatus;
 import io.redlock.LeasedCallable;
 import io.redlock.LeasedRunnable;
-import io.redlock.NodeStatus;
 import io.redlock.Redlock;
-import io.redlock.WaitStatus;
+import io.redlock.RedlockOperations;
 import io.redlock.driver.RedlockBuilder;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeRequest;
@@ -279,53 +275,8 @@ final class Variants {
     }
 
     @Override
-    public FreeResult free(String resource) throws InterruptedException {
-      return redlock.free(resource);
-    }
-
-    @Override
-    public FreeResult free(String resource, long token) throws InterruptedException {
-      return redlock.free(resource, token);
-    }
-
-    @Override
-    public CompletableFuture<FreeResult> freeAsync(String resource) {
-      return redlock.freeAsync(resource);
-    }
-
-    @Override
-    public CompletableFuture<FreeResult> freeAsync(String resource, long token) {
-      return redlock.freeAsync(resource, token);
-    }
-
-    @Override
-    public List<NodeStatus> nodes() {
-      return redlock.nodes();
-    }
-
-    @Override
-    public boolean isAvailable() {
-      return redlock.isAvailable();
-    }
-
-    @Override
-    public Inspection inspect(String resource) throws InterruptedException {
-      return redlock.inspect(resource);
-    }
-
-    @Override
-    public CompletableFuture<Inspection> inspectAsync(String resource) {
-      return redlock.inspectAsync(resource);
-    }
-
-    @Override
-    public List<LeaseStatus> leases() {
-      return redlock.leases();
-    }
-
-    @Override
-    public List<WaitStatus> waits() {
-      return redlock.waits();
+    public RedlockOperations operations() {
+      return redlock.operations();
     }
 
     @Override

@@ -89,16 +89,16 @@ class InMemoryMastersTest {
   void inspectionAndLeasesWorkAsInProduction() throws Exception {
     Redlock billing = masters.connect(settings -> settings.holder("billing@pod-7:4211"));
     Lease lease = billing.acquire("orders/42", TTL);
-    Inspection inspection = redlock.inspect("orders/42");
+    Inspection inspection = redlock.operations().inspect("orders/42");
     assertEquals(Held.YES, inspection.held(), inspection::toString);
     assertEquals(Optional.of("billing@pod-7:4211"), inspection.holder());
     assertEquals(Optional.of(TTL), inspection.remaining());
-    assertEquals(lease.fencingToken(), billing.leases().get(0).fencingToken());
+    assertEquals(lease.fencingToken(), billing.operations().leases().get(0).fencingToken());
     masters.advance(TTL);
-    assertEquals(List.of(), billing.leases());
-    assertEquals(Held.NO, redlock.inspect("orders/42").held());
+    assertEquals(List.of(), billing.operations().leases());
+    assertEquals(Held.NO, redlock.operations().inspect("orders/42").held());
     masters.stop(2);
-    assertEquals(Held.UNKNOWN, redlock.inspect("orders/42").held());
+    assertEquals(Held.UNKNOWN, redlock.operations().inspect("orders/42").held());
   }
 
   @Test

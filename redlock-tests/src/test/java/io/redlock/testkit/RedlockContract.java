@@ -94,9 +94,9 @@ public abstract class RedlockContract {
 
   @Test
   void inspectionTellsWhoHoldsAResourceAndTakesNothing() throws Exception {
-    assertEquals(Held.NO, bob.inspect(resource).held());
+    assertEquals(Held.NO, bob.operations().inspect(resource).held());
     Lease lease = acquire(alice);
-    Inspection inspection = Await.value("the answers", bob.inspectAsync(resource));
+    Inspection inspection = Await.value("the answers", bob.operations().inspectAsync(resource));
     assertEquals(Held.YES, inspection.held(), inspection::toString);
     assertEquals(resource, inspection.resource());
     assertEquals(NODES, inspection.nodes().size());
@@ -106,7 +106,8 @@ public abstract class RedlockContract {
     assertTrue(inspection.remaining().orElseThrow().compareTo(lease.remaining()) > 0);
     assertTrue(lease.isValid());
     lease.release();
-    Await.until("it is free", () -> bob.inspectAsync(resource).join().held() == Held.NO);
+    Await.until(
+        "it is free", () -> bob.operations().inspectAsync(resource).join().held() == Held.NO);
     assertEquals(0, deployment.holders(resource));
   }
 
@@ -116,9 +117,9 @@ public abstract class RedlockContract {
     for (int node = 0; node < 3; node++) {
       deployment.takeDown(node);
       int down = node;
-      Await.until("it is seen", () -> bob.nodes().get(down).state() != State.UP);
+      Await.until("it is seen", () -> bob.operations().nodes().get(down).state() != State.UP);
     }
-    Inspection inspection = bob.inspect(resource);
+    Inspection inspection = bob.operations().inspect(resource);
     assertEquals(Held.UNKNOWN, inspection.held(), inspection::toString);
     assertEquals(Answer.NONE, inspection.nodes().get(0).answer());
     assertFalse(inspection.nodes().get(0).detail().isEmpty());
@@ -126,17 +127,17 @@ public abstract class RedlockContract {
 
   @Test
   void leasesListsWhatIsHeldHereAndNothingElse() throws Exception {
-    assertEquals(List.of(), alice.leases());
+    assertEquals(List.of(), alice.operations().leases());
     Lease lease = acquire(alice);
-    LeaseStatus status = alice.leases().get(0);
+    LeaseStatus status = alice.operations().leases().get(0);
     assertEquals(lease.fencingToken(), status.fencingToken());
     assertEquals(lease.resources(), status.resources());
     assertTrue(status.remaining().compareTo(lease.remaining()) >= 0);
     assertEquals(1, status.holds());
     assertFalse(status.renewed());
-    assertEquals(List.of(), bob.leases());
+    assertEquals(List.of(), bob.operations().leases());
     lease.release();
-    assertEquals(List.of(), alice.leases());
+    assertEquals(List.of(), alice.operations().leases());
   }
 
   // Acquire.
@@ -722,7 +723,7 @@ public abstract class RedlockContract {
             ttl -> {
               Lease held = holder.acquire(brief(ttl));
               List<LeaseEnd> ends = endsOf(held);
-              FreeResult freed = bob.free(resource);
+              FreeResult freed = bob.operations().free(resource);
               assertEquals(FreeResult.Outcome.FREED, freed.outcome(), freed::toString);
               assertEquals(NODES, freed.votes().count(Vote.YES), freed::toString);
               Duration left = held.remaining();
@@ -744,7 +745,8 @@ public abstract class RedlockContract {
     Lease lease =
         deployment.connect(BRIEF_TIMEOUT).acquire(brief().renewFor(Duration.ofMinutes(10)));
     List<LeaseEnd> ends = endsOf(lease);
-    assertEquals(FreeResult.Outcome.FREED, bob.free(resource, lease.fencingToken()).outcome());
+    assertEquals(
+        FreeResult.Outcome.FREED, bob.operations().free(resource, lease.fencingToken()).outcome());
     Await.until("the loss is told", () -> !ends.isEmpty());
     assertEquals(List.of(Cause.REFUSED), causes(ends));
     assertTrue(ends.get(0).detail().startsWith("an operator set it free"), ends::toString);
@@ -755,7 +757,7 @@ public abstract class RedlockContract {
   void wrongTokenSetsNothingFree() throws Exception {
     Lease lease = acquire(alice);
     for (long wrong : new long[] {lease.fencingToken() - 1, lease.fencingToken() + 1}) {
-      FreeResult result = bob.free(resource, wrong);
+      FreeResult result = bob.operations().free(resource, wrong);
       assertEquals(FreeResult.Outcome.OTHER_HOLDER, result.outcome(), result::toString);
     }
     assertInstanceOf(ExtendResult.Extended.class, lease.extend(TTL));
@@ -765,9 +767,9 @@ public abstract class RedlockContract {
   @Test
   void resourceThatIsSetFreeTwiceOrByTwoAtOnceIsFreeOnce() throws Exception {
     Lease lease = acquire(alice);
-    CompletableFuture<FreeResult> one = alice.freeAsync(resource);
-    CompletableFuture<FreeResult> two = bob.freeAsync(resource, lease.fencingToken());
-    for (FreeResult result : List.of(one.get(), two.get(), bob.free(resource))) {
+    CompletableFuture<FreeResult> one = alice.operations().freeAsync(resource);
+    CompletableFuture<FreeResult> two = bob.operations().freeAsync(resource, lease.fencingToken());
+    for (FreeResult result : List.of(one.get(), two.get(), bob.operations().free(resource))) {
       assertEquals(FreeResult.Outcome.FREED, result.outcome(), result::toString);
     }
     assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL));
@@ -775,7 +777,7 @@ public abstract class RedlockContract {
 
   @Test
   void resourceThatNobodyHoldsNeedsNotBeSetFree() throws Exception {
-    FreeResult result = bob.free(resource);
+    FreeResult result = bob.operations().free(resource);
     assertEquals(FreeResult.Outcome.NOT_HELD, result.outcome(), result::toString);
     assertEquals(Duration.ZERO, result.grantableIn().orElseThrow());
     assertInstanceOf(Acquired.class, alice.tryAcquire(resource, TTL));
@@ -785,7 +787,7 @@ public abstract class RedlockContract {
   void minorityOfDeadNodesDoesNotKeepAnOperatorFromSettingFree() throws Exception {
     takeDown(0, 1);
     Lease lease = acquire(alice);
-    assertEquals(FreeResult.Outcome.FREED, bob.free(resource).outcome());
+    assertEquals(FreeResult.Outcome.FREED, bob.operations().free(resource).outcome());
     assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL));
   }
 
@@ -793,7 +795,7 @@ public abstract class RedlockContract {
   void withoutAMajorityNothingIsSetFreeForSure() throws Exception {
     Lease lease = acquire(alice);
     takeDown(0, 1, 2);
-    FreeResult result = bob.free(resource);
+    FreeResult result = bob.operations().free(resource);
     assertEquals(FreeResult.Outcome.UNKNOWN, result.outcome(), result::toString);
     assertTrue(result.grantableIn().isEmpty());
     assertTrue(lease.isValid());
@@ -809,7 +811,7 @@ public abstract class RedlockContract {
     deployment.set(1, resource, "foreign", Duration.ofMillis(1));
     Await.until("the foreign keys are gone", () -> deployment.holders(resource) == 3);
     takeDown(3, 4);
-    FreeResult result = bob.free(resource);
+    FreeResult result = bob.operations().free(resource);
     assertEquals(FreeResult.Outcome.FREED, result.outcome(), result::toString);
     assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL));
   }
@@ -827,7 +829,7 @@ public abstract class RedlockContract {
               CompletableFuture<AcquireResult> waiter =
                   alice.acquireAsync(LeaseRequest.of(name, TTL).waitUpTo(LONG_WAIT).fairly());
               Await.until("it waits", ttl, () -> deployment.waiters(name) == 1);
-              assertEquals(FreeResult.Outcome.FREED, bob.free(name).outcome());
+              assertEquals(FreeResult.Outcome.FREED, bob.operations().free(name).outcome());
               assertEquals(1, deployment.waiters(name));
               return new Freed(lease, waiter);
             });
@@ -853,7 +855,7 @@ public abstract class RedlockContract {
     takeDown(0, 2, 4);
     Unavailable result = assertInstanceOf(Unavailable.class, alice.tryAcquire(resource, TTL));
     assertEquals(NODES, result.votes().nodes().size());
-    for (NodeStatus node : alice.nodes()) {
+    for (NodeStatus node : alice.operations().nodes()) {
       assertTrue(result.votes().toString().contains(node.name()), result::toString);
     }
     Await.until("nothing stays locked", () -> deployment.holders(resource) == 0);
@@ -877,11 +879,13 @@ public abstract class RedlockContract {
     takeDown(2, 4);
     Redlock late = deployment.connect(NODE_TIMEOUT);
     assertInstanceOf(Acquired.class, late.tryAcquire(resource, TTL));
-    List<NodeStatus> nodes = late.nodes();
-    assertEquals(alice.nodes().stream().map(NodeStatus::name).toList(), names(nodes));
-    Await.until("node 2 is known to be dead", () -> late.nodes().get(2).state() == State.DOWN);
-    assertFalse(late.nodes().get(2).reason().isBlank(), late.nodes()::toString);
-    assertEquals(State.UP, late.nodes().get(0).state());
+    List<NodeStatus> nodes = late.operations().nodes();
+    assertEquals(alice.operations().nodes().stream().map(NodeStatus::name).toList(), names(nodes));
+    Await.until(
+        "node 2 is known to be dead", () -> late.operations().nodes().get(2).state() == State.DOWN);
+    assertFalse(
+        late.operations().nodes().get(2).reason().isBlank(), late.operations().nodes()::toString);
+    assertEquals(State.UP, late.operations().nodes().get(0).state());
   }
 
   @Test

@@ -94,10 +94,13 @@ class AdoptTest {
     try (Redlock early = connect()) {
       Await.until(
           "all abstain",
-          () -> early.nodes().stream().allMatch(node -> node.state() == State.ABSTAINING));
+          () ->
+              early.operations().nodes().stream()
+                  .allMatch(node -> node.state() == State.ABSTAINING));
       assertTrue(adopt().isComplete());
       Await.until(
-          "all vote", () -> early.nodes().stream().allMatch(node -> node.state() == State.UP));
+          "all vote",
+          () -> early.operations().nodes().stream().allMatch(node -> node.state() == State.UP));
       assertInstanceOf(Acquired.class, early.tryAcquire("a", TTL));
     }
   }
@@ -142,7 +145,7 @@ class AdoptTest {
       report = adopt();
       assertEquals(refused, outcomes(report));
       assertTrue(report.toString().contains("new among nodes in use"), report::toString);
-      assertEquals(State.ABSTAINING, redlock.nodes().get(1).state());
+      assertEquals(State.ABSTAINING, redlock.operations().nodes().get(1).state());
     }
   }
 

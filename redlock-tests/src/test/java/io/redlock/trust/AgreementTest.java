@@ -12,6 +12,7 @@ import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.jedis.trust.MasterChange.Command;
+import io.redlock.settings.Setting;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
@@ -95,7 +96,8 @@ class AgreementTest {
       assertFalse(client.tryAcquire("a", MAX_TTL) instanceof Acquired, "a second holder");
     }
     assertEquals(marks, marks());
-    String reasons = client.nodes().stream().map(NodeStatus::reason).toList().toString();
+    String reasons =
+        client.operations().nodes().stream().map(NodeStatus::reason).toList().toString();
     assertTrue(reasons.contains(reason), reasons);
   }
 
@@ -117,8 +119,8 @@ class AgreementTest {
 
   private static void awaitUp(Redlock client) {
     Await.until(
-        "all vote: " + client.nodes(),
-        () -> client.nodes().stream().allMatch(node -> node.state() == State.UP));
+        "all vote: " + client.operations().nodes(),
+        () -> client.operations().nodes().stream().allMatch(node -> node.state() == State.UP));
   }
 
   private boolean resize(Command command, String change, String present, String future)
@@ -126,9 +128,9 @@ class AgreementTest {
     DeploymentSettings deployment = new DeploymentSettings();
     deployment.node(present);
     deployment.movingTo(future);
-    deployment.maxTtl(MAX_TTL);
-    deployment.clockSkew(SKEW);
-    deployment.silenceTimeout(PATIENCE);
+    deployment.set(Setting.MAX_TTL, MAX_TTL);
+    deployment.set(Setting.CLOCK_SKEW, SKEW);
+    deployment.set(Setting.SILENCE_TIMEOUT, PATIENCE);
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     PrintStream out = new PrintStream(bytes, true, StandardCharsets.UTF_8);
     boolean isDone = deployment.resize(command, Set.of(), change, Duration.ofMillis(20), out);
@@ -208,9 +210,9 @@ class AgreementTest {
     assertKeptOut(after, "agreed on maxTtl 900ms, this client has maxTtl 1.8s", 0, 1, 2);
     DeploymentSettings operator = new DeploymentSettings();
     operator.node(list(0, 1, 2));
-    operator.maxTtl(longer);
-    operator.clockSkew(SKEW);
-    operator.silenceTimeout(PATIENCE);
+    operator.set(Setting.MAX_TTL, longer);
+    operator.set(Setting.CLOCK_SKEW, SKEW);
+    operator.set(Setting.SILENCE_TIMEOUT, PATIENCE);
     assertTrue(operator.agree(System.out));
     awaitUp(after);
     awaitLease(after, longer);
@@ -253,11 +255,11 @@ class AgreementTest {
       assertFalse(isHeld & other.tryAcquire("b" + i, MAX_TTL) instanceof Acquired, "two holders");
       held += isHeld ? 1 : 0;
     }
-    List<NodeStatus> kept = (held > 0 ? other : one).nodes();
+    List<NodeStatus> kept = (held > 0 ? other : one).operations().nodes();
     Await.until(
         "it is said why",
         () ->
-            Stream.concat(one.nodes().stream(), other.nodes().stream())
+            Stream.concat(one.operations().nodes().stream(), other.operations().nodes().stream())
                 .anyMatch(node -> node.reason().contains("is not the set of its masters")));
     assertFalse(kept.isEmpty());
   }
@@ -294,7 +296,8 @@ class AgreementTest {
     }
     Redlock rival = client(settings(list(0, 1, 2)).maxTtl(maxTtl));
     assertFalse(rival.tryAcquire("a", maxTtl) instanceof Acquired, "beside " + lease);
-    assertTrue(rival.nodes().get(0).reason().contains("its data is new"), rival::toString);
+    assertTrue(
+        rival.operations().nodes().get(0).reason().contains("its data is new"), rival::toString);
     awaitUp(rival);
     return null;
   }

@@ -72,7 +72,7 @@ class AuditTest {
   }
 
   private NodeStatus status(int node) {
-    return client.nodes().get(node);
+    return client.operations().nodes().get(node);
   }
 
   private void await(int node, State state) {
@@ -125,7 +125,7 @@ class AuditTest {
   }
 
   private long states(State state) {
-    return client.nodes().stream().filter(node -> node.state() == state).count();
+    return client.operations().nodes().stream().filter(node -> node.state() == state).count();
   }
 
   @Test
@@ -262,8 +262,8 @@ class AuditTest {
         Await.until(
             "both are audited",
             () ->
-                redlock.nodes().get(0).state() == State.MISCONFIGURED
-                    && redlock.nodes().get(1).reason().contains("founded"));
+                redlock.operations().nodes().get(0).state() == State.MISCONFIGURED
+                    && redlock.operations().nodes().get(1).reason().contains("founded"));
         for (int i = 0; i < 6; i++) {
           Thread.sleep(500);
           redlock.tryAcquire("a", TTL);
@@ -313,7 +313,7 @@ class AuditTest {
         Duration longEnough = Duration.ofSeconds(2);
         Await.until(
             "it is silent for long",
-            () -> redlock.nodes().get(0).sinceAgo().compareTo(longEnough) > 0);
+            () -> redlock.operations().nodes().get(0).sinceAgo().compareTo(longEnough) > 0);
         server.resume();
         awaitAndAsk(redlock, State.UP);
       }
@@ -322,7 +322,8 @@ class AuditTest {
     /** What happens again and again in one state shall not be logged again and again. */
     private static void awaitAndAsk(Redlock redlock, State state) throws InterruptedException {
       Await.until(
-          state + ", not " + redlock.nodes(), () -> redlock.nodes().get(0).state() == state);
+          state + ", not " + redlock.operations().nodes(),
+          () -> redlock.operations().nodes().get(0).state() == state);
       for (int i = 0; i < 5; i++) {
         redlock.tryAcquire("a", TTL);
       }

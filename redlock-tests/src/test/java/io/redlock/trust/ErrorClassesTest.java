@@ -115,7 +115,7 @@ class ErrorClassesTest {
     Await.until(
         "there is no connection: " + words,
         () -> {
-          NodeStatus node = client.nodes().get(0);
+          NodeStatus node = client.operations().nodes().get(0);
           return node.state() == State.DOWN && node.reason().contains(words);
         });
     connects.set(0);
@@ -125,7 +125,8 @@ class ErrorClassesTest {
 
   private void awaitUp() {
     Await.until(
-        "the node is up, not " + client.nodes(), () -> client.nodes().get(0).state() == State.UP);
+        "the node is up, not " + client.operations().nodes(),
+        () -> client.operations().nodes().get(0).state() == State.UP);
   }
 
   /** Calls, is refused with this vote and these words, and has not hammered the server. */
@@ -202,9 +203,9 @@ class ErrorClassesTest {
 
   private void awaitAnswering() {
     Await.until(
-        "the node answers, not " + client.nodes(),
+        "the node answers, not " + client.operations().nodes(),
         () -> {
-          State state = client.nodes().get(0).state();
+          State state = client.operations().nodes().get(0).state();
           return state != State.DOWN && state != State.CONNECTING;
         });
   }
@@ -361,7 +362,8 @@ class ErrorClassesTest {
   void missingPermission() throws Exception {
     server.command("ACL", "SETUSER", "app", "on", ">geheim", "~*", "&*", "+@all", "-set");
     connect("redis://app:geheim@127.0.0.1:" + server.port());
-    Await.until("the audit fails", () -> client.nodes().get(0).state() == State.MISCONFIGURED);
+    Await.until(
+        "the audit fails", () -> client.operations().nodes().get(0).state() == State.MISCONFIGURED);
     assertRefused(Vote.MISCONFIGURED, "can't run this command");
     server.command("ACL", "SETUSER", "app", "+set");
     assertRecovers();
@@ -372,10 +374,13 @@ class ErrorClassesTest {
     server.command("ACL", "SETUSER", "app", "on", ">geheim", "~redlock:*", "~mine", "&*", "+@all");
     connect("redis://app:geheim@127.0.0.1:" + server.port());
     assertRefused(Vote.MISCONFIGURED, "permission");
-    assertEquals(State.MISCONFIGURED, client.nodes().get(0).state(), "no name is allowed so far");
+    assertEquals(
+        State.MISCONFIGURED,
+        client.operations().nodes().get(0).state(),
+        "no name is allowed so far");
     assertTrue(client.tryAcquire("mine", TTL).optionalLease().isPresent());
     assertRefused(Vote.MISCONFIGURED, "permission");
-    assertEquals(State.UP, client.nodes().get(0).state());
+    assertEquals(State.UP, client.operations().nodes().get(0).state());
     assertNothingIsLeft();
   }
 
@@ -390,7 +395,7 @@ class ErrorClassesTest {
         "the save fails",
         () -> ("" + server.command("INFO", "persistence")).contains("bgsave_status:err"));
     assertRefused(Vote.MISCONFIGURED, "MISCONF");
-    assertEquals(State.MISCONFIGURED, client.nodes().get(0).state());
+    assertEquals(State.MISCONFIGURED, client.operations().nodes().get(0).state());
     Files.delete(inTheWay);
     server.command("SAVE");
     assertRecovers();
@@ -452,7 +457,8 @@ class ErrorClassesTest {
     connect();
     server.command("HSET", RESOURCE, "field", "value");
     assertRefused(Vote.MISCONFIGURED, "a key of another application has this name");
-    assertEquals(State.UP, client.nodes().get(0).state(), "one name is no fault of the node");
+    assertEquals(
+        State.UP, client.operations().nodes().get(0).state(), "one name is no fault of the node");
     assertEquals(1L, server.command("DEL", RESOURCE));
     assertRecovers();
   }
@@ -466,8 +472,8 @@ class ErrorClassesTest {
     Lease released = client.acquire("released", TTL, TTL);
     server.command("CONFIG", "SET", "maxmemory", "1");
     assertRefused(Vote.UNABLE, "out of memory");
-    assertEquals(State.UP, client.nodes().get(0).state());
-    assertTrue(client.nodes().get(0).lastError().contains("out of memory"));
+    assertEquals(State.UP, client.operations().nodes().get(0).state());
+    assertTrue(client.operations().nodes().get(0).lastError().contains("out of memory"));
     assertInstanceOf(ExtendResult.Extended.class, extended.extend(TTL));
     assertEquals(ReleaseResult.RELEASED, released.release());
     assertEquals(List.of(), server.keys("released"));

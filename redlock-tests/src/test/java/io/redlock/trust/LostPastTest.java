@@ -240,7 +240,7 @@ class LostPastTest {
       Redlock newRival = scene.rival(ttl);
       Await.until(
           "its clock is noticed",
-          () -> newRival.nodes().get(Scene.FRAGILE).reason().contains("clock"));
+          () -> newRival.operations().nodes().get(Scene.FRAGILE).reason().contains("clock"));
       clock.set(Duration.ZERO);
       assertNobodyGetsItWhileItIsHeld(lease, ttl, oldRival, newRival);
     }
@@ -260,7 +260,8 @@ class LostPastTest {
       scene.third().requests().hold();
       Redlock rival = scene.anyRival(ttl);
       Await.until(
-          "two clocks differ", () -> rival.nodes().get(0).reason().contains("ahead of the median"));
+          "two clocks differ",
+          () -> rival.operations().nodes().get(0).reason().contains("ahead of the median"));
       long audits = audits(scene.fragile());
       Await.until("it is audited again", () -> audits(scene.fragile()) > audits);
       clock.set(Duration.ZERO);

@@ -14,6 +14,7 @@ import io.redlock.cli.Doctor;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.jedis.trust.MasterChange.Command;
+import io.redlock.settings.Setting;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
@@ -101,9 +102,9 @@ class MovingMastersTest {
       DeploymentSettings deployment = new DeploymentSettings();
       present.forEach(deployment::node);
       future.forEach(deployment::movingTo);
-      deployment.maxTtl(MAX_TTL);
-      deployment.clockSkew(Duration.ofMillis(200));
-      deployment.silenceTimeout(PATIENCE); // the machine may stand still
+      deployment.set(Setting.MAX_TTL, MAX_TTL);
+      deployment.set(Setting.CLOCK_SKEW, Duration.ofMillis(200));
+      deployment.set(Setting.SILENCE_TIMEOUT, PATIENCE); // the machine may stand still
       return deployment;
     }
 
@@ -197,7 +198,7 @@ class MovingMastersTest {
     void awaitLeases() {
       int seen = leases.get();
       Await.until(
-          "it acquires with " + redlock.get().nodes(),
+          "it acquires with " + redlock.get().operations().nodes(),
           () -> leases.get() > seen + 1 || failure.get() != null);
       assertNull(failure.get());
     }
@@ -297,7 +298,7 @@ class MovingMastersTest {
 
   private static void awaitLease(Redlock redlock) {
     Await.until(
-        "it acquires with " + redlock.nodes(),
+        "it acquires with " + redlock.operations().nodes(),
         () -> {
           Optional<Lease> lease = tried(redlock).optionalLease();
           lease.ifPresent(Lease::close);
@@ -307,7 +308,7 @@ class MovingMastersTest {
 
   private static void awaitRefusal(Redlock redlock, String reason) {
     Await.until(
-        reason + ", with " + redlock.nodes(),
+        reason + ", with " + redlock.operations().nodes(),
         () -> tried(redlock) instanceof Unavailable refused && refused.toString().contains(reason));
   }
 
@@ -443,7 +444,7 @@ class MovingMastersTest {
       masters.servers.get(4).command("FLUSHALL");
       try (Redlock other = JedisRedlock.connect(masters.future.get(4))) {
         Await.until(
-            "it is marked by " + other.nodes(),
+            "it is marked by " + other.operations().nodes(),
             () -> masters.servers.get(4).command("GET", "redlock:birth") != null);
         stopped = masters.resize(Command.PREPARE);
         assertTrue(stopped.contains("a master joins empty; empty it only if nobody uses"), stopped);

@@ -54,7 +54,9 @@ class NodeCountTest {
 
   private static void kill(RedisServers servers, int node, Redlock redlock) {
     servers.get(node).kill();
-    Await.until("it is known to be down", () -> redlock.nodes().get(node).state() == State.DOWN);
+    Await.until(
+        "it is known to be down",
+        () -> redlock.operations().nodes().get(node).state() == State.DOWN);
   }
 
   @Test

@@ -148,7 +148,9 @@ final class Scene implements AutoCloseable {
   private Redlock connect(Duration maxTtl, String... addresses) {
     Redlock client = build(maxTtl, addresses);
     for (int node : new int[] {0, 2}) {
-      Await.until("node " + node + " votes", () -> client.nodes().get(node).state() == State.UP);
+      Await.until(
+          "node " + node + " votes",
+          () -> client.operations().nodes().get(node).state() == State.UP);
     }
     return client;
   }
@@ -169,7 +171,7 @@ final class Scene implements AutoCloseable {
   }
 
   static State stateOfFragile(Redlock client) {
-    return client.nodes().get(FRAGILE).state();
+    return client.operations().nodes().get(FRAGILE).state();
   }
 
   @Override

@@ -239,7 +239,8 @@ class WaitersTest {
     }
     masters.kill(0);
     for (Redlock client : List.of(alice, bob)) {
-      Await.until("the death is noticed", () -> client.nodes().get(0).state() != State.UP);
+      Await.until(
+          "the death is noticed", () -> client.operations().nodes().get(0).state() != State.UP);
     }
     masters.get(0).restart();
     masters.awaitUp(alice);

@@ -6,6 +6,7 @@ import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.jedis.deployment.SettingsParser;
 import io.redlock.jedis.trust.MasterChange;
+import io.redlock.settings.Setting;
 import io.redlock.text.Brief;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
@@ -251,7 +252,7 @@ final class Cli {
   @Command(
       mixinStandardHelpOptions = true,
       description =
-          "Changes maxTtl, clockSkew, driftFactor or restartGuard for all clients of the masters to"
+          "Changes maxTtl, clockSkew, driftPerSecond or restartGuard for all clients of the masters to"
               + " the settings of this command; clients with others are refused from then on.",
       exitCodeList = {
         "0:agreed",
@@ -391,10 +392,10 @@ final class Cli {
     Map<String, String> settings = settings(nodes == null ? null : List.of(nodes));
     return () -> {
       DeploymentSettings deployment = new DeploymentSettings();
-      deployment.nodeTimeout(LONGEST_NODE_TIMEOUT);
+      deployment.set(Setting.NODE_TIMEOUT, LONGEST_NODE_TIMEOUT);
       deployment.configure(settings);
       if (keyPrefix != null) {
-        deployment.keyPrefix(keyPrefix);
+        deployment.set(Setting.KEY_PREFIX, keyPrefix);
       }
       deployment.observe();
       return deployment;

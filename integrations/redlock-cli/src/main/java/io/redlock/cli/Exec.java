@@ -233,7 +233,7 @@ final class Exec implements Callable<Integer> {
   }
 
   private int run(Lease lease, Duration killAfter) throws InterruptedException {
-    String resource = lease.resources().iterator().next();
+    String resource = lease.resource();
     String name = Brief.text(resource);
     ProcessBuilder builder = new ProcessBuilder(command);
     console.childStreams().accept(builder);

@@ -69,7 +69,10 @@ final class Free implements Callable<Integer> {
     JedisRedlock.Builder builder =
         JedisRedlock.builder().nodeTimeout(NODE_TIMEOUT).configure(settings);
     try (Redlock redlock = builder.build()) {
-      return print(token == null ? redlock.free(resource) : redlock.free(resource, token));
+      return print(
+          token == null
+              ? redlock.operations().free(resource)
+              : redlock.operations().free(resource, token));
     }
   }
 

@@ -108,7 +108,7 @@ final class Listing {
     for (int from = 0; from < resources.size(); from += AT_ONCE) {
       List<CompletableFuture<Inspection>> some =
           resources.subList(from, Math.min(from + AT_ONCE, resources.size())).stream()
-              .map(redlock::inspectAsync)
+              .map(redlock.operations()::inspectAsync)
               .toList();
       some.stream()
           .map(CompletableFuture::join)

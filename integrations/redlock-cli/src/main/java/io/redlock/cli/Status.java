@@ -22,7 +22,7 @@ final class Status {
 
   static int run(Redlock redlock, String resource, boolean json, PrintStream out)
       throws InterruptedException {
-    Inspection inspection = redlock.inspect(resource);
+    Inspection inspection = redlock.operations().inspect(resource);
     if (json) {
       out.println(Json.of(json(inspection)));
     } else {

@@ -134,7 +134,7 @@ public final class RedlockMetrics implements MeterBinder, RedlockListener {
 
   private void watch(Redlock redlock, MeterRegistry registry) {
     ServiceGauges.add(registry, service, redlock);
-    for (NodeStatus node : redlock.nodes()) {
+    for (NodeStatus node : redlock.operations().nodes()) {
       String name = node.name();
       resets(name).register(registry);
       Stream.of(State.values()).forEach(state -> changes(name, state).register(registry));

@@ -36,7 +36,7 @@ final class ServiceGauges {
     this.place = place;
     this.gauges =
         List.of(
-            gauge("redlock.leases", all -> all.sum(redlock -> redlock.leases().size()))
+            gauge("redlock.leases", all -> all.sum(redlock -> redlock.operations().leases().size()))
                 .description("Leases that this process holds")
                 .register(place.registry),
             gauge("redlock.waiting", all -> all.sum(ServiceGauges::waiting))
@@ -56,7 +56,10 @@ final class ServiceGauges {
       if (!gauges.services.contains(redlock)) {
         gauges.services.add(redlock);
       }
-      redlock.nodes().forEach(node -> gauges.votes.computeIfAbsent(node.name(), gauges::vote));
+      redlock
+          .operations()
+          .nodes()
+          .forEach(node -> gauges.votes.computeIfAbsent(node.name(), gauges::vote));
     }
   }
 
@@ -77,7 +80,8 @@ final class ServiceGauges {
 
   private void removeVotes() {
     Set<String> gone = new HashSet<>(votes.keySet());
-    services.forEach(redlock -> redlock.nodes().forEach(node -> gone.remove(node.name())));
+    services.forEach(
+        redlock -> redlock.operations().nodes().forEach(node -> gone.remove(node.name())));
     gone.forEach(node -> place.registry.remove(votes.remove(node)));
   }
 
@@ -97,12 +101,12 @@ final class ServiceGauges {
   }
 
   private static double waiting(Redlock redlock) {
-    return redlock.waits().stream().mapToInt(WaitStatus::calls).sum();
+    return redlock.operations().waits().stream().mapToInt(WaitStatus::calls).sum();
   }
 
   private double longest() {
     return services.stream()
-            .flatMap(redlock -> redlock.waits().stream())
+            .flatMap(redlock -> redlock.operations().waits().stream())
             .map(WaitStatus::longest)
             .max(Duration::compareTo)
             .orElse(Duration.ZERO)
@@ -113,7 +117,7 @@ final class ServiceGauges {
   /** Returns 1 while the node votes for each service that uses it. */
   private double leastVote(String node) {
     return services.stream()
-        .flatMap(redlock -> redlock.nodes().stream())
+        .flatMap(redlock -> redlock.operations().nodes().stream())
         .filter(status -> status.name().equals(node))
         .mapToDouble(ServiceGauges::vote)
         .min()

@@ -67,7 +67,9 @@ class DashboardTest {
       Await.until(
           "two masters are down",
           () ->
-              redlock.nodes().stream().filter(node -> node.state().name().equals("DOWN")).count()
+              redlock.operations().nodes().stream()
+                      .filter(node -> node.state().name().equals("DOWN"))
+                      .count()
                   == 2);
       assertEquals(Outcome.UNAVAILABLE, redlock.tryAcquire("d", TTL).outcome());
       Await.until(

@@ -171,7 +171,8 @@ class RedlockLockProviderTest {
     lock(atMost, ZERO);
     Duration freeAfter = freeAfter(startNanos);
     assertAtLeast(atMost, freeAfter);
-    assertTrue(redlock.nodes().size() == 3, "it is open, and renews what is not released");
+    assertTrue(
+        redlock.operations().nodes().size() == 3, "it is open, and renews what is not released");
   }
 
   @Test

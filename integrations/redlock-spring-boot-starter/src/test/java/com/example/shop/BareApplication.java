@@ -15,7 +15,7 @@ public class BareApplication {
   public static void main(String[] arguments) {
     try (ConfigurableApplicationContext context =
         SpringApplication.run(BareApplication.class, arguments)) {
-      System.out.println("masters: " + context.getBean(Redlock.class).nodes().size());
+      System.out.println("masters: " + context.getBean(Redlock.class).operations().nodes().size());
     }
   }
 }

@@ -12,6 +12,8 @@ import io.redlock.jedis.trust.MasterChange;
 import io.redlock.jedis.trust.NodeTrust;
 import io.redlock.jedis.trust.Peers;
 import io.redlock.jedis.trust.TrustRules;
+import io.redlock.settings.Setting;
+import io.redlock.settings.SettingValues;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Quorum;
 import io.redlock.text.Brief;
@@ -67,25 +69,12 @@ public final class DeploymentSettings {
   private final List<Master> future = new ArrayList<>();
   private final List<Consumer<RedlockBuilder>> passedOn = new ArrayList<>();
   private final List<String> misread = new ArrayList<>();
-  private String holder = HOST_AND_PROCESS;
-  private Duration nodeTimeout = RedlockBuilder.NODE_TIMEOUT;
-  private Duration maxTtl = RedlockBuilder.MAX_TTL;
-  private double driftFactor = RedlockBuilder.DRIFT_FACTOR;
-  private Duration clockSkew = RedlockBuilder.CLOCK_SKEW;
-  private boolean restartGuard = true;
-  private String keyPrefix = "";
+  private final SettingValues values = new SettingValues();
   private boolean observes;
-  private @Nullable Duration silenceTimeout;
-  private @Nullable Duration fenceRetention;
   private @Nullable JedisClientConfig clientConfig;
 
   /** A configured master: an address, or a name and a pool. */
   private record Master(@Nullable String text, @Nullable Pool<Connection> pool) {}
-
-  /** Returns the value of a setting, which may be left out but not be null. */
-  public static <T> T given(T value, String setting) {
-    return given(value, setting, "give a value, or leave the call out for the default");
-  }
 
   /** Returns the argument, which must not be null. */
   public static <T> T given(T value, String name, String fix) {
@@ -142,62 +131,38 @@ public final class DeploymentSettings {
 
   /** Sets what the addresses leave open. */
   public void clientConfig(JedisClientConfig clientConfig) {
-    this.clientConfig = given(clientConfig, "clientConfig");
+    this.clientConfig =
+        given(clientConfig, "clientConfig", "give a value, or leave the call out for the default");
   }
 
-  /** Sets how long a node may answer nothing before it counts as silent. */
-  public void nodeTimeout(Duration nodeTimeout) {
-    this.nodeTimeout = given(nodeTimeout, "nodeTimeout");
-  }
-
-  /** Sets how long a connection may stay without any answer before it is replaced. */
-  public void silenceTimeout(Duration silenceTimeout) {
-    this.silenceTimeout = given(silenceTimeout, "silenceTimeout");
-  }
-
-  /** Sets the upper bound of any ttl. */
-  public void maxTtl(Duration maxTtl) {
-    this.maxTtl = given(maxTtl, "maxTtl");
-  }
-
-  /** Sets the part by which a node's clock may outrun this machine's. */
-  public void driftFactor(double driftFactor) {
-    this.driftFactor = driftFactor;
-  }
-
-  /** Sets how far the clocks of two nodes may differ. */
-  public void clockSkew(Duration clockSkew) {
-    this.clockSkew = given(clockSkew, "clockSkew");
-  }
-
-  /** Sets whether nodes that lost their data abstain. */
-  public void restartGuard(boolean restartGuard) {
-    this.restartGuard = restartGuard;
+  /** Sets a value; masters are added instead. */
+  public <T> void set(Setting<T> setting, @Nullable T value) {
+    if (setting == Setting.NODES) {
+      node((String) value);
+    } else if (setting == Setting.MOVING_TO) {
+      movingTo((String) value);
+    } else {
+      values.set(setting, value);
+    }
   }
 
   /** Returns true if nodes that lost their data abstain. */
   public boolean isGuarded() {
-    return restartGuard;
-  }
-
-  /** Sets how long a node keeps a counter after its last write. */
-  public void fenceRetention(Duration fenceRetention) {
-    this.fenceRetention = given(fenceRetention, "fenceRetention");
-  }
-
-  /** Sets the prefix of every key. */
-  public void keyPrefix(String keyPrefix) {
-    this.keyPrefix = given(keyPrefix, "keyPrefix");
+    return values.get(Setting.RESTART_GUARD);
   }
 
   /** Returns the prefix of every key. */
   public String keyPrefix() {
-    return keyPrefix;
+    return values.find(Setting.KEY_PREFIX).orElse("");
   }
 
-  /** Sets the label of this client. */
-  public void holder(String holder) {
-    this.holder = given(holder, "holder");
+  private String holder() {
+    return values.find(Setting.HOLDER).orElse(HOST_AND_PROCESS);
+  }
+
+  private double driftFactor() {
+    Duration drift = values.get(Setting.DRIFT_PER_SECOND); // perhaps far out of range
+    return drift.getSeconds() + drift.getNano() / 1e9;
   }
 
   /** Makes this client an observer: it writes no birth marks, and waits less for connections. */
@@ -235,7 +200,7 @@ public final class DeploymentSettings {
     Checked checked = check(what, knownFaults);
     try {
       Probe probe = new Probe(checked.probed, checked.quorum, checked.settings.silenceTimeout());
-      TrustRules rules = TrustRules.observing(restartGuard, checked.settings.skewMicros());
+      TrustRules rules = TrustRules.observing(isGuarded(), checked.settings.skewMicros());
       return question.apply(probe, new Survey(probe, rules).audit());
     } finally {
       checked.lanes.forEach(NodeLane::close);
@@ -286,7 +251,7 @@ public final class DeploymentSettings {
       Survey survey = new Survey(probe, rules);
       RequestEncoder encoder =
           new RequestEncoder(checked.settings.retentionMillis(), checked.settings.skewMicros());
-      ChangedMasters masters = new ProbedMasters(probe, survey, encoder, keyPrefix);
+      ChangedMasters masters = new ProbedMasters(probe, survey, encoder, keyPrefix());
       return new Resize(command, masters, checked.quorum, rules, gone, change, settle, out).run();
     } finally {
       checked.lanes.forEach(NodeLane::close);
@@ -307,7 +272,7 @@ public final class DeploymentSettings {
       RequestEncoder encoder =
           new RequestEncoder(checked.settings.retentionMillis(), checked.settings.skewMicros());
       ChangedMasters masters =
-          new ProbedMasters(probe, new Survey(probe, rules), encoder, keyPrefix);
+          new ProbedMasters(probe, new Survey(probe, rules), encoder, keyPrefix());
       return new TermsChange(masters, rules, time -> Thread.sleep(time.toMillis()), out).run();
     } finally {
       checked.lanes.forEach(NodeLane::close);
@@ -331,7 +296,10 @@ public final class DeploymentSettings {
 
   private TrustRules rules(LaneSettings settings) {
     return TrustRules.of(
-        restartGuard, LaneSettings.bounded(maxTtl), driftFactor, settings.skewMicros());
+        isGuarded(),
+        LaneSettings.bounded(values.get(Setting.MAX_TTL)),
+        driftFactor(),
+        settings.skewMicros());
   }
 
   /** A valid configuration: lanes and a builder that are not yet started. */
@@ -345,12 +313,19 @@ public final class DeploymentSettings {
   private Checked check(String what, List<String> knownFaults) {
     List<String> faults = new ArrayList<>(knownFaults);
     faults.addAll(misread);
-    Duration silence = silenceTimeout;
+    Duration nodeTimeout = values.get(Setting.NODE_TIMEOUT);
+    Duration silence = values.find(Setting.SILENCE_TIMEOUT).orElse(null);
     if (observes && silence == null && nodeTimeout.multipliedBy(2).compareTo(HANGING) < 0) {
       silence = HANGING;
     }
     LaneSettings settings =
-        LaneSettings.derive(nodeTimeout, silence, maxTtl, clockSkew, fenceRetention, faults);
+        LaneSettings.derive(
+            nodeTimeout,
+            silence,
+            values.get(Setting.MAX_TTL),
+            values.get(Setting.CLOCK_SKEW),
+            values.find(Setting.FENCE_RETENTION).orElse(null),
+            faults);
     if (clientConfig != null && clientConfig.getDatabase() != 0) {
       faults.add(
           "clientConfig selects database "
@@ -363,17 +338,11 @@ public final class DeploymentSettings {
     Quorum quorum = Quorum.of(present, moved);
     List<NodeLane> lanes = lanes(probed, quorum, settings);
     RedlockBuilder builder =
-        RedlockBuilder.over(named(present, lanes))
-            .nodeTimeout(nodeTimeout)
-            .maxTtl(maxTtl)
-            .driftFactor(driftFactor)
-            .clockSkew(clockSkew)
-            .keyPrefix(keyPrefix)
-            .holder(holder);
+        RedlockBuilder.over(named(present, lanes)).settings(values).holder(holder());
     passedOn.forEach(setting -> setting.accept(builder));
     if (!future.isEmpty()) {
       builder.movingTo(named(moved, lanes));
-      if (!restartGuard) {
+      if (!isGuarded()) {
         faults.add("movingTo needs the restart guard: leave restartGuard(false) out");
       }
     }
@@ -423,7 +392,7 @@ public final class DeploymentSettings {
               NodePools.open(
                   address,
                   clientConfig,
-                  future.isEmpty() ? holder : holder + MOVING,
+                  future.isEmpty() ? holder() : holder() + MOVING,
                   settings.silenceTimeout());
           all.add(new Probe.Master(address.name(), pool, true));
         }
@@ -435,12 +404,12 @@ public final class DeploymentSettings {
   private List<NodeLane> lanes(List<Probe.Master> all, Quorum quorum, LaneSettings settings) {
     RequestEncoder encoder = new RequestEncoder(settings.retentionMillis(), settings.skewMicros());
     TrustRules rules =
-        observes ? TrustRules.observing(restartGuard, settings.skewMicros()) : rules(settings);
+        observes ? TrustRules.observing(isGuarded(), settings.skewMicros()) : rules(settings);
     List<String> names = all.stream().map(Probe.Master::name).toList();
     Peers peers = new Peers(names, quorum, settings.skewMicros());
     List<NodeLane> lanes = new ArrayList<>();
     for (Probe.Master master : all) {
-      NodeTrust trust = new NodeTrust(master.name(), lanes.size(), peers, rules, driftFactor);
+      NodeTrust trust = new NodeTrust(master.name(), lanes.size(), peers, rules, driftFactor());
       lanes.add(
           NodeLane.of(master.name(), master.pool(), master.ownsPool(), encoder, settings, trust));
     }

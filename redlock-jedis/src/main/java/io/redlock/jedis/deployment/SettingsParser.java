@@ -1,5 +1,6 @@
 package io.redlock.jedis.deployment;
 
+import io.redlock.settings.Setting;
 import io.redlock.text.Brief;
 import java.time.Duration;
 import java.time.format.DateTimeParseException;
@@ -8,15 +9,13 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.function.BiConsumer;
-import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class SettingsParser {
 
-  private static final String PROPERTY = "redlock.";
+  private static final String PROPERTY = Setting.PROPERTY;
   private static final String VARIABLE = "REDLOCK_";
 
   private static final Pattern AMOUNT = Pattern.compile("(-?)(\\d+)\\s*(ms|s|m|h|d)");
@@ -36,38 +35,9 @@ public final class SettingsParser {
   /** A name that differs in more characters is not meant. */
   private static final int MOST_TYPOS = 3;
 
-  /** The property of each setting, and its setter. */
-  private static final Map<String, BiConsumer<DeploymentSettings, String>> SETTINGS =
-      new LinkedHashMap<>();
-
-  static {
-    SETTINGS.put("nodes", DeploymentSettings::node);
-    SETTINGS.put("moving-to", DeploymentSettings::movingTo);
-    add("node-timeout", SettingsParser::duration, DeploymentSettings::nodeTimeout);
-    add("silence-timeout", SettingsParser::duration, DeploymentSettings::silenceTimeout);
-    add("max-ttl", SettingsParser::duration, DeploymentSettings::maxTtl);
-    add("drift-factor", SettingsParser::number, DeploymentSettings::driftFactor);
-    add("clock-skew", SettingsParser::duration, DeploymentSettings::clockSkew);
-    add("restart-guard", SettingsParser::truth, DeploymentSettings::restartGuard);
-    add("fence-retention", SettingsParser::duration, DeploymentSettings::fenceRetention);
-    add(
-        "loss-margin",
-        SettingsParser::duration,
-        (deployment, margin) -> deployment.core(core -> core.lossMargin(margin)));
-    add(
-        "min-validity",
-        SettingsParser::duration,
-        (deployment, least) -> deployment.core(core -> core.minValidity(least)));
-    SETTINGS.put("holder", DeploymentSettings::holder);
-    SETTINGS.put("key-prefix", DeploymentSettings::keyPrefix);
-  }
+  private static final int MOST_TYPOS_OF_A_VARIABLE = 2;
 
   private SettingsParser() {}
-
-  private static <T> void add(
-      String name, Function<String, T> parser, BiConsumer<DeploymentSettings, T> setter) {
-    SETTINGS.put(name, (deployment, text) -> setter.accept(deployment, parser.apply(text.strip())));
-  }
 
   /**
    * Applies the settings.
@@ -82,51 +52,67 @@ public final class SettingsParser {
     List<String> faults = new ArrayList<>();
     Map<String, String> given = new HashMap<>();
     named.keySet().forEach(name -> recognize(name, given, faults));
-    SETTINGS.forEach(
-        (setting, action) -> {
-          String name = given.get(setting);
-          String value = name == null ? null : named.get(name);
-          if (name != null && value == null) {
-            faults.add(name + " is null: give it a value, or leave it out for the default");
-          } else if (value != null) {
-            try {
-              action.accept(deployment, value);
-            } catch (IllegalArgumentException e) {
-              faults.add(name + ": " + e.getMessage());
-            }
-          }
-        });
+    for (Setting<?> setting : Setting.ALL) {
+      String name = given.get(setting.name());
+      String value = name == null ? null : named.get(name);
+      if (name != null && value == null) {
+        faults.add(name + " is null: give it a value, or leave it out for the default");
+      } else if (value != null) {
+        try {
+          set(deployment, setting, value);
+        } catch (IllegalArgumentException e) {
+          faults.add(name + ": " + e.getMessage());
+        }
+      }
+    }
     return faults;
   }
 
-  /** An unknown variable may belong to another program; an unknown property is a fault. */
+  private static <T> void set(DeploymentSettings deployment, Setting<T> setting, String text) {
+    Class<T> type = setting.type();
+    if (type == Duration.class) {
+      deployment.set(setting, type.cast(duration(text.strip())));
+    } else if (type == Boolean.class) {
+      deployment.set(setting, type.cast(truth(text.strip())));
+    } else {
+      deployment.set(setting, type.cast(text));
+    }
+  }
+
+  /**
+   * An unknown property is a fault. An unknown variable may belong to another program, such as
+   * Kubernetes' {@code REDLOCK_PORT} for a service of that name, unless it is nearly a setting.
+   */
   private static void recognize(String name, Map<String, String> given, List<String> faults) {
     boolean property = name.startsWith(PROPERTY);
     if (!property && !name.startsWith(VARIABLE)) {
       return;
     }
     String bare = bare(name.substring(PROPERTY.length()));
-    for (String setting : SETTINGS.keySet()) {
-      if (bare(setting).equals(bare)) {
-        String before = given.put(setting, name);
+    for (Setting<?> setting : Setting.ALL) {
+      if (bare(setting.name()).equals(bare)) {
+        String before = given.put(setting.name(), name);
         if (before != null) {
           faults.add(before + " and " + name + " are the same setting: leave one out");
         }
         return;
       }
     }
-    if (property) {
-      faults.add(Brief.text(name) + " is unknown: " + nearest(bare));
+    Setting<?> nearest =
+        Collections.min(
+            Setting.ALL, Comparator.comparingInt(setting -> distance(bare(setting.name()), bare)));
+    int typos = distance(bare(nearest.name()), bare);
+    if (property || typos <= MOST_TYPOS_OF_A_VARIABLE) {
+      String meant = property ? nearest.property() : nearest.variable();
+      faults.add(
+          Brief.text(name)
+              + " is unknown: "
+              + (typos <= MOST_TYPOS ? "did you mean " + meant + "?" : "use one of " + names()));
     }
   }
 
-  private static String nearest(String bare) {
-    String nearest =
-        Collections.min(
-            SETTINGS.keySet(), Comparator.comparingInt(setting -> distance(bare(setting), bare)));
-    return distance(bare(nearest), bare) <= MOST_TYPOS
-        ? "did you mean " + PROPERTY + nearest + "?"
-        : "use one of " + String.join(", ", SETTINGS.keySet());
+  private static String names() {
+    return Setting.ALL.stream().map(Setting::name).collect(Collectors.joining(", "));
   }
 
   /** Returns how many characters to insert, delete or replace to make one text of the other. */
@@ -193,15 +179,6 @@ public final class SettingsParser {
               + Brief.text(text)
               + "' is not a duration: write 500ms, 30s, 5m, 2h or ISO 8601 as in PT30S",
           e);
-    }
-  }
-
-  private static double number(String text) {
-    try {
-      return Double.parseDouble(text);
-    } catch (NumberFormatException e) {
-      throw new IllegalArgumentException(
-          "'" + Brief.text(text) + "' is not a number: write one such as 0.01", e);
     }
   }
 

@@ -111,7 +111,8 @@ public record TrustRules(
             < Math.min(abstentionMillis, Agreement.LONGEST_ABSTENTION_MILLIS)
         ? differs(
             "an abstention of " + Brief.exact(Duration.ofMillis(agreed.abstentionMillis())),
-            Brief.exact(Duration.ofMillis(abstentionMillis)) + ", by its clockSkew and driftFactor")
+            Brief.exact(Duration.ofMillis(abstentionMillis))
+                + ", by its clockSkew and driftPerSecond")
         : "";
   }
 

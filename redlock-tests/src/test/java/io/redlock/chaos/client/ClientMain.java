@@ -97,7 +97,7 @@ public final class ClientMain {
   }
 
   private void run() throws IOException, InterruptedException {
-    redlock.nodes().forEach(this::node);
+    redlock.operations().nodes().forEach(this::node);
     say("ready");
     BufferedReader orders =
         new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
@@ -110,7 +110,7 @@ public final class ClientMain {
       } else if (words.get(0).equals("free")) {
         free(words.get(1));
       } else if (words.get(0).equals("nodes")) {
-        redlock.nodes().forEach(this::node);
+        redlock.operations().nodes().forEach(this::node);
       } else if (words.get(0).equals("masters")) {
         masters(Long.parseLong(words.get(1)));
       } else {
@@ -129,6 +129,7 @@ public final class ClientMain {
   private void free(String resource) {
     untold.incrementAndGet();
     redlock
+        .operations()
         .freeAsync(resource)
         .thenAccept(
             result -> {
@@ -153,7 +154,7 @@ public final class ClientMain {
   }
 
   private String notUp() {
-    return redlock.nodes().stream()
+    return redlock.operations().nodes().stream()
         .filter(node -> node.state() != NodeStatus.State.UP)
         .map(NodeStatus::toString)
         .collect(Collectors.joining("; "));

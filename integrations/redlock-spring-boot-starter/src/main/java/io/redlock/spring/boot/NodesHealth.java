@@ -16,9 +16,9 @@ record NodesHealth(boolean isUp, Map<String, String> details) {
 
   static NodesHealth of(Redlock redlock) {
     Map<String, String> details = new LinkedHashMap<>();
-    for (NodeStatus node : redlock.nodes()) {
+    for (NodeStatus node : redlock.operations().nodes()) {
       details.put(node.name(), (node.state() + " " + node.reason()).stripTrailing());
     }
-    return new NodesHealth(redlock.isAvailable(), details);
+    return new NodesHealth(redlock.operations().isAvailable(), details);
   }
 }

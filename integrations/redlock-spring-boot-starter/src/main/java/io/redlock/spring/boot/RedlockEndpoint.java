@@ -80,10 +80,10 @@ public final class RedlockEndpoint {
    */
   @ReadOperation
   public Report report() {
-    List<WaitStatus> waits = redlock.waits();
+    List<WaitStatus> waits = redlock.operations().waits();
     return new Report(
-        redlock.nodes(),
-        redlock.leases().stream().map(RedlockEndpoint::printable).toList(),
+        redlock.operations().nodes(),
+        redlock.operations().leases().stream().map(RedlockEndpoint::printable).toList(),
         waits.stream().mapToInt(WaitStatus::calls).sum(),
         waits.stream().limit(MOST_WAITS).map(RedlockEndpoint::printable).toList());
   }
@@ -119,7 +119,7 @@ public final class RedlockEndpoint {
       throws InterruptedException {
     Inspection inspection;
     try {
-      inspection = redlock.inspect(String.join("/", resource));
+      inspection = redlock.operations().inspect(String.join("/", resource));
     } catch (IllegalArgumentException e) {
       throw new InvalidEndpointRequestException(e.getMessage(), "no resource has this name");
     }

@@ -21,9 +21,11 @@ import io.redlock.WaitStatus;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.micrometer.RedlockMetrics;
 import io.redlock.micrometer.RedlockObservations;
+import io.redlock.settings.Setting;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.Repository;
 import io.redlock.testing.InMemoryMasters;
+import io.redlock.text.Brief;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.nio.charset.StandardCharsets;
@@ -98,7 +100,7 @@ class RedlockAutoConfigurationTest {
           seen.add(redlock);
           assertEquals(
               List.of("127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"),
-              redlock.nodes().stream().map(NodeStatus::name).toList());
+              redlock.operations().nodes().stream().map(NodeStatus::name).toList());
         });
     assertThrows(IllegalStateException.class, () -> seen.get(0).tryAcquire("orders/42", TTL));
   }
@@ -111,7 +113,7 @@ class RedlockAutoConfigurationTest {
             "redlock.node-timeout=0s",
             "redlock.silence-timeout=1ms",
             "redlock.max-ttl=2h",
-            "redlock.drift-factor=0.7",
+            "redlock.drift-per-second=700ms",
             "redlock.clock-skew=11m",
             "redlock.restart-guard=false",
             "redlock.fence-retention=366d",
@@ -127,7 +129,7 @@ class RedlockAutoConfigurationTest {
                       "nodeTimeout 0s",
                       "silenceTimeout 1ms",
                       "maxTtl 2h",
-                      "driftFactor 0.7",
+                      "driftPerSecond 700ms",
                       "clockSkew 11m",
                       "fenceRetention 366d",
                       "redlock.loss-margin: ",
@@ -569,17 +571,48 @@ class RedlockAutoConfigurationTest {
         find(metadata, "\"name\": \"(redlock\\.[a-z-]+)\"")
             .collect(Collectors.toCollection(TreeSet::new));
     assertEquals(setters, known);
-    for (String name : setters) {
+    for (Setting<?> setting : Setting.ALL) {
+      String meaning = setting.meaning() + (setting.isShared() ? "; the same for all clients" : "");
       assertTrue(
-          find(
-                  metadata,
-                  "\"name\": \""
-                      + name
-                      + "\",\\s+\"type\": \"[^\"]+\",\\s+\"description\": \"(.+)\"")
-              .findAny()
-              .isPresent(),
-          () -> name + " has a description in\n" + metadata);
+          metadata.contains(
+              '"'
+                  + meaning.substring(0, 1).toUpperCase(Locale.ROOT)
+                  + meaning.substring(1)
+                  + ".\""),
+          () -> setting.property() + " is described by: " + meaning + ".\n" + metadata);
+      String byDefault = setting.byDefault().map(RedlockAutoConfigurationTest::text).orElse("");
+      assertEquals(
+          byDefault.isEmpty() ? List.of() : List.of(byDefault),
+          find(metadata, "\"name\": \"" + setting.property() + "\"[^}]+\"defaultValue\": \"(.+)\"")
+              .toList(),
+          setting::property);
     }
+  }
+
+  private static String text(Object value) {
+    return value instanceof Duration duration ? Brief.exact(duration) : value.toString();
+  }
+
+  @Test
+  void pageSaysOfEachSettingWhatTheCodeDoes() throws Exception {
+    List<String> rows = new ArrayList<>();
+    for (Setting<?> setting : Setting.ALL) {
+      String byDefault = setting.defaultText();
+      rows.add(
+          setting.property()
+              + (byDefault.equals("none") ? "" : " (" + byDefault + ")")
+              + (setting.isShared() ? ": (bold) " : ": ")
+              + setting.meaning());
+    }
+    assertEquals(
+        String.join("\n", rows),
+        Repository.read("docs/configuration.md")
+            .lines()
+            .filter(line -> line.startsWith("- `redlock."))
+            .map(line -> line.replaceFirst("(?<=: )\\*\\*", "(bold) "))
+            .map(line -> line.replaceAll("^- |`|\\*\\*", ""))
+            .map(line -> line.replaceAll("\\[([^]]+)]\\([^)]+\\)", "$1"))
+            .collect(Collectors.joining("\n")));
   }
 
   private static Set<String> names(String page, String pattern) throws Exception {

@@ -1,0 +1,49 @@
+package io.redlock.settings;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/** The settings that were given. Not thread-safe. */
+public final class SettingValues {
+
+  private final Map<String, Object> given = new TreeMap<>(); // by name
+
+  /** Creates values without any that is given. */
+  public SettingValues() {}
+
+  /** Sets a value; the last one counts. */
+  public <T> void set(Setting<T> setting, @Nullable T value) {
+    given.put(setting.name(), setting.given(value));
+  }
+
+  /** Returns the value that was given, or the default; empty if there is neither. */
+  public <T> Optional<T> find(Setting<T> setting) {
+    Object value = given.get(setting.name());
+    return value == null ? setting.byDefault() : Optional.of(setting.type().cast(value));
+  }
+
+  /** Returns the value that was given, or the default of a setting that has one. */
+  public <T> T get(Setting<T> setting) {
+    return find(setting).orElseThrow();
+  }
+
+  /** Sets all that other values were given. */
+  public void setAll(SettingValues others) {
+    given.putAll(others.given);
+  }
+
+  /** Returns why values are refused, each by itself. */
+  public List<String> problems() {
+    List<String> problems = new ArrayList<>();
+    Setting.ALL.forEach(setting -> add(problems, setting));
+    return problems;
+  }
+
+  private <T> void add(List<String> problems, Setting<T> setting) {
+    find(setting).flatMap(setting::problem).ifPresent(problems::add);
+  }
+}
