@@ -116,7 +116,7 @@ final class Adoption {
   private Plan plan(int index, Audited audited, Roll roll, Answer<String> lockKey) {
     NodeAudit audit = audited.audit();
     if (audit == null || audited.around() == null) {
-      return new Plan(null, Outcome.UNREACHABLE, audited.failure());
+      return new Plan(null, Outcome.UNREACHABLE, audited.failureText());
     }
     TrustRules rules = survey.rules();
     String fault = rules.misconfiguration(audit, audited.around());
@@ -290,7 +290,7 @@ final class Adoption {
           : Plan.refuse("it answers, so it is not gone: leave out --without for it");
     }
     if (audit == null || audited.around() == null) {
-      return new Plan(null, Outcome.UNREACHABLE, audited.failure());
+      return new Plan(null, Outcome.UNREACHABLE, audited.failureText());
     }
     String fault = survey.rules().misconfiguration(audit, audited.around());
     if (fault != null) {

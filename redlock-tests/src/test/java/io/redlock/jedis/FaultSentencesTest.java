@@ -501,7 +501,7 @@ class FaultSentencesTest {
       deployment.set(Setting.SILENCE_TIMEOUT, TTL); // the machine may stand still
     }
     Audited audited = deployment.ask("cannot ask", List.of(), (probe, audits) -> audits).get(0);
-    String found = audited.verdict() == null ? audited.failure() : audited.verdict().reason();
+    String found = audited.verdict() == null ? audited.failureText() : audited.verdict().reason();
     assertEquals(sentence, found);
     if (config == null) {
       ByteArrayOutputStream printed = new ByteArrayOutputStream();

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.simulation.SimPlan.Change;
+import io.redlock.simulation.SimPlan.Change.Left;
 import io.redlock.simulation.Simulation.Result;
 import io.redlock.testkit.Budget;
 import java.io.IOException;
@@ -24,21 +25,25 @@ class ChangeSimulationTest {
   private static final int SEEDS = Budget.of(4, 8);
 
   /** In three to five, five to three, one and all swapped. */
-  private static Change someChange(long seed, boolean hasStraggler) {
+  private static Change someChange(long seed, Left left) {
     return switch ((int) (seed % 4)) {
-      case 0 -> new Change(3, 3, 5, hasStraggler);
-      case 1 -> new Change(5, 3, 3, hasStraggler);
-      case 2 -> new Change(3, 2, 3, hasStraggler);
-      default -> new Change(3, 0, 3, hasStraggler);
+      case 0 -> new Change(3, 3, 5, left);
+      case 1 -> new Change(5, 3, 3, left);
+      case 2 -> new Change(3, 2, 3, left);
+      default -> new Change(3, 0, 3, left);
     };
   }
 
+  private static Left someLeft(long seed) {
+    return seed % 3 == 0 ? Left.UNTIL_THE_COMMIT : Left.NOBODY;
+  }
+
   private static SimPlan undisturbed(long seed) {
-    return SimPlan.of(seed).changing(someChange(seed, seed % 3 == 0)).only();
+    return changing(seed, someLeft(seed)).only();
   }
 
   private static SimPlan inOrder(long seed) {
-    SimPlan plan = SimPlan.of(seed).changing(someChange(seed, false)).only();
+    SimPlan plan = changing(seed, Left.NOBODY).only();
     plan.fairPercent = 100;
     plan.resources = 1;
     plan.sessions = 2;
@@ -47,15 +52,18 @@ class ChangeSimulationTest {
 
   /** Processes stop and die, one master at a time: the majorities are well. */
   private static SimPlan interrupted(long seed) {
-    return gentle(seed).only(SimPlan.FAULTS_OF_PROCESSES);
+    return changing(seed, someLeft(seed)).rarely().only(SimPlan.FAULTS_OF_PROCESSES);
   }
 
-  private static SimPlan disturbed(long seed) {
-    return gentle(seed).without(SimFault.NODE_CLOCK_STEP).without(SimFault.SET_FREE);
+  private static SimPlan disturbed(long seed, Left left) {
+    return changing(seed, left)
+        .rarely()
+        .without(SimFault.NODE_CLOCK_STEP)
+        .without(SimFault.SET_FREE);
   }
 
-  private static SimPlan gentle(long seed) {
-    return SimPlan.of(seed).changing(someChange(seed, seed % 3 == 0)).rarely();
+  private static SimPlan changing(long seed, Left left) {
+    return SimPlan.of(seed).changing(someChange(seed, left));
   }
 
   @Test
@@ -75,7 +83,29 @@ class ChangeSimulationTest {
 
   @Test
   void nothingIsViolatedWhileMastersChangeUnderFaults() {
-    run("disturbed", SEEDS, ChangeSimulationTest::disturbed);
+    run("disturbed", SEEDS, seed -> disturbed(seed, someLeft(seed)));
+  }
+
+  /** It goes on trying while masters restart with their data after the change. */
+  @Test
+  void clientThatIsForgottenForEverIsServedNoMore() {
+    run("forgotten", SEEDS / 2, seed -> changing(seed, Left.FOR_EVER).only());
+    run("forgotten and disturbed", SEEDS / 2, seed -> disturbed(seed, Left.FOR_EVER));
+  }
+
+  @Test
+  void tokensRiseThoughAllClocksAreSetBackAfterTheCommit() {
+    run("set back", SEEDS / 2, seed -> changing(seed, Left.NOBODY).only().settingClocksBack());
+  }
+
+  @Test
+  void keysThatAreEvictedAreLostThoughThePolicyIsFixedWithinATtl() {
+    run("evicted", SEEDS / 2, seed -> SimPlan.of(seed).evicting());
+  }
+
+  @Test
+  void serversThatComeBackToTheirAddressesAreNotTrustedAtOnce() {
+    run("swapped", SEEDS / 2, seed -> SimPlan.of(seed).swapping());
   }
 
   /** The violation, and where the whole run can be read. */
@@ -105,6 +135,6 @@ class ChangeSimulationTest {
     }
     System.out.printf("changes of masters, %s: %d seeds, %d leases%n", what, count, leases);
     assertEquals(List.of(), violations);
-    assertTrue(leases > 100 * count, "hardly anybody worked");
+    assertTrue(leases > 50 * count, "hardly anybody worked");
   }
 }

@@ -5,6 +5,7 @@ import io.redlock.simulation.SimCommand.Step;
 import io.redlock.simulation.SimServer.Dump;
 import io.redlock.simulation.SimServer.Trouble;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -44,6 +45,7 @@ final class Chaos {
   private final List<SimServer> servers;
   private final List<SimClient> clients;
   private final Checker checker;
+  private long majorityStruckUntilNanos;
 
   Chaos(
       SimWorld world,
@@ -97,7 +99,9 @@ final class Chaos {
           NODE_ERROR,
           NODE_OOM,
           NODE_CLOCK_STEP,
-          NODE_EVICT ->
+          NODE_EVICT,
+          NODE_POLICY,
+          NODE_SWAP ->
           plan.nodeFaultGapNanos;
       case CLIENT_PAUSE, CLIENT_SUSPEND, CLIENT_WALL_STEP, CLIENT_CRASH, CLIENT_CLOSE ->
           plan.clientFaultGapNanos;
@@ -156,6 +160,8 @@ final class Chaos {
       case NODE_RATE -> servers.forEach(this::rate);
       case NODE_CLOCK_STEP -> step(server);
       case NODE_EVICT -> evict(server);
+      case NODE_POLICY -> evictWhileRefused();
+      case NODE_SWAP -> swap();
       case SCRIPT_FLUSH -> ifUp(fault, server, server::flushScripts);
       case CUT -> someSocket(client, SimSocket::cut);
       case HALF_OPEN -> someSocket(client, SimSocket::forget);
@@ -350,6 +356,54 @@ final class Chaos {
       note(SimFault.NODE_EVICT, server + " evicts " + name);
       server.evict(name);
     }
+  }
+
+  /** As many as are a majority; none if others are struck, or not before it gets calm. */
+  private List<SimServer> majority(long lastsNanos) {
+    List<SimServer> struck = new ArrayList<>(servers);
+    Collections.rotate(struck, random.nextInt(servers.size()));
+    long untilNanos = world.nowNanos() + lastsNanos;
+    if (majorityStruckUntilNanos > world.nowNanos() || untilNanos > plan.calmFromNanos()) {
+      return List.of();
+    }
+    majorityStruckUntilNanos = untilNanos;
+    return struck.subList(0, plan.quorum());
+  }
+
+  /** By when every client that works has audited every node. */
+  private long audited() {
+    return 2 * plan.auditGapNanos();
+  }
+
+  private void evictWhileRefused() {
+    long lastsNanos = audited() + random.between(100, 2_000) * SimPlan.MILLI;
+    List<SimServer> struck = majority(lastsNanos);
+    if (struck.isEmpty()) {
+      return;
+    }
+    note(SimFault.NODE_POLICY, struck + " may evict for " + lastsNanos / SimPlan.MILLI + " ms");
+    struck.forEach(server -> server.mayEvict(true));
+    for (long at = audited(); at < lastsNanos; at += 50 * SimPlan.MILLI) {
+      world.after(at, () -> struck.forEach(SimServer::evictAll));
+    }
+    world.after(lastsNanos, () -> struck.forEach(server -> server.mayEvict(false)));
+  }
+
+  private void swap() {
+    long abstentionNanos = plan.abstentionMillis() * SimPlan.MILLI + audited();
+    long lastsNanos = abstentionNanos + random.between(100, 2_000) * SimPlan.MILLI;
+    List<SimServer> struck = majority(lastsNanos + abstentionNanos);
+    if (struck.isEmpty()) {
+      return;
+    }
+    note(SimFault.NODE_SWAP, "others answer for " + struck);
+    struck.forEach(SimServer::swap);
+    world.after(
+        lastsNanos,
+        () -> {
+          world.trace.note(world.nowNanos(), 20, () -> "** " + struck + " answer again");
+          struck.forEach(SimServer::swap);
+        });
   }
 
   private void someSocket(SimClient client, Consumer<SimSocket> action) {

@@ -10,6 +10,7 @@ import io.redlock.spi.Ticker;
 import io.redlock.testkit.NodeModel;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
@@ -34,6 +35,26 @@ class Parts {
   /** The mark that is left when everything in a running node is deleted. */
   String birthAfterFlush(String birth) {
     return "";
+  }
+
+  /** The mark that is left on the data of a process that ended. */
+  String birthAfterRestart(String birth) {
+    return birth;
+  }
+
+  /** How many keys a server says that it has evicted. */
+  long evictedKeys(long count) {
+    return count;
+  }
+
+  /** Whether clients can tell that a server has answered at its address before. */
+  boolean returnsAsItself() {
+    return true;
+  }
+
+  /** The counters of a present master that a commit carries to a future one. */
+  Map<String, Long> carried(Map<String, Long> counters, long nowMicros, SimPlan plan) {
+    return counters;
   }
 
   Ticker ticker(SimProcess process) {

@@ -76,5 +76,15 @@ enum SimFault {
   /** It is told twice. */
   WAKE_TWICE,
   /** An operator sets a resource free, whoever holds it or is about to. */
-  SET_FREE
+  SET_FREE,
+  /**
+   * A majority of nodes has an evicting policy, is refused for it, evicts all keys for a while, and
+   * then somebody sets the right policy.
+   */
+  NODE_POLICY,
+  /**
+   * Other servers answer at the addresses of a majority of nodes, for longer than nodes abstain;
+   * then the first ones again.
+   */
+  NODE_SWAP
 }

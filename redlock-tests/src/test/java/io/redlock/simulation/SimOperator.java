@@ -10,6 +10,7 @@ import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.simulation.SimClient.Masters;
 import io.redlock.simulation.SimCommand.Known;
+import io.redlock.simulation.SimPlan.Change.Left;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Ticker;
 import java.io.OutputStream;
@@ -22,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,6 +46,7 @@ final class SimOperator {
   private final List<SimClient> clients;
   private final List<Server> servers;
   private final PrintStream out;
+  private final SplittableRandom ids;
   private int audits;
   private long endedNanos = -1;
 
@@ -54,6 +57,7 @@ final class SimOperator {
     this.change = Objects.requireNonNull(plan.change);
     this.parts = parts;
     this.random = SimRandom.of(plan.seed, "change of masters");
+    this.ids = new SplittableRandom(plan.seed);
     this.clients = clients;
     this.servers = servers.stream().map(Server::new).toList();
     this.out = new PrintStream(new Notes(), true, StandardCharsets.UTF_8);
@@ -66,13 +70,72 @@ final class SimOperator {
   }
 
   private void commit() {
-    List<SimClient> stragglerLast = new ArrayList<>(clients);
+    List<SimClient> stragglerLast = new ArrayList<>(served());
     Collections.rotate(stragglerLast, -1);
-    run(Command.COMMIT, () -> replace(Masters.FUTURE, stragglerLast, this::finish));
+    run(
+        Command.COMMIT,
+        () -> {
+          setClocksBack();
+          replace(Masters.FUTURE, stragglerLast, this::finish);
+        });
   }
 
   private void finish() {
-    run(Command.FINISH, () -> endedNanos = world.nowNanos());
+    run(Command.FINISH, change.left() == Left.FOR_EVER ? this::restartMasters : this::end);
+  }
+
+  private void end() {
+    endedNanos = world.nowNanos();
+  }
+
+  /** All clocks, those of the clients too, until it gets calm. */
+  private void setClocksBack() {
+    long byNanos = world.nowNanos() < plan.calmFromNanos() ? plan.setBackNanos : 0;
+    if (byNanos > 0) {
+      world.trace.note(world.nowNanos(), 18, () -> "** all clocks are set back");
+      stepClocks(-byNanos);
+      world.at(plan.calmFromNanos(), () -> stepClocks(byNanos));
+    }
+  }
+
+  private void stepClocks(long byNanos) {
+    servers.forEach(each -> each.server.stepClock(byNanos));
+    clients.forEach(each -> each.wall.step(byNanos));
+  }
+
+  /** One after the other, with their data; perhaps while only the client that was left runs. */
+  private void restartMasters() {
+    boolean isAlone = random.percent(50);
+    if (isAlone) {
+      served().forEach(SimClient::close);
+    }
+    restart(
+        servers,
+        () -> {
+          served().stream().filter(each -> !each.isRunning()).forEach(SimClient::start);
+          end();
+        });
+  }
+
+  private void restart(List<Server> left, Runnable then) {
+    if (left.isEmpty()) {
+      then.run();
+      return;
+    }
+    SimServer next = left.get(0).server;
+    if (!next.isDown()) {
+      world.trace.note(world.nowNanos(), 19, () -> "** " + next + " is restarted with its data");
+      next.crash();
+    }
+    world.after(
+        random.between(50, 1_000) * SimPlan.MILLI,
+        () -> {
+          if (next.isDown()) {
+            next.restart();
+          }
+          long gapMillis = random.between(0, 2 * plan.abstentionMillis());
+          world.after(gapMillis * SimPlan.MILLI, () -> restart(left.subList(1, left.size()), then));
+        });
   }
 
   /** When the change was finished; −1 before. */
@@ -81,7 +144,12 @@ final class SimOperator {
   }
 
   private List<SimClient> movers() {
-    return change.hasStraggler() ? clients.subList(1, clients.size()) : clients;
+    return change.left() == Left.NOBODY ? clients : clients.subList(1, clients.size());
+  }
+
+  /** All but the client that was left for ever. */
+  List<SimClient> served() {
+    return change.left() == Left.FOR_EVER ? clients.subList(1, clients.size()) : clients;
   }
 
   // Commands.
@@ -97,6 +165,7 @@ final class SimOperator {
             plan.skewMicros,
             SETTLE,
             new Clocks(),
+            ids,
             out);
     step(command, resize, then);
   }
@@ -152,7 +221,7 @@ final class SimOperator {
 
     @Override
     public @Nullable Map<String, Long> counters() {
-      return server.isUp() ? server.counters() : null;
+      return server.isUp() ? parts.carried(server.counters(), server.clock.micros(), plan) : null;
     }
 
     @Override

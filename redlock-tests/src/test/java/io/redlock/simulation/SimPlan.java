@@ -65,6 +65,7 @@ final class SimPlan {
   boolean boundedClose = true; // a lock service that is being closed begins no attempt
   boolean assumesTiming; // leases are held to their word though a fault breaks what they assume
   @Nullable Change change; // of the masters, in the run
+  long setBackNanos; // all clocks, from the commit until it gets calm
   boolean permits; // callers ask for any one of the names, and nothing else
   Set<SimInvariant> unchecked = EnumSet.noneOf(SimInvariant.class);
   EnumSet<SimFault> faults = EnumSet.noneOf(SimFault.class);
@@ -86,9 +87,19 @@ final class SimPlan {
    * @param present how many masters there are
    * @param staying how many of them are future masters, too
    * @param future how many there will be
-   * @param hasStraggler whether a client of the present masters is left behind by the commit
+   * @param left which client of the present masters is left behind by the commit
    */
-  record Change(int present, int staying, int future, boolean hasStraggler) {
+  record Change(int present, int staying, int future, Left left) {
+
+    /** What becomes of the first client. */
+    enum Left {
+      /** It moves with the others. */
+      NOBODY,
+      /** It does not move, and is replaced after the commit. */
+      UNTIL_THE_COMMIT,
+      /** Nobody thinks of it again, and all masters restart with their data. */
+      FOR_EVER
+    }
 
     /** The masters that clients know who do not move. */
     Quorum before() {
@@ -160,8 +171,10 @@ final class SimPlan {
     for (SimFault fault : SimFault.values()) {
       if (fault == SimFault.WAKE_LOST
           || fault == SimFault.WAKE_TWICE
-          || fault == SimFault.SET_FREE) {
-        continue; // only in runs with fair waiters; for itself
+          || fault == SimFault.SET_FREE
+          || fault == SimFault.NODE_POLICY
+          || fault == SimFault.NODE_SWAP) {
+        continue; // only in runs with fair waiters; for themselves
       }
       boolean within = fault != SimFault.NODE_CLOCK_STEP && fault != SimFault.NODE_EVICT;
       if (random.percent(share) && within) {
@@ -206,6 +219,42 @@ final class SimPlan {
     maxWaitNanos = 3 * maxTtlNanos();
     thinkNanos = maxTtlNanos() / 2;
     chaosNanos = 16_000 * MILLI; // a change that nothing holds up takes 15 s at most
+    if (masters.left == Change.Left.FOR_EVER) {
+      chaosNanos += nodes * (1_000 * MILLI + 2 * abstentionMillis() * MILLI);
+    }
+    return this;
+  }
+
+  /** All clocks are set back after the commit, and names are at rest for longer than a lease. */
+  SimPlan settingClocksBack() {
+    resources = 20;
+    setBackNanos = 120_000 * MILLI;
+    chaosNanos += 8_000 * MILLI;
+    return unchecked(SimInvariant.I23); // no mark may be from the future: all abstain
+  }
+
+  /** Majorities evict their keys, and have the right policy again within a ttl. */
+  SimPlan evicting() {
+    return strikingMajorities(SimFault.NODE_POLICY, 5_000, 10_000);
+  }
+
+  /** Other servers answer at the addresses of majorities, then the first ones again. */
+  SimPlan swapping() {
+    return strikingMajorities(SimFault.NODE_SWAP, 1_000, 1_000);
+  }
+
+  private SimPlan strikingMajorities(SimFault fault, int ttlMillis, long gapMillis) {
+    only(fault);
+    nodes = 3;
+    sessions = 3;
+    resources = 4;
+    serve(ttlMillis, 20 * MILLI, 8);
+    fewVictims = false;
+    thinkNanos = 40 * MILLI;
+    silenceTimeoutNanos = 2_000 * MILLI;
+    maxWaitNanos = 2 * maxTtlNanos();
+    nodeFaultGapNanos = gapMillis * MILLI;
+    chaosNanos = 30_000 * MILLI;
     return this;
   }
 
@@ -350,7 +399,8 @@ final class SimPlan {
 
   /** Whether nothing may happen that leases assume not to happen. */
   boolean keepsTimingAssumptions() {
-    return assumesTiming || (!has(SimFault.NODE_CLOCK_STEP) && !has(SimFault.NODE_EVICT));
+    return assumesTiming
+        || (!has(SimFault.NODE_CLOCK_STEP) && !has(SimFault.NODE_EVICT) && setBackNanos == 0);
   }
 
   @Override

@@ -45,6 +45,9 @@ final class SimServer {
   /** An error that a node answers to some commands, and whether it executes them all the same. */
   record Trouble(String error, boolean executes, Set<Step> steps) {}
 
+  /** Another server, while it does not answer. */
+  private record Stranger(Dump data, String runId, String replicationId, long evictedKeys) {}
+
   /** Something that is done just after a request of that kind was executed on that name. */
   private record Trap(Class<? extends NodeRequest> kind, String name, Runnable action) {}
 
@@ -75,6 +78,8 @@ final class SimServer {
   private @Nullable Trouble trouble;
   private boolean outOfMemory;
   private long evictedKeys; // since the process was started
+  private boolean evicts; // by its policy
+  private @Nullable Stranger stranger; // that answers at its address at times
 
   SimServer(
       int index,
@@ -354,9 +359,9 @@ final class SimServer {
             "standalone",
             parts.replicationId(replicationId),
             "0",
-            "0",
-            "noeviction",
-            Long.toString(evictedKeys),
+            evicts ? "1000000" : "0",
+            evicts ? "volatile-lru" : "noeviction",
+            Long.toString(parts.evictedKeys(evictedKeys)),
             Long.toString(clock.micros()),
             birth)) {
       fields.add(SimCommand.bytes(field));
@@ -425,6 +430,7 @@ final class SimServer {
 
   /** A new process on the same data. */
   void restart() {
+    birth = parts.birthAfterRestart(birth);
     runId = newIdentity();
     running = Running.UP;
     trouble = null;
@@ -446,6 +452,25 @@ final class SimServer {
       runId = originalRunId;
     }
     replicationId = newIdentity();
+  }
+
+  /** Another server answers at its address from now on; the one before comes back next time. */
+  void swap() {
+    Dump data = new Dump(new TreeMap<>(cells), birth);
+    Stranger next = stranger;
+    stranger = new Stranger(data, runId, replicationId, evictedKeys);
+    crash();
+    replaceData(next == null ? Dump.EMPTY : next.data);
+    restart();
+    replicationId = next == null ? newIdentity() : next.replicationId;
+    if (next != null) {
+      evictedKeys = next.evictedKeys;
+      if (parts.returnsAsItself()) {
+        runId = next.runId;
+      } else {
+        birth = birth.replace(next.runId, runId);
+      }
+    }
   }
 
   /** The scripts are forgotten. */
@@ -482,6 +507,20 @@ final class SimServer {
     Cell cell = cells.getOrDefault(name, Cell.EMPTY);
     put(name, cell.locked("", 0));
     evictedKeys++;
+  }
+
+  /** Its policy is to evict, or no more. */
+  void mayEvict(boolean may) {
+    evicts = may;
+  }
+
+  /** Everything with a time to live is gone, which the server counts. */
+  void evictAll() {
+    if (!cells.isEmpty()) {
+      evictedKeys += cells.size();
+      cells.clear();
+      checker.nodes.lostData(index);
+    }
   }
 
   void trouble(@Nullable Trouble trouble) {

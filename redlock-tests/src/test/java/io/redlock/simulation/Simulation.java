@@ -215,6 +215,11 @@ final class Simulation {
         .noneMatch(life -> life != null && owner.startsWith(life.process + "#"));
   }
 
+  /** The clients that are served at the end. */
+  private List<SimClient> served() {
+    return operator == null ? clients : operator.served();
+  }
+
   /** One caller per resource gets it within ttl, abstention and a few pauses. */
   private void probe() {
     long sinceCalm = world.nowNanos() - plan.calmFromNanos();
@@ -222,7 +227,7 @@ final class Simulation {
     long within = plan.maxTtlNanos() + Math.max(0, abstentionNanos - sinceCalm) + 3 * SECOND;
     List<Probe> probes = new ArrayList<>();
     for (int i = 0; i < plan.resources; i++) {
-      probes.add(new Probe(clients.get(i % clients.size()), "r" + i, within));
+      probes.add(new Probe(served().get(i % served().size()), "r" + i, within));
     }
     probes.forEach(Probe::begin);
     world.runUntil(world.nowNanos() + within + SECOND);
@@ -233,7 +238,7 @@ final class Simulation {
   private void crowd() {
     long within = 2 * SECOND + clients.size() * SECOND;
     List<Probe> probes = new ArrayList<>();
-    clients.forEach(client -> probes.add(new Probe(client, "r0", within)));
+    served().forEach(client -> probes.add(new Probe(client, "r0", within)));
     probes.forEach(Probe::begin);
     await(within + SECOND, () -> probes.stream().allMatch(Probe::isOver));
     probes.forEach(Probe::expectSuccess);

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
 import io.redlock.simulation.SimPlan.Change;
+import io.redlock.simulation.SimPlan.Change.Left;
 import io.redlock.spi.Quorum;
 import io.redlock.testkit.BrokenNodes;
 import io.redlock.testkit.VariantTable;
@@ -128,7 +129,7 @@ class SimulationVariantsTest {
 
   /** All masters are swapped, and one client is forgotten until the end. */
   private static void swapAll(SimPlan plan) {
-    plan.changing(new Change(3, 0, 3, true)).only();
+    plan.changing(new Change(3, 0, 3, Left.UNTIL_THE_COMMIT)).only();
     plan.resources = 1;
   }
 
@@ -157,10 +158,40 @@ class SimulationVariantsTest {
               plan.maxTtlMillis = 3_000;
             }),
         variant(
+            SimInvariant.I3,
+            "29l a commit carries only counters of leases that may be valid",
+            Variants.carriesYoungCountersOnly(),
+            plan -> {
+              plan.changing(new Change(3, 0, 3, Left.NOBODY)).only().settingClocksBack();
+            }),
+        variant(
+            SimInvariant.I1,
+            "31h evicted keys are not lost data",
+            Variants.evictedKeysAreNotCounted(),
+            plan -> onlySeen(plan.evicting())),
+        variant(
+            SimInvariant.I1,
+            "31i a client marks a node that has left",
+            Variants.leavingIsForgotten(),
+            plan -> {
+              plan.changing(new Change(3, 0, 3, Left.FOR_EVER)).only();
+              plan.resources = 1;
+            }),
+        variant(
+            SimInvariant.I1,
+            "31m a server that comes back to its address is not recognised",
+            Variants.returnedServerIsNotRecognised(),
+            plan -> onlySeen(plan.swapping())),
+        variant(
             SimInvariant.I23,
             "29k clients that move know the old masters only",
             Variants.movesNowhere(),
             SimulationVariantsTest::swapAll));
+  }
+
+  /** Only what users see is looked at. */
+  private static void onlySeen(SimPlan plan) {
+    plan.unchecked(SimInvariant.I6, SimInvariant.I8, SimInvariant.I9, SimInvariant.I21);
   }
 
   /** Leases of one half of the masters are noticed as such before two meet. */

@@ -9,6 +9,7 @@ import io.redlock.LeasedRunnable;
 import io.redlock.Redlock;
 import io.redlock.RedlockOperations;
 import io.redlock.driver.RedlockBuilder;
+import io.redlock.jedis.trust.Served;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Quorum;
@@ -18,6 +19,8 @@ import io.redlock.testkit.NodeModel;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
@@ -212,6 +215,49 @@ final class Variants {
       @Override
       String replicationId(String replicationId) {
         return "any";
+      }
+    };
+  }
+
+  /** A master that has left forgets that when it restarts. */
+  static Parts leavingIsForgotten() {
+    return new Parts() {
+      @Override
+      String birthAfterRestart(String birth) {
+        return birth.contains(" " + Served.NOBODY + " ") ? "" : birth;
+      }
+    };
+  }
+
+  /** Keys that a server evicted are not missed. */
+  static Parts evictedKeysAreNotCounted() {
+    return new Parts() {
+      @Override
+      long evictedKeys(long count) {
+        return 0;
+      }
+    };
+  }
+
+  /** A server that comes back after another one looks like a third one, and keeps its mark. */
+  static Parts returnedServerIsNotRecognised() {
+    return new Parts() {
+      @Override
+      boolean returnsAsItself() {
+        return false;
+      }
+    };
+  }
+
+  /** A commit passes over counters of leases that must have ended. */
+  static Parts carriesYoungCountersOnly() {
+    return new Parts() {
+      @Override
+      Map<String, Long> carried(Map<String, Long> counters, long nowMicros, SimPlan plan) {
+        long oldest = nowMicros - plan.abstentionMillis() * 1_000 - 2 * plan.skewMicros;
+        Map<String, Long> young = new TreeMap<>(counters);
+        young.values().removeIf(counter -> counter < oldest);
+        return young;
       }
     };
   }

@@ -1,5 +1,6 @@
 package io.redlock.simulation;
 
+import io.redlock.simulation.SimPlan.Change.Left;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -84,7 +85,7 @@ final class WellClients {
     }
     processes[index] = process;
     stoodStillNanos[index] = process == null ? 0 : process.stoodStillNanos();
-    boolean isLeftBehind = index == 0 && plan.change != null && plan.change.hasStraggler();
+    boolean isLeftBehind = index == 0 && plan.change != null && plan.change.left() != Left.NOBODY;
     return process != null
         && !isLeftBehind
         && clientWellNanos[index] <= now

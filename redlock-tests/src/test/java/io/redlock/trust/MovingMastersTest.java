@@ -245,6 +245,7 @@ class MovingMastersTest {
       other.with(masters.moved());
       assertStarts("done: finished", masters.resize(Command.FINISH));
       masters.assertDoctorSays(" masters is finished: list these as the nodes, and leave");
+      masters.assertDoctorSays("the change is finished: list the future masters as the nodes");
       one.awaitLeases();
       other.awaitLeases();
       List<String> expected = new ArrayList<>();

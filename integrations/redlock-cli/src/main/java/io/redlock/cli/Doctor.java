@@ -9,6 +9,7 @@ import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.MasterChange;
 import io.redlock.jedis.trust.MasterChange.Master;
 import io.redlock.jedis.trust.MasterChange.Role;
+import io.redlock.jedis.trust.MasterChange.Stage;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.Served;
 import io.redlock.jedis.trust.TrustRules;
@@ -36,6 +37,9 @@ public final class Doctor {
 
   private static final List<String> HEAD =
       List.of("NODE", "VERDICT", "SERVER", "ROLE", "CLOCK", "DATA SINCE", "NOTE");
+
+  private static final String FINISHED =
+      "the change is finished: list the future masters as the nodes, without movingTo";
 
   /** A named connection that runs scripts, as each of a client does once a second. */
   private static final Pattern CLIENT =
@@ -78,7 +82,7 @@ public final class Doctor {
     Verdict verdict = audited.verdict();
     Surroundings around = audited.around();
     if (audit == null || verdict == null || around == null) {
-      return List.of(audited.name(), "unreachable", "", "", "", "", audited.failure());
+      return List.of(audited.name(), "unreachable", "", "", "", "", audited.failureText());
     }
     return List.of(
         audited.name(),
@@ -114,12 +118,16 @@ public final class Doctor {
   private static void printChange(List<Audited> audits, Quorum quorum, PrintStream out) {
     List<Master> masters = new ArrayList<>();
     Set<String> changes = new TreeSet<>();
+    Set<String> sets = new TreeSet<>(); // of the future masters
     for (int i = 0; i < audits.size(); i++) {
       NodeAudit audit = audits.get(i).audit();
       if (audit != null) {
         BirthMark mark = mark(audit);
         Served serves = mark == null ? null : mark.serves();
         masters.add(new Master(Role.of(i, quorum), serves));
+        if (mark != null && Role.of(i, quorum) != Role.LEAVING) {
+          mark.agreement().sets().forEach(set -> sets.add(set.id()));
+        }
         out.println(audits.get(i).name() + " serves " + inWords(mark));
         if (serves != null) {
           changes.addAll(serves.changes());
@@ -134,7 +142,11 @@ public final class Doctor {
       return;
     }
     if (changes.isEmpty()) {
-      out.println("no change of masters is under way");
+      boolean isFinished =
+          sets.size() == 1
+              && masters.size() == audits.size()
+              && new MasterChange("", sets.iterator().next()).stage(masters) == Stage.FINISHED;
+      out.println(isFinished ? FINISHED : "no change of masters is under way");
       return;
     }
     String change = changes.iterator().next();
@@ -160,8 +172,7 @@ public final class Doctor {
           case FINISHING ->
               "the change is being finished; if that was interrupted, run redlock resize finish"
                   + " again";
-          case FINISHED ->
-              "the change is finished: list the future masters as the nodes, without movingTo";
+          case FINISHED -> FINISHED;
           case ABORTING ->
               "the change is being undone; if that was interrupted, run redlock resize abort again";
         });

@@ -21,6 +21,7 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -252,7 +253,17 @@ public final class DeploymentSettings {
       RequestEncoder encoder =
           new RequestEncoder(checked.settings.retentionMillis(), checked.settings.skewMicros());
       ChangedMasters masters = new ProbedMasters(probe, survey, encoder, keyPrefix());
-      return new Resize(command, masters, checked.quorum, rules, gone, change, settle, out).run();
+      return new Resize(
+              command,
+              masters,
+              checked.quorum,
+              rules,
+              gone,
+              change,
+              settle,
+              new SecureRandom(),
+              out)
+          .run();
     } finally {
       checked.lanes.forEach(NodeLane::close);
     }

@@ -15,10 +15,10 @@ import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.jedis.trust.Roll.Advice;
 import io.redlock.jedis.trust.Served;
 import io.redlock.jedis.trust.TrustRules;
+import io.redlock.spi.NodeReply;
 import io.redlock.spi.Quorum;
 import io.redlock.text.Brief;
 import java.io.PrintStream;
-import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,6 +26,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
+import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,6 +36,8 @@ import org.jspecify.annotations.Nullable;
 final class Resize {
 
   private static final String NO_CHANGE = "no change of these masters is under way";
+  private static final String JOINS_EMPTY =
+      ": a master joins empty; empty it only if nobody uses it";
   private static final int ID_BITS = 60;
 
   private final Command command;
@@ -44,6 +47,7 @@ final class Resize {
   private final Set<String> without;
   private final String wanted;
   private final Duration settle;
+  private final RandomGenerator random;
   private final PrintStream out;
 
   private boolean waited;
@@ -80,6 +84,7 @@ final class Resize {
    * @param wanted the id of the change to abort, if it is another one than that of the lists; else
    *     empty
    * @param settle the time between two masters, in which clients audit the first again
+   * @param random draws the id of a new set
    */
   Resize(
       Command command,
@@ -89,6 +94,7 @@ final class Resize {
       Set<String> without,
       String wanted,
       Duration settle,
+      RandomGenerator random,
       PrintStream out) {
     this.command = command;
     this.masters = masters;
@@ -97,6 +103,7 @@ final class Resize {
     this.without = without;
     this.wanted = wanted;
     this.settle = settle;
+    this.random = random;
     this.out = out;
   }
 
@@ -144,6 +151,9 @@ final class Resize {
       return succeed(command == Command.FINISH || hasWritten ? done() : NO_CHANGE);
     }
     List<Found> found = wanted.isEmpty() ? all : members(all, sets);
+    if (command == Command.PREPARE) {
+      found.forEach(each -> requireKnown(each, sets));
+    }
     Step step = sets.change().next(command, found.stream().map(Found::master).toList(), waited);
     if (step instanceof Step.Refuse refuse) {
       String who = refuse.master() < 0 ? "" : found.get(refuse.master()).name + ": ";
@@ -161,6 +171,27 @@ final class Resize {
       return Optional.of(settle);
     }
     return succeed(done());
+  }
+
+  /** Stops if a master that joins has left another deployment, or an earlier set of this one. */
+  private static void requireKnown(Found each, Sets sets) {
+    BirthMark mark = each.mark;
+    if (each.role == Role.JOINING
+        && mark != null
+        && mark.serves().isNobody()
+        && mark.agreement().set(sets.present.id()).isEmpty()) {
+      throw new Stopped(
+          each.name
+              + ": it was a master of "
+              + lastOf(mark)
+              + JOINS_EMPTY
+              + ", or end the change with redlock resize abort");
+    }
+  }
+
+  private static List<String> lastOf(BirthMark mark) {
+    List<MasterSet> sets = mark.agreement().sets();
+    return sets.get(sets.size() - 1).names();
   }
 
   private Optional<Duration> succeed(String message) {
@@ -216,13 +247,17 @@ final class Resize {
       }
       NodeAudit audit = audited.audit();
       if (audit == null || audited.around() == null) {
+        NodeReply failure = audited.failure();
+        boolean isThere = failure != null && failure.kind() == NodeReply.Kind.MISCONFIGURED;
         throw new Stopped(
             audited.name()
                 + ": "
-                + audited.failure()
-                + ": run the command again when it is back, or, if it is gone for good, with"
-                + " --without "
-                + audited.name());
+                + audited.failureText()
+                + (isThere
+                    ? ": then run the command again"
+                    : ": run the command again when it is back, or, if it is gone for good, with"
+                        + " --without "
+                        + audited.name()));
       }
       String fault = rules.misconfiguration(audit, audited.around());
       BirthMark parsed = BirthMark.parse(audit.birth());
@@ -369,9 +404,9 @@ final class Resize {
           throw new Stopped(
               each.name
                   + ": it is a master of "
-                  + mark.agreement().sets().get(mark.agreement().sets().size() - 1).names()
+                  + lastOf(mark)
                   + (each.role == Role.JOINING
-                      ? ": a master joins empty; empty it only if nobody uses it"
+                      ? JOINS_EMPTY
                       : ": list the present masters as their clients do"));
         }
         continue;
@@ -428,8 +463,8 @@ final class Resize {
     return isDone ? null : sets;
   }
 
-  private static String newId() { // M1
-    return Long.toString(1L << ID_BITS | new SecureRandom().nextLong() >>> 64 - ID_BITS, 36);
+  private String newId() { // M1
+    return Long.toString(1L << ID_BITS | random.nextLong() >>> 64 - ID_BITS, 36);
   }
 
   // Steps.

@@ -8,6 +8,7 @@ import io.redlock.jedis.trust.Peers;
 import io.redlock.jedis.trust.TrustRules;
 import io.redlock.jedis.trust.TrustRules.Surroundings;
 import io.redlock.jedis.trust.Verdict;
+import io.redlock.spi.NodeReply;
 import io.redlock.spi.Quorum;
 import io.redlock.spi.Ticker;
 import java.util.ArrayList;
@@ -31,14 +32,20 @@ public final class Survey {
    * @param around the knowledge about the others, which counts them as in use unless all masters
    *     are known to be brand-new; null if there is no answer
    * @param verdict the verdict of a client; null if there is no answer
-   * @param failure the reason if there is no answer; empty otherwise
+   * @param failure the reason if there is no answer; null otherwise
    */
   public record Audited(
       String name,
       @Nullable NodeAudit audit,
       @Nullable Surroundings around,
       @Nullable Verdict verdict,
-      String failure) {}
+      @Nullable NodeReply failure) {
+
+    /** Returns the reason if there is no answer; empty otherwise. */
+    public String failureText() {
+      return failure == null ? "" : failure.detail();
+    }
+  }
 
   /** An audit, and the times before it was asked for and after it was answered. */
   record Timed(NodeAudit audit, long beforeNanos, long afterNanos) {}
@@ -127,8 +134,8 @@ public final class Survey {
       String name, TrustRules rules, Answer<Timed> answer, @Nullable Surroundings around) {
     Timed timed = answer.value();
     if (timed == null || around == null) {
-      return new Audited(name, null, null, null, answer.failureText());
+      return new Audited(name, null, null, null, answer.failure());
     }
-    return new Audited(name, timed.audit, around, rules.judge(timed.audit, around), "");
+    return new Audited(name, timed.audit, around, rules.judge(timed.audit, around), null);
   }
 }

@@ -96,7 +96,8 @@ final class TermsChange {
       NodeAudit audit = audited.audit();
       BirthMark mark = audit == null ? null : BirthMark.parse(audit.birth());
       if (audit == null) {
-        throw new Stopped(audited.name() + ": " + audited.failure() + ": run the command again");
+        throw new Stopped(
+            audited.name() + ": " + audited.failureText() + ": run the command again");
       }
       if (mark == null || !mark.isOf(audit) || !mark.isFounded()) {
         throw new Stopped(

@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.concurrent.TimeUnit;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -17,6 +18,9 @@ import org.jspecify.annotations.Nullable;
  * how long a node that was reset abstains. Thread-safe.
  */
 public final class Peers {
+
+  /** The age up to which an audit shows the mark of its node. */
+  private static final long FRESH_NANOS = TimeUnit.SECONDS.toNanos(3);
 
   private final Quorum nodes;
   private final List<String> names;
@@ -28,6 +32,7 @@ public final class Peers {
   private final boolean[] waits; // guarded by this; for what other nodes tell
   private final boolean[] tells; // guarded by this; something that others may wait for
   private final @Nullable NodeAudit[] audits; // guarded by this; null: not connected
+  private final long[] auditedNanos; // guarded by this
   private boolean quorum; // guarded by this; stays true
   private String label = ""; // guarded by this; of these clients in marks, empty until known
 
@@ -63,6 +68,7 @@ public final class Peers {
     this.heard = new Heard[nodes];
     this.accepted = new boolean[nodes];
     this.audits = new NodeAudit[nodes];
+    this.auditedNanos = new long[nodes];
     this.whenTold = new Runnable[nodes];
     Arrays.fill(whenTold, (Runnable) () -> {});
     this.waits = new boolean[nodes];
@@ -91,9 +97,12 @@ public final class Peers {
     long wallAheadMicros = ticker.wallMicros() - ticker.monotonicNanos() / 1_000;
     NodeAudit before = audits[node];
     String twin = twin(node, audit.runId());
-    tells[node] |= twin.isEmpty() && (before == null || !before.birth().equals(audit.birth()));
+    tells[node] |=
+        twin.isEmpty()
+            && (before == null || !before.birth().equals(audit.birth()) || isOld(node, afterNanos));
     audits[node] = twin.isEmpty() ? audit : null;
-    Roll roll = roll(rules);
+    auditedNanos[node] = afterNanos;
+    Roll roll = roll(rules, afterNanos);
     Advice advice = roll.advice(node);
     waits[node] = !(advice instanceof Advice.Keep);
     label = roll.label().isEmpty() ? label : roll.label();
@@ -120,13 +129,18 @@ public final class Peers {
         twin);
   }
 
-  private Roll roll(TrustRules rules) {
+  private Roll roll(TrustRules rules, long nowNanos) {
     List<Roll.Node> all = new ArrayList<>();
     for (int node = 0; node < audits.length; node++) {
-      all.add(Roll.Node.of(names.get(node), audits[node]));
+      all.add(Roll.Node.of(names.get(node), isOld(node, nowNanos) ? null : audits[node]));
     }
     boolean isChosen = quorum || !nodes.isJoint(); // before, most nodes say in which change it is
     return Roll.of(all, nodes, rules, isChosen ? label : "");
+  }
+
+  /** Returns true if the node may show another mark by now: this process may have been paused. */
+  private boolean isOld(int node, long nowNanos) {
+    return nowNanos - auditedNanos[node] > FRESH_NANOS;
   }
 
   private static int set(List<Heard> some) {

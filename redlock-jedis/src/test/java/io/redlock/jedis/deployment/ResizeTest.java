@@ -27,6 +27,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -47,6 +48,7 @@ class ResizeTest implements Ticker {
   private final List<String> tried = new ArrayList<>();
   private final List<Duration> pauses = new ArrayList<>();
   private String silent = "";
+  private NodeReply failure = NodeReply.unreachable("refused connection");
   private Set<String> without = Set.of();
 
   @Override
@@ -85,7 +87,7 @@ class ResizeTest implements Ticker {
         long nowNanos = test.monotonicNanos();
         answers.add(
             name.equals(test.silent)
-                ? new Answer<>(null, NodeReply.unreachable("refused connection"))
+                ? new Answer<>(null, test.failure)
                 : new Answer<>(new Timed(test.audit(name), nowNanos, nowNanos), null));
       }
       return Survey.judge(names, quorum, RULES, answers, test);
@@ -140,6 +142,7 @@ class ResizeTest implements Ticker {
             without,
             change,
             SETTLE,
+            new SplittableRandom(1),
             new PrintStream(out, true, StandardCharsets.UTF_8));
     int steps = 0;
     for (Optional<Duration> pause = resize.step(); pause.isPresent(); pause = resize.step()) {
@@ -248,6 +251,29 @@ class ResizeTest implements Ticker {
     } else {
       assertSays("|old|old>", serves("c"));
     }
+  }
+
+  @Test
+  void masterThatLeftAnotherDeploymentDoesNotJoinAChangeThatIsHalfPrepared() {
+    mark("a", Served.of("old", "old>new"), OLD, NEW);
+    mark("b c", Served.of("old"), OLD);
+    mark("d", Served.NOBODY, set("w", "x d"), set("x", "x y z"));
+    final Map<String, String> before = new TreeMap<>(births);
+    assertSays(
+        "no: d: it was a master of [x, y, z]: a master joins empty; empty it only if nobody uses"
+            + " it, or end the change with redlock resize abort",
+        run(Command.PREPARE));
+    assertEquals(before, births);
+  }
+
+  @Test
+  void masterThatDeniesARightIsNotTakenForGone() {
+    mark("a b c", Served.of("old"), OLD);
+    silent = "b";
+    failure = NodeReply.misconfigured("the user may not run info: allow it");
+    assertEquals(
+        "no: b: the user may not run info: allow it: then run the command again",
+        run(Command.PREPARE));
   }
 
   @Test

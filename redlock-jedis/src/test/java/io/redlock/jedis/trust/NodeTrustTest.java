@@ -234,9 +234,9 @@ class NodeTrustTest implements Ticker {
         new NodeTrust("n0", 0, peers, TrustRules.observing(false, Marks.SKEW_MICROS), 0.01);
     NodeTrust second =
         new NodeTrust("n1", 1, peers, TrustRules.observing(true, Marks.SKEW_MICROS), 0.01);
-    judgeOther(2, "master");
     List<Verdict> verdicts = new ArrayList<>();
     for (String seen : List.of(mark(LONG_AGO_MILLIS), "")) {
+      judgeOther(2, "master");
       for (NodeTrust each : List.of(observer, second)) {
         monotonicMicros += SECOND;
         runId = each == observer ? "run0" : "run1";

@@ -2,6 +2,7 @@ package io.redlock.jedis.trust;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -169,6 +170,24 @@ class PeersTest {
     hear(2, "a", NOW, mark);
     Advice advice = hear(1, "b", NOW, "").advice();
     assertTrue(advice.toString().contains("node-2 must answer"), advice.toString());
+  }
+
+  /** After a pause of this process a change of masters may have gone on: all are asked again. */
+  @Test
+  void auditThatIsOlderThanThreeSecondsShowsNoMark() {
+    String first = Marks.founded("a", "r", 1, true, NAMES).toString();
+    String second = Marks.founded("b", "r", 1, true, NAMES).toString();
+    hear(0, "a", NOW, first);
+    hear(1, "b", NOW, second);
+    monotonicMicros += 3_000_000;
+    assertInstanceOf(Advice.Write.class, hear(2, "c", NOW, "").advice());
+    monotonicMicros += 1;
+    assertInstanceOf(Advice.Wait.class, hear(2, "c", NOW, "").advice());
+    hear(1, "b", NOW, second);
+    Advice advice = hear(2, "c", NOW, "").advice();
+    assertTrue(advice.toString().contains("node-0 must answer"), advice::toString);
+    hear(0, "a", NOW, first);
+    assertInstanceOf(Advice.Write.class, hear(2, "c", NOW, "").advice());
   }
 
   @Test

@@ -17,6 +17,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -61,6 +62,7 @@ public record ResizeStep(
             Set.of(),
             wanted,
             Duration.ZERO,
+            new SplittableRandom(0),
             new PrintStream(told, true, StandardCharsets.UTF_8));
     boolean goesOn = resize.step().isPresent();
     boolean waits = goesOn && masters.refresh == null;
@@ -102,7 +104,7 @@ public record ResizeStep(
         Surroundings around =
             new Surroundings(
                 audit.nodeMicros(), true, OptionalLong.of(0), 0, true, new Advice.Keep(), "");
-        all.add(new Audited(names.get(i), audit, around, null, ""));
+        all.add(new Audited(names.get(i), audit, around, null, null));
       }
       return all;
     }

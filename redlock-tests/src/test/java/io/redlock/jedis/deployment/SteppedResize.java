@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -51,6 +52,7 @@ public final class SteppedResize {
       long skewMicros,
       Duration settle,
       Ticker ticker,
+      RandomGenerator random,
       PrintStream out) {
     TrustRules rules = TrustRules.of(true, maxTtl, driftFactor, skewMicros);
     resize =
@@ -62,6 +64,7 @@ public final class SteppedResize {
             Set.of(),
             "",
             settle,
+            random,
             out);
   }
 
