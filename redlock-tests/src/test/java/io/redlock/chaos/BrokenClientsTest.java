@@ -331,7 +331,7 @@ class BrokenClientsTest {
    *
    * @param waits whether it may wait for leases to end; else it is interrupted there
    */
-  private static boolean resize(ChaosDeployment deployment, Command command, boolean waits) {
+  static boolean resize(ChaosDeployment deployment, Command command, boolean waits) {
     PrintStream out =
         new PrintStream(OutputStream.nullOutputStream(), true, StandardCharsets.UTF_8) {
           @Override
@@ -350,7 +350,7 @@ class BrokenClientsTest {
     }
   }
 
-  private static Set<SimInvariant> invariants(HistoryVerdict verdict) {
+  static Set<SimInvariant> invariants(HistoryVerdict verdict) {
     return verdict.findings().stream()
         .map(Finding::invariant)
         .collect(Collectors.toCollection(TreeSet::new));
@@ -377,8 +377,18 @@ class BrokenClientsTest {
 
   private static HistoryVerdict play(
       String name, ChaosTerms terms, Variant variant, Consumer<ChaosDeployment> scene) {
+    return play(name, terms, variant, true, scene);
+  }
+
+  static HistoryVerdict play(
+      String name,
+      ChaosTerms terms,
+      Variant variant,
+      boolean keepsTime,
+      Consumer<ChaosDeployment> scene) {
     Path folder = ChaosRun.FOLDER.resolve("scene-" + name);
-    try (ChaosDeployment deployment = new ChaosDeployment(terms.broken(variant), folder, true)) {
+    try (ChaosDeployment deployment =
+        new ChaosDeployment(terms.broken(variant), folder, keepsTime)) {
       scene.accept(deployment);
       // A release goes on in the background when its caller has been told, until its client ends.
       deployment.awaitFree(Duration.ofSeconds(5));
@@ -397,7 +407,7 @@ class BrokenClientsTest {
     return link.replies().passed("r0").stream().filter(reply -> reply.contains(verdict)).count();
   }
 
-  private static void awaitLocked(ChaosDeployment deployment, int node) {
+  static void awaitLocked(ChaosDeployment deployment, int node) {
     Await.until("n" + node + " is locked", () -> !deployment.owner(node, "r0").isEmpty());
   }
 

@@ -214,11 +214,14 @@ final class ChaosNode implements ChaosServer {
 
   /** Evicts, once, everything that has a time to live. */
   void evictLocks() {
+    losses.incrementAndGet();
+    note("losing");
     command("CONFIG", "SET", "maxmemory-policy", "volatile-lru");
     command("CONFIG", "SET", "maxmemory", "1");
     Await.until(
         name + " has evicted",
         () -> String.valueOf(server.command("INFO", "keyspace")).contains("expires=0"));
+    note("lost");
     evictNoMore();
   }
 

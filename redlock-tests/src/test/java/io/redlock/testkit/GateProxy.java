@@ -11,6 +11,7 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.net.BindException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.ByteBuffer;
@@ -69,8 +70,7 @@ public final class GateProxy implements AutoCloseable {
   private final ServerSocket listener;
   private final Consumer<Exchange> observer;
   private final Function<InputStream, Frames> framing;
-  private final String serverHost;
-  private final int serverPort;
+  private volatile InetSocketAddress serverAddress;
   private final ScheduledThreadPoolExecutor owner;
   private final Thread acceptor;
   private final Gate requests = new Gate("request");
@@ -86,8 +86,7 @@ public final class GateProxy implements AutoCloseable {
       throws IOException {
     this.observer = observer;
     this.framing = framing;
-    this.serverHost = serverHost;
-    this.serverPort = serverPort;
+    this.serverAddress = new InetSocketAddress(serverHost, serverPort);
     this.listener = listen(port);
     this.owner =
         new ScheduledThreadPoolExecutor(
@@ -195,6 +194,12 @@ public final class GateProxy implements AutoCloseable {
           replies.held.clear();
           List.copyOf(links).forEach(Link::endClient);
         });
+  }
+
+  /** Breaks every client's connection; new ones lead to this server. */
+  public void leadTo(RedisServer server) {
+    serverAddress = new InetSocketAddress(server.host(), server.port());
+    cut();
   }
 
   @Override
@@ -467,8 +472,8 @@ public final class GateProxy implements AutoCloseable {
 
     void start() {
       links.add(this);
-      daemon(up::read, "gate-up-" + serverPort).start();
-      daemon(down::read, "gate-down-" + serverPort).start();
+      daemon(up::read, "gate-up-" + port()).start();
+      daemon(down::read, "gate-down-" + port()).start();
     }
 
     void ended(Way way) {
@@ -504,7 +509,8 @@ public final class GateProxy implements AutoCloseable {
       try {
         Socket client = listener.accept();
         try {
-          Socket server = new Socket(serverHost, serverPort);
+          InetSocketAddress address = serverAddress;
+          Socket server = new Socket(address.getAddress(), address.getPort());
           client.setTcpNoDelay(true);
           server.setTcpNoDelay(true);
           owner.execute(() -> new Link(client, server).start());
