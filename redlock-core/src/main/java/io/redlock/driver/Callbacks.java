@@ -120,7 +120,7 @@ final class Callbacks {
   private void start(Callback callback) {
     try {
       callback.threads.execute(callback);
-    } catch (Throwable e) { // no memory for a thread
+    } catch (OutOfMemoryError e) { // no memory for a thread
       strand(callback, e);
     }
   }

@@ -212,7 +212,7 @@ final class LeaderCandidate implements Leadership {
     try {
       lease.whenEnded(next::ended);
       next.start();
-    } catch (Throwable failure) { // no memory for a thread
+    } catch (OutOfMemoryError failure) { // no memory for a thread
       next.over();
       Log.LOG.error("{} could not start a thread for its term; it campaigns again", this, failure);
     }

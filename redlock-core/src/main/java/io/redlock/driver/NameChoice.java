@@ -2,8 +2,10 @@ package io.redlock.driver;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Predicate;
 import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
 
 /**
  * The names of a call that wants any one of several, and what the call knows about them. It goes
@@ -83,9 +85,11 @@ final class NameChoice {
     for (int i = order.size() - 1; i > 0; i--) {
       order.add(order.remove(random.nextInt(i + 1)));
     }
-    List<Integer> taken = order.stream().filter(name -> isTakenHere.test(keys.get(name))).toList();
-    order.removeAll(taken);
-    order.addAll(taken);
+    Map<Boolean, List<Integer>> taken =
+        order.stream().collect(Collectors.partitioningBy(name -> isTakenHere.test(keys.get(name))));
+    order.clear();
+    order.addAll(taken.getOrDefault(false, List.of()));
+    order.addAll(taken.getOrDefault(true, List.of()));
   }
 
   /** Returns the next step of the pass. */

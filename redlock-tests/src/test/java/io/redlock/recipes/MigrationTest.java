@@ -25,6 +25,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -107,6 +108,34 @@ class MigrationTest {
       masters.stop(2);
       assertFalse(redlock.asLock(LeaseRequest.of("b", TTL).renewFor(TTL)).tryLock());
       assertInstanceOf(AcquireResult.Unavailable.class, redlock.tryAcquire("b", TTL));
+    }
+  }
+
+  /** The rows of the table for Curator. */
+  @Test
+  void classesOfCuratorHaveTheCounterpartsOfTheTable() throws InterruptedException {
+    LeaseRequest request = LeaseRequest.of("mutex", TTL).renewFor(Duration.ofSeconds(20));
+    try (InMemoryMasters masters = InMemoryMasters.inVirtualTime(3)) {
+      Redlock redlock = masters.connect();
+      Redlock other = masters.connect();
+      Lock mutex = redlock.asLock(request);
+      mutex.lock();
+      assertTrue(mutex.tryLock(), "reentrant");
+      mutex.unlock();
+      assertFalse(other.asLock(request).tryLock());
+      mutex.unlock();
+      assertTrue(other.asLock(request).tryLock(1, TimeUnit.SECONDS));
+      Lease semaphoreMutex = redlock.acquire("semaphore mutex", TTL, Duration.ZERO);
+      Thread another = new Thread(semaphoreMutex::close);
+      another.start();
+      another.join();
+      assertEquals(Inspection.Held.NO, redlock.operations().inspect("semaphore mutex").held());
+      redlock.acquire(LeaseRequest.ofAll(List.of("a", "b"), TTL));
+      assertInstanceOf(AcquireResult.Contended.class, other.tryAcquire("b", TTL));
+      LeaseRequest permits = LeaseRequest.anyOf(List.of("permit 1", "permit 2"), TTL);
+      redlock.acquire(permits);
+      other.acquire(permits);
+      assertInstanceOf(AcquireResult.Contended.class, redlock.tryAcquire(permits));
     }
   }
 
