@@ -8,7 +8,6 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The answers of all nodes about one resource, at about one moment, in the order of the
@@ -20,11 +19,11 @@ import org.jspecify.annotations.Nullable;
  * @param resource the resource
  * @param nodes one entry per node
  * @param quorum the smallest number of nodes that could be enough for a lease
- * @param moving the two sets of masters of a client that moves from one to the other; null for any
+ * @param moving the two sets of masters of a client that moves from one to the other; empty for any
  *     other client
  */
 public record Inspection(
-    String resource, List<Node> nodes, int quorum, Votes.@Nullable Moving moving) {
+    String resource, List<Node> nodes, int quorum, Optional<Votes.Moving> moving) {
 
   /** Copies the list. */
   public Inspection {
@@ -39,7 +38,7 @@ public record Inspection(
    * @param quorum the number of nodes that make a majority
    */
   public Inspection(String resource, List<Node> nodes, int quorum) {
-    this(resource, nodes, quorum, null);
+    this(resource, nodes, quorum, Optional.empty());
   }
 
   /** The answers to the question if one client holds the resource on a majority of the nodes. */
@@ -69,48 +68,54 @@ public record Inspection(
     NONE
   }
 
-  /**
-   * One node's answer.
-   *
-   * @param name the node's name
-   * @param answer the class of its answer
-   * @param detail its answer in words, for an operator
-   * @param holder the label of the client that holds the resource there; {@code freed by} and the
-   *     label of the operator if it was set free; empty if there is no key, or if it has no label
-   * @param ownerId the owner id in the value of the key, or the digest of the value if it is long
-   *     or not printable; empty without a key. Who knows it and can write to the nodes can release
-   *     the lock: do not log it
-   * @param token the fencing token in the value of the key; 0 without a key, or if another Redlock
-   *     client set it
-   * @param remaining the remaining life of the key; null if it has no end or there is no key
-   * @param counter the highest fencing token that the node has granted or buried; 0 for none
-   * @param waiting the number of fair waiters, counted up to a thousand; for three seconds it may
-   *     include the holder, if that was served fairly
-   * @param waiters the labels of the first twenty of them, in the order of the queue; empty for a
-   *     client without a label
-   */
-  public record Node(
-      String name,
-      Answer answer,
-      String detail,
-      String holder,
-      String ownerId,
-      long token,
-      @Nullable Duration remaining,
-      long counter,
-      int waiting,
-      List<String> waiters) {
+  /** One node's answer. Implemented by this project only: methods may be added. */
+  public interface Node {
 
-    /** Copies the list. */
-    public Node {
-      waiters = List.copyOf(waiters);
-    }
+    /** Returns the node's name. */
+    String name();
 
-    /** For example {@code c held for 4.1s more by billing@pod-7:4211}; not the owner id. */
-    @Override
-    public String toString() {
-      return name + " " + detail;
-    }
+    /** Returns the class of its answer. */
+    Answer answer();
+
+    /** Returns its answer in words, for an operator. */
+    String detail();
+
+    /**
+     * Returns the label of the client that holds the resource there.
+     *
+     * @return the label; {@code freed by} and the label of the operator if it was set free; empty
+     *     if there is no key, or if it has no label
+     */
+    Optional<String> holder();
+
+    /**
+     * Returns the owner id in the value of the key, or the digest of the value if it is long or not
+     * printable. Who knows it and can write to the nodes can release the lock: do not log it.
+     *
+     * @return the owner id; empty without a key
+     */
+    Optional<String> ownerId();
+
+    /** Returns the fencing token in the key; empty without one, or if another client set it. */
+    OptionalLong token();
+
+    /** Returns the remaining life of the key; empty if it has no end or there is no key. */
+    Optional<Duration> remaining();
+
+    /** Returns the highest fencing token that the node has granted or buried; empty for none. */
+    OptionalLong counter();
+
+    /**
+     * Returns the number of fair waiters, counted up to a thousand; for three seconds it may
+     * include the holder, if that was served fairly.
+     */
+    int waiting();
+
+    /**
+     * Returns the labels of the first twenty of them, in the order of the queue; an empty text for
+     * a client without a label.
+     */
+    List<String> waiters();
   }
 
   /**
@@ -146,21 +151,23 @@ public record Inspection(
 
   /** Returns the sets of nodes of which a majority counts. */
   private List<Group> groups() {
-    return moving == null
-        ? List.of(new Group(nodes, quorum))
-        : List.of(
-            group(moving.present(), moving.presentNeeded()),
-            group(moving.future(), moving.futureNeeded()));
+    return moving
+        .map(
+            sets ->
+                List.of(
+                    group(sets.present(), sets.presentNeeded()),
+                    group(sets.future(), sets.futureNeeded())))
+        .orElseGet(() -> List.of(new Group(nodes, quorum)));
   }
 
   private Group group(List<String> names, int needed) {
-    return new Group(nodes.stream().filter(node -> names.contains(node.name)).toList(), needed);
+    return new Group(nodes.stream().filter(node -> names.contains(node.name())).toList(), needed);
   }
 
   private static boolean mayHideAHolder(Group group) {
     long open =
         group.nodes.stream()
-            .filter(node -> node.answer == Answer.NONE || node.answer == Answer.DOUBTFUL)
+            .filter(node -> node.answer() == Answer.NONE || node.answer() == Answer.DOUBTFUL)
             .count();
     int most = byOwner(group.nodes).values().stream().mapToInt(List::size).max().orElse(0);
     return most + open >= group.needed;
@@ -168,8 +175,10 @@ public record Inspection(
 
   private static Map<String, List<Node>> byOwner(List<Node> group) {
     return group.stream()
-        .filter(node -> node.answer == Answer.HELD)
-        .collect(Collectors.groupingBy(Node::ownerId, TreeMap::new, Collectors.toList()));
+        .filter(node -> node.answer() == Answer.HELD)
+        .collect(
+            Collectors.groupingBy(
+                node -> node.ownerId().orElse(""), TreeMap::new, Collectors.toList()));
   }
 
   /**
@@ -201,7 +210,7 @@ public record Inspection(
    *     nobody does or that is not known, or if the client has no label
    */
   public Optional<String> holder() {
-    return holding().stream().map(Node::holder).filter(holder -> !holder.isEmpty()).findFirst();
+    return holding().stream().flatMap(node -> node.holder().stream()).findFirst();
   }
 
   /**
@@ -211,7 +220,7 @@ public record Inspection(
    * @return the owner id; empty if nobody does or that is not known
    */
   public Optional<String> ownerId() {
-    return holding().stream().map(Node::ownerId).findFirst();
+    return holding().stream().flatMap(node -> node.ownerId().stream()).findFirst();
   }
 
   /**
@@ -225,10 +234,11 @@ public record Inspection(
     List<Node> holding = holding();
     Duration longest = Duration.ZERO;
     for (Node node : holding) {
-      if (node.remaining == null) {
+      if (node.remaining().isEmpty()) {
         return Optional.empty();
       }
-      longest = longest.compareTo(node.remaining) < 0 ? node.remaining : longest;
+      Duration left = node.remaining().get();
+      longest = longest.compareTo(left) < 0 ? left : longest;
     }
     return holding.isEmpty() ? Optional.empty() : Optional.of(longest);
   }
@@ -240,7 +250,7 @@ public record Inspection(
    * @return the token; empty if no majority is held, or if another Redlock client holds it
    */
   public OptionalLong token() {
-    return holding().stream().mapToLong(Node::token).filter(token -> token > 0).max();
+    return holding().stream().flatMapToLong(node -> node.token().stream()).max();
   }
 
   /**
@@ -250,7 +260,7 @@ public record Inspection(
   @Override
   public String toString() {
     return summary()
-        + nodes.stream().map(Node::toString).collect(Collectors.joining(", ", " (", ")"));
+        + nodes.stream().map(Object::toString).collect(Collectors.joining(", ", " (", ")"));
   }
 
   /**
@@ -285,6 +295,6 @@ public record Inspection(
   private String majorities() {
     return groups().stream()
         .map(Group::toString)
-        .collect(Collectors.joining(" old masters or ", "", moving == null ? "" : " new ones"));
+        .collect(Collectors.joining(" old masters or ", "", moving.isPresent() ? " new ones" : ""));
   }
 }

@@ -25,7 +25,8 @@ import java.util.Optional;
  * <p><b>What is not promised.</b> A paused process learns late that its term is over. Work that
  * must not act late sends its {@linkplain Lease#fencingToken() token} with every write.
  *
- * <p>Thread-safe. No thread while it does not lead.
+ * <p>Thread-safe. No thread while it does not lead. Implemented by this project only: methods may
+ * be added.
  */
 public interface Leadership extends AutoCloseable {
 

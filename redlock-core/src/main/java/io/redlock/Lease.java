@@ -8,6 +8,7 @@ import java.util.concurrent.CompletionStage;
 /**
  * A right to one or more resources, limited in time. A handle: any thread may use it and release
  * it. It ends exactly once, released or lost, and never becomes valid again. Thread-safe.
+ * Implemented by this project only: methods may be added.
  *
  * <p>A lease is declared lost a margin <i>before</i> the nodes may grant the resource to somebody
  * else, so that a holder that listens has time to stop. {@link #isValid()}, {@link #remaining()}

@@ -7,7 +7,7 @@ import java.util.concurrent.locks.Lock;
 /**
  * A resource as a {@link Lock}, for code that is written for {@link
  * java.util.concurrent.locks.ReentrantLock}. The thread that locks it holds a lease, which is
- * renewed until it unlocks, at most for the request's {@code maxHold}. Locking again by the same
+ * renewed until it unlocks, at most for the request's {@code renewFor}. Locking again by the same
  * thread counts up, and keeps the lease and its fencing token.
  *
  * <p><b>Where a lease differs from a {@link Lock}.</b>
@@ -15,7 +15,7 @@ import java.util.concurrent.locks.Lock;
  * <ul>
  *   <li>A {@code Lock} is held until it is unlocked. A lease can be lost before: by a pause longer
  *       than its ttl, by the loss of a majority of nodes, by deleted keys, by an operator ({@link
- *       RedlockOperations#free}), at the end of {@code maxHold}, or when the {@link Redlock} is
+ *       RedlockOperations#free}), at the end of {@code renewFor}, or when the {@link Redlock} is
  *       closed. The code under the lock is not stopped. {@link #unlock} reports it afterwards with
  *       {@link LeaseLostException}; {@link #lease()} returns the handle to check or to listen to,
  *       and the token with which the resource can refuse late writes.
@@ -26,7 +26,8 @@ import java.util.concurrent.locks.Lock;
  * </ul>
  *
  * <p>Ownership is per thread, platform or virtual. All locks that one {@link Redlock} returns for
- * the same resources are one lock. Conditions are not supported. Thread-safe.
+ * the same resources are one lock. Conditions are not supported. Thread-safe. Implemented by this
+ * project only: methods may be added.
  */
 public interface LeaseLock extends Lock {
 
@@ -39,9 +40,9 @@ public interface LeaseLock extends Lock {
   Lease lease();
 
   /**
-   * Locks, or throws when the request's {@code maxWait} has passed. Without a {@code maxWait} it
-   * waits without end; with zero it makes one attempt. An interrupt does not end the wait; it is
-   * set again on return.
+   * Locks, or throws when the request's {@code waitUpTo} has passed. Without it, it waits without
+   * end; with zero it makes one attempt. An interrupt does not end the wait; it is set again on
+   * return.
    *
    * @throws LockNotAcquiredException if the request sets a wait, and it has passed
    * @throws LeaseLostException if the current thread already held the lock and its lease has ended

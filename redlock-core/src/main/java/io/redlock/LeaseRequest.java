@@ -11,9 +11,8 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The resources to lock, and the terms. An immutable value: each wither returns a changed copy.
- * Withers are phrases ({@code waitUpTo}), accessors name the value ({@code maxWait}). A {@link
- * Redlock} checks a request against its own settings before it sends anything.
+ * The resources to lock, and the terms. An immutable value: each wither returns a changed copy. A
+ * {@link Redlock} checks a request against its own settings before it sends anything.
  */
 public final class LeaseRequest {
 
@@ -22,8 +21,8 @@ public final class LeaseRequest {
       Set<String> resources,
       Duration ttl,
       boolean any,
-      @Nullable Duration maxWait,
-      @Nullable Duration maxHold,
+      @Nullable Duration waitUpTo,
+      @Nullable Duration renewFor,
       boolean fair,
       boolean unlessHeld) {
 
@@ -35,20 +34,20 @@ public final class LeaseRequest {
       return new Terms(resources, ttl, any, null, null, false, false);
     }
 
-    Terms waiting(Duration maxWait) {
-      return new Terms(resources, ttl, any, maxWait, maxHold, fair, unlessHeld);
+    Terms waiting(Duration waitUpTo) {
+      return new Terms(resources, ttl, any, waitUpTo, renewFor, fair, unlessHeld);
     }
 
-    Terms renewed(Duration maxHold) {
-      return new Terms(resources, ttl, any, maxWait, maxHold, fair, unlessHeld);
+    Terms renewed(Duration renewFor) {
+      return new Terms(resources, ttl, any, waitUpTo, renewFor, fair, unlessHeld);
     }
 
     Terms inTurn() {
-      return new Terms(resources, ttl, any, maxWait, maxHold, true, unlessHeld);
+      return new Terms(resources, ttl, any, waitUpTo, renewFor, true, unlessHeld);
     }
 
     Terms endingIfHeld() {
-      return new Terms(resources, ttl, any, maxWait, maxHold, fair, true);
+      return new Terms(resources, ttl, any, waitUpTo, renewFor, fair, true);
     }
   }
 
@@ -124,29 +123,29 @@ public final class LeaseRequest {
    * Returns a copy that is tried for this long. Without it, an acquire makes one attempt and {@link
    * LeaseLock#lock()} waits without end; with zero, every method makes one attempt.
    *
-   * @param maxWait how long to go on after the first attempt has failed: zero or more; more than
+   * @param waitUpTo how long to go on after the first attempt has failed: zero or more; more than
    *     292 years counts as without end
    * @return the changed copy
    * @throws NullPointerException if the argument is null
    */
-  public LeaseRequest waitUpTo(Duration maxWait) {
-    Objects.requireNonNull(maxWait, "maxWait is null: leave waitUpTo() out for one attempt");
-    return new LeaseRequest(terms.waiting(maxWait));
+  public LeaseRequest waitUpTo(Duration waitUpTo) {
+    Objects.requireNonNull(waitUpTo, "waitUpTo is null: leave it out for one attempt");
+    return new LeaseRequest(terms.waiting(waitUpTo));
   }
 
   /**
    * Returns a copy whose lease is renewed: it is extended in the background every third of its ttl
-   * until it ends or has been held for {@code maxHold}. After that it expires within a ttl, with
+   * until it ends or has been held for {@code renewFor}. After that it expires within a ttl, with
    * {@link LeaseEnd.Cause#MAX_HOLD}.
    *
-   * @param maxHold the longest time to renew for, positive: a holder that hangs must not keep the
+   * @param renewFor the longest time to renew for, positive: a holder that hangs must not keep the
    *     resource
    * @return the changed copy
    * @throws NullPointerException if the argument is null
    */
-  public LeaseRequest renewFor(Duration maxHold) {
-    Objects.requireNonNull(maxHold, "maxHold is null: leave renewFor() out for no renewal");
-    return new LeaseRequest(terms.renewed(maxHold));
+  public LeaseRequest renewFor(Duration renewFor) {
+    Objects.requireNonNull(renewFor, "renewFor is null: leave it out for no renewal");
+    return new LeaseRequest(terms.renewed(renewFor));
   }
 
   /**
@@ -203,13 +202,13 @@ public final class LeaseRequest {
   }
 
   /** Returns how long to go on after the first attempt has failed; empty if that was not set. */
-  public Optional<Duration> maxWait() {
-    return Optional.ofNullable(terms.maxWait);
+  public Optional<Duration> waitUpTo() {
+    return Optional.ofNullable(terms.waitUpTo);
   }
 
   /** Returns how long the lease is renewed; empty if it is not. */
-  public Optional<Duration> maxHold() {
-    return Optional.ofNullable(terms.maxHold);
+  public Optional<Duration> renewFor() {
+    return Optional.ofNullable(terms.renewFor);
   }
 
   /** Returns true if it is served first come, first served. */
@@ -244,9 +243,9 @@ public final class LeaseRequest {
         + Brief.names(terms.resources)
         + " for "
         + Brief.exact(terms.ttl)
-        + (terms.maxWait == null ? "" : ", waiting up to " + Brief.exact(terms.maxWait))
+        + (terms.waitUpTo == null ? "" : ", waiting up to " + Brief.exact(terms.waitUpTo))
         + (terms.unlessHeld ? ", unless held" : "")
-        + (terms.maxHold == null ? "" : ", renewed for " + Brief.exact(terms.maxHold))
+        + (terms.renewFor == null ? "" : ", renewed for " + Brief.exact(terms.renewFor))
         + (terms.fair ? ", fairly" : "");
   }
 }

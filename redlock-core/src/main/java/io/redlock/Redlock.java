@@ -35,6 +35,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Cost.</b> No thread per call, per waiter or per lease; any number of virtual threads may
  * wait.
+ *
+ * <p>Implemented by this project only: methods may be added. For tests, {@code redlock-testing} has
+ * masters in memory.
  */
 public interface Redlock extends AutoCloseable {
 
@@ -56,11 +59,11 @@ public interface Redlock extends AutoCloseable {
   }
 
   /**
-   * Acquires a lease, waiting up to {@code maxWait} for it, or throws.
+   * Acquires a lease, waiting up to {@code waitUpTo} for it, or throws.
    *
    * @param resource the name to lock
    * @param ttl how long nodes hold the lock unless it is extended; see {@link LeaseRequest#of}
-   * @param maxWait how long to go on after the first attempt has failed; zero for one attempt
+   * @param waitUpTo how long to go on after the first attempt has failed; zero for one attempt
    * @return the lease, as {@link #acquire(LeaseRequest)} does
    * @throws LockNotAcquiredException if the lock could not be acquired; gives the reason, node by
    *     node
@@ -69,9 +72,9 @@ public interface Redlock extends AutoCloseable {
    * @throws IllegalArgumentException if an argument is out of range
    * @throws IllegalStateException if this instance is closed, also during the call
    */
-  default Lease acquire(String resource, Duration ttl, Duration maxWait)
+  default Lease acquire(String resource, Duration ttl, Duration waitUpTo)
       throws InterruptedException {
-    return acquire(LeaseRequest.of(resource, ttl).waitUpTo(maxWait));
+    return acquire(LeaseRequest.of(resource, ttl).waitUpTo(waitUpTo));
   }
 
   /**
@@ -79,11 +82,11 @@ public interface Redlock extends AutoCloseable {
    * endless wait would hide a lock that is stuck, so it is never the default here.
    *
    * <p>The wait ends in one of four ways: with a lease; with {@link LockNotAcquiredException} once
-   * {@code maxWait} has passed; with an interrupt; or with {@link IllegalStateException} when this
-   * instance is closed. It exceeds {@code maxWait} by at most one node timeout, or three with
-   * {@link LeaseRequest#anyOf}; by twice that if nodes have just refused a token because of their
-   * clocks, since one more attempt is made then. If it ends without a lease, nothing stays locked:
-   * grants that arrived, or arrive later, are released in the background.
+   * the wait has passed; with an interrupt; or with {@link IllegalStateException} when this
+   * instance is closed. It exceeds the wait by at most one node timeout, or three with {@link
+   * LeaseRequest#anyOf}; by twice that if nodes have just refused a token because of their clocks,
+   * since one more attempt is made then. If it ends without a lease, nothing stays locked: grants
+   * that arrived, or arrive later, are released in the background.
    *
    * @param request the resources and terms
    * @return the lease, valid on return; its validity is shorter than its ttl by the time that
@@ -118,20 +121,20 @@ public interface Redlock extends AutoCloseable {
   }
 
   /**
-   * Acquires a lease, waiting up to {@code maxWait} for it, and returns the result.
+   * Acquires a lease, waiting up to {@code waitUpTo} for it, and returns the result.
    *
    * @param resource the name to lock
    * @param ttl how long nodes hold the lock unless it is extended; see {@link LeaseRequest#of}
-   * @param maxWait how long to go on after the first attempt has failed; zero for one attempt
+   * @param waitUpTo how long to go on after the first attempt has failed; zero for one attempt
    * @return the result, as {@link #tryAcquire(LeaseRequest)} does
    * @throws InterruptedException if the thread was interrupted; nothing stays locked
    * @throws NullPointerException if an argument is null
    * @throws IllegalArgumentException if an argument is out of range
    * @throws IllegalStateException if this instance is closed, also during the call
    */
-  default AcquireResult tryAcquire(String resource, Duration ttl, Duration maxWait)
+  default AcquireResult tryAcquire(String resource, Duration ttl, Duration waitUpTo)
       throws InterruptedException {
-    return tryAcquire(LeaseRequest.of(resource, ttl).waitUpTo(maxWait));
+    return tryAcquire(LeaseRequest.of(resource, ttl).waitUpTo(waitUpTo));
   }
 
   /**
@@ -229,16 +232,35 @@ public interface Redlock extends AutoCloseable {
    * <p>Work that returns or throws ends its term; an exception is logged. Work should stop when its
    * thread is interrupted, check the lease before every write, and send its token with the write.
    *
-   * @param request the name to lead and the ttl; {@link LeaseRequest#renewFor} bounds a term, which
-   *     has no bound otherwise. Without a wait; always {@linkplain LeaseRequest#fairly() fair}
+   * <p>Candidates take {@linkplain LeaseRequest#fairly() turns}. A term has no bound: see {@link
+   * #lead(String, Duration, Duration, Leadership.Work)}.
+   *
+   * @param resource the name to lead, as in {@link LeaseRequest#of}
+   * @param ttl how long nodes hold the lease of a term unless it is extended; as in {@link
+   *     LeaseRequest#of}
    * @param work the work of the leader, which may begin before this method returns
    * @return the candidate, to be closed
    * @throws NullPointerException if an argument is null
-   * @throws IllegalArgumentException if the request does not fit this instance's settings, names
-   *     several resources, or sets a wait
+   * @throws IllegalArgumentException if an argument does not fit this instance's settings
    * @throws IllegalStateException if this instance is closed
    */
-  Leadership lead(LeaseRequest request, Leadership.Work work);
+  Leadership lead(String resource, Duration ttl, Leadership.Work work);
+
+  /**
+   * Starts a candidate as {@link #lead(String, Duration, Leadership.Work)} does, whose terms end
+   * after a time.
+   *
+   * @param resource the name to lead, as in {@link LeaseRequest#of}
+   * @param ttl how long nodes hold the lease of a term unless it is extended; as in {@link
+   *     LeaseRequest#of}
+   * @param renewFor the longest term, positive
+   * @param work the work of the leader, which may begin before this method returns
+   * @return the candidate, to be closed
+   * @throws NullPointerException if an argument is null
+   * @throws IllegalArgumentException if an argument does not fit this instance's settings
+   * @throws IllegalStateException if this instance is closed
+   */
+  Leadership lead(String resource, Duration ttl, Duration renewFor, Leadership.Work work);
 
   /** Returns what operators and health checks ask of this instance; lasts as long as it does. */
   RedlockOperations operations();

@@ -3,11 +3,11 @@ package io.redlock;
 import java.time.Duration;
 
 /**
- * Receives the events of leases and nodes. Every method does nothing by default. Methods are called
- * on the callback executor, in no promised order, except for {@link #onStart}, {@link #onClose} and
- * {@link #onCall}. They may run at the same time on several threads, and the end of a lease may be
- * reported before its beginning: implementations must be thread-safe. An exception is logged and
- * has no other effect.
+ * Receives the events of leases and nodes. Implemented by users: every method does nothing by
+ * default, also those that are added later. Methods are called on the callback executor, in no
+ * promised order, except for {@link #onStart}, {@link #onClose} and {@link #onCall}. They may run
+ * at the same time on several threads, and the end of a lease may be reported before its beginning:
+ * implementations must be thread-safe. An exception is logged and has no other effect.
  */
 public interface RedlockListener {
 

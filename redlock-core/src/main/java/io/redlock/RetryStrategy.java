@@ -4,11 +4,11 @@ import java.time.Duration;
 import java.util.random.RandomGenerator;
 
 /**
- * Chooses the pause of a waiting call between two attempts. A pure function: it must neither block
- * nor keep state, and all its randomness must come from the generator it is given, so that a
- * simulation can repeat it. It is called on the callback executor. The default strategy decides in
- * its place if it throws, if it returns null, a negative duration or one beyond 292 years, or if it
- * has not returned within a node timeout.
+ * Chooses the pause of a waiting call between two attempts. Implemented by users; no method is
+ * added. A pure function: it must neither block nor keep state, and all its randomness must come
+ * from the generator it is given, so that a simulation can repeat it. It is called on the callback
+ * executor. The default strategy decides in its place if it throws, if it returns null, a negative
+ * duration or one beyond 292 years, or if it has not returned within a node timeout.
  *
  * <p>The library bounds the pause: by the time left to wait, and by the time after which the keys
  * of the present holder expire at the latest.

@@ -1,23 +1,21 @@
 package io.redlock;
 
-import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The answers of all nodes in one round, in the order of the configuration.
  *
  * @param nodes one entry per node
  * @param quorum the smallest number of yes votes that could suffice
- * @param moving the two sets of masters of a client that moves from one to the other; null for any
+ * @param moving the two sets of masters of a client that moves from one to the other; empty for any
  *     other client
  */
-public record Votes(List<NodeVote> nodes, int quorum, @Nullable Moving moving) {
+public record Votes(List<NodeVote> nodes, int quorum, Optional<Moving> moving) {
 
   /** Copies the list. */
   public Votes {
@@ -31,7 +29,7 @@ public record Votes(List<NodeVote> nodes, int quorum, @Nullable Moving moving) {
    * @param quorum the number of yes votes that were needed
    */
   public Votes(List<NodeVote> nodes, int quorum) {
-    this(nodes, quorum, null);
+    this(nodes, quorum, Optional.empty());
   }
 
   /**
@@ -71,35 +69,36 @@ public record Votes(List<NodeVote> nodes, int quorum, @Nullable Moving moving) {
     NOT_AWAITED
   }
 
-  /**
-   * One node's part in a round.
-   *
-   * @param node the node's name
-   * @param vote the class of its answer
-   * @param detail its answer in words, for an operator
-   * @param took the time from the start of the round to its answer, or to the end of the wait for
-   *     it
-   * @param refusedFor the longest time that the reason of a refusal can last: the remaining life of
-   *     the holder's key, or the rest of an abstention; null if unknown
-   * @param holder the label of the client that holds the resource there; {@code freed by} and the
-   *     label of the operator if it was set free; empty if nobody does, or if it has no label, as
-   *     other Redlock clients
-   */
-  public record NodeVote(
-      String node,
-      Vote vote,
-      String detail,
-      Duration took,
-      @Nullable Duration refusedFor,
-      String holder) {
+  /** One node's part in a round. Implemented by this project only: methods may be added. */
+  public interface NodeVote {
 
-    /** For example {@code c held for 4.1s more by billing@pod-7:4211}. */
-    @Override
-    public String toString() {
-      return vote == Vote.YES
-          ? node + " " + detail + " " + Brief.duration(took)
-          : node + " " + detail;
-    }
+    /** Returns the node's name. */
+    String node();
+
+    /** Returns the class of its answer. */
+    Vote vote();
+
+    /** Returns its answer in words, for an operator. */
+    String detail();
+
+    /** Returns the time from the start of the round to its answer, or to the end of the wait. */
+    Duration took();
+
+    /**
+     * Returns the longest time that the reason of a refusal can last.
+     *
+     * @return the remaining life of the holder's key, or the rest of an abstention; empty if that
+     *     is not known
+     */
+    Optional<Duration> refusedFor();
+
+    /**
+     * Returns the label of the client that holds the resource there.
+     *
+     * @return the label; {@code freed by} and the label of the operator if it was set free; empty
+     *     if nobody does, or if it has no label, as other Redlock clients
+     */
+    Optional<String> holder();
   }
 
   /**
@@ -128,8 +127,7 @@ public record Votes(List<NodeVote> nodes, int quorum, @Nullable Moving moving) {
   public Optional<String> holder() {
     Map<String, Long> named =
         nodes.stream()
-            .map(NodeVote::holder)
-            .filter(holder -> !holder.isEmpty())
+            .flatMap(node -> node.holder().stream())
             .collect(Collectors.groupingBy(holder -> holder, TreeMap::new, Collectors.counting()));
     return named.entrySet().stream().max(Map.Entry.comparingByValue()).map(Map.Entry::getKey);
   }
@@ -146,16 +144,18 @@ public record Votes(List<NodeVote> nodes, int quorum, @Nullable Moving moving) {
       return "no node was asked";
     }
     return nodes.stream()
-        .map(NodeVote::toString)
+        .map(Object::toString)
         .collect(
             Collectors.joining(
                 ", ",
-                moving == null
-                    ? granted(nodes) + " granted, " + quorum + " needed ("
-                    : granted(moving.present, "old masters", moving.presentNeeded)
-                        + ", "
-                        + granted(moving.future, "new ones", moving.futureNeeded)
-                        + " (",
+                moving
+                    .map(
+                        sets ->
+                            granted(sets.present, "old masters", sets.presentNeeded)
+                                + ", "
+                                + granted(sets.future, "new ones", sets.futureNeeded)
+                                + " (")
+                    .orElseGet(() -> granted(nodes) + " granted, " + quorum + " needed ("),
                 ")"));
   }
 

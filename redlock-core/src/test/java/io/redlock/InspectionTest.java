@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.redlock.Inspection.Answer;
 import io.redlock.Inspection.Held;
 import io.redlock.Inspection.Node;
+import io.redlock.driver.InspectedNode;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,14 +18,23 @@ import org.junit.jupiter.params.provider.CsvSource;
 class InspectionTest {
 
   private static Node held(String owner, long millis, long token) {
-    Duration left = millis < 0 ? null : Duration.ofMillis(millis);
-    String label = owner.equals("unlabelled") ? "" : owner;
-    return new Node(
-        "n", Answer.HELD, "held", label, owner + "-secret", token, left, 9, 0, List.of());
+    Optional<Duration> left =
+        millis < 0 ? Optional.empty() : Optional.of(Duration.ofMillis(millis));
+    return new InspectedNode(
+        "n",
+        Answer.HELD,
+        "held",
+        Optional.of(owner).filter(label -> !label.equals("unlabelled")),
+        Optional.of(owner + "-secret"),
+        token > 0 ? OptionalLong.of(token) : OptionalLong.empty(),
+        left,
+        OptionalLong.of(9),
+        0,
+        List.of());
   }
 
   private static Node without(Answer answer) {
-    return new Node("n", answer, "words", "", "", 0, null, 7, 0, List.of());
+    return node("n", answer, "", List.of());
   }
 
   private static Inspection of(Node... nodes) {
@@ -151,7 +161,7 @@ class InspectionTest {
     }
     Votes.Moving moving =
         new Votes.Moving(List.of("n0", "n1", "n2"), 2, List.of("n2", "n3", "n4"), 2);
-    Inspection inspection = new Inspection("r", nodes, 3, moving);
+    Inspection inspection = new Inspection("r", nodes, 3, Optional.of(moving));
     assertEquals(held, inspection.held());
     assertEquals(held == Held.YES ? Optional.of("A") : Optional.empty(), inspection.holder());
     if (held == Held.NO) {
@@ -167,13 +177,28 @@ class InspectionTest {
   }
 
   private static Node node(int number, Answer answer, String owner) {
-    return new Node("n" + number, answer, "words", owner, owner, 0, null, 0, 0, List.of());
+    return node("n" + number, answer, owner, List.of());
+  }
+
+  private static Node node(String name, Answer answer, String owner, List<String> waiters) {
+    Optional<String> holder = Optional.of(owner).filter(label -> !label.isEmpty());
+    return new InspectedNode(
+        name,
+        answer,
+        "words",
+        holder,
+        holder,
+        OptionalLong.empty(),
+        Optional.empty(),
+        OptionalLong.empty(),
+        waiters.size(),
+        waiters);
   }
 
   @Test
   void listsAreCopies() {
     List<String> waiters = new ArrayList<>(List.of("w"));
-    Node node = new Node("n", Answer.FREE, "free", "", "", 0, null, 0, 1, waiters);
+    Node node = node("n", Answer.FREE, "", waiters);
     List<Node> nodes = new ArrayList<>(List.of(node));
     Inspection inspection = new Inspection("r", nodes, 1);
     waiters.clear();

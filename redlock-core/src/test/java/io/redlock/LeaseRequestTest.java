@@ -57,10 +57,10 @@ class LeaseRequestTest {
 
   @Test
   void notSetIsAStateOfItsOwn() {
-    assertEquals(Optional.empty(), PLAIN.maxWait());
-    assertEquals(Optional.of(Duration.ZERO), PLAIN.waitUpTo(Duration.ZERO).maxWait());
-    assertEquals(Optional.empty(), PLAIN.maxHold());
-    assertEquals(Optional.of(TTL), PLAIN.renewFor(TTL).maxHold());
+    assertEquals(Optional.empty(), PLAIN.waitUpTo());
+    assertEquals(Optional.of(Duration.ZERO), PLAIN.waitUpTo(Duration.ZERO).waitUpTo());
+    assertEquals(Optional.empty(), PLAIN.renewFor());
+    assertEquals(Optional.of(TTL), PLAIN.renewFor(TTL).renewFor());
   }
 
   @Test

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import io.redlock.AcquireResult.Contended.By;
 import io.redlock.Votes.NodeVote;
 import io.redlock.Votes.Vote;
+import io.redlock.driver.VoteOfNode;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,7 +17,8 @@ import org.junit.jupiter.api.Test;
 class VotesTest {
 
   private static NodeVote vote(String node, Vote vote, String detail, long micros) {
-    return new NodeVote(node, vote, detail, Duration.ofNanos(micros * 1_000), null, "");
+    return new VoteOfNode(
+        node, vote, detail, Duration.ofNanos(micros * 1_000), Optional.empty(), Optional.empty());
   }
 
   private static final LeaseRequest REQUEST = LeaseRequest.of("orders/42", Duration.ofSeconds(10));
@@ -49,7 +51,7 @@ class VotesTest {
     assertEquals(
         "2 of 3 old masters granted, 2 needed, 0 of 3 new ones granted, 2 needed (a granted 1ms,"
             + " b granted 1ms, c held for 4.1s more, d no answer in 50ms, e refused connection)",
-        new Votes(failed().nodes(), 3, moving).toString());
+        new Votes(failed().nodes(), 3, Optional.of(moving)).toString());
   }
 
   @Test
@@ -84,7 +86,15 @@ class VotesTest {
   private static Votes holders(String... holders) {
     return new Votes(
         Stream.of(holders)
-            .map(holder -> new NodeVote("a", Vote.REFUSED, "", Duration.ZERO, null, holder))
+            .<NodeVote>map(
+                holder ->
+                    new VoteOfNode(
+                        "a",
+                        Vote.REFUSED,
+                        "",
+                        Duration.ZERO,
+                        Optional.empty(),
+                        Optional.of(holder).filter(label -> !label.isEmpty())))
             .toList(),
         2);
   }

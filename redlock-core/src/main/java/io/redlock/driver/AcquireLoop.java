@@ -79,7 +79,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
     this.queueNames = choice == null ? names : NameChoice.queueNames(names);
     this.listeners = context.listeners.ofCall(request);
     this.startNanos = context.ticker.monotonicNanos();
-    this.maxWaitNanos = request.maxWait().map(Settings::saturatedNanos).orElse(0L);
+    this.maxWaitNanos = request.waitUpTo().map(Settings::saturatedNanos).orElse(0L);
     this.state =
         CallState.begin(
             new CallState.Rules(

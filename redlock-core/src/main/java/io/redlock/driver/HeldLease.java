@@ -73,7 +73,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
       context.liveLeases.add(lease);
       lease.checkDeadline();
       request
-          .maxHold()
+          .renewFor()
           .map(Settings::saturatedNanos)
           .map(nanos -> Deadline.after(round.startNanos(), round.startWallMicros(), nanos))
           .ifPresent(until -> lease.renew(new Renewal(lease, context, ttlMillis, until)));

@@ -62,7 +62,7 @@ final class LeaderCandidate implements Leadership {
       ThreadFactory threads) {
     LeaseRequest patient = request.fairly().waitUpTo(ENDLESS);
     this.context = context;
-    this.request = patient.maxHold().isPresent() ? patient : patient.renewFor(ENDLESS);
+    this.request = patient.renewFor().isPresent() ? patient : patient.renewFor(ENDLESS);
     this.work = work;
     this.calls = calls;
     this.threads = threads;

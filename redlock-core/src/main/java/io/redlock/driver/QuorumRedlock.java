@@ -22,7 +22,6 @@ import io.redlock.spi.LibraryThread;
 import io.redlock.spi.LockNode;
 import io.redlock.text.Brief;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -174,11 +173,11 @@ final class QuorumRedlock implements Redlock, RedlockOperations, AcquireLoop.Ope
   @Override
   public LeaseLock asLock(LeaseRequest request) {
     check(request);
-    if (request.maxHold().isEmpty()) {
+    if (request.renewFor().isEmpty()) {
       throw new IllegalArgumentException(
           "a lock on "
               + Brief.names(request.resources())
-              + " needs a longest hold: add .renewFor(maxHold) to the request");
+              + " needs a longest hold: add .renewFor(...) to the request");
     }
     if (request.isUnlessHeld()) {
       throw new IllegalArgumentException("a lock waits for its holder: leave unlessHeld() out");
@@ -187,10 +186,18 @@ final class QuorumRedlock implements Redlock, RedlockOperations, AcquireLoop.Ope
   }
 
   @Override
-  public Leadership lead(LeaseRequest request, Leadership.Work work) {
+  public Leadership lead(String resource, Duration ttl, Leadership.Work work) {
+    return lead(LeaseRequest.of(resource, ttl), work);
+  }
+
+  @Override
+  public Leadership lead(String resource, Duration ttl, Duration renewFor, Leadership.Work work) {
+    return lead(LeaseRequest.of(resource, ttl).renewFor(renewFor), work);
+  }
+
+  private Leadership lead(LeaseRequest request, Leadership.Work work) {
     check(request);
     Objects.requireNonNull(work, "work is null: give the work of the leader");
-    Settings.reject("cannot campaign", candidateProblems(request));
     if (isClosed()) {
       throw new IllegalStateException("this Redlock is closed");
     }
@@ -211,22 +218,6 @@ final class QuorumRedlock implements Redlock, RedlockOperations, AcquireLoop.Ope
     candidates.add(candidate);
     candidate.begin();
     return candidate;
-  }
-
-  private static List<String> candidateProblems(LeaseRequest request) {
-    List<String> problems = new ArrayList<>();
-    if (request.resources().size() > 1) {
-      problems.add(request.resources().size() + " resources: a candidate names one");
-    }
-    request
-        .maxWait()
-        .ifPresent(
-            maxWait ->
-                problems.add(
-                    "maxWait "
-                        + Brief.exact(maxWait)
-                        + ": a campaign ends when it is closed; leave waitUpTo() out"));
-    return problems;
   }
 
   private void check(LeaseRequest request) {

@@ -84,7 +84,7 @@ final class ReentrantLease implements LeaseLock {
   }
 
   private LeaseRequest patient() {
-    return request.maxWait().isPresent() ? request : request.waitUpTo(ENDLESS);
+    return request.waitUpTo().isPresent() ? request : request.waitUpTo(ENDLESS);
   }
 
   private void require(LeaseRequest asked, AcquireResult result) {

@@ -10,6 +10,7 @@ import io.redlock.spi.NodeReport;
 import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** The class of each node's answer, and its text for operators. */
@@ -20,8 +21,15 @@ final class ReplyText {
   static NodeVote vote(String node, @Nullable NodeReply reply, Duration took, boolean timedOut) {
     if (reply == null) {
       return timedOut
-          ? new NodeVote(node, Vote.UNKNOWN, "no answer in " + Brief.duration(took), took, null, "")
-          : new NodeVote(node, Vote.NOT_AWAITED, "not awaited", took, null, "");
+          ? new VoteOfNode(
+              node,
+              Vote.UNKNOWN,
+              "no answer in " + Brief.duration(took),
+              took,
+              Optional.empty(),
+              Optional.empty())
+          : new VoteOfNode(
+              node, Vote.NOT_AWAITED, "not awaited", took, Optional.empty(), Optional.empty());
     }
     return vote(node, reply, detail(reply), took);
   }
@@ -47,7 +55,7 @@ final class ReplyText {
     }
     NodeVote vote = vote(node, reply, detail, took);
     Vote classed = reply.kind() == NodeReply.Kind.HELD ? vote.vote() : Vote.YES;
-    return new NodeVote(
+    return new VoteOfNode(
         node,
         doubt.isEmpty() ? classed : Vote.UNABLE,
         doubt.isEmpty() ? detail : detail + ", but " + doubt,
@@ -62,15 +70,21 @@ final class ReplyText {
 
   private static NodeVote vote(String node, NodeReply reply, String detail, Duration took) {
     long millis = reply.remainingMillis();
-    return new NodeVote(
+    return new VoteOfNode(
         node,
         classed(reply.kind()),
         detail,
         took,
-        millis < 0 || reply.kind() == NodeReply.Kind.WAIT ? null : Duration.ofMillis(millis),
+        millis < 0 || reply.kind() == NodeReply.Kind.WAIT
+            ? Optional.empty()
+            : Optional.of(Duration.ofMillis(millis)),
         reply.kind() == NodeReply.Kind.HELD || reply.kind() == NodeReply.Kind.RELEASED
-            ? reply.detail()
-            : "");
+            ? named(reply.detail())
+            : Optional.empty());
+  }
+
+  private static Optional<String> named(String label) {
+    return label.isEmpty() ? Optional.empty() : Optional.of(label);
   }
 
   /** Returns the answer of a node to an inspection; null means none in time. */
@@ -78,7 +92,7 @@ final class ReplyText {
     NodeReport report = reply == null ? null : reply.report();
     if (report == null) {
       String why = reply == null ? "no answer in " + Brief.duration(waited) : detail(reply);
-      return new Inspection.Node(node, Answer.NONE, why, "", "", 0, null, 0, 0, List.of());
+      return InspectedNode.without(node, Answer.NONE, why, 0, 0, List.of());
     }
     String owner = report.owner();
     boolean doubtful = !report.doubt().isEmpty();
@@ -88,20 +102,22 @@ final class ReplyText {
     if (owner == null) {
       Answer answer = doubtful ? Answer.DOUBTFUL : Answer.FREE;
       String detail = "free" + queue + doubt;
-      return new Inspection.Node(
-          node, answer, detail, "", "", 0, null, report.counter(), report.waiting(), waiters);
+      return InspectedNode.without(
+          node, answer, detail, report.counter(), report.waiting(), waiters);
     }
     String label = HolderLabel.of(owner);
     String who = label.isEmpty() ? unlabelled(owner) : label;
-    return new Inspection.Node(
+    return new InspectedNode(
         node,
         doubtful ? Answer.DOUBTFUL : Answer.HELD,
         held(report.remainingMillis(), who) + queue + doubt,
-        label,
-        HolderLabel.owner(owner),
-        HolderLabel.token(owner),
-        report.remainingMillis() < 0 ? null : Duration.ofMillis(report.remainingMillis()),
-        report.counter(),
+        named(label),
+        Optional.of(HolderLabel.owner(owner)),
+        InspectedNode.positive(HolderLabel.token(owner)),
+        report.remainingMillis() < 0
+            ? Optional.empty()
+            : Optional.of(Duration.ofMillis(report.remainingMillis())),
+        InspectedNode.positive(report.counter()),
         report.waiting(),
         waiters);
   }

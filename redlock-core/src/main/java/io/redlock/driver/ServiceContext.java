@@ -9,13 +9,13 @@ import io.redlock.spi.Quorum;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.random.RandomGenerator;
 import java.util.stream.IntStream;
-import org.jspecify.annotations.Nullable;
 
 /** The parts that all operations of one lock service share: nodes, clocks, settings. */
 final class ServiceContext {
@@ -76,15 +76,16 @@ final class ServiceContext {
     return new Votes(answers, quorum.least(), moving(quorum));
   }
 
-  /** Returns the two sets of masters of a client that moves; null for any other. */
-  Votes.@Nullable Moving moving(Quorum quorum) {
+  /** Returns the two sets of masters of a client that moves; empty for any other. */
+  Optional<Votes.Moving> moving(Quorum quorum) {
     return quorum.isJoint()
-        ? new Votes.Moving(
-            names(quorum.present()),
-            Quorum.needed(quorum.present()),
-            names(quorum.future()),
-            Quorum.needed(quorum.future()))
-        : null;
+        ? Optional.of(
+            new Votes.Moving(
+                names(quorum.present()),
+                Quorum.needed(quorum.present()),
+                names(quorum.future()),
+                Quorum.needed(quorum.future())))
+        : Optional.empty();
   }
 
   private List<String> names(int group) {

@@ -104,19 +104,19 @@ record Settings(
     }
     addProblems(problems, request.ttl());
     request
-        .maxWait()
+        .waitUpTo()
         .filter(Duration::isNegative)
         .ifPresent(
             maxWait ->
                 problems.add(
-                    "maxWait " + Brief.exact(maxWait) + " is negative: zero means one attempt"));
+                    "waitUpTo " + Brief.exact(maxWait) + " is negative: zero means one attempt"));
     request
-        .maxHold()
+        .renewFor()
         .filter(maxHold -> maxHold.isNegative() || maxHold.isZero())
         .ifPresent(
             maxHold ->
                 problems.add(
-                    "maxHold "
+                    "renewFor "
                         + Brief.exact(maxHold)
                         + " is not positive: give the longest time to hold"));
     return problems;

@@ -133,7 +133,7 @@ class CrowdTest {
             ends.add(
                 new End(
                     result,
-                    time.monotonicNanos() - startNanos - request.maxWait().orElseThrow().toNanos(),
+                    time.monotonicNanos() - startNanos - request.waitUpTo().orElseThrow().toNanos(),
                     StackWalker.getInstance().walk(frames -> (int) frames.count()))));
     return call;
   }

@@ -97,7 +97,7 @@ class InquiryTest {
     assertEquals(
         List.of(Answer.HELD, Answer.DOUBTFUL, Answer.FREE),
         inspection.nodes().stream().map(Inspection.Node::answer).toList());
-    assertEquals("shop@pod-8", inspection.nodes().get(1).holder());
+    assertEquals(Optional.of("shop@pod-8"), inspection.nodes().get(1).holder());
     assertEquals(
         "b held for 900ms more by shop@pod-8, but abstains: it was restarted",
         inspection.nodes().get(1).toString());

@@ -672,24 +672,10 @@ class LeaderCandidateTest {
   }
 
   @Test
-  void leadershipOfSeveralResourcesOrWithAWaitIsRefused() {
-    IllegalArgumentException refusal =
-        assertThrows(
-            IllegalArgumentException.class,
-            () ->
-                bed.redlock.lead(
-                    LeaseRequest.ofAll(List.of("a", "b"), Bed.TTL).waitUpTo(Bed.TTL), this::work));
-    assertEquals(
-        "cannot campaign: 2 resources: a candidate names one; maxWait 10s: a campaign ends when"
-            + " it is closed; leave waitUpTo() out",
-        refusal.getMessage());
-    assertEquals(0, bed.asked(Grant.class));
-  }
-
-  @Test
   void closedRedlockMakesNoCandidate() {
     bed.redlock.close();
-    assertThrows(IllegalStateException.class, () -> bed.redlock.lead(Bed.REQUEST, this::work));
+    assertThrows(
+        IllegalStateException.class, () -> bed.redlock.lead("orders/42", Bed.TTL, this::work));
   }
 
   @Test
@@ -702,7 +688,8 @@ class LeaderCandidateTest {
     try {
       candidate =
           bed.redlock.lead(
-              Bed.REQUEST,
+              "orders/42",
+              Bed.TTL,
               (lease, leadership) -> {
                 seen.add(Thread.currentThread());
                 Thread.sleep(60_000);

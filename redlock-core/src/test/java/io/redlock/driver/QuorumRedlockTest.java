@@ -65,14 +65,18 @@ class QuorumRedlockTest {
   void badRequestIsRefusedBeforeAnythingIsSent() {
     LeaseRequest bad = LeaseRequest.of(" ", Duration.ZERO).waitUpTo(Duration.ofMillis(-1));
     for (Runnable call :
-        List.<Runnable>of(
-            () -> bed.redlock.acquireAsync(bad),
-            () -> bed.redlock.asLock(bad),
-            () -> bed.redlock.lead(bad, (lease, leadership) -> {}))) {
+        List.<Runnable>of(() -> bed.redlock.acquireAsync(bad), () -> bed.redlock.asLock(bad))) {
       IllegalArgumentException refused = assertThrows(IllegalArgumentException.class, call::run);
       assertTrue(refused.getMessage().contains("resource \" \" is blank"), refused.getMessage());
       assertTrue(refused.getMessage().contains("ttl 0s"), refused.getMessage());
-      assertTrue(refused.getMessage().contains("maxWait -1ms"), refused.getMessage());
+      assertTrue(refused.getMessage().contains("waitUpTo -1ms"), refused.getMessage());
+    }
+    IllegalArgumentException refused =
+        assertThrows(
+            IllegalArgumentException.class,
+            () -> bed.redlock.lead(" ", Duration.ZERO, Duration.ZERO, (term, self) -> {}));
+    for (String part : List.of("resource \" \" is blank", "ttl 0s", "renewFor 0s")) {
+      assertTrue(refused.getMessage().contains(part), refused.getMessage());
     }
     assertEquals(0, bed.journal.size());
   }
@@ -327,7 +331,7 @@ class QuorumRedlockTest {
     IllegalArgumentException refused =
         assertThrows(IllegalArgumentException.class, () -> bed.redlock.asLock(Bed.REQUEST));
     assertEquals(
-        "a lock on orders/42 needs a longest hold: add .renewFor(maxHold) to the request",
+        "a lock on orders/42 needs a longest hold: add .renewFor(...) to the request",
         refused.getMessage());
   }
 

@@ -183,8 +183,8 @@ class RedlockBuilderTest {
         assertEquals(isHeld, result.optionalLease().isPresent(), result::toString);
         assertEquals(isHeld, hasAllItNeeds(result.votes()), result::toString);
         if (!isHeld) {
-          assertEquals(List.of("b", "d", "e"), result.votes().moving().future());
-          assertEquals(List.of("a", "b", "c"), result.votes().moving().present());
+          assertEquals(List.of("b", "d", "e"), result.votes().moving().orElseThrow().future());
+          assertEquals(List.of("a", "b", "c"), result.votes().moving().orElseThrow().present());
         }
       }
     }

@@ -205,7 +205,7 @@ class ReentrantLeaseTest {
               bed.time.pass(Duration.ofSeconds(1));
             });
     assertNull(thrown);
-    assertTrue(calls.get(0).maxWait().orElseThrow().compareTo(Duration.ofDays(365_000)) > 0);
+    assertTrue(calls.get(0).waitUpTo().orElseThrow().compareTo(Duration.ofDays(365_000)) > 0);
   }
 
   @Test
@@ -276,7 +276,7 @@ class ReentrantLeaseTest {
     refuseAll();
     assertFalse(lock(REQUEST.waitUpTo(Duration.ofHours(1))).tryLock());
     assertEquals(1, attempts());
-    assertEquals(Duration.ZERO, calls.get(0).maxWait().orElseThrow());
+    assertEquals(Duration.ZERO, calls.get(0).waitUpTo().orElseThrow());
     assertThrows(IllegalMonitorStateException.class, lock::lease);
   }
 
@@ -286,7 +286,7 @@ class ReentrantLeaseTest {
     refuseAll();
     assertFalse(lock.tryLock(time, TimeUnit.DAYS));
     assertEquals(1, attempts());
-    assertEquals(Duration.ZERO, calls.get(0).maxWait().orElseThrow());
+    assertEquals(Duration.ZERO, calls.get(0).waitUpTo().orElseThrow());
   }
 
   @Test
@@ -301,7 +301,7 @@ class ReentrantLeaseTest {
           bed.time.passMillis(1);
         });
     assertFalse(Bed.now(locked));
-    assertEquals(Duration.ofMillis(300), calls.get(0).maxWait().orElseThrow());
+    assertEquals(Duration.ofMillis(300), calls.get(0).waitUpTo().orElseThrow());
   }
 
   @Test

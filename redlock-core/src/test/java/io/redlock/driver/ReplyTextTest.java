@@ -98,8 +98,8 @@ class ReplyTextTest {
   void voteTellsHowLongTheRefusalLastsAndWhoHoldsTheName(
       Kind kind, long millis, boolean isBounded, boolean isOfHolder) {
     NodeVote vote = vote("a", new NodeReply(kind, 1, millis, "billing", "", null), 1);
-    assertEquals(isBounded ? Duration.ofMillis(millis) : null, vote.refusedFor());
-    assertEquals(isOfHolder ? "billing" : "", vote.holder());
+    assertEquals(isBounded ? Duration.ofMillis(millis) : null, vote.refusedFor().orElse(null));
+    assertEquals(isOfHolder ? "billing" : "", vote.holder().orElse(""));
   }
 
   @Test
@@ -126,7 +126,7 @@ class ReplyTextTest {
   void inspectionTellsForHowLongTheKeyLives(long millis, String words) {
     NodeReport report = new NodeReport("billing/" + "0".repeat(32), millis, 5, 0, List.of(), "");
     Inspection.Node node = ReplyText.inspected("a", NodeReply.inspected(report), Duration.ZERO);
-    assertEquals(millis < 0 ? null : Duration.ofMillis(millis), node.remaining());
+    assertEquals(millis < 0 ? null : Duration.ofMillis(millis), node.remaining().orElse(null));
     assertEquals("a " + words + " by billing", node.toString());
   }
 }

@@ -96,8 +96,8 @@ class SettingsTest {
 
   @Test
   void negativeWaitsAreRefused() {
-    assertRefused(Bed.REQUEST.waitUpTo(Duration.ofNanos(-1)), "maxWait -0.000000001s", "zero");
-    assertRefused(Bed.REQUEST.renewFor(Duration.ZERO), "maxHold 0s", "longest time");
+    assertRefused(Bed.REQUEST.waitUpTo(Duration.ofNanos(-1)), "waitUpTo -0.000000001s", "zero");
+    assertRefused(Bed.REQUEST.renewFor(Duration.ZERO), "renewFor 0s", "longest time");
   }
 
   @Test
@@ -151,7 +151,7 @@ class SettingsTest {
 
   @Test
   void longestHoldIsPositive() {
-    assertRefused(Bed.REQUEST.renewFor(Duration.ofSeconds(-1)), "maxHold -1s", "longest time");
+    assertRefused(Bed.REQUEST.renewFor(Duration.ofSeconds(-1)), "renewFor -1s", "longest time");
     assertEquals(List.of(), settings.problems(Bed.REQUEST.renewFor(Duration.ofNanos(1))));
   }
 

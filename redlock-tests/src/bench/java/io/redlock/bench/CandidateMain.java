@@ -1,7 +1,6 @@
 package io.redlock.bench;
 
 import io.redlock.Leadership;
-import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
 import java.util.Scanner;
@@ -24,7 +23,8 @@ final class CandidateMain {
     try (redlock;
         Leadership candidate =
             redlock.lead(
-                LeaseRequest.of("leader", LeaderGaps.TTL),
+                "leader",
+                LeaderGaps.TTL,
                 (term, leadership) -> {
                   System.out.println(System.nanoTime());
                   new CountDownLatch(1).await();

@@ -65,7 +65,7 @@ final class AcquireScenes {
         taken >= votes.quorum()
             && votes.nodes().stream()
                 .filter(vote -> vote.vote() == Vote.REFUSED)
-                .allMatch(vote -> vote.refusedFor() != null),
+                .allMatch(vote -> vote.refusedFor().isPresent()),
         taken + " masters refused him, each with the longest time he may have to wait.");
     String message = messageOf(bob);
     stage.check(

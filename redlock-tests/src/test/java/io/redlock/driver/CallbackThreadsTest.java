@@ -387,7 +387,7 @@ class CallbackThreadsTest {
     Lease renewed = redlock.acquire(LeaseRequest.of("renewed", ttl).waitUpTo(WAIT).renewFor(AGES));
     AtomicInteger terms = new AtomicInteger();
     Leadership candidate =
-        redlock.lead(LeaseRequest.of("led", SHORT), (lease, leadership) -> terms.incrementAndGet());
+        redlock.lead("led", SHORT, (lease, leadership) -> terms.incrementAndGet());
     await("it leads again and again", () -> terms.get() >= 3);
     candidate.close();
 

@@ -116,13 +116,15 @@ class FullHeapTest {
       CompletableFuture<LeaseEnd> plainEnd =
           redlock.acquire("plain", TTL, Duration.ZERO).ended().toCompletableFuture();
       redlock.lead(
-          LeaseRequest.of("many terms", TTL),
+          "many terms",
+          TTL,
           (lease, self) -> {
             TERMS.incrementAndGet();
             Thread.sleep(10);
           });
       redlock.lead(
-          LeaseRequest.of("one term", TTL),
+          "one term",
+          TTL,
           (lease, self) -> {
             ONE_TERM.set(lease);
             new CountDownLatch(1).await();

@@ -89,7 +89,7 @@ class InheritedStateTest {
         }
         Lease held = other.acquire("held", TTL, WAIT);
         redlock.acquireAsync(LeaseRequest.of("held", TTL).fairly().waitUpTo(TTL));
-        redlock.lead(LeaseRequest.of("led", TTL), (lease, leadership) -> over.await());
+        redlock.lead("led", TTL, (lease, leadership) -> over.await());
         BackgroundLog.of("io.redlock.Redlock").debug("a {}", "line");
         Stream.of("scheduler", "lane-", "wake-", "callbacks", "losses", "leader-", "log")
             .forEach(InheritedStateTest::assertStands);

@@ -59,9 +59,9 @@ class BadInputTest {
   void renewalHasAPositiveEnd() throws Exception {
     Redlock redlock = masters.connect();
     LeaseRequest request = LeaseRequest.of("renewal", TTL);
-    refused("maxHold 0s is not positive", () -> redlock.acquire(request.renewFor(Duration.ZERO)));
+    refused("renewFor 0s is not positive", () -> redlock.acquire(request.renewFor(Duration.ZERO)));
     refused(
-        "maxHold -1s is not positive",
+        "renewFor -1s is not positive",
         () -> redlock.asLock(request.renewFor(Duration.ofSeconds(-1))));
     assertEquals(0, masters.holders("renewal"));
     try (Lease lease = redlock.acquire(request.renewFor(Duration.ofSeconds(Long.MAX_VALUE)))) {

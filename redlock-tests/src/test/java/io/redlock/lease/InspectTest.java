@@ -252,7 +252,8 @@ class InspectTest {
     String other = " by another Redlock client, or another version of this one";
     assertTrue(line(inspection, 1).endsWith(other), inspection::toString);
     assertTrue(line(inspection, 2).endsWith(other), inspection::toString);
-    assertTrue(inspection.nodes().get(2).ownerId().startsWith("sha1:"), "no answer is long");
+    assertTrue(
+        inspection.nodes().get(2).ownerId().orElseThrow().startsWith("sha1:"), "no answer is long");
     assertFalse(inspection.toString().contains("blanks"), "values are not shown");
 
     servers.forEach(server -> server.command("SET", "foreign", values.get(1)));

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.Leadership;
 import io.redlock.Lease;
-import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.testbed.Await;
 import java.time.Duration;
@@ -49,7 +48,7 @@ class LeadershipTest {
       String label = "candidate-" + i;
       Redlock client = masters.connect(settings -> settings.holder(label));
       clients.add(client);
-      candidates.add(client.lead(LeaseRequest.of("reports", TTL), this::work));
+      candidates.add(client.lead("reports", TTL, this::work));
     }
   }
 
@@ -141,7 +140,8 @@ class LeadershipTest {
     // readme:start lead
     Leadership leadership =
         redlock.lead(
-            LeaseRequest.of("sweeper", Duration.ofSeconds(10)),
+            "sweeper",
+            Duration.ofSeconds(10),
             (term, self) -> {
               while (!Thread.interrupted()) { // interrupted: the term is over
                 term.ensureValid(Duration.ofSeconds(1)); // longer than one sweep takes

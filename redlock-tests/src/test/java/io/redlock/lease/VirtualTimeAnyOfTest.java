@@ -167,8 +167,6 @@ class VirtualTimeAnyOfTest {
             .getMessage();
     assertEquals("cannot acquire: 1001 resources: name 1 to 1000 in one request", many);
     assertThrows(IllegalArgumentException.class, () -> redlock.acquire(permits(0)));
-    assertThrows(
-        IllegalArgumentException.class, () -> redlock.lead(permits(2), (lease, leadership) -> {}));
   }
 
   @Test

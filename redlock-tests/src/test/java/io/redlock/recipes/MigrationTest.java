@@ -144,7 +144,8 @@ class MigrationTest {
     List<Long> terms = new CopyOnWriteArrayList<>();
     Leadership once =
         redlock.lead(
-            LeaseRequest.of("once", TTL),
+            "once",
+            TTL,
             (term, leadership) -> {
               terms.add(term.fencingToken());
               leadership.close();

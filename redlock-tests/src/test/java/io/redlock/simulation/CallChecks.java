@@ -114,7 +114,7 @@ final class CallChecks {
         request.isAnyOf()
             ? request.resources().stream().map(List::of).toList()
             : List.of(List.copyOf(request.resources()));
-    long waitNanos = request.maxWait().orElse(Duration.ZERO).toNanos();
+    long waitNanos = request.waitUpTo().orElse(Duration.ZERO).toNanos();
     return begins(process, request, names, waitNanos + attemptNanos, attemptNanos);
   }
 

@@ -180,7 +180,7 @@ final class Session {
         checker.holds.acquired(
             process, names, lease.fencingToken(), () -> lease.remaining().toNanos());
     checker.permits.acquired(names);
-    boolean renews = !request.maxHold().isEmpty();
+    boolean renews = !request.renewFor().isEmpty();
     lease
         .ended()
         .thenAccept(

@@ -311,8 +311,13 @@ final class Variants {
     }
 
     @Override
-    public Leadership lead(LeaseRequest request, Leadership.Work work) {
-      return redlock.lead(request, work);
+    public Leadership lead(String resource, Duration ttl, Leadership.Work work) {
+      return redlock.lead(resource, ttl, work);
+    }
+
+    @Override
+    public Leadership lead(String resource, Duration ttl, Duration renewFor, Leadership.Work work) {
+      return redlock.lead(resource, ttl, renewFor, work);
     }
 
     @Override

@@ -256,12 +256,11 @@ class InMemoryMastersTest {
   void candidatesOfTwoClientsLeadOneAfterTheOther() throws InterruptedException {
     try (InMemoryMasters real = InMemoryMasters.inRealTime(3)) {
       BlockingQueue<String> leaders = new LinkedBlockingQueue<>();
-      LeaseRequest request = LeaseRequest.of("sweeper", TTL);
       Leadership first =
-          real.connect().lead(request, (term, leadership) -> leadAs("first", leaders));
+          real.connect().lead("sweeper", TTL, (term, leadership) -> leadAs("first", leaders));
       assertEquals("first", leaders.take());
       Leadership second =
-          real.connect().lead(request, (term, leadership) -> leadAs("second", leaders));
+          real.connect().lead("sweeper", TTL, (term, leadership) -> leadAs("second", leaders));
       assertFalse(second.isLeader());
       first.close();
       assertEquals("second", leaders.take());

@@ -9,7 +9,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** The command {@code status}: prints who holds a resource, according to each master. */
@@ -42,7 +41,7 @@ final class Status {
       rows.add(
           List.of(
               node.name(),
-              node.token() == 0 ? "" : Long.toString(node.token()),
+              node.token().stream().mapToObj(Long::toString).findAny().orElse(""),
               waiters(node),
               node.detail()));
     }
@@ -75,12 +74,10 @@ final class Status {
     json.put("name", node.name());
     json.put("answer", lower(node.answer()));
     json.put("detail", node.detail());
-    json.put("holder", node.holder().isEmpty() ? null : node.holder());
-    json.put("token", node.token() == 0 ? null : node.token());
-    json.put(
-        "remainingMillis",
-        Optional.ofNullable(node.remaining()).map(Duration::toMillis).orElse(null));
-    json.put("counter", node.counter());
+    json.put("holder", node.holder().orElse(null));
+    json.put("token", node.token().isPresent() ? node.token().getAsLong() : null);
+    json.put("remainingMillis", node.remaining().map(Duration::toMillis).orElse(null));
+    json.put("counter", node.counter().orElse(0));
     json.put("waiting", node.waiting());
     json.put("waiters", node.waiters());
     return json;

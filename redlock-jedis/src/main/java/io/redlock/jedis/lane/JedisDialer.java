@@ -187,7 +187,7 @@ public final class JedisDialer implements Dialer {
     }
     ConnectingThread.mayConnect(true);
     try {
-      while (!isGivenBack(wire)) { // or the pool would count it for ever
+      while (!isGivenBack(wire)) { // or the pool would always count it
         LockSupport.parkNanos(PATIENCE_NANOS);
       }
     } catch (RuntimeException | Error e) {

@@ -87,7 +87,7 @@ final class Caller implements AutoCloseable {
   }
 
   private HistoryEvent call(LeaseRequest request) {
-    return call(request, request.maxWait().orElse(Duration.ZERO).plus(attempt(request)));
+    return call(request, request.waitUpTo().orElse(Duration.ZERO).plus(attempt(request)));
   }
 
   private HistoryEvent call(LeaseRequest request, Duration within) {
@@ -112,7 +112,7 @@ final class Caller implements AutoCloseable {
     lease = got;
     look(got, "held", "resources", String.join(",", got.resources()));
     untold.incrementAndGet();
-    got.ended().thenAccept(end -> ended(got, end, request.maxHold().isPresent()));
+    got.ended().thenAccept(end -> ended(got, end, request.renewFor().isPresent()));
   }
 
   /** Campaigns; the work of each term is done by this caller. */
@@ -121,7 +121,9 @@ final class Caller implements AutoCloseable {
     LeaseRequest renewed = request.renewFor(hour);
     journal.write(call(renewed, hour));
     return redlock.lead(
-        renewed,
+        request.resources().iterator().next(),
+        request.ttl(),
+        hour,
         (term, leadership) -> {
           got(term, renewed);
           try {

@@ -91,7 +91,7 @@ final class Workload {
       }
       caller.look();
     }
-    if (request.maxHold().isEmpty() && percent(6)) {
+    if (request.renewFor().isEmpty() && percent(6)) {
       caller.forget();
     } else {
       caller.release();

@@ -33,14 +33,14 @@ abstract class LeaseLockRegistry<L extends Lock> implements RenewableLockRegistr
   final Duration ttl;
   private final Redlock redlock;
   private final String registryKey;
-  private final Duration maxHold;
+  private final Duration renewFor;
   private final ThreadLocal<Map<String, Hold>> holds = ThreadLocal.withInitial(HashMap::new);
 
-  LeaseLockRegistry(Redlock redlock, String registryKey, Duration ttl, Duration maxHold) {
+  LeaseLockRegistry(Redlock redlock, String registryKey, Duration ttl, Duration renewFor) {
     this.redlock = Objects.requireNonNull(redlock, "redlock is null: give the lock service");
     this.registryKey = Objects.requireNonNull(registryKey, "registryKey is null: give a prefix");
     this.ttl = Objects.requireNonNull(ttl, "ttl is null: give a duration of a few seconds");
-    this.maxHold = Objects.requireNonNull(maxHold, "maxHold is null: give the longest hold");
+    this.renewFor = Objects.requireNonNull(renewFor, "renewFor is null: give the longest hold");
     leaseLock("any", ttl); // a wrong setting is reported here
   }
 
@@ -124,7 +124,7 @@ abstract class LeaseLockRegistry<L extends Lock> implements RenewableLockRegistr
   }
 
   private LeaseLock leaseLock(String key, Duration ttl) {
-    return redlock.asLock(LeaseRequest.of(registryKey + ':' + key, ttl).renewFor(maxHold));
+    return redlock.asLock(LeaseRequest.of(registryKey + ':' + key, ttl).renewFor(renewFor));
   }
 
   void locked(String key, LeaseLock lock) {

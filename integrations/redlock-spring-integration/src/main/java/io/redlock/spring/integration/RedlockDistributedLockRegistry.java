@@ -18,13 +18,13 @@ public final class RedlockDistributedLockRegistry extends LeaseLockRegistry<Dist
    * @param registryKey the prefix of every key, without the colon that follows it
    * @param ttl how long a lock stays held after its process has died, unless it is locked with
    *     another ttl; range as in {@link io.redlock.LeaseRequest#of}
-   * @param maxHold how long a lock is renewed: a holder that hangs must not keep it
+   * @param renewFor how long a lock is renewed: a holder that hangs must not keep it
    * @throws NullPointerException if an argument is null
    * @throws IllegalArgumentException if a time does not fit the settings of the {@link Redlock}
    */
   public RedlockDistributedLockRegistry(
-      Redlock redlock, String registryKey, Duration ttl, Duration maxHold) {
-    super(redlock, registryKey, ttl, maxHold);
+      Redlock redlock, String registryKey, Duration ttl, Duration renewFor) {
+    super(redlock, registryKey, ttl, renewFor);
   }
 
   @Override

@@ -15,7 +15,7 @@ import java.time.Duration;
  * reentrant, also through another call of {@link #obtain}. The registry remembers only locks that
  * are held, so there is no cache to bound and nothing to expire.
  *
- * <p><b>Renewal.</b> A lock is renewed for {@code maxHold}. A holder that locks it again later, as
+ * <p><b>Renewal.</b> A lock is renewed for {@code renewFor}. A holder that locks it again later, as
  * Spring's leader initiator does with every heartbeat, extends it by its ttl once half of that has
  * passed. {@link #setRenewalTaskScheduler} has no effect.
  *
@@ -33,12 +33,12 @@ public final class RedlockLockRegistry extends LeaseLockRegistry<LeaseLock> {
    * @param registryKey the prefix of every key, without the colon that follows it
    * @param ttl how long a lock stays held after its process has died; range as in {@link
    *     io.redlock.LeaseRequest#of}
-   * @param maxHold how long a lock is renewed: a holder that hangs must not keep it
+   * @param renewFor how long a lock is renewed: a holder that hangs must not keep it
    * @throws NullPointerException if an argument is null
    * @throws IllegalArgumentException if a time does not fit the settings of the {@link Redlock}
    */
-  public RedlockLockRegistry(Redlock redlock, String registryKey, Duration ttl, Duration maxHold) {
-    super(redlock, registryKey, ttl, maxHold);
+  public RedlockLockRegistry(Redlock redlock, String registryKey, Duration ttl, Duration renewFor) {
+    super(redlock, registryKey, ttl, renewFor);
   }
 
   @Override

@@ -1,0 +1,61 @@
+package io.redlock.readme;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.redlock.testbed.Repository;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * One word for one thing, as the glossary of docs/protocol.md has it, in pages and main sources.
+ */
+class WordsTest {
+
+  @ParameterizedTest(name = "{0}: say {1}")
+  @CsvSource({
+    "fence key, counter",
+    "counter key, counter",
+    "drift factor, drift allowance or driftPerSecond",
+    "max(imum)? wait, waitUpTo",
+    "mend(s|ed|ing)?, fix",
+    "persons?, operator",
+    "lest, so that ... not",
+    "shall, must",
+    "whoever, the caller or client that",
+    "whichever, the one that",
+    "for ever, without end",
+    "(?-i:Redlock)\\.(nodes|inspect|free|leases|waits|isAvailable), operations()",
+  })
+  void wordIsNotUsed(String banned, String instead) throws IOException {
+    Pattern word = Pattern.compile("\\b(" + banned + ")\\b", Pattern.CASE_INSENSITIVE);
+    List<String> found = new ArrayList<>();
+    for (Path file : texts()) {
+      int number = 0;
+      for (String line : Files.readAllLines(file)) {
+        number++;
+        Matcher matcher = word.matcher(line);
+        if (matcher.find()) {
+          found.add(Repository.ROOT.relativize(file) + ":" + number + " " + matcher.group());
+        }
+      }
+    }
+    assertEquals(List.of(), found, () -> "say " + instead);
+  }
+
+  private static List<Path> texts() throws IOException {
+    List<Path> texts = new ArrayList<>(Repository.files(Repository.ROOT, ".md"));
+    for (Path source : Repository.files(Repository.ROOT, ".java")) {
+      if (source.toString().contains("/src/main/java/io/redlock/")) {
+        texts.add(source);
+      }
+    }
+    return texts;
+  }
+}
