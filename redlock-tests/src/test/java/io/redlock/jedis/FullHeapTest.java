@@ -109,12 +109,14 @@ class FullHeapTest {
     private static void run(String[] masters) throws Exception {
       Redlock redlock = connect(masters);
       Redlock other = connect(masters);
-      other.acquire(LeaseRequest.of("taken", TTL).renewFor(TTL.multipliedBy(99)));
+      other.acquire(
+          LeaseRequest.of("taken", TTL).waitUpTo(PATIENCE).renewFor(TTL.multipliedBy(99)));
       Lease renewed =
-          redlock.acquire(LeaseRequest.of("renewed", TTL).renewFor(TTL.multipliedBy(99)));
+          redlock.acquire(
+              LeaseRequest.of("renewed", TTL).waitUpTo(PATIENCE).renewFor(TTL.multipliedBy(99)));
       CompletableFuture<LeaseEnd> renewedEnd = renewed.ended().toCompletableFuture();
       CompletableFuture<LeaseEnd> plainEnd =
-          redlock.acquire("plain", TTL, Duration.ZERO).ended().toCompletableFuture();
+          redlock.acquire("plain", TTL, PATIENCE).ended().toCompletableFuture();
       redlock.lead(
           "many terms",
           TTL,
