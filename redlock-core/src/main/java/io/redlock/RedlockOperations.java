@@ -4,9 +4,9 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * What operators, health checks and monitoring ask of a {@link Redlock}: the state of its nodes,
- * who holds what, and setting a resource free. Thread-safe. Implemented by this project only:
- * methods may be added.
+ * The operations of a {@link Redlock} for operators, health checks and monitoring: the state of its
+ * nodes, who holds what, and setting a resource free. Thread-safe. Implemented by this project
+ * only: methods may be added.
  */
 public interface RedlockOperations {
 

@@ -22,7 +22,7 @@ final class LeaderCandidate implements Leadership {
 
   private static final Duration ENDLESS = Duration.ofSeconds(Long.MAX_VALUE);
 
-  /** How late a pause may end before a check ends it. */
+  /** The delay of the end of a pause after which a check ends it. */
   private static final long PATIENCE_NANOS = 1_000_000_000;
 
   private final ServiceContext context;

@@ -285,7 +285,7 @@ public final class RedlockBuilder implements RedlockSettings {
     return new Settings(
         values.get(Setting.NODE_TIMEOUT).toNanos(),
         Settings.ceilMillis(values.get(Setting.MAX_TTL)),
-        (values.get(Setting.DRIFT_PER_SECOND).toNanos() + 999) / 1_000,
+        values.driftPartsPerMillion(),
         values.get(Setting.CLOCK_SKEW).toNanos() / 1_000,
         values.find(Setting.LOSS_MARGIN).map(Duration::toNanos).orElse(-1L),
         values.get(Setting.MIN_VALIDITY).toNanos(),

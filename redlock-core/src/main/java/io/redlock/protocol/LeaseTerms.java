@@ -16,7 +16,7 @@ public record LeaseTerms(
 
   private static final long DRIFT_FLOOR_NANOS = 2_000_000;
 
-  /** Returns ttl·driftFactor plus two milliseconds, since nodes expire keys by the millisecond. */
+  /** Returns ttl · drift plus two milliseconds, since nodes expire keys by the millisecond. */
   public static long driftNanos(long ttlMillis, long driftPartsPerMillion) {
     return ttlMillis * driftPartsPerMillion + DRIFT_FLOOR_NANOS; // T2
   }

@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What the nodes that refused a round told of those in the way. An immutable value.
+ * The holders and waiters that nodes named when they refused a round. An immutable value.
  *
  * @param named the owners that they named
  * @param remainingMillis the shortest remaining life of a holder's key or first ticket; −1 if none
@@ -15,7 +15,7 @@ import java.util.List;
  */
 public record Rivals(List<Named> named, long remainingMillis) {
 
-  /** Nothing was told. */
+  /** No node has named anybody. */
   public static final Rivals NONE = new Rivals(List.of(), -1);
 
   /**

@@ -41,7 +41,7 @@ public final class Tenure {
     ENDED
   }
 
-  /** What came of an event. */
+  /** The result of an event. */
   public enum Outcome {
     /** The event changed nothing that concerns others. */
     NOTHING,
@@ -89,7 +89,7 @@ public final class Tenure {
   }
 
   /**
-   * What follows from an event.
+   * The consequences of an event.
    *
    * @param outcome what came of it
    * @param targets the nodes to send the release to now, as bits

@@ -4,8 +4,8 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 
 /**
- * How a {@link Tenure} counts, decides and books. Not final: a test breaks one of these rules to
- * see that it is noticed. Immutable.
+ * The rules by which a {@link Tenure} counts, decides and books. Not final: a test breaks one of
+ * these rules to see that it is noticed. Immutable.
  */
 public class TenureRules {
 

@@ -22,6 +22,8 @@ public final class Setting<T> {
   /** The beginning of the name of a property. */
   public static final String PROPERTY = "redlock.";
 
+  static final Duration MOST_DRIFT_PER_SECOND = Duration.ofMillis(499);
+
   private static final Duration YEAR = Duration.ofDays(365);
   private static final String RESERVED = "redlock:";
 
@@ -37,7 +39,7 @@ public final class Setting<T> {
           "the future masters, while the masters are being changed",
           value -> Optional.empty());
 
-  /** How long a round waits for its nodes. */
+  /** The time for which a round waits for its nodes. */
   public static final Setting<Duration> NODE_TIMEOUT =
       duration(
           "node-timeout",
@@ -58,7 +60,7 @@ public final class Setting<T> {
               ", and renewFor for longer holds")
           .shared();
 
-  /** Whether a master that lost its data abstains. */
+  /** True if a master that lost its data abstains. */
   public static final Setting<Boolean> RESTART_GUARD =
       new Setting<>(
               "restart-guard",
@@ -93,18 +95,18 @@ public final class Setting<T> {
   public static final Setting<String> KEY_PREFIX =
       text("key-prefix", "empty", "the prefix of every lock key", Setting::reserved).shared();
 
-  /** How much a node's clock may gain on the client's in a second. */
+  /** The time that a node's clock may gain on the client's in a second. */
   public static final Setting<Duration> DRIFT_PER_SECOND =
       duration(
               "drift-per-second",
               Duration.ofMillis(10),
               "how much a master's clock may gain on this machine's in a second; 10 ms is 1 %",
               Duration.ZERO,
-              Duration.ofMillis(499),
+              MOST_DRIFT_PER_SECOND,
               ", 10ms is usual")
           .shared();
 
-  /** How long before its deadline a lease is declared lost. */
+  /** The time before its deadline at which a lease is declared lost. */
   public static final Setting<Duration> LOSS_MARGIN =
       duration(
           "loss-margin",
@@ -126,7 +128,10 @@ public final class Setting<T> {
           "",
           "0");
 
-  /** How long a master keeps an unused counter. Its range depends on others: the lane checks it. */
+  /**
+   * The time for which a master keeps an unused counter. Its range depends on others: the lane
+   * checks it.
+   */
   public static final Setting<Duration> FENCE_RETENTION =
       new Setting<Duration>(
               "fence-retention",
@@ -137,7 +142,10 @@ public final class Setting<T> {
               value -> Optional.empty())
           .shared();
 
-  /** When a silent connection is replaced. Its range depends on others: the lane checks it. */
+  /**
+   * The time until a silent connection is replaced. Its range depends on others: the lane checks
+   * it.
+   */
   public static final Setting<Duration> SILENCE_TIMEOUT =
       new Setting<>(
           "silence-timeout",

@@ -1,5 +1,6 @@
 package io.redlock.settings;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -29,6 +30,14 @@ public final class SettingValues {
   /** Returns the value that was given, or the default of a setting that has one. */
   public <T> T get(Setting<T> setting) {
     return find(setting).orElseThrow();
+  }
+
+  /** Returns the drift per second in parts per million, rounded up; within its range. */
+  public long driftPartsPerMillion() {
+    Duration drift = get(Setting.DRIFT_PER_SECOND);
+    Duration most = Setting.MOST_DRIFT_PER_SECOND;
+    long nanos = drift.isNegative() ? 0 : (drift.compareTo(most) < 0 ? drift : most).toNanos();
+    return (nanos + 999) / 1_000;
   }
 
   /** Sets all that other values were given. */

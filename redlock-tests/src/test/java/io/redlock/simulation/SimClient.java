@@ -81,7 +81,7 @@ final class SimClient {
           RedlockBuilder.over(known == Masters.BOTH ? of(quorum.present(), nodes) : nodes)
               .nodeTimeout(Duration.ofNanos(plan.nodeTimeoutNanos))
               .maxTtl(plan.maxTtl())
-              .driftPerSecond(Duration.ofNanos(Math.round(plan.driftFactor * 1e9)))
+              .driftPerSecond(Duration.ofNanos(plan.driftPartsPerMillion * 1_000))
               .clockSkew(Duration.ofNanos(plan.skewMicros * 1_000))
               .lossMargin(plan.lossMargin)
               .ticker(parts.ticker(process))
@@ -115,7 +115,7 @@ final class SimClient {
       Peers peers =
           new Peers(known.stream().map(SimServer::toString).toList(), quorum, plan.skewMicros);
       TrustRules rules =
-          TrustRules.of(plan.guarded, plan.maxTtl(), plan.driftFactor, plan.skewMicros);
+          TrustRules.of(plan.guarded, plan.maxTtl(), plan.driftPartsPerMillion, plan.skewMicros);
       RequestEncoder encoder = new RequestEncoder(plan.retentionMillis, plan.skewMicros);
       LaneSettings settings =
           new LaneSettings(
@@ -134,7 +134,8 @@ final class SimClient {
                 wakes,
                 encoder,
                 settings,
-                new NodeTrust(server.toString(), lanes.size(), peers, rules, plan.driftFactor),
+                new NodeTrust(
+                    server.toString(), lanes.size(), peers, rules, plan.driftPartsPerMillion),
                 SimRandom.of(plan.seed, process + " backs off from " + server));
         lanes.add(
             new SimNode(

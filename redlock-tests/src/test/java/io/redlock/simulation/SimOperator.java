@@ -161,7 +161,7 @@ final class SimOperator {
             servers,
             change.joint(),
             plan.maxTtl(),
-            plan.driftFactor,
+            plan.driftPartsPerMillion,
             plan.skewMicros,
             SETTLE,
             new Clocks(),

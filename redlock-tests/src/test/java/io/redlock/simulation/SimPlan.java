@@ -51,7 +51,7 @@ final class SimPlan {
   long silenceTimeoutNanos;
   long connectTimeoutNanos;
   long skewMicros;
-  double driftFactor = 0.01;
+  long driftPartsPerMillion = 10_000;
   Duration lossMargin = Duration.ZERO;
   long retentionMillis;
   long hopNanos; // how long one message takes at least
@@ -389,7 +389,7 @@ final class SimPlan {
 
   /** The allowance for the drift of clocks over so long. */
   long driftNanos(long ttlMillis) {
-    return ttlMillis * (long) Math.ceil(driftFactor * 1_000_000) + 2 * MILLI;
+    return ttlMillis * driftPartsPerMillion + 2 * MILLI;
   }
 
   /** For how long a node without its past does not vote. */

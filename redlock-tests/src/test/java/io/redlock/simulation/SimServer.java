@@ -106,7 +106,7 @@ final class SimServer {
   static void adopt(List<SimServer> masters, SimPlan plan) {
     List<String> names = masters.stream().map(SimServer::toString).toList();
     Agreement agreement =
-        TrustRules.of(plan.guarded, plan.maxTtl(), plan.driftFactor, plan.skewMicros)
+        TrustRules.of(plan.guarded, plan.maxTtl(), plan.driftPartsPerMillion, plan.skewMicros)
             .agreement(List.of(new MasterSet("first", names)));
     masters.forEach(master -> master.adopt(agreement));
   }

@@ -12,12 +12,9 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.condition.DisabledOnOs;
-import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The script {@code redlock}, with a Java that prints how it was started. */
-@DisabledOnOs(OS.WINDOWS)
 class ScriptTest {
 
   private static final Path SCRIPT = Path.of("redlock");

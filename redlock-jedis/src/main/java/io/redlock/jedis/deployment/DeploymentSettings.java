@@ -161,11 +161,6 @@ public final class DeploymentSettings {
     return values.find(Setting.HOLDER).orElse(HOST_AND_PROCESS);
   }
 
-  private double driftFactor() {
-    Duration drift = values.get(Setting.DRIFT_PER_SECOND); // perhaps far out of range
-    return drift.getSeconds() + drift.getNano() / 1e9;
-  }
-
   /** Makes this client an observer: it writes no birth marks, and waits less for connections. */
   public void observe() {
     observes = true;
@@ -309,7 +304,7 @@ public final class DeploymentSettings {
     return TrustRules.of(
         isGuarded(),
         LaneSettings.bounded(values.get(Setting.MAX_TTL)),
-        driftFactor(),
+        values.driftPartsPerMillion(),
         settings.skewMicros());
   }
 
@@ -420,7 +415,8 @@ public final class DeploymentSettings {
     Peers peers = new Peers(names, quorum, settings.skewMicros());
     List<NodeLane> lanes = new ArrayList<>();
     for (Probe.Master master : all) {
-      NodeTrust trust = new NodeTrust(master.name(), lanes.size(), peers, rules, driftFactor());
+      NodeTrust trust =
+          new NodeTrust(master.name(), lanes.size(), peers, rules, values.driftPartsPerMillion());
       lanes.add(
           NodeLane.of(master.name(), master.pool(), master.ownsPool(), encoder, settings, trust));
     }

@@ -428,7 +428,7 @@ final class Resize {
 
   /**
    * Returns the sets of a change that no master shows any more; null if all masters were seen to be
-   * finished. One that leaves may have lost its data, or its mark, before it was told so.
+   * finished. One that leaves may have lost its data, or its mark, before it was marked so.
    */
   private @Nullable Sets finished(List<Found> found, List<String> present, List<String> future) {
     @Nullable Sets sets = null;

@@ -14,14 +14,14 @@ final class ClockStepDetector {
 
   private static final long FLOOR_MICROS = 2_000;
 
-  private final double driftFactor;
+  private final long driftPartsPerMillion;
   private final LeadBounds monotonic = new LeadBounds();
   private final LeadBounds wall = new LeadBounds();
   private long lastNanos;
   private boolean started;
 
-  ClockStepDetector(double driftFactor) {
-    this.driftFactor = driftFactor;
+  ClockStepDetector(long driftPartsPerMillion) {
+    this.driftPartsPerMillion = driftPartsPerMillion;
   }
 
   /**
@@ -36,7 +36,7 @@ final class ClockStepDetector {
     long atLeast = LeadBounds.leastMicros(nodeMicros, afterNanos);
     long atMost = LeadBounds.mostMicros(nodeMicros, beforeNanos);
     long sinceMicros = started ? (afterNanos - lastNanos) / 1_000 : 0;
-    long drift = FLOOR_MICROS + (long) (sinceMicros * driftFactor);
+    long drift = FLOOR_MICROS + driftMicros(sinceMicros);
     long byMonotonic = monotonic.step(atLeast, atMost, drift);
     long byWall = wall.step(atLeast - wallAheadMicros, atMost - wallAheadMicros, drift);
     lastNanos = afterNanos;
@@ -45,5 +45,10 @@ final class ClockStepDetector {
       return OptionalLong.empty();
     }
     return OptionalLong.of(Math.abs(byMonotonic) < Math.abs(byWall) ? byMonotonic : byWall);
+  }
+
+  private long driftMicros(long spanMicros) { // in parts, which do not overflow
+    return spanMicros / 1_000_000 * driftPartsPerMillion
+        + spanMicros % 1_000_000 * driftPartsPerMillion / 1_000_000;
   }
 }

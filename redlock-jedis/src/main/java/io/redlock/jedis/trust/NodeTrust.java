@@ -51,14 +51,15 @@ public final class NodeTrust {
 
   /**
    * @param index the node's place among its peers
-   * @param driftFactor the part by which a node's clock may outrun this machine's
+   * @param driftPartsPerMillion the part by which a node's clock may outrun this machine's
    */
-  public NodeTrust(String node, int index, Peers peers, TrustRules rules, double driftFactor) {
+  public NodeTrust(
+      String node, int index, Peers peers, TrustRules rules, long driftPartsPerMillion) {
     this.node = node;
     this.index = index;
     this.peers = peers;
     this.rules = rules;
-    this.clock = new ClockStepDetector(driftFactor);
+    this.clock = new ClockStepDetector(driftPartsPerMillion);
   }
 
   /**

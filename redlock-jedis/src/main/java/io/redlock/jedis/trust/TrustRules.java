@@ -66,14 +66,11 @@ public record TrustRules(
     }
   }
 
-  /**
-   * Returns the rules for these settings. An invalid drift is reported elsewhere and only kept
-   * within bounds here.
-   */
+  /** Returns the rules for these settings. */
   public static TrustRules of(
-      boolean guarded, Duration maxTtl, double driftFactor, long skewMicros) {
+      boolean guarded, Duration maxTtl, long driftPartsPerMillion, long skewMicros) {
     long ttlMillis = maxTtl.plusNanos(999_999).toMillis();
-    long driftMillis = (long) Math.ceil(ttlMillis * Math.max(0, Math.min(driftFactor, 0.5))) + 2;
+    long driftMillis = -Math.floorDiv(-ttlMillis * driftPartsPerMillion, 1_000_000L) + 2; // T2
     long abstentionMillis = ttlMillis + driftMillis + 2 * ceilMillis(skewMicros); // N2
     return new TrustRules(guarded, ttlMillis, abstentionMillis, skewMicros);
   }

@@ -61,7 +61,7 @@ final class FakeNet implements Dialer {
         0,
         new Peers(TestNode.names(1), Quorum.of(1), Marks.SKEW_MICROS),
         Marks.rules(false),
-        0.01);
+        10_000);
   }
 
   static LaneSettings settings(Duration nodeTimeout) {

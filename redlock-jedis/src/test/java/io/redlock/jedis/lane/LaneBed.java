@@ -158,7 +158,7 @@ final class LaneBed implements LockNode.Observer, Ticker {
   }
 
   NodeTrust trust(int index) {
-    return new NodeTrust(TestNode.name(index), index, peers, rules, 0.01);
+    return new NodeTrust(TestNode.name(index), index, peers, rules, 10_000);
   }
 
   // Time.

@@ -13,7 +13,7 @@ class ClockStepDetectorTest {
   private static final long SECOND = 1_000_000;
   private static final long HOUR = 3_600 * SECOND;
 
-  private final ClockStepDetector watch = new ClockStepDetector(0.01);
+  private final ClockStepDetector watch = new ClockStepDetector(10_000);
   private long monotonicMicros = -5 * HOUR; // of any origin
   private long wallMicros = EPOCH_MICROS;
   private long nodeMicros = EPOCH_MICROS + 300;
@@ -135,7 +135,7 @@ class ClockStepDetectorTest {
 
   private static OptionalLong second(
       long nodeMicros, long beforeNanos, long afterNanos, long wallMicros) {
-    ClockStepDetector fresh = new ClockStepDetector(0.01);
+    ClockStepDetector fresh = new ClockStepDetector(10_000);
     assertEquals(OptionalLong.empty(), fresh.stepMicros(SECOND, 0, 0, 0));
     return fresh.stepMicros(nodeMicros, beforeNanos, afterNanos, wallMicros);
   }
@@ -174,7 +174,7 @@ class ClockStepDetectorTest {
 
   @Test
   void firstReadingIsComparedWithNothing() {
-    ClockStepDetector fresh = new ClockStepDetector(0.01);
+    ClockStepDetector fresh = new ClockStepDetector(10_000);
     assertEquals(OptionalLong.empty(), fresh.stepMicros(2_000, 0, 0, 0));
     assertEquals(OptionalLong.empty(), fresh.stepMicros(4_002, 0, 0, 0));
   }

@@ -45,7 +45,7 @@ class NodeTrustTest implements Ticker {
   }
 
   private NodeTrust trust(int index) {
-    return new NodeTrust("n" + index, index, peers, rules, 0.01);
+    return new NodeTrust("n" + index, index, peers, rules, 10_000);
   }
 
   private String mark(long firstSeenMillis) {
@@ -231,9 +231,9 @@ class NodeTrustTest implements Ticker {
   @Test
   void observerWritesNoMarkAndGoesByThose() {
     NodeTrust observer =
-        new NodeTrust("n0", 0, peers, TrustRules.observing(false, Marks.SKEW_MICROS), 0.01);
+        new NodeTrust("n0", 0, peers, TrustRules.observing(false, Marks.SKEW_MICROS), 10_000);
     NodeTrust second =
-        new NodeTrust("n1", 1, peers, TrustRules.observing(true, Marks.SKEW_MICROS), 0.01);
+        new NodeTrust("n1", 1, peers, TrustRules.observing(true, Marks.SKEW_MICROS), 10_000);
     List<Verdict> verdicts = new ArrayList<>();
     for (String seen : List.of(mark(LONG_AGO_MILLIS), "")) {
       judgeOther(2, "master");

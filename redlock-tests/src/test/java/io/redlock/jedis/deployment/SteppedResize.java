@@ -48,13 +48,13 @@ public final class SteppedResize {
       List<? extends TestMaster> masters,
       Quorum quorum,
       Duration maxTtl,
-      double driftFactor,
+      long driftPartsPerMillion,
       long skewMicros,
       Duration settle,
       Ticker ticker,
       RandomGenerator random,
       PrintStream out) {
-    TrustRules rules = TrustRules.of(true, maxTtl, driftFactor, skewMicros);
+    TrustRules rules = TrustRules.of(true, maxTtl, driftPartsPerMillion, skewMicros);
     resize =
         new Resize(
             command,

@@ -55,9 +55,9 @@ public final class LaneFixture implements AutoCloseable {
       throw new IllegalArgumentException(faults.toString());
     }
     pool = NodePools.open(parsed, clientConfig, "test", settings.silenceTimeout());
-    TrustRules rules = TrustRules.of(false, Duration.ofSeconds(30), 0.01, 2_000_000);
+    TrustRules rules = TrustRules.of(false, Duration.ofSeconds(30), 10_000, 2_000_000);
     Peers alone = new Peers(List.of(parsed.name()), Quorum.of(1), 2_000_000);
-    NodeTrust trust = new NodeTrust(parsed.name(), 0, alone, rules, 0.01);
+    NodeTrust trust = new NodeTrust(parsed.name(), 0, alone, rules, 10_000);
     lane =
         NodeLane.of(
             parsed.name(),

@@ -29,7 +29,7 @@ public final class TestLanes {
     LaneSettings settings = LaneSettings.derive(nodeTimeout, null, maxTtl, skew, null, faults);
     long skewMicros = settings.skewMicros();
     RequestEncoder encoder = new RequestEncoder(settings.retentionMillis(), settings.skewMicros());
-    TrustRules rules = TrustRules.of(true, maxTtl, 0.01, skewMicros);
+    TrustRules rules = TrustRules.of(true, maxTtl, 10_000, skewMicros);
     List<NodeAddress> parsed = new ArrayList<>();
     for (String each : addresses) {
       NodeAddress address = NodeAddress.parse(each, parsed.size() + 1, faults);
@@ -42,7 +42,7 @@ public final class TestLanes {
     Peers peers = new Peers(names, Quorum.of(names.size()), skewMicros);
     List<LockNode> lanes = new ArrayList<>();
     for (NodeAddress address : parsed) {
-      NodeTrust trust = new NodeTrust(address.name(), lanes.size(), peers, rules, 0.01);
+      NodeTrust trust = new NodeTrust(address.name(), lanes.size(), peers, rules, 10_000);
       lanes.add(
           NodeLane.of(
               address.name(),
