@@ -1,11 +1,17 @@
 package io.redlock.bench;
 
 import io.redlock.bench.ClosedLoop.Run;
+import io.redlock.jedis.scripts.Script;
+import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import redis.clients.jedis.Connection;
 
 /** What the restart guard takes: the same callers with it and without, each on five masters. */
 final class GuardCost {
@@ -15,6 +21,7 @@ final class GuardCost {
    */
   private static final Rounds ROUNDS = Rounds.ofMillis(101, 150, 4_000);
 
+  private static final int AUDITS = 20_000;
   private static final double TARGET = 0.9;
   private static final String ON = "guard on";
   private static final String OFF = "guard off";
@@ -34,7 +41,27 @@ final class GuardCost {
       for (int callers : List.of(1, 8)) {
         measure(callers, guarded, plain);
       }
+      audit(guarded.get(0));
     }
+  }
+
+  /** Prints what docs/operations.md says: the processor time of a master for one audit. */
+  private void audit(RedisServer master) {
+    String text = new String(Script.AUDIT.text.getRaw(), StandardCharsets.UTF_8);
+    String digest = String.valueOf(master.command("SCRIPT", "LOAD", text));
+    master.command("CONFIG", "RESETSTAT");
+    try (Connection connection = master.connect()) {
+      for (int number = 0; number < AUDITS; number++) {
+        RedisServer.command(connection, "EVALSHA", digest, "1", "redlock:birth", "" + number);
+      }
+    }
+    Matcher perCall =
+        Pattern.compile("cmdstat_evalsha:calls=" + AUDITS + ",.*?usec_per_call=([\\d.]+)")
+            .matcher(String.valueOf(master.command("INFO", "commandstats")));
+    if (!perCall.find()) {
+      throw new IllegalStateException("other scripts ran");
+    }
+    report.print("one audit", List.of("server CPU (us)"), List.of(List.of(perCall.group(1))));
   }
 
   private void measure(int callers, RedisServers guarded, RedisServers plain) throws Exception {

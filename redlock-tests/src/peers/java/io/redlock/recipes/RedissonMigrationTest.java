@@ -11,13 +11,22 @@ import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.AgainIfItStoodStill;
 import io.redlock.testbed.RedisServers;
+import io.redlock.testbed.Repository;
 import io.redlock.testbed.RequiresRedis;
+import java.io.IOException;
 import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.redisson.Redisson;
+import org.redisson.api.RFencedLock;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.client.RedisException;
@@ -77,5 +86,41 @@ class RedissonMigrationTest {
     lease.release();
     assertTrue(lock.tryLock(0, TTL.toMillis(), TimeUnit.MILLISECONDS));
     lock.unlock();
+  }
+
+  /** The left columns of the tables: what other libraries call it. */
+  @Test
+  void namesOfTheTablesAreThoseOfRedissonAndCurator() throws IOException {
+    List<String> packages =
+        List.of(
+            "org.redisson.api.",
+            "org.apache.curator.framework.recipes.locks.",
+            "org.apache.curator.framework.recipes.leader.");
+    Set<String> methods = new TreeSet<>();
+    for (Class<?> type : List.of(RLock.class, RFencedLock.class, RedissonClient.class)) {
+      Stream.of(type.getMethods()).forEach(method -> methods.add(method.getName()));
+    }
+    String page = Repository.read("docs/migration.md");
+    String tables =
+        page.substring(page.indexOf("\n## Redisson\n"), page.indexOf("\n## Spring Integration\n"));
+    Set<String> unknown = new TreeSet<>();
+    Pattern.compile("(?m)^\\| `.+?(?= \\| )")
+        .matcher(tables)
+        .results()
+        .flatMap(left -> Pattern.compile("\\b\\w+(?=\\(|`|\\.)").matcher(left.group()).results())
+        .map(MatchResult::group)
+        .filter(name -> !methods.contains(name))
+        .filter(name -> packages.stream().noneMatch(place -> isClass(place + name)))
+        .forEach(unknown::add);
+    assertEquals(Set.of(), unknown);
+  }
+
+  private static boolean isClass(String name) {
+    try {
+      Class.forName(name, false, RLock.class.getClassLoader());
+      return true;
+    } catch (ClassNotFoundException e) {
+      return false;
+    }
   }
 }

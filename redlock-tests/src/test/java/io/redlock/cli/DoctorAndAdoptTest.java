@@ -8,19 +8,29 @@ import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.Await;
+import io.redlock.testbed.RedisExecutable;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
+import io.redlock.testbed.Repository;
 import io.redlock.testbed.RequiresRedis;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.exceptions.JedisConnectionException;
 
 /** {@code doctor} and {@code adopt} as subcommands, with the settings of the environment. */
 @RequiresRedis
@@ -112,6 +122,45 @@ class DoctorAndAdoptTest {
         run, replica, ".* refused .* replica .* it is a replica: address its master instead");
     assertLine(run, servers.get(1), ".* unreachable +refused connection");
     run.assertMatches("3 nodes, 2 needed: 0 vote, 1 abstain, 2 cannot be used");
+  }
+
+  /** Each address leads to one server, as the list of docs/operations.md has it. */
+  @Test
+  @EnabledOnOs(OS.LINUX) // has more than one address of loopback
+  void doctorRefusesANameThatLeadsToSeveralServers(@TempDir Path folder) throws Exception {
+    Assumptions.assumeFalse(RedisServer.isInContainer(), "a server is started by hand");
+    assertTrue(Repository.read("docs/operations.md").contains("no name with several servers"));
+    String port = String.valueOf(servers.get(0).port());
+    Path hosts = folder.resolve("hosts");
+    Files.writeString(hosts, "127.0.0.1 redis\n127.0.0.2 redis\n");
+    Process second =
+        new ProcessBuilder(
+                RedisExecutable.path() + "", "--port", port, "--bind", "127.0.0.2", "--save", "")
+            .directory(folder.toFile())
+            .redirectErrorStream(true)
+            .redirectOutput(folder.resolve("log").toFile())
+            .start();
+    try {
+      Await.until("the second server answers", () -> answers("127.0.0.2", port));
+      Map<String, String> settings = new HashMap<>(patient("redis:" + port));
+      settings.put("JAVA_TOOL_OPTIONS", "-Djdk.net.hosts.file=" + hosts);
+      try (CliProcess doctor = CliProcess.start(settings, "doctor")) {
+        assertEquals(1, doctor.exitCode());
+        String refused =
+            "its name redis leads to several servers, by address and run_id {127.0.0.1=";
+        assertTrue(doctor.output().contains(refused), doctor::output);
+      }
+    } finally {
+      second.destroyForcibly().waitFor();
+    }
+  }
+
+  private static boolean answers(String host, String port) {
+    try (Connection connection = new Connection(host, Integer.parseInt(port))) {
+      return RedisServer.command(connection, "PING").equals("PONG");
+    } catch (JedisConnectionException e) {
+      return false;
+    }
   }
 
   @Test

@@ -35,6 +35,19 @@ class MarkdownTest {
   private static final Pattern REGION =
       Pattern.compile("(?ms)^( *)// readme:start (\\S+)\\n(.*?\\n)\\n*^ *// readme:end$");
 
+  private static final Pattern CODE = Pattern.compile("`([^`\\n]+)`");
+  private static final Pattern NAME = Pattern.compile("\\b[a-z]+[A-Z]\\w*");
+  private static final Pattern BENCH_PART = Pattern.compile("-Dbench\\.only=([\\w-]+)");
+
+  /** Of JUnit, JDK, Maven, Jedis, ioredis, ShedLock and Spring, and our examples and modules. */
+  private static final Set<String> OTHERS_NAMES =
+      Set.of(
+          ("commandTimeout dependencyManagement getLock inTime lateGrantAfterReleaseLeavesNoKey"
+                  + " lockAtLeastFor lockAtMostFor mutationCoverage orTimeout renewLock retryCount"
+                  + " setHeartBeatMillis setRenewalTaskScheduler sslSocketFactory ttlMillis"
+                  + " useModulePath withResource")
+              .split(" "));
+
   private static final Path ROOT = Repository.ROOT;
   private static final List<Path> TESTS =
       List.of(ROOT.resolve("redlock-tests"), ROOT.resolve("integrations"));
@@ -191,6 +204,41 @@ class MarkdownTest {
       }
     }
     assertEquals(Set.of(), unknown);
+  }
+
+  /** A name of Java in a sentence is one of the API, or of a library that the page is about. */
+  @Test
+  void namesOfJavaOnThePagesAreThoseOfTheApi() throws IOException {
+    Set<String> known = new TreeSet<>(OTHERS_NAMES);
+    known.addAll(List.of(Repository.read("docs/api.txt").split("\\W+")));
+    Set<String> unknown = new TreeSet<>();
+    for (Path page : Repository.files(ROOT, ".md")) {
+      String sentences = FENCED.matcher(Files.readString(page)).replaceAll("");
+      if (!page.toString().matches(".*(migration|measured/.*)\\.md")) { // have tests of their own
+        CODE.matcher(sentences)
+            .results()
+            .map(code -> code.group(1).replaceAll("-D\\S+|\"[^\"]*\"", ""))
+            .flatMap(code -> NAME.matcher(code).results())
+            .filter(name -> !known.contains(name.group()))
+            .forEach(name -> unknown.add(ROOT.relativize(page) + ": " + name.group()));
+      }
+    }
+    assertEquals(Set.of(), unknown);
+  }
+
+  /** A measured figure names what measures it. */
+  @Test
+  void partsOfTheBenchmarkThatThePagesNameExist() throws IOException {
+    String bench = Repository.read("redlock-tests/src/bench/java/io/redlock/bench/Benchmarks.java");
+    int named = 0;
+    for (Path page : Repository.files(ROOT, ".md")) {
+      Matcher part = BENCH_PART.matcher(Files.readString(page));
+      while (part.find()) {
+        named++;
+        assertTrue(bench.contains("\"" + part.group(1) + "\""), page + ": " + part.group());
+      }
+    }
+    assertTrue(named > 2, "only " + named);
   }
 
   /** What CI tests, as the page on compatibility has it, is what the build and its scripts name. */

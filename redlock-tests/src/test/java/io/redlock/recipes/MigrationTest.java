@@ -19,14 +19,20 @@ import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
+import io.redlock.testbed.Repository;
 import io.redlock.testbed.RequiresRedis;
 import io.redlock.testing.InMemoryMasters;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -88,36 +94,115 @@ class MigrationTest {
     assertEquals(List.of("shipped 42"), done);
   }
 
-  /** The rows of the table for Redisson, as far as they differ from {@link Lock}. */
+  /** The rows of a table of the page; each must be played, as it is written. */
+  private static final class Rows {
+    private final Map<String, String> left = new LinkedHashMap<>();
+
+    Rows(String heading) throws IOException {
+      String page = Repository.read("docs/migration.md");
+      String section = page.substring(page.indexOf("\n## " + heading + "\n") + 1);
+      Pattern.compile("(?m)^\\| (.+?) \\| (.+) \\|$")
+          .matcher(section.substring(0, section.indexOf("\n## ")))
+          .results()
+          .skip(1) // the head
+          .forEach(row -> left.put(row.group(1), row.group(2)));
+    }
+
+    void play(String theirs, String ours) {
+      assertEquals(ours, left.remove(theirs), () -> theirs + " of " + left.keySet());
+    }
+
+    void end() {
+      assertEquals(Map.of(), left, "rows that nobody plays");
+    }
+  }
+
   @Test
-  void methodsOfAnRLockHaveTheCounterpartsOfTheTable() throws InterruptedException {
+  void methodsOfAnRLockHaveTheCounterpartsOfTheTable() throws Exception {
+    Rows rows = new Rows("Redisson");
     LeaseRequest request = LeaseRequest.of("orders/42", TTL).renewFor(Duration.ofSeconds(20));
     try (InMemoryMasters masters = InMemoryMasters.inVirtualTime(3)) {
       Redlock redlock = masters.connect();
+      Redlock other = masters.connect();
+      rows.play("`lock()`, `lockInterruptibly()`", "the same, renewed for **at most** `renewFor`");
       redlock.asLock(request).lock();
-      redlock.asLock(request).lock(); // as getLock(name) does
-      assertEquals(Inspection.Held.YES, redlock.operations().inspect("orders/42").held());
+      redlock.asLock(request).lockInterruptibly(); // the same lock, as of getLock(name)
+      masters.advance(Duration.ofSeconds(11));
+      rows.play(
+          "`isLocked()`, `remainTimeToLive()`",
+          "`operations().inspect(name).held()`, `.remaining()`; of one's own"
+              + " `lease().remaining()`");
+      Inspection held = redlock.operations().inspect("orders/42");
+      assertEquals(Inspection.Held.YES, held.held());
+      assertTrue(held.remaining().orElseThrow().compareTo(TTL.dividedBy(2)) > 0);
+      assertTrue(redlock.asLock(request).lease().remaining().compareTo(TTL.dividedBy(2)) > 0);
+      rows.play("`RFencedLock.getToken()`", "`lease().fencingToken()`");
       assertTrue(redlock.asLock(request).lease().fencingToken() > 0);
+      rows.play(
+          "`unlock()`",
+          "the same; after a loss it [throws](leases.md#as-a-lock) `LeaseLostException`");
       redlock.asLock(request).unlock();
       masters.advance(Duration.ofMinutes(1)); // beyond renewFor
       assertThrows(LeaseLostException.class, () -> redlock.asLock(request).tryLock());
       assertThrows(LeaseLostException.class, () -> redlock.asLock(request).unlock());
+      rows.play(
+          "`isHeldByCurrentThread()`", "`lease()` throws `IllegalMonitorStateException` if not");
       assertThrows(IllegalMonitorStateException.class, () -> redlock.asLock(request).lease());
+      rows.play(
+          "`forceUnlock()`",
+          "`operations().free(name)`: nobody is granted it before the holder's last deadline");
       assertTrue(redlock.asLock(request).tryLock());
       assertEquals(FreeResult.Outcome.FREED, redlock.operations().free("orders/42").outcome());
+      assertInstanceOf(AcquireResult.Contended.class, other.tryAcquire("orders/42", TTL));
+      masters.advance(TTL.plusSeconds(1));
+      other.acquire("orders/42", TTL, Duration.ZERO).release();
+      rows.play(
+          "`lock(leaseTime, unit)`",
+          "no counterpart: `acquire(name, ttl, waitUpTo)`, without renewal");
+      Lease brief = redlock.acquire("brief", TTL, Duration.ZERO);
+      masters.advance(TTL);
+      assertFalse(brief.isValid());
+      rows.play("`tryLock(wait, leaseTime, unit)`", "`tryAcquire(name, ttl, waitUpTo)`");
+      assertTrue(redlock.tryAcquire("brief", TTL, TTL).optionalLease().isPresent());
+      rows.play(
+          "`getFairLock(name)`, `getMultiLock(…)`",
+          "`asLock(request.fairly())`, `LeaseRequest.ofAll`");
+      LeaseRequest both = LeaseRequest.ofAll(List.of("a", "b"), TTL).renewFor(TTL);
+      assertTrue(redlock.asLock(LeaseRequest.of("fair", TTL).renewFor(TTL).fairly()).tryLock());
+      assertTrue(redlock.asLock(both).tryLock());
+      rows.play(
+          "`RSemaphore`, `RPermitExpirableSemaphore`",
+          "[`anyOf`](semaphore.md) with a name per permit. `acquire(n)` has no counterpart");
+      assertTwoPermits(redlock, other);
+      rows.play(
+          "`tryLock()`, `tryLock(wait, unit)`",
+          "the same; false also without a majority, where Redisson throws. `tryAcquire` says why");
       masters.stop(2);
-      assertFalse(redlock.asLock(LeaseRequest.of("b", TTL).renewFor(TTL)).tryLock());
-      assertInstanceOf(AcquireResult.Unavailable.class, redlock.tryAcquire("b", TTL));
+      assertFalse(redlock.asLock(LeaseRequest.of("c", TTL).renewFor(TTL)).tryLock());
+      assertInstanceOf(AcquireResult.Unavailable.class, redlock.tryAcquire("c", TTL));
     }
+    rows.play("`getReadWriteLock(name)`", "none");
+    rows.end();
   }
 
-  /** The rows of the table for Curator. */
+  private static void assertTwoPermits(Redlock redlock, Redlock other) throws InterruptedException {
+    LeaseRequest permits = LeaseRequest.anyOf(List.of("permit 1", "permit 2"), TTL);
+    redlock.acquire(permits);
+    other.acquire(permits);
+    assertInstanceOf(AcquireResult.Contended.class, redlock.tryAcquire(permits));
+  }
+
   @Test
-  void classesOfCuratorHaveTheCounterpartsOfTheTable() throws InterruptedException {
+  void classesOfCuratorHaveTheCounterpartsOfTheTable() throws Exception {
+    Rows rows = new Rows("Curator");
     LeaseRequest request = LeaseRequest.of("mutex", TTL).renewFor(Duration.ofSeconds(20));
     try (InMemoryMasters masters = InMemoryMasters.inVirtualTime(3)) {
       Redlock redlock = masters.connect();
       Redlock other = masters.connect();
+      rows.play(
+          "`InterProcessMutex`",
+          "`asLock(…)`: reentrant too; `tryLock(time, unit)` is false also without a majority,"
+              + " where Curator throws; `unlock()` throws `LeaseLostException` after a loss");
       Lock mutex = redlock.asLock(request);
       mutex.lock();
       assertTrue(mutex.tryLock(), "reentrant");
@@ -125,6 +210,9 @@ class MigrationTest {
       assertFalse(other.asLock(request).tryLock());
       mutex.unlock();
       assertTrue(other.asLock(request).tryLock(1, TimeUnit.SECONDS));
+      rows.play(
+          "`InterProcessSemaphoreMutex`, `InterProcessMultiLock`, `InterProcessSemaphoreV2`",
+          "`acquire` (any thread may release), `LeaseRequest.ofAll`, [`anyOf`](semaphore.md)");
       Lease semaphoreMutex = redlock.acquire("semaphore mutex", TTL, Duration.ZERO);
       Thread another = new Thread(semaphoreMutex::close);
       another.start();
@@ -132,23 +220,55 @@ class MigrationTest {
       assertEquals(Inspection.Held.NO, redlock.operations().inspect("semaphore mutex").held());
       redlock.acquire(LeaseRequest.ofAll(List.of("a", "b"), TTL));
       assertInstanceOf(AcquireResult.Contended.class, other.tryAcquire("b", TTL));
-      LeaseRequest permits = LeaseRequest.anyOf(List.of("permit 1", "permit 2"), TTL);
-      redlock.acquire(permits);
-      other.acquire(permits);
-      assertInstanceOf(AcquireResult.Contended.class, redlock.tryAcquire(permits));
+      assertTwoPermits(redlock, other);
+      masters.stop(2);
+      assertFalse(redlock.asLock(request).tryLock(1, TimeUnit.SECONDS), "no majority");
+      masters.advance(Duration.ofMinutes(1));
+      assertThrows(LeaseLostException.class, () -> other.asLock(request).unlock());
     }
+    rows.play("`InterProcessReadWriteLock`", "none");
+    rows.play(
+        "`LeaderLatch`",
+        "[`Redlock.lead`](leader.md): the work is interrupted when its term ends; the session"
+            + " timeout is the ttl");
+    assertTermEndsByAnInterrupt();
+    rows.play(
+        "`LeaderSelector`",
+        "the same. Without `autoRequeue` it leads once; `lead` campaigns again, so work that leads"
+            + " once closes the `Leadership` that it receives");
+    assertLeadsOnce();
+    rows.end();
   }
 
-  @Test
-  void leaderThatLeadsOnceClosesItsOwnLeadership() {
+  private void assertTermEndsByAnInterrupt() throws InterruptedException {
+    CountDownLatch begun = new CountDownLatch(1);
+    CountDownLatch interrupted = new CountDownLatch(1);
+    Leadership latch =
+        redlock.lead(
+            "latch",
+            TTL,
+            (term, self) -> {
+              begun.countDown();
+              try {
+                new CountDownLatch(1).await();
+              } catch (InterruptedException e) {
+                interrupted.countDown();
+              }
+            });
+    begun.await();
+    latch.close(); // waits for the end
+    assertEquals(0, interrupted.getCount());
+  }
+
+  private void assertLeadsOnce() {
     List<Long> terms = new CopyOnWriteArrayList<>();
     Leadership once =
         redlock.lead(
             "once",
             TTL,
-            (term, leadership) -> {
+            (term, self) -> {
               terms.add(term.fencingToken());
-              leadership.close();
+              self.close();
             });
     Await.until("it led", () -> terms.size() == 1);
     once.close(); // waits for the end

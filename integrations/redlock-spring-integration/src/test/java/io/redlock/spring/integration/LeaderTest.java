@@ -2,15 +2,20 @@ package io.redlock.spring.integration;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServers;
+import io.redlock.testbed.Repository;
 import io.redlock.testbed.RequiresRedis;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -88,6 +93,21 @@ class LeaderTest {
     one.close();
     two.close();
     servers.close();
+  }
+
+  /** The loss margin is a tenth of the ttl by default. */
+  @Test
+  void heartbeatsOfThePageFitIntoTheLossMargin() throws IOException {
+    Matcher page =
+        Pattern.compile(
+                "heartbeat \\((\\d+) ms by default\\).*a ttl above (\\d+) s, or"
+                    + " `setHeartBeatMillis\\((\\d+)\\)` for a ttl of (\\d+) s")
+            .matcher(Repository.read("docs/spring-integration.md"));
+    assertTrue(page.find());
+    long usual = LockRegistryLeaderInitiator.DEFAULT_HEART_BEAT_TIME;
+    assertEquals(usual, Long.parseLong(page.group(1)));
+    assertEquals(usual * 10, Long.parseLong(page.group(2)) * 1_000);
+    assertTrue(Long.parseLong(page.group(3)) * 10 < Long.parseLong(page.group(4)) * 1_000);
   }
 
   @Test
