@@ -363,7 +363,7 @@ final class PeersPage {
     say("** " + each.what());
     say("```", "", "Again (similar, not the same):", "", "```");
     say(
-        "./mvnw -Ppeers -pl redlock-tests -am test -Dtest=PeerChaosTest"
+        "./mvnw -Ppeers -pl redlock-tests/peers -am test -Dtest=PeerChaosTest"
             + " -Dsurefire.failIfNoSpecifiedTests=false -Dpeers.only="
             + each.peer().id()
             + " -Dpeers.schedule="
@@ -401,7 +401,7 @@ final class PeersPage {
         "",
         "| to | run |",
         "|---|---|",
-        "| play every schedule once with every lock | `./mvnw -Ppeers -pl redlock-tests -am test"
+        "| play every schedule once with every lock | `./mvnw -Ppeers -pl redlock-tests/peers -am test"
             + " -Dtest=PeerChaosTest -Dsurefire.failIfNoSpecifiedTests=false` |",
         "| play for an hour each, and add the result to this page | add `-Dpeers.minutes=150"
             + " -Dpeers.record=true`, with two runs side by side |",

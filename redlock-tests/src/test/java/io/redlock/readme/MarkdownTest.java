@@ -229,7 +229,8 @@ class MarkdownTest {
   /** A measured figure names what measures it. */
   @Test
   void partsOfTheBenchmarkThatThePagesNameExist() throws IOException {
-    String bench = Repository.read("redlock-tests/src/bench/java/io/redlock/bench/Benchmarks.java");
+    String bench =
+        Repository.read("redlock-tests/bench/src/test/java/io/redlock/bench/Benchmarks.java");
     int named = 0;
     for (Path page : Repository.files(ROOT, ".md")) {
       Matcher part = BENCH_PART.matcher(Files.readString(page));

@@ -4,8 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.chaos.peers.PeerLibrary;
+import io.redlock.testbed.Repository;
 import io.redlock.testbed.RequiresRedis;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
@@ -121,7 +121,7 @@ class PeerChaosTest {
     if (records) {
       all.add(report);
       all.write(PeerRecords.FOLDER);
-      PeersPage.write(all, Path.of("..", "docs", "measured", "peers.md"));
+      PeersPage.write(all, Repository.ROOT.resolve("docs/measured/peers.md"));
     }
     if (report.verdict().findings().isEmpty()) {
       ChaosDeployment.delete(report.folder());
