@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 class InOrderTest {
@@ -41,7 +43,7 @@ class InOrderTest {
     inOrder.add("fails");
     inOrder.add("next");
     assertThrows(IllegalStateException.class, inOrder::run);
-    inOrder.run();
+    CompletableFuture.runAsync(inOrder::run).orTimeout(60, TimeUnit.SECONDS).join();
     assertEquals(List.of("next"), done);
   }
 }

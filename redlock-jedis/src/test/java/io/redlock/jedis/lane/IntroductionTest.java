@@ -102,6 +102,20 @@ class IntroductionTest {
   }
 
   @Test
+  void nodeThatIsToldTooLittleGoesOnWaiting() {
+    LaneBed bed = new LaneBed(3, true).start().connect().answerAll();
+    bed.written();
+    bed.quorum(); // so it is told, but there is none
+    assertEquals(List.of(AUDIT), bed.written());
+    bed.answer();
+    assertEquals(State.CONNECTING, bed.state());
+    bed.others(1).quorum();
+    assertEquals(List.of(AUDIT), bed.written());
+    bed.answer();
+    assertEquals(List.of("UP"), bed.told());
+  }
+
+  @Test
   void nodeWaitsForAQuorumNoLongerThanANodeTimeout() {
     LaneBed bed = new LaneBed(3, true).start();
     bed.hang(NODE_TIMEOUT_MILLIS / 2).connect().answerAll().written();

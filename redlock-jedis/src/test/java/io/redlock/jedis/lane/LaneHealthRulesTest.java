@@ -165,12 +165,14 @@ class LaneHealthRulesTest {
             NodeReply.of(Kind.OUT_OF_MEMORY, "OOM"),
             NodeReply.unknown("ERR"),
             NodeReply.unreachable("BUSY"),
+            NodeReply.abstain(1, "its data is new"),
             NodeReply.misconfigured("a key of another application has this name: WRONGTYPE"))) {
-      up().silent(SILENCE, MILLI);
-      told();
-      health.answered(Script.GRANT, each, MILLI, MILLI);
-      List<String> all = told();
-      assertEquals("UP ", all.get(0), each.toString());
+      for (Script script : List.of(Script.GRANT, Script.INSPECT)) {
+        up().silent(SILENCE, MILLI);
+        told();
+        health.answered(script, each, MILLI, MILLI);
+        assertEquals("UP ", told().get(0), script + ": " + each);
+      }
     }
   }
 
@@ -328,9 +330,11 @@ class LaneHealthRulesTest {
 
   @Test
   void denialOfOneNameAmongOthersIsNoFaultOfTheNode() {
-    up().answered(Script.FAIR_GRANT, held(), MILLI, MILLI);
-    health.answered(Script.GRANT, DENIED_NAME, MILLI, MILLI);
-    assertEquals(List.of(), told());
+    for (NodeReply allowed : List.of(held(), NodeReply.GRANTED)) {
+      up().answered(Script.FAIR_GRANT, allowed, MILLI, MILLI);
+      health.answered(Script.GRANT, DENIED_NAME, MILLI, MILLI);
+      assertEquals(List.of(), told());
+    }
     health.lost("reset", MILLI);
     up().answered(Script.GRANT, DENIED_NAME, MILLI, MILLI);
     assertEquals(List.of("MISCONFIGURED " + DENIED_NAME.detail()), told(), "the rights changed");
@@ -506,13 +510,19 @@ class LaneHealthRulesTest {
 
   @Test
   void silenceIsAWarningOnceItHasLastedASecond() {
-    up().silent(SILENCE, MILLI);
+    up().tick(5_000 * MILLI);
+    assertEquals(List.of(), effects, "it is not silent");
+    health.silent(SILENCE, MILLI);
     health.tick(900 * MILLI);
     health.answered(950 * MILLI);
     assertEquals(List.of("SILENT silent", "UP "), told());
     assertEquals(List.of(), log.warnings(), "it was short");
     health.silent(SILENCE, 1_000 * MILLI);
+    health.tick(1_999 * MILLI);
+    told();
+    assertEquals(List.of(), log.warnings());
     health.tick(2_000 * MILLI);
+    told();
     health.tick(2_100 * MILLI);
     told();
     assertEquals(List.of("node n is SILENT: silent"), log.warnings());

@@ -29,8 +29,10 @@ class NodeClockTest {
   /** A node that stood still reads its clock at the end of the round trip. */
   @Test
   void slowRoundTripDoesNotMoveTheTime() {
-    clock.learn(5_000_000, 0, 200_000);
-    clock.learn(5_700_100, 100_000_000, 700_200_000);
+    long startNanos = 1_000_000_000_000_000L;
+    long startMicros = startNanos / 1_000;
+    clock.learn(startMicros + 5_000_000, startNanos, startNanos + 200_000);
+    clock.learn(startMicros + 5_700_100, startNanos + 100_000_000, startNanos + 700_200_000);
     assertEquals(4_999_900, clock.offsetMicros().orElseThrow(), 350 /* drift */);
   }
 

@@ -43,6 +43,15 @@ class RoundTripsTest {
   }
 
   @Test
+  void theLastThatThereIsRoomForCountsToo() {
+    for (int i = 0; i < 255; i++) {
+      trips.add(5_000);
+    }
+    trips.add(9_000);
+    assertEquals(micros(9), trips.percentile(100));
+  }
+
+  @Test
   void shortOnesCountAsAMicrosecondAndLongOnesAreCut() {
     trips.add(0);
     assertEquals(micros(1), trips.percentile(50));
