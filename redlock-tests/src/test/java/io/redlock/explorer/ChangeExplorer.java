@@ -115,7 +115,7 @@ final class ChangeExplorer {
           model,
           (event, next) -> {
             if (isState(next, to)) {
-              events.add(event);
+              events.add(event.get());
             }
           });
       text.append(from.now()).append("  ").append(events.get(0)).append('\n');
@@ -127,9 +127,9 @@ final class ChangeExplorer {
               scope,
               model,
               (event, next) -> {
-                bad[0] = event;
+                bad[0] = event.get();
                 next.check();
-                bad[0] = "what comes after " + event;
+                bad[0] = "what comes after " + event.get();
               });
     } catch (Violated again) {
       text.append(world(last).now()).append("  ").append(bad[0]).append('\n');

@@ -20,6 +20,7 @@ import io.redlock.testkit.NodeModel.Outcome;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -104,9 +105,9 @@ record ChangeWorld(
     }
   }
 
-  /** Takes what can come next. */
+  /** Takes what can come next. Only a trace asks for the words. */
   interface Sink {
-    void found(String event, ChangeWorld next);
+    void found(Supplier<String> event, ChangeWorld next);
   }
 
   static ChangeWorld first(ChangeScope scope) {
@@ -132,24 +133,26 @@ record ChangeWorld(
 
   void successors(ChangeScope scope, NodeModel model, Sink sink) {
     if (now < scope.horizon) {
-      sink.found("time passes", tick(scope));
+      sink.found(() -> "time passes", tick(scope));
     }
     for (int operator = 0; operator < operators.size(); operator++) {
       operate(scope, operator, sink);
     }
     for (int attempt = 0; attempt < attempts.size(); attempt++) {
-      String who = "client " + attempt + " (" + scope.attempts.get(attempt) + ")";
+      int each = attempt;
+      Supplier<String> who = () -> "client " + each + " (" + scope.attempts.get(each) + ")";
       Attempt its = attempts.get(attempt);
       if (its.phase == Phase.IDLE && isNext(scope, attempt)) {
-        sink.found(who + " begins", begin(scope, attempt));
+        sink.found(() -> who.get() + " begins", begin(scope, attempt));
       }
       if (its.phase == Phase.HOLDING && its.extend == null && its.extensions < scope.extensions) {
-        sink.found(who + " extends", extend(scope, attempt));
+        sink.found(() -> who.get() + " extends", extend(scope, attempt));
       }
       for (int node = 0; node < nodes.size(); node++) {
         if (!nodes.get(node).links.get(attempt).lane.isEmpty()) {
+          int at = node;
           ChangeWorld next = execute(scope, model, attempt, node);
-          sink.found(who + "'s request at node " + node, next);
+          sink.found(() -> who.get() + "'s request at node " + at, next);
         }
       }
     }
@@ -201,31 +204,33 @@ record ChangeWorld(
       if (commands < scope.commands && isFirstIdle(operator)) {
         for (Command next : scope.allowed) {
           sink.found(
-              who + " runs " + next, with(operator, new Operator(next, false, -1), commands + 1));
+              () -> who + " runs " + next,
+              with(operator, new Operator(next, false, -1), commands + 1));
         }
       }
       return;
     }
     if (commands < scope.commands) {
-      sink.found(who + " is interrupted", with(operator, Operator.IDLE, commands));
+      sink.found(() -> who + " is interrupted", with(operator, Operator.IDLE, commands));
     }
     if (its.waitsUntil >= 0) {
       if (now >= its.waitsUntil) {
-        sink.found(who + " has waited", with(operator, new Operator(command, true, -1), commands));
+        sink.found(
+            () -> who + " has waited", with(operator, new Operator(command, true, -1), commands));
       }
       return;
     }
     Step step = scope.next(command, masters(scope), its.waited);
     if (step instanceof Step.Wait) {
       Operator waits = new Operator(command, false, now + scope.waitTicks);
-      sink.found(who + " waits", with(operator, waits, commands));
+      sink.found(() -> who + " waits", with(operator, waits, commands));
     } else if (step instanceof Step.Write write) {
       List<Node> changed = new ArrayList<>(nodes);
       Node old = nodes.get(write.master());
       Cell cell = write.carries() && scope.carriesCounters() ? carried(scope, old.cell) : old.cell;
       changed.set(write.master(), new Node(cell, write.serves(), old.links));
       sink.found(
-          who + " lets node " + write.master() + " serve " + write.serves(),
+          () -> who + " lets node " + write.master() + " serve " + write.serves(),
           new ChangeWorld(
               now,
               with(
@@ -238,7 +243,7 @@ record ChangeWorld(
               attempts,
               List.copyOf(changed)));
     } else {
-      sink.found(who + " ends: " + step, with(operator, Operator.IDLE, commands));
+      sink.found(() -> who + " ends: " + step, with(operator, Operator.IDLE, commands));
     }
   }
 

@@ -88,7 +88,7 @@ final class MarkExplorer {
               rules,
               (event, next) -> {
                 if (next.sorted(alike).equals(to)) {
-                  events.add(event);
+                  events.add(event.get());
                 }
               });
       text.append(events.get(0)).append('\n');

@@ -35,7 +35,7 @@ final class MarkRules {
   static final Comparator<MarkedNode> ORDER =
       Comparator.comparing(MarkedNode::kind)
           .thenComparing(MarkedNode::mark)
-          .thenComparing(MarkedNode::history);
+          .thenComparingInt(MarkedNode::history);
 
   private final MarkScope scope;
   private final Map<Asked, Look> looks = new HashMap<>();
@@ -263,7 +263,7 @@ final class MarkRules {
         node, nodes.get(node), nodes.get(node).marked(mark.serving(new Served(serves), agreement)));
   }
 
-  /** Returns the groups of nodes that are in the same lists. */
+  /** Returns the nodes that are in the same lists, where there are several. */
   List<List<Integer>> alike() {
     if (scope.delays || scope.histories > 1) {
       return List.of();
@@ -281,6 +281,6 @@ final class MarkRules {
       }
       groups.computeIfAbsent(lists, each -> new ArrayList<>()).add(node);
     }
-    return new ArrayList<>(groups.values());
+    return groups.values().stream().filter(group -> group.size() > 1).toList();
   }
 }

@@ -9,6 +9,7 @@ import io.redlock.jedis.trust.MasterChange.Command;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,9 +44,9 @@ record MarkWorld(
     static final Running IDLE = new Running(null, false);
   }
 
-  /** Takes what can come next. */
+  /** Takes what can come next. Only a trace asks for the words. */
   interface Sink {
-    void found(String event, MarkWorld next);
+    void found(Supplier<String> event, MarkWorld next);
   }
 
   static MarkWorld first(MarkScope scope, List<MarkedNode> marks) {
@@ -98,7 +99,10 @@ record MarkWorld(
         MarkWorld after = sending(sender, null);
         boolean arrives = nodes.get(mark.node).equals(mark.seen);
         sink.found(
-            "what was sent to " + MarkScope.name(mark.node) + (arrives ? " arrives" : " is late"),
+            () ->
+                "what was sent to "
+                    + MarkScope.name(mark.node)
+                    + (arrives ? " arrives" : " is late"),
             arrives ? after.node(mark.node, mark.mark) : after);
       }
     }
@@ -113,27 +117,33 @@ record MarkWorld(
           history++) {
         boolean isSpared = scope.spared.contains(node);
         if (scope.faults.contains(Fault.EMPTIED) && !isSpared) {
-          failed(scope, node, new MarkedNode(Kind.NONE, history, ""), name + " is emptied", sink);
+          failed(
+              scope,
+              node,
+              new MarkedNode(Kind.NONE, history, ""),
+              () -> name + " is emptied",
+              sink);
         }
         if (scope.faults.contains(Fault.RESTARTED) && its.kind() != Kind.NONE) {
           MarkedNode restarted = new MarkedNode(Kind.VOID, history, its.mark());
-          failed(scope, node, restarted, name + " restarts with its data", sink);
+          failed(scope, node, restarted, () -> name + " restarts with its data", sink);
         }
         if (scope.faults.contains(Fault.DUMP_LOADED) && !isSpared) {
           for (MarkedNode dump : scope.dumps.get(node)) {
             MarkedNode loaded = new MarkedNode(Kind.VOID, history, dump.mark());
-            failed(scope, node, loaded, name + " loads an old dump", sink);
+            failed(scope, node, loaded, () -> name + " loads an old dump", sink);
           }
         }
       }
       if (scope.faults.contains(Fault.EVICTED) && its.kind() == Kind.VALID) {
         MarkedNode evicted = new MarkedNode(Kind.EVICTED, its.history(), its.mark());
-        failed(scope, node, evicted, name + " evicts keys", sink);
+        failed(scope, node, evicted, () -> name + " evicts keys", sink);
       }
     }
   }
 
-  private void failed(MarkScope scope, int node, MarkedNode its, String event, Sink sink) {
+  private void failed(
+      MarkScope scope, int node, MarkedNode its, Supplier<String> event, Sink sink) {
     if (!nodes.get(node).equals(its)) {
       int counted = scope.mostFaults < 0 ? 0 : faults + 1;
       MarkWorld after = node(node, its);
@@ -157,17 +167,18 @@ record MarkWorld(
     MarkRules.Look look = rules.look(client, nodes, answering, knows);
     MarkWorld heard = look.label().isEmpty() ? this : knowing(client, look.label());
     if (!heard.known.equals(known)) {
-      sink.found(its.name() + " learns whose client it is: " + look.label(), heard);
+      sink.found(() -> its.name() + " learns whose client it is: " + look.label(), heard);
     }
     for (Sent mark : look.writes()) {
-      String event =
-          its.name()
-              + " marks "
-              + MarkScope.name(mark.node)
-              + ", hearing "
-              + Integer.toBinaryString(answering)
-              + ": "
-              + mark.mark;
+      Supplier<String> event =
+          () ->
+              its.name()
+                  + " marks "
+                  + MarkScope.name(mark.node)
+                  + ", hearing "
+                  + Integer.toBinaryString(answering)
+                  + ": "
+                  + mark.mark;
       if (!scope.delays) {
         sink.found(event, heard.node(mark.node, mark.mark));
       } else if (sent.get(client) == null) {
@@ -185,7 +196,8 @@ record MarkWorld(
       if (begun < scope.commands) {
         for (Command command : its.allowed()) {
           sink.found(
-              who + " runs " + command, running(operator, new Running(command, false), begun + 1));
+              () -> who + " runs " + command,
+              running(operator, new Running(command, false), begun + 1));
         }
       }
       return;
@@ -194,22 +206,22 @@ record MarkWorld(
       return;
     }
     if (begun < scope.commands) {
-      sink.found(who + " is interrupted", running(operator, Running.IDLE, begun));
+      sink.found(() -> who + " is interrupted", running(operator, Running.IDLE, begun));
     }
     ResizeStep step = rules.step(operator, now, nodes, "");
     if (step.waits()) {
-      sink.found(who + " waits", running(operator, new Running(now.command, true), begun));
+      sink.found(() -> who + " waits", running(operator, new Running(now.command, true), begun));
     } else if (step.refresh() == null) {
       if (step.succeeded() && now.command == Command.FINISH) {
         rules.checkFinished(its, nodes);
       }
-      sink.found(who + " ends: " + step.told(), running(operator, Running.IDLE, begun));
+      sink.found(() -> who + " ends: " + step.told(), running(operator, Running.IDLE, begun));
     } else {
       Sent mark = rules.sent(its, nodes, step);
       MarkWorld goesOn =
           running(operator, new Running(now.command, now.waited && step.carries()), begun);
       sink.found(
-          who + " marks " + MarkScope.name(mark.node) + ": " + mark.mark,
+          () -> who + " marks " + MarkScope.name(mark.node) + ": " + mark.mark,
           scope.delays ? goesOn.sending(sender, mark) : goesOn.node(mark.node, mark.mark));
     }
   }
@@ -218,7 +230,8 @@ record MarkWorld(
   MarkWorld sorted(List<List<Integer>> alike) {
     List<MarkedNode> sorted = new ArrayList<>(nodes);
     for (List<Integer> group : alike) {
-      List<MarkedNode> some = new ArrayList<>(group.stream().map(nodes::get).toList());
+      List<MarkedNode> some = new ArrayList<>();
+      group.forEach(node -> some.add(nodes.get(node)));
       some.sort(MarkRules.ORDER);
       for (int i = 0; i < some.size(); i++) {
         sorted.set(group.get(i), some.get(i));
