@@ -37,16 +37,16 @@ class MarkExplorerTest {
   }
 
   /** A client of the masters before lives to the end, and every master may lose its data. */
-  static Stream<MarkScope> finished() {
-    Stream<MarkScope> all =
-        Stream.of(
+  static List<MarkScope> finished() {
+    List<MarkScope> all =
+        List.of(
             new MarkScope("1 to 2 finished", 2).finished(range(1, 1), range(1, 2)),
             new MarkScope("2 to 3 finished", 3).finished(range(1, 2), range(1, 3)),
             new MarkScope("3 to 4 finished", 4).finished(range(1, 3), range(1, 4)),
             new MarkScope("one of 3 swapped, finished", 4).finished(range(1, 3), range(2, 4)),
             new MarkScope("3 to 5 finished", 5).finished(range(1, 3), range(1, 5)),
             new MarkScope("5 to 3 finished", 5).finished(range(1, 5), range(1, 3)));
-    return all.limit(Budget.of(4, 6));
+    return Budget.part(all, 4);
   }
 
   @ParameterizedTest
@@ -156,15 +156,15 @@ class MarkExplorerTest {
   }
 
   /** Every command at any moment, interrupted anywhere, and two masters that lose their data. */
-  static Stream<MarkScope> changes() {
-    Stream<MarkScope> all =
-        Stream.of(
+  static List<MarkScope> changes() {
+    List<MarkScope> all =
+        List.of(
             change("1 to 2", 2, range(1, 1), range(1, 2)),
             change("2 to 1", 2, range(1, 2), range(1, 1)),
             change("1 to another", 2, range(1, 1), range(2, 2)).sparing(0),
             change("one of 2 swapped", 3, range(1, 2), range(2, 3)),
             change("2 to 3", 3, range(1, 2), range(1, 3)));
-    return all.limit(Budget.of(4, 5));
+    return Budget.part(all, 3);
   }
 
   @ParameterizedTest

@@ -9,10 +9,10 @@ import io.redlock.explorer.Explorer.Result;
 import io.redlock.testkit.Budget;
 import java.util.Arrays;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -27,9 +27,9 @@ class SettlingTest {
 
   private static final int MOST_STATES = 4_000_000;
 
-  private static Stream<Supplier<Scope>> scopes() {
-    Stream<Supplier<Scope>> all =
-        Stream.of(
+  private static List<Supplier<Scope>> scopes() {
+    List<Supplier<Scope>> all =
+        List.of(
             () -> Scope.of("1 attempt, 3 rounds").attempts(1).rounds(3).cuts(2).copies(1),
             () -> Scope.of("1 fair waiter, a cut").fair(2).waitersDie().cuts(1).nothingIsLate(),
             () -> timed("1 lease, 1 extend").extensions(1).cuts(2),
@@ -41,7 +41,7 @@ class SettlingTest {
                     .fair(1, 1)
                     .heldAtFirst()
                     .nothingIsLate());
-    return all.limit(Budget.of(3, 7));
+    return Budget.part(all, 3);
   }
 
   private static Scope timed(String name) {

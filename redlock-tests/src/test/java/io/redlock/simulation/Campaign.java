@@ -31,28 +31,28 @@ final class Campaign {
   }
 
   /**
-   * Runs so many seeds from the first; fails at the first violation with all that helps. The thread
-   * bears the seed's name, so that a dump of a run that stands still tells it.
+   * Runs the seeds; fails at the first violation with all that helps. The thread bears the seed's
+   * name, so that a dump of a run that stands still tells it.
    */
-  void run(long firstSeed, long count) {
+  void run(List<Long> toRun) {
     Thread runner = Thread.currentThread();
     String usualName = runner.getName();
     try {
-      runEach(firstSeed, count, runner);
+      runEach(toRun, runner);
     } finally {
       runner.setName(usualName);
     }
   }
 
-  private void runEach(long firstSeed, long count, Thread runner) {
-    for (long seed = firstSeed; seed < firstSeed + count; seed++) {
+  private void runEach(List<Long> toRun, Thread runner) {
+    for (long seed : toRun) {
       runner.setName("simulation of seed " + seed);
       Result result = Simulation.run(SimPlan.of(seed), new Parts(), false);
       add(result);
       if (result.violation() != null) {
         throw new AssertionError(report(SimPlan.of(seed)));
       }
-      if (seeds % SEEDS_PER_REPORT == 0 && seeds < count) {
+      if (seeds % SEEDS_PER_REPORT == 0 && seeds < toRun.size()) {
         System.out.println(summary());
       }
     }

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.simulation.SimPlan.Change;
 import io.redlock.simulation.SimPlan.Change.Left;
 import io.redlock.simulation.Simulation.Result;
-import io.redlock.testkit.Budget;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -22,7 +21,8 @@ import org.junit.jupiter.api.Test;
 @Tag("budget")
 class ChangeSimulationTest {
 
-  private static final int SEEDS = Budget.of(4, 8);
+  private static final List<Long> SEEDS = Seeds.of("simulation.changeSeeds", 4, 8);
+  private static final List<Long> FEW = Seeds.of("simulation.changeSeeds", 2, 4);
 
   /** In three to five, five to three, one and all swapped. */
   private static Change someChange(long seed, Left left) {
@@ -89,23 +89,23 @@ class ChangeSimulationTest {
   /** It goes on trying while masters restart with their data after the change. */
   @Test
   void clientThatIsForgottenForEverIsServedNoMore() {
-    run("forgotten", SEEDS / 2, seed -> changing(seed, Left.FOR_EVER).only());
-    run("forgotten and disturbed", SEEDS / 2, seed -> disturbed(seed, Left.FOR_EVER));
+    run("forgotten", FEW, seed -> changing(seed, Left.FOR_EVER).only());
+    run("forgotten and disturbed", FEW, seed -> disturbed(seed, Left.FOR_EVER));
   }
 
   @Test
   void tokensRiseThoughAllClocksAreSetBackAfterTheCommit() {
-    run("set back", SEEDS / 2, seed -> changing(seed, Left.NOBODY).only().settingClocksBack());
+    run("set back", FEW, seed -> changing(seed, Left.NOBODY).only().settingClocksBack());
   }
 
   @Test
   void keysThatAreEvictedAreLostThoughThePolicyIsFixedWithinATtl() {
-    run("evicted", SEEDS / 2, seed -> SimPlan.of(seed).evicting());
+    run("evicted", FEW, seed -> SimPlan.of(seed).evicting());
   }
 
   @Test
   void serversThatComeBackToTheirAddressesAreNotTrustedAtOnce() {
-    run("swapped", SEEDS / 2, seed -> SimPlan.of(seed).swapping());
+    run("swapped", FEW, seed -> SimPlan.of(seed).swapping());
   }
 
   /** The violation, and where the whole run can be read. */
@@ -121,20 +121,18 @@ class ChangeSimulationTest {
     return plan + " " + plan.change + ": " + told.violation() + ", whole trace: " + file;
   }
 
-  private static void run(String what, long seeds, LongFunction<SimPlan> plans) {
-    long first = Long.getLong("simulation.firstSeed", 1);
-    long count = Long.getLong("simulation.changeSeeds", seeds);
+  private static void run(String what, List<Long> seeds, LongFunction<SimPlan> plans) {
     long leases = 0;
     List<String> violations = new ArrayList<>();
-    for (long seed = first; seed < first + count; seed++) {
+    for (long seed : seeds) {
       Result result = Simulation.run(plans.apply(seed), new Parts(), false);
       if (result.violation() != null) {
         violations.add(report(what, plans.apply(seed)));
       }
       leases += result.leases();
     }
-    System.out.printf("changes of masters, %s: %d seeds, %d leases%n", what, count, leases);
+    System.out.printf("changes of masters, %s: %d seeds, %d leases%n", what, seeds.size(), leases);
     assertEquals(List.of(), violations);
-    assertTrue(leases > 50 * count, "hardly anybody worked");
+    assertTrue(leases > 50L * seeds.size(), "hardly anybody worked");
   }
 }

@@ -8,7 +8,6 @@ import io.redlock.simulation.Simulation.Result;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.testkit.BrokenNodes;
-import io.redlock.testkit.Budget;
 import io.redlock.testkit.NodeModel;
 import io.redlock.testkit.NodeModel.Cell;
 import io.redlock.testkit.NodeModel.Place;
@@ -26,7 +25,7 @@ class FairSimulationTest {
   @Test
   @Tag("budget")
   void withoutFaultsFairWaitersAreServedInTheOrderOfTheirTickets() {
-    run("in order", Budget.of(8, 20), seed -> crowd(seed).only());
+    run("in order", seeds(4, 20), seed -> crowd(seed).only());
   }
 
   /** Nodes have its lower ticket between two rounds of the attempt that wins. */
@@ -46,13 +45,13 @@ class FairSimulationTest {
   @Test
   @Tag("budget")
   void noWaiterIsHeldUpForLongByOthersThatStandStillLeaveOrDie() {
-    run("patient", Budget.of(8, 20), seed -> crowd(seed).only(SimPlan.FAULTS_OF_CLIENTS));
+    run("patient", seeds(4, 20), seed -> crowd(seed).only(SimPlan.FAULTS_OF_CLIENTS));
   }
 
   @Test
   @Tag("budget")
   void nothingIsViolatedWhereSomeAreFairAndSomeAreNot() {
-    run("mixed", Budget.of(16, 40), seed -> SimPlan.of(seed).fair(seed % 2 == 0 ? 100 : 50));
+    run("mixed", seeds(8, 40), seed -> SimPlan.of(seed).fair(seed % 2 == 0 ? 100 : 50));
   }
 
   @Test
@@ -123,9 +122,9 @@ class FairSimulationTest {
   @Test
   @Tag("long")
   void nothingIsViolatedInThirtyThousandRuns() {
-    run("in order", 5_000, seed -> crowd(seed).only());
-    run("patient", 5_000, seed -> crowd(seed).only(SimPlan.FAULTS_OF_CLIENTS));
-    run("mixed", 20_000, seed -> SimPlan.of(seed).fair(seed % 2 == 0 ? 100 : 50));
+    run("in order", seeds(5_000), seed -> crowd(seed).only());
+    run("patient", seeds(5_000), seed -> crowd(seed).only(SimPlan.FAULTS_OF_CLIENTS));
+    run("mixed", seeds(20_000), seed -> SimPlan.of(seed).fair(seed % 2 == 0 ? 100 : 50));
   }
 
   /** All want the same, and all are fair. */
@@ -149,13 +148,19 @@ class FairSimulationTest {
     return plan;
   }
 
-  private static void run(String what, long seeds, LongFunction<SimPlan> plans) {
-    long first = Long.getLong("simulation.firstSeed", 1);
-    long count = Long.getLong("simulation.fairSeeds", seeds);
+  private static List<Long> seeds(int brief, int all) {
+    return Seeds.of("simulation.fairSeeds", brief, all);
+  }
+
+  private static List<Long> seeds(int count) {
+    return Seeds.of("simulation.fairSeeds", count);
+  }
+
+  private static void run(String what, List<Long> seeds, LongFunction<SimPlan> plans) {
     long served = 0;
     long queued = 0;
     long leases = 0;
-    for (long seed = first; seed < first + count; seed++) {
+    for (long seed : seeds) {
       Result result = Simulation.run(plans.apply(seed), new Parts(), false);
       SimPlan plan = result.plan();
       assertNull(result.violation(), () -> plan + "\n" + trace(plans.apply(plan.seed)));
@@ -163,10 +168,10 @@ class FairSimulationTest {
       queued += result.queued();
       leases += result.leases();
     }
-    assertTrue(queued > seeds, "hardly anybody had to wait");
+    assertTrue(queued > seeds.size(), "hardly anybody had to wait");
     System.out.printf(
         "fair simulation, %s: %d seeds, %d leases, %d of them in turn, %d waited for, no violation%n",
-        what, count, leases, served, queued);
+        what, seeds.size(), leases, served, queued);
   }
 
   /** The end of the same run, told. */

@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.simulation.Simulation.Result;
-import io.redlock.testkit.Budget;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.LongFunction;
@@ -19,7 +18,7 @@ import org.junit.jupiter.api.Test;
 @Tag("budget")
 class PermitsSimulationTest {
 
-  private static final int SEEDS = Budget.of(4, 12);
+  private static final List<Long> SEEDS = Seeds.of("simulation.permitSeeds", 4, 12);
 
   private static SimPlan undisturbed(long seed) {
     return permits(seed).only();
@@ -35,21 +34,19 @@ class PermitsSimulationTest {
 
   @Test
   void nobodyWaitsForAPermitWhileOneIsFree() {
-    run("undisturbed", SEEDS, PermitsSimulationTest::undisturbed);
+    run("undisturbed", PermitsSimulationTest::undisturbed);
   }
 
   @Test
   void nobodyWaitsForAPermitWhileOneIsFreeAndMajoritiesAreWell() {
-    run("interrupted", SEEDS, PermitsSimulationTest::interrupted);
+    run("interrupted", PermitsSimulationTest::interrupted);
   }
 
-  private static void run(String what, long seeds, LongFunction<SimPlan> plans) {
-    long first = Long.getLong("simulation.firstSeed", 1);
-    long count = Long.getLong("simulation.permitSeeds", seeds);
+  private static void run(String what, LongFunction<SimPlan> plans) {
     long leases = 0;
     long longestNanos = 0;
     List<String> violations = new ArrayList<>();
-    for (long seed = first; seed < first + count; seed++) {
+    for (long seed : SEEDS) {
       Result result = Simulation.run(plans.apply(seed), new Parts(), false);
       if (result.violation() != null) {
         violations.add(result.plan() + ": " + result.violation());
@@ -59,9 +56,9 @@ class PermitsSimulationTest {
     }
     System.out.printf(
         "permits, %s: %d seeds, %d leases, none free for longer than %d ms while somebody waited%n",
-        what, count, leases, longestNanos / SimPlan.MILLI);
+        what, SEEDS.size(), leases, longestNanos / SimPlan.MILLI);
     assertEquals(List.of(), violations);
-    assertTrue(leases > 50 * count, "hardly anybody worked");
+    assertTrue(leases > 50 * SEEDS.size(), "hardly anybody worked");
     assertTrue(longestNanos > 0, "nobody ever waited");
   }
 }

@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
 import io.redlock.simulation.Simulation.Result;
-import io.redlock.testkit.Budget;
 import io.redlock.testkit.Pinned;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -21,19 +20,18 @@ class SimulationTest {
   @Test
   @Tag("budget")
   void nothingIsViolatedInManyRuns() {
-    campaign(Budget.of(150, 400));
+    campaign(Seeds.of("simulation.seeds", 60, 400));
   }
 
   @Test
   @Tag("long")
   void nothingIsViolatedInAHundredThousandRuns() {
-    campaign(100_000);
+    campaign(Seeds.of("simulation.seeds", 100_000));
   }
 
-  private static void campaign(long defaultSeeds) {
+  private static void campaign(List<Long> seeds) {
     Campaign campaign = new Campaign();
-    campaign.run(
-        Long.getLong("simulation.firstSeed", 1), Long.getLong("simulation.seeds", defaultSeeds));
+    campaign.run(seeds);
     System.out.println(campaign.summary());
   }
 
