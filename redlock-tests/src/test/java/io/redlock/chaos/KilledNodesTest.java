@@ -28,6 +28,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -35,6 +37,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Masters are killed before, in the middle of, and after the fan-out of an acquire. */
 @RequiresRedis
 @Tag("servers")
+@Execution(ExecutionMode.CONCURRENT)
 class KilledNodesTest {
 
   private static final Duration TTL = Duration.ofSeconds(30);

@@ -21,10 +21,13 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** A grant is executed after the lease, or the attempt, that it was for has ended. */
 @RequiresRedis
 @Tag("servers")
+@Execution(ExecutionMode.CONCURRENT)
 class LateGrantTest {
 
   private static final Duration TTL = Duration.ofSeconds(30);

@@ -26,10 +26,13 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** A master is stopped with SIGSTOP: its socket takes what is sent, and nothing comes back. */
 @RequiresRedis
 @Tag("servers")
+@Execution(ExecutionMode.CONCURRENT)
 class StoppedNodeTest {
 
   private static final Duration TTL = Duration.ofSeconds(20);

@@ -37,6 +37,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import redis.clients.jedis.Connection;
@@ -50,6 +52,7 @@ import redis.clients.jedis.exceptions.JedisDataException;
  */
 @Tag("server-version")
 @RequiresRedis
+@Execution(ExecutionMode.CONCURRENT)
 class FaultSentencesTest {
 
   private static final String RESOURCE = "resource";

@@ -12,33 +12,39 @@ import io.redlock.testkit.RedlockContract;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** The front door, over five real servers. */
 @RequiresRedis
+@Execution(ExecutionMode.CONCURRENT)
 class JedisRedlockContractTest extends RedlockContract {
 
-  private static RedisServers servers;
-
-  @BeforeAll
-  static void startServers() {
-    servers = RedisServers.start(DeploymentUnderTest.NODES);
-  }
+  /** Started, and used by no test at the moment. */
+  private static final Queue<RedisServers> IDLE = new ConcurrentLinkedQueue<>();
 
   @AfterAll
   static void stopServers() {
-    servers.close();
+    IDLE.forEach(RedisServers::close);
+    IDLE.clear();
   }
 
   @Override
   protected DeploymentUnderTest open() {
-    servers.restartDead();
-    return new OnRedis();
+    RedisServers idle = IDLE.poll();
+    return new OnRedis(idle != null ? idle : RedisServers.start(DeploymentUnderTest.NODES));
   }
 
   private static final class OnRedis implements DeploymentUnderTest {
+    private final RedisServers servers;
     private final List<Redlock> clients = new ArrayList<>();
+
+    OnRedis(RedisServers servers) {
+      this.servers = servers;
+    }
 
     @Override
     public Redlock connect(Duration nodeTimeout, RedlockListener listener) {
@@ -95,6 +101,8 @@ class JedisRedlockContractTest extends RedlockContract {
     @Override
     public void close() {
       clients.forEach(Redlock::close);
+      servers.restartDead();
+      IDLE.add(servers);
     }
   }
 }

@@ -18,8 +18,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** What an extend heals, what it refuses to, and what it must not believe. */
+@Execution(ExecutionMode.CONCURRENT)
 class ExtendTest {
 
   private static final Duration TTL = Duration.ofSeconds(20);
@@ -27,7 +30,7 @@ class ExtendTest {
   /** What is left is the less of what two clocks say, one of them in microseconds and adjusted. */
   private static final long SLACK_NANOS = 100_000_000;
 
-  @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
+  @RegisterExtension final LeaseMasters masters = new LeaseMasters();
 
   @Test
   void nodeThatCameBackEmptyHoldsTheLeaseAgainUnderTheSameToken() throws Exception {
@@ -145,7 +148,7 @@ class ExtendTest {
     masters.awaitHolders(5, "silent");
     Await.until("a second has passed", () -> lease.remaining().toMillis() < 16_800);
 
-    long[] keyEnds = IntStream.of(0, 1, 2).mapToLong(ExtendTest::latestKeyEndMillis).toArray();
+    long[] keyEnds = IntStream.of(0, 1, 2).mapToLong(this::latestKeyEndMillis).toArray();
     masters.pause(0, 1, 2);
     long before = latestLossNanos(lease);
     assertInstanceOf(ExtendResult.Unknown.class, lease.extend(TTL));
@@ -202,15 +205,15 @@ class ExtendTest {
     return lease.remaining().toNanos() + System.nanoTime();
   }
 
-  private static long soonestKeyEndMillis(int node) {
+  private long soonestKeyEndMillis(int node) {
     return System.nanoTime() / 1_000_000 + masters.pttl(node, "silent");
   }
 
-  private static long latestKeyEndMillis(int node) {
+  private long latestKeyEndMillis(int node) {
     return masters.pttl(node, "silent") + System.nanoTime() / 1_000_000 + 1;
   }
 
-  private static void extendUntilHeldBy(int count, Lease lease, String resource) {
+  private void extendUntilHeldBy(int count, Lease lease, String resource) {
     Await.until(
         count + " nodes hold " + resource,
         () -> {

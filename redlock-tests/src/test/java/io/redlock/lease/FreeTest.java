@@ -27,17 +27,19 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** An operator sets a resource free on real masters, whatever its holder is doing. */
 @RequiresRedis
 @Tag("servers")
+@Execution(ExecutionMode.CONCURRENT)
 class FreeTest {
 
-  @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
+  @RegisterExtension final LeaseMasters masters = new LeaseMasters();
 
   private static final Duration TTL = Duration.ofSeconds(20);
   private static final Duration BRIEF = Duration.ofSeconds(9);
@@ -48,25 +50,12 @@ class FreeTest {
   private static final LeaseRequest NEXT =
       LeaseRequest.of("resource", TTL).waitUpTo(Duration.ofMinutes(1));
 
-  /** A key that was set free stays for its time. */
-  @AfterEach
-  void deleteTheKeys() {
-    for (int node = 0; node < LeaseMasters.NODES; node++) {
-      if (masters.get(node).isAlive()) {
-        masters.get(node).command("DEL", "resource");
-        for (int lease = 0; lease < PausedClient.LEASES; lease++) {
-          masters.get(node).command("DEL", PausedClient.resource(lease));
-        }
-      }
-    }
-  }
-
-  private static Redlock operator() {
+  private Redlock operator() {
     return masters.connect(settings -> settings.holder("ops@host"));
   }
 
   /** The earliest time at which a majority of the masters can grant the resource. */
-  private static long grantableFromNanos(String resource) {
+  private long grantableFromNanos(String resource) {
     long nowNanos = System.nanoTime();
     long[] millis =
         IntStream.range(0, LeaseMasters.NODES)
@@ -233,7 +222,7 @@ class FreeTest {
   }
 
   /** The client of {@link PauseTest}, in a process of its own. */
-  private static final class StoppedHolder implements AutoCloseable {
+  private final class StoppedHolder implements AutoCloseable {
     final Process process;
     private final BufferedReader lines;
     private final long token;

@@ -19,13 +19,16 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Several candidates, each of a client of its own, on five masters. */
+@Execution(ExecutionMode.CONCURRENT)
 class LeadershipTest {
 
   private static final Duration TTL = Duration.ofSeconds(9);
 
-  @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
+  @RegisterExtension final LeaseMasters masters = new LeaseMasters();
 
   private final List<Redlock> clients = new ArrayList<>();
   private final List<Leadership> candidates = new ArrayList<>();

@@ -31,14 +31,17 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** The Lock view, used as a ReentrantLock is. */
+@Execution(ExecutionMode.CONCURRENT)
 class LeaseLockTest {
 
   private static final Duration TTL = Duration.ofSeconds(9);
   private static final Duration HOLD = Duration.ofMinutes(10);
 
-  @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
+  @RegisterExtension final LeaseMasters masters = new LeaseMasters();
 
   private Redlock redlock;
 

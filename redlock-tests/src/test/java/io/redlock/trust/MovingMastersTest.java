@@ -37,12 +37,15 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Masters are changed while clients go on, on real servers. */
 @Tag("servers")
+@Execution(ExecutionMode.CONCURRENT)
 class MovingMastersTest {
 
   private static final Duration MAX_TTL = Duration.ofMillis(900);

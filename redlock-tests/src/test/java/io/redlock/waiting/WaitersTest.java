@@ -33,18 +33,19 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Waiters that are killed, stopped, cancelled and interrupted while they queue. */
 @RequiresRedis
+@Execution(ExecutionMode.CONCURRENT)
 class WaitersTest {
 
-  @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
+  @RegisterExtension final LeaseMasters masters = new LeaseMasters();
 
-  private static final AtomicInteger RESOURCES = new AtomicInteger();
-
-  private final String resource = "waiters-" + RESOURCES.incrementAndGet();
+  private final String resource = "waiters";
 
   private LeaseRequest request(boolean fair) {
     LeaseRequest request =
@@ -202,7 +203,7 @@ class WaitersTest {
   }
 
   /** How many scripts the first master executes in that time, other than audits. */
-  private static long scriptsDuring(Duration span) throws InterruptedException {
+  private long scriptsDuring(Duration span) throws InterruptedException {
     Duration longestStandStill = span.dividedBy(8);
     for (int tries = 0; ; tries++) {
       try (StandStill machine = StandStill.watching()) {
@@ -216,7 +217,7 @@ class WaitersTest {
     }
   }
 
-  private static long scripts() {
+  private long scripts() {
     String stats = String.valueOf(masters.get(0).command("INFO", "commandstats"));
     return stats
         .lines()
@@ -229,7 +230,6 @@ class WaitersTest {
   void subscriptionComesWithTheFirstFairWaiterAndIsBackAfterTheMaster() throws Exception {
     Redlock alice = masters.connect();
     Redlock bob = masters.connect();
-    Await.until("those of other tests are gone", () -> subscribers(0) == 0);
     alice.acquire(fairly()).release();
     assertEquals(0, subscribers(0), "nobody had to wait");
     handOver(alice, bob);
@@ -272,7 +272,7 @@ class WaitersTest {
     throw new AssertionError("no lease on all masters in ten tries");
   }
 
-  private static long subscribers(int node) {
+  private long subscribers(int node) {
     return ((List<?>) masters.get(node).command("PUBSUB", "CHANNELS", "redlock:wake:*")).size();
   }
 
