@@ -22,7 +22,18 @@ public record HistoryVerdict(
     long longestGapNanos,
     long servedNanos) {
 
-  /** Checks everything that can be judged from outside: I1 to I9, I11, I12 and I23. */
+  /**
+   * Checks everything that can be judged from outside: I1 to I9, I11, I12 and I23. Four have a
+   * meaning of their own on real servers.
+   *
+   * <ul>
+   *   <li>I7: after the last fault every client also acquires a lease and finds every master up.
+   *   <li>I8: a node that lost its data does not vote, and an evicting node not for long.
+   *   <li>I12: no thread is left in a client that has closed.
+   *   <li>I23: while the masters change, a client whose majorities are well acquires a lease that
+   *       nobody else wants every second and a node timeout.
+   * </ul>
+   */
   public static HistoryVerdict of(History history) {
     Leases leases = new Leases(history);
     List<Exchange> exchanges = Exchange.of(history);
