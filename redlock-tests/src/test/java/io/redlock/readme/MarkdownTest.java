@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.settings.Setting;
 import io.redlock.testbed.Repository;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -36,6 +37,9 @@ class MarkdownTest {
       Pattern.compile("(?ms)^( *)// readme:start (\\S+)\\n(.*?\\n)\\n*^ *// readme:end$");
 
   private static final Pattern CODE = Pattern.compile("`([^`\\n]+)`");
+  private static final Pattern EVERYTHING = Pattern.compile("(?s)(.+)");
+  private static final Pattern CALL = Pattern.compile("\\b[a-z]\\w*(?=\\()");
+  private static final Pattern OPTION = Pattern.compile("(?<!\\S)--[a-z][a-z-]*");
   private static final Pattern NAME = Pattern.compile("\\b[a-z]+[A-Z]\\w*");
   private static final Pattern BENCH_PART = Pattern.compile("-Dbench\\.only=([\\w-]+)");
 
@@ -206,24 +210,70 @@ class MarkdownTest {
     assertEquals(Set.of(), unknown);
   }
 
-  /** A name of Java in a sentence is one of the API, or of a library that the page is about. */
+  /** A name of Java in a sentence is one of the API, of our sources, or of another library. */
   @Test
-  void namesOfJavaOnThePagesAreThoseOfTheApi() throws IOException {
+  void namesOfJavaOnThePagesExist() throws IOException {
     Set<String> known = new TreeSet<>(OTHERS_NAMES);
     known.addAll(List.of(Repository.read("docs/api.txt").split("\\W+")));
+    for (Path source : Repository.files(ROOT, ".java")) {
+      if (source.toString().contains("/src/main/")) {
+        CALL.matcher(Files.readString(source)).results().forEach(call -> known.add(call.group()));
+      }
+    }
+    Pattern names = Pattern.compile(NAME + "|" + CALL);
+    String elsewhere = ".*(migration|measured/.*)\\.md"; // have tests of their own
+    assertTrue(assertKnown(known, CODE, "-D\\S+|\"[^\"]*\"", names, elsewhere) > 100);
+  }
+
+  @Test
+  void settingsOnThePagesExist() throws IOException {
+    Set<String> known = new TreeSet<>(Set.of("REDLOCK_PORT", "REDLOCK_SERVICE_HOST")); // of others
+    known.addAll(List.of("REDLOCK_RESOURCE", "REDLOCK_FENCING_TOKEN")); // of the command
+    Setting.ALL.forEach(setting -> known.addAll(List.of(setting.variable(), setting.property())));
+    Pattern names = Pattern.compile("\\bREDLOCK_[A-Z_]+|\\bredlock\\.[a-z]+-[a-z-]+");
+    assertTrue(assertKnown(known, EVERYTHING, "", names, "") > 40);
+  }
+
+  @Test
+  void optionsOfOurCommandsOnThePagesAreThoseOfTheirHelp() throws IOException {
+    String help = Repository.read("docs/commands.txt");
+    int found = 0;
+    for (String section : help.split("(?m)^\\$ redlock ")) {
+      String command = section.split(" ", 2)[0];
+      Set<String> known = new TreeSet<>();
+      OPTION.matcher(section).results().forEach(option -> known.add(option.group()));
+      Pattern typed = Pattern.compile("(?:redlock |`|… )(" + command + "\\b[^`\\n]*)");
+      if (!command.isBlank()) {
+        found += assertKnown(known, typed, " -- .*", OPTION, "");
+      }
+    }
+    assertTrue(found > 20, "only " + found);
+  }
+
+  /** Checks that what is found in places of the pages is known; returns how much was found. */
+  private static int assertKnown(
+      Set<String> known, Pattern place, String without, Pattern name, String except)
+      throws IOException {
     Set<String> unknown = new TreeSet<>();
+    int found = 0;
     for (Path page : Repository.files(ROOT, ".md")) {
-      String sentences = FENCED.matcher(Files.readString(page)).replaceAll("");
-      if (!page.toString().matches(".*(migration|measured/.*)\\.md")) { // have tests of their own
-        CODE.matcher(sentences)
-            .results()
-            .map(code -> code.group(1).replaceAll("-D\\S+|\"[^\"]*\"", ""))
-            .flatMap(code -> NAME.matcher(code).results())
-            .filter(name -> !known.contains(name.group()))
-            .forEach(name -> unknown.add(ROOT.relativize(page) + ": " + name.group()));
+      if (page.toString().matches(except)) {
+        continue;
+      }
+      String text = Files.readString(page);
+      text = place == CODE ? FENCED.matcher(text).replaceAll("") : text;
+      for (MatchResult each : place.matcher(text).results().toList()) {
+        String here = each.group(1).replaceAll(without, "");
+        for (MatchResult it : name.matcher(here).results().toList()) {
+          found++;
+          if (!known.contains(it.group())) {
+            unknown.add(ROOT.relativize(page) + ": " + it.group());
+          }
+        }
       }
     }
     assertEquals(Set.of(), unknown);
+    return found;
   }
 
   /** A measured figure names what measures it. */
