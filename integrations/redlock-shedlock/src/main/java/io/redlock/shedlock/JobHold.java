@@ -4,9 +4,6 @@ import io.redlock.ExtendResult;
 import io.redlock.Lease;
 import io.redlock.spi.BackgroundLog;
 import java.time.Duration;
-import java.util.concurrent.Future;
-import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.TimeUnit;
 
 /** A renewed lease that is released within limits, which an extension moves. */
 final class JobHold {
@@ -15,6 +12,8 @@ final class JobHold {
 
   private static final String RELEASED =
       "{} has reached its lockAtMostFor and is released; its job still runs";
+
+  private static final long PATIENCE_NANOS = 50_000_000;
 
   /**
    * When the lease is released, in the time of {@link System#nanoTime()}.
@@ -25,25 +24,24 @@ final class JobHold {
   record Limits(long earliestNanos, long latestNanos) {}
 
   private final Lease lease;
-  private final ScheduledExecutorService timers;
+  private final JobTimer timer;
 
   private Limits limits; // guarded by this
-  private Future<?> latest; // guarded by this; the timer of the latest time
+  private long overNanos; // guarded by this; when it is released
+  private boolean unlocked; // guarded by this
 
-  /** Begins with a new lease; releases it if its timer cannot be set. */
-  JobHold(Lease lease, Limits limits, ScheduledExecutorService timers) {
+  private JobHold(Lease lease, Limits limits, JobTimer timer) {
     this.lease = lease;
-    this.timers = timers;
+    this.timer = timer;
     this.limits = limits;
-    boolean begun = false;
-    try {
-      this.latest = schedule(this::releaseIfOver, limits.latestNanos);
-      begun = true;
-    } finally {
-      if (!begun) {
-        lease.close();
-      }
-    }
+    this.overNanos = limits.latestNanos;
+  }
+
+  /** Begins with a new lease. If it throws, somebody else must release that. */
+  static JobHold begin(Lease lease, Limits limits, JobTimer timer) {
+    JobHold hold = new JobHold(lease, limits, timer);
+    timer.add(hold);
+    return hold;
   }
 
   /**
@@ -55,7 +53,7 @@ final class JobHold {
   boolean extend(Limits next, Duration ttl) {
     Limits before;
     synchronized (this) {
-      if (isOver() || !lease.isValid()) {
+      if (System.nanoTime() - limits.latestNanos >= 0 || !lease.isValid()) {
         return false;
       }
       before = limits;
@@ -70,49 +68,68 @@ final class JobHold {
       if (!extended) {
         limit(before);
       }
+      timer.moved();
     }
     return extended;
   }
 
-  /** Releases the lease, at its earliest time if that is to come. */
-  void end() {
-    long earliestNanos;
-    synchronized (this) {
-      latest.cancel(false);
-      earliestNanos = limits.earliestNanos;
-    }
-    if (earliestNanos - System.nanoTime() > 0) {
-      schedule(lease::close, earliestNanos);
-      return;
-    }
-    try {
-      lease.release();
-    } catch (InterruptedException e) { // the release goes on
-      Thread.currentThread().interrupt();
-    }
-  }
-
   private synchronized void limit(Limits next) {
     limits = next;
-    latest.cancel(false);
-    latest = schedule(this::releaseIfOver, next.latestNanos);
+    overNanos = next.latestNanos;
   }
 
-  private synchronized boolean isOver() {
-    return System.nanoTime() - limits.latestNanos >= 0;
-  }
-
-  private void releaseIfOver() {
-    if (isOver()) {
-      boolean isHeld = lease.isValid();
-      lease.close();
-      if (isHeld) {
-        LOG.warn(RELEASED, lease);
+  /** Releases the lease, at its earliest time if that is to come. */
+  void end() {
+    boolean isEarly;
+    synchronized (this) {
+      unlocked = true;
+      overNanos = limits.earliestNanos; // if the release fails, the timer repeats it
+      isEarly = leftNanos(System.nanoTime()) > 0;
+    }
+    if (isEarly) {
+      timer.moved();
+      return;
+    }
+    boolean released = false;
+    try {
+      lease.release();
+      released = true;
+    } catch (InterruptedException e) { // the release goes on
+      Thread.currentThread().interrupt();
+      released = true;
+    } finally {
+      if (released) {
+        timer.remove(this);
+      } else {
+        timer.moved();
       }
     }
   }
 
-  private Future<?> schedule(Runnable task, long atNanos) {
-    return timers.schedule(task, atNanos - System.nanoTime(), TimeUnit.NANOSECONDS);
+  /** Returns how long it is held from this time on, unless it is unlocked or extended. */
+  synchronized long leftNanos(long nowNanos) {
+    return overNanos - nowNanos;
+  }
+
+  /**
+   * Releases the lease if its time has come.
+   *
+   * @return false if an extension has moved that time; if it throws, call it again later
+   */
+  boolean releaseIfOver() {
+    boolean isHeld;
+    synchronized (this) {
+      long nowNanos = System.nanoTime();
+      if (leftNanos(nowNanos) > 0) {
+        return false;
+      }
+      overNanos = nowNanos + PATIENCE_NANOS; // if it throws, others go first
+      isHeld = !unlocked && lease.isValid();
+    }
+    lease.close();
+    if (isHeld) {
+      LOG.warn(RELEASED, lease);
+    }
+    return true;
   }
 }

@@ -2,15 +2,12 @@ package io.redlock.shedlock;
 
 import io.redlock.AcquireResult;
 import io.redlock.AcquireResult.Contended.By;
+import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
-import io.redlock.spi.LibraryThread;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
 import net.javacrumbs.shedlock.core.ExtensibleLockProvider;
 import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.LockProvider;
@@ -57,7 +54,7 @@ public final class RedlockLockProvider implements ExtensibleLockProvider {
   private final Redlock redlock;
   private final Duration ttl;
   private final String prefix;
-  private final ScheduledExecutorService timers = timers();
+  private final JobTimer timer = new JobTimer();
 
   /**
    * Creates a provider with the default ttl and prefix.
@@ -100,9 +97,7 @@ public final class RedlockLockProvider implements ExtensibleLockProvider {
   public Optional<SimpleLock> lock(LockConfiguration configuration) {
     AcquireResult result = tryAcquire(configuration);
     if (result instanceof AcquireResult.Acquired acquired) {
-      JobHold hold =
-          new JobHold(acquired.lease(), limits(configuration, System.nanoTime()), timers);
-      return Optional.of(new JobLock(configuration, this, hold));
+      return Optional.of(begin(acquired.lease(), configuration));
     }
     if (result instanceof AcquireResult.Contended contended && contended.by() == By.HOLDER) {
       return Optional.empty();
@@ -114,6 +109,19 @@ public final class RedlockLockProvider implements ExtensibleLockProvider {
             + result.outcome()
             + ", "
             + result.votes());
+  }
+
+  private SimpleLock begin(Lease lease, LockConfiguration configuration) {
+    SimpleLock lock = null;
+    try {
+      JobHold.Limits limits = limits(configuration, System.nanoTime());
+      lock = new JobLock(configuration, this, JobHold.begin(lease, limits, timer));
+      return lock;
+    } finally {
+      if (lock == null) { // no memory
+        lease.close();
+      }
+    }
   }
 
   private AcquireResult tryAcquire(LockConfiguration configuration) {
@@ -137,7 +145,8 @@ public final class RedlockLockProvider implements ExtensibleLockProvider {
   JobHold.Limits limits(LockConfiguration configuration, long startNanos) {
     Duration longest = shorter(configuration.getLockAtMostFor(), LONGEST);
     return new JobHold.Limits(
-        startNanos + configuration.getLockAtLeastFor().toNanos(), startNanos + longest.toNanos());
+        startNanos + shorter(configuration.getLockAtLeastFor(), LONGEST).toNanos(),
+        startNanos + longest.toNanos());
   }
 
   private static Duration shorter(Duration one, Duration other) {
@@ -146,18 +155,8 @@ public final class RedlockLockProvider implements ExtensibleLockProvider {
 
   /** Returns a ttl after which {@code lockAtLeastFor} is over, also by a clock that drifts. */
   Duration ttlFor(LockConfiguration configuration) {
-    Duration atLeast = configuration.getLockAtLeastFor();
+    Duration atLeast = shorter(configuration.getLockAtLeastFor(), LONGEST);
     Duration needed = atLeast.plus(atLeast.dividedBy(10)).plus(DRIFT_FLOOR);
     return needed.compareTo(ttl) > 0 ? needed : ttl;
-  }
-
-  /** Returns one daemon thread, which runs only while there are locks. */
-  private static ScheduledExecutorService timers() {
-    ScheduledThreadPoolExecutor timers =
-        new ScheduledThreadPoolExecutor(1, LibraryThread.named("redlock-shedlock"));
-    timers.setRemoveOnCancelPolicy(true);
-    timers.setKeepAliveTime(1, TimeUnit.SECONDS);
-    timers.allowCoreThreadTimeOut(true);
-    return timers;
   }
 }

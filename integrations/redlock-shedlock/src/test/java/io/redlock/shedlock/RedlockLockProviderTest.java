@@ -282,6 +282,17 @@ class RedlockLockProviderTest {
   }
 
   @Test
+  void timesBeyondAllBoundsAreRefusedWithTheReasonOrCountAsWithoutEnd() {
+    Duration endless = Duration.ofSeconds(Long.MAX_VALUE);
+    String refusal =
+        assertThrows(IllegalArgumentException.class, () -> lock(endless, endless)).getMessage();
+    assertTrue(refusal.contains("raise maxTtl"), refusal);
+    SimpleLock lock = lock(endless, ZERO);
+    assertThrows(IllegalArgumentException.class, () -> lock.extend(endless, endless));
+    redlock.close();
+  }
+
+  @Test
   void mastersThatAreDownAreAnErrorAndNoSkippedJob() {
     try (RedisServers down = RedisServers.start(3);
         Redlock cutOff = JedisRedlock.connect(down.addresses())) {
@@ -323,7 +334,7 @@ class RedlockLockProviderTest {
   }
 
   @Test
-  void extensionWaitsForNoThreadThatIsLentToListeners() throws Exception {
+  void noDutyWaitsForAThreadThatIsLentToListeners() throws Exception {
     CountDownLatch never = new CountDownLatch(1);
     CountDownLatch blocked = new CountDownLatch(4);
     RedlockListener blocking =
@@ -354,6 +365,11 @@ class RedlockLockProviderTest {
           assertTimeoutPreemptively(
               Duration.ofSeconds(30), () -> lock.extend(MINUTES, ZERO).orElseThrow());
       extended.unlock();
+      LockProvider mine = new RedlockLockProvider(redlock, TTL, "jobs:");
+      decided(mine, configuration(Duration.ofSeconds(1), ZERO)).orElseThrow();
+      Await.until("its lockAtMostFor is over", this::isFreeOnceMastersAnswer);
+      decided(mine, configuration(MINUTES, Duration.ofSeconds(1))).orElseThrow().unlock();
+      Await.until("its lockAtLeastFor is over", this::isFreeOnceMastersAnswer);
     } finally {
       never.countDown();
     }
