@@ -2,6 +2,7 @@ package io.redlock.text;
 
 import java.time.Duration;
 import java.util.Collection;
+import java.util.Locale;
 
 /**
  * The forms in which messages, logs and commands print durations, and text from users and servers.
@@ -63,7 +64,7 @@ public final class Brief {
     if (nanos % 1_000_000 == 0 && seconds < 1) {
       return nanos / 1_000_000 + "ms";
     }
-    return seconds + "." + String.format("%09d", nanos).replaceAll("0+$", "") + "s";
+    return seconds + "." + String.format(Locale.ROOT, "%09d", nanos).replaceAll("0+$", "") + "s";
   }
 
   private static Duration opposite(Duration negative) {

@@ -5,9 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.TreeSet;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.ResourceLock;
+import org.junit.jupiter.api.parallel.Resources;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -40,6 +43,18 @@ class BriefTest {
     assertEquals("-3599s", Brief.duration(step));
     assertEquals("-3599.999s", Brief.exact(step));
     assertEquals("-9223372036854775807s", Brief.exact(Duration.ofSeconds(Long.MIN_VALUE)));
+  }
+
+  @Test
+  @ResourceLock(Resources.LOCALE)
+  void digitsAreThoseOfSettingsInEveryLocale() {
+    Locale before = Locale.getDefault();
+    Locale.setDefault(Locale.forLanguageTag("ar-EG"));
+    try {
+      assertEquals("1.005s", Brief.exact(Duration.ofMillis(1_005)));
+    } finally {
+      Locale.setDefault(before);
+    }
   }
 
   @ParameterizedTest
