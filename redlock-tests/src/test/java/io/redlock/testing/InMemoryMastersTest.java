@@ -273,4 +273,20 @@ class InMemoryMastersTest {
     leaders.add(name);
     new CountDownLatch(1).await();
   }
+
+  @Test
+  void interruptEndsAWaitAsInRealTime() {
+    Redlock impatient =
+        masters.connect(
+            settings ->
+                settings.retryStrategy(
+                    (failures, cause, random) -> {
+                      Thread.currentThread().interrupt();
+                      return Duration.ofMillis(10);
+                    }));
+    masters.occupy("taken", Duration.ofHours(1));
+    assertThrows(
+        InterruptedException.class, () -> impatient.acquire("taken", TTL, Duration.ofMinutes(1)));
+    assertFalse(Thread.interrupted());
+  }
 }

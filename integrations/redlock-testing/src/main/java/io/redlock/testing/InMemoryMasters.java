@@ -139,9 +139,12 @@ public final class InMemoryMasters implements AutoCloseable {
     }
 
     @Override
-    public void await(Future<?> future) {
+    public void await(Future<?> future) throws InterruptedException {
       synchronized (driving) {
         while (!future.isDone()) {
+          if (Thread.interrupted()) {
+            throw new InterruptedException();
+          }
           if (!all.runNext()) {
             throw new IllegalStateException("this call would never return: nothing is scheduled");
           }
