@@ -48,6 +48,8 @@ public final class RedlockMetrics implements MeterBinder, RedlockListener {
   /** The value of the tag {@code service}, unless another is given. */
   public static final String DEFAULT_SERVICE = "redlock";
 
+  private static final String UNKNOWN = "unknown";
+
   private final String service;
   private final @Nullable Function<? super Set<String>, String> resource;
 
@@ -85,7 +87,7 @@ public final class RedlockMetrics implements MeterBinder, RedlockListener {
    *
    * @param resource maps the names in a request to the value of the tag, for example {@code
    *     orders/42} to {@code orders}; it must have few results, since each makes time series of its
-   *     own
+   *     own; if it throws or returns null, the value is {@code unknown}
    * @return meters that record nothing until {@link #bindTo} is called
    */
   public static RedlockMetrics withResource(Function<? super Set<String>, String> resource) {
@@ -155,17 +157,17 @@ public final class RedlockMetrics implements MeterBinder, RedlockListener {
 
   @Override
   public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
-    record(acquire(result.getClass(), resource(request.resources())), took);
+    record(request.resources(), tags -> acquire(result.getClass(), tags), took);
   }
 
   @Override
   public void onExtend(Lease lease, ExtendResult result, Duration took) {
-    record(extend(result.getClass(), resource(lease.resources())), took);
+    record(lease.resources(), tags -> extend(result.getClass(), tags), took);
   }
 
   @Override
   public void onEnd(Lease lease, LeaseEnd end, Duration heldFor) {
-    record(lease(end.cause(), resource(lease.resources())), heldFor);
+    record(lease.resources(), tags -> lease(end.cause(), tags), heldFor);
   }
 
   @Override
@@ -179,12 +181,20 @@ public final class RedlockMetrics implements MeterBinder, RedlockListener {
     registries.forEach(registry -> resets(node).register(registry).increment());
   }
 
-  private Tags resource(Set<String> resources) {
-    return resource == null ? Tags.empty() : Tags.of("resource", resource.apply(resources));
-  }
-
-  private void record(Timer.Builder timer, Duration took) {
-    registries.forEach(registry -> timer.register(registry).record(took));
+  /** Records a time whether or not the user's function gives a tag; then throws if it failed. */
+  private void record(Set<String> resources, Function<Tags, Timer.Builder> timer, Duration took) {
+    String tag = UNKNOWN;
+    try {
+      if (resource != null) {
+        tag =
+            Objects.requireNonNull(
+                resource.apply(resources),
+                "the function given to withResource returned null: return a text");
+      }
+    } finally {
+      Tags tags = resource == null ? Tags.empty() : Tags.of("resource", tag);
+      registries.forEach(registry -> timer.apply(tags).register(registry).record(took));
+    }
   }
 
   private Timer.Builder acquire(Class<?> result, Tags more) {

@@ -165,6 +165,23 @@ class RedlockMetricsTest {
   }
 
   @Test
+  void resourceOfWhichTheGivenFunctionSaysNothingIsCountedAsUnknown() throws Exception {
+    RedlockMetrics metrics =
+        RedlockMetrics.withResource(
+            names -> {
+              if (names.contains("orders/1")) {
+                throw new StackOverflowError("as the test wants it");
+              }
+              return null;
+            });
+    metrics.bindTo(meters);
+    live(metrics);
+    assertEquals(2, timer("redlock.acquire", "resource", "unknown", "outcome", "acquired"));
+    assertEquals(1, timer("redlock.lease", "resource", "unknown", "cause", "released"));
+    assertEquals(1, timer("redlock.lease", "resource", "unknown", "cause", "expired"));
+  }
+
+  @Test
   void eachRegistryHasEachMeterWheneverItIsBound() throws Exception {
     RedlockMetrics metrics = RedlockMetrics.create();
     live(metrics);
