@@ -122,6 +122,15 @@ class ExplorerTest {
     Pinned.expect("io/redlock/explorer/states.txt", ExplorerTest.class, found);
   }
 
+  /** Whoever adds a property and forgets that it tells attempts apart misses states. */
+  @Test
+  void attemptsThatDifferInAnyPropertyAreNotSearchedAsOne() {
+    Result alike = explore(Scope.of("2 like attempts").marked("a", "a"), TO_THE_END);
+    Result unlike = explore(Scope.of("2 unlike attempts").marked("a", "b"), TO_THE_END);
+    assertTrue(alike.isExhausted() && unlike.isExhausted());
+    assertTrue(unlike.states() > alike.states() * 3 / 2, alike + ", " + unlike);
+  }
+
   @Test
   @Tag("search")
   @Tag("budget")

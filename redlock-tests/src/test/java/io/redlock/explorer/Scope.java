@@ -10,6 +10,7 @@ import io.redlock.testkit.NodeModel.Cell;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Set;
 import java.util.stream.IntStream;
 
@@ -65,6 +66,7 @@ final class Scope {
   private int ticketTicks;
   private int[] waiters = {};
   private int[][] sets = {};
+  private String[] marks = {};
   private int names = 1;
   private boolean heldAtFirst;
   private long[] countersAtFirst = new long[NODES];
@@ -116,6 +118,12 @@ final class Scope {
     sets = ofNames;
     names = 1 + Arrays.stream(sets).flatMapToInt(Arrays::stream).max().orElseThrow();
     return attempts(ofNames.length);
+  }
+
+  /** Tells the attempts apart by something that no rule looks at. */
+  Scope marked(String... ofEach) {
+    marks = ofEach;
+    return attempts(ofEach.length);
   }
 
   /** Somebody who does not take part holds the name on all nodes at first. */
@@ -425,21 +433,33 @@ final class Scope {
     return Math.floorDiv(startMicros, 1_000L) + ttlMillis(1);
   }
 
-  /** Whether one owner can stand for another. */
-  boolean ownersAreAlike() {
-    return !reusesOwner && !isFair() && sets.length == 0;
+  /**
+   * All that tells an attempt from others before it begins, but for its number. States that differ
+   * only in which of two like attempts did what are searched once: whoever gives attempts another
+   * property adds it here, or states are missed.
+   *
+   * @param tries how often its fair waiter tries
+   */
+  private record Likeness(List<Integer> names, long tries, String mark) {}
+
+  private Likeness likeness(int attempt) {
+    int waiter = isFair() ? waiters[attempt] : -1;
+    return new Likeness(
+        Arrays.stream(set(attempt)).boxed().toList(),
+        Arrays.stream(waiters).filter(each -> each == waiter).count(),
+        marks.length == 0 ? "" : marks[attempt]);
   }
 
   /** Whether it makes no difference which of two owners that have not begun does so first. */
   boolean areAlike(int attempt, int other) {
-    if (isFair()) {
-      return attemptsOf(waiters[attempt]) == attemptsOf(waiters[other]);
-    }
-    return sets.length == 0 || Arrays.equals(sets[attempt], sets[other]);
+    return likeness(attempt).equals(likeness(other));
   }
 
-  private long attemptsOf(int waiter) {
-    return Arrays.stream(waiters).filter(other -> other == waiter).count();
+  /** Whether one owner can stand for another, which has neither its id nor a ticket elsewhere. */
+  boolean ownersAreAlike() {
+    return !reusesOwner
+        && !isFair()
+        && IntStream.range(0, attempts).allMatch(attempt -> areAlike(0, attempt));
   }
 
   /** Which owner id an attempt goes by. */
