@@ -30,6 +30,8 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * Clients that break a rule, in processes of their own against real masters: the checker has to see
@@ -39,6 +41,7 @@ import org.junit.jupiter.api.Test;
 @Tag("ci")
 @Tag("chaos")
 @AgainIfItStoodStill // some leases last for three seconds
+@Execution(ExecutionMode.CONCURRENT) // they wait for leases to end
 class BrokenClientsTest {
 
   /** Generous, so that no scene is a matter of how fast the machine is. */

@@ -24,6 +24,8 @@ import java.util.function.BiConsumer;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * What may become of the masters and of their set, on real servers. Each scene is without a finding
@@ -32,6 +34,7 @@ import org.junit.jupiter.api.Test;
 @RequiresRedis
 @Tag("ci")
 @Tag("chaos")
+@Execution(ExecutionMode.CONCURRENT) // they wait for leases to end
 class BrokenMembersTest {
 
   private static final ChaosTerms TERMS =
@@ -192,11 +195,16 @@ class BrokenMembersTest {
       SimInvariant expected,
       BiConsumer<ChaosDeployment, Boolean> scene) {
     HistoryVerdict sound =
-        play(name, terms, Variant.NONE, keepsTime, deployment -> scene.accept(deployment, false));
+        play(
+            "members-" + name,
+            terms,
+            Variant.NONE,
+            keepsTime,
+            deployment -> scene.accept(deployment, false));
     assertEquals(List.of(), sound.findings(), "with nothing broken");
     HistoryVerdict broken =
         play(
-            "broken-" + name,
+            "broken-members-" + name,
             terms,
             Variant.NONE,
             keepsTime,
