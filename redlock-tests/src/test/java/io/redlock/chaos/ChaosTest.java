@@ -25,7 +25,7 @@ import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /**
- * All schedules in CI, a sixth of them in {@code verify}, drawn by the seed, a few side by side:
+ * All schedules in CI, a ninth of them in {@code verify}, drawn by the seed, a few side by side:
  * {@code -Dchaos.schedule=all} runs all, {@code -Dchaos.schedule=NAME,NAME} some of them, {@code
  * -Dchaos.seed=N} with the seed of a run that was seen before.
  */
@@ -64,7 +64,7 @@ class ChaosTest {
     List<Schedule> all = new ArrayList<>(Schedules.all());
     if (only.isEmpty()) {
       Collections.shuffle(all, new Random(seed));
-      return all.subList(0, Budget.of((all.size() + 5) / 6, all.size()));
+      return all.subList(0, Budget.of((all.size() + 8) / 9, all.size()));
     }
     all.removeIf(each -> !only.equals("all") && !List.of(only.split(",")).contains(each.name()));
     return all;

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
  */
 class ChangeExplorerTest {
 
-  private static final int MOST_STATES = Budget.of(30_000, 6_000_000);
+  private static final int MOST_STATES = Budget.of(15_000, 6_000_000);
   private static final Client OLD = Client.OLD;
   private static final Client MOVING = Client.MOVING;
   private static final Client NEW = Client.NEW;

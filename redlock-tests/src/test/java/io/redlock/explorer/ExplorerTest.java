@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 class ExplorerTest {
 
   private static final int TO_THE_END = 20_000_000;
-  private static final int DEFAULT_BOUND = Budget.of(30_000, 100_000);
+  private static final int DEFAULT_BOUND = Budget.of(15_000, 100_000);
   private static final int[] A = {0};
   private static final int[] B = {1};
   private static final int[] AB = {0, 1};
