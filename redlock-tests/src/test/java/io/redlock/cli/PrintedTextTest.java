@@ -129,12 +129,15 @@ class PrintedTextTest {
 
   @Test
   void commandsPrintNamesEscapedAndOnOneLine() throws Exception {
-    try (RedisServers servers = RedisServers.start(3)) {
+    try (RedisServers servers = RedisServers.startBrandNew(3)) {
+      servers.adopt(builder -> builder.maxTtl(Duration.ofHours(1)));
       Map<String, String> settings =
           Map.of(
-              "REDLOCK_NODES", String.join(" ", servers.addresses()), "REDLOCK_NODE_TIMEOUT", "4s");
+              "REDLOCK_NODES", String.join(" ", servers.addresses()),
+              "REDLOCK_NODE_TIMEOUT", "4s",
+              "REDLOCK_MAX_TTL", "1h");
       try (Redlock redlock = JedisRedlock.builder().configure(settings).build()) {
-        Lease lease = redlock.acquire(LeaseRequest.of(NASTY, Duration.ofSeconds(30)).waitUpTo(TTL));
+        Lease lease = redlock.acquire(LeaseRequest.of(NASTY, Duration.ofHours(1)).waitUpTo(TTL));
         run(settings, "status", NASTY).assertExit(120);
         run(settings, "status", NASTY, "--json").assertExit(120);
         run(settings, "list").assertHas("n\\u000a\\u001b[2J");
