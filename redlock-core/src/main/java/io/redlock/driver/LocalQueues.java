@@ -132,7 +132,7 @@ final class LocalQueues {
         }
       }
       removeIfEmpty(names, queue);
-      if (!moves || isHandedOnElsewhere(queue, 0)) {
+      if (!moves || !claimHandOn(queue, 0)) {
         return;
       }
     }
@@ -164,11 +164,11 @@ final class LocalQueues {
   void ended(List<String> names) {
     endedAlone(names);
     for (Queue queue : choosing(names)) {
-      boolean elsewhere;
+      boolean isOurs;
       synchronized (this) {
-        elsewhere = isHandedOnElsewhere(queue, 0);
+        isOurs = claimHandOn(queue, 0);
       }
-      if (!elsewhere) {
+      if (isOurs) {
         handOn(queue);
       }
     }
@@ -198,21 +198,21 @@ final class LocalQueues {
       // A fair waiter is behind the tickets of other processes anyway.
       // A9
       boolean pauses = !next.isFair() && ++queue.handoffs % HANDOFFS_IN_A_ROW == 0;
-      if (isHandedOnElsewhere(queue, pauses ? COURTESY_NANOS : 0)) {
+      if (!claimHandOn(queue, pauses ? COURTESY_NANOS : 0)) {
         return;
       }
     }
     handOn(queue);
   }
 
-  /** Records that the queue has moved. Returns true if another thread is calling its heads. */
-  private boolean isHandedOnElsewhere(Queue queue, long delayNanos) {
+  /** Records that the queue has moved. Returns false if another thread is calling its heads. */
+  private boolean claimHandOn(Queue queue, long delayNanos) {
     assert Thread.holdsLock(this);
     queue.hasMoved = true;
     queue.delayNanos = delayNanos;
-    boolean elsewhere = queue.isHandedOn;
+    boolean isClaimed = !queue.isHandedOn;
     queue.isHandedOn = true;
-    return elsewhere;
+    return isClaimed;
   }
 
   private void handOn(Queue queue) {

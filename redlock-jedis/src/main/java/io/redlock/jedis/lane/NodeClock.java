@@ -1,27 +1,27 @@
 package io.redlock.jedis.lane;
 
-import io.redlock.jedis.trust.LeadBounds;
+import io.redlock.jedis.trust.OffsetBounds;
 import java.util.OptionalLong;
 
 /**
- * The known lead of a node's clock over the monotonic clock. A reading that took long says little:
- * it moves the lead only as far as it contradicts the quick ones before it. One thread at a time
- * may learn; any may ask.
+ * The known offset of a node's clock from the monotonic clock. A reading that took long says
+ * little: it moves the offset only as far as it contradicts the quick ones before it. One thread at
+ * a time may learn; any may ask.
  */
 final class NodeClock {
 
   /** A clock that is being set slowly drifts by 500 ppm at most (RFC 5905, section 11.3). */
   private static final long NANOS_PER_MICRO_OF_DRIFT = 2_000_000;
 
-  private final LeadBounds bounds = new LeadBounds();
+  private final OffsetBounds bounds = new OffsetBounds();
   private long learnedNanos;
   private volatile OptionalLong offsetMicros = OptionalLong.empty();
 
   /** Takes a time that the node reported between two readings of the monotonic clock. */
   void learn(long nodeMicros, long beforeNanos, long afterNanos) {
     bounds.step(
-        LeadBounds.leastMicros(nodeMicros, afterNanos),
-        LeadBounds.mostMicros(nodeMicros, beforeNanos),
+        OffsetBounds.leastMicros(nodeMicros, afterNanos),
+        OffsetBounds.mostMicros(nodeMicros, beforeNanos),
         (afterNanos - learnedNanos) / NANOS_PER_MICRO_OF_DRIFT);
     learnedNanos = afterNanos;
     offsetMicros = OptionalLong.of(bounds.middleMicros());

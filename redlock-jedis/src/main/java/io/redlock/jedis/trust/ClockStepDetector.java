@@ -15,8 +15,8 @@ final class ClockStepDetector {
   private static final long FLOOR_MICROS = 2_000;
 
   private final long driftPartsPerMillion;
-  private final LeadBounds monotonic = new LeadBounds();
-  private final LeadBounds wall = new LeadBounds();
+  private final OffsetBounds monotonic = new OffsetBounds();
+  private final OffsetBounds wall = new OffsetBounds();
   private long lastNanos;
   private boolean started;
 
@@ -28,13 +28,13 @@ final class ClockStepDetector {
    * Compares an audit with those before it.
    *
    * @param nodeMicros the node's clock, read between the two readings of the monotonic clock
-   * @param wallAheadMicros the lead of this machine's wall clock over its monotonic clock
+   * @param wallAheadMicros the offset of this machine's wall clock from its monotonic clock
    * @return the step of the node's clock since the last audit; empty if there was none
    */
   OptionalLong stepMicros(
       long nodeMicros, long beforeNanos, long afterNanos, long wallAheadMicros) {
-    long atLeast = LeadBounds.leastMicros(nodeMicros, afterNanos);
-    long atMost = LeadBounds.mostMicros(nodeMicros, beforeNanos);
+    long atLeast = OffsetBounds.leastMicros(nodeMicros, afterNanos);
+    long atMost = OffsetBounds.mostMicros(nodeMicros, beforeNanos);
     long sinceMicros = started ? (afterNanos - lastNanos) / 1_000 : 0;
     long drift = FLOOR_MICROS + driftMicros(sinceMicros);
     long byMonotonic = monotonic.step(atLeast, atMost, drift);
