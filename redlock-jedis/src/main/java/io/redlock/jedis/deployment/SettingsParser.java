@@ -74,6 +74,8 @@ public final class SettingsParser {
       deployment.set(setting, type.cast(duration(text.strip())));
     } else if (type == Boolean.class) {
       deployment.set(setting, type.cast(truth(text.strip())));
+    } else if (text.isBlank() && (setting == Setting.NODES || setting == Setting.MOVING_TO)) {
+      throw new IllegalArgumentException("'' names no master: list them, or leave it out");
     } else {
       deployment.set(setting, type.cast(text));
     }

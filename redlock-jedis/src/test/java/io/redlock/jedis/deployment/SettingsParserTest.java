@@ -210,6 +210,13 @@ class SettingsParserTest {
     assertFalse(faults.contains("geheim"), faults);
   }
 
+  @Test
+  void blankListOfMastersIsToldByItsName() {
+    Map<String, String> settings = Map.of("redlock.nodes", "a:1", "REDLOCK_MOVING_TO", " ");
+    String faults = faults(settings);
+    assertTrue(faults.contains("REDLOCK_MOVING_TO: '' names no master"), faults);
+  }
+
   private static String faults(Map<?, ?> settings) {
     JedisRedlock.Builder builder = JedisRedlock.builder().configure(settings);
     return assertThrows(IllegalArgumentException.class, builder::build).getMessage();
