@@ -9,18 +9,16 @@ import io.redlock.jedis.trust.MasterChange;
 import io.redlock.settings.Setting;
 import io.redlock.text.Brief;
 import java.io.PrintWriter;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Scanner;
 import java.util.Set;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
@@ -53,9 +51,6 @@ final class Cli {
 
   /** What Java puts in place of a character that it cannot decode. */
   private static final char UNREADABLE = '\uFFFD';
-
-  static final String NODES = "REDLOCK_NODES";
-  static final String MOVING_TO = "REDLOCK_MOVING_TO";
 
   /** The time between two masters of a change; clients audit each master once a second. */
   private static final Duration SETTLE = Duration.ofMillis(1_500);
@@ -207,10 +202,9 @@ final class Cli {
               paramLabel = "quorum",
               description = "let the exit code tell if a quorum of the masters votes")
           Doctor.@Nullable Require require,
-      @Parameters(paramLabel = "MASTER", arity = "0..*", description = "[user:password@]host:port")
-          @Nullable List<String> masters) {
+      @Mixin Deployment.Listed masters) {
     DeploymentSettings deployment = new DeploymentSettings();
-    deployment.configure(settings(masters));
+    deployment.configure(masters.settingsOrInput(console));
     return Doctor.run(deployment, require, console.out());
   }
 
@@ -227,23 +221,15 @@ final class Cli {
       })
   int adopt(
       @Option(
-              names = "--key-prefix",
-              paramLabel = "PREFIX",
-              description = "the prefix of lock keys (default: REDLOCK_KEY_PREFIX, or none)")
-          @Nullable String keyPrefix,
-      @Option(
               names = "--without",
               paramLabel = "HOST:PORT",
               description =
                   "instead, let the other masters go on without this one, which is gone for good;"
                       + " repeat it for each")
           @Nullable List<String> without,
-      @Parameters(paramLabel = "MASTER", arity = "0..*", description = "[user:password@]host:port")
-          @Nullable List<String> masters) {
-    JedisRedlock.Builder builder = JedisRedlock.builder().configure(settings(masters));
-    if (keyPrefix != null) {
-      builder.keyPrefix(keyPrefix);
-    }
+      @Mixin Deployment.Listed masters) {
+    JedisRedlock.Builder builder =
+        JedisRedlock.builder().configure(masters.settingsOrInput(console));
     AdoptReport report = without == null ? builder.adopt() : builder.adoptWithout(without);
     console.out().println(report);
     return report.isComplete() ? ExitCode.OK : ExitCode.NOT_ALL;
@@ -260,12 +246,9 @@ final class Cli {
         "123:the arguments or settings are not valid",
         "125:a defect of this program"
       })
-  int agree(
-      @Parameters(paramLabel = "MASTER", arity = "0..*", description = "[user:password@]host:port")
-          @Nullable List<String> masters)
-      throws InterruptedException {
+  int agree(@Mixin Deployment.Listed masters) throws InterruptedException {
     DeploymentSettings deployment = new DeploymentSettings();
-    deployment.configure(settings(masters));
+    deployment.configure(masters.settingsOrInput(console));
     return deployment.agree(console.out()) ? ExitCode.OK : ExitCode.NOT_ALL;
   }
 
@@ -286,16 +269,7 @@ final class Cli {
               arity = "1",
               description = "prepare, commit, finish or abort")
           MasterChange.Command command,
-      @Option(
-              names = "--nodes",
-              paramLabel = "MASTERS",
-              description = "the present masters (default: REDLOCK_NODES)")
-          @Nullable String nodes,
-      @Option(
-              names = "--moving-to",
-              paramLabel = "MASTERS",
-              description = "the future masters (default: REDLOCK_MOVING_TO)")
-          @Nullable String movingTo,
+      @Mixin Deployment.Moving masters,
       @Option(
               names = "--without",
               paramLabel = "HOST:PORT",
@@ -307,15 +281,8 @@ final class Cli {
               description = "with abort: the change to end, if its lists are not known")
           @Nullable String change)
       throws InterruptedException {
-    Map<String, String> settings = new HashMap<>(console.environment());
-    if (nodes != null) {
-      settings.put(NODES, nodes);
-    }
-    if (movingTo != null) {
-      settings.put(MOVING_TO, movingTo);
-    }
     DeploymentSettings deployment = new DeploymentSettings();
-    deployment.configure(settings);
+    deployment.configure(masters.settings(console));
     boolean isDone =
         deployment.resize(
             command,
@@ -337,22 +304,11 @@ final class Cli {
         "125:a defect of this program"
       })
   int status(
-      @Option(
-              names = "--nodes",
-              paramLabel = "MASTERS",
-              description = "host:port,... (default: REDLOCK_NODES in the environment)")
-          @Nullable String nodes,
-      @Option(
-              names = "--key-prefix",
-              paramLabel = "PREFIX",
-              description = "the prefix of lock keys (default: REDLOCK_KEY_PREFIX, or none)")
-          @Nullable String keyPrefix,
-      @Option(names = "--json", description = "print JSON instead of a table") boolean json,
+      @Mixin Deployment.Observed observed,
       @Parameters(paramLabel = "RESOURCE", description = "the name of the lock") String resource)
       throws InterruptedException {
-    DeploymentSettings deployment = observer(nodes, keyPrefix).get();
-    try (Redlock redlock = deployment.build()) {
-      return Status.run(redlock, resource, json, console.out());
+    try (Redlock redlock = observer(observed).get().build()) {
+      return Status.run(redlock, resource, observed.json, console.out());
     }
   }
 
@@ -366,56 +322,25 @@ final class Cli {
         "125:a defect of this program"
       })
   int list(
-      @Option(
-              names = "--nodes",
-              paramLabel = "MASTERS",
-              description = "host:port,... (default: REDLOCK_NODES in the environment)")
-          @Nullable String nodes,
-      @Option(
-              names = "--key-prefix",
-              paramLabel = "PREFIX",
-              description = "the prefix of lock keys (default: REDLOCK_KEY_PREFIX, or none)")
-          @Nullable String keyPrefix,
+      @Mixin Deployment.Observed observed,
       @Option(
               names = "--prefix",
               paramLabel = "PREFIX",
               defaultValue = "",
               description = "only resources that begin with this")
-          String prefix,
-      @Option(names = "--json", description = "print JSON instead of a table") boolean json) {
-    return Listing.run(observer(nodes, keyPrefix), prefix, json, console.out());
+          String prefix) {
+    return Listing.run(observer(observed), prefix, observed.json, console.out());
   }
 
   /** Returns a source of deployments that write nothing. */
-  private Supplier<DeploymentSettings> observer(
-      @Nullable String nodes, @Nullable String keyPrefix) {
-    Map<String, String> settings = settings(nodes == null ? null : List.of(nodes));
+  private Supplier<DeploymentSettings> observer(Deployment.Observed observed) {
+    Map<String, String> settings = observed.settingsOrInput(console);
     return () -> {
       DeploymentSettings deployment = new DeploymentSettings();
       deployment.set(Setting.NODE_TIMEOUT, LONGEST_NODE_TIMEOUT);
       deployment.configure(settings);
-      if (keyPrefix != null) {
-        deployment.set(Setting.KEY_PREFIX, keyPrefix);
-      }
       deployment.observe();
       return deployment;
     };
-  }
-
-  /**
-   * Returns the environment, with the masters from the arguments or standard input if there are
-   * any.
-   */
-  private Map<String, String> settings(@Nullable List<String> masters) {
-    Map<String, String> settings = new HashMap<>(console.environment());
-    List<String> named = masters == null ? List.of() : masters;
-    if (named.isEmpty() && !settings.containsKey(NODES)) {
-      named = new Scanner(console.in(), StandardCharsets.UTF_8).tokens().toList();
-    }
-    if (!named.isEmpty()) {
-      settings.put(NODES, String.join(" ", named));
-      settings.remove(MOVING_TO); // the masters are those that were named, and no others
-    }
-    return settings;
   }
 }

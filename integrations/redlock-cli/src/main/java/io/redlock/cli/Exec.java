@@ -12,7 +12,6 @@ import io.redlock.spi.LibraryThread;
 import io.redlock.text.Brief;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -24,6 +23,7 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -66,11 +66,7 @@ final class Exec implements Callable<Integer> {
   private final Console console;
   private final Running running = new Running();
 
-  @Option(
-      names = "--nodes",
-      paramLabel = "MASTERS",
-      description = "host:port,... (default: REDLOCK_NODES in the environment)")
-  private @Nullable String nodes;
+  @Mixin private final Deployment.Named masters = new Deployment.Named();
 
   /** The names, in one of two ways. */
   private static final class Names {
@@ -137,11 +133,11 @@ final class Exec implements Callable<Integer> {
   private boolean leavesDescendants;
 
   @Option(
-      names = "--max-hold",
+      names = "--renew-for",
       paramLabel = "DURATION",
       defaultValue = "1d",
       description = "how long the command may run (default: ${DEFAULT-VALUE})")
-  private Duration maxHold = Duration.ZERO;
+  private Duration renewFor = Duration.ZERO;
 
   @Option(
       names = "--grace",
@@ -182,7 +178,7 @@ final class Exec implements Callable<Integer> {
   private LeaseRequest request() {
     Duration standard = codeIfHeld == null ? Duration.ZERO : TO_AGREE;
     LeaseRequest request =
-        names.request(ttl).waitUpTo(wait == null ? standard : wait).renewFor(maxHold);
+        names.request(ttl).waitUpTo(wait == null ? standard : wait).renewFor(renewFor);
     return codeIfHeld == null ? request : request.unlessHeld();
   }
 
@@ -212,23 +208,19 @@ final class Exec implements Callable<Integer> {
       throw new IllegalArgumentException(
           "--if-held " + codeIfHeld + " is out of range: use 0 to 255");
     }
-    if (holdAtLeast.compareTo(maxHold) > 0) {
+    if (holdAtLeast.compareTo(renewFor) > 0) {
       throw new IllegalArgumentException(
           "--hold-at-least "
               + Brief.exact(holdAtLeast)
-              + " is above --max-hold "
-              + Brief.exact(maxHold)
-              + ": raise --max-hold");
-    }
-    Map<String, String> settings = new HashMap<>(console.environment());
-    if (nodes != null) {
-      settings.put(Cli.NODES, nodes);
+              + " is above --renew-for "
+              + Brief.exact(renewFor)
+              + ": raise --renew-for");
     }
     Duration reserve = longer(LEAST_RESERVE, killAfter.dividedBy(4));
     return JedisRedlock.builder()
         .nodeTimeout(
             longer(LEAST_NODE_TIMEOUT, shorter(Cli.LONGEST_NODE_TIMEOUT, ttl.dividedBy(4))))
-        .configure(settings)
+        .configure(masters.settings(console))
         .lossMargin(killAfter.plus(reserve));
   }
 

@@ -8,12 +8,11 @@ import io.redlock.text.Brief;
 import java.io.PrintStream;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -36,16 +35,9 @@ import picocli.CommandLine.Parameters;
     })
 final class Free implements Callable<Integer> {
 
-  /** Longer than for a service: a program is slow just after its start. */
-  private static final Duration NODE_TIMEOUT = Duration.ofMillis(500);
-
   private final Console console;
 
-  @Option(
-      names = "--nodes",
-      paramLabel = "MASTERS",
-      description = "host:port,... (default: REDLOCK_NODES in the environment)")
-  private @Nullable String nodes;
+  @Mixin private final Deployment.Named masters = new Deployment.Named();
 
   @Option(
       names = "--token",
@@ -62,12 +54,10 @@ final class Free implements Callable<Integer> {
 
   @Override
   public Integer call() throws InterruptedException {
-    Map<String, String> settings = new HashMap<>(console.environment());
-    if (nodes != null) {
-      settings.put(Cli.NODES, nodes);
-    }
     JedisRedlock.Builder builder =
-        JedisRedlock.builder().nodeTimeout(NODE_TIMEOUT).configure(settings);
+        JedisRedlock.builder()
+            .nodeTimeout(Cli.LONGEST_NODE_TIMEOUT)
+            .configure(masters.settings(console));
     try (Redlock redlock = builder.build()) {
       return print(
           token == null

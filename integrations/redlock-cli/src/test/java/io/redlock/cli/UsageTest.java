@@ -22,6 +22,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
 
 /** The options and exit codes of all commands; no master is asked. */
 class UsageTest {
@@ -112,7 +113,7 @@ class UsageTest {
         "-5s"
       })
   void absurdDurationIsRefusedWithItsNameItsValueAndTheRange(String absurd) {
-    for (String option : List.of("ttl", "wait", "max-hold", "grace", "hold-at-least")) {
+    for (String option : List.of("ttl", "wait", "renew-for", "grace", "hold-at-least")) {
       assertRefusedByName("--" + option, absurd, exec("--" + option + "=" + absurd), Map.of());
     }
     for (String setting :
@@ -211,12 +212,38 @@ class UsageTest {
   }
 
   @Test
+  void optionsReplaceTheEnvironmentInEveryCommand() {
+    Map<String, String> environment =
+        Map.of("REDLOCK_NODES", "a:1", "REDLOCK_MOVING_TO", "b:1", "REDLOCK_KEY_PREFIX", "locks:");
+    Console console = console(environment);
+    Deployment.Moving moving = new Deployment.Moving();
+    assertEquals(environment, moving.settings(console));
+    CommandLine.populateCommand(moving, "--nodes=c:1", "--moving-to=d:1", "--key-prefix=");
+    assertEquals(
+        Map.of("REDLOCK_NODES", "c:1", "REDLOCK_MOVING_TO", "d:1", "REDLOCK_KEY_PREFIX", ""),
+        moving.settings(console));
+    Deployment.Listed listed = new Deployment.Listed();
+    CommandLine.populateCommand(listed, "c:1", "d:1");
+    assertEquals(
+        Map.of("REDLOCK_NODES", "c:1 d:1", "REDLOCK_KEY_PREFIX", "locks:"),
+        listed.settingsOrInput(console),
+        "the masters are those that were named, and no others");
+    for (String command : COMMANDS) {
+      assertTrue(help(command).contains("--key-prefix=PREFIX"), command);
+    }
+  }
+
+  private static Console console(Map<String, String> environment) {
+    PrintStream none = new PrintStream(PrintStream.nullOutputStream());
+    return new Console(environment, InputStream.nullInputStream(), none, none, child -> {});
+  }
+
+  @Test
   void everyOptionShowsASpeakingPlaceholder() {
     for (String command : COMMANDS) {
       String help = help(command);
       assertFalse(help.contains("<"), help);
     }
-    assertTrue(help("adopt").contains("--key-prefix=PREFIX"));
     assertTrue(help("exec").contains("--ttl=DURATION"));
   }
 
