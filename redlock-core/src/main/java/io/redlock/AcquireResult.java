@@ -3,14 +3,20 @@ package io.redlock;
 import java.util.Optional;
 
 /**
- * The result of an acquire. {@link #outcome()} is for a {@code switch} on any Java version; the
- * four records are for pattern matching; {@link #optionalLease()} is for callers to whom the reason
- * does not matter.
+ * The result of an acquire.
+ *
+ * @param outcome how it ended
+ * @param lease the lease, which the receiver of this result owns; empty unless the outcome is
+ *     {@link Outcome#ACQUIRED}
+ * @param votes the answer of each node in the last round, or the reason why it has none. Empty if
+ *     only other calls of the same {@link Redlock} were in the way, so that no node was asked
+ * @param contendedBy who was in the way; empty unless the outcome is {@link Outcome#CONTENDED}
  */
-public sealed interface AcquireResult {
+public record AcquireResult(
+    Outcome outcome, Optional<Lease> lease, Votes votes, Optional<By> contendedBy) {
 
   /** The four ways in which an acquire, or one attempt of it, ends. */
-  enum Outcome {
+  public enum Outcome {
     /** A majority granted the lease in time. */
     ACQUIRED,
     /**
@@ -23,97 +29,96 @@ public sealed interface AcquireResult {
     TOO_SLOW
   }
 
-  /** Returns how it ended; never null. */
-  Outcome outcome();
-
-  /** Returns the answer of each node in the last round. */
-  Votes votes();
-
-  /** Returns the lease; empty unless the outcome is {@link Outcome#ACQUIRED}. */
-  default Optional<Lease> optionalLease() {
-    return Optional.empty();
-  }
-
-  /**
-   * {@link Outcome#ACQUIRED}.
-   *
-   * @param lease the lease, which the receiver of this result owns
-   * @param votes the answers that had arrived when the lease was acquired
-   */
-  record Acquired(Lease lease, Votes votes) implements AcquireResult {
-    @Override
-    public Outcome outcome() {
-      return Outcome.ACQUIRED;
-    }
-
-    @Override
-    public Optional<Lease> optionalLease() {
-      return Optional.of(lease);
-    }
-  }
-
-  /**
-   * {@link Outcome#CONTENDED}.
-   *
-   * @param votes the answer of each node; empty if only other calls of the same {@link Redlock}
-   *     were in the way, so that no node was asked
-   * @param by who was in the way
-   */
-  record Contended(Votes votes, By by) implements AcquireResult {
-
-    /** The answers to the question who is in the way, as far as the nodes tell. */
-    public enum By {
-      /** One client holds the resource: a quorum of nodes named the same owner. */
-      HOLDER,
-      /**
-       * Several requests came together, and each got a part of the nodes, so that nobody may hold
-       * the resource. With {@link LeaseRequest#unlessHeld} they ask again until one of them does.
-       */
-      SPLIT,
-      /**
-       * Too few nodes named an owner to tell; also if only other calls of the same {@link Redlock}
-       * were in the way.
-       */
-      UNKNOWN
-    }
-
+  /** The answers to the question who is in the way, as far as the nodes tell. */
+  public enum By {
+    /** One client holds the resource: a quorum of nodes named the same owner. */
+    HOLDER,
     /**
-     * Returns the label of the client that holds the resource, as {@link Votes#holder()}.
-     *
-     * @return the label; {@code freed by} and the label of the operator if it was set free; empty
-     *     if no node names a holder
+     * Several requests came together, and each got a part of the nodes, so that nobody may hold the
+     * resource. With {@link LeaseRequest#unlessHeld} they ask again until one of them does.
      */
-    public Optional<String> holder() {
-      return votes.holder();
-    }
+    SPLIT,
+    /**
+     * Too few nodes named an owner to tell; also if only other calls of the same {@link Redlock}
+     * were in the way.
+     */
+    UNKNOWN
+  }
 
-    @Override
-    public Outcome outcome() {
-      return Outcome.CONTENDED;
+  /**
+   * Checks that the outcome has what belongs to it, and nothing else.
+   *
+   * @throws IllegalArgumentException if a lease without {@link Outcome#ACQUIRED}, or a cause
+   *     without {@link Outcome#CONTENDED}, is given, or is missing with it
+   */
+  public AcquireResult {
+    if (lease.isPresent() != (outcome == Outcome.ACQUIRED)) {
+      throw new IllegalArgumentException(outcome + " with lease " + lease);
+    }
+    if (contendedBy.isPresent() != (outcome == Outcome.CONTENDED)) {
+      throw new IllegalArgumentException(outcome + " with contendedBy " + contendedBy);
     }
   }
 
   /**
-   * {@link Outcome#UNAVAILABLE}.
+   * Creates the result of an acquire that succeeded.
+   *
+   * @param lease the lease
+   * @param votes the answers that had arrived when it was acquired
+   * @return a result with {@link Outcome#ACQUIRED}
+   */
+  public static AcquireResult acquired(Lease lease, Votes votes) {
+    return new AcquireResult(Outcome.ACQUIRED, Optional.of(lease), votes, Optional.empty());
+  }
+
+  /**
+   * Creates the result of an acquire that others prevented.
+   *
+   * @param by who was in the way
+   * @param votes the answer of each node
+   * @return a result with {@link Outcome#CONTENDED}
+   */
+  public static AcquireResult contended(By by, Votes votes) {
+    return new AcquireResult(Outcome.CONTENDED, Optional.empty(), votes, Optional.of(by));
+  }
+
+  /**
+   * Creates the result of an acquire for which too few nodes voted.
    *
    * @param votes the answer of each node, or the reason why it has none
+   * @return a result with {@link Outcome#UNAVAILABLE}
    */
-  record Unavailable(Votes votes) implements AcquireResult {
-    @Override
-    public Outcome outcome() {
-      return Outcome.UNAVAILABLE;
-    }
+  public static AcquireResult unavailable(Votes votes) {
+    return new AcquireResult(Outcome.UNAVAILABLE, Optional.empty(), votes, Optional.empty());
   }
 
   /**
-   * {@link Outcome#TOO_SLOW}.
+   * Creates the result of an acquire that was granted too late.
    *
    * @param votes the answer of each node, and the time that it took
+   * @return a result with {@link Outcome#TOO_SLOW}
    */
-  record TooSlow(Votes votes) implements AcquireResult {
-    @Override
-    public Outcome outcome() {
-      return Outcome.TOO_SLOW;
-    }
+  public static AcquireResult tooSlow(Votes votes) {
+    return new AcquireResult(Outcome.TOO_SLOW, Optional.empty(), votes, Optional.empty());
+  }
+
+  /**
+   * Returns the label of the client that holds the resource, as {@link Votes#holder()}.
+   *
+   * @return the label; {@code freed by} and the label of the operator if it was set free; empty if
+   *     no node names a holder
+   */
+  public Optional<String> holder() {
+    return votes.holder();
+  }
+
+  /** For example {@code CONTENDED by HOLDER: 0 of 3 granted, 2 needed (…)}. */
+  @Override
+  public String toString() {
+    return outcome
+        + lease.map(held -> " " + held).orElse("")
+        + contendedBy.map(by -> " by " + by).orElse("")
+        + ": "
+        + votes;
   }
 }

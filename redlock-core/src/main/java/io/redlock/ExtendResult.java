@@ -1,60 +1,81 @@
 package io.redlock;
 
+import io.redlock.text.Brief;
 import java.time.Duration;
+import java.util.Optional;
 
 /**
- * The result of extending a lease. {@link #outcome()} is for a {@code switch} on any Java version,
- * the records are for pattern matching.
+ * The result of extending a lease.
+ *
+ * @param outcome how it ended
+ * @param remaining the value of {@link Lease#remaining()} when a majority had answered; empty
+ *     unless the outcome is {@link Outcome#EXTENDED}
+ * @param votes the answer of each node; empty if no node was asked
  */
-public sealed interface ExtendResult {
+public record ExtendResult(Outcome outcome, Optional<Duration> remaining, Votes votes) {
 
   /** The three ways in which an extension ends. */
-  enum Outcome {
-    /** A majority holds the lease for longer now. */
+  public enum Outcome {
+    /** A majority holds the lease for longer now, and has held it since it was acquired. */
     EXTENDED,
-    /** The lease is lost or was released. */
+    /** The lease is lost, by this extension or before it, or was released meanwhile. */
     LOST,
-    /** Too few nodes answered in time to know. */
+    /**
+     * Too few nodes answered in time to know. The lease keeps its deadline; try again while {@link
+     * Lease#isValid()}.
+     */
     UNKNOWN
   }
 
-  /** Returns how it ended; never null. */
-  Outcome outcome();
-
   /**
-   * A majority holds the lease for longer now, and has held it since it was acquired.
+   * Checks that the outcome has what belongs to it, and nothing else.
    *
-   * @param remaining the value of {@link Lease#remaining()} when the majority had answered
+   * @throws IllegalArgumentException if a remaining time is given without {@link Outcome#EXTENDED},
+   *     or is missing with it
    */
-  record Extended(Duration remaining) implements ExtendResult {
-    @Override
-    public Outcome outcome() {
-      return Outcome.EXTENDED;
+  public ExtendResult {
+    if (remaining.isPresent() != (outcome == Outcome.EXTENDED)) {
+      throw new IllegalArgumentException(outcome + " with remaining " + remaining);
     }
   }
 
   /**
-   * The lease is lost, by this extension or before it, or was released meanwhile.
+   * Creates the result of an extension that succeeded.
    *
-   * @param votes the answer of each node; empty if no node was asked
+   * @param remaining the remaining time of the lease
+   * @param votes the answer of each node
+   * @return a result with {@link Outcome#EXTENDED}
    */
-  record Lost(Votes votes) implements ExtendResult {
-    @Override
-    public Outcome outcome() {
-      return Outcome.LOST;
-    }
+  public static ExtendResult extended(Duration remaining, Votes votes) {
+    return new ExtendResult(Outcome.EXTENDED, Optional.of(remaining), votes);
   }
 
   /**
-   * Too few nodes answered in time to know. The lease keeps its deadline; try again while {@link
-   * Lease#isValid()}.
+   * Creates the result of extending a lease that is lost or released.
    *
    * @param votes the answer of each node
+   * @return a result with {@link Outcome#LOST}
    */
-  record Unknown(Votes votes) implements ExtendResult {
-    @Override
-    public Outcome outcome() {
-      return Outcome.UNKNOWN;
-    }
+  public static ExtendResult lost(Votes votes) {
+    return new ExtendResult(Outcome.LOST, Optional.empty(), votes);
+  }
+
+  /**
+   * Creates the result of an extension that too few nodes answered.
+   *
+   * @param votes the answer of each node
+   * @return a result with {@link Outcome#UNKNOWN}
+   */
+  public static ExtendResult unknown(Votes votes) {
+    return new ExtendResult(Outcome.UNKNOWN, Optional.empty(), votes);
+  }
+
+  /** For example {@code LOST: 1 of 3 granted, 2 needed (…)}. */
+  @Override
+  public String toString() {
+    return outcome
+        + remaining.map(left -> " for " + Brief.duration(left)).orElse("")
+        + ": "
+        + votes;
   }
 }

@@ -16,7 +16,7 @@ import java.util.Optional;
  *
  * <p><b>The next term.</b> A third of a ttl after a term, it campaigns again. Candidates queue: the
  * one that has waited longest leads next. All of them must use {@link Redlock#lead}, or {@link
- * LeaseRequest#fairly}.
+ * LeaseRequest#fair}.
  *
  * <p><b>What is promised.</b> Terms of one resource do not overlap, under the assumptions of {@link
  * Redlock}, and each has a higher fencing token than the terms before it. Between two leaders

@@ -65,7 +65,7 @@ public interface Lease extends AutoCloseable {
    * Asks the nodes to hold the lease for {@code ttl} from now. Nodes that lost it, or never had it,
    * join again unless somebody else has locked the resource there since. Never shortens a lease,
    * never lengthens it on an uncertain answer, never revives a lost one: returns {@link
-   * ExtendResult.Lost} without asking a node if the lease has been lost, also by {@link
+   * ExtendResult.Outcome#LOST} without asking a node if the lease has been lost, also by {@link
    * Redlock#close}. Does not change the times of renewal.
    *
    * @param ttl the time from now; range as in {@link LeaseRequest#of}

@@ -17,7 +17,7 @@ public record LeaseEnd(Cause cause, String detail) {
     /** Too few nodes still held it for a majority. */
     REFUSED,
     /** It was renewed for as long as its request allowed, and then expired. */
-    MAX_HOLD,
+    RENEWAL_ENDED,
     /** Its {@link Redlock} was closed, so nothing watches it any longer. */
     CLOSED
   }

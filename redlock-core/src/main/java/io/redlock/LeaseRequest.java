@@ -96,7 +96,7 @@ public final class LeaseRequest {
    * <p>An attempt tries one name at random. If that is taken, it looks at the others, and tries
    * those that look free, until it has found all of them taken, or for two node timeouts. With a
    * wait, calls of one process for the same names take turns at the masters; a name that another
-   * process releases is found by asking again, as for one name. Not in turn: {@link #fairly} is
+   * process releases is found by asking again, as for one name. Not in turn: {@link #fair} is
    * refused.
    *
    * @param resources the names to choose from: 1 to 1,000, each as in {@link #of}; a name given
@@ -136,7 +136,7 @@ public final class LeaseRequest {
   /**
    * Returns a copy whose lease is renewed: it is extended in the background every third of its ttl
    * until it ends or has been held for {@code renewFor}. After that it expires within a ttl, with
-   * {@link LeaseEnd.Cause#MAX_HOLD}.
+   * {@link LeaseEnd.Cause#RENEWAL_ENDED}.
    *
    * @param renewFor the longest time to renew for, positive: a holder that hangs must not keep the
    *     resource
@@ -169,7 +169,7 @@ public final class LeaseRequest {
    *
    * @return the changed copy
    */
-  public LeaseRequest fairly() {
+  public LeaseRequest fair() {
     return new LeaseRequest(terms.inTurn());
   }
 
@@ -183,7 +183,7 @@ public final class LeaseRequest {
    * <p>Does nothing without {@link #waitUpTo}; one or two seconds are enough. A call acquires a
    * lease that was released between two of its attempts: let the winner hold it for as long as the
    * others ask. Bypasses the local queue, as a call without a wait does. Not with {@link #anyOf},
-   * {@link #fairly} or {@link Redlock#asLock}: they refuse it when it is used.
+   * {@link #fair} or {@link Redlock#asLock}: they refuse it when it is used.
    *
    * @return the changed copy
    */
@@ -236,7 +236,7 @@ public final class LeaseRequest {
     return terms.hashCode();
   }
 
-  /** For example {@code orders/42 for 30s, waiting up to 5s, renewed for 10m, fairly}. */
+  /** For example {@code orders/42 for 30s, waiting up to 5s, renewed for 10m, fair}. */
   @Override
   public String toString() {
     return (terms.any ? "any of " : "")
@@ -246,6 +246,6 @@ public final class LeaseRequest {
         + (terms.waitUpTo == null ? "" : ", waiting up to " + Brief.exact(terms.waitUpTo))
         + (terms.unlessHeld ? ", unless held" : "")
         + (terms.renewFor == null ? "" : ", renewed for " + Brief.exact(terms.renewFor))
-        + (terms.fair ? ", fairly" : "");
+        + (terms.fair ? ", fair" : "");
   }
 }

@@ -11,7 +11,7 @@ public final class LockNotAcquiredException extends RedlockException {
   private final transient AcquireResult result;
 
   /**
-   * Creates an exception for a result that is not {@link AcquireResult.Acquired}.
+   * Creates an exception for a result without a lease.
    *
    * @param request the resources and terms
    * @param result the result of the last attempt

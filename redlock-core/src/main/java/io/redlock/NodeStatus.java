@@ -1,33 +1,16 @@
 package io.redlock;
 
 import java.time.Duration;
+import java.util.Optional;
 
 /**
- * The state of a node at one moment, and the reason for it.
- *
- * @param name the node's name as configured
- * @param state its state
- * @param sinceAgo the time since it entered the state
- * @param reason why, and what to do about it where that is known; empty for {@link State#UP}
- * @param lastError the last failure of the connection or error of the server, even if it is over;
- *     empty if there was none
- * @param roundTripMedian the median time from sending to answer over the last requests; zero if
- *     none was answered or it is not measured
- * @param roundTrip99 the 99th percentile of the same
- * @param queued the number of requests that wait in this process to be sent
+ * The state of a node at one moment, and the reason for it. Implemented by this project only:
+ * methods may be added.
  */
-public record NodeStatus(
-    String name,
-    State state,
-    Duration sinceAgo,
-    String reason,
-    String lastError,
-    Duration roundTripMedian,
-    Duration roundTrip99,
-    int queued) {
+public interface NodeStatus {
 
   /** The states of a node. */
-  public enum State {
+  enum State {
     /** Not yet connected for the first time. */
     CONNECTING,
     /** Connected and voting. */
@@ -44,22 +27,39 @@ public record NodeStatus(
     CLOSED
   }
 
-  /**
-   * Creates the status of a node that measures nothing.
-   *
-   * @param name the node's name as configured
-   * @param state its state
-   * @param sinceAgo the time since it entered the state
-   * @param reason why
-   */
-  public NodeStatus(String name, State state, Duration sinceAgo, String reason) {
-    this(name, state, sinceAgo, reason, "", Duration.ZERO, Duration.ZERO, 0);
-  }
+  /** Returns the node's name as configured. */
+  String name();
 
-  /** For example {@code b: DOWN for 3s (connection refused)}. */
-  @Override
-  public String toString() {
-    String why = reason.isEmpty() ? "" : " (" + reason + ")";
-    return name + ": " + state + " for " + sinceAgo.toSeconds() + "s" + why;
-  }
+  /** Returns its state. */
+  State state();
+
+  /** Returns the time since it entered the state. */
+  Duration sinceAgo();
+
+  /**
+   * Returns the reason for the state, and what to do about it where that is known.
+   *
+   * @return one sentence; empty for {@link State#UP}
+   */
+  Optional<String> reason();
+
+  /**
+   * Returns the last failure of the connection or error of the server, even if it is over.
+   *
+   * @return one sentence; empty if there was none
+   */
+  Optional<String> lastError();
+
+  /**
+   * Returns the median time from sending to answer over the last requests.
+   *
+   * @return the time; empty if none was answered or it is not measured
+   */
+  Optional<Duration> roundTripMedian();
+
+  /** Returns the 99th percentile of the same; empty if {@link #roundTripMedian()} is. */
+  Optional<Duration> roundTrip99();
+
+  /** Returns the number of requests that wait in this process to be sent. */
+  int queued();
 }

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>What is not promised.</b> A lease can end while its holder is paused or cut off. If a late
  * write does harm, let the resource check {@link Lease#fencingToken()}. Waiters of different
- * processes are served in no order unless all ask {@linkplain LeaseRequest#fairly() fairly}.
+ * processes are served in no order unless all ask {@linkplain LeaseRequest#fair() fairly}.
  *
  * <p><b>Threads and memory.</b> Instances are thread-safe. Share one per service. Actions of a
  * thread before it releases a lease happen-before actions of a thread <i>of the same instance</i>
@@ -104,7 +104,7 @@ public interface Redlock extends AutoCloseable {
   /**
    * Acquires a lease in one attempt, and returns the result. If several callers come together, each
    * may get a part of the nodes, so that nobody acquires the lease: {@link
-   * AcquireResult.Contended#by()} tells such a split from a holder. {@link LeaseRequest#unlessHeld}
+   * AcquireResult#contendedBy()} tells such a split from a holder. {@link LeaseRequest#unlessHeld}
    * asks again until one of them holds it.
    *
    * @param resource the name to lock
@@ -157,8 +157,8 @@ public interface Redlock extends AutoCloseable {
    * stage does not give up the call. The future completes on the callback executor: with a result,
    * or exceptionally with {@link IllegalStateException} when this instance is closed.
    *
-   * <p>The receiver of an {@link AcquireResult.Acquired} owns its lease. The lease of a future that
-   * is dropped without being cancelled stays until it expires.
+   * <p>The receiver of an {@link AcquireResult} owns its lease. The lease of a future that is
+   * dropped without being cancelled stays until it expires.
    *
    * @param request the resources and terms
    * @return the future result
@@ -232,7 +232,7 @@ public interface Redlock extends AutoCloseable {
    * <p>Work that returns or throws ends its term; an exception is logged. Work should stop when its
    * thread is interrupted, check the lease before every write, and send its token with the write.
    *
-   * <p>Candidates take {@linkplain LeaseRequest#fairly() turns}. A term has no bound: see {@link
+   * <p>Candidates take {@linkplain LeaseRequest#fair() turns}. A term has no bound: see {@link
    * #lead(String, Duration, Duration, Leadership.Work)}.
    *
    * @param resource the name to lead, as in {@link LeaseRequest#of}

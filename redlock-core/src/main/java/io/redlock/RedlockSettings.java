@@ -58,7 +58,7 @@ public interface RedlockSettings {
 
   /**
    * Sets the shortest validity of a lease when it is acquired or extended. With less time left, the
-   * acquire was too slow, and the result of the extension is {@link ExtendResult.Unknown}.
+   * acquire was too slow, and the result of the extension is {@link ExtendResult.Outcome#UNKNOWN}.
    *
    * @param minValidity not negative; with the drift allowance and {@link #lossMargin} less than
    *     every ttl; default zero

@@ -25,12 +25,9 @@ class LeaseRequestTest {
 
   @Test
   void requestsWithTheSameTermsAreEqual() {
-    LeaseRequest one = PLAIN.waitUpTo(TTL).renewFor(TTL).fairly();
+    LeaseRequest one = PLAIN.waitUpTo(TTL).renewFor(TTL).fair();
     LeaseRequest other =
-        LeaseRequest.of("orders/42", Duration.ofMillis(10_000))
-            .fairly()
-            .renewFor(TTL)
-            .waitUpTo(TTL);
+        LeaseRequest.of("orders/42", Duration.ofMillis(10_000)).fair().renewFor(TTL).waitUpTo(TTL);
     assertEquals(one, other);
     assertEquals(one.hashCode(), other.hashCode());
     assertEquals(
@@ -44,7 +41,7 @@ class LeaseRequestTest {
         LeaseRequest.of("orders/42", TTL.plusNanos(1)),
         PLAIN.waitUpTo(Duration.ZERO),
         PLAIN.renewFor(TTL),
-        PLAIN.fairly());
+        PLAIN.fair());
   }
 
   @ParameterizedTest
@@ -66,8 +63,8 @@ class LeaseRequestTest {
   @Test
   void everyTermIsNamed() {
     assertEquals(
-        "orders/42 for 10s, waiting up to 0s, renewed for 1h, fairly",
-        PLAIN.waitUpTo(Duration.ZERO).renewFor(Duration.ofHours(1)).fairly().toString());
+        "orders/42 for 10s, waiting up to 0s, renewed for 1h, fair",
+        PLAIN.waitUpTo(Duration.ZERO).renewFor(Duration.ofHours(1)).fair().toString());
     assertEquals("a + b for 10s", LeaseRequest.ofAll(Set.of("b", "a"), TTL).toString());
   }
 

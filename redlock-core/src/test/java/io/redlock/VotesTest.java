@@ -3,7 +3,7 @@ package io.redlock;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import io.redlock.AcquireResult.Contended.By;
+import io.redlock.AcquireResult.By;
 import io.redlock.Votes.NodeVote;
 import io.redlock.Votes.Vote;
 import io.redlock.driver.VoteOfNode;
@@ -37,7 +37,7 @@ class VotesTest {
   @Test
   void failedAcquireSaysWhatEachNodeSaid() {
     LockNotAcquiredException exception =
-        new LockNotAcquiredException(REQUEST, new AcquireResult.Unavailable(failed()));
+        new LockNotAcquiredException(REQUEST, AcquireResult.unavailable(failed()));
     assertEquals(
         "not acquired: orders/42: 2 of 5 granted, 3 needed (a granted 1ms, b granted 1ms,"
             + " c held for 4.1s more, d no answer in 50ms, e refused connection)",
@@ -60,7 +60,7 @@ class VotesTest {
     assertEquals(
         "not acquired: orders/42: granted too late to be of use: 1 of 1 granted, 1 needed"
             + " (a granted 9.0s)",
-        new LockNotAcquiredException(REQUEST, new AcquireResult.TooSlow(votes)).getMessage());
+        new LockNotAcquiredException(REQUEST, AcquireResult.tooSlow(votes)).getMessage());
   }
 
   @Test
@@ -70,7 +70,7 @@ class VotesTest {
     assertEquals(
         "not acquired: orders/42: others in this process held it, or were ahead in the queue,"
             + " all the time",
-        new LockNotAcquiredException(REQUEST, new AcquireResult.Contended(votes, By.HOLDER))
+        new LockNotAcquiredException(REQUEST, AcquireResult.contended(By.HOLDER, votes))
             .getMessage());
   }
 
@@ -105,8 +105,7 @@ class VotesTest {
     assertEquals(Optional.of("a"), holders("", "a", "").holder());
     assertEquals(Optional.empty(), holders("", "").holder());
     assertEquals(Optional.empty(), holders().holder());
-    AcquireResult.Contended refusal =
-        new AcquireResult.Contended(holders("a", "b", "b"), By.HOLDER);
+    AcquireResult refusal = AcquireResult.contended(By.HOLDER, holders("a", "b", "b"));
     assertEquals(Optional.of("b"), refusal.holder());
     assertEquals(Optional.of("b"), new LockNotAcquiredException(REQUEST, refusal).holder());
   }

@@ -1,7 +1,7 @@
 package io.redlock.driver;
 
 import io.redlock.AcquireResult;
-import io.redlock.AcquireResult.Contended.By;
+import io.redlock.AcquireResult.By;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.RetryStrategy.Cause;
@@ -249,7 +249,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   /** Releases the lease of a complete call whose caller has given up. */
   private void releaseUnwanted() {
     if (future.isDone() && !future.isCompletedExceptionally()) {
-      future.join().optionalLease().ifPresent(Lease::close);
+      future.join().lease().ifPresent(Lease::close);
     }
   }
 
@@ -572,9 +572,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
     AttemptEnd refusal = refusal();
     removeTickets(); // before the result: its receiver may close the service at once
     finish(
-        refusal != null
-            ? refusal.result()
-            : new AcquireResult.Contended(context.noVotes, By.UNKNOWN));
+        refusal != null ? refusal.result() : AcquireResult.contended(By.UNKNOWN, context.noVotes));
   }
 
   /** Returns the last refusal: that of the queue if this call has asked no node. */
@@ -593,7 +591,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter {
   }
 
   private void finish(AcquireResult result) {
-    Optional<Lease> lease = result.optionalLease();
+    Optional<Lease> lease = result.lease();
     boolean wanted = future.complete(result);
     try {
       if (wanted || lease.isPresent()) { // each lease is reported at its beginning and its end

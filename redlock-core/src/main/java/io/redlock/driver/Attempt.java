@@ -1,6 +1,6 @@
 package io.redlock.driver;
 
-import io.redlock.AcquireResult.Contended.By;
+import io.redlock.AcquireResult.By;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.protocol.AcquireRound;

@@ -1,7 +1,7 @@
 package io.redlock.driver;
 
 import io.redlock.AcquireResult;
-import io.redlock.AcquireResult.Contended.By;
+import io.redlock.AcquireResult.By;
 import io.redlock.Lease;
 import io.redlock.RetryStrategy.Cause;
 import io.redlock.Votes;
@@ -69,10 +69,10 @@ record AttemptEnd(
 
   AcquireResult result() {
     return switch (outcome()) {
-      case ACQUIRED -> new AcquireResult.Acquired(Objects.requireNonNull(lease), votes);
-      case CONTENDED -> new AcquireResult.Contended(votes, by);
-      case TOO_SLOW -> new AcquireResult.TooSlow(votes);
-      case UNAVAILABLE -> new AcquireResult.Unavailable(votes);
+      case ACQUIRED -> AcquireResult.acquired(Objects.requireNonNull(lease), votes);
+      case CONTENDED -> AcquireResult.contended(by, votes);
+      case TOO_SLOW -> AcquireResult.tooSlow(votes);
+      case UNAVAILABLE -> AcquireResult.unavailable(votes);
     };
   }
 }

@@ -67,7 +67,7 @@ final class Extension extends Fanout implements Timeouts.Timed {
       }
     }
     if (tag == 0) {
-      finish(new ExtendResult.Lost(context.noVotes));
+      finish(ExtendResult.lost(context.noVotes));
       return future;
     }
     NodeRequest extend =
@@ -108,12 +108,12 @@ final class Extension extends Fanout implements Timeouts.Timed {
       }
       finish(
           switch (turn.outcome()) {
-            case EXTENDED -> new ExtendResult.Extended(lease.remaining());
-            case UNKNOWN -> new ExtendResult.Unknown(votes());
-            default -> new ExtendResult.Lost(votes());
+            case EXTENDED -> ExtendResult.extended(lease.remaining(), votes());
+            case UNKNOWN -> ExtendResult.unknown(votes());
+            default -> ExtendResult.lost(votes());
           });
     } finally { // a renewal that waits for this must go on after any failure
-      future.complete(new ExtendResult.Unknown(context.noVotes));
+      future.complete(ExtendResult.unknown(context.noVotes));
     }
   }
 
@@ -127,7 +127,7 @@ final class Extension extends Fanout implements Timeouts.Timed {
 
   private void finish(ExtendResult result) {
     future.complete(result);
-    if (result instanceof ExtendResult.Lost && lease.isReleased()) {
+    if (result.outcome() == ExtendResult.Outcome.LOST && lease.isReleased()) {
       return; // so nothing was lost
     }
     FlightEvents.extended(event, lease, result);

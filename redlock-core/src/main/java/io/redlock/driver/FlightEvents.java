@@ -86,8 +86,8 @@ final class FlightEvents {
     event.end();
     if (event.shouldCommit()) {
       event.resource = (request.isAnyOf() ? "any of " : "") + Brief.names(request.resources());
-      event.outcome = result.getClass().getSimpleName();
-      event.fencingToken = result.optionalLease().map(Lease::fencingToken).orElse(0L);
+      event.outcome = result.outcome().name();
+      event.fencingToken = result.lease().map(Lease::fencingToken).orElse(0L);
       event.votes = result.votes().toString();
       event.holder = result.votes().holder().orElse("");
       event.commit();
@@ -111,17 +111,10 @@ final class FlightEvents {
     event.end();
     if (event.shouldCommit()) {
       event.lease = lease.toString();
-      event.outcome = result.getClass().getSimpleName();
-      event.votes = votes(result);
+      event.outcome = result.outcome().name();
+      event.votes = result.votes().toString();
       event.commit();
     }
-  }
-
-  private static String votes(ExtendResult result) {
-    if (result instanceof ExtendResult.Lost lost) {
-      return lost.votes().toString();
-    }
-    return result instanceof ExtendResult.Unknown unknown ? unknown.votes().toString() : "";
   }
 
   /** Begins the event of a lease; null if it is not recorded. */
@@ -173,7 +166,7 @@ final class FlightEvents {
       NodeState event = new NodeState();
       event.node = status.name();
       event.state = status.state().name();
-      event.reason = status.reason();
+      event.reason = status.reason().orElse("");
       event.commit();
     }
   }

@@ -149,7 +149,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
       renewed = renewal != null && !renewal.isOver();
     }
     return Optional.of(
-        new LeaseStatus(
+        new StatusOfLease(
             resources,
             token,
             Duration.ofNanos(context.ticker.monotonicNanos() - startNanos),
@@ -220,7 +220,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
       extended = step.get();
     } catch (Throwable e) {
       Log.LOG.error("{} could not be extended; this is a defect of the lock library", this, e);
-      extended = CompletableFuture.completedFuture(new ExtendResult.Unknown(context.noVotes));
+      extended = CompletableFuture.completedFuture(ExtendResult.unknown(context.noVotes));
     }
     extended.thenAccept(
         result -> {
@@ -344,7 +344,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
       renewed = renewal;
     }
     return renewed != null && renewed.isOver()
-        ? new LeaseEnd(Cause.MAX_HOLD, "it was held for as long as its request allowed")
+        ? new LeaseEnd(Cause.RENEWAL_ENDED, "it was held for as long as its request allowed")
         : new LeaseEnd(Cause.EXPIRED, "it was not extended before its deadline came near");
   }
 

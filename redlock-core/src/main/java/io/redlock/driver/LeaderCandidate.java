@@ -60,7 +60,7 @@ final class LeaderCandidate implements Leadership {
       Work work,
       Function<LeaseRequest, AcquireLoop> calls,
       ThreadFactory threads) {
-    LeaseRequest patient = request.fairly().waitUpTo(ENDLESS);
+    LeaseRequest patient = request.fair().waitUpTo(ENDLESS);
     this.context = context;
     this.request = patient.renewFor().isPresent() ? patient : patient.renewFor(ENDLESS);
     this.work = work;
@@ -103,8 +103,8 @@ final class LeaderCandidate implements Leadership {
 
   private void called(
       AcquireLoop done, @Nullable AcquireResult result, @Nullable Throwable failure) {
-    if (result instanceof AcquireResult.Acquired acquired) {
-      lead(done, (HeldLease) acquired.lease());
+    if (result != null && result.lease().isPresent()) {
+      lead(done, (HeldLease) result.lease().get());
     } else { // its wait has no end
       failed(done, failure);
     }

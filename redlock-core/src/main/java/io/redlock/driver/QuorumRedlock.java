@@ -113,7 +113,7 @@ final class QuorumRedlock implements Redlock, RedlockOperations, AcquireLoop.Ope
   @Override
   public Lease acquire(LeaseRequest request) throws InterruptedException {
     AcquireResult result = tryAcquire(request);
-    return result.optionalLease().orElseThrow(() -> new LockNotAcquiredException(request, result));
+    return result.lease().orElseThrow(() -> new LockNotAcquiredException(request, result));
   }
 
   @Override

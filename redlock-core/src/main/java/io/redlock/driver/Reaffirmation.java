@@ -56,7 +56,7 @@ final class Reaffirmation {
     if (outdated) {
       outdated = false;
       timer = context.scheduler.schedule(this::ask, 0);
-    } else if (result instanceof ExtendResult.Unknown && asked < MOST) {
+    } else if (result.outcome() == ExtendResult.Outcome.UNKNOWN && asked < MOST) {
       long ceilingNanos = context.settings.nodeTimeoutNanos() << asked;
       timer =
           context.scheduler.schedule(

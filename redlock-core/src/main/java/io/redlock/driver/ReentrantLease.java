@@ -120,11 +120,8 @@ final class ReentrantLease implements LeaseLock {
   }
 
   private boolean take(AcquireResult result) {
-    if (result instanceof AcquireResult.Acquired acquired) {
-      holds.put(lock, (HeldLease) acquired.lease());
-      return true;
-    }
-    return false;
+    result.lease().ifPresent(lease -> holds.put(lock, (HeldLease) lease));
+    return result.lease().isPresent();
   }
 
   private HeldLease mine() {

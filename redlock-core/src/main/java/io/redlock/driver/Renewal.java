@@ -77,10 +77,10 @@ final class Renewal {
   }
 
   private synchronized void renewed(ExtendResult result) {
-    if (result instanceof ExtendResult.Extended) {
+    if (result.outcome() == ExtendResult.Outcome.EXTENDED) {
       failures = 0;
       scheduleNext(ttlMillis * 1_000_000 / 3);
-    } else if (result instanceof ExtendResult.Unknown) {
+    } else if (result.outcome() == ExtendResult.Outcome.UNKNOWN) {
       long cap = Math.max(FIRST_RETRY_NANOS, ttlMillis * 1_000_000 / 10);
       long ceiling = Math.min(cap, FIRST_RETRY_NANOS << Math.min(failures++, MAX_DOUBLINGS));
       schedule(1 + context.random.nextLong(ceiling));

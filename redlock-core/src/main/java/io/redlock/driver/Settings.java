@@ -91,15 +91,14 @@ record Settings(
     }
     request.resources().forEach(resource -> addProblems(problems, resource));
     if (request.isFair() && request.isAnyOf()) {
-      problems.add("fairly() with anyOf(): each name has a queue of its own; leave fairly() out");
+      problems.add("fair() with anyOf(): each name has a queue of its own; leave fair() out");
     } else if (request.isFair() && count > 1) {
-      problems.add(
-          "fairly() with " + count + " resources: ask for one, or leave fairly() out"); // Q9
+      problems.add("fair() with " + count + " resources: ask for one, or leave fair() out"); // Q9
     }
     if (request.isUnlessHeld() && (request.isFair() || request.isAnyOf())) {
       problems.add(
           "unlessHeld() with "
-              + (request.isFair() ? "fairly()" : "anyOf()")
+              + (request.isFair() ? "fair()" : "anyOf()")
               + ": it waits for nobody's turn and for no other name; leave one of them out");
     }
     addProblems(problems, request.ttl());
@@ -107,17 +106,17 @@ record Settings(
         .waitUpTo()
         .filter(Duration::isNegative)
         .ifPresent(
-            maxWait ->
+            time ->
                 problems.add(
-                    "waitUpTo " + Brief.exact(maxWait) + " is negative: zero means one attempt"));
+                    "waitUpTo " + Brief.exact(time) + " is negative: zero means one attempt"));
     request
         .renewFor()
-        .filter(maxHold -> maxHold.isNegative() || maxHold.isZero())
+        .filter(time -> time.isNegative() || time.isZero())
         .ifPresent(
-            maxHold ->
+            time ->
                 problems.add(
                     "renewFor "
-                        + Brief.exact(maxHold)
+                        + Brief.exact(time)
                         + " is not positive: give the longest time to hold"));
     return problems;
   }

@@ -8,6 +8,7 @@ import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Scheduler;
+import io.redlock.spi.StatusOfNode;
 import io.redlock.spi.Ticker;
 import java.time.Duration;
 import java.util.List;
@@ -69,18 +70,14 @@ final class Warmup {
 
   private static void cycle(Redlock redlock) throws InterruptedException {
     LeaseRequest request = LeaseRequest.of("warm-up", TTL).waitUpTo(WAIT).renewFor(TTL);
-    Optional<Lease> lease = redlock.tryAcquire(request).optionalLease();
+    Optional<Lease> lease = redlock.tryAcquire(request).lease();
     if (lease.isPresent()) {
       lease.get().extend(TTL);
       lease.get().release();
     }
     try {
       // Closed on this thread: only its events are not recorded.
-      redlock
-          .acquireAsync(request)
-          .get(1, TimeUnit.SECONDS)
-          .optionalLease()
-          .ifPresent(Lease::close);
+      redlock.acquireAsync(request).get(1, TimeUnit.SECONDS).lease().ifPresent(Lease::close);
     } catch (ExecutionException | TimeoutException e) {
       throw new IllegalStateException("the nodes of the warm-up did not answer", e);
     }
@@ -111,7 +108,7 @@ final class Warmup {
 
     @Override
     public NodeStatus status() {
-      return new NodeStatus(name, NodeStatus.State.UP, Duration.ZERO, "");
+      return new StatusOfNode(name, NodeStatus.State.UP, Duration.ZERO, "");
     }
 
     @Override

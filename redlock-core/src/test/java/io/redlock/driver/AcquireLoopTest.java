@@ -9,7 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
 import io.redlock.AcquireResult;
-import io.redlock.AcquireResult.Contended.By;
+import io.redlock.AcquireResult.By;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.RedlockListener;
@@ -38,7 +38,7 @@ class AcquireLoopTest {
 
   static final LeaseRequest PATIENT = Bed.REQUEST.waitUpTo(Duration.ofSeconds(1));
 
-  private static final LeaseRequest FAIR = Bed.REQUEST.waitUpTo(Duration.ofMinutes(1)).fairly();
+  private static final LeaseRequest FAIR = Bed.REQUEST.waitUpTo(Duration.ofMinutes(1)).fair();
 
   private final Bed bed = new Bed(3);
 
@@ -47,7 +47,7 @@ class AcquireLoopTest {
   }
 
   static Lease lease(CompletableFuture<AcquireResult> call) {
-    return Bed.now(call).optionalLease().orElseThrow();
+    return Bed.now(call).lease().orElseThrow();
   }
 
   private int attempts() {
@@ -88,18 +88,18 @@ class AcquireLoopTest {
         bed.node(0).asked(Grant.class).stream().map(NodeRequest::owner).distinct().toList();
     assertEquals(attempts(), owners.size());
     assertTrue(attempts() > 2);
-    assertEquals(List.of("Acquired"), bed.events);
+    assertEquals(List.of("ACQUIRED"), bed.events);
   }
 
   @Test
   void oneAttemptIsMadeWhereNoWaitIsAsked() {
     bed.script(grants(NodeReply.held(60_000, 5, "")));
     AcquireResult result = Bed.now(bed.redlock.acquireAsync(Bed.REQUEST));
-    assertInstanceOf(AcquireResult.Contended.class, result);
+    assertEquals(AcquireResult.Outcome.CONTENDED, result.outcome());
     assertEquals(1, attempts());
     bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
     bed.assertNothingIsLeft("one attempt");
-    assertEquals(List.of("Contended"), bed.events);
+    assertEquals(List.of("CONTENDED"), bed.events);
   }
 
   @Test
@@ -110,7 +110,7 @@ class AcquireLoopTest {
     assertFalse(call.isDone());
     int before = attempts();
     bed.time.passMillis(1);
-    assertInstanceOf(AcquireResult.Unavailable.class, Bed.now(call));
+    assertEquals(AcquireResult.Outcome.UNAVAILABLE, Bed.now(call).outcome());
     assertEquals(before + 1, attempts());
     bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
     bed.assertNothingIsLeft("the wait was over");
@@ -122,14 +122,14 @@ class AcquireLoopTest {
     bed.time.passMillis(999);
     assertFalse(call.isDone());
     bed.time.passMillis(1 + Bed.NODE_TIMEOUT_MILLIS);
-    assertInstanceOf(AcquireResult.Unavailable.class, Bed.now(call));
+    assertEquals(AcquireResult.Outcome.UNAVAILABLE, Bed.now(call).outcome());
   }
 
   @Test
   void tokenThatNodesRefusedForTheirClocksIsReplacedAtOnceButOnlyOnce() {
     bed.script(grants(NodeReply.of(Kind.CLOCK, "2 s behind")));
     AcquireResult result = Bed.now(bed.redlock.acquireAsync(Bed.REQUEST));
-    assertInstanceOf(AcquireResult.Unavailable.class, result);
+    assertEquals(AcquireResult.Outcome.UNAVAILABLE, result.outcome());
     assertEquals(2, attempts());
   }
 
@@ -205,10 +205,10 @@ class AcquireLoopTest {
   void placeInTheQueueIsGivenUpBeforeTheCallerHearsThatTheWaitIsOver() {
     bed.script(grants(NodeReply.held(60_000, 5, "")));
     List<Integer> givenUp = new ArrayList<>();
-    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT.fairly());
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(PATIENT.fair());
     call.thenRun(() -> givenUp.add(bed.asked(NodeRequest.RemoveTicket.class)));
     bed.time.passMillis(2_000);
-    assertInstanceOf(AcquireResult.Contended.class, Bed.now(call));
+    assertEquals(AcquireResult.Outcome.CONTENDED, Bed.now(call).outcome());
     assertEquals(List.of(3), givenUp);
   }
 
@@ -357,7 +357,7 @@ class AcquireLoopTest {
     bed.answerGrants(NodeReply.GRANTED, 0, 1, 2);
     assertEquals(List.of(false), ended);
     assertEquals(0, bed.releases());
-    assertEquals(List.of("Acquired"), bed.events);
+    assertEquals(List.of("ACQUIRED"), bed.events);
   }
 
   @Test
@@ -370,7 +370,7 @@ class AcquireLoopTest {
           }
           return request instanceof Grant ? NodeReply.waiting(-1) : Bed.yes(request);
         });
-    call.add(bed.redlock.acquireAsync(PATIENT.fairly()));
+    call.add(bed.redlock.acquireAsync(PATIENT.fair()));
     bed.time.passMillis(1_000);
     assertTrue(call.get(0).isCancelled());
     assertEquals(List.of("given up"), bed.events);
@@ -400,7 +400,7 @@ class AcquireLoopTest {
     late.script(Bed::yes);
     CompletableFuture<AcquireResult> call = late.redlock.acquireAsync(PATIENT);
     assertFalse(call.isDone());
-    call.complete(new AcquireResult.Contended(new Votes(List.of(), 2), By.UNKNOWN));
+    call.complete(AcquireResult.contended(By.UNKNOWN, new Votes(List.of(), 2)));
     assertEquals("abc", late.releasedOn());
     while (!callbacks.isEmpty()) {
       callbacks.poll().run();
@@ -444,13 +444,13 @@ class AcquireLoopTest {
         () -> {
           throw new IllegalArgumentException("a user's mistake");
         };
-    CompletableFuture<AcquireResult> failed = bed.redlock.acquireAsync(PATIENT.fairly());
+    CompletableFuture<AcquireResult> failed = bed.redlock.acquireAsync(PATIENT.fair());
     CompletionException failure = assertThrows(CompletionException.class, () -> Bed.now(failed));
     assertInstanceOf(IllegalStateException.class, failure.getCause());
     assertEquals(List.of("given up"), bed.events);
     bed.ownerIds = usual;
     bed.script(Bed::yes);
-    lease(bed.redlock.acquireAsync(PATIENT.fairly())).close();
+    lease(bed.redlock.acquireAsync(PATIENT.fair())).close();
     bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
     bed.assertNothingIsLeft("a failed fair call");
   }
@@ -485,7 +485,7 @@ class AcquireLoopTest {
     CompletableFuture<AcquireResult> behind = bed.redlock.acquireAsync(PATIENT);
     bed.time.passMillis(1_000);
     AcquireResult result = Bed.now(behind);
-    assertInstanceOf(AcquireResult.Unavailable.class, result);
+    assertEquals(AcquireResult.Outcome.UNAVAILABLE, result.outcome());
     assertEquals("0 of 3 granted, 2 needed (a down, b down, c down)", result.votes().toString());
   }
 
@@ -625,8 +625,7 @@ class AcquireLoopTest {
   @ValueSource(ints = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
   void completingTheFutureByHandAtAnyStepLeavesNothingLocked(int step) {
     cancelAfter(
-        step,
-        call -> call.complete(new AcquireResult.Contended(new Votes(List.of(), 2), By.UNKNOWN)));
+        step, call -> call.complete(AcquireResult.contended(By.UNKNOWN, new Votes(List.of(), 2))));
   }
 
   private void cancelAfter(int step, Function<CompletableFuture<AcquireResult>, Boolean> giveUp) {
@@ -702,7 +701,7 @@ class AcquireLoopTest {
     bed.answerGrants(NodeReply.GRANTED, 0, 1, 2);
     bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
     assertTrue(call.isCancelled());
-    assertEquals(List.of("given up", "Acquired", "RELEASED"), bed.events);
+    assertEquals(List.of("given up", "ACQUIRED", "RELEASED"), bed.events);
     bed.assertNothingIsLeft("cancelled between decision and news");
   }
 

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
-import io.redlock.AcquireResult.Contended.By;
+import io.redlock.AcquireResult.By;
 import io.redlock.Votes;
 import io.redlock.Votes.Vote;
 import io.redlock.protocol.AcquireRound;
@@ -386,7 +386,7 @@ class AttemptTest {
     assertFalse(outcome().keepsPlace(), "it would only block waiters that could succeed");
     assertNull(outcome().lease());
     assertEquals("abc", bed.releasedOn());
-    assertTrue(outcome().result() instanceof AcquireResult.TooSlow);
+    assertEquals(AcquireResult.Outcome.TOO_SLOW, outcome().result().outcome());
   }
 
   @Test
@@ -463,7 +463,7 @@ class AttemptTest {
     five.node(3).script(Bed::yes);
     AcquireResult result = Bed.now(five.redlock.acquireAsync(Bed.REQUEST));
     assertEquals(
-        result instanceof AcquireResult.Acquired,
+        result.outcome() == AcquireResult.Outcome.ACQUIRED,
         result.votes().count(Vote.YES) >= result.votes().quorum(),
         result::toString);
   }

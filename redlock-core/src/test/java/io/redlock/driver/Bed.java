@@ -50,7 +50,7 @@ final class Bed {
   private final class Recorder implements RedlockListener {
     @Override
     public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
-      events.add(result.getClass().getSimpleName());
+      events.add(result.outcome().name());
     }
 
     @Override
@@ -60,7 +60,7 @@ final class Bed {
 
     @Override
     public void onExtend(Lease lease, ExtendResult result, Duration took) {
-      events.add(result.getClass().getSimpleName());
+      events.add(result.outcome().name());
     }
 
     @Override
@@ -178,7 +178,7 @@ final class Bed {
     script(Bed::yes);
     AcquireResult result = now(redlock.acquireAsync(request));
     events.clear();
-    return (HeldLease) result.optionalLease().orElseThrow();
+    return (HeldLease) result.lease().orElseThrow();
   }
 
   /** Returns the number of requests of this type to all nodes. */

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.AcquireResult.Contended.By;
+import io.redlock.AcquireResult.By;
 import io.redlock.Votes;
 import io.redlock.driver.CallState.Phase;
 import io.redlock.driver.CallState.Rules;

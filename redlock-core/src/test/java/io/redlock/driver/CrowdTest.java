@@ -1,7 +1,6 @@
 package io.redlock.driver;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
@@ -13,6 +12,7 @@ import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Scheduler;
+import io.redlock.spi.StatusOfNode;
 import io.redlock.spi.Ticker;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -82,7 +82,7 @@ class CrowdTest {
 
     @Override
     public NodeStatus status() {
-      return new NodeStatus(name, NodeStatus.State.UP, Duration.ZERO, "");
+      return new StatusOfNode(name, NodeStatus.State.UP, Duration.ZERO, "");
     }
 
     @Override
@@ -179,10 +179,10 @@ class CrowdTest {
   }
 
   /** Asserts that every call has ended in time, with a reason, and that the service goes on. */
-  private void assertAllEndedInTime(int callers, Class<? extends AcquireResult> expected) {
+  private void assertAllEndedInTime(int callers, AcquireResult.Outcome expected) {
     assertEquals(callers, ends.size(), "calls that ended");
     for (End end : ends) {
-      assertInstanceOf(expected, end.result);
+      assertEquals(expected, end.result.outcome());
       assertEquals(3, end.result.votes().nodes().size(), "it says what the nodes said");
       assertTrue(end.afterNanos <= NODE_TIMEOUT_NANOS, () -> end.afterNanos + " ns after its wait");
     }
@@ -193,7 +193,7 @@ class CrowdTest {
     time.pass(Duration.ofMinutes(1));
     script(Bed::yes);
     for (int turn = 0; turn < 3; turn++) {
-      Bed.now(redlock.acquireAsync(REQUEST)).optionalLease().orElseThrow().close();
+      Bed.now(redlock.acquireAsync(REQUEST)).lease().orElseThrow().close();
     }
     time.passMillis(100);
     assertEquals(0, time.tasks(), "timers");
@@ -211,7 +211,7 @@ class CrowdTest {
         () -> {
           AcquireResult result =
               Bed.now(redlock.acquireAsync(LeaseRequest.anyOf(names, Duration.ofSeconds(10))));
-          assertInstanceOf(AcquireResult.Contended.class, result);
+          assertEquals(AcquireResult.Outcome.CONTENDED, result.outcome());
         });
     assertEquals(1_000, nodes.get(0).grants);
   }
@@ -231,7 +231,7 @@ class CrowdTest {
         () -> {
           crowd(callers, REQUEST);
           time.pass(WAIT.plusNanos(NODE_TIMEOUT_NANOS));
-          assertAllEndedInTime(callers, AcquireResult.Unavailable.class);
+          assertAllEndedInTime(callers, AcquireResult.Outcome.UNAVAILABLE);
         });
   }
 
@@ -277,9 +277,9 @@ class CrowdTest {
     script(refusal("busy"));
     onASmallStack(
         () -> {
-          crowd(10_000, REQUEST.fairly());
+          crowd(10_000, REQUEST.fair());
           time.pass(WAIT.plusNanos(NODE_TIMEOUT_NANOS));
-          assertAllEndedInTime(10_000, AcquireResult.Contended.class);
+          assertAllEndedInTime(10_000, AcquireResult.Outcome.CONTENDED);
         });
   }
 
@@ -332,14 +332,14 @@ class CrowdTest {
     List<Integer> served = new ArrayList<>();
     onASmallStack(
         () -> {
-          Lease first = Bed.now(redlock.acquireAsync(REQUEST)).optionalLease().orElseThrow();
+          Lease first = Bed.now(redlock.acquireAsync(REQUEST)).lease().orElseThrow();
           for (int caller = 0; caller < 10_000; caller++) {
             int number = caller;
             call(REQUEST.waitUpTo(Duration.ofMinutes(1)))
                 .thenAccept(
                     result -> {
                       served.add(number);
-                      result.optionalLease().orElseThrow().close();
+                      result.lease().orElseThrow().close();
                     });
           }
           first.close();

@@ -241,7 +241,7 @@ class FreeingTest {
     NodeReply freed = NodeReply.of(Kind.NOT_HELD, "freed by ops@host");
     bed.script(request -> request instanceof NodeRequest.Extend ? freed : NodeReply.NOT_HELD);
     ExtendResult result = Bed.now(lease.extendAsync(Bed.TTL));
-    assertTrue(result instanceof ExtendResult.Lost, result::toString);
+    assertEquals(ExtendResult.Outcome.LOST, result.outcome(), result::toString);
     assertEquals(Cause.REFUSED, ends.get(0).cause());
     assertEquals(
         "an operator set it free (freed by ops@host): too few nodes still hold it: 0 of 3"

@@ -34,14 +34,14 @@ class LeasesTest {
     List<LeaseStatus> leases = bed.redlock.leases();
     assertEquals(
         List.of(
-            new LeaseStatus(
+            new StatusOfLease(
                 Set.of("a", "b"),
                 first.fencingToken(),
                 Duration.ofMillis(1_500),
                 first.remaining(),
                 false,
                 1),
-            new LeaseStatus(
+            new StatusOfLease(
                 Set.of("renewed"),
                 second.fencingToken(),
                 Duration.ofMillis(500),

@@ -2,14 +2,13 @@ package io.redlock.driver;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
-import io.redlock.AcquireResult.Contended.By;
+import io.redlock.AcquireResult.By;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Votes;
@@ -35,7 +34,7 @@ class LocalQueuesTest {
   }
 
   private static Lease lease(CompletableFuture<AcquireResult> call) {
-    return Bed.now(call).optionalLease().orElseThrow();
+    return Bed.now(call).lease().orElseThrow();
   }
 
   @Test
@@ -94,7 +93,7 @@ class LocalQueuesTest {
     Lease held = bed.lease(PATIENT);
     List<CompletableFuture<AcquireResult>> waiting = new ArrayList<>();
     for (int waiter = 0; waiter < 40; waiter++) {
-      waiting.add(bed.redlock.acquireAsync(PATIENT.fairly()));
+      waiting.add(bed.redlock.acquireAsync(PATIENT.fair()));
     }
     for (CompletableFuture<AcquireResult> next : waiting) {
       held.close();
@@ -133,11 +132,12 @@ class LocalQueuesTest {
     bed.time.passMillis(299);
     assertFalse(call.isDone());
     bed.script(request -> NodeReply.held(5_000, 9, "")); // for a call that stands in no line
-    assertInstanceOf(AcquireResult.Contended.class, Bed.now(bed.redlock.acquireAsync(Bed.REQUEST)));
+    assertEquals(
+        AcquireResult.Outcome.CONTENDED, Bed.now(bed.redlock.acquireAsync(Bed.REQUEST)).outcome());
     bed.script(Bed::yes);
     bed.time.passMillis(1);
     AcquireResult result = Bed.now(call);
-    assertInstanceOf(AcquireResult.Contended.class, result);
+    assertEquals(AcquireResult.Outcome.CONTENDED, result.outcome());
     assertEquals("no node was asked", result.votes().toString());
     held.close();
     bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
@@ -158,7 +158,7 @@ class LocalQueuesTest {
     bed.lease(PATIENT);
     bed.script(request -> NodeReply.held(5_000, 9, ""));
     AcquireResult result = Bed.now(bed.redlock.acquireAsync(Bed.REQUEST));
-    assertInstanceOf(AcquireResult.Contended.class, result);
+    assertEquals(AcquireResult.Outcome.CONTENDED, result.outcome());
     assertEquals(6, bed.asked(Grant.class));
   }
 

@@ -3,9 +3,9 @@ package io.redlock.driver;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
-import io.redlock.NodeStatus;
 import io.redlock.NodeStatus.State;
 import io.redlock.spi.Quorum;
+import io.redlock.spi.StatusOfNode;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -17,7 +17,7 @@ class QuorumWatchTest {
 
   private @Nullable String becomes(int node, State state) {
     String name = List.of("a", "b", "c").get(node);
-    return watch.changed(node, new NodeStatus(name, state, Duration.ZERO, ""));
+    return watch.changed(node, new StatusOfNode(name, state, Duration.ZERO, ""));
   }
 
   @Test

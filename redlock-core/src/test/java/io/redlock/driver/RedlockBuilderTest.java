@@ -157,8 +157,7 @@ class RedlockBuilderTest {
       bed.script(request -> NodeReply.unreachable("down"));
       bed.nodes.subList(0, yes).forEach(node -> node.script(Bed::yes));
       AcquireResult result = Bed.now(bed.redlock.acquireAsync(Bed.REQUEST));
-      assertEquals(
-          result.optionalLease().isPresent(), hasAllItNeeds(result.votes()), result::toString);
+      assertEquals(result.lease().isPresent(), hasAllItNeeds(result.votes()), result::toString);
     }
   }
 
@@ -180,7 +179,7 @@ class RedlockBuilderTest {
         boolean isHeld =
             Integer.bitCount(yes & 0b00111) >= 2 && Integer.bitCount(yes & 0b11010) >= 2;
         AcquireResult result = redlock.tryAcquire(Bed.REQUEST);
-        assertEquals(isHeld, result.optionalLease().isPresent(), result::toString);
+        assertEquals(isHeld, result.lease().isPresent(), result::toString);
         assertEquals(isHeld, hasAllItNeeds(result.votes()), result::toString);
         if (!isHeld) {
           assertEquals(List.of("b", "d", "e"), result.votes().moving().orElseThrow().future());
@@ -297,7 +296,7 @@ class RedlockBuilderTest {
             .callbackExecutor(Runnable::run)
             .keyPrefix("x:")
             .build()) {
-      Lease lease = Bed.now(redlock.acquireAsync(Bed.REQUEST)).optionalLease().orElseThrow();
+      Lease lease = Bed.now(redlock.acquireAsync(Bed.REQUEST)).lease().orElseThrow();
       assertTrue(lease.isValid());
     }
     assertEquals("me", node.calls().get(0).request.owner());
@@ -318,7 +317,7 @@ class RedlockBuilderTest {
             .driftPerSecond(Duration.ofMillis(100))
             .lossMargin(Duration.ofMillis(500))
             .build()) {
-      Lease lease = Bed.now(redlock.acquireAsync(Bed.REQUEST)).optionalLease().orElseThrow();
+      Lease lease = Bed.now(redlock.acquireAsync(Bed.REQUEST)).lease().orElseThrow();
       assertEquals(Bed.TTL.minusMillis(1_000 + 2 + 500), lease.remaining());
     }
   }
@@ -356,7 +355,7 @@ class RedlockBuilderTest {
     node.script(Bed::yes);
     try (Redlock redlock =
         RedlockBuilder.over(List.of(node)).ticker(time).scheduler(time).build()) {
-      Lease lease = redlock.tryAcquire(Bed.REQUEST).optionalLease().orElseThrow();
+      Lease lease = redlock.tryAcquire(Bed.REQUEST).lease().orElseThrow();
       CompletableFuture<String> name = new CompletableFuture<>();
       lease.ended().thenRun(() -> name.complete(Thread.currentThread().getName()));
       lease.close();

@@ -216,7 +216,7 @@ class ReentrantLeaseTest {
     for (Executable call : List.<Executable>of(patient::lock, patient::lockInterruptibly)) {
       Throwable thrown = whileItWaits(call, () -> bed.time.pass(Duration.ofSeconds(1)));
       LockNotAcquiredException refused = assertInstanceOf(LockNotAcquiredException.class, thrown);
-      assertInstanceOf(AcquireResult.Contended.class, refused.result());
+      assertEquals(AcquireResult.Outcome.CONTENDED, refused.result().outcome());
     }
     assertEquals(List.of(request, request), calls);
   }

@@ -16,10 +16,10 @@ import org.junit.jupiter.api.Test;
 
 class RenewalTest {
 
-  private static final Duration MAX_HOLD = Duration.ofMinutes(2);
+  private static final Duration RENEW_FOR = Duration.ofMinutes(2);
 
   private final Bed bed = new Bed(3);
-  private final HeldLease lease = bed.lease(Bed.REQUEST.renewFor(MAX_HOLD));
+  private final HeldLease lease = bed.lease(Bed.REQUEST.renewFor(RENEW_FOR));
   private final List<LeaseEnd> ends = new ArrayList<>();
 
   RenewalTest() {
@@ -56,12 +56,12 @@ class RenewalTest {
 
   @Test
   void renewedLeaseRunsOutAtTheEndOfItsLongestHold() {
-    bed.time.pass(MAX_HOLD);
+    bed.time.pass(RENEW_FOR);
     assertTrue(lease.isValid());
     int made = extensions();
     bed.time.pass(Bed.TTL);
     assertEquals(made, extensions());
-    assertEquals(List.of(Cause.MAX_HOLD), causes());
+    assertEquals(List.of(Cause.RENEWAL_ENDED), causes());
     bed.time.pass(Duration.ofMinutes(1));
     bed.assertNothingIsLeft("held for as long as allowed");
   }

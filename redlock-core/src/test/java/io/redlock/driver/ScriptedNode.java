@@ -5,6 +5,7 @@ import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Scheduler;
+import io.redlock.spi.StatusOfNode;
 import io.redlock.spi.Ticker;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -127,7 +128,7 @@ final class ScriptedNode implements LockNode {
   }
 
   void becomes(NodeStatus.State state) {
-    observer.onStateChange(new NodeStatus(name, state, Duration.ZERO, "because"));
+    observer.onStateChange(new StatusOfNode(name, state, Duration.ZERO, "because"));
   }
 
   void isReset() {
@@ -213,7 +214,7 @@ final class ScriptedNode implements LockNode {
 
   @Override
   public NodeStatus status() {
-    return new NodeStatus(name, state, Duration.ZERO, "");
+    return new StatusOfNode(name, state, Duration.ZERO, "");
   }
 
   /** Sets the state that it reports. */

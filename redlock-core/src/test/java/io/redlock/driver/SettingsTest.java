@@ -144,9 +144,9 @@ class SettingsTest {
 
   @Test
   void fairnessIsForOneResource() {
-    assertEquals(List.of(), settings.problems(Bed.REQUEST.fairly()));
+    assertEquals(List.of(), settings.problems(Bed.REQUEST.fair()));
     assertRefused(
-        LeaseRequest.ofAll(List.of("a", "b"), Bed.TTL).fairly(), "2 resources", "ask for one");
+        LeaseRequest.ofAll(List.of("a", "b"), Bed.TTL).fair(), "2 resources", "ask for one");
   }
 
   @Test

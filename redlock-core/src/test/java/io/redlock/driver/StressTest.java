@@ -222,10 +222,10 @@ class StressTest {
   }
 
   private void hold(Resource resource, AcquireResult result, SplittableRandom random) {
-    if (!(result instanceof AcquireResult.Acquired acquired)) {
+    if (result.lease().isEmpty()) {
       return;
     }
-    Lease lease = acquired.lease();
+    Lease lease = result.lease().get();
     held.incrementAndGet();
     Lease other = resource.holder.getAndSet(lease);
     boolean closed = !lease.isValid(); // only close() makes a lease end here

@@ -8,6 +8,7 @@ import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.Scheduler;
+import io.redlock.spi.StatusOfNode;
 import io.redlock.spi.Ticker;
 import java.time.Duration;
 import java.util.HashMap;
@@ -146,7 +147,7 @@ final class ThreadedNode implements LockNode {
 
   @Override
   public NodeStatus status() {
-    return new NodeStatus(name, NodeStatus.State.UP, Duration.ZERO, "");
+    return new StatusOfNode(name, NodeStatus.State.UP, Duration.ZERO, "");
   }
 
   @Override

@@ -8,8 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
-import io.redlock.AcquireResult.Contended;
-import io.redlock.AcquireResult.Contended.By;
+import io.redlock.AcquireResult.By;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.spi.NodeReply;
@@ -30,8 +29,8 @@ class UnlessHeldTest {
   @Test
   void callEndsAsSoonAsOneHolderIsKnown() {
     bed.script(grants(HELD));
-    Contended refusal = (Contended) Bed.now(bed.redlock.acquireAsync(DECIDING));
-    assertEquals(By.HOLDER, refusal.by());
+    AcquireResult refusal = Bed.now(bed.redlock.acquireAsync(DECIDING));
+    assertEquals(By.HOLDER, refusal.contendedBy().orElseThrow());
     assertEquals(1, attempts(bed));
   }
 
@@ -53,13 +52,13 @@ class UnlessHeldTest {
     Bed four = new Bed(4);
     CompletableFuture<AcquireResult> once = four.redlock.acquireAsync(Bed.REQUEST);
     four.answerGrants(HELD, 0, 1);
-    assertEquals(By.UNKNOWN, ((Contended) Bed.now(once)).by());
+    assertEquals(By.UNKNOWN, Bed.now(once).contendedBy().orElseThrow());
     CompletableFuture<AcquireResult> call = four.redlock.acquireAsync(DECIDING);
     four.answerGrants(HELD, 2, 3); // of the first call
     four.answerGrants(HELD, 0, 1);
     assertFalse(call.isDone());
     four.answerGrants(HELD, 3);
-    assertEquals(By.HOLDER, ((Contended) Bed.now(call)).by());
+    assertEquals(By.HOLDER, Bed.now(call).contendedBy().orElseThrow());
   }
 
   @Test
@@ -77,7 +76,8 @@ class UnlessHeldTest {
   void callsOfOneServiceDoNotWaitForEachOther() {
     bed.lease(DECIDING);
     bed.script(grants(HELD));
-    assertEquals(By.HOLDER, ((Contended) Bed.now(bed.redlock.acquireAsync(DECIDING))).by());
+    assertEquals(
+        By.HOLDER, Bed.now(bed.redlock.acquireAsync(DECIDING)).contendedBy().orElseThrow());
   }
 
   @Test
@@ -85,7 +85,7 @@ class UnlessHeldTest {
     Redlock redlock = bed.redlock;
     LeaseRequest any = LeaseRequest.anyOf(List.of("a", "b"), Bed.TTL).unlessHeld();
     LeaseRequest lock = DECIDING.renewFor(Bed.TTL);
-    for (LeaseRequest refused : List.of(DECIDING.fairly(), any)) {
+    for (LeaseRequest refused : List.of(DECIDING.fair(), any)) {
       String why =
           assertThrows(IllegalArgumentException.class, () -> redlock.tryAcquire(refused))
               .getMessage();

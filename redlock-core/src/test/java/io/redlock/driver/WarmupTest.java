@@ -47,14 +47,14 @@ class WarmupTest {
   private final class Observer implements RedlockListener {
     @Override
     public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
-      if (result instanceof AcquireResult.Acquired) {
+      if (result.outcome() == AcquireResult.Outcome.ACQUIRED) {
         acquired.incrementAndGet();
       }
     }
 
     @Override
     public void onExtend(Lease lease, ExtendResult result, Duration took) {
-      if (result instanceof ExtendResult.Extended) {
+      if (result.outcome() == ExtendResult.Outcome.EXTENDED) {
         extended.incrementAndGet();
       }
     }

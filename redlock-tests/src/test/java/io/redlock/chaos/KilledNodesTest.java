@@ -1,16 +1,15 @@
 package io.redlock.chaos;
 
 import static io.redlock.chaos.GatedMasters.NODES;
+import static io.redlock.testbed.Results.assertAcquired;
+import static io.redlock.testbed.Results.assertContended;
+import static io.redlock.testbed.Results.assertExtended;
+import static io.redlock.testbed.Results.assertUnknown;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
-import io.redlock.AcquireResult.Acquired;
-import io.redlock.AcquireResult.Contended;
-import io.redlock.AcquireResult.Unavailable;
-import io.redlock.ExtendResult;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.NodeStatus;
@@ -20,6 +19,7 @@ import io.redlock.Votes.NodeVote;
 import io.redlock.Votes.Vote;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RequiresRedis;
+import io.redlock.testbed.Results;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -77,7 +77,7 @@ class KilledNodesTest {
     long start = System.nanoTime();
     AcquireResult result = direct.tryAcquire(REQUEST);
     assertTook(start);
-    Lease lease = assertInstanceOf(Acquired.class, result, result::toString).lease();
+    Lease lease = assertAcquired(result);
     assertWorksAndLeavesNothing(lease, direct);
   }
 
@@ -148,7 +148,7 @@ class KilledNodesTest {
     }
     AcquireResult result = Await.value("the acquire ends", acquiring);
     assertTook(start);
-    Lease lease = assertInstanceOf(Acquired.class, result, result::toString).lease();
+    Lease lease = assertAcquired(result);
     assertWorksAndLeavesNothing(lease, client);
   }
 
@@ -203,8 +203,8 @@ class KilledNodesTest {
     Redlock impatient = masters.connect(Duration.ofSeconds(2)); // its release waits in vain
     Lease lease = impatient.acquire(REQUEST.waitUpTo(TTL));
     masters.kill(0, 1, 2);
-    assertInstanceOf(ExtendResult.Unknown.class, lease.extend(TTL));
-    assertInstanceOf(Unavailable.class, impatient.tryAcquire("another", TTL));
+    assertUnknown(lease.extend(TTL));
+    Results.assertUnavailable(impatient.tryAcquire("another", TTL));
     assertEquals(ReleaseResult.UNCONFIRMED, lease.release());
     masters.awaitFree(RESOURCE);
     masters.awaitFree("another");
@@ -219,12 +219,12 @@ class KilledNodesTest {
 
   private void assertWorksAndLeavesNothing(Lease lease, Redlock of) throws Exception {
     assertTrue(lease.isValid());
-    assertInstanceOf(ExtendResult.Extended.class, lease.extend(TTL));
-    assertInstanceOf(Contended.class, of.tryAcquire(REQUEST));
+    assertExtended(lease.extend(TTL));
+    assertContended(of.tryAcquire(REQUEST));
     assertEquals(ReleaseResult.RELEASED, lease.release());
     masters.awaitFree(RESOURCE);
     AcquireResult next = of.tryAcquire(REQUEST);
-    Lease nextLease = assertInstanceOf(Acquired.class, next, next::toString).lease();
+    Lease nextLease = assertAcquired(next);
     assertTrue(nextLease.fencingToken() > lease.fencingToken());
   }
 
@@ -233,7 +233,7 @@ class KilledNodesTest {
    * before the living had answered.
    */
   private static void assertUnavailable(AcquireResult result, Redlock client, int... dead) {
-    Unavailable unavailable = assertInstanceOf(Unavailable.class, result, result::toString);
+    AcquireResult unavailable = Results.assertUnavailable(result);
     List<NodeVote> votes = unavailable.votes().nodes();
     assertEquals(
         client.operations().nodes().stream().map(NodeStatus::name).toList(),

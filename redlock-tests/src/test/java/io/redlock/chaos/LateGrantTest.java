@@ -1,12 +1,11 @@
 package io.redlock.chaos;
 
+import static io.redlock.testbed.Results.assertUnavailable;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
-import io.redlock.AcquireResult.Unavailable;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
@@ -112,7 +111,7 @@ class LateGrantTest {
       masters.gate(node).requests().hold(RESOURCE);
     }
     AcquireResult result = hasty.tryAcquire(RESOURCE, TTL);
-    assertInstanceOf(Unavailable.class, result, result::toString);
+    assertUnavailable(result);
     for (int node = 2; node <= LATE; node++) {
       assertFalse(masters.isHeld(node, RESOURCE));
       masters.gate(node).requests().open();

@@ -1,13 +1,12 @@
 package io.redlock.chaos;
 
+import static io.redlock.testbed.Results.assertAcquired;
+import static io.redlock.testbed.Results.assertExtended;
+import static io.redlock.testbed.Results.assertUnavailable;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
-import io.redlock.AcquireResult.Acquired;
-import io.redlock.AcquireResult.Unavailable;
-import io.redlock.ExtendResult;
 import io.redlock.Lease;
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
@@ -81,9 +80,8 @@ class StoppedNodeTest {
     List<NodeVote> votes = new ArrayList<>();
     for (int i = 0; i < locks; i++) {
       AcquireResult result = client.tryAcquire(resource, TTL);
-      Acquired acquired = assertInstanceOf(Acquired.class, result, result::toString);
-      votes.add(acquired.votes().nodes().get(STOPPED));
-      assertEquals(ReleaseResult.RELEASED, acquired.lease().release());
+      votes.add(result.votes().nodes().get(STOPPED));
+      assertEquals(ReleaseResult.RELEASED, assertAcquired(result).release());
     }
     return votes;
   }
@@ -98,14 +96,14 @@ class StoppedNodeTest {
     Await.until("the dead are known", () -> isDown(0) && isDown(1));
     masters.server(STOPPED).pause();
     long start = System.nanoTime();
-    Unavailable first = unavailable();
+    AcquireResult first = unavailable();
     Duration waited = Duration.ofNanos(System.nanoTime() - start);
     assertTrue(waited.compareTo(NODE_TIMEOUT) >= 0, waited::toString);
     assertEquals(Vote.UNKNOWN, first.votes().nodes().get(STOPPED).vote(), first::toString);
     // At once, unless this process stood still meanwhile: that time tells nothing about the node.
     Await.until("the node counts as silent", () -> state(STOPPED) == State.SILENT);
     for (int i = 0; i < 20; i++) {
-      Unavailable later = unavailable();
+      AcquireResult later = unavailable();
       assertEquals(Vote.UNREACHABLE, later.votes().nodes().get(STOPPED).vote(), later::toString);
     }
   }
@@ -125,7 +123,7 @@ class StoppedNodeTest {
     masters.awaitFree("resource");
     Await.until("the node is up again", () -> state(STOPPED) == State.UP);
     masters.kill(0, 1);
-    assertInstanceOf(ExtendResult.Extended.class, held.extend(TTL));
+    assertExtended(held.extend(TTL));
     assertEquals(ReleaseResult.RELEASED, held.release());
     masters.awaitFree("held");
     cycle("resource");
@@ -137,9 +135,8 @@ class StoppedNodeTest {
     return lease.fencingToken();
   }
 
-  private Unavailable unavailable() throws InterruptedException {
-    AcquireResult result = client.tryAcquire("out-of-reach", TTL);
-    return assertInstanceOf(Unavailable.class, result, result::toString);
+  private AcquireResult unavailable() throws InterruptedException {
+    return assertUnavailable(client.tryAcquire("out-of-reach", TTL));
   }
 
   private boolean isDown(int node) {

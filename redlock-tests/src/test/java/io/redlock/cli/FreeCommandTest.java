@@ -1,12 +1,12 @@
 package io.redlock.cli;
 
+import static io.redlock.testbed.Results.assertExtended;
+import static io.redlock.testbed.Results.assertLost;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.AcquireResult.Contended;
-import io.redlock.ExtendResult;
+import io.redlock.AcquireResult;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
@@ -97,8 +97,8 @@ class FreeCommandTest {
     assertContains("set free, held for ", printed);
     assertContains(" more by billing@pod-7:4211", printed);
     assertContains("orders/42 is set free: it can be acquired again in ", printed);
-    assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL));
-    Contended refused = (Contended) redlock.tryAcquire("orders/42", TTL);
+    assertLost(lease.extend(TTL));
+    AcquireResult refused = redlock.tryAcquire("orders/42", TTL);
     assertEquals("freed by ops@host", refused.holder().orElseThrow());
     assertContains("freed by ops@host, held for ", printed(0, settings(), "free", "orders/42"));
   }
@@ -110,10 +110,10 @@ class FreeCommandTest {
     String printed = printed(120, settings(), "free", "--token=" + wrong, "orders/42");
     assertContains("orders/42 was not set free: it is held, but not at token " + wrong, printed);
     assertContains(", at token " + lease.fencingToken(), printed);
-    assertInstanceOf(ExtendResult.Extended.class, lease.extend(TTL));
+    assertExtended(lease.extend(TTL));
     String right = Long.toString(lease.fencingToken());
     assertContains(" is set free", printed(0, settings(), "free", "orders/42", "--token", right));
-    assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL));
+    assertLost(lease.extend(TTL));
   }
 
   /** Failed attempts bury their tokens on masters whose answers they did not wait for. */
@@ -132,7 +132,7 @@ class FreeCommandTest {
     assertContains(", token " + token, printed(120, settings(), "status", "orders/42"));
     assertContains(token, printed(0, settings(), "list"));
     assertContains(" is set free", printed(0, settings(), "free", "orders/42", "--token", token));
-    assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL));
+    assertLost(lease.extend(TTL));
   }
 
   /** The holder has its lease on the first master, which restarts empty, and on the second. */

@@ -156,7 +156,7 @@ final class Incident implements AutoCloseable {
   private final class Watcher implements RedlockListener {
     @Override
     public void onNodeState(NodeStatus status) {
-      sees("node " + status.name() + " is " + status.state() + ": " + status.reason());
+      sees("node " + status.name() + " is " + status.state() + ": " + status.reason().orElse(""));
     }
 
     @Override
@@ -177,7 +177,7 @@ final class Incident implements AutoCloseable {
         "master " + master + " is " + state,
         () -> service.operations().nodes().get(master - 1).state() == state);
     NodeStatus status = service.operations().nodes().get(master - 1);
-    sees("node " + status.name() + " is " + status.state() + ": " + status.reason());
+    sees("node " + status.name() + " is " + status.state() + ": " + status.reason().orElse(""));
   }
 
   /** Adds what somebody saw. */

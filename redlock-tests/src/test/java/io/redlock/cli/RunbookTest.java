@@ -1,12 +1,11 @@
 package io.redlock.cli;
 
+import static io.redlock.testbed.Results.assertContended;
+import static io.redlock.testbed.Results.assertUnavailable;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
-import io.redlock.AcquireResult.Contended;
-import io.redlock.AcquireResult.Unavailable;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.LockNotAcquiredException;
@@ -66,10 +65,6 @@ class RunbookTest {
     renewed = patient.renewFor(Duration.ofMinutes(5));
   }
 
-  private static void assertContended(AcquireResult result) {
-    assertInstanceOf(Contended.class, result);
-  }
-
   @Test
   void everyPageHasATest() throws IOException {
     begin("who-holds-it.md", 1);
@@ -126,7 +121,7 @@ class RunbookTest {
     service.acquire(patient("orders/44").renewFor(Duration.ofMinutes(5)));
     Redlock next = incident.client("web-1");
     next.operations().free("orders/44");
-    for (String cause : List.of("EXPIRED", "MAX_HOLD", "REFUSED")) {
+    for (String cause : List.of("EXPIRED", "RENEWAL_ENDED", "REFUSED")) {
       Await.until(
           "the loss is reported: " + cause,
           () -> incident.evidence().contains("is lost: " + cause + ", "));
@@ -145,10 +140,10 @@ class RunbookTest {
   void everythingIsContended() throws Exception {
     begin("contended.md", 3, LONG);
     Redlock first = incident.client(HOLDER);
-    Lease lease = first.acquire(renewed.fairly());
+    Lease lease = first.acquire(renewed.fair());
     assertContended(incident.client("web-1").tryAcquire(order));
     incident.sees(refusal());
-    var waiting = incident.client("web-2").acquireAsync(renewed.fairly());
+    var waiting = incident.client("web-2").acquireAsync(renewed.fair());
     Await.until(
         "it waits in the queues",
         () -> {
@@ -176,7 +171,7 @@ class RunbookTest {
     service.acquire(patient).release();
     incident.server(3).kill();
     incident.awaitState(service, 3, State.DOWN);
-    assertInstanceOf(Unavailable.class, service.tryAcquire(order));
+    assertUnavailable(service.tryAcquire(order));
     incident.sees(refusal());
     incident.server(3).restart();
     incident.on("ssh 10.0.0.2 systemctl start redis-server", incident.server(2)::restart);

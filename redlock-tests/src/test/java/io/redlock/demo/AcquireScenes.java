@@ -3,8 +3,6 @@ package io.redlock.demo;
 import static io.redlock.demo.Stage.seconds;
 
 import io.redlock.AcquireResult;
-import io.redlock.AcquireResult.Acquired;
-import io.redlock.AcquireResult.Contended;
 import io.redlock.Lease;
 import io.redlock.LockNotAcquiredException;
 import io.redlock.Redlock;
@@ -27,8 +25,8 @@ final class AcquireScenes {
     AcquireResult result = alice.tryAcquire(RESOURCE, TTL);
     Votes votes = result.votes();
     DemoMasters.show(stage, votes);
-    stage.check(result instanceof Acquired, "Alice acquires a lease.");
-    Lease lease = result.optionalLease().orElseThrow();
+    stage.check(result.outcome() == AcquireResult.Outcome.ACQUIRED, "Alice acquires a lease.");
+    Lease lease = result.lease().orElseThrow();
     Duration remaining = lease.remaining();
     int yes = votes.count(Vote.YES);
     stage.check(
@@ -59,7 +57,9 @@ final class AcquireScenes {
     AcquireResult refused = bob.tryAcquire(RESOURCE, TTL);
     Votes votes = refused.votes();
     DemoMasters.show(stage, votes);
-    stage.check(refused instanceof Contended, "Bob is refused: another client holds it.");
+    stage.check(
+        refused.outcome() == AcquireResult.Outcome.CONTENDED,
+        "Bob is refused: another client holds it.");
     int taken = votes.count(Vote.REFUSED);
     stage.check(
         taken >= votes.quorum()

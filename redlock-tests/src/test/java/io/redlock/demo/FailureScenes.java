@@ -3,8 +3,6 @@ package io.redlock.demo;
 import static io.redlock.demo.Stage.seconds;
 
 import io.redlock.AcquireResult;
-import io.redlock.AcquireResult.Acquired;
-import io.redlock.AcquireResult.Unavailable;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
@@ -63,9 +61,9 @@ final class FailureScenes {
       stage.blank();
       DemoMasters.show(stage, result.votes());
       stage.check(
-          result instanceof Acquired && result.votes().count(Vote.YES) == 3,
+          result.outcome() == AcquireResult.Outcome.ACQUIRED && result.votes().count(Vote.YES) == 3,
           "Carol still acquires her lease, from 3 of 5.");
-      Lease lease = result.optionalLease().orElseThrow();
+      Lease lease = result.lease().orElseThrow();
       stage.check(lease.isValid(), "It is valid for " + seconds(lease.remaining()) + ".");
       stage.check(
           Await.value("carol's release ends", lease.releaseAsync()) == ReleaseResult.RELEASED,
@@ -100,7 +98,9 @@ final class FailureScenes {
     AcquireResult refused = alice.tryAcquire(RESOURCE, TTL);
     Votes votes = refused.votes();
     DemoMasters.show(stage, votes);
-    stage.check(refused instanceof Unavailable, "Alice is refused: too few masters are left.");
+    stage.check(
+        refused.outcome() == AcquireResult.Outcome.UNAVAILABLE,
+        "Alice is refused: too few masters are left.");
     stage.check(
         votes.nodes().subList(2, DemoMasters.COUNT).stream()
             .allMatch(vote -> vote.vote() == Vote.UNREACHABLE && !vote.detail().isBlank()),
@@ -129,7 +129,7 @@ final class FailureScenes {
     AcquireResult refused = alice.tryAcquire(RESOURCE, TTL);
     DemoMasters.show(stage, refused.votes());
     stage.check(
-        refused instanceof Unavailable
+        refused.outcome() == AcquireResult.Outcome.UNAVAILABLE
             && refused.votes().nodes().subList(2, DemoMasters.COUNT).stream()
                 .allMatch(vote -> vote.detail().startsWith("abstains")),
         "c, d and e abstain: they might grant again what they granted before.");

@@ -59,7 +59,7 @@ final class HangingHolderScene {
     stage.say("  Then her thread hangs. Bob waits for the register.");
     CompletableFuture<Acquired> waiting =
         bob.acquireAsync(LeaseRequest.of(RESOURCE, TTL).waitUpTo(TTL.multipliedBy(2)))
-            .thenApply(result -> result.optionalLease().orElseThrow())
+            .thenApply(result -> result.lease().orElseThrow())
             .thenApply(lease -> new Acquired(System.nanoTime() - startNanos, lease));
 
     Told loss = Await.value("alice is told", told);

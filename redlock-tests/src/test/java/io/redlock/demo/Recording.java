@@ -78,11 +78,11 @@ final class Recording {
 
     @Override
     public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
-      if (result.optionalLease().isEmpty()) {
+      if (result.lease().isEmpty()) {
         events.add(HistoryEvent.now(actor, "refused", "why", result));
         return;
       }
-      Lease lease = result.optionalLease().orElseThrow();
+      Lease lease = result.lease().orElseThrow();
       long nowNanos = System.nanoTime();
       events.add(
           HistoryEvent.at(
@@ -119,7 +119,14 @@ final class Recording {
       String node = nodes.getOrDefault(status.name(), status.name());
       events.add(
           HistoryEvent.now(
-              process, "node", "name", node, "state", status.state(), "why", status.reason()));
+              process,
+              "node",
+              "name",
+              node,
+              "state",
+              status.state(),
+              "why",
+              status.reason().orElse("")));
     }
   }
 }

@@ -1,8 +1,8 @@
 package io.redlock.driver;
 
+import static io.redlock.testbed.Results.assertAcquired;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -148,9 +148,7 @@ class CallbackThreadsTest {
     }
     Redlock redlock = connect(settings -> {});
     assertALossIsTold(redlock);
-    assertInstanceOf(
-        AcquireResult.Acquired.class,
-        soon(redlock.acquireAsync(LeaseRequest.of("x", LONG).waitUpTo(WAIT))));
+    assertAcquired(soon(redlock.acquireAsync(LeaseRequest.of("x", LONG).waitUpTo(WAIT))));
   }
 
   @Test
@@ -199,7 +197,7 @@ class CallbackThreadsTest {
     Duration soon = Duration.ofSeconds(10);
     await("its time passes", () -> renewed.remaining().compareTo(soon) < 0);
     await("it is renewed", () -> renewed.remaining().compareTo(soon) > 0);
-    while (!(renewed.extend(ttl) instanceof ExtendResult.Extended)) {
+    while (!(renewed.extend(ttl).outcome() == ExtendResult.Outcome.EXTENDED)) {
       assertTrue(renewed.isValid()); // a master was slow: one failure is none of the lease
     }
   }
@@ -403,7 +401,7 @@ class CallbackThreadsTest {
         redlock.acquire(LeaseRequest.anyOf(List.of("permit 1", "permit 2"), LONG).waitUpTo(WAIT));
     assertEquals(Set.of("permit 2"), permit.resources());
     held.release();
-    assertInstanceOf(AcquireResult.Acquired.class, soon(waiting));
+    assertAcquired(soon(waiting));
 
     masters.stop(2);
     permit.release();
@@ -425,7 +423,7 @@ class CallbackThreadsTest {
 
   private static AcquireResult acquired(Redlock redlock, String name) {
     try {
-      return redlock.tryAcquire(LeaseRequest.of(name, LONG).fairly().waitUpTo(LONG));
+      return redlock.tryAcquire(LeaseRequest.of(name, LONG).fair().waitUpTo(LONG));
     } catch (InterruptedException e) {
       throw new IllegalStateException(e);
     }

@@ -55,10 +55,10 @@ class FlightEventsTest {
     }
     RecordedEvent acquired = of("Acquire", events).get(0);
     assertEquals("orders/42", acquired.getString("resource"));
-    assertEquals("Acquired", acquired.getString("outcome"));
+    assertEquals("ACQUIRED", acquired.getString("outcome"));
     assertTrue(acquired.getLong("fencingToken") > 0);
-    assertEquals("Unavailable", of("Acquire", events).get(1).getString("outcome"));
-    assertEquals("Extended", of("Extend", events).get(0).getString("outcome"));
+    assertEquals("UNAVAILABLE", of("Acquire", events).get(1).getString("outcome"));
+    assertEquals("EXTENDED", of("Extend", events).get(0).getString("outcome"));
     RecordedEvent ended = of("Lease", events).get(0);
     assertEquals("EXPIRED", ended.getString("cause"));
     assertTrue(ended.getBoolean("lost"));
@@ -162,7 +162,8 @@ class FlightEventsTest {
       try (InMemoryMasters masters = InMemoryMasters.inVirtualTime(3)) {
         Lease lease = masters.connect().acquire("orders/42", TTL, Duration.ZERO);
         told.append(lease.isValid() ? ": acquired" : ": not acquired");
-        told.append(lease.extend(TTL) instanceof ExtendResult.Extended ? ", extended" : ", not");
+        told.append(
+            lease.extend(TTL).outcome() == ExtendResult.Outcome.EXTENDED ? ", extended" : ", not");
         lease.ended().thenAccept(end -> told.append(", ").append(end.cause()));
         masters.stop(2);
         masters.advance(TTL);

@@ -1,12 +1,11 @@
 package io.redlock.interoperation;
 
+import static io.redlock.testbed.Results.assertContended;
+import static io.redlock.testbed.Results.assertExtended;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.redlock.AcquireResult.Contended;
-import io.redlock.ExtendResult.Extended;
 import io.redlock.Lease;
 import io.redlock.Redlock;
 import io.redlock.ReleaseResult;
@@ -69,7 +68,7 @@ class InteroperationTest {
   void leaseKeepsThePeerOutUntilItIsReleased() throws InterruptedException {
     Lease lease = redlock.acquire("shared", TTL, Duration.ZERO);
     assertTrue(peer.tell("acquire shared 10000").startsWith("refused: "));
-    assertInstanceOf(Extended.class, lease.extend(TTL));
+    assertExtended(lease.extend(TTL));
     assertTrue(peer.tell("acquire shared 10000").startsWith("refused: "));
     assertEquals(ReleaseResult.RELEASED, lease.release());
     assertEquals("done", peer.tell("acquire shared 10000"));
@@ -78,9 +77,9 @@ class InteroperationTest {
   @Test
   void lockOfThePeerKeepsALeaseOutUntilItIsReleased() throws InterruptedException {
     assertEquals("done", peer.tell("acquire shared 10000"));
-    assertInstanceOf(Contended.class, redlock.tryAcquire("shared", TTL));
+    assertContended(redlock.tryAcquire("shared", TTL));
     assertEquals("done", peer.tell("extend 15000"));
-    assertInstanceOf(Contended.class, redlock.tryAcquire("shared", TTL));
+    assertContended(redlock.tryAcquire("shared", TTL));
     assertEquals("done", peer.tell("release"));
     assertTrue(redlock.acquire("shared", TTL, TTL).isValid());
   }

@@ -140,7 +140,7 @@ class FaultSentencesTest {
       Lease lease = redlock.acquire(RESOURCE, TTL, TTL);
       ExtendResult extended = lease.extend(TTL.plusSeconds(5));
       assertTrue(extended.toString().contains(unknown(command)), extended::toString);
-      assertEquals(unknown(command), redlock.operations().nodes().get(0).reason());
+      assertEquals(unknown(command), redlock.operations().nodes().get(0).reason().orElse(""));
     }
   }
 
@@ -149,7 +149,7 @@ class FaultSentencesTest {
     try (RedisServer server = without("DEL");
         Redlock redlock = builder(server.address(), null).build()) {
       redlock.acquire(RESOURCE, TTL, TTL).release();
-      assertEquals(unknown("DEL"), redlock.operations().nodes().get(0).reason());
+      assertEquals(unknown("DEL"), redlock.operations().nodes().get(0).reason().orElse(""));
     }
   }
 
@@ -158,7 +158,7 @@ class FaultSentencesTest {
   void fairRequestNamesTheCommandThatTheServerRenamed(String command) {
     try (RedisServer server = without(command);
         Redlock redlock = builder(server.address(), null).build()) {
-      NodeVote vote = vote(redlock, LeaseRequest.of(RESOURCE, TTL).fairly());
+      NodeVote vote = vote(redlock, LeaseRequest.of(RESOURCE, TTL).fair());
       assertEquals(unknown(command), vote.detail());
     }
   }
@@ -183,12 +183,12 @@ class FaultSentencesTest {
       assertIsExplained(COUNTER);
       LeaseRequest request = LeaseRequest.of(RESOURCE, TTL);
       List<LeaseRequest> requests =
-          List.of(request, request.fairly(), LeaseRequest.ofAll(List.of("another", RESOURCE), TTL));
+          List.of(request, request.fair(), LeaseRequest.ofAll(List.of("another", RESOURCE), TTL));
       for (LeaseRequest each : requests) {
         NodeVote vote = vote(redlock, each);
         assertEquals(COUNTER, vote.detail(), each::toString);
         assertEquals(Vote.MISCONFIGURED, vote.vote());
-        assertEquals(COUNTER, redlock.operations().nodes().get(0).lastError());
+        assertEquals(COUNTER, redlock.operations().nodes().get(0).lastError().orElse(""));
       }
       redlock.acquire("free", TTL, TTL).release(); // the node serves other resources
       Await.until("nothing is left", () -> server.keys(RESOURCE).isEmpty());
@@ -215,7 +215,7 @@ class FaultSentencesTest {
         Redlock redlock = builder(server.address(), null).build()) {
       server.command("SET", "redlock:" + part + ":" + RESOURCE, "value");
       assertIsExplained(FOREIGN_QUEUE);
-      assertEquals(FOREIGN_QUEUE, vote(redlock, LeaseRequest.of(RESOURCE, TTL).fairly()).detail());
+      assertEquals(FOREIGN_QUEUE, vote(redlock, LeaseRequest.of(RESOURCE, TTL).fair()).detail());
     }
   }
 
@@ -411,7 +411,9 @@ class FaultSentencesTest {
       try (Redlock redlock = builder(server.address(), trusting(certificate)).build()) {
         Await.until(
             "the sentence comes, not " + redlock.operations().nodes(),
-            () -> List.of(asked, CLOSED).contains(redlock.operations().nodes().get(0).reason()));
+            () ->
+                List.of(asked, CLOSED)
+                    .contains(redlock.operations().nodes().get(0).reason().orElse("")));
       }
     }
   }
@@ -458,10 +460,10 @@ class FaultSentencesTest {
       String sentence, Vote vote, String address, JedisClientConfig config) throws Exception {
     try (Redlock redlock = builder(address, config).build()) {
       long start = System.nanoTime();
-      String reason = redlock.operations().nodes().get(0).reason();
+      String reason = redlock.operations().nodes().get(0).reason().orElse("");
       while (!sentence.equals(reason) && System.nanoTime() - start < TTL.toNanos()) {
         redlock.tryAcquire(RESOURCE, TTL); // what only a request brings to light
-        reason = redlock.operations().nodes().get(0).reason();
+        reason = redlock.operations().nodes().get(0).reason().orElse("");
       }
       assertEquals(sentence, reason);
       assertIsExplained(sentence);

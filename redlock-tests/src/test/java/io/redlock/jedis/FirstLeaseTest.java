@@ -46,7 +46,7 @@ class FirstLeaseTest {
     public static void main(String[] addresses) throws InterruptedException {
       try (Redlock redlock = connect(addresses)) {
         System.out.println(CONNECTED);
-        Optional<Lease> lease = redlock.tryAcquire("first", Duration.ofSeconds(20)).optionalLease();
+        Optional<Lease> lease = redlock.tryAcquire("first", Duration.ofSeconds(20)).lease();
         System.out.println(lease.isPresent() ? ACQUIRED : "it has no lease");
         lease.ifPresent(Lease::close);
       }

@@ -134,12 +134,12 @@ class FullHeapTest {
       List<CompletableFuture<AcquireResult>> waiting = new ArrayList<>();
       for (int i = 0; i < 20; i++) {
         LeaseRequest request = LeaseRequest.of("taken", TTL).waitUpTo(Duration.ofSeconds(2));
-        waiting.add(redlock.acquireAsync(i % 2 == 0 ? request : request.fairly()));
+        waiting.add(redlock.acquireAsync(i % 2 == 0 ? request : request.fair()));
       }
       List<Thread> callers = new ArrayList<>();
       for (int i = 0; i < 4; i++) {
         LeaseRequest request = LeaseRequest.of("called", TTL).waitUpTo(Duration.ofSeconds(2));
-        LeaseRequest mine = i % 2 == 0 ? request : request.fairly();
+        LeaseRequest mine = i % 2 == 0 ? request : request.fair();
         callers.add(new Thread(() -> call(redlock, mine)));
       }
       callers.forEach(Thread::start);
@@ -191,7 +191,7 @@ class FullHeapTest {
     private static void call(Redlock redlock, LeaseRequest request) {
       while (!isOver) {
         try {
-          redlock.tryAcquire(request).optionalLease().ifPresent(Lease::close);
+          redlock.tryAcquire(request).lease().ifPresent(Lease::close);
           CALLS.incrementAndGet();
         } catch (OutOfMemoryError | RuntimeException | InterruptedException e) {
           LockSupport.parkNanos(1_000_000);

@@ -88,7 +88,7 @@ class InheritedStateTest {
           Await.until("it is told", ended::isDone);
         }
         Lease held = other.acquire("held", TTL, WAIT);
-        redlock.acquireAsync(LeaseRequest.of("held", TTL).fairly().waitUpTo(TTL));
+        redlock.acquireAsync(LeaseRequest.of("held", TTL).fair().waitUpTo(TTL));
         redlock.lead("led", TTL, (lease, leadership) -> over.await());
         BackgroundLog.of("io.redlock.Redlock").debug("a {}", "line");
         Stream.of("scheduler", "lane-", "wake-", "callbacks", "losses", "leader-", "log")

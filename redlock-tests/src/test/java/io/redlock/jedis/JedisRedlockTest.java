@@ -1,8 +1,8 @@
 package io.redlock.jedis;
 
+import static io.redlock.testbed.Results.assertUnavailable;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -58,7 +58,7 @@ class JedisRedlockTest {
   void leaseIsThereAtTheFirstCall() throws InterruptedException {
     try (Redlock redlock = connect(servers.addresses())) {
       AcquireResult result = redlock.tryAcquire("first", TTL);
-      Lease lease = result.optionalLease().orElseThrow(() -> new AssertionError(result.toString()));
+      Lease lease = result.lease().orElseThrow(() -> new AssertionError(result.toString()));
       assertEquals(ReleaseResult.RELEASED, lease.release());
     }
   }
@@ -78,7 +78,7 @@ class JedisRedlockTest {
     String[] nowhere = {"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"};
     try (Redlock redlock = connect(nowhere)) {
       AcquireResult result = redlock.tryAcquire("nothing", TTL);
-      assertInstanceOf(AcquireResult.Unavailable.class, result);
+      assertUnavailable(result);
       assertTrue(result.votes().toString().contains("refused connection"), result.toString());
       redlock
           .operations()
@@ -178,7 +178,7 @@ class JedisRedlockTest {
       pools.add(pool);
     }
     try (Redlock redlock = builder.build()) {
-      assertTrue(redlock.tryAcquire("pooled", TTL).optionalLease().isPresent());
+      assertTrue(redlock.tryAcquire("pooled", TTL).lease().isPresent());
       assertEquals("node-1", redlock.operations().nodes().get(1).name());
       for (ConnectionPool pool : pools) {
         Await.until("one connection is used", () -> pool.getNumActive() == 1);

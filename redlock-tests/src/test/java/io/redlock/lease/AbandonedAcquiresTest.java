@@ -149,7 +149,7 @@ class AbandonedAcquiresTest {
       try (Interrupt interrupt = new Interrupt()) {
         atSomeMoment(interrupt::strike);
         AcquireResult result = redlock.tryAcquire(request);
-        try (Lease lease = result.optionalLease().orElse(null)) {
+        try (Lease lease = result.lease().orElse(null)) {
           if (lease == null) {
             return "refused";
           }
@@ -194,7 +194,7 @@ class AbandonedAcquiresTest {
       try {
         return future
             .join()
-            .optionalLease()
+            .lease()
             .map(
                 lease -> {
                   lease.close();

@@ -1,11 +1,13 @@
 package io.redlock.lease;
 
+import static io.redlock.testbed.Results.assertContended;
+import static io.redlock.testbed.Results.assertExtended;
+import static io.redlock.testbed.Results.assertLost;
+import static io.redlock.testbed.Results.assertUnknown;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.AcquireResult;
 import io.redlock.ExtendResult;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
@@ -61,7 +63,7 @@ class ExtendTest {
     extendUntilHeldBy(5, lease, "late");
     assertEquals(lease.fencingToken(), masters.fence(1, "late"));
     masters.kill(3, 4); // two of the three that granted it: the lease rests on those that joined
-    assertInstanceOf(ExtendResult.Extended.class, lease.extend(TTL));
+    assertExtended(lease.extend(TTL));
     lease.release();
     masters.awaitHolders(0, "late");
   }
@@ -74,7 +76,7 @@ class ExtendTest {
     masters.awaitHolders(4, "touched");
     masters.get(4).restart();
     Redlock contender = masters.connect();
-    assertInstanceOf(AcquireResult.Contended.class, contender.tryAcquire("touched", TTL));
+    assertContended(contender.tryAcquire("touched", TTL));
     Await.until(
         "the contender has taken its grant back, and left its token",
         () ->
@@ -83,7 +85,7 @@ class ExtendTest {
     long tombstone = masters.fence(4, "touched");
 
     masters.awaitUp(redlock);
-    assertInstanceOf(ExtendResult.Extended.class, lease.extend(TTL));
+    assertExtended(lease.extend(TTL));
     redlock.acquire("after the extend", TTL, TTL); // in every node's line
     masters.awaitHolders(5, "after the extend");
     assertEquals("", masters.owner(4, "touched"));
@@ -97,7 +99,7 @@ class ExtendTest {
     Lease lease = redlock.acquire("foreign", TTL, TTL);
     masters.awaitHolders(5, "foreign");
     masters.get(2).command("SET", "foreign", "somebody else", "PX", "60000");
-    assertInstanceOf(ExtendResult.Extended.class, lease.extend(TTL));
+    assertExtended(lease.extend(TTL));
     lease.release();
     Await.until("our four keys are gone", () -> masters.holders("foreign") == 1);
     assertEquals("somebody else", masters.owner(2, "foreign"));
@@ -117,14 +119,14 @@ class ExtendTest {
     assertTrue(winner.fencingToken() > lease.fencingToken());
     String winnersOwner = masters.owner(0, "deleted");
 
-    ExtendResult.Lost lost = assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL));
+    ExtendResult lost = assertLost(lease.extend(TTL));
     assertEquals(3, lost.votes().count(Votes.Vote.UNABLE), lost.votes().toString());
     assertFalse(lease.isValid());
     assertEquals(Duration.ZERO, lease.remaining());
     LeaseEnd end = Await.value("the lease ends", lease.ended().toCompletableFuture());
     assertEquals(LeaseEnd.Cause.REFUSED, end.cause());
 
-    assertInstanceOf(ExtendResult.Extended.class, winner.extend(TTL));
+    assertExtended(winner.extend(TTL));
     lease.release();
     Await.until(
         "the loser's keys are gone",
@@ -134,7 +136,7 @@ class ExtendTest {
     winner.release();
     masters.awaitHolders(0, "deleted");
 
-    assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL));
+    assertLost(lease.extend(TTL));
     assertFalse(lease.isValid());
     Await.until("the end is told", () -> !events.ended.isEmpty());
     assertEquals(List.of(LeaseEnd.Cause.REFUSED), events.causes());
@@ -151,7 +153,7 @@ class ExtendTest {
     long[] keyEnds = IntStream.of(0, 1, 2).mapToLong(this::latestKeyEndMillis).toArray();
     masters.pause(0, 1, 2);
     long before = latestLossNanos(lease);
-    assertInstanceOf(ExtendResult.Unknown.class, lease.extend(TTL));
+    assertUnknown(lease.extend(TTL));
     assertNotLengthened(before, lease);
     masters.resume(0, 1, 2);
     Await.until(
@@ -160,7 +162,7 @@ class ExtendTest {
     masters.awaitUp(redlock); // their answers have been read
     assertNotLengthened(before, lease);
 
-    assertInstanceOf(ExtendResult.Extended.class, lease.extend(TTL));
+    assertExtended(lease.extend(TTL));
     assertTrue(soonestLossNanos(lease) > before + SLACK_NANOS);
     lease.release();
   }
@@ -184,7 +186,7 @@ class ExtendTest {
     IntStream.range(0, 5).forEach(node -> masters.proxy(node).replies().open());
 
     assertEquals(LeaseEnd.Cause.EXPIRED, end.cause());
-    assertInstanceOf(ExtendResult.Lost.class, Await.value("the answer", late));
+    assertLost(Await.value("the answer", late));
     assertFalse(lease.isValid());
     masters.awaitHolders(0, "too late"); // released at the deadline, long before the keys run out
     Await.until("the loss is told", () -> !events.ended.isEmpty());
@@ -218,7 +220,7 @@ class ExtendTest {
         count + " nodes hold " + resource,
         () -> {
           try {
-            assertInstanceOf(ExtendResult.Extended.class, lease.extend(TTL));
+            assertExtended(lease.extend(TTL));
           } catch (InterruptedException e) {
             throw new AssertionError(e);
           }

@@ -1,11 +1,13 @@
 package io.redlock.lease;
 
+import static io.redlock.testbed.Results.assertContended;
+import static io.redlock.testbed.Results.assertExtended;
+import static io.redlock.testbed.Results.assertLost;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.AcquireResult.Contended;
+import io.redlock.AcquireResult;
 import io.redlock.ExtendResult;
 import io.redlock.FreeResult;
 import io.redlock.FreeResult.Outcome;
@@ -86,12 +88,9 @@ class FreeTest {
       assertEquals("freed/ops@host", masters.owner(node, "resource"));
       assertEquals(lease.fencingToken(), masters.fence(node, "resource"));
     }
-    for (LeaseRequest request : List.of(NEXT, NEXT.fairly())) {
-      Contended refused =
-          assertInstanceOf(
-              Contended.class,
-              masters.connect().tryAcquire(request.waitUpTo(Duration.ZERO)),
-              "nobody is granted it");
+    for (LeaseRequest request : List.of(NEXT, NEXT.fair())) {
+      AcquireResult refused =
+          assertContended(masters.connect().tryAcquire(request.waitUpTo(Duration.ZERO)));
       assertEquals(Optional.of("freed by ops@host"), refused.holder());
       assertTrue(refused.votes().toString().contains("freed by ops@host, held for "));
     }
@@ -110,7 +109,7 @@ class FreeTest {
       holder.ask();
       Signal.CONT.to(holder.process);
       assertTrue(holder.answer().endsWith(" invalid"), "its renewed lease is over");
-      assertInstanceOf(ExtendResult.Extended.class, next.extend(TTL));
+      assertExtended(next.extend(TTL));
       next.release();
     }
   }
@@ -146,9 +145,9 @@ class FreeTest {
     for (int node = 0; node < LeaseMasters.NODES; node++) {
       masters.proxy(node).requests().open();
     }
-    assertFalse(extended.get() instanceof ExtendResult.Extended, extended::toString);
+    assertFalse(extended.get().outcome() == ExtendResult.Outcome.EXTENDED, extended::toString);
     assertFalse(lease.isValid());
-    assertInstanceOf(ExtendResult.Extended.class, next.extend(TTL));
+    assertExtended(next.extend(TTL));
     next.release();
   }
 
@@ -175,7 +174,7 @@ class FreeTest {
     for (int node = 2; node < LeaseMasters.NODES; node++) {
       masters.proxy(node).requests().open();
     }
-    assertInstanceOf(ExtendResult.Lost.class, extended.get());
+    assertLost(extended.get());
     Await.until("the loss is told", () -> !ends.isEmpty());
     assertEquals(Cause.REFUSED, ends.get(0).cause());
     assertTrue(ends.get(0).detail().startsWith("an operator set it free (freed by ops@host)"));
@@ -198,7 +197,7 @@ class FreeTest {
       masters.proxy(node).requests().open();
     }
     assertEquals(Outcome.OTHER_HOLDER, free.get().outcome());
-    assertInstanceOf(ExtendResult.Extended.class, next.extend(TTL));
+    assertExtended(next.extend(TTL));
     next.release();
   }
 
@@ -213,11 +212,11 @@ class FreeTest {
     masters.pause(1);
     FreeResult result = operator.operations().free("resource", lease.fencingToken());
     assertFreed(result);
-    assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL));
+    assertLost(lease.extend(TTL));
     Lease next = other.acquire(NEXT);
     assertTrue(next.fencingToken() > lease.fencingToken());
     masters.resume(1);
-    assertInstanceOf(ExtendResult.Extended.class, next.extend(TTL));
+    assertExtended(next.extend(TTL));
     next.release();
   }
 

@@ -1,11 +1,10 @@
 package io.redlock.lease;
 
+import static io.redlock.testbed.Results.assertLost;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.ExtendResult;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseRequest;
@@ -47,12 +46,12 @@ class GuardedLeaseTest {
     Lease lease = redlock.acquire("flushed", ttl, ttl);
     masters.awaitHolders(5, "flushed");
     IntStream.of(0, 1, 2).forEach(node -> masters.get(node).command("FLUSHALL"));
-    assertInstanceOf(ExtendResult.Lost.class, lease.extend(ttl));
+    assertLost(lease.extend(ttl));
     assertFalse(lease.isValid());
     LeaseEnd end = Await.value("the end", lease.ended().toCompletableFuture());
     assertEquals(LeaseEnd.Cause.REFUSED, end.cause());
     assertEquals(2, masters.holders("flushed"), "nobody joined");
-    assertInstanceOf(ExtendResult.Lost.class, lease.extend(ttl));
+    assertLost(lease.extend(ttl));
     lease.release();
     masters.awaitHolders(0, "flushed");
     Await.until("the end is told", () -> !events.ended.isEmpty());

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.AcquireResult.Contended;
+import io.redlock.AcquireResult;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.LockNotAcquiredException;
@@ -35,12 +35,12 @@ class HolderTest {
     Redlock other = masters.connect(settings -> settings.holder("reports@pod-1:7"));
     for (boolean isFair : new boolean[] {false, true}) {
       LeaseRequest request = LeaseRequest.of("resource", TTL);
-      LeaseRequest asked = isFair ? request.fairly() : request;
+      LeaseRequest asked = isFair ? request.fair() : request;
       try (Lease lease = holder.acquire(asked)) {
         LockNotAcquiredException refusal = refusal(other, asked);
         assertTrue(refusal.getMessage().contains(" more by " + HOLDER), refusal.getMessage());
         assertEquals(Optional.of(HOLDER), refusal.holder());
-        Contended result = (Contended) other.tryAcquire(asked);
+        AcquireResult result = other.tryAcquire(asked);
         assertEquals(Optional.of(HOLDER), result.holder());
         assertTrue(lease.isValid());
       }

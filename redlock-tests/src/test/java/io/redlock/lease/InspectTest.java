@@ -152,8 +152,7 @@ class InspectTest {
       Redlock waiter = connect("waiter-" + i);
       waiters.add(waiter);
       calls.add(
-          waiter.acquireAsync(
-              LeaseRequest.of("queue", TTL).waitUpTo(TTL.multipliedBy(3)).fairly()));
+          waiter.acquireAsync(LeaseRequest.of("queue", TTL).waitUpTo(TTL.multipliedBy(3)).fair()));
       int count = i + 1;
       Await.until(
           "it waits everywhere",

@@ -31,8 +31,8 @@ final class LeaseEvents implements RedlockListener {
   }
 
   /** How many extends went like this. */
-  long count(Class<? extends ExtendResult> result) {
-    return extended.stream().filter(extend -> result.isInstance(extend.result)).count();
+  long count(ExtendResult.Outcome outcome) {
+    return extended.stream().filter(extend -> extend.result.outcome() == outcome).count();
   }
 
   /** The causes of all ends so far. */

@@ -202,11 +202,11 @@ class LeaseLockTest {
     lock.lock();
     lock.lock();
     LeaseEnd end = Await.value("the loss", lock.lease().ended().toCompletableFuture());
-    assertEquals(LeaseEnd.Cause.MAX_HOLD, end.cause());
+    assertEquals(LeaseEnd.Cause.RENEWAL_ENDED, end.cause());
     assertThrows(LeaseLostException.class, lock::lock);
     assertThrows(LeaseLostException.class, lock::tryLock);
     LeaseLostException inner = assertThrows(LeaseLostException.class, lock::unlock);
-    assertTrue(inner.getMessage().contains("MAX_HOLD"), inner.getMessage());
+    assertTrue(inner.getMessage().contains("RENEWAL_ENDED"), inner.getMessage());
     assertThrows(LeaseLostException.class, lock::unlock);
     assertThrows(IllegalMonitorStateException.class, lock::unlock, "both holds were given back");
     lock.lock();

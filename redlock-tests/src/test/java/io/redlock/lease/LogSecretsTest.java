@@ -67,7 +67,7 @@ class LogSecretsTest {
         LeaseRequest request =
             LeaseRequest.of("some-resource", Duration.ofSeconds(20))
                 .waitUpTo(Duration.ofMinutes(1));
-        for (LeaseRequest each : List.of(request, request.fairly())) {
+        for (LeaseRequest each : List.of(request, request.fair())) {
           Lease lease = redlock.acquire(each);
           System.out.println(OWNER + RedisServer.command(connection, "GET", "some-resource"));
           rival.tryAcquire(each.waitUpTo(Duration.ofMillis(50)));

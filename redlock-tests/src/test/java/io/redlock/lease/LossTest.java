@@ -1,11 +1,11 @@
 package io.redlock.lease;
 
+import static io.redlock.testbed.Results.assertExtended;
+import static io.redlock.testbed.Results.assertLost;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.ExtendResult;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseRequest;
@@ -110,7 +110,7 @@ class LossTest {
 
     load.join();
     for (Lease lease : leases) {
-      assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL));
+      assertLost(lease.extend(TTL));
       lease.release();
     }
     Await.until("each is told of", () -> endsOf(leases).size() >= count);
@@ -263,7 +263,7 @@ class LossTest {
       Lease renewed = other.acquire(request.renewFor(Duration.ofMinutes(1)));
       Lease short1 = brief.acquire("short", SHORT, WAIT);
       Await.until("the short one is lost", () -> !short1.isValid());
-      assertInstanceOf(ExtendResult.Extended.class, renewed.extend(TTL));
+      assertExtended(renewed.extend(TTL));
       assertEquals(ReleaseResult.RELEASED, renewed.release());
       assertFalse(short1.ended().toCompletableFuture().isDone(), "its executor is blocked");
     } finally {

@@ -1,12 +1,12 @@
 package io.redlock.lease;
 
+import static io.redlock.testbed.Results.assertExtended;
+import static io.redlock.testbed.Results.assertLost;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.ExtendResult;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseLostException;
@@ -65,7 +65,7 @@ class PauseTest {
       assertEquals("ended EXPIRED EXPIRED EXPIRED EXPIRED EXPIRED", client.answer());
       stale.forEach(token -> assertFalse(resource.write(token), "a stale write"));
       for (Lease lease : taken) {
-        assertInstanceOf(ExtendResult.Extended.class, lease.extend(Duration.ofSeconds(20)));
+        assertExtended(lease.extend(Duration.ofSeconds(20)));
       }
     }
   }
@@ -97,7 +97,7 @@ class PauseTest {
     assertEquals(Duration.ZERO, leases.get(1).remaining());
     Lease third = leases.get(2);
     assertThrows(LeaseLostException.class, () -> third.ensureValid(Duration.ZERO));
-    assertInstanceOf(ExtendResult.Lost.class, leases.get(3).extend(ttl));
+    assertLost(leases.get(3).extend(ttl));
     assertFalse(leases.get(4).isValid());
     Await.until("all are told", () -> events.ended.size() == 5);
     assertTrue(events.causes().stream().allMatch(cause -> cause == LeaseEnd.Cause.EXPIRED));

@@ -1,14 +1,13 @@
 package io.redlock.lease;
 
+import static io.redlock.testbed.Results.assertContended;
+import static io.redlock.testbed.Results.assertUnavailable;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
-import io.redlock.AcquireResult.Contended;
-import io.redlock.AcquireResult.Unavailable;
 import io.redlock.Lease;
 import io.redlock.LeaseLock;
 import io.redlock.LeaseRequest;
@@ -44,7 +43,7 @@ class VirtualTimeAnyOfTest {
 
   private static Set<String> acquired(CompletableFuture<AcquireResult> call) {
     assertTrue(call.isDone());
-    return call.join().optionalLease().orElseThrow().resources();
+    return call.join().lease().orElseThrow().resources();
   }
 
   @AfterEach
@@ -61,8 +60,8 @@ class VirtualTimeAnyOfTest {
     assertEquals(
         permits(7).resources(),
         new TreeSet<>(held.stream().flatMap(lease -> lease.resources().stream()).toList()));
-    assertInstanceOf(Contended.class, redlock.tryAcquire(permits(7)));
-    assertInstanceOf(Contended.class, other.tryAcquire(permits(7)));
+    assertContended(redlock.tryAcquire(permits(7)));
+    assertContended(other.tryAcquire(permits(7)));
     held.get(3).release();
     assertEquals(held.get(3).resources(), other.acquire(permits(7)).resources());
   }
@@ -111,8 +110,7 @@ class VirtualTimeAnyOfTest {
   void waitEndsAsContended() throws Exception {
     masters.occupy("pool/0", Duration.ofMinutes(1));
     masters.occupy("pool/1", Duration.ofMinutes(1));
-    assertInstanceOf(
-        Contended.class, redlock.tryAcquire(permits(2).waitUpTo(Duration.ofSeconds(5))));
+    assertContended(redlock.tryAcquire(permits(2).waitUpTo(Duration.ofSeconds(5))));
   }
 
   @Test
@@ -120,13 +118,13 @@ class VirtualTimeAnyOfTest {
     masters.occupy("pool/0", Duration.ofMinutes(1));
     masters.stop(1);
     assertEquals(Set.of("pool/1"), redlock.acquire(permits(2)).resources());
-    assertInstanceOf(Contended.class, redlock.tryAcquire(permits(2)));
+    assertContended(redlock.tryAcquire(permits(2)));
   }
 
   @Test
   void majorityOfMastersThatIsDownIsUnavailable() throws Exception {
     masters.stop(2);
-    assertInstanceOf(Unavailable.class, redlock.tryAcquire(permits(5)));
+    assertUnavailable(redlock.tryAcquire(permits(5)));
   }
 
   @Test
@@ -156,10 +154,10 @@ class VirtualTimeAnyOfTest {
   @Test
   void fairnessAndTooManyNamesAreRefused() {
     String fair =
-        assertThrows(IllegalArgumentException.class, () -> redlock.acquire(permits(2).fairly()))
+        assertThrows(IllegalArgumentException.class, () -> redlock.acquire(permits(2).fair()))
             .getMessage();
     assertEquals(
-        "cannot acquire: fairly() with anyOf(): each name has a queue of its own; leave fairly()"
+        "cannot acquire: fair() with anyOf(): each name has a queue of its own; leave fair()"
             + " out",
         fair);
     String many =

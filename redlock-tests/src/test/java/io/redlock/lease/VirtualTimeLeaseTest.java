@@ -1,14 +1,15 @@
 package io.redlock.lease;
 
+import static io.redlock.testbed.Results.assertContended;
+import static io.redlock.testbed.Results.assertExtended;
+import static io.redlock.testbed.Results.assertLost;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
-import io.redlock.ExtendResult;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseLostException;
@@ -55,7 +56,7 @@ class VirtualTimeLeaseTest {
 
       cluster.scheduler.runFor(MARGIN.minusNanos(1));
       assertEquals(5, cluster.locked("r"), "the holder may still be stopping");
-      assertInstanceOf(AcquireResult.Contended.class, redlock.tryAcquire("r", TTL));
+      assertContended(redlock.tryAcquire("r", TTL));
 
       cluster.scheduler.runFor(Duration.ofNanos(1));
       assertEquals(0, cluster.locked("r"), "its time is over");
@@ -106,7 +107,7 @@ class VirtualTimeLeaseTest {
       assertFalse(first.isValid());
       assertEquals(Duration.ZERO, second.remaining());
       assertThrows(LeaseLostException.class, () -> third.ensureValid(Duration.ZERO));
-      assertInstanceOf(ExtendResult.Lost.class, fourth.extend(TTL));
+      assertLost(fourth.extend(TTL));
       cluster.scheduler.runFor(Duration.ofMillis(50));
       assertEquals(List.of(LeaseEnd.Cause.EXPIRED), ends.stream().map(LeaseEnd::cause).toList());
     }
@@ -118,7 +119,7 @@ class VirtualTimeLeaseTest {
       Lease lease = redlock.acquire("r", TTL, Duration.ZERO);
       cluster.ticker.stepWall(Duration.ofHours(-1));
       cluster.ticker.advance(Duration.ofMillis(1));
-      assertInstanceOf(ExtendResult.Extended.class, lease.extend(TTL));
+      assertExtended(lease.extend(TTL));
       assertTrue(lease.isValid());
       cluster.ticker.suspend(TTL);
       assertFalse(lease.isValid(), "the deadline is the last extension's, on both clocks");
@@ -165,7 +166,7 @@ class VirtualTimeLeaseTest {
       CompletableFuture<AcquireResult> timedOut = redlock.acquireAsync(patient);
       CompletableFuture<AcquireResult> answered = redlock.acquireAsync(patient);
       timedOut.completeExceptionally(new TimeoutException("as orTimeout does"));
-      answered.complete(new AcquireResult.Unavailable(new Votes(List.of(), 3)));
+      answered.complete(AcquireResult.unavailable(new Votes(List.of(), 3)));
       assertEquals(timers, cluster.scheduler.pending(), "nobody waits any more");
       held.release();
       cluster.scheduler.runFor(Duration.ofMillis(100));
@@ -227,7 +228,7 @@ class VirtualTimeLeaseTest {
           redlock.acquireAsync(LeaseRequest.of("r", TTL).renewFor(Duration.ofDays(1)));
       jumps[0] = true; // the process stands still for an hour while it makes the lease
       nodes.forEach(InMemoryNode::letGo);
-      Lease lease = future.join().optionalLease().orElseThrow();
+      Lease lease = future.join().lease().orElseThrow();
       assertFalse(lease.isValid());
       cluster.scheduler.runFor(Duration.ofMillis(100));
       assertEquals(0, cluster.scheduler.pending());

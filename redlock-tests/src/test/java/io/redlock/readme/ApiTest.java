@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
+import io.redlock.testbed.Repository;
 import io.redlock.testing.InMemoryMasters;
 import java.io.IOException;
 import java.io.InputStream;
@@ -34,6 +35,9 @@ import org.junit.jupiter.api.Test;
 /** What users can compile against is what docs/api.txt says. */
 class ApiTest {
 
+  private static final int MOST_TYPES = 48;
+  private static final int MOST_COMPONENTS = 5;
+
   @Test
   void apiIsTheOneWrittenDown() throws Exception {
     StringBuilder text = new StringBuilder();
@@ -43,6 +47,24 @@ class ApiTest {
     assertTrue(text.indexOf("io.redlock.driver.AcquireLoop") < 0, "only what is public");
     assertTrue(text.indexOf("io.redlock.testkit") < 0, "only what is exported");
     Golden.check("docs/api.txt", text.toString());
+  }
+
+  /** A type is a promise, and a component more breaks the callers of a record's constructor. */
+  @Test
+  void typesAreFewAndRecordsSmall() throws IOException {
+    List<String> types =
+        Files.readAllLines(Repository.ROOT.resolve("docs/api.txt")).stream()
+            .filter(line -> line.startsWith("public "))
+            .toList();
+    assertTrue(types.size() <= MOST_TYPES, types.size() + " types");
+    assertTrue(types.stream().anyMatch(type -> components(type) == 3), "records are found");
+    assertEquals(
+        List.of(), types.stream().filter(type -> components(type) > MOST_COMPONENTS).toList());
+  }
+
+  private static long components(String type) {
+    String components = type.replaceAll("<.*?>", "").replaceFirst("^[^(]*", "");
+    return components.isEmpty() ? 0 : components.split(",").length;
   }
 
   @Test

@@ -224,7 +224,7 @@ class FiguresTest {
         }
         List<CompletableFuture<ReleaseResult>> releases = new ArrayList<>();
         for (CompletableFuture<AcquireResult> call : calls) {
-          releases.add(call.get().optionalLease().orElseThrow().releaseAsync());
+          releases.add(call.get().lease().orElseThrow().releaseAsync());
         }
         for (CompletableFuture<ReleaseResult> release : releases) {
           release.get();

@@ -166,7 +166,7 @@ class ReadmeTest {
 
   private static long refused(Redlock redlock) {
     return redlock.operations().nodes().stream()
-        .filter(node -> node.reason().contains("refused"))
+        .filter(node -> node.reason().orElse("").contains("refused"))
         .count();
   }
 }

@@ -1,8 +1,9 @@
 package io.redlock.recipes;
 
+import static io.redlock.testbed.Results.assertContended;
+import static io.redlock.testbed.Results.assertUnavailable;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -153,7 +154,7 @@ class MigrationTest {
           "`operations().free(name)`: nobody is granted it before the holder's last deadline");
       assertTrue(redlock.asLock(request).tryLock());
       assertEquals(FreeResult.Outcome.FREED, redlock.operations().free("orders/42").outcome());
-      assertInstanceOf(AcquireResult.Contended.class, other.tryAcquire("orders/42", TTL));
+      assertContended(other.tryAcquire("orders/42", TTL));
       masters.advance(TTL.plusSeconds(1));
       other.acquire("orders/42", TTL, Duration.ZERO).release();
       rows.play(
@@ -163,12 +164,12 @@ class MigrationTest {
       masters.advance(TTL);
       assertFalse(brief.isValid());
       rows.play("`tryLock(wait, leaseTime, unit)`", "`tryAcquire(name, ttl, waitUpTo)`");
-      assertTrue(redlock.tryAcquire("brief", TTL, TTL).optionalLease().isPresent());
+      assertTrue(redlock.tryAcquire("brief", TTL, TTL).lease().isPresent());
       rows.play(
           "`getFairLock(name)`, `getMultiLock(…)`",
-          "`asLock(request.fairly())`, `LeaseRequest.ofAll`");
+          "`asLock(request.fair())`, `LeaseRequest.ofAll`");
       LeaseRequest both = LeaseRequest.ofAll(List.of("a", "b"), TTL).renewFor(TTL);
-      assertTrue(redlock.asLock(LeaseRequest.of("fair", TTL).renewFor(TTL).fairly()).tryLock());
+      assertTrue(redlock.asLock(LeaseRequest.of("fair", TTL).renewFor(TTL).fair()).tryLock());
       assertTrue(redlock.asLock(both).tryLock());
       rows.play(
           "`RSemaphore`, `RPermitExpirableSemaphore`",
@@ -179,7 +180,7 @@ class MigrationTest {
           "the same; false also without a majority, where Redisson throws. `tryAcquire` says why");
       masters.stop(2);
       assertFalse(redlock.asLock(LeaseRequest.of("c", TTL).renewFor(TTL)).tryLock());
-      assertInstanceOf(AcquireResult.Unavailable.class, redlock.tryAcquire("c", TTL));
+      assertUnavailable(redlock.tryAcquire("c", TTL));
     }
     rows.play("`getReadWriteLock(name)`", "none");
     rows.end();
@@ -189,7 +190,7 @@ class MigrationTest {
     LeaseRequest permits = LeaseRequest.anyOf(List.of("permit 1", "permit 2"), TTL);
     redlock.acquire(permits);
     other.acquire(permits);
-    assertInstanceOf(AcquireResult.Contended.class, redlock.tryAcquire(permits));
+    assertContended(redlock.tryAcquire(permits));
   }
 
   @Test
@@ -219,7 +220,7 @@ class MigrationTest {
       another.join();
       assertEquals(Inspection.Held.NO, redlock.operations().inspect("semaphore mutex").held());
       redlock.acquire(LeaseRequest.ofAll(List.of("a", "b"), TTL));
-      assertInstanceOf(AcquireResult.Contended.class, other.tryAcquire("b", TTL));
+      assertContended(other.tryAcquire("b", TTL));
       assertTwoPermits(redlock, other);
       masters.stop(2);
       assertFalse(redlock.asLock(request).tryLock(1, TimeUnit.SECONDS), "no majority");
@@ -279,10 +280,10 @@ class MigrationTest {
   void handWrittenLockKeepsALeaseOutAndNothingTouchesIt() throws InterruptedException {
     RedisServer server = servers.get(0);
     assertEquals("OK", server.command("SET", "orders/7", "me", "NX", "PX", "10000"));
-    assertInstanceOf(AcquireResult.Contended.class, redlock.tryAcquire("orders/7", TTL));
+    assertContended(redlock.tryAcquire("orders/7", TTL));
     assertEquals("me", server.command("GET", "orders/7"));
     server.command("DEL", "orders/7");
-    assertTrue(redlock.tryAcquire("orders/7", TTL).optionalLease().isPresent());
+    assertTrue(redlock.tryAcquire("orders/7", TTL).lease().isPresent());
   }
 
   @Test
@@ -300,7 +301,7 @@ class MigrationTest {
     server.command("SET", "job-lock:default:report", "ADDED:2026-01-01@host", "NX", "PX", "10000");
     JedisRedlock.Builder settings = settings().keyPrefix("job-lock:default:");
     try (Redlock prefixed = connect(settings)) {
-      assertInstanceOf(AcquireResult.Contended.class, prefixed.tryAcquire("report", TTL));
+      assertContended(prefixed.tryAcquire("report", TTL));
       server.command("DEL", "job-lock:default:report");
       Await.until("the old one is gone", () -> server.keys("job-lock:*").isEmpty());
       prefixed.acquire("report", TTL, Duration.ZERO);
@@ -313,7 +314,7 @@ class MigrationTest {
     RedisServer server = servers.get(0);
     server.command("HSET", "orders/9", "a13acce4:1", "1"); // what Redisson stores
     AcquireResult result = redlock.tryAcquire("orders/9", TTL);
-    assertInstanceOf(AcquireResult.Unavailable.class, result);
+    assertUnavailable(result);
     assertTrue(result.votes().toString().contains("a key of another application"));
     assertEquals("1", server.command("HGET", "orders/9", "a13acce4:1"));
   }

@@ -59,28 +59,26 @@ final class OpenTelemetryListener implements RedlockListener {
 
   @Override
   public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
-    acquire.record(seconds(took), Attributes.of(OUTCOME, word(result.getClass())));
-    if (result instanceof AcquireResult.Acquired) {
+    acquire.record(seconds(took), Attributes.of(OUTCOME, word(result.outcome())));
+    if (result.outcome() == AcquireResult.Outcome.ACQUIRED) {
       leases.add(1);
     }
   }
 
   @Override
   public void onExtend(Lease lease, ExtendResult result, Duration took) {
-    extend.record(seconds(took), Attributes.of(OUTCOME, word(result.getClass())));
+    extend.record(seconds(took), Attributes.of(OUTCOME, word(result.outcome())));
   }
 
   @Override
   public void onEnd(Lease ended, LeaseEnd end, Duration held) {
-    String cause = end.cause().name().toLowerCase(Locale.ROOT);
-    lease.record(seconds(held), Attributes.of(CAUSE, cause));
+    lease.record(seconds(held), Attributes.of(CAUSE, word(end.cause())));
     leases.add(-1);
   }
 
   @Override
   public void onNodeState(NodeStatus status) {
-    String state = status.state().name().toLowerCase(Locale.ROOT);
-    changes.add(1, Attributes.of(NODE, status.name(), STATE, state));
+    changes.add(1, Attributes.of(NODE, status.name(), STATE, word(status.state())));
   }
 
   @Override
@@ -92,7 +90,7 @@ final class OpenTelemetryListener implements RedlockListener {
     return duration.toNanos() / 1e9;
   }
 
-  private static String word(Class<?> result) {
-    return result.getSimpleName().toLowerCase(Locale.ROOT);
+  private static String word(Enum<?> outcome) {
+    return outcome.name().toLowerCase(Locale.ROOT);
   }
 }

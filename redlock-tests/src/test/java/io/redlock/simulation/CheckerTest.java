@@ -16,6 +16,7 @@ import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.Scheduler;
+import io.redlock.spi.StatusOfNode;
 import io.redlock.spi.Ticker;
 import io.redlock.testkit.NodeModel.Cell;
 import java.time.Duration;
@@ -551,7 +552,7 @@ class CheckerTest {
 
     @Override
     public NodeStatus status() {
-      return new NodeStatus(name, NodeStatus.State.UP, Duration.ZERO, "");
+      return new StatusOfNode(name, NodeStatus.State.UP, Duration.ZERO, "");
     }
 
     @Override

@@ -91,7 +91,7 @@ class ManyWaitersTest {
           CompletableFuture<AcquireResult> holder =
               acquire(other, LeaseRequest.of("r0", plan.maxTtl()));
           pass(100);
-          assertTrue(holder.join().optionalLease().isPresent());
+          assertTrue(holder.join().lease().isPresent());
           callTogether(callers, 400);
           pass(500);
           assertAllEnded(callers);
@@ -155,7 +155,7 @@ class ManyWaitersTest {
   private CompletableFuture<AcquireResult> waits(long waitMillis) {
     CompletableFuture<AcquireResult> waiter =
         acquire(client, LeaseRequest.of("r0", TTL).waitUpTo(Duration.ofMillis(waitMillis)));
-    waiter.thenAccept(result -> result.optionalLease().ifPresent(Lease::close));
+    waiter.thenAccept(result -> result.lease().ifPresent(Lease::close));
     return waiter;
   }
 
@@ -180,6 +180,6 @@ class ManyWaitersTest {
 
   private void assertGotTheLease(CompletableFuture<AcquireResult> waiter) {
     assertNull(world.violation());
-    assertTrue(waiter.join().optionalLease().isPresent(), () -> waiter.join().toString());
+    assertTrue(waiter.join().lease().isPresent(), () -> waiter.join().toString());
   }
 }

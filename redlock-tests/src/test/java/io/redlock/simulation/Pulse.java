@@ -44,7 +44,7 @@ final class Pulse {
             (result, failure) -> {
               call.done();
               if (result != null) {
-                result.optionalLease().ifPresent(this::acquired);
+                result.lease().ifPresent(this::acquired);
               }
               begin();
             });

@@ -108,7 +108,7 @@ final class Session {
   private LeaseRequest maybeFair(LeaseRequest request) {
     boolean fair =
         plan.fairPercent > 0 && request.resources().size() == 1 && random.percent(plan.fairPercent);
-    return fair ? request.fairly() : request;
+    return fair ? request.fair() : request;
   }
 
   private Duration someTtl() {
@@ -150,8 +150,8 @@ final class Session {
         (result, failure) -> {
           call.done();
           checker.permits.waitsNoLonger(process);
-          if (result != null && result.optionalLease().isPresent()) {
-            hold(request, result.optionalLease().get());
+          if (result != null && result.lease().isPresent()) {
+            hold(request, result.lease().get());
           } else {
             note(5, () -> failure != null ? failure : result);
             later(thinkNanos(), this::next);
@@ -241,7 +241,7 @@ final class Session {
         .thenAccept(
             result -> {
               call.done();
-              if (result instanceof ExtendResult.Extended) {
+              if (result.outcome() == ExtendResult.Outcome.EXTENDED) {
                 checker.holds.extended(hold, beganNanos);
               } else {
                 note(6, () -> "extend of " + hold + ": " + result);

@@ -276,7 +276,7 @@ final class Simulation {
                 over = true;
                 outcome = result.toString();
                 result
-                    .optionalLease()
+                    .lease()
                     .ifPresent(
                         lease -> {
                           outcome = "";

@@ -1,14 +1,16 @@
 package io.redlock.testing;
 
+import static io.redlock.testbed.Results.assertContended;
+import static io.redlock.testbed.Results.assertLost;
+import static io.redlock.testbed.Results.assertUnavailable;
+import static io.redlock.testbed.Results.assertUnknown;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
-import io.redlock.ExtendResult;
 import io.redlock.Inspection;
 import io.redlock.Inspection.Held;
 import io.redlock.Leadership;
@@ -190,7 +192,7 @@ class InMemoryMastersTest {
     Lease lease = redlock.acquire("r", TTL, Duration.ZERO);
     masters.vacate("r");
     masters.occupy("r", TTL);
-    assertInstanceOf(ExtendResult.Lost.class, lease.extend(TTL));
+    assertLost(lease.extend(TTL));
     assertEquals(Cause.REFUSED, ends(lease).get(0).cause());
   }
 
@@ -198,21 +200,21 @@ class InMemoryMastersTest {
   void twoClientsExcludeEachOther() throws InterruptedException {
     Redlock other = masters.connect(settings -> settings.keyPrefix(""));
     Lease lease = redlock.acquire("r", TTL, Duration.ZERO);
-    assertInstanceOf(AcquireResult.Contended.class, other.tryAcquire("r", TTL));
+    assertContended(other.tryAcquire("r", TTL));
     assertEquals(ReleaseResult.RELEASED, lease.release());
-    assertTrue(other.tryAcquire("r", TTL).optionalLease().isPresent());
+    assertTrue(other.tryAcquire("r", TTL).lease().isPresent());
   }
 
   @Test
   void stoppedMajorityIsUnavailableUntilItIsBack() throws InterruptedException {
     Lease lease = redlock.acquire("r", TTL, Duration.ZERO);
     masters.stop(2);
-    assertInstanceOf(AcquireResult.Unavailable.class, redlock.tryAcquire("s", TTL));
-    assertInstanceOf(ExtendResult.Unknown.class, lease.extend(TTL));
+    assertUnavailable(redlock.tryAcquire("s", TTL));
+    assertUnknown(lease.extend(TTL));
     assertEquals(ReleaseResult.UNCONFIRMED, lease.release());
     masters.startAll();
     masters.advance(TTL);
-    assertTrue(redlock.tryAcquire("r", TTL).optionalLease().isPresent());
+    assertTrue(redlock.tryAcquire("r", TTL).lease().isPresent());
   }
 
   @Test
@@ -222,7 +224,7 @@ class InMemoryMastersTest {
         redlock.acquireAsync(LeaseRequest.of("r", TTL).waitUpTo(Duration.ofSeconds(10)));
     assertFalse(acquiring.isDone());
     masters.advance(Duration.ofSeconds(4));
-    assertTrue(acquiring.join().optionalLease().isPresent());
+    assertTrue(acquiring.join().lease().isPresent());
   }
 
   @Test

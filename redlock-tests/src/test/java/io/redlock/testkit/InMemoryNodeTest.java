@@ -122,7 +122,7 @@ class InMemoryNodeTest {
     send(release);
     assertEquals(List.of(Kind.GRANTED, Kind.UNREACHABLE), answers);
     assertEquals(State.DOWN, node.status().state());
-    assertEquals("connection refused", node.status().reason());
+    assertEquals("connection refused", node.status().reason().orElse(""));
     node.up();
     assertEquals(List.of(Kind.GRANTED, Kind.UNREACHABLE, Kind.RELEASED), answers);
     assertEquals(

@@ -963,7 +963,7 @@ public abstract class LockNodeContract {
   @Test
   void statusNamesTheNode() {
     assertEquals(node.name(), node.status().name());
-    assertEquals("", node.status().reason());
+    assertEquals("", node.status().reason().orElse(""));
   }
 
   private List<String> both() {

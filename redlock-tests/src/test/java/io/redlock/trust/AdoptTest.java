@@ -1,12 +1,11 @@
 package io.redlock.trust;
 
+import static io.redlock.testbed.Results.assertAcquired;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.AcquireResult.Acquired;
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
 import io.redlock.jedis.AdoptReport;
@@ -76,7 +75,7 @@ class AdoptTest {
 
   private void assertGrantsAtOnce() throws InterruptedException {
     try (Redlock redlock = connect()) {
-      assertInstanceOf(Acquired.class, redlock.tryAcquire("a", TTL));
+      assertAcquired(redlock.tryAcquire("a", TTL));
     }
   }
 
@@ -101,7 +100,7 @@ class AdoptTest {
       Await.until(
           "all vote",
           () -> early.operations().nodes().stream().allMatch(node -> node.state() == State.UP));
-      assertInstanceOf(Acquired.class, early.tryAcquire("a", TTL));
+      assertAcquired(early.tryAcquire("a", TTL));
     }
   }
 

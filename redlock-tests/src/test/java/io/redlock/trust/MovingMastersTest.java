@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
-import io.redlock.AcquireResult.Unavailable;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
@@ -168,8 +167,8 @@ class MovingMastersTest {
       try {
         while (!closed) {
           AcquireResult result = redlock.get().tryAcquire("orders/42", TTL, Duration.ofMillis(200));
-          if (result.optionalLease().isPresent()) {
-            hold(result.optionalLease().get());
+          if (result.lease().isPresent()) {
+            hold(result.lease().get());
           }
         }
       } catch (Throwable e) {
@@ -305,7 +304,7 @@ class MovingMastersTest {
     Await.until(
         "it acquires with " + redlock.operations().nodes(),
         () -> {
-          Optional<Lease> lease = tried(redlock).optionalLease();
+          Optional<Lease> lease = tried(redlock).lease();
           lease.ifPresent(Lease::close);
           return lease.isPresent();
         });
@@ -314,7 +313,11 @@ class MovingMastersTest {
   private static void awaitRefusal(Redlock redlock, String reason) {
     Await.until(
         reason + ", with " + redlock.operations().nodes(),
-        () -> tried(redlock) instanceof Unavailable refused && refused.toString().contains(reason));
+        () -> {
+          AcquireResult refused = tried(redlock);
+          return refused.outcome() == AcquireResult.Outcome.UNAVAILABLE
+              && refused.toString().contains(reason);
+        });
   }
 
   @Test

@@ -1,12 +1,11 @@
 package io.redlock.trust;
 
+import static io.redlock.testbed.Results.assertAcquired;
+import static io.redlock.testbed.Results.assertUnavailable;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
-import io.redlock.AcquireResult.Acquired;
-import io.redlock.AcquireResult.Unavailable;
 import io.redlock.Lease;
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
@@ -43,10 +42,10 @@ class NodeCountTest {
       try (Lease lease = redlock.acquire("a", TTL, TTL)) {
         assertTrue(lease.isValid());
       }
-      assertInstanceOf(Acquired.class, redlock.tryAcquire("b", TTL));
+      assertAcquired(redlock.tryAcquire("b", TTL));
       kill(servers, 0, redlock);
       AcquireResult result = redlock.tryAcquire("c", TTL);
-      assertInstanceOf(Unavailable.class, result);
+      assertUnavailable(result);
       String votes = result.votes().toString();
       assertTrue(votes.contains(" of " + nodes + " granted, " + needed + " needed "), votes);
     }

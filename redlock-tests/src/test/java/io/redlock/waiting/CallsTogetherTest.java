@@ -94,11 +94,11 @@ class CallsTogetherTest {
         List<AcquireResult> acquired =
             calls.stream()
                 .map(CompletableFuture::join)
-                .filter(result -> result.optionalLease().isPresent())
+                .filter(result -> result.lease().isPresent())
                 .toList();
         assertTrue(acquired.size() <= 1, () -> "two leases: " + acquired);
         missed += 1 - acquired.size();
-        acquired.forEach(result -> result.optionalLease().orElseThrow().close());
+        acquired.forEach(result -> result.lease().orElseThrow().close());
         time.runFor(Duration.ofMillis(200)); // for the releases
       }
       return missed;

@@ -39,7 +39,7 @@ class ContentionTest {
   private static final Duration HOLD = Duration.ofMillis(10);
 
   private static final LeaseRequest FAIR =
-      LeaseRequest.of("contended", TTL).waitUpTo(Duration.ofSeconds(60)).fairly();
+      LeaseRequest.of("contended", TTL).waitUpTo(Duration.ofSeconds(60)).fair();
 
   @Test
   void fairContendersTakeTurnsWhileMastersComeAndGo() throws Exception {

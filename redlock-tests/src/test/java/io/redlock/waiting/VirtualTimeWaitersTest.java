@@ -22,7 +22,7 @@ class VirtualTimeWaitersTest {
 
   private static final Duration TTL = Duration.ofSeconds(10);
   private static final LeaseRequest FAIR =
-      LeaseRequest.of("r", TTL).waitUpTo(Duration.ofSeconds(30)).fairly();
+      LeaseRequest.of("r", TTL).waitUpTo(Duration.ofSeconds(30)).fair();
 
   private final VirtualCluster cluster = new VirtualCluster();
 
@@ -39,7 +39,7 @@ class VirtualTimeWaitersTest {
       redlock = cluster.client(nodes).retryStrategy(strategy).build();
       try (Lease other = cluster.client().acquire("other", TTL, Duration.ZERO)) {
         CompletableFuture<AcquireResult> waiting =
-            redlock.acquireAsync(LeaseRequest.of("other", TTL).waitUpTo(TTL).fairly());
+            redlock.acquireAsync(LeaseRequest.of("other", TTL).waitUpTo(TTL).fair());
         assertTrue(other.isValid());
         waiting.cancel(false);
       }
@@ -82,11 +82,11 @@ class VirtualTimeWaitersTest {
     others.get(2).reaches(0, 1, 2, 3);
     cluster.scheduler.runFor(Duration.ofMillis(20));
     assertTrue(firstLease.isDone(), "it sleeps although nobody holds the resource");
-    firstLease.join().optionalLease().orElseThrow().release();
+    firstLease.join().lease().orElseThrow().release();
     for (CompletableFuture<AcquireResult> lease : leases) {
       cluster.scheduler.runFor(Duration.ofMillis(20));
       assertTrue(lease.isDone(), "the next is not there");
-      lease.join().optionalLease().orElseThrow().release();
+      lease.join().lease().orElseThrow().release();
     }
     assertEquals(0, cluster.locked("r"));
   }
@@ -96,7 +96,7 @@ class VirtualTimeWaitersTest {
     Client holder = new Client();
     CompletableFuture<AcquireResult> held = holder.asks();
     holder.reaches(0, 1, 2);
-    Lease lease = held.join().optionalLease().orElseThrow();
+    Lease lease = held.join().lease().orElseThrow();
     List<Integer> failures = new ArrayList<>();
     Client waiter =
         new Client(
@@ -111,6 +111,6 @@ class VirtualTimeWaitersTest {
     assertEquals(List.of(1), failures);
     cluster.scheduler.runFor(Duration.ofMillis(20));
     assertTrue(waiting.isDone(), "it sleeps although it was woken");
-    waiting.join().optionalLease().orElseThrow().release();
+    waiting.join().lease().orElseThrow().release();
   }
 }

@@ -1,8 +1,8 @@
 package io.redlock.waiting;
 
+import static io.redlock.testbed.Results.assertContended;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -50,7 +50,7 @@ class WaitersTest {
   private LeaseRequest request(boolean fair) {
     LeaseRequest request =
         LeaseRequest.of(resource, Duration.ofSeconds(20)).waitUpTo(Duration.ofMinutes(2));
-    return fair ? request.fairly() : request;
+    return fair ? request.fair() : request;
   }
 
   /** What is held until it is released, however slow the machine is. */
@@ -58,7 +58,7 @@ class WaitersTest {
     return request(false).renewFor(Duration.ofMinutes(10));
   }
 
-  private LeaseRequest fairly() {
+  private LeaseRequest fair() {
     return request(true);
   }
 
@@ -87,17 +87,17 @@ class WaitersTest {
     Lease held = masters.connect().acquire(renewed());
     try (Waiter killed = new Waiter("fair")) {
       awaitQueue(1);
-      CompletableFuture<AcquireResult> second = masters.connect().acquireAsync(fairly());
+      CompletableFuture<AcquireResult> second = masters.connect().acquireAsync(fair());
       awaitQueue(2);
-      CompletableFuture<AcquireResult> third = masters.connect().acquireAsync(fairly());
+      CompletableFuture<AcquireResult> third = masters.connect().acquireAsync(fair());
       awaitQueue(3);
       killed.process.destroyForcibly();
       assertTrue(killed.process.waitFor(60, TimeUnit.SECONDS));
       held.release();
-      Lease next = Await.value("the second is served", second).optionalLease().orElseThrow();
+      Lease next = Await.value("the second is served", second).lease().orElseThrow();
       assertFalse(third.isDone());
       next.release();
-      Await.value("the third is served", third).optionalLease().orElseThrow().release();
+      Await.value("the third is served", third).lease().orElseThrow().release();
     }
     awaitQueue(0);
   }
@@ -109,16 +109,15 @@ class WaitersTest {
     Lease held = alice.acquire(renewed());
     try (Waiter stopped = new Waiter("fair")) {
       awaitQueue(1);
-      CompletableFuture<AcquireResult> second = masters.connect().acquireAsync(fairly());
+      CompletableFuture<AcquireResult> second = masters.connect().acquireAsync(fair());
       awaitQueue(2);
       Signal.STOP.to(stopped.process);
       held.release();
-      Lease next = Await.value("the second is served", second).optionalLease().orElseThrow();
+      Lease next = Await.value("the second is served", second).lease().orElseThrow();
       Signal.CONT.to(stopped.process);
       next.release();
       assertTrue(stopped.heldToken() > next.fencingToken());
-      assertInstanceOf(
-          AcquireResult.Contended.class, alice.tryAcquire(resource, Duration.ofSeconds(20)));
+      assertContended(alice.tryAcquire(resource, Duration.ofSeconds(20)));
     }
   }
 
@@ -133,7 +132,7 @@ class WaitersTest {
       CompletableFuture<AcquireResult> waiting =
           masters.connect().acquireAsync(request(mode.equals("fair")));
       holder.process.destroyForcibly();
-      Await.value("the waiter is served", waiting).optionalLease().orElseThrow().release();
+      Await.value("the waiter is served", waiting).lease().orElseThrow().release();
     }
   }
 
@@ -197,7 +196,7 @@ class WaitersTest {
     assertTrue(byThousand <= 2 * byOne + 20, byThousand + " calls, " + byOne + " by one");
     held.release();
     for (CompletableFuture<AcquireResult> waiter : waiting) {
-      Await.value("a waiter is served", waiter).optionalLease().orElseThrow().close();
+      Await.value("a waiter is served", waiter).lease().orElseThrow().close();
     }
     masters.awaitHolders(0, resource);
   }
@@ -230,7 +229,7 @@ class WaitersTest {
   void subscriptionComesWithTheFirstFairWaiterAndIsBackAfterTheMaster() throws Exception {
     Redlock alice = masters.connect();
     Redlock bob = masters.connect();
-    alice.acquire(fairly()).release();
+    alice.acquire(fair()).release();
     assertEquals(0, subscribers(0), "nobody had to wait");
     handOver(alice, bob);
     for (int node = 0; node < LeaseMasters.NODES; node++) {
@@ -251,17 +250,17 @@ class WaitersTest {
 
   private void handOver(Redlock from, Redlock to) throws InterruptedException, ExecutionException {
     Lease held = onAllMasters(from);
-    CompletableFuture<AcquireResult> waiting = to.acquireAsync(fairly());
+    CompletableFuture<AcquireResult> waiting = to.acquireAsync(fair());
     awaitQueue(2);
     held.release();
-    Await.value("it is handed over", waiting).optionalLease().orElseThrow().release();
+    Await.value("it is handed over", waiting).lease().orElseThrow().release();
     awaitQueue(0);
   }
 
   /** A majority is enough for a lease, and a holder does not ask the others again. */
   private Lease onAllMasters(Redlock client) throws InterruptedException {
     for (int tries = 0; tries < 10; tries++) {
-      Lease held = client.acquire(fairly());
+      Lease held = client.acquire(fair());
       try {
         awaitQueue(1, Duration.ofSeconds(2));
         return held;

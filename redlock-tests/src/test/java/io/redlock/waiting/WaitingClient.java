@@ -28,7 +28,7 @@ final class WaitingClient {
     BufferedReader lines =
         new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     try (Redlock redlock = settings.build();
-        Lease lease = redlock.acquire(args[0].equals("fair") ? request.fairly() : request)) {
+        Lease lease = redlock.acquire(args[0].equals("fair") ? request.fair() : request)) {
       System.out.println("held " + lease.fencingToken());
       lines.readLine();
       lease.release();

@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -184,8 +185,8 @@ final class Exec implements Callable<Integer> {
 
   private int notAcquired(LockNotAcquiredException e) {
     int code = ExitCode.TOO_FEW;
-    if (e.result() instanceof AcquireResult.Contended contended) {
-      boolean isHeld = contended.by() == AcquireResult.Contended.By.HOLDER;
+    if (e.result().outcome() == AcquireResult.Outcome.CONTENDED) {
+      boolean isHeld = e.result().contendedBy().equals(Optional.of(AcquireResult.By.HOLDER));
       code = isHeld && codeIfHeld != null ? codeIfHeld : ExitCode.CONTENDED;
     }
     if (code != ExitCode.OK) {
@@ -256,7 +257,7 @@ final class Exec implements Callable<Integer> {
     long heldNanos = System.nanoTime() - acquiredNanos;
     Duration left = holdAtLeast.minusNanos(heldNanos);
     if (!left.isNegative() && !left.isZero()) {
-      if (lease.extend(ttl) instanceof ExtendResult.Lost) {
+      if (lease.extend(ttl).outcome() == ExtendResult.Outcome.LOST) {
         return lost(name);
       }
       running.hold(process.exitCode());

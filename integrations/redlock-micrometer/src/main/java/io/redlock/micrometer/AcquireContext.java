@@ -58,8 +58,7 @@ public final class AcquireContext extends Observation.Context {
     @Override
     public KeyValues getLowCardinalityKeyValues(AcquireContext context) {
       AcquireResult result = context.result();
-      String outcome =
-          result == null ? "none" : result.getClass().getSimpleName().toLowerCase(Locale.ROOT);
+      String outcome = result == null ? "none" : result.outcome().name().toLowerCase(Locale.ROOT);
       return KeyValues.of("outcome", outcome);
     }
 
@@ -77,7 +76,7 @@ public final class AcquireContext extends Observation.Context {
       }
       KeyValues answered = values.and("redlock.votes", result.votes().toString());
       return result
-          .optionalLease()
+          .lease()
           .map(Lease::fencingToken)
           .map(token -> answered.and("redlock.token", Long.toString(token)))
           .orElse(answered);

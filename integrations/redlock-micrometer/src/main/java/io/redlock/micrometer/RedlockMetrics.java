@@ -126,10 +126,10 @@ public final class RedlockMetrics implements MeterBinder, RedlockListener {
 
   /** Makes each series begin with zero: Prometheus sees no increase where one begins with 1. */
   private void startFromZero(MeterRegistry registry) {
-    Stream.of(AcquireResult.class.getPermittedSubclasses())
-        .forEach(type -> acquire(type, Tags.empty()).register(registry));
-    Stream.of(ExtendResult.class.getPermittedSubclasses())
-        .forEach(type -> extend(type, Tags.empty()).register(registry));
+    Stream.of(AcquireResult.Outcome.values())
+        .forEach(outcome -> acquire(outcome, Tags.empty()).register(registry));
+    Stream.of(ExtendResult.Outcome.values())
+        .forEach(outcome -> extend(outcome, Tags.empty()).register(registry));
     Stream.of(LeaseEnd.Cause.values())
         .forEach(cause -> lease(cause, Tags.empty()).register(registry));
   }
@@ -157,12 +157,12 @@ public final class RedlockMetrics implements MeterBinder, RedlockListener {
 
   @Override
   public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
-    record(request.resources(), tags -> acquire(result.getClass(), tags), took);
+    record(request.resources(), tags -> acquire(result.outcome(), tags), took);
   }
 
   @Override
   public void onExtend(Lease lease, ExtendResult result, Duration took) {
-    record(lease.resources(), tags -> extend(result.getClass(), tags), took);
+    record(lease.resources(), tags -> extend(result.outcome(), tags), took);
   }
 
   @Override
@@ -197,19 +197,19 @@ public final class RedlockMetrics implements MeterBinder, RedlockListener {
     }
   }
 
-  private Timer.Builder acquire(Class<?> result, Tags more) {
+  private Timer.Builder acquire(AcquireResult.Outcome outcome, Tags more) {
     return Timer.builder("redlock.acquire")
         .description("Time from the call for a lease to its result")
         .tag("service", service)
-        .tag("outcome", word(result.getSimpleName()))
+        .tag("outcome", word(outcome.name()))
         .tags(more);
   }
 
-  private Timer.Builder extend(Class<?> result, Tags more) {
+  private Timer.Builder extend(ExtendResult.Outcome outcome, Tags more) {
     return Timer.builder("redlock.extend")
         .description("Time of an extension, by hand or by renewal")
         .tag("service", service)
-        .tag("outcome", word(result.getSimpleName()))
+        .tag("outcome", word(outcome.name()))
         .tags(more);
   }
 

@@ -3,6 +3,7 @@ package io.redlock.micrometer;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationRegistry;
 import io.redlock.AcquireResult;
+import io.redlock.AcquireResult.Outcome;
 import io.redlock.ExtendResult;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
@@ -78,14 +79,12 @@ public final class RedlockObservations implements RedlockListener {
       if (!stopped) {
         context.end(result);
         events(acquire, result.votes());
-        boolean failed =
-            result instanceof AcquireResult.Unavailable || result instanceof AcquireResult.TooSlow;
-        if (failed) {
+        if (result.outcome() == Outcome.UNAVAILABLE || result.outcome() == Outcome.TOO_SLOW) {
           acquire.error(new LockNotAcquiredException(request, result));
         }
         stop();
       }
-      result.optionalLease().ifPresent(this::hold);
+      result.lease().ifPresent(this::hold);
     }
 
     @Override
@@ -118,10 +117,8 @@ public final class RedlockObservations implements RedlockListener {
 
     @Override
     public synchronized void onExtend(Lease lease, ExtendResult result, Duration took) {
-      if (hold != null && result instanceof ExtendResult.Unknown unknown) {
-        events(hold, unknown.votes());
-      } else if (hold != null && result instanceof ExtendResult.Lost lost) {
-        events(hold, lost.votes());
+      if (hold != null && result.outcome() != ExtendResult.Outcome.EXTENDED) {
+        events(hold, result.votes());
       }
     }
 

@@ -20,6 +20,7 @@ import io.redlock.LeaseRequest;
 import io.redlock.LockNotAcquiredException;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
+import io.redlock.Votes;
 import io.redlock.testing.InMemoryMasters;
 import java.time.Duration;
 import java.util.List;
@@ -142,7 +143,7 @@ class RedlockObservationsTest {
     tracer.getSpans().clear();
     RedlockListener call = observations.onCall(request);
     call.onEnd(lease, new LeaseEnd(LeaseEnd.Cause.RELEASED, "by its holder"), TTL);
-    call.onExtend(lease, new ExtendResult.Extended(TTL), TTL);
+    call.onExtend(lease, ExtendResult.extended(TTL, new Votes(List.of(), 1)), TTL);
     call.onAcquire(request, acquired, TTL);
     assertEquals("released", span("hold lease").getTags().get("cause"));
     assertTrue(span("hold lease").getEndTimestamp().toEpochMilli() > 0);

@@ -61,7 +61,7 @@ final class JobHold {
     }
     boolean extended = false;
     try {
-      extended = lease.extend(ttl) instanceof ExtendResult.Extended;
+      extended = lease.extend(ttl).outcome() == ExtendResult.Outcome.EXTENDED;
     } catch (InterruptedException e) { // whether it is extended is not known
       Thread.currentThread().interrupt();
     } finally {

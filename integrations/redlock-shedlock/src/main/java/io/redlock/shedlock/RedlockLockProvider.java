@@ -1,7 +1,7 @@
 package io.redlock.shedlock;
 
 import io.redlock.AcquireResult;
-import io.redlock.AcquireResult.Contended.By;
+import io.redlock.AcquireResult.By;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
@@ -96,10 +96,10 @@ public final class RedlockLockProvider implements ExtensibleLockProvider {
   @Override
   public Optional<SimpleLock> lock(LockConfiguration configuration) {
     AcquireResult result = tryAcquire(configuration);
-    if (result instanceof AcquireResult.Acquired acquired) {
-      return Optional.of(begin(acquired.lease(), configuration));
+    if (result.lease().isPresent()) {
+      return Optional.of(begin(result.lease().get(), configuration));
     }
-    if (result instanceof AcquireResult.Contended contended && contended.by() == By.HOLDER) {
+    if (result.contendedBy().equals(Optional.of(By.HOLDER))) {
       return Optional.empty();
     }
     throw new LockException(

@@ -75,7 +75,7 @@ class ShortMemoryTest {
     Iterator<Held> next = List.of(leases).iterator();
     Votes votes = new Votes(List.of(), 2);
     return new RedlockLockProvider(
-        proxy(Redlock.class, method -> new AcquireResult.Acquired(next.next().lease, votes)));
+        proxy(Redlock.class, method -> AcquireResult.acquired(next.next().lease, votes)));
   }
 
   private static SimpleLock lock(RedlockLockProvider provider, Duration atMost, Duration atLeast) {

@@ -24,7 +24,7 @@ public record Shop(Warehouse warehouse, Redlock redlock) {
   /** Writes the report when it is due, on one instance. */
   @Scheduled(fixedRate = 50)
   public void report() throws Exception {
-    try (Lease lease = redlock.tryAcquire("report", ofSeconds(10)).optionalLease().orElse(null)) {
+    try (Lease lease = redlock.tryAcquire("report", ofSeconds(10)).lease().orElse(null)) {
       if (lease != null && warehouse.isReportDue()) {
         warehouse.report(lease.fencingToken());
       }

@@ -7,6 +7,7 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Scheduler;
+import io.redlock.spi.StatusOfNode;
 import io.redlock.spi.Ticker;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -130,7 +131,7 @@ public final class InMemoryNode implements LockNode {
   public synchronized NodeStatus status() {
     boolean abstains = state == State.UP && server.standing() == NodeModel.Standing.ABSTAINING;
     long agoNanos = ticker == null ? 0 : ticker.monotonicNanos() - sinceNanos;
-    return new NodeStatus(
+    return new StatusOfNode(
         name, abstains ? State.ABSTAINING : state, Duration.ofNanos(agoNanos), reason);
   }
 

@@ -10,6 +10,7 @@ import io.redlock.jedis.trust.Verdict;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
+import io.redlock.spi.StatusOfNode;
 import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.EnumSet;
@@ -128,12 +129,12 @@ final class LaneHealth {
   }
 
   NodeStatus status(long nowNanos, int queued) {
-    return new NodeStatus(
+    return new StatusOfNode(
         node,
         condition.state,
         Duration.ofNanos(Math.max(0, nowNanos - condition.sinceNanos)),
-        condition.reason,
-        lastError,
+        StatusOfNode.ifAny(condition.reason),
+        StatusOfNode.ifAny(lastError),
         roundTrips.percentile(50),
         roundTrips.percentile(99),
         queued);
@@ -348,7 +349,7 @@ final class LaneHealth {
     } else if (state == State.UP) {
       LOG.warn("node {} is UP again, was {}", node, before);
     } else {
-      LOG.warn("node {} is {}: {}", node, state, after.reason());
+      LOG.warn("node {} is {}: {}", node, state, after.reason().orElse(""));
     }
   }
 }

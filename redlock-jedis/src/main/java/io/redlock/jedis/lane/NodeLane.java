@@ -12,6 +12,7 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Scheduler.Cancellable;
+import io.redlock.spi.StatusOfNode;
 import io.redlock.spi.Ticker;
 import java.time.Duration;
 import java.util.List;
@@ -573,7 +574,7 @@ public final class NodeLane implements LockNode {
   public NodeStatus status() {
     Parts running = parts;
     if (running == null) {
-      return new NodeStatus(name, NodeStatus.State.CONNECTING, Duration.ZERO, "not started");
+      return new StatusOfNode(name, NodeStatus.State.CONNECTING, Duration.ZERO, "not started");
     }
     return ask(running, machine -> machine.status(running.ticker.monotonicNanos()));
   }

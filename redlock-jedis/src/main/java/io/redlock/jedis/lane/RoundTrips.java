@@ -2,6 +2,7 @@ package io.redlock.jedis.lane;
 
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.Optional;
 
 /** The durations of the last round trips. A part of the {@link LaneHealth}, guarded like it. */
 final class RoundTrips {
@@ -18,12 +19,12 @@ final class RoundTrips {
     count = Math.max(count, next == 0 ? KEPT : next);
   }
 
-  /** Returns this percentile of the last durations; zero if there are none. */
-  Duration percentile(int percent) {
+  /** Returns this percentile of the last durations; empty if there are none. */
+  Optional<Duration> percentile(int percent) {
     int[] sorted = Arrays.copyOf(micros, count);
     Arrays.sort(sorted);
     return count == 0
-        ? Duration.ZERO
-        : Duration.ofNanos(1_000L * sorted[(count * percent + 99) / 100 - 1]);
+        ? Optional.empty()
+        : Optional.of(Duration.ofNanos(1_000L * sorted[(count * percent + 99) / 100 - 1]));
   }
 }

@@ -314,7 +314,11 @@ class IntroductionTest {
     bed.connect().answer();
     bed.answerError("OOM command not allowed when used memory > 'maxmemory'.").answerAll();
     assertEquals(State.ABSTAINING, bed.state());
-    assertTrue(bed.status().reason().startsWith("its birth mark cannot be written: out of memory"));
+    assertTrue(
+        bed.status()
+            .reason()
+            .orElse("")
+            .startsWith("its birth mark cannot be written: out of memory"));
   }
 
   @Test

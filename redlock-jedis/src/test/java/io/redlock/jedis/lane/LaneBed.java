@@ -536,7 +536,7 @@ final class LaneBed implements LockNode.Observer, Ticker {
 
   @Override
   public void onStateChange(NodeStatus status) {
-    told.add(status.state() + (status.reason().isEmpty() ? "" : ": " + status.reason()));
+    told.add(status.state() + status.reason().map(reason -> ": " + reason).orElse(""));
   }
 
   @Override

@@ -52,7 +52,10 @@ class LaneHealthRulesTest {
   private final List<LaneEffect> effects = new ArrayList<>();
   private final LaneHealth health =
       new LaneHealth(
-          "n", status -> told.add(status.state() + " " + status.reason()), effects::add, 0);
+          "n",
+          status -> told.add(status.state() + " " + status.reason().orElse("")),
+          effects::add,
+          0);
 
   /** Runs the reports and takes what they told. */
   private List<String> told() {
@@ -115,7 +118,7 @@ class LaneHealthRulesTest {
     assertEquals(List.of("DOWN refused connection"), told());
     assertRefusals(GONE, GONE, GONE, null);
     assertEquals(GONE, health.refusal());
-    assertEquals("refused connection", health.status(MILLI, 0).lastError());
+    assertEquals("refused connection", health.status(MILLI, 0).lastError().orElse(""));
   }
 
   @Test
@@ -181,7 +184,7 @@ class LaneHealthRulesTest {
     up().lost("reset", MILLI);
     assertEquals(List.of("DOWN reset"), told());
     assertRefusals(null, null, null, null);
-    assertEquals("reset", health.status(MILLI, 0).lastError());
+    assertEquals("reset", health.status(MILLI, 0).lastError().orElse(""));
     NodeReply refused = NodeReply.unreachable("reset");
     assertEquals(refused, health.connectingTooLong(MILLI));
     assertRefusals(refused, refused, refused, null);
@@ -238,7 +241,7 @@ class LaneHealthRulesTest {
     told();
     health.unaudited("not audited", MILLI);
     assertEquals(List.of(), told());
-    assertEquals("it is a replica", health.status(MILLI, 0).reason());
+    assertEquals("it is a replica", health.status(MILLI, 0).reason().orElse(""));
   }
 
   @Test
@@ -249,7 +252,7 @@ class LaneHealthRulesTest {
     assertRefusals(SILENCE, SILENCE, null, null);
     assertEquals(NodeReply.abstain(-1, "not audited"), health.toGrant());
     assertEquals(List.of(), told());
-    assertEquals("silent", health.status(MILLI, 0).reason());
+    assertEquals("silent", health.status(MILLI, 0).reason().orElse(""));
     health.answered(MILLI);
     assertEquals(List.of("ABSTAINING not audited"), told());
   }
@@ -265,7 +268,7 @@ class LaneHealthRulesTest {
     up();
     deny(Script.EXTEND);
     assertEquals(List.of("MISCONFIGURED NOPERM no rights"), told());
-    assertEquals("NOPERM no rights", health.status(MILLI, 0).lastError());
+    assertEquals("NOPERM no rights", health.status(MILLI, 0).lastError().orElse(""));
     assertRefusals(null, null, null, null);
   }
 
@@ -275,7 +278,7 @@ class LaneHealthRulesTest {
     deny(Script.INSPECT);
     assertEquals(List.of(), told());
     assertEquals(State.UP, health.status(MILLI, 0).state());
-    assertEquals("", health.status(MILLI, 0).lastError());
+    assertEquals("", health.status(MILLI, 0).lastError().orElse(""));
   }
 
   @Test
@@ -351,7 +354,7 @@ class LaneHealthRulesTest {
     told();
     health.audited(VOTES, MILLI);
     assertEquals(List.of(), told());
-    assertEquals("NOPERM no rights", health.status(MILLI, 0).reason());
+    assertEquals("NOPERM no rights", health.status(MILLI, 0).reason().orElse(""));
     health.audited(ABSTAINS, MILLI);
     assertEquals(List.of("ABSTAINING its data is new"), told());
     health.audited(VOTES, MILLI);
@@ -382,7 +385,7 @@ class LaneHealthRulesTest {
     health.connected(REFUSED, MILLI);
     told();
     deny(Script.RELEASE);
-    assertEquals("it is a replica", health.status(MILLI, 0).reason());
+    assertEquals("it is a replica", health.status(MILLI, 0).reason().orElse(""));
     assertEquals(List.of(), told());
     health.answered(Script.RELEASE, NodeReply.RELEASED, MILLI, MILLI);
     assertEquals(State.MISCONFIGURED, health.status(0, 0).state());
@@ -405,7 +408,7 @@ class LaneHealthRulesTest {
             MILLI,
             MILLI);
     assertEquals(List.of(), told());
-    assertTrue(health.status(MILLI, 0).lastError().startsWith("a key of another"));
+    assertTrue(health.status(MILLI, 0).lastError().orElse("").startsWith("a key of another"));
   }
 
   @Test
@@ -421,10 +424,10 @@ class LaneHealthRulesTest {
   @Test
   void lastErrorIsKept() {
     up().answered(Script.GRANT, NodeReply.unknown("ERR odd"), MILLI, MILLI);
-    assertEquals("ERR odd", health.status(MILLI, 0).lastError());
+    assertEquals("ERR odd", health.status(MILLI, 0).lastError().orElse(""));
     health.answered(Script.GRANT, NodeReply.unreachable("BUSY"), MILLI, MILLI);
     health.answered(Script.GRANT, NodeReply.held(1, 1, ""), MILLI, MILLI);
-    assertEquals("BUSY", health.status(MILLI, 0).lastError());
+    assertEquals("BUSY", health.status(MILLI, 0).lastError().orElse(""));
     assertEquals(List.of(), told());
   }
 
@@ -436,7 +439,7 @@ class LaneHealthRulesTest {
     health.answered(Script.GRANT, full, MILLI, MILLI);
     health.answered(Script.RELEASE, NodeReply.RELEASED, MILLI, MILLI);
     assertEquals(1, effects.size());
-    assertEquals("out of memory", health.status(MILLI, 0).lastError());
+    assertEquals("out of memory", health.status(MILLI, 0).lastError().orElse(""));
     health.answered(Script.GRANT, NodeReply.GRANTED, MILLI, MILLI);
     assertEquals(2, effects.size());
     health.answered(Script.GRANT, NodeReply.GRANTED, MILLI, MILLI);
@@ -466,7 +469,7 @@ class LaneHealthRulesTest {
     health.connectingTooLong(25 * MILLI);
     health.down(GONE, 30 * MILLI);
     assertEquals(Duration.ofMillis(12), health.status(32 * MILLI, 0).sinceAgo());
-    assertEquals("refused connection", health.status(32 * MILLI, 0).reason());
+    assertEquals("refused connection", health.status(32 * MILLI, 0).reason().orElse(""));
   }
 
   @Test
@@ -483,8 +486,8 @@ class LaneHealthRulesTest {
     for (int i = 1; i <= 100; i++) {
       health.answered(Script.GRANT, NodeReply.GRANTED, i * MILLI, MILLI);
     }
-    assertEquals(Duration.ofMillis(50), health.status(MILLI, 0).roundTripMedian());
-    assertEquals(Duration.ofMillis(99), health.status(MILLI, 0).roundTrip99());
+    assertEquals(Duration.ofMillis(50), health.status(MILLI, 0).roundTripMedian().orElseThrow());
+    assertEquals(Duration.ofMillis(99), health.status(MILLI, 0).roundTrip99().orElseThrow());
   }
 
   // The log.

@@ -35,7 +35,7 @@ class LaneMachineClosingTest {
     assertEquals(List.of("end whole 1", "FirstAttempt", "Closed"), bed.done());
     assertEquals(List.of("CLOSED"), bed.told());
     assertEquals(0, bed.status().queued());
-    assertEquals("", bed.status().reason());
+    assertEquals("", bed.status().reason().orElse(""));
   }
 
   @Test

@@ -51,7 +51,7 @@ class LaneMachineConnectionTest {
     assertEquals(List.of(REFUSED), bed.extend("a").answers);
     assertEquals(List.of(REFUSED), bed.giveUpTicket("a").answers);
     assertEquals(List.of(), bed.release("b").answers);
-    assertEquals("refused connection", bed.status().lastError());
+    assertEquals("refused connection", bed.status().lastError().orElse(""));
   }
 
   @Test
@@ -159,7 +159,7 @@ class LaneMachineConnectionTest {
     assertEquals(List.of(), waiting.answers);
     assertEquals(List.of("end 1", "Dial"), bed.done());
     assertEquals(List.of("DOWN: connection lost: reset"), bed.told());
-    assertEquals("connection lost: reset", bed.status().lastError());
+    assertEquals("connection lost: reset", bed.status().lastError().orElse(""));
     bed.written();
     bed.connect().answerAll();
     assertEquals("release d, grant c", bed.written().get(2));
@@ -250,14 +250,18 @@ class LaneMachineConnectionTest {
   void nodeThatIsNotConnectedHasNoClockThatOthersHeed() {
     LaneBed three = new LaneBed(3, true).start().connect().answerAll();
     three.pass(NODE_TIMEOUT_MILLIS).answerAll();
-    assertTrue(three.status().reason().startsWith("only 1 of 3"), three.status().reason());
+    assertTrue(
+        three.status().reason().orElse("").startsWith("only 1 of 3"),
+        three.status().reason().orElse(""));
     three.lose(RESET).told();
     three.pass(1_000).connect();
     for (int i = 0; i < 1 + Introduction.LOADED.size(); i++) {
       three.answer();
     }
     three.pass(NODE_TIMEOUT_MILLIS);
-    assertTrue(three.status().reason().startsWith("only 1 of 3"), three.status().reason());
+    assertTrue(
+        three.status().reason().orElse("").startsWith("only 1 of 3"),
+        three.status().reason().orElse(""));
   }
 
   // A defect.

@@ -198,7 +198,7 @@ class NodeLaneTest implements LockNode.Observer {
   void laneIsNothingBeforeItIsStarted() throws InterruptedException {
     assertEquals("n", lane.name());
     assertEquals(State.CONNECTING, lane.status().state());
-    assertEquals("not started", lane.status().reason());
+    assertEquals("not started", lane.status().reason().orElse(""));
     assertTrue(lane.isIdle());
     assertTrue(lane.clockOffsetMicros().isEmpty());
     assertFalse(lane.awaitFirstAttempt(0));
@@ -674,7 +674,9 @@ class NodeLaneTest implements LockNode.Observer {
       net.dialThrows.set(new IllegalStateException("no more threads"));
       time.passMillis(1_000);
     }
-    assertTrue(lane.status().reason().contains("no more threads"), lane.status().reason());
+    assertTrue(
+        lane.status().reason().orElse("").contains("no more threads"),
+        lane.status().reason().orElse(""));
     assertItLives();
   }
 

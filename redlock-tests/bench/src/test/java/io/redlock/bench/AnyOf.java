@@ -116,7 +116,7 @@ final class AnyOf {
     semaphore.trySetPermits(permits - held);
     List<String> row = new ArrayList<>();
     row.add(permits + ", " + held);
-    row.addAll(times(() -> seeker.tryAcquire(any).optionalLease().orElse(null), Lease::close));
+    row.addAll(times(() -> seeker.tryAcquire(any).lease().orElse(null), Lease::close));
     row.addAll(times(() -> oneByOne(seeker, names), Lease::close));
     row.addAll(times(() -> semaphore.tryAcquire() ? semaphore : null, RSemaphore::release));
     for (Lease lease : leases) {
@@ -129,7 +129,7 @@ final class AnyOf {
     List<String> order = new ArrayList<>(names);
     Collections.shuffle(order);
     for (String name : order) {
-      Lease lease = seeker.tryAcquire(name, TTL).optionalLease().orElse(null);
+      Lease lease = seeker.tryAcquire(name, TTL).lease().orElse(null);
       if (lease != null) {
         return lease;
       }
@@ -175,9 +175,7 @@ final class AnyOf {
     long[] redissonNanos = new long[HAND_OVERS];
     for (int turn = 0; turn < HAND_OVERS; turn++) {
       CompletableFuture<Lease> next =
-          seeker
-              .acquireAsync(any.waitUpTo(HOLD))
-              .thenApply(result -> result.optionalLease().orElseThrow());
+          seeker.acquireAsync(any.waitUpTo(HOLD)).thenApply(result -> result.lease().orElseThrow());
       Thread.sleep(100);
       long start = System.nanoTime();
       held.remove(0).release();

@@ -67,12 +67,12 @@ final class RedlockPeer implements Peer {
 
   /** The same, first come, first served. */
   Cycle fairContender(String resource) {
-    return contender(LeaseRequest.of(resource, TTL).waitUpTo(Duration.ofSeconds(1)).fairly());
+    return contender(LeaseRequest.of(resource, TTL).waitUpTo(Duration.ofSeconds(1)).fair());
   }
 
   private Cycle contender(LeaseRequest request) {
     return () -> {
-      Lease lease = redlock.tryAcquire(request).optionalLease().orElse(null);
+      Lease lease = redlock.tryAcquire(request).lease().orElse(null);
       if (lease == null) {
         return 0;
       }

@@ -36,7 +36,7 @@ final class RenewedLeases {
   private static final int WARM_UP = 1_000;
   private static final int BATCH = 500;
   private static final Duration MAX_WAIT = Duration.ofSeconds(10);
-  private static final Duration MAX_HOLD = Duration.ofHours(1);
+  private static final Duration RENEW_FOR = Duration.ofHours(1);
 
   private final LongAdder renewed = new LongAdder();
   private final LongAdder notRenewed = new LongAdder();
@@ -138,12 +138,11 @@ final class RenewedLeases {
       for (int i = from; i < Math.min(count, from + BATCH); i++) {
         batch.add(
             redlock.acquireAsync(
-                LeaseRequest.of(prefix + i, TTL).waitUpTo(MAX_WAIT).renewFor(MAX_HOLD)));
+                LeaseRequest.of(prefix + i, TTL).waitUpTo(MAX_WAIT).renewFor(RENEW_FOR)));
       }
       for (CompletableFuture<AcquireResult> each : batch) {
         AcquireResult result = each.get(30, TimeUnit.SECONDS);
-        leases.add(
-            result.optionalLease().orElseThrow(() -> new IllegalStateException("" + result)));
+        leases.add(result.lease().orElseThrow(() -> new IllegalStateException("" + result)));
       }
     }
   }
@@ -165,7 +164,7 @@ final class RenewedLeases {
   private final class Counter implements RedlockListener {
     @Override
     public void onExtend(Lease lease, ExtendResult result, Duration took) {
-      (result instanceof ExtendResult.Extended ? renewed : notRenewed).increment();
+      (result.outcome() == ExtendResult.Outcome.EXTENDED ? renewed : notRenewed).increment();
     }
 
     @Override

@@ -159,7 +159,7 @@ final class WaitingTurns {
   }
 
   private static long handOver(Redlock from, Redlock to) throws Exception {
-    LeaseRequest fair = LeaseRequest.of("waiting", TTL).waitUpTo(TTL).fairly();
+    LeaseRequest fair = LeaseRequest.of("waiting", TTL).waitUpTo(TTL).fair();
     Lease held = from.acquire(fair);
     CompletableFuture<Long> acquired = new CompletableFuture<>();
     CompletableFuture<AcquireResult> waiting = to.acquireAsync(fair);
@@ -168,7 +168,7 @@ final class WaitingTurns {
     long start = System.nanoTime();
     held.close();
     long nanos = acquired.join() - start;
-    waiting.join().optionalLease().orElseThrow().release();
+    waiting.join().lease().orElseThrow().release();
     return nanos;
   }
 
@@ -196,7 +196,7 @@ final class WaitingTurns {
   private static List<String> contend(List<Redlock> clients, boolean fair, RedisServers servers)
       throws Exception {
     LeaseRequest plain = LeaseRequest.of("contended", TTL).waitUpTo(Duration.ofMinutes(2));
-    LeaseRequest request = fair ? plain.fairly() : plain;
+    LeaseRequest request = fair ? plain.fair() : plain;
     long before = scripts(servers.get(0));
     long start = System.nanoTime();
     List<Thread> threads = new ArrayList<>();
@@ -207,7 +207,7 @@ final class WaitingTurns {
                 for (int turn = 0; turn < CONTENDED_TURNS / clients.size(); turn++) {
                   client
                       .acquireAsync(request)
-                      .thenCompose(result -> result.optionalLease().orElseThrow().releaseAsync())
+                      .thenCompose(result -> result.lease().orElseThrow().releaseAsync())
                       .join();
                 }
               });

@@ -77,12 +77,12 @@ final class Caller implements AutoCloseable {
   private boolean acquire(LeaseRequest request, HistoryEvent call) throws InterruptedException {
     journal.write(call);
     AcquireResult result = redlock.tryAcquire(request);
-    if (result.optionalLease().isEmpty()) {
-      String what = result.getClass().getSimpleName();
+    if (result.lease().isEmpty()) {
+      String what = result.outcome().name();
       journal.write(HistoryEvent.now(name, "refused", "result", what, "why", result));
       return false;
     }
-    got(result.optionalLease().orElseThrow(), request);
+    got(result.lease().orElseThrow(), request);
     return true;
   }
 
@@ -194,12 +194,12 @@ final class Caller implements AutoCloseable {
             "within",
             settings.nodeTimeout().toMillis()));
     ExtendResult result = held.extend(ttl);
-    if (result instanceof ExtendResult.Extended) {
+    if (result.outcome() == ExtendResult.Outcome.EXTENDED) {
       acquiredNanos = System.nanoTime();
       look(held, "extended");
       return true;
     }
-    String what = result.getClass().getSimpleName();
+    String what = result.outcome().name();
     journal.write(
         HistoryEvent.now(name, "not-extended", "token", held.fencingToken(), "result", what));
     return false;

@@ -93,7 +93,7 @@ public final class ClientMain {
             "state",
             status.state(),
             "why",
-            status.reason()));
+            status.reason().orElse("")));
   }
 
   private void run() throws IOException, InterruptedException {

@@ -104,7 +104,7 @@ final class Workload {
     LeaseRequest request =
         several ? LeaseRequest.ofAll(List.of("r0", "r1"), ttl) : LeaseRequest.of(name(), ttl);
     request = waitOrRenew(request);
-    return !several && percent(20) ? request.fairly() : request;
+    return !several && percent(20) ? request.fair() : request;
   }
 
   private Duration ttl() {

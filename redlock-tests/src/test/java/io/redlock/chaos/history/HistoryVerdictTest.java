@@ -313,7 +313,7 @@ class HistoryVerdictTest {
   @Test
   void callThatTakesTooLongViolatesI7UnlessItsProcessWasStopped() {
     acquire(0, "c0/0");
-    at(9_000, "c0/0", "refused", "result", "Contended", "why", "taken");
+    at(9_000, "c0/0", "refused", "result", "CONTENDED", "why", "taken");
     finds(SimInvariant.I7);
     at(100, "harness", "pause", "target", "c0");
     at(8_000, "harness", "resume", "target", "c0");
@@ -323,7 +323,7 @@ class HistoryVerdictTest {
   @Test
   void callThatTakesTooLongIsGoodIfItsProcessGotNoProcessor() {
     acquire(0, "c0/0");
-    at(9_000, "c0/0", "refused", "result", "Contended", "why", "taken");
+    at(9_000, "c0/0", "refused", "result", "CONTENDED", "why", "taken");
     at(8_500, "c0", "stalled", "from", BEGIN + 200 * MILLI);
     finds();
   }
@@ -332,7 +332,7 @@ class HistoryVerdictTest {
   void refusalWhenAllFaultsAreOverViolatesI7() {
     String[] must = {"resources", "r0", "ttl", "1000", "within", "100", "must", "true"};
     at(0, "c0/0", "acquire", (Object[]) must);
-    at(90, "c0/0", "refused", "result", "Unavailable", "why", "two nodes are down");
+    at(90, "c0/0", "refused", "result", "UNAVAILABLE", "why", "two nodes are down");
     finds(SimInvariant.I7);
   }
 
@@ -445,7 +445,7 @@ class HistoryVerdictTest {
   void clientThatIsNeverServedViolatesI23() {
     acquire(0, "c0/2");
     events.get(events.size() - 1).details().put("pause", "100");
-    at(5, "c0/2", "refused", "result", "Unavailable", "why", "");
+    at(5, "c0/2", "refused", "result", "UNAVAILABLE", "why", "");
     acquire(1_101, "c0/2");
     finds(SimInvariant.I23);
   }

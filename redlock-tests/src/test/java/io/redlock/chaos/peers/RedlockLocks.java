@@ -43,7 +43,7 @@ final class RedlockLocks implements PeerLocks {
       throws InterruptedException {
     LeaseRequest request = LeaseRequest.of(resource, ttl);
     AcquireResult result = redlock.tryAcquire(wait.isZero() ? request : request.waitUpTo(wait));
-    return result.optionalLease().map(RedlockLocks::held).orElse(null);
+    return result.lease().map(RedlockLocks::held).orElse(null);
   }
 
   private static Held held(Lease lease) {

@@ -122,7 +122,8 @@ class LaneHealthTest {
       server.kill();
       fixture.awaitState(State.DOWN);
       Await.until(
-          "the refusal is told", () -> fixture.lane.status().reason().equals("refused connection"));
+          "the refusal is told",
+          () -> fixture.lane.status().reason().orElse("").equals("refused connection"));
       NodeReply refused = fixture.ask(grant("name", fixture.token()));
       assertEquals(NodeReply.unreachable("refused connection"), refused);
       server.restart();

@@ -17,7 +17,7 @@ record NodesHealth(boolean isUp, Map<String, String> details) {
   static NodesHealth of(Redlock redlock) {
     Map<String, String> details = new LinkedHashMap<>();
     for (NodeStatus node : redlock.operations().nodes()) {
-      details.put(node.name(), (node.state() + " " + node.reason()).stripTrailing());
+      details.put(node.name(), node.state() + node.reason().map(reason -> " " + reason).orElse(""));
     }
     return new NodesHealth(redlock.operations().isAvailable(), details);
   }

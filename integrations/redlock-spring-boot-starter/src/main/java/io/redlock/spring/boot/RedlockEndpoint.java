@@ -7,7 +7,9 @@ import io.redlock.Redlock;
 import io.redlock.WaitStatus;
 import io.redlock.text.Brief;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -33,13 +35,17 @@ public final class RedlockEndpoint {
   /**
    * The lock service as this process sees it.
    *
-   * @param nodes the state of each master
-   * @param leases the leases that this process holds
+   * @param nodes the state of each master, by the names of {@link NodeStatus}; what is absent there
+   *     is left out
+   * @param leases the leases that this process holds, by the names of {@link LeaseStatus}
    * @param waiting the number of calls of this process that wait for a lease
    * @param waits the resources for which most of them wait, the most contended first; 20 at most
    */
   public record Report(
-      List<NodeStatus> nodes, List<LeaseStatus> leases, int waiting, List<WaitStatus> waits) {}
+      List<Map<String, Object>> nodes,
+      List<Map<String, Object>> leases,
+      int waiting,
+      List<WaitStatus> waits) {}
 
   /**
    * The holder of a resource, according to the masters. It has no owner ids: with one of them,
@@ -82,20 +88,34 @@ public final class RedlockEndpoint {
   public Report report() {
     List<WaitStatus> waits = redlock.operations().waits();
     return new Report(
-        redlock.operations().nodes(),
-        redlock.operations().leases().stream().map(RedlockEndpoint::printable).toList(),
+        redlock.operations().nodes().stream().map(RedlockEndpoint::fields).toList(),
+        redlock.operations().leases().stream().map(RedlockEndpoint::fields).toList(),
         waits.stream().mapToInt(WaitStatus::calls).sum(),
         waits.stream().limit(MOST_WAITS).map(RedlockEndpoint::printable).toList());
   }
 
-  private static LeaseStatus printable(LeaseStatus lease) {
-    return new LeaseStatus(
-        printable(lease.resources()),
-        lease.fencingToken(),
-        lease.heldFor(),
-        lease.remaining(),
-        lease.renewed(),
-        lease.holds());
+  private static Map<String, Object> fields(NodeStatus node) {
+    Map<String, Object> fields = new LinkedHashMap<>();
+    fields.put("name", node.name());
+    fields.put("state", node.state());
+    fields.put("sinceAgo", node.sinceAgo());
+    node.reason().ifPresent(reason -> fields.put("reason", reason));
+    node.lastError().ifPresent(error -> fields.put("lastError", error));
+    node.roundTripMedian().ifPresent(time -> fields.put("roundTripMedian", time));
+    node.roundTrip99().ifPresent(time -> fields.put("roundTrip99", time));
+    fields.put("queued", node.queued());
+    return fields;
+  }
+
+  private static Map<String, Object> fields(LeaseStatus lease) {
+    Map<String, Object> fields = new LinkedHashMap<>();
+    fields.put("resources", printable(lease.resources()));
+    fields.put("fencingToken", lease.fencingToken());
+    fields.put("heldFor", lease.heldFor());
+    fields.put("remaining", lease.remaining());
+    fields.put("renewed", lease.renewed());
+    fields.put("holds", lease.holds());
+    return fields;
   }
 
   private static WaitStatus printable(WaitStatus wait) {

@@ -92,7 +92,7 @@ abstract class LeaseLockRegistry<L extends Lock> implements RenewableLockRegistr
       throw new IllegalStateException(
           "Lock " + key + " may not be renewed: the current thread was interrupted", e);
     }
-    if (!(result instanceof ExtendResult.Extended)) {
+    if (result.outcome() != ExtendResult.Outcome.EXTENDED) {
       throw new IllegalStateException("Lock " + key + " could not be renewed: " + result);
     }
   }

@@ -43,7 +43,7 @@ class LeaderTest {
     final Redlock redlock;
     final LockRegistryLeaderInitiator initiator;
 
-    Instance(RedisServers servers, Duration maxHold) {
+    Instance(RedisServers servers, Duration renewFor) {
       super("instance", "leader");
       redlock =
           JedisRedlock.builder()
@@ -52,7 +52,7 @@ class LeaderTest {
               .build();
       initiator =
           new LockRegistryLeaderInitiator(
-              new RedlockLockRegistry(redlock, "leaders", TTL, maxHold), this);
+              new RedlockLockRegistry(redlock, "leaders", TTL, renewFor), this);
       initiator.setBusyWaitMillis(20);
       initiator.setPublishFailedEvents(false);
       initiator.setLeaderEventPublisher(new Silent());

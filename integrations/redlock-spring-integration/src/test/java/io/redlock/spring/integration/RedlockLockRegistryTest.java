@@ -43,7 +43,7 @@ class RedlockLockRegistryTest {
 
   private static final Duration TTL = Duration.ofSeconds(10);
   private static final Duration SHORT_TTL = Duration.ofSeconds(9);
-  private static final Duration MAX_HOLD = Duration.ofMinutes(10);
+  private static final Duration RENEW_FOR = Duration.ofMinutes(10);
 
   private static RedisServers servers;
 
@@ -67,8 +67,8 @@ class RedlockLockRegistryTest {
   void connect() {
     redlock = build();
     otherRedlock = build();
-    registry = new RedlockLockRegistry(redlock, "orders", TTL, MAX_HOLD);
-    other = new RedlockLockRegistry(otherRedlock, "orders", TTL, MAX_HOLD);
+    registry = new RedlockLockRegistry(redlock, "orders", TTL, RENEW_FOR);
+    other = new RedlockLockRegistry(otherRedlock, "orders", TTL, RENEW_FOR);
   }
 
   @AfterEach
@@ -152,7 +152,7 @@ class RedlockLockRegistryTest {
 
   @Test
   void locksOfDifferentKeysAndRegistriesAreIndependent() {
-    RedlockLockRegistry invoices = new RedlockLockRegistry(redlock, "invoices", TTL, MAX_HOLD);
+    RedlockLockRegistry invoices = new RedlockLockRegistry(redlock, "invoices", TTL, RENEW_FOR);
     registry.obtain(key).lock();
     assertTrue(registry.obtain(key + "b").tryLock());
     assertTrue(invoices.obtain(key).tryLock());
@@ -272,7 +272,7 @@ class RedlockLockRegistryTest {
 
   @Test
   void lockIsHeldLongerThanItsTtl() {
-    RedlockLockRegistry brief = new RedlockLockRegistry(redlock, "orders", SHORT_TTL, MAX_HOLD);
+    RedlockLockRegistry brief = new RedlockLockRegistry(redlock, "orders", SHORT_TTL, RENEW_FOR);
     LeaseLock lock = brief.obtain(key);
     long startNanos = System.nanoTime();
     lock.lock();
@@ -374,7 +374,7 @@ class RedlockLockRegistryTest {
     String refusal =
         assertThrows(
                 IllegalArgumentException.class,
-                () -> new RedlockLockRegistry(redlock, "orders", Duration.ofHours(2), MAX_HOLD))
+                () -> new RedlockLockRegistry(redlock, "orders", Duration.ofHours(2), RENEW_FOR))
             .getMessage();
     assertTrue(refusal.contains("above maxTtl"), refusal);
     assertThrows(UnsupportedOperationException.class, () -> registry.obtain(key).newCondition());
@@ -406,7 +406,7 @@ class RedlockLockRegistryTest {
         redlock.acquire(key + index, TTL, Duration.ofMinutes(1));
       }
       blocked.await();
-      RedlockLockRegistry registry = new RedlockLockRegistry(redlock, "orders", TTL, MAX_HOLD);
+      RedlockLockRegistry registry = new RedlockLockRegistry(redlock, "orders", TTL, RENEW_FOR);
       inAnotherThread(
           () -> {
             registry.obtain(key).lock();
