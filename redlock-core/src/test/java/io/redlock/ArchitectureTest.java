@@ -23,9 +23,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * A simulation must control all time, chance and order. Outside {@code Defaults.java} and {@code
- * Ticker.system()}, no main source of this module may name a real clock, real randomness, a timer
- * or thread pool of the JDK, or a collection whose iteration order differs between runs.
+ * A simulation must control all time, chance and order. Outside {@code SystemSources.java} and
+ * {@code Ticker.system()}, no main source of this module may name a real clock, real randomness, a
+ * timer or thread pool of the JDK, or a collection whose iteration order differs between runs.
  */
 class ArchitectureTest {
 
@@ -122,11 +122,11 @@ class ArchitectureTest {
   }
 
   @Test
-  void onlyTheDefaultsNameRealTimeChanceAndThreads() throws IOException {
+  void onlyTheSystemSourcesNameRealTimeChanceAndThreads() throws IOException {
     List<String> found = new ArrayList<>();
     int scanned = 0;
     for (Path file : sources()) {
-      if (!file.endsWith("Defaults.java") && !file.endsWith("Ticker.java")) {
+      if (!file.endsWith("SystemSources.java") && !file.endsWith("Ticker.java")) {
         scanned++;
         faults(Files.readString(file)).forEach(fault -> found.add(file + ": " + fault));
       }
@@ -168,7 +168,8 @@ class ArchitectureTest {
   void defaultsWouldBeCaughtElsewhere() throws IOException {
     List<String> found =
         faults(
-            Files.readString(SOURCES.resolve(Path.of("io", "redlock", "driver", "Defaults.java"))));
+            Files.readString(
+                SOURCES.resolve(Path.of("io", "redlock", "driver", "SystemSources.java"))));
     found.addAll(
         faults(Files.readString(SOURCES.resolve(Path.of("io", "redlock", "spi", "Ticker.java")))));
     assertTrue(

@@ -17,8 +17,8 @@ final class Callbacks {
 
   private static final long RETRY_NANOS = 100_000_000;
 
-  private final Defaults.Threads losses;
-  private final Defaults.Threads others;
+  private final SystemSources.Threads losses;
+  private final SystemSources.Threads others;
   private final Executor executor;
   private final boolean direct;
   private final Scheduler scheduler;
@@ -36,8 +36,8 @@ final class Callbacks {
       Executor executor,
       boolean direct,
       Scheduler scheduler,
-      Defaults.Threads losses,
-      Defaults.Threads others) {
+      SystemSources.Threads losses,
+      SystemSources.Threads others) {
     this.losses = losses;
     this.others = others;
     this.executor = executor;
@@ -72,7 +72,7 @@ final class Callbacks {
     deliver(of(how), new Callback(userCode));
   }
 
-  private Defaults.Threads of(LeaseEnd how) {
+  private SystemSources.Threads of(LeaseEnd how) {
     return how.lost() ? losses : others;
   }
 
@@ -105,7 +105,7 @@ final class Callbacks {
     }
   }
 
-  private void deliver(Defaults.Threads threads, Callback callback) {
+  private void deliver(SystemSources.Threads threads, Callback callback) {
     callback.threads = threads;
     if (direct) {
       callback.run();
@@ -173,7 +173,7 @@ final class Callbacks {
     private static final int RUN = 2;
 
     private final transient Runnable userCode;
-    private transient Defaults.Threads threads = others;
+    private transient SystemSources.Threads threads = others;
     private transient @Nullable Callback next; // guarded by Callbacks.this; while it is stranded
 
     Callback(Runnable userCode) {

@@ -34,23 +34,24 @@ import org.jspecify.annotations.Nullable;
 public final class RedlockBuilder implements RedlockSettings {
 
   /** Once in a JVM: classes are loaded once. */
-  private static final Warmup WARMUP = new Warmup(Defaults.ticker());
+  private static final Warmup WARMUP = new Warmup(SystemSources.ticker());
 
   private static final String LEAVE_OUT = "give a value, or leave the setting out for its default";
 
   final List<LockNode> nodes;
-  Defaults.Threads losses = new Defaults.Threads(LibraryThread.named("redlock-losses"));
-  Defaults.Threads others = new Defaults.Threads(LibraryThread.named("redlock-callbacks"));
+  SystemSources.Threads losses = new SystemSources.Threads(LibraryThread.named("redlock-losses"));
+  SystemSources.Threads others =
+      new SystemSources.Threads(LibraryThread.named("redlock-callbacks"));
 
   private @Nullable List<LockNode> future;
   private RetryStrategy retryStrategy = RetryStrategy.jitteredBackoff();
   private final List<RedlockListener> listeners = new ArrayList<>();
   private @Nullable Executor callbackExecutor;
-  private Ticker ticker = Defaults.ticker();
+  private Ticker ticker = SystemSources.ticker();
   private @Nullable Scheduler scheduler;
-  private RandomGenerator random = Defaults.random();
+  private RandomGenerator random = SystemSources.random();
   private final SettingValues values = new SettingValues();
-  private Supplier<String> ownerIds = Defaults.ownerIds();
+  private Supplier<String> ownerIds = SystemSources.ownerIds();
 
   private RedlockBuilder(List<? extends LockNode> nodes) {
     this.nodes = givenNodes(nodes);
@@ -330,7 +331,7 @@ public final class RedlockBuilder implements RedlockSettings {
 
   /** Builds the service without checks and log lines. */
   Redlock start() {
-    Scheduler timers = scheduler != null ? scheduler : Defaults.scheduler();
+    Scheduler timers = scheduler != null ? scheduler : SystemSources.scheduler();
     Callbacks callbacks =
         callbackExecutor == null
             ? new Callbacks(Runnable::run, false, timers, losses, others)

@@ -142,8 +142,8 @@ final class Bed {
         executor,
         direct,
         scheduler,
-        new Defaults.Threads(LibraryThread.named("redlock-losses")),
-        new Defaults.Threads(LibraryThread.named("redlock-callbacks")));
+        new SystemSources.Threads(LibraryThread.named("redlock-losses")),
+        new SystemSources.Threads(LibraryThread.named("redlock-callbacks")));
   }
 
   /** Returns the result; fails, and does not wait, if there is none yet. */

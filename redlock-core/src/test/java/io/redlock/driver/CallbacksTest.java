@@ -100,8 +100,8 @@ class CallbacksTest {
 
   @Test
   void callbackForWhichThereIsNoThreadIsDeliveredWhenThereIs() throws Exception {
-    Defaults.Threads none =
-        new Defaults.Threads(
+    SystemSources.Threads none =
+        new SystemSources.Threads(
             task -> {
               refusals.add(task);
               if (refusals.size() <= 3) {
@@ -127,8 +127,8 @@ class CallbacksTest {
   @Test
   void callbacksAreDeliveredAfterMemoryWasShortForSeconds() throws Exception {
     boolean[] isShort = {true};
-    Defaults.Threads threads =
-        new Defaults.Threads(
+    SystemSources.Threads threads =
+        new SystemSources.Threads(
             task -> {
               if (isShort[0]) {
                 throw new OutOfMemoryError("unable to create native thread");

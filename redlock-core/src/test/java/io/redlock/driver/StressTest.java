@@ -67,7 +67,7 @@ class StressTest {
 
   /** The default scheduler; counts the tasks that neither ran nor were cancelled. */
   private static final class CountingScheduler implements Scheduler {
-    private final Scheduler real = Defaults.scheduler();
+    private final Scheduler real = SystemSources.scheduler();
     final AtomicInteger pending = new AtomicInteger();
 
     @Override

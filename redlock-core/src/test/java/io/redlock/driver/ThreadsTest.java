@@ -27,7 +27,7 @@ class ThreadsTest {
   private final CountDownLatch never = new CountDownLatch(1);
   private volatile boolean outOfMemory;
 
-  private Defaults.Threads threads = new Defaults.Threads(this::newThread);
+  private SystemSources.Threads threads = new SystemSources.Threads(this::newThread);
 
   private Thread newThread(Runnable task) {
     if (outOfMemory) {
@@ -102,7 +102,7 @@ class ThreadsTest {
             block();
           });
     }
-    for (int task = 0; task < Defaults.Threads.MOST; task++) {
+    for (int task = 0; task < SystemSources.Threads.MOST; task++) {
       soon(running.get(task));
     }
     assertEquals(4, started.size());
@@ -143,7 +143,7 @@ class ThreadsTest {
       assertTrue(ran.await(60, TimeUnit.SECONDS));
     }
     long idleSeconds = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - startNanos);
-    long most = Defaults.Threads.MOST * (1 + idleSeconds);
+    long most = SystemSources.Threads.MOST * (1 + idleSeconds);
     assertTrue(started.size() <= most, started.size() + " threads were started");
   }
 
@@ -151,7 +151,7 @@ class ThreadsTest {
   void closingEndsIdleThreadsAtOnceAndTasksAreTakenAllTheSame() throws Exception {
     long tookNanos;
     do { // anew, if the machine stood still
-      threads = new Defaults.Threads(this::newThread);
+      threads = new SystemSources.Threads(this::newThread);
       Thread first = idleThread();
       long before = System.nanoTime();
       threads.close();
@@ -166,7 +166,7 @@ class ThreadsTest {
   @Test
   void tasksThatThrowDoNotUseUpTheThreads() throws Exception {
     Error failure = new OutOfMemoryError("in the log");
-    for (int task = 1; task <= 2 * Defaults.Threads.MOST; task++) {
+    for (int task = 1; task <= 2 * SystemSources.Threads.MOST; task++) {
       threads.execute(
           () -> {
             throw failure;
@@ -212,7 +212,7 @@ class ThreadsTest {
   void taskWhoseThreadCannotBeStartedIsRefusedAndForgotten() throws Exception {
     outOfMemory = true;
     List<String> ran = new CopyOnWriteArrayList<>();
-    for (int attempt = 0; attempt < 2 * Defaults.Threads.MOST; attempt++) {
+    for (int attempt = 0; attempt < 2 * SystemSources.Threads.MOST; attempt++) {
       assertThrows(OutOfMemoryError.class, () -> threads.execute(() -> ran.add("refused")));
     }
     outOfMemory = false;

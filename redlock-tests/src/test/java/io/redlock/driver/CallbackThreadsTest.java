@@ -376,10 +376,10 @@ class CallbackThreadsTest {
     BlockingAlways listener = new BlockingAlways();
     Redlock redlock = connect(settings -> settings.listener(listener));
     Redlock other = connect(settings -> {});
-    for (int index = 0; index < Defaults.Threads.MOST; index++) {
+    for (int index = 0; index < SystemSources.Threads.MOST; index++) {
       redlock.acquire("first " + index, SHORT, WAIT);
     }
-    await("all block", () -> listener.blocked.get() == 2 * Defaults.Threads.MOST);
+    await("all block", () -> listener.blocked.get() == 2 * SystemSources.Threads.MOST);
 
     Duration ttl = Duration.ofSeconds(12); // a third later it is renewed
     Lease renewed = redlock.acquire(LeaseRequest.of("renewed", ttl).waitUpTo(WAIT).renewFor(AGES));

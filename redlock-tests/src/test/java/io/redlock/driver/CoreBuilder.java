@@ -21,9 +21,9 @@ public final class CoreBuilder {
     builder.others = threads(starter);
   }
 
-  private static Defaults.Threads threads(Executor starter) {
-    Defaults.Threads threads =
-        new Defaults.Threads(
+  private static SystemSources.Threads threads(Executor starter) {
+    SystemSources.Threads threads =
+        new SystemSources.Threads(
             work ->
                 new Thread(work) {
                   @Override

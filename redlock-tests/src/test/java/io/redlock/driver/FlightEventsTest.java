@@ -90,7 +90,7 @@ class FlightEventsTest {
         recording.enable("redlock." + name).withoutThreshold();
       }
       recording.start();
-      new Warmup(Defaults.ticker()).once(RedlockBuilder::warm);
+      new Warmup(SystemSources.ticker()).once(RedlockBuilder::warm);
       recording.stop();
       recording.dump(file);
     }

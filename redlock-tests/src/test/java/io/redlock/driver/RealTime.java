@@ -9,11 +9,11 @@ public final class RealTime {
   private RealTime() {}
 
   public static Ticker ticker() {
-    return Defaults.ticker();
+    return SystemSources.ticker();
   }
 
   /** A new one; close it. */
   public static Scheduler scheduler() {
-    return Defaults.scheduler();
+    return SystemSources.scheduler();
   }
 }

@@ -21,9 +21,9 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /** Real time, randomness and threads: their only source in the driver. */
-final class Defaults {
+final class SystemSources {
 
-  private Defaults() {}
+  private SystemSources() {}
 
   static Ticker ticker() {
     return Ticker.system();

@@ -27,7 +27,7 @@ import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.Test;
 
-class DefaultsTest {
+class SystemSourcesTest {
 
   private static final List<Throwable> FAILURES =
       List.of(
@@ -38,7 +38,7 @@ class DefaultsTest {
 
   @Test
   void ownerIdsAreSixteenRandomBytesInHexadecimal() {
-    Supplier<String> ownerIds = Defaults.ownerIds();
+    Supplier<String> ownerIds = SystemSources.ownerIds();
     Set<String> seen = new HashSet<>();
     for (int draw = 0; draw < 10_000; draw++) {
       String id = ownerIds.get();
@@ -49,7 +49,7 @@ class DefaultsTest {
 
   @Test
   void clocksAreTheMachines() {
-    Ticker ticker = Defaults.ticker();
+    Ticker ticker = SystemSources.ticker();
     long wallMillis = Instant.now().toEpochMilli();
     assertTrue(Math.abs(ticker.wallMicros() / 1_000 - wallMillis) < 60_000);
     long before = ticker.monotonicNanos();
@@ -58,7 +58,7 @@ class DefaultsTest {
 
   @Test
   void tasksDueTogetherRunInTheOrderInWhichTheyWereScheduled() throws InterruptedException {
-    Scheduler scheduler = Defaults.scheduler();
+    Scheduler scheduler = SystemSources.scheduler();
     try {
       List<Integer> ran = Collections.synchronizedList(new ArrayList<>());
       CountDownLatch last = new CountDownLatch(1);
@@ -79,8 +79,8 @@ class DefaultsTest {
   @Test
   void threadOfTheSchedulerThatEndsIsReplacedThoughMemoryStaysShort() throws InterruptedException {
     AtomicInteger refusals = new AtomicInteger();
-    Defaults.SingleThread scheduler =
-        new Defaults.SingleThread(
+    SystemSources.SingleThread scheduler =
+        new SystemSources.SingleThread(
             worker -> {
               if (refusals.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
                 throw new OutOfMemoryError("unable to create native thread");
@@ -104,8 +104,8 @@ class DefaultsTest {
 
   @Test
   void checksComeThoughOneThrowsOrTheirTaskIsLost() throws InterruptedException {
-    Defaults.SingleThread scheduler =
-        new Defaults.SingleThread(LibraryThread.named("redlock-scheduler"));
+    SystemSources.SingleThread scheduler =
+        new SystemSources.SingleThread(LibraryThread.named("redlock-scheduler"));
     try {
       CountDownLatch three = new CountDownLatch(3);
       scheduler.watch(() -> sneak(new OutOfMemoryError("a passing one")));
@@ -152,7 +152,7 @@ class DefaultsTest {
 
   @Test
   void taskThatThrowsDoesNotStopThoseBehindIt() throws InterruptedException {
-    Scheduler scheduler = Defaults.scheduler();
+    Scheduler scheduler = SystemSources.scheduler();
     try {
       CountDownLatch ran = new CountDownLatch(1);
       for (Throwable failure : FAILURES) {
@@ -167,7 +167,7 @@ class DefaultsTest {
 
   @Test
   void cancelledTaskDoesNotRun() throws InterruptedException {
-    Scheduler scheduler = Defaults.scheduler();
+    Scheduler scheduler = SystemSources.scheduler();
     try {
       CountDownLatch cancelled = new CountDownLatch(1);
       CountDownLatch ran = new CountDownLatch(1);
@@ -185,7 +185,7 @@ class DefaultsTest {
 
   @Test
   void schedulerRunsOnOneDaemonOfItsOwn() throws Exception {
-    Scheduler scheduler = Defaults.scheduler();
+    Scheduler scheduler = SystemSources.scheduler();
     try {
       CompletableFuture<Thread> ran = new CompletableFuture<>();
       scheduler.schedule(() -> ran.complete(Thread.currentThread()), 0);
@@ -207,7 +207,7 @@ class DefaultsTest {
 
   @Test
   void closedSchedulerDropsTasksWithoutAWord() {
-    Scheduler scheduler = Defaults.scheduler();
+    Scheduler scheduler = SystemSources.scheduler();
     scheduler.close();
     scheduler.schedule(() -> {}, 0).cancel();
     scheduler.close();
@@ -215,7 +215,7 @@ class DefaultsTest {
 
   @Test
   void randomnessIsSpread() {
-    RandomGenerator random = Defaults.random();
+    RandomGenerator random = SystemSources.random();
     assertNotEquals(random.nextLong(), random.nextLong());
     long sum = 0;
     for (int draw = 0; draw < 10_000; draw++) {
