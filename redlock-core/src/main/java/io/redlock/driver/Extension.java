@@ -5,6 +5,7 @@ import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseEnd.Cause;
 import io.redlock.protocol.LeaseTerms;
+import io.redlock.protocol.Tenure.Extending;
 import io.redlock.protocol.Tenure.Outcome;
 import io.redlock.protocol.Tenure.Turn;
 import io.redlock.spi.HolderLabel;
@@ -12,7 +13,6 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** One extend of one lease. */
@@ -21,7 +21,7 @@ final class Extension extends Fanout implements Timeouts.Timed {
   /** A lease that can be extended. */
   interface Extendable extends Lease {
 
-    /** Returns true if it has ended; checks its deadline if need be. */
+    /** Returns true if it has ended; checks its deadline. */
     boolean hasEnded();
 
     /** Returns true if its holder has released it. */
@@ -32,50 +32,47 @@ final class Extension extends Fanout implements Timeouts.Timed {
 
     /** Ends the lease, unless it has ended already. */
     void lose(LeaseEnd how);
-
-    /**
-     * Extends the lease in the background. An exception or error of this library counts as an
-     * unknown result. What the next step throws is logged, and the lease is checked soon.
-     */
-    void extend(long ttlMillis, Consumer<ExtendResult> next);
-
-    /** Extends the lease to its present deadline, to find out whether a quorum holds it. */
-    void confirm(Consumer<ExtendResult> next);
   }
 
   private final Extendable lease;
-  private final LeaseTerms terms;
-  private final boolean lengthens;
   private final FlightEvents.@Nullable Extend event = FlightEvents.extending();
   private final CompletableFuture<ExtendResult> future = new CompletableFuture<>();
   private String freedBy = ""; // guarded by owner
 
-  Extension(Extendable lease, Owner owner, long ttlMillis, boolean lengthens) {
-    super(owner, owner.context.ticker.monotonicNanos());
+  /**
+   * @param startNanos the monotonic time before anything is sent
+   */
+  Extension(Extendable lease, Owner owner, long startNanos) {
+    super(owner, startNanos);
     this.lease = lease;
-    this.lengthens = lengthens;
-    this.terms = context.settings.terms(context.quorum, ttlMillis);
   }
 
-  CompletableFuture<ExtendResult> start() {
+  /** Extends the lease for its holder. */
+  CompletableFuture<ExtendResult> start(long ttlMillis) {
+    LeaseTerms terms = context.settings.terms(context.quorum, ttlMillis);
     long startWallMicros = context.ticker.wallMicros();
-    long sentMicros = context.clock.micros();
-    int tag = 0;
+    Extending begun = null;
     if (!lease.hasEnded()) {
       synchronized (owner) {
-        tag = owner.tenure.extend(terms, lengthens, startNanos, startWallMicros);
+        begun = owner.tenure.extend(terms, startNanos, startWallMicros).extending();
       }
     }
-    if (tag == 0) {
+    if (begun == null) {
       finish(ExtendResult.lost(context.noVotes));
-      return future;
+    } else {
+      send(begun);
     }
-    NodeRequest extend =
-        new NodeRequest.Extend(
-            owner.names, owner.id, lease.fencingToken(), terms.ttlMillis(), sentMicros);
-    send(extend, tag);
-    context.timeouts.add(this, startNanos);
     return future;
+  }
+
+  /** Sends an extend that has begun. */
+  void send(Extending begun) {
+    long ttlMillis = begun.round().terms().ttlMillis();
+    send(
+        new NodeRequest.Extend(
+            owner.names, owner.id, lease.fencingToken(), ttlMillis, context.clock.micros()),
+        begun.tag());
+    context.timeouts.add(this, startNanos);
   }
 
   @Override
@@ -114,6 +111,7 @@ final class Extension extends Fanout implements Timeouts.Timed {
           });
     } finally { // a renewal that waits for this must go on after any failure
       future.complete(ExtendResult.unknown(context.noVotes));
+      owner.plan();
     }
   }
 

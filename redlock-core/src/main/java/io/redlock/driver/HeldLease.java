@@ -10,7 +10,7 @@ import io.redlock.LeaseTooShortException;
 import io.redlock.ReleaseResult;
 import io.redlock.protocol.AcquireRound;
 import io.redlock.protocol.Deadline;
-import io.redlock.spi.Scheduler.Cancellable;
+import io.redlock.protocol.Tenure.Extending;
 import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.Objects;
@@ -19,13 +19,11 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** The lease of a holder. Ends once; after that only its release goes on. */
-final class HeldLease implements Extension.Extendable, LiveLeases.Live {
+final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Holder {
 
-  private static final long TIMER_TOLERANCE_NANOS = 1_000_000;
   private static final LeaseEnd RELEASED = new LeaseEnd(Cause.RELEASED, "by its holder");
   private static final LeaseEnd NOT_HELD =
       new LeaseEnd(Cause.REFUSED, "no majority held it when it was released");
@@ -42,9 +40,6 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
 
   private volatile Deadline lossTime; // written under owner; the deadline less the loss margin
   private volatile @Nullable LeaseEnd end; // written under owner, once
-  private @Nullable Cancellable timer; // guarded by owner; of the loss, then of the keys' release
-  private @Nullable Renewal renewal; // guarded by owner
-  private @Nullable Reaffirmation reaffirmation; // guarded by owner; null until a node was reset
   private Callbacks.@Nullable Handover<LeaseEnd> ended; // guarded by owner; null until asked for
   private Consumer<LeaseEnd> watcher = how -> {}; // guarded by owner
 
@@ -65,18 +60,13 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   static HeldLease begin(
       Owner owner, LeaseRequest request, Set<String> resources, AcquireRound round) {
     ServiceContext context = owner.context;
-    long ttlMillis = round.terms().ttlMillis();
     HeldLease lease = new HeldLease(owner, resources, round);
     context.queues.leased(owner.names);
     boolean watched = false;
     try {
       context.liveLeases.add(lease);
-      lease.checkDeadline();
-      request
-          .renewFor()
-          .map(Settings::saturatedNanos)
-          .map(nanos -> Deadline.after(round.startNanos(), round.startWallMicros(), nanos))
-          .ifPresent(until -> lease.renew(new Renewal(lease, context, ttlMillis, until)));
+      request.renewFor().ifPresent(renewFor -> lease.renew(round, renewFor));
+      owner.watch(lease);
       watched = true;
     } finally {
       if (!watched) { // no memory for a timer
@@ -93,10 +83,6 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
         return;
       }
       end = RELEASED;
-      cancelTimer();
-      if (renewal != null) {
-        renewal.stop();
-      }
     }
     context.liveLeases.remove(this);
     try {
@@ -106,12 +92,11 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
     }
   }
 
-  private void renew(Renewal started) {
+  private void renew(AcquireRound round, Duration renewFor) {
+    long holdNanos = Settings.saturatedNanos(renewFor);
+    Deadline until = Deadline.after(round.startNanos(), round.startWallMicros(), holdNanos);
     synchronized (owner) {
-      if (end == null) {
-        renewal = started;
-        started.start();
-      }
+      owner.tenure.renew(round.terms(), until, startNanos);
     }
   }
 
@@ -144,15 +129,16 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
     if (leftNanos == 0) {
       return Optional.empty();
     }
+    long nowNanos = context.ticker.monotonicNanos();
     boolean renewed;
     synchronized (owner) {
-      renewed = renewal != null && !renewal.isOver();
+      renewed = owner.tenure.isRenewed(nowNanos, context.ticker.wallMicros());
     }
     return Optional.of(
         new StatusOfLease(
             resources,
             token,
-            Duration.ofNanos(context.ticker.monotonicNanos() - startNanos),
+            Duration.ofNanos(nowNanos - startNanos),
             Duration.ofNanos(leftNanos),
             renewed,
             holds));
@@ -168,7 +154,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
     Objects.requireNonNull(atLeast, "atLeast is null: give the time you need, or zero for now");
     long left = remainingNanos();
     while (left <= 0) {
-      checkDeadline(); // after a pause no timer may have declared it lost yet
+      owner.wake(); // after a pause no timer may have declared it lost yet
       LeaseEnd how = end;
       if (how != null) {
         throw new LeaseLostException(this, how);
@@ -196,77 +182,32 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
     if (isReleased()) {
       throw new IllegalStateException(this + " was released and cannot be extended");
     }
-    return extension(Settings.ceilMillis(ttl));
-  }
-
-  private CompletableFuture<ExtendResult> extension(long ttlMillis) {
-    return new Extension(this, owner, ttlMillis, true).start();
+    return new Extension(this, owner, context.ticker.monotonicNanos())
+        .start(Settings.ceilMillis(ttl));
   }
 
   @Override
-  public void extend(long ttlMillis, Consumer<ExtendResult> next) {
-    inBackground(() -> extension(ttlMillis), next);
-  }
-
-  @Override
-  public void confirm(Consumer<ExtendResult> next) {
-    inBackground(() -> new Extension(this, owner, leftMillis(), false).start(), next);
-  }
-
-  private void inBackground(
-      Supplier<CompletableFuture<ExtendResult>> step, Consumer<ExtendResult> next) {
-    CompletableFuture<ExtendResult> extended;
+  public void send(Extending extending, long sentNanos) {
+    boolean begun = false;
     try {
-      extended = step.get();
-    } catch (Throwable e) {
-      Log.LOG.error("{} could not be extended; this is a defect of the lock library", this, e);
-      extended = CompletableFuture.completedFuture(ExtendResult.unknown(context.noVotes));
+      Extension extension = new Extension(this, owner, sentNanos);
+      begun = true;
+      extension.send(extending);
+    } finally {
+      if (!begun) {
+        owner.handed(extending.tag(), false);
+      }
     }
-    extended.thenAccept(
-        result -> {
-          try {
-            next.accept(result);
-          } catch (Throwable e) {
-            context.liveLeases.checkSoon(); // first, because even a line takes memory
-            Log.LOG.error("The next extension of {} is late", this, e);
-          }
-        });
   }
 
-  /**
-   * Finds out whether a quorum still holds the lease after a node that granted it was reset, and
-   * lets the node join again.
-   */
   @Override
   public void reaffirm(int node) {
-    if (!owner.wasGrantedBy(node) || hasEnded()) {
-      return;
-    }
-    Reaffirmation chain;
-    synchronized (owner) {
-      if (reaffirmation == null) {
-        reaffirmation = new Reaffirmation(this, context);
-      }
-      chain = reaffirmation;
-    }
-    chain.begin();
-  }
-
-  /** Returns a ttl that ends with the lease. */
-  private long leftMillis() {
-    synchronized (owner) {
-      Deadline deadline = owner.tenure.deadline();
-      return context.settings.ttlMillisFor(
-          deadline == null
-              ? 0
-              : deadline.remainingNanos(
-                  context.ticker.monotonicNanos(), context.ticker.wallMicros()));
-    }
+    owner.reset(node);
   }
 
   @Override
   public boolean hasEnded() {
-    checkDeadline();
+    owner.wake();
     return end != null;
   }
 
@@ -283,76 +224,16 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
     lossTime = lost == null ? lossTime : lost;
   }
 
-  /** Declares the lease lost if its time has come; else sets a timer to check it again. */
-  void checkDeadline() {
-    boolean watched = false;
-    try {
-      if (watchDeadline()) {
-        lose(expiry());
-      }
-      watched = true;
-    } finally {
-      if (!watched) {
-        context.liveLeases.checkSoon();
-      }
-    }
-  }
-
-  /** Returns true if its time has come; else sets the timer. */
-  private boolean watchDeadline() {
-    synchronized (owner) {
-      if (end != null) {
-        return false;
-      }
-      long leftNanos = remainingNanos();
-      while (leftNanos > 0) {
-        cancelTimer();
-        timer = context.scheduler.schedule(this::checkDeadline, leftNanos);
-        // The delay counts from now on, which is too late if this thread was paused meanwhile.
-        long plannedNanos = leftNanos;
-        leftNanos = remainingNanos();
-        if (plannedNanos - leftNanos < TIMER_TOLERANCE_NANOS) {
-          return false;
-        }
-      }
-    }
-    return true;
-  }
-
   @Override
   public void check() {
-    checkDeadline();
-    Renewal renewed;
-    synchronized (owner) {
-      renewed = renewal;
-    }
-    if (renewed != null) {
-      renewed.resume();
-    }
-  }
-
-  private void cancelTimer() {
-    assert Thread.holdsLock(owner);
-    if (timer != null) {
-      timer.cancel();
-    }
-  }
-
-  private LeaseEnd expiry() {
-    Renewal renewed;
-    synchronized (owner) {
-      renewed = renewal;
-    }
-    return renewed != null && renewed.isOver()
-        ? new LeaseEnd(Cause.RENEWAL_ENDED, "it was held for as long as its request allowed")
-        : new LeaseEnd(Cause.EXPIRED, "it was not extended before its deadline came near");
+    owner.wake();
   }
 
   /** Ends the lease, unless it has ended, and releases it on every node that may hold it. */
   CompletableFuture<ReleaseResult> end(LeaseEnd how) {
-    boolean first = conclude(how);
-    synchronized (owner) {
-      cancelTimer();
+    boolean first = endsNow(how);
+    if (first) {
+      report(how);
     }
     try {
       return owner.end();
@@ -365,59 +246,62 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
 
   /**
    * Ends the lease, unless it has ended. Keeps its keys until its deadline, or until its holder
-   * releases it: in the loss margin the holder has time to stop. The monotonic clock decides, so
-   * that a wall clock that is set forward does not shorten that time.
+   * releases it: in the loss margin the holder has time to stop.
    */
   @Override
   public void lose(LeaseEnd how) {
-    if (conclude(how)) {
-      context.queues.ended(owner.names);
-      synchronized (owner) {
-        if (!owner.hasEnded()) {
-          long leftNanos = owner.tenure.keptNanos(context.ticker.monotonicNanos());
-          timer = context.scheduler.schedule(owner::end, leftNanos);
-        }
-      }
+    if (endsNow(how)) {
+      tell(how);
+      owner.plan();
     }
   }
 
   @Override
   public void abandon(LeaseEnd how) {
-    if (conclude(how)) {
-      context.queues.ended(owner.names);
+    if (endsNow(how)) {
+      tell(how);
     }
   }
 
-  /** Ends the lease; returns true if it had not ended before. */
-  private boolean conclude(LeaseEnd how) {
-    boolean first;
+  private boolean endsNow(LeaseEnd how) {
+    synchronized (owner) {
+      return ends(how);
+    }
+  }
+
+  @Override
+  public boolean ends(LeaseEnd how) {
+    assert Thread.holdsLock(owner);
+    if (end != null) {
+      return false;
+    }
+    end = how;
+    owner.tenure.lose();
+    return true;
+  }
+
+  @Override
+  public void tell(LeaseEnd how) {
+    report(how);
+    context.queues.ended(owner.names);
+  }
+
+  private void report(LeaseEnd how) {
     Callbacks.Handover<LeaseEnd> awaited;
     Consumer<LeaseEnd> watching;
     synchronized (owner) {
       awaited = ended;
       watching = watcher;
-      first = end == null;
-      if (first) {
-        end = how;
-        owner.tenure.lose();
-        cancelTimer();
-        if (renewal != null) {
-          renewal.stop();
-        }
-      }
     }
-    if (first) {
+    try {
       try {
-        try {
-          watching.accept(how);
-        } finally {
-          report(how, awaited);
-        }
-      } catch (Throwable e) { // waiters for the resource must go on all the same
-        Log.LOG.error("The end of {} could not be reported", this, e);
+        watching.accept(how);
+      } finally {
+        report(how, awaited);
       }
+    } catch (Throwable e) { // waiters for the resource must go on all the same
+      Log.LOG.error("The end of {} could not be reported", this, e);
     }
-    return first;
   }
 
   private void report(LeaseEnd how, Callbacks.@Nullable Handover<LeaseEnd> awaited) {
@@ -447,7 +331,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   /** Releases the lease on every node that may hold it; if it has expired, it ends as lost. */
   CompletableFuture<ReleaseResult> releasing() {
     if (!isValid()) {
-      checkDeadline(); // a lease that expired in a pause is lost, not released
+      owner.wake(); // a lease that expired in a pause is lost, not released
     }
     return end(RELEASED);
   }
@@ -500,8 +384,8 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live {
   void whenEnded(Consumer<LeaseEnd> code) {
     LeaseEnd how;
     synchronized (owner) {
-      watcher = code;
       how = end;
+      watcher = how == null ? code : watcher;
     }
     if (how != null) {
       code.accept(how);

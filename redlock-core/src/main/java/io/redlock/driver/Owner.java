@@ -1,10 +1,13 @@
 package io.redlock.driver;
 
+import io.redlock.LeaseEnd;
+import io.redlock.LeaseEnd.Cause;
 import io.redlock.ReleaseResult;
 import io.redlock.protocol.ReleaseRound;
 import io.redlock.protocol.Tenure;
+import io.redlock.protocol.Tenure.Extending;
+import io.redlock.protocol.Tenure.Outcome;
 import io.redlock.protocol.Tenure.Turn;
-import io.redlock.protocol.TenureRules;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.NodeReply;
@@ -17,17 +20,32 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The driver of one {@link Tenure}, and the lock that guards it. Sends the release that it orders
- * to each node that may hold a key until the node acknowledges, or until the key has expired. The
- * result is known as soon as it is settled, at the latest after a node timeout; in a burst of
+ * The driver of one {@link Tenure}, and the lock that guards it. One timer calls it when something
+ * is due: the loss of its lease, an extend, the release or a repeat of it. The result of the
+ * release is known as soon as it is settled, at the latest after a node timeout; in a burst of
  * requests that timeout begins anew while nodes answer those before it. No thread has to wait for
  * it.
  */
 final class Owner implements LockNode.ReplyHandler, Timeouts.Timed {
 
-  private static final long FIRST_REPEAT_NANOS = 10_000_000;
-  private static final int MAX_DOUBLINGS = 7;
-  private static final long MARGIN_NANOS = 1_000_000_000; // R7
+  /** Whose lease it is. */
+  interface Holder {
+
+    /** Ends the lease; returns true if it had not ended. Called under the owner's lock. */
+    boolean ends(LeaseEnd how);
+
+    /** Reports the end. Called once, without locks. */
+    void tell(LeaseEnd how);
+
+    /** Sends an extend that has begun, after this monotonic time. */
+    void send(Extending extending, long startNanos);
+  }
+
+  private static final long TIMER_TOLERANCE_NANOS = 1_000_000;
+  private static final LeaseEnd EXPIRED =
+      new LeaseEnd(Cause.EXPIRED, "it was not extended before its deadline came near");
+  private static final LeaseEnd HELD_OUT =
+      new LeaseEnd(Cause.RENEWAL_ENDED, "it was held for as long as its request allowed");
 
   final ServiceContext context;
   final List<String> names;
@@ -36,16 +54,16 @@ final class Owner implements LockNode.ReplyHandler, Timeouts.Timed {
   final Listeners listeners;
   final Tenure tenure; // guarded by this
 
+  private @Nullable Holder holder; // guarded by this
+  private @Nullable Cancellable timer; // guarded by this; of what is due next
+  private long timerNanos; // guarded by this
+  private int timers; // guarded by this; how many were set
+
   private final CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
   private boolean releaseSent; // guarded by this
   private @Nullable Runnable onReleaseSent; // guarded by this
-
   private @Nullable Pending @Nullable [] pending; // guarded by this; of the release, once it is due
-  private byte[] repeats = {}; // guarded by this
   private NodeRequest.@Nullable Release request; // guarded by this; written before the first send
-  private long giveUpNanos; // guarded by this
-  private boolean givenUp; // guarded by this
-  private @Nullable Cancellable giveUp; // guarded by this
 
   /**
    * @param isUnlessHeld true if its caller gives up once one client is known to hold the resource
@@ -62,25 +80,159 @@ final class Owner implements LockNode.ReplyHandler, Timeouts.Timed {
     this.id = id;
     this.place = place;
     this.listeners = listeners;
-    this.tenure = new Tenure(TenureRules.STANDARD, context.quorum, place != null, isUnlessHeld);
+    this.tenure = new Tenure(context.rules, context.quorum, place != null, isUnlessHeld);
   }
+
+  // What is due.
+
+  /** Does what is due for this holder from now on. */
+  void watch(Holder watched) {
+    synchronized (this) {
+      holder = watched;
+    }
+    wake();
+  }
+
+  /** Does what is due, then sets the timer for what is due next. */
+  void wake() {
+    boolean done = false;
+    try {
+      while (doNext()) {}
+      done = true;
+    } finally {
+      if (!done) {
+        context.liveLeases.checkSoon();
+      }
+    }
+  }
+
+  /** Does the first thing that is due; else sets the timer, and returns false. */
+  private boolean doNext() {
+    long nowNanos = context.ticker.monotonicNanos();
+    long nowWallMicros = context.ticker.wallMicros();
+    Turn turn;
+    LeaseEnd how;
+    synchronized (this) {
+      turn = tenure.due(nowNanos, nowWallMicros);
+      if (turn.outcome() == Outcome.NOTHING) {
+        return !setTimer();
+      }
+      how = loss(turn.outcome());
+      if (how != null && !held().ends(how)) {
+        return true;
+      }
+    }
+    Extending extending = turn.extending();
+    if (how != null) {
+      held().tell(how);
+    } else if (extending != null) {
+      extend(extending, nowNanos);
+    } else if (turn.outcome() == Outcome.REPEATED) {
+      sendTo(turn.targets());
+    } else if (turn.outcome() == Outcome.GIVEN_UP) {
+      withdraw();
+    } else {
+      releaseIfDue(turn);
+    }
+    return true;
+  }
+
+  private static @Nullable LeaseEnd loss(Outcome outcome) {
+    return switch (outcome) {
+      case EXPIRED -> EXPIRED;
+      case HELD_OUT -> HELD_OUT;
+      default -> null;
+    };
+  }
+
+  private synchronized Holder held() {
+    return Objects.requireNonNull(holder);
+  }
+
+  private void extend(Extending extending, long startNanos) {
+    Holder held = held();
+    try {
+      held.send(extending, startNanos);
+    } catch (Throwable e) {
+      synchronized (this) { // first, because even a line takes memory
+        tenure.failed(extending.tag(), context.ticker.monotonicNanos());
+      }
+      Log.LOG.error("{} could not be extended; this is a defect of the lock library", held, e);
+    }
+  }
+
+  /** Sets the timer for what is due next, if it is due before the timer strikes. */
+  void plan() {
+    boolean done = false;
+    try {
+      synchronized (this) {
+        setTimer();
+      }
+      done = true;
+    } finally {
+      if (!done) {
+        context.liveLeases.checkSoon();
+      }
+    }
+  }
+
+  /** Sets the timer; returns false if something became due meanwhile. */
+  private boolean setTimer() {
+    assert Thread.holdsLock(this);
+    long nowNanos = context.ticker.monotonicNanos();
+    long delayNanos = tenure.delayNanos(nowNanos, context.ticker.wallMicros());
+    while (delayNanos < Long.MAX_VALUE) {
+      if (timer != null && nowNanos + delayNanos - timerNanos > -TIMER_TOLERANCE_NANOS) {
+        return true;
+      }
+      cancelTimer();
+      int number = ++timers;
+      timer = context.scheduler.schedule(() -> strike(number), Math.max(0, delayNanos));
+      // The delay counts from now on, which is too late if this thread was paused meanwhile.
+      nowNanos = context.ticker.monotonicNanos();
+      timerNanos = nowNanos + delayNanos;
+      delayNanos = tenure.delayNanos(nowNanos, context.ticker.wallMicros());
+      if (delayNanos <= 0) {
+        return false;
+      }
+    }
+    cancelTimer();
+    return true;
+  }
+
+  private void cancelTimer() {
+    if (timer != null) {
+      timer.cancel();
+      timer = null;
+    }
+  }
+
+  private void strike(int number) {
+    synchronized (this) {
+      if (number == timers) {
+        timer = null;
+      }
+    }
+    wake();
+  }
+
+  /** Finds out whether a quorum still holds its lease after this node was reset. */
+  void reset(int node) {
+    synchronized (this) {
+      tenure.reset(node, context.ticker.monotonicNanos());
+    }
+    wake();
+  }
+
+  // Its requests and its end.
 
   /** Records that a request was handed to every node, or failed to be. */
   void handed(int tag, boolean all) {
     Turn turn;
     synchronized (this) {
-      turn = tenure.handed(tag, all);
+      turn = tenure.handed(tag, all, context.ticker.monotonicNanos());
     }
     releaseIfDue(turn);
-  }
-
-  /** Returns true if the node has said yes to this owner. */
-  synchronized boolean wasGrantedBy(int node) {
-    return tenure.wasGrantedBy(node);
-  }
-
-  synchronized boolean hasEnded() {
-    return tenure.phase() == Tenure.Phase.ENDED;
   }
 
   /**
@@ -94,7 +246,10 @@ final class Owner implements LockNode.ReplyHandler, Timeouts.Timed {
     boolean started;
     synchronized (this) {
       started = tenure.release() != null;
-      turn = tenure.end(true);
+      turn = tenure.end(true, context.ticker.monotonicNanos());
+      if (!started) {
+        cancelTimer();
+      }
     }
     releaseIfDue(turn);
     if (started && place != null) {
@@ -123,7 +278,7 @@ final class Owner implements LockNode.ReplyHandler, Timeouts.Timed {
     if (place != null) {
       ticket = turn.isLast() ? place.forgetTicket() : place.ticket();
     }
-    begin(turn.isLast(), ticket);
+    begin(turn, ticket);
     if (turn.isLast() && ticket != null) {
       QueuePlace.removeTickets(context.nodes, names, ticket, turn.targets());
     }
@@ -137,26 +292,17 @@ final class Owner implements LockNode.ReplyHandler, Timeouts.Timed {
     }
   }
 
-  private void begin(boolean isLast, @Nullable Ticket ticket) {
+  private void begin(Turn turn, @Nullable Ticket ticket) {
     long nowNanos = context.ticker.monotonicNanos();
-    int nodes = context.nodes.size();
     synchronized (this) {
-      pending = new Pending[nodes];
-      repeats = new byte[nodes];
-      request = tenure.release(names, id, isLast, ticket);
-      giveUpNanos =
-          nowNanos
-              + tenure.longestTtlMillis() * 1_000_000
-              + context.settings.skewMicros() * 1_000
-              + MARGIN_NANOS;
+      pending = new Pending[context.nodes.size()];
+      request = tenure.release(names, id, turn.isLast(), ticket);
     }
     if (isDecided()) {
       result.complete(ReleaseResult.NOT_HELD);
       return;
     }
-    for (int node = 0; node < nodes; node++) {
-      sendSafely(node);
-    }
+    sendTo(turn.targets());
     context.timeouts.add(this, nowNanos);
   }
 
@@ -165,13 +311,17 @@ final class Owner implements LockNode.ReplyHandler, Timeouts.Timed {
     return Objects.requireNonNull(tenure.release());
   }
 
-  /** Sends the release to a node. A failure counts as a lost answer, and spares other nodes. */
-  private void sendSafely(int node) {
-    try {
-      send(node);
-    } catch (Throwable e) {
-      Log.LOG.error("A release failed; this is a defect of the lock library", e);
-      onReply(node, NodeReply.unknown("not sent"));
+  /** Sends the release to these nodes. A failure counts as a lost answer, and spares the others. */
+  private void sendTo(int targets) {
+    for (int node = 0; node < context.nodes.size(); node++) {
+      if ((targets & 1 << node) != 0) {
+        try {
+          send(node);
+        } catch (Throwable e) {
+          Log.LOG.error("A release failed; this is a defect of the lock library", e);
+          onReply(node, NodeReply.unknown("not sent"));
+        }
+      }
     }
   }
 
@@ -179,7 +329,7 @@ final class Owner implements LockNode.ReplyHandler, Timeouts.Timed {
     NodeRequest.Release release;
     synchronized (this) {
       release = request;
-      if (givenUp || release == null || !round().owes(node)) {
+      if (release == null || !round().owes(node)) {
         return;
       }
     }
@@ -189,7 +339,7 @@ final class Owner implements LockNode.ReplyHandler, Timeouts.Timed {
       if (pending != null) {
         pending[node] = sent;
       }
-      tooLate = givenUp;
+      tooLate = round().isGivenUp(node);
     }
     if (tooLate) {
       sent.withdraw();
@@ -199,33 +349,19 @@ final class Owner implements LockNode.ReplyHandler, Timeouts.Timed {
   @Override
   public void onReply(int node, NodeReply reply) {
     ReleaseRound now;
-    Cancellable needless;
     synchronized (this) {
-      tenure.answered(node, Tenure.RELEASE_TAG, reply);
+      tenure.released(node, reply, context.ticker.monotonicNanos());
       now = round();
-      needless = giveUp;
+      if (now.isComplete()) {
+        cancelTimer();
+      }
     }
     if (now.isSettled()) {
       result.complete(result(now));
     }
-    if (!now.isComplete()) {
-      repeat(node);
-    } else if (needless != null) {
-      needless.cancel();
+    if (now.owes(node)) {
+      plan();
     }
-  }
-
-  private void repeat(int node) {
-    long delayNanos;
-    synchronized (this) {
-      if (givenUp || !round().owes(node)) {
-        return;
-      }
-      delayNanos = FIRST_REPEAT_NANOS << repeats[node];
-      repeats[node] = (byte) Math.min(repeats[node] + 1, MAX_DOUBLINGS);
-    }
-    context.scheduler.schedule(
-        () -> sendSafely(node), delayNanos / 2 + context.random.nextLong(delayNanos));
   }
 
   @Override
@@ -243,18 +379,17 @@ final class Owner implements LockNode.ReplyHandler, Timeouts.Timed {
     synchronized (this) {
       tenure.timedOut(Tenure.RELEASE_TAG);
       atLast = result(round());
-      if (!round().isComplete()) {
-        long delayNanos = giveUpNanos - context.ticker.monotonicNanos();
-        giveUp = context.scheduler.schedule(this::giveUp, delayNanos);
-      }
     }
     result.complete(atLast);
+    plan();
   }
 
   /** Returns true if the result is open, and a node is busy with what came before. */
   private synchronized boolean awaitsItsTurn() {
     @Nullable Pending[] sent = pending;
-    if (sent == null || result.isDone() || context.ticker.monotonicNanos() - giveUpNanos >= 0) {
+    if (sent == null
+        || result.isDone()
+        || !tenure.mayHaveLeftKeys(context.ticker.monotonicNanos())) {
       return false;
     }
     for (int node = 0; node < sent.length; node++) {
@@ -274,10 +409,9 @@ final class Owner implements LockNode.ReplyHandler, Timeouts.Timed {
     };
   }
 
-  private void giveUp() {
+  private void withdraw() {
     @Nullable Pending[] unanswered;
     synchronized (this) {
-      givenUp = true;
       unanswered = Objects.requireNonNull(pending).clone();
     }
     for (Pending sent : unanswered) {

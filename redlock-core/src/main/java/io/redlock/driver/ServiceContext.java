@@ -4,6 +4,9 @@ import io.redlock.RedlockListener;
 import io.redlock.RetryStrategy;
 import io.redlock.Votes;
 import io.redlock.Votes.NodeVote;
+import io.redlock.protocol.AcquireRound;
+import io.redlock.protocol.LeaseTerms;
+import io.redlock.protocol.TenureRules;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.Quorum;
 import io.redlock.spi.Scheduler;
@@ -23,6 +26,7 @@ final class ServiceContext {
   final List<LockNode> nodes;
   final Quorum quorum;
   final Settings settings;
+  final TenureRules rules;
   final Ticker ticker;
   final Scheduler scheduler;
   final RandomGenerator random;
@@ -56,6 +60,7 @@ final class ServiceContext {
     this.nodes = nodes;
     this.quorum = quorum;
     this.settings = settings;
+    this.rules = new TenureRules(AcquireRound.MAX_ROUNDS, new Surroundings());
     this.ticker = ticker;
     this.scheduler = scheduler;
     this.random = random;
@@ -69,6 +74,28 @@ final class ServiceContext {
     liveLeases = new LiveLeases(scheduler, ticker);
     noVotes = votes(quorum, List.of());
     fairWaiters = new FairWaiters(this.ownerIds);
+  }
+
+  private final class Surroundings implements TenureRules.Surroundings {
+    @Override
+    public long nodeTimeoutNanos() {
+      return settings.nodeTimeoutNanos();
+    }
+
+    @Override
+    public long skewNanos() {
+      return settings.skewMicros() * 1_000;
+    }
+
+    @Override
+    public LeaseTerms termsFor(long validNanos) {
+      return settings.terms(quorum, settings.ttlMillisFor(validNanos));
+    }
+
+    @Override
+    public long randomNanos(long boundNanos) {
+      return random.nextLong(boundNanos);
+    }
   }
 
   /** Returns the answers of a round, with the quorum that decided it. */

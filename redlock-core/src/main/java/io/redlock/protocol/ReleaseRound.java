@@ -61,6 +61,21 @@ public record ReleaseRound(
     return new ReleaseRound(quorum, targets, acknowledged, repeated, ballot.closed());
   }
 
+  /** Returns the release once no key can be left: it is sent to nobody any more. */
+  public ReleaseRound givenUp() {
+    return new ReleaseRound(quorum, acknowledged, acknowledged, repeated, ballot); // R7
+  }
+
+  /** Returns true if nothing is sent to this node any more, though it may not have executed it. */
+  public boolean isGivenUp(int node) {
+    return ((targets | acknowledged) & 1 << node) == 0;
+  }
+
+  /** Returns true if the wait for its result is over, and some node has not executed it. */
+  public boolean isOverdue() {
+    return !isComplete() && ballot.count(Ballot.PENDING) == 0;
+  }
+
   /** Returns true if the node must still execute the release. */
   public boolean owes(int node) {
     return (targets & ~acknowledged & 1 << node) != 0;
@@ -68,7 +83,7 @@ public record ReleaseRound(
 
   /** Returns true if every target has executed the release. */
   public boolean isComplete() {
-    return acknowledged == targets;
+    return (targets & ~acknowledged) == 0;
   }
 
   /** Returns true if the result is settled, or if every target has answered at least once. */

@@ -59,10 +59,28 @@ public final class Tenure {
     REFUSED,
     /** The lease is lost: it was not extended in time. */
     EXPIRED,
+    /** The lease is lost: it was held for as long as it may be renewed. */
+    HELD_OUT,
+    /** An extend is to be sent to all nodes. */
+    EXTENDING,
+    /** The release is to be sent again. */
+    REPEATED,
+    /** No key can be left: requests that wait inside their nodes are withdrawn. */
+    GIVEN_UP,
     /** It counts nothing, since the attempt or the lease had ended. */
     OVER,
     /** The owner has ended. */
     ENDED
+  }
+
+  /** Why a lease is extended. */
+  public enum Purpose {
+    /** Its holder asked for it. */
+    CALLED,
+    /** It is renewed. */
+    RENEWED,
+    /** To find out whether a quorum holds it. */
+    CONFIRMED
   }
 
   /**
@@ -95,14 +113,20 @@ public final class Tenure {
    * @param targets the nodes to send the release to now, as bits
    * @param isLast true if no request of the caller follows that release
    * @param attempted the end of the attempt; null if it goes on
+   * @param extending the extend to send; null if there is none
    */
-  public record Turn(Outcome outcome, int targets, boolean isLast, @Nullable Attempted attempted) {
+  public record Turn(
+      Outcome outcome,
+      int targets,
+      boolean isLast,
+      @Nullable Attempted attempted,
+      @Nullable Extending extending) {
 
     private static final Turn[] PLAIN = new Turn[Outcome.values().length];
 
     static {
       for (Outcome outcome : Outcome.values()) {
-        PLAIN[outcome.ordinal()] = new Turn(outcome, 0, false, null);
+        PLAIN[outcome.ordinal()] = new Turn(outcome, 0, false, null, null);
       }
     }
 
@@ -121,10 +145,14 @@ public final class Tenure {
    * An extend under way.
    *
    * @param tag marks its answers
-   * @param lengthens false if it only finds out whether a quorum holds the lease
    * @param isHanded true if every node was handed the request
    */
-  public record Extending(int tag, ExtendRound round, boolean lengthens, boolean isHanded) {}
+  public record Extending(int tag, ExtendRound round, Purpose purpose, boolean isHanded) {
+
+    private Extending with(ExtendRound next) {
+      return new Extending(tag, next, purpose, isHanded);
+    }
+  }
 
   /**
    * The value of a tenure. Two tenures with equal books go on alike.
@@ -144,6 +172,9 @@ public final class Tenure {
    * @param unanswered the number of requests that each node has not answered, four bits each
    * @param isLast true if no request of the caller follows the release, once that is due
    * @param release how far the release has come
+   * @param renewal when the lease is renewed; null if it is not
+   * @param reaffirmation when the lease is confirmed
+   * @param repeats when the release is sent again
    */
   public record Books(
       Phase phase,
@@ -161,7 +192,10 @@ public final class Tenure {
       Footprint footprint,
       long unanswered,
       boolean isLast,
-      @Nullable ReleaseRound release) {}
+      @Nullable ReleaseRound release,
+      @Nullable Renewal renewal,
+      Reaffirmation reaffirmation,
+      Repeats repeats) {}
 
   private final TenureRules rules;
   private final Quorum quorum;
@@ -185,6 +219,9 @@ public final class Tenure {
   private long unanswered;
   private boolean isLast;
   private @Nullable ReleaseRound release;
+  private @Nullable Renewal renewal;
+  private Reaffirmation reaffirmation = Reaffirmation.NONE;
+  private Repeats repeats = Repeats.NONE;
 
   /**
    * Creates a tenure of which nothing was sent.
@@ -219,6 +256,9 @@ public final class Tenure {
     unanswered = books.unanswered;
     isLast = books.isLast;
     release = books.release;
+    renewal = books.renewal;
+    reaffirmation = books.reaffirmation;
+    repeats = books.repeats;
   }
 
   /** Returns its value. */
@@ -239,7 +279,10 @@ public final class Tenure {
         footprint,
         unanswered,
         isLast,
-        release);
+        release,
+        renewal,
+        reaffirmation,
+        repeats);
   }
 
   // Acquire.
@@ -280,22 +323,48 @@ public final class Tenure {
   // Extend.
 
   /**
-   * Begins an extend. The clocks were read before.
+   * Begins an extend for the holder. The clocks were read before.
    *
-   * @param lengthens false if it only finds out whether a quorum holds the lease
-   * @return what marks its answers; 0 if there is no lease, and nothing may be sent
+   * @return with the extend; OVER if there is no lease, and nothing may be sent
    */
-  public int extend(LeaseTerms terms, boolean lengthens, long nowNanos, long nowWallMicros) {
-    if (phase != Phase.HOLDING) {
-      return 0; // E8
-    }
+  public Turn extend(LeaseTerms terms, long nowNanos, long nowWallMicros) {
+    return phase == Phase.HOLDING
+        ? extend(Purpose.CALLED, terms, nowNanos, nowWallMicros)
+        : Turn.of(Outcome.OVER); // E8
+  }
+
+  private Turn extend(Purpose purpose, LeaseTerms terms, long nowNanos, long nowWallMicros) {
     int tag = AcquireRound.MAX_ROUNDS + ++begun;
     ExtendRound round = ExtendRound.begin(terms, nowNanos, nowWallMicros); // E4
+    Extending extend = new Extending(tag, round, purpose, false);
     List<Extending> more = new ArrayList<>(extending);
-    more.add(new Extending(tag, round, lengthens, false));
+    more.add(extend);
     extending = List.copyOf(more);
     sending(terms.ttlMillis());
-    return tag;
+    return new Turn(Outcome.EXTENDING, 0, false, null, extend);
+  }
+
+  /** Renews the lease from now on, until then. */
+  public void renew(LeaseTerms terms, Deadline until, long nowNanos) {
+    if (phase == Phase.HOLDING) {
+      renewal = Renewal.begin(terms, until, nowNanos);
+    }
+  }
+
+  /** Records that a node was reset: a lease that it granted is confirmed at once. */
+  public void reset(int node, long nowNanos) {
+    if (phase == Phase.HOLDING && wasGrantedBy(node)) {
+      reaffirmation = Reaffirmation.begin(isExtending(Purpose.CONFIRMED), nowNanos); // E10
+    }
+  }
+
+  private boolean isExtending(Purpose purpose) {
+    for (Extending extend : extending) {
+      if (extend.purpose == purpose) {
+        return true;
+      }
+    }
+    return false;
   }
 
   // Every request.
@@ -322,20 +391,32 @@ public final class Tenure {
    *
    * @param all true if every node has it; otherwise its round is never decided
    */
-  public Turn handed(int tag, boolean all) {
+  public Turn handed(int tag, boolean all, long nowNanos) {
     handing--;
-    isHanded |= all && acquire != null; // A7
+    isHanded |= all; // A7
+    Extending extend = extending(tag);
+    if (extend != null && all) {
+      replace(extend, new Extending(tag, extend.round, extend.purpose, true));
+    } else {
+      failed(tag, nowNanos);
+    }
+    return phase == Phase.ENDED
+        ? releaseIfDue(Outcome.ENDED, null, nowNanos)
+        : Turn.of(Outcome.NOTHING);
+  }
+
+  /** Gives up an extend that cannot be decided: its result is unknown. */
+  public void failed(int tag, long nowNanos) {
     Extending extend = extending(tag);
     if (extend != null) {
-      replace(extend, new Extending(tag, extend.round, extend.lengthens, all));
+      replace(extend, null);
+      next(extend, Outcome.UNKNOWN, nowNanos); // E7
     }
-    return phase == Phase.ENDED ? releaseIfDue(Outcome.ENDED, null) : Turn.of(Outcome.NOTHING);
   }
 
   /** Records a node's answer. */
   public void answered(int node, int tag, NodeReply reply) {
     if (release != null) {
-      release = tag == RELEASE_TAG ? release.answered(node, reply) : release;
       return;
     }
     if (unanswered(node) > 0) {
@@ -349,10 +430,17 @@ public final class Tenure {
     }
     Extending extend = extending(tag);
     if (extend != null) {
-      replace(
-          extend,
-          new Extending(
-              tag, extend.round.answered(node, reply), extend.lengthens, extend.isHanded));
+      replace(extend, extend.with(extend.round.answered(node, reply)));
+    }
+  }
+
+  /** Records a node's answer to the release. */
+  public void released(int node, NodeReply reply, long nowNanos) {
+    ReleaseRound round = release;
+    if (round != null) {
+      release = round.answered(node, reply);
+      repeats =
+          release.owes(node) ? repeats.owed(node, nowNanos, rules) : repeats.acknowledged(node);
     }
   }
 
@@ -365,8 +453,7 @@ public final class Tenure {
     } else {
       Extending extend = extending(tag);
       if (extend != null) {
-        replace(
-            extend, new Extending(tag, extend.round.timedOut(), extend.lengthens, extend.isHanded));
+        replace(extend, extend.with(extend.round.timedOut()));
       }
     }
   }
@@ -413,12 +500,12 @@ public final class Tenure {
       case PROPOSE_HIGHER ->
           rules.mayFollow(round)
               ? propose(round.next(nowNanos, nowWallMicros))
-              : failed(decision, round);
+              : failed(decision, round, nowNanos);
       case CONTENDED ->
           isUnlessHeld && rivals.mayBeSettledBy(quorum, round.pending())
               ? Turn.of(Outcome.NOTHING)
-              : failed(decision, round);
-      default -> failed(decision, round);
+              : failed(decision, round, nowNanos);
+      default -> failed(decision, round, nowNanos);
     };
   }
 
@@ -431,13 +518,14 @@ public final class Tenure {
         Outcome.HELD,
         rules.releasedWhenHeld(round),
         false,
-        new Attempted(AcquireRound.Decision.HELD, round, rivals));
+        new Attempted(AcquireRound.Decision.HELD, round, rivals),
+        null);
   }
 
-  private Turn failed(AcquireRound.Decision decision, AcquireRound round) {
+  private Turn failed(AcquireRound.Decision decision, AcquireRound round, long nowNanos) {
     Attempted attempted = new Attempted(decision, round, rivals);
     close(isFair && !attempted.keepsPlace());
-    return releaseIfDue(Outcome.FAILED, attempted); // A8
+    return releaseIfDue(Outcome.FAILED, attempted, nowNanos); // A8
   }
 
   private Turn decideExtend(int tag, long nowNanos, long nowWallMicros) {
@@ -456,22 +544,124 @@ public final class Tenure {
       return Turn.of(Outcome.NOTHING);
     }
     replace(extend, null);
-    return switch (decision) {
-      case EXTENDED -> {
-        if (extend.lengthens) {
-          Deadline extended = rules.extendedUntil(extend.round, nowNanos, nowWallMicros);
-          deadline = until.max(extended); // E8
-          lossTime = loss.max(extend.round.terms().lossTime(extended));
-        }
-        yield Turn.of(Outcome.EXTENDED);
-      }
-      case LOST -> {
-        boolean isExpired = loss.remainingNanos(nowNanos, nowWallMicros) <= 0;
-        lose(); // E6
-        yield Turn.of(isExpired ? Outcome.EXPIRED : Outcome.REFUSED);
-      }
-      default -> Turn.of(Outcome.UNKNOWN); // E7
+    Outcome outcome =
+        switch (decision) {
+          case EXTENDED -> Outcome.EXTENDED;
+          case LOST ->
+              loss.remainingNanos(nowNanos, nowWallMicros) <= 0 ? Outcome.EXPIRED : Outcome.REFUSED;
+          default -> Outcome.UNKNOWN; // E7
+        };
+    if (decision == ExtendRound.Decision.LOST) {
+      lose(); // E6
+      return Turn.of(outcome);
+    }
+    if (outcome == Outcome.EXTENDED && extend.purpose != Purpose.CONFIRMED) {
+      Deadline extended = rules.extendedUntil(extend.round, nowNanos, nowWallMicros);
+      deadline = until.max(extended); // E8
+      lossTime = loss.max(extend.round.terms().lossTime(extended));
+    }
+    next(extend, outcome, nowNanos);
+    return Turn.of(outcome);
+  }
+
+  /** Plans what follows an extend that has not ended the lease. */
+  private void next(Extending extend, Outcome outcome, long nowNanos) {
+    boolean isCertain = outcome == Outcome.EXTENDED;
+    if (extend.purpose == Purpose.RENEWED) {
+      Renewal now = Objects.requireNonNull(renewal);
+      renewal = isCertain ? now.extended(nowNanos) : now.failed(nowNanos, rules); // E9
+    } else if (extend.purpose == Purpose.CONFIRMED) {
+      reaffirmation = reaffirmation.answered(isCertain, nowNanos, rules); // E10
+    }
+  }
+
+  // What is due.
+
+  /**
+   * Returns how long it is until {@link #due} does something; 0 or less if it does now, {@link
+   * Long#MAX_VALUE} if nothing is planned.
+   */
+  public long delayNanos(long nowNanos, long nowWallMicros) {
+    return switch (phase) {
+      case NEW, ACQUIRING -> Long.MAX_VALUE;
+      case HOLDING ->
+          Math.min(lossNanos(nowNanos, nowWallMicros), extendNanos(nowNanos, nowWallMicros));
+      case LOST -> keptNanos(nowNanos);
+      case ENDED -> Math.min(repeatNanos(nowNanos), giveUpNanos(nowNanos));
     };
+  }
+
+  private long lossNanos(long nowNanos, long nowWallMicros) {
+    return Objects.requireNonNull(lossTime).remainingNanos(nowNanos, nowWallMicros);
+  }
+
+  private long extendNanos(long nowNanos, long nowWallMicros) {
+    return Math.min(renewNanos(nowNanos, nowWallMicros), confirmNanos(nowNanos));
+  }
+
+  private long renewNanos(long nowNanos, long nowWallMicros) {
+    return renewal == null
+            || renewal.isOver(nowNanos, nowWallMicros)
+            || isExtending(Purpose.RENEWED)
+        ? Long.MAX_VALUE
+        : renewal.dueNanos() - nowNanos;
+  }
+
+  private long confirmNanos(long nowNanos) {
+    return reaffirmation.isDue() ? reaffirmation.dueNanos() - nowNanos : Long.MAX_VALUE;
+  }
+
+  private long repeatNanos(long nowNanos) {
+    return repeats.waiting() == 0 ? Long.MAX_VALUE : repeats.dueNanos() - nowNanos;
+  }
+
+  private long giveUpNanos(long nowNanos) {
+    return release == null || !release.isOverdue()
+        ? Long.MAX_VALUE
+        : repeats.giveUpNanos() - nowNanos;
+  }
+
+  /** Does the first thing that is due at this time. The clocks were read before. */
+  public Turn due(long nowNanos, long nowWallMicros) {
+    return switch (phase) {
+      case NEW, ACQUIRING -> Turn.of(Outcome.NOTHING);
+      case HOLDING -> dueWhileHeld(nowNanos, nowWallMicros);
+      case LOST -> keptNanos(nowNanos) <= 0 ? end(true, nowNanos) : Turn.of(Outcome.NOTHING); // R4
+      case ENDED -> dueAfterTheEnd(nowNanos);
+    };
+  }
+
+  private Turn dueWhileHeld(long nowNanos, long nowWallMicros) {
+    Renewal now = renewal;
+    if (lossNanos(nowNanos, nowWallMicros) <= 0) {
+      lose(); // T4
+      boolean isHeldOut = now != null && now.isOver(nowNanos, nowWallMicros);
+      return Turn.of(isHeldOut ? Outcome.HELD_OUT : Outcome.EXPIRED);
+    }
+    if (now != null && renewNanos(nowNanos, nowWallMicros) <= 0) {
+      return extend(Purpose.RENEWED, now.terms(), nowNanos, nowWallMicros);
+    }
+    if (confirmNanos(nowNanos) <= 0) {
+      reaffirmation = reaffirmation.asking();
+      Deadline until = Objects.requireNonNull(deadline);
+      LeaseTerms terms = rules.confirming(until.remainingNanos(nowNanos, nowWallMicros));
+      return extend(Purpose.CONFIRMED, terms, nowNanos, nowWallMicros);
+    }
+    return Turn.of(Outcome.NOTHING);
+  }
+
+  private Turn dueAfterTheEnd(long nowNanos) {
+    if (giveUpNanos(nowNanos) <= 0) {
+      release = Objects.requireNonNull(release).givenUp();
+      repeats = Repeats.NONE;
+      return Turn.of(Outcome.GIVEN_UP);
+    }
+    if (repeatNanos(nowNanos) <= 0) {
+      int waiting = repeats.waiting();
+      repeats = repeats.sent();
+      return new Turn(Outcome.REPEATED, waiting, isLast, null, null);
+    }
+    return Turn.of(Outcome.NOTHING);
   }
 
   // The end.
@@ -482,7 +672,7 @@ public final class Tenure {
       return false; // L1
     }
     phase = Phase.LOST; // R4
-    extending = List.of();
+    endExtends();
     return true;
   }
 
@@ -492,10 +682,10 @@ public final class Tenure {
    *
    * @param last true if no request of the caller follows the release
    */
-  public Turn end(boolean last) {
+  public Turn end(boolean last, long nowNanos) {
     if (phase != Phase.ENDED) {
       close(last);
-      return releaseIfDue(Outcome.ENDED, null);
+      return releaseIfDue(Outcome.ENDED, null, nowNanos);
     }
     isLast |= last;
     return Turn.of(Outcome.NOTHING);
@@ -505,14 +695,20 @@ public final class Tenure {
     phase = Phase.ENDED;
     acquire = null;
     rivals = Rivals.NONE;
-    extending = List.of();
+    endExtends();
     begun = 0;
     deadline = null;
     lossTime = null;
     isLast = last;
   }
 
-  private Turn releaseIfDue(Outcome outcome, @Nullable Attempted attempted) {
+  private void endExtends() {
+    extending = List.of();
+    renewal = null;
+    reaffirmation = Reaffirmation.NONE;
+  }
+
+  private Turn releaseIfDue(Outcome outcome, @Nullable Attempted attempted, long nowNanos) {
     if (handing > 0) {
       return Turn.of(Outcome.NOTHING); // R6
     }
@@ -522,10 +718,11 @@ public final class Tenure {
     }
     int targets = rules.releaseSet(footprint, silent);
     release = ReleaseRound.begin(quorum, targets);
+    repeats = Repeats.until(rules.giveUpNanos(nowNanos, longestTtlMillis));
     footprint = Footprint.NONE;
     unanswered = 0;
     isHanded = false;
-    return new Turn(outcome, targets, isLast, attempted);
+    return new Turn(outcome, targets, isLast, attempted, null);
   }
 
   /** Returns its release, which buries the highest token that it proposed. */
@@ -536,12 +733,17 @@ public final class Tenure {
 
   // What it is.
 
+  /** Returns true if its lease will be renewed again. */
+  public boolean isRenewed(long nowNanos, long nowWallMicros) {
+    return renewal != null && !renewal.isOver(nowNanos, nowWallMicros);
+  }
+
   /**
-   * Returns how long the keys of its lease may stay, once it is lost. The monotonic clock decides,
-   * so that a wall clock that is set forward does not shorten the time to stop.
+   * Returns how long the keys of its lost lease may stay. The monotonic clock decides, so that a
+   * wall clock that is set forward does not shorten the time to stop.
    */
-  public long keptNanos(long nowNanos) {
-    return phase == Phase.LOST ? Objects.requireNonNull(deadline).nanos() - nowNanos : 0; // R4
+  private long keptNanos(long nowNanos) {
+    return Objects.requireNonNull(deadline).nanos() - nowNanos; // R4
   }
 
   /** Returns where in its life it is. */
@@ -552,11 +754,6 @@ public final class Tenure {
   /** Returns the highest token that it has proposed. */
   public long token() {
     return token;
-  }
-
-  /** Returns the longest life of keys that it has asked for. */
-  public long longestTtlMillis() {
-    return longestTtlMillis;
   }
 
   /** Returns the end of its lease; null if it has none. */
@@ -572,6 +769,11 @@ public final class Tenure {
   /** Returns true if the node has said yes to this owner, and no release was sent. */
   public boolean wasGrantedBy(int node) {
     return (footprint.yes() & 1 << node) != 0;
+  }
+
+  /** Returns true if a key of the owner may be left that its release has to reach. */
+  public boolean mayHaveLeftKeys(long nowNanos) {
+    return repeats.giveUpNanos() - nowNanos > 0; // R7
   }
 
   /** Returns how far its release has come; null if it was not sent. */

@@ -9,14 +9,31 @@ import io.redlock.spi.NodeReply.Kind;
  */
 public class TenureRules {
 
-  /** The rules of production. */
-  public static final TenureRules STANDARD = new TenureRules(AcquireRound.MAX_ROUNDS);
+  /** What pauses and terms depend on. */
+  public interface Surroundings {
+    /** Returns the node timeout. */
+    long nodeTimeoutNanos();
+
+    /** Returns the largest difference between clocks. */
+    long skewNanos();
+
+    /** Returns the terms of an extend that ends this long from now, or a little later. */
+    LeaseTerms termsFor(long validNanos);
+
+    /** Returns a random number, from 0 to below the bound. */
+    long randomNanos(long boundNanos);
+  }
+
+  private static final long FIRST_REPEAT_NANOS = 10_000_000;
+  private static final long MARGIN_NANOS = 1_000_000_000;
 
   private final int maxRounds;
+  private final Surroundings surroundings;
 
   /** Creates rules with at most so many rounds in an attempt. */
-  public TenureRules(int maxRounds) {
+  public TenureRules(int maxRounds, Surroundings surroundings) {
     this.maxRounds = maxRounds;
+    this.surroundings = surroundings;
   }
 
   /** Returns true if the owner may propose a higher token after this round. */
@@ -80,5 +97,32 @@ public class TenureRules {
   /** Returns the nodes to release on although the round succeeded, as bits. */
   protected int releasedWhenHeld(AcquireRound round) {
     return 0; // R4
+  }
+
+  /** Returns the terms of an extend that only finds out whether a quorum holds the lease. */
+  protected LeaseTerms confirming(long validNanos) {
+    return surroundings.termsFor(validNanos); // E10
+  }
+
+  /** Returns the pause before the next extend that confirms, after so many. */
+  protected long confirmNanos(int asked) {
+    long ceilingNanos = surroundings.nodeTimeoutNanos() << asked;
+    return ceilingNanos / 2 + randomNanos(ceilingNanos / 2);
+  }
+
+  /** Returns the pause before the release is sent again to a node, after so many repeats. */
+  protected long repeatNanos(int repeats) {
+    long delayNanos = FIRST_REPEAT_NANOS << repeats;
+    return delayNanos / 2 + randomNanos(delayNanos);
+  }
+
+  /** Returns when no key of the owner can be left, on the monotonic clock. */
+  protected long giveUpNanos(long nowNanos, long longestTtlMillis) {
+    return nowNanos + longestTtlMillis * 1_000_000 + surroundings.skewNanos() + MARGIN_NANOS; // R7
+  }
+
+  /** Returns a random number, from 0 to below the bound. */
+  protected long randomNanos(long boundNanos) {
+    return surroundings.randomNanos(boundNanos);
   }
 }

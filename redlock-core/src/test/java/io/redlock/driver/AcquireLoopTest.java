@@ -521,7 +521,7 @@ class AcquireLoopTest {
 
   /** The decisive answer comes on a thread of a node, which nobody asks for an exception. */
   @ParameterizedTest
-  @ValueSource(ints = {0, 1, 2})
+  @ValueSource(ints = {0, 1})
   void callThatFailsOnTheThreadOfAnAnswerEndsAndLetsTheNextAsk(int timersThatAreSet) {
     LeaseRequest renewed = PATIENT.renewFor(Duration.ofMinutes(1));
     CompletableFuture<AcquireResult> failed = bed.redlock.acquireAsync(renewed);

@@ -221,14 +221,17 @@ class PendingReleaseTest {
     bed.script(request -> null);
     CompletableFuture<ReleaseResult> result = lease.releaseAsync();
     bed.node(0).answer(Release.class, NodeReply.RELEASED);
-    bed.node(1).answer(Release.class, NodeReply.unreachable("down"));
     bed.time.duringNextSchedule(
         () -> {
           throw new Error("no memory for a task");
         });
     assertThrows(
-        Error.class, () -> bed.node(2).answer(Release.class, NodeReply.unreachable("down")));
+        Error.class, () -> bed.node(1).answer(Release.class, NodeReply.unreachable("down")));
+    bed.node(2).answer(Release.class, NodeReply.unreachable("down"));
     assertEquals(ReleaseResult.UNCONFIRMED, Bed.now(result));
+    bed.script(Bed::yes);
+    bed.time.passMillis(1_000);
+    assertEquals(3 + 2, bed.releases(), "the next timer serves both");
   }
 
   @Test

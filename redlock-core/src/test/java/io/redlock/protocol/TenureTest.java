@@ -2,7 +2,6 @@ package io.redlock.protocol;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -10,8 +9,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.protocol.AcquireRound.Decision;
 import io.redlock.protocol.Tenure.Books;
+import io.redlock.protocol.Tenure.Extending;
 import io.redlock.protocol.Tenure.Outcome;
 import io.redlock.protocol.Tenure.Phase;
+import io.redlock.protocol.Tenure.Purpose;
 import io.redlock.protocol.Tenure.Turn;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
@@ -41,10 +42,39 @@ class TenureTest {
   private static final long TOKEN = 5;
   private static final int FIRST_EXTEND = AcquireRound.MAX_ROUNDS + 1;
 
+  private static final TenureRules RULES = rules(AcquireRound.MAX_ROUNDS);
+
   private Tenure tenure = tenure(false, false);
 
+  /** A node timeout of 50 ms, no skew, the largest random numbers. */
+  private static TenureRules rules(int maxRounds) {
+    return new TenureRules(
+        maxRounds,
+        new TenureRules.Surroundings() {
+          @Override
+          public long nodeTimeoutNanos() {
+            return 50_000_000;
+          }
+
+          @Override
+          public long skewNanos() {
+            return 7;
+          }
+
+          @Override
+          public LeaseTerms termsFor(long validNanos) {
+            return terms(validNanos / 1_000_000 + 2_000);
+          }
+
+          @Override
+          public long randomNanos(long boundNanos) {
+            return boundNanos - 1;
+          }
+        });
+  }
+
   private static Tenure tenure(boolean isFair, boolean isUnlessHeld) {
-    return new Tenure(TenureRules.STANDARD, QUORUM, isFair, isUnlessHeld);
+    return new Tenure(RULES, QUORUM, isFair, isUnlessHeld);
   }
 
   private static LeaseTerms terms(long ttlMillis) {
@@ -57,7 +87,7 @@ class TenureTest {
 
   private void propose() {
     begin();
-    assertEquals(Outcome.NOTHING, tenure.handed(1, true).outcome());
+    assertEquals(Outcome.NOTHING, tenure.handed(1, true, 0).outcome());
   }
 
   private void answer(int tag, NodeReply reply, int... nodes) {
@@ -76,9 +106,15 @@ class TenureTest {
     assertEquals(Outcome.HELD, decide(1, 0).outcome());
   }
 
-  private int extend(long ttlMillis, boolean lengthens, long nowNanos) {
-    int tag = tenure.extend(terms(ttlMillis), lengthens, nowNanos, nowNanos / 1_000);
-    assertEquals(Outcome.NOTHING, tenure.handed(tag, true).outcome());
+  private int beginExtend(long ttlMillis, long nowNanos) {
+    Turn turn = tenure.extend(terms(ttlMillis), nowNanos, nowNanos / 1_000);
+    assertEquals(Outcome.EXTENDING, turn.outcome());
+    return turn.extending().tag();
+  }
+
+  private int extend(long ttlMillis, long nowNanos) {
+    int tag = beginExtend(ttlMillis, nowNanos);
+    assertEquals(Outcome.NOTHING, tenure.handed(tag, true, 0).outcome());
     return tag;
   }
 
@@ -104,12 +140,12 @@ class TenureTest {
   @Test
   void tenureOpenedFromItsBooksIsTheSame() {
     hold();
-    extend(1_000, true, 7);
-    int open = tenure.extend(terms(20_000), false, 8, 0);
+    extend(1_000, 7);
+    int open = beginExtend(20_000, 8);
     Books[] all = {tenure.books(), null, null};
-    tenure.handed(open, true);
+    tenure.handed(open, true, 0);
     all[1] = tenure.books();
-    tenure.end(true);
+    tenure.end(true, 0);
     all[2] = tenure.books();
     for (Books books : all) {
       Tenure other = tenure(false, false);
@@ -138,9 +174,9 @@ class TenureTest {
     begin();
     answer(1, NodeReply.GRANTED, 0, 1, 2);
     assertEquals(Outcome.NOTHING, decide(1, 0).outcome());
-    tenure.handed(1, false);
+    tenure.handed(1, false, 0);
     assertEquals(Outcome.NOTHING, decide(1, 0).outcome(), "a node never got it");
-    tenure.end(true);
+    tenure.end(true, 0);
     assertEquals(Outcome.OVER, decide(1, 0).outcome());
   }
 
@@ -150,7 +186,6 @@ class TenureTest {
     assertEquals(Phase.HOLDING, tenure.phase());
     assertEquals(new Deadline(DEADLINE_NANOS, DEADLINE_NANOS / 1_000), tenure.deadline());
     assertEquals(new Deadline(LOSS_NANOS, LOSS_NANOS / 1_000), tenure.lossTime());
-    assertEquals(0, tenure.keptNanos(0));
     assertTrue(tenure.wasGrantedBy(0));
     assertFalse(tenure.wasGrantedBy(2));
   }
@@ -165,7 +200,7 @@ class TenureTest {
     assertFalse(turn.isRelease());
     assertEquals(2, tenure.round());
     assertEquals(new Grant(NAMES, "o", 71, 70, TTL_MILLIS, null), tenure.grant(NAMES, "o", null));
-    tenure.handed(2, true);
+    tenure.handed(2, true, 0);
     assertTrue(tenure.counts(2));
     assertFalse(tenure.counts(1));
     answer(1, NodeReply.GRANTED, 1, 2);
@@ -182,7 +217,7 @@ class TenureTest {
     for (int round = 1; round < AcquireRound.MAX_ROUNDS; round++) {
       answer(round, NodeReply.stale(70), 0, 1, 2);
       assertEquals(Outcome.PROPOSED, decide(round, 0).outcome());
-      tenure.handed(round + 1, true);
+      tenure.handed(round + 1, true, 0);
     }
     answer(AcquireRound.MAX_ROUNDS, NodeReply.GRANTED, 0, 1);
     assertEquals(Outcome.HELD, decide(AcquireRound.MAX_ROUNDS, 0).outcome());
@@ -190,11 +225,11 @@ class TenureTest {
 
   @Test
   void attemptEndsWithItsLastRound() {
-    tenure = new Tenure(new TenureRules(2), QUORUM, false, false);
+    tenure = new Tenure(rules(2), QUORUM, false, false);
     propose();
     answer(1, NodeReply.stale(70), 1, 2);
     assertEquals(Outcome.PROPOSED, decide(1, 0).outcome());
-    tenure.handed(2, true);
+    tenure.handed(2, true, 0);
     answer(2, NodeReply.stale(80), 1, 2);
     Turn turn = decide(2, 0);
     assertEquals(Outcome.FAILED, turn.outcome());
@@ -222,7 +257,7 @@ class TenureTest {
     propose();
     answer(1, NodeReply.stale(70), 0, 1, 2);
     decide(1, 0);
-    tenure.handed(2, true);
+    tenure.handed(2, true, 0);
     tenure.timedOut(2);
     assertEquals(Decision.UNAVAILABLE, decide(2, 0).attempted().decision());
   }
@@ -232,9 +267,9 @@ class TenureTest {
     propose();
     answer(1, NodeReply.stale(70), 0, 1);
     decide(1, 0);
-    assertFalse(tenure.end(true).isRelease());
+    assertFalse(tenure.end(true, 0).isRelease());
     assertEquals(0, tenure.round(), "no other round starts");
-    Turn turn = tenure.handed(0, false);
+    Turn turn = tenure.handed(0, false, 0);
     assertEquals(Outcome.ENDED, turn.outcome());
     assertTrue(turn.isRelease());
     assertTrue(turn.isLast());
@@ -299,48 +334,27 @@ class TenureTest {
   @Test
   void extendLengthensAndNeverShortens() {
     hold();
-    int longer = extend(20_000, true, 0);
+    int longer = extend(20_000, 0);
     assertEquals(FIRST_EXTEND, longer);
     assertEquals(Outcome.NOTHING, decide(longer, 0).outcome());
     answer(longer, NodeReply.EXTENDED, 0, 1);
     assertEquals(Outcome.EXTENDED, decide(longer, 0).outcome());
     assertEquals(DEADLINE_NANOS + 10_000_000_000L, tenure.deadline().nanos());
     assertEquals(LOSS_NANOS + 10_000_000_000L, tenure.lossTime().nanos());
-    assertEquals(20_000, tenure.longestTtlMillis());
-    int shorter = extend(TTL_MILLIS, true, 0);
+    int shorter = extend(TTL_MILLIS, 0);
     answer(shorter, NodeReply.EXTENDED, 0, 1);
     assertEquals(Outcome.EXTENDED, decide(shorter, 0).outcome());
     assertEquals(DEADLINE_NANOS + 10_000_000_000L, tenure.deadline().nanos());
     assertEquals(LOSS_NANOS + 10_000_000_000L, tenure.lossTime().nanos());
-    assertEquals(20_000, tenure.longestTtlMillis());
     assertEquals(Outcome.OVER, decide(shorter, 0).outcome());
-  }
-
-  @Test
-  void extendThatANodeNeverGotIsNotDecided() {
-    hold();
-    int tag = tenure.extend(terms(TTL_MILLIS), true, 0, 0);
-    tenure.handed(tag, false);
-    answer(tag, NodeReply.EXTENDED, 0, 1, 2);
-    assertEquals(Outcome.NOTHING, decide(tag, 0).outcome());
-  }
-
-  @Test
-  void confirmationMovesNoDeadline() {
-    hold();
-    int tag = extend(20_000, false, 0);
-    answer(tag, NodeReply.EXTENDED, 1, 2);
-    assertEquals(Outcome.EXTENDED, decide(tag, 0).outcome());
-    assertEquals(DEADLINE_NANOS, tenure.deadline().nanos());
-    assertTrue(tenure.wasGrantedBy(2));
   }
 
   @Test
   void eachOfSeveralExtendsHasItsOwnAnswers() {
     hold();
-    int first = extend(TTL_MILLIS, true, 1_000_000);
-    int second = extend(TTL_MILLIS, true, 2_000_000);
-    int third = tenure.extend(terms(TTL_MILLIS), true, 3_000_000, 3_000);
+    int first = extend(TTL_MILLIS, 1_000_000);
+    int second = extend(TTL_MILLIS, 2_000_000);
+    int third = beginExtend(TTL_MILLIS, 3_000_000);
     assertEquals(List.of(4, 5, 6), List.of(first, second, third));
     answer(second, NodeReply.EXTENDED, 0, 1);
     answer(third, NodeReply.EXTENDED, 0, 1);
@@ -353,31 +367,31 @@ class TenureTest {
     assertEquals(Outcome.UNKNOWN, decide(first, 0).outcome());
     assertEquals(Phase.HOLDING, tenure.phase());
     tenure.timedOut(first);
-    tenure.handed(third, true);
+    tenure.handed(third, true, 0);
     assertEquals(Outcome.EXTENDED, decide(third, 0).outcome());
   }
 
   @Test
   void extendThatIsRefusedLosesTheLeaseAndEveryOtherExtendIsOver() {
     hold();
-    int other = extend(TTL_MILLIS, true, 0);
-    int tag = extend(TTL_MILLIS, true, 0);
+    int other = extend(TTL_MILLIS, 0);
+    int tag = extend(TTL_MILLIS, 0);
     answer(tag, NodeReply.NOT_HELD, 0, 1);
     assertEquals(Outcome.REFUSED, decide(tag, LOSS_NANOS - 1_000).outcome());
     assertEquals(Phase.LOST, tenure.phase());
     answer(other, NodeReply.EXTENDED, 0, 1, 2);
     assertEquals(Outcome.OVER, decide(other, 0).outcome());
-    assertEquals(0, tenure.extend(terms(TTL_MILLIS), true, 0, 0));
-    assertEquals(7, tenure.keptNanos(DEADLINE_NANOS - 7));
+    assertNull(tenure.extend(terms(TTL_MILLIS), 0, 0).extending());
+    assertEquals(7, delayNanos(DEADLINE_NANOS - 7));
     assertNull(tenure.release(), "the keys stay");
     assertFalse(tenure.lose());
-    assertEquals(0b111, tenure.end(true).targets());
+    assertEquals(0b111, tenure.end(true, 0).targets());
   }
 
   @Test
   void extendAfterTheLossTimeLosesTheLease() {
     hold();
-    int tag = extend(TTL_MILLIS, true, 0);
+    int tag = extend(TTL_MILLIS, 0);
     answer(tag, NodeReply.EXTENDED, 0, 1);
     assertEquals(Outcome.EXPIRED, decide(tag, LOSS_NANOS).outcome());
     assertEquals(Phase.LOST, tenure.phase());
@@ -389,17 +403,16 @@ class TenureTest {
     hold();
     assertTrue(tenure.lose());
     assertFalse(tenure.lose());
-    tenure.end(true);
+    tenure.end(true, 0);
     assertFalse(tenure.lose());
     assertEquals(Phase.ENDED, tenure.phase());
     assertNull(tenure.deadline());
     assertNull(tenure.lossTime());
-    assertEquals(0, tenure.keptNanos(0));
   }
 
   @Test
   void ownerThatSentNothingReleasesNothing() {
-    Turn turn = tenure.end(true);
+    Turn turn = tenure.end(true, 0);
     assertTrue(turn.isRelease());
     assertEquals(0, turn.targets());
     assertTrue(tenure.release().isComplete());
@@ -410,30 +423,30 @@ class TenureTest {
   @Test
   void releaseWaitsForEveryRequestThatIsBeingHandedOver() {
     hold();
-    int first = tenure.extend(terms(TTL_MILLIS), true, 0, 0);
-    int second = tenure.extend(terms(TTL_MILLIS), true, 0, 0);
-    assertFalse(tenure.end(false).isRelease());
-    assertFalse(tenure.handed(first, true).isRelease());
-    assertFalse(tenure.end(true).isRelease());
-    Turn turn = tenure.handed(second, true);
+    int first = beginExtend(TTL_MILLIS, 0);
+    int second = beginExtend(TTL_MILLIS, 0);
+    assertFalse(tenure.end(false, 0).isRelease());
+    assertFalse(tenure.handed(first, true, 0).isRelease());
+    assertFalse(tenure.end(true, 0).isRelease());
+    Turn turn = tenure.handed(second, true, 0);
     assertTrue(turn.isRelease());
     assertTrue(turn.isLast(), "its caller went on at first, and gave up then");
     assertEquals(0b111, turn.targets());
-    assertFalse(tenure.end(true).isRelease(), "it is released once");
+    assertFalse(tenure.end(true, 0).isRelease(), "it is released once");
   }
 
   @Test
   void ownerWhoseCallerGoesOnSaysSo() {
     hold();
-    assertFalse(tenure.end(false).isLast());
+    assertFalse(tenure.end(false, 0).isLast());
   }
 
   @Test
   void nodeThatAnsweredOneOfTwoRequestsStillOwesOne() {
     hold();
-    int tag = extend(TTL_MILLIS, true, 0);
+    int tag = extend(TTL_MILLIS, 0);
     answer(tag, NodeReply.NOT_HELD, 2);
-    assertEquals(0b111, tenure.end(true).targets());
+    assertEquals(0b111, tenure.end(true, 0).targets());
   }
 
   @Test
@@ -442,7 +455,7 @@ class TenureTest {
     answer(1, NodeReply.of(Kind.HELD, ""), 0);
     answer(1, NodeReply.of(Kind.HELD, ""), 0);
     answer(1, NodeReply.unknown(""), 1);
-    assertEquals(0b110, tenure.end(true).targets());
+    assertEquals(0b110, tenure.end(true, 0).targets());
   }
 
   @Test
@@ -450,53 +463,308 @@ class TenureTest {
     hold();
     answer(1, NodeReply.of(Kind.HELD, ""), 2);
     for (int count = 0; count < 15; count++) {
-      extend(TTL_MILLIS, true, 0);
+      extend(TTL_MILLIS, 0);
     }
     assertEquals(0, tenure.books().footprint().unknown());
-    extend(TTL_MILLIS, true, 0);
+    extend(TTL_MILLIS, 0);
     assertEquals(0b111, tenure.books().footprint().unknown());
     for (int tag = FIRST_EXTEND; tag < FIRST_EXTEND + 16; tag++) {
       answer(tag, NodeReply.NOT_HELD, 2);
     }
-    assertEquals(0b111, tenure.end(true).targets());
+    assertEquals(0b111, tenure.end(true, 0).targets());
+  }
+
+  // What is due.
+
+  private static final long NEVER = Long.MAX_VALUE;
+  private static final long THIRD_NANOS = 3_330_000_000L; // on the grid of renewals
+  private static final long HOLD_NANOS = 60_000_000_000L;
+
+  private long delayNanos(long nowNanos) {
+    return tenure.delayNanos(nowNanos, nowNanos / 1_000);
+  }
+
+  private Turn due(long nowNanos) {
+    return tenure.due(nowNanos, nowNanos / 1_000);
+  }
+
+  private void renewed() {
+    hold();
+    tenure.renew(terms(TTL_MILLIS), new Deadline(HOLD_NANOS, HOLD_NANOS / 1_000), 0);
+  }
+
+  /** Begins the extend that is due, and hands it to all nodes. */
+  private int extendDue(Purpose purpose, long nowNanos) {
+    assertTrue(delayNanos(nowNanos - 1) > 0, "not earlier");
+    assertEquals(Outcome.NOTHING, due(nowNanos - 1).outcome());
+    assertTrue(delayNanos(nowNanos) <= 0);
+    Extending extending = due(nowNanos).extending();
+    assertEquals(purpose, extending.purpose());
+    tenure.handed(extending.tag(), true, nowNanos);
+    return extending.tag();
+  }
+
+  private void answerAndDecide(int tag, NodeReply reply, Outcome outcome, long nowNanos) {
+    answer(tag, reply, 0, 1, 2);
+    assertEquals(outcome, decide(tag, nowNanos).outcome());
+  }
+
+  @Test
+  void nothingIsDueBeforeThereIsALease() {
+    assertEquals(NEVER, delayNanos(0));
+    propose();
+    assertEquals(NEVER, delayNanos(0));
+    assertEquals(Outcome.NOTHING, due(DEADLINE_NANOS).outcome());
+    tenure.reset(0, 0);
+    tenure.renew(terms(TTL_MILLIS), new Deadline(HOLD_NANOS, 0), 0);
+    assertEquals(NEVER, delayNanos(0));
+    tenure.failed(FIRST_EXTEND, 0);
+    answer(1, NodeReply.GRANTED, 0, 1);
+    tenure.reset(0, 0);
+    assertEquals(Outcome.HELD, decide(1, 0).outcome());
+    assertEquals(LOSS_NANOS, delayNanos(0), "neither renewed nor confirmed");
+  }
+
+  @Test
+  void holdersExtendsAndRenewalsDoNotMeet() {
+    renewed();
+    int called = extend(TTL_MILLIS, 1_000);
+    int tag = extendDue(Purpose.RENEWED, THIRD_NANOS);
+    answerAndDecide(called, NodeReply.unknown(""), Outcome.UNKNOWN, THIRD_NANOS);
+    assertEquals(DEADLINE_NANOS, tenure.deadline().nanos(), "an unknown result moves nothing");
+    answerAndDecide(tag, NodeReply.EXTENDED, Outcome.EXTENDED, THIRD_NANOS);
+    tenure.reset(0, THIRD_NANOS);
+    called = extend(TTL_MILLIS, THIRD_NANOS);
+    answerAndDecide(called, NodeReply.EXTENDED, Outcome.EXTENDED, THIRD_NANOS);
+    extendDue(Purpose.CONFIRMED, THIRD_NANOS);
+    extendDue(Purpose.RENEWED, 2 * THIRD_NANOS);
+  }
+
+  @Test
+  void leaseIsLostAtItsLossTimeAndItsKeysGoAtItsDeadline() {
+    hold();
+    assertEquals(1, delayNanos(LOSS_NANOS - 1));
+    assertEquals(Outcome.NOTHING, due(LOSS_NANOS - 1).outcome());
+    assertEquals(0, tenure.delayNanos(0, LOSS_NANOS / 1_000), "the wall clock is ahead");
+    assertEquals(Outcome.EXPIRED, due(LOSS_NANOS).outcome());
+    assertEquals(Phase.LOST, tenure.phase());
+    assertEquals(1, tenure.delayNanos(DEADLINE_NANOS - 1, DEADLINE_NANOS));
+    assertEquals(Outcome.NOTHING, due(DEADLINE_NANOS - 1).outcome());
+    Turn turn = due(DEADLINE_NANOS);
+    assertEquals(Outcome.ENDED, turn.outcome());
+    assertTrue(turn.isLast());
+    assertEquals(0b111, turn.targets());
+  }
+
+  @Test
+  void leaseIsRenewedEveryThirdOfItsTtl() {
+    renewed();
+    assertTrue(tenure.isRenewed(0, 0));
+    int tag = extendDue(Purpose.RENEWED, THIRD_NANOS);
+    assertTrue(delayNanos(THIRD_NANOS) > 1_000_000_000, "one at a time");
+    answerAndDecide(tag, NodeReply.EXTENDED, Outcome.EXTENDED, THIRD_NANOS + 5_000_000);
+    assertEquals(DEADLINE_NANOS + THIRD_NANOS, tenure.deadline().nanos());
+    extendDue(Purpose.RENEWED, 2 * THIRD_NANOS);
+  }
+
+  @Test
+  void unknownRenewalIsTriedAgainAfterPausesThatGrow() {
+    renewed();
+    long nowNanos = THIRD_NANOS;
+    long pauseNanos = 10_000_000;
+    for (int failures = 0; failures < 9; failures++) {
+      int tag = extendDue(Purpose.RENEWED, nowNanos);
+      answerAndDecide(tag, NodeReply.unknown(""), Outcome.UNKNOWN, nowNanos);
+      nowNanos += pauseNanos;
+      pauseNanos = Math.min(2 * pauseNanos, 1_000_000_000);
+    }
+    int tag = extendDue(Purpose.RENEWED, nowNanos);
+    answerAndDecide(tag, NodeReply.EXTENDED, Outcome.EXTENDED, nowNanos);
+    nowNanos += THIRD_NANOS;
+    nowNanos -= nowNanos % 10_000_000;
+    tag = extendDue(Purpose.RENEWED, nowNanos);
+    answerAndDecide(tag, NodeReply.unknown(""), Outcome.UNKNOWN, nowNanos);
+    extendDue(Purpose.RENEWED, nowNanos + 10_000_000);
+  }
+
+  @Test
+  void retriesOfAShortLeaseAndOfManyFailuresAreBounded() {
+    Renewal renewal = Renewal.begin(terms(30), new Deadline(HOLD_NANOS, 0), 0);
+    for (int failures = 0; failures < 70; failures++) {
+      renewal = renewal.failed(0, RULES);
+      assertEquals(10_000_000, renewal.dueNanos());
+    }
+    assertEquals(10_000_000, Renewal.begin(terms(30), renewal.until(), 0).dueNanos());
+    assertEquals(3_000_000, Renewal.begin(terms(9), renewal.until(), 0).dueNanos() + 3_000_000);
+  }
+
+  @Test
+  void requestThatANodeNeverGotCountsAsUnknown() {
+    renewed();
+    int tag = due(THIRD_NANOS).extending().tag();
+    tenure.handed(tag, false, THIRD_NANOS);
+    assertEquals(Outcome.OVER, decide(tag, THIRD_NANOS).outcome());
+    extendDue(Purpose.RENEWED, THIRD_NANOS + 10_000_000);
+  }
+
+  @Test
+  void leaseIsNotRenewedBeyondItsLongestHold() {
+    hold();
+    tenure.renew(terms(TTL_MILLIS), new Deadline(THIRD_NANOS, HOLD_NANOS), 0);
+    assertFalse(tenure.isRenewed(THIRD_NANOS, 0));
+    assertEquals(Outcome.NOTHING, due(THIRD_NANOS).outcome());
+    assertEquals(LOSS_NANOS - THIRD_NANOS, delayNanos(THIRD_NANOS));
+    assertEquals(Outcome.HELD_OUT, due(LOSS_NANOS).outcome());
+    assertFalse(tenure.isRenewed(0, 0));
+    renewedAnew();
+    assertEquals(Outcome.EXPIRED, due(LOSS_NANOS).outcome(), "it might have been renewed");
+  }
+
+  private void renewedAnew() {
+    tenure = tenure(false, false);
+    renewed();
+  }
+
+  @Test
+  void leaseThatAResetNodeGrantedIsConfirmedAtOnce() {
+    hold();
+    tenure.reset(2, 7);
+    assertTrue(delayNanos(7) > 7, "that node granted nothing");
+    tenure.reset(0, 7);
+    int tag = extendDue(Purpose.CONFIRMED, 7);
+    long validMillis = (DEADLINE_NANOS - 7) / 1_000_000 + 2_000;
+    assertEquals(validMillis, tenure.books().extending().get(0).round().terms().ttlMillis());
+    answerAndDecide(tag, NodeReply.EXTENDED, Outcome.EXTENDED, 8);
+    assertEquals(DEADLINE_NANOS, tenure.deadline().nanos(), "a confirmation moves no deadline");
+    assertEquals(LOSS_NANOS - 8, delayNanos(8));
+    assertTrue(tenure.wasGrantedBy(2));
+  }
+
+  @Test
+  void unknownConfirmationIsAskedForEightTimesAfterPausesThatDouble() {
+    hold();
+    tenure = longLease();
+    tenure.reset(0, 0);
+    long nowNanos = 0;
+    for (int asked = 1; asked <= 8; asked++) {
+      int tag = extendDue(Purpose.CONFIRMED, nowNanos);
+      answerAndDecide(tag, NodeReply.unknown(""), Outcome.UNKNOWN, nowNanos);
+      nowNanos += (50_000_000L << asked) - 1;
+    }
+    assertEquals(Outcome.NOTHING, due(nowNanos).outcome());
+    tenure.reset(1, nowNanos);
+    extendDue(Purpose.CONFIRMED, nowNanos);
+  }
+
+  private Tenure longLease() {
+    Tenure other = tenure(false, false);
+    other.begin(terms(1_000_000), TOKEN, 0, 0);
+    other.handed(1, true, 0);
+    other.answered(0, 1, NodeReply.GRANTED);
+    other.answered(1, 1, NodeReply.GRANTED);
+    other.decide(1, 0, 0);
+    return other;
+  }
+
+  @Test
+  void resetDuringAConfirmationIsConfirmedOnceMore() {
+    hold();
+    tenure.reset(0, 0);
+    int tag = extendDue(Purpose.CONFIRMED, 0);
+    tenure.reset(1, 1);
+    assertEquals(LOSS_NANOS - 1, delayNanos(1), "never two at a time");
+    answerAndDecide(tag, NodeReply.EXTENDED, Outcome.EXTENDED, 2);
+    tag = extendDue(Purpose.CONFIRMED, 2);
+    answerAndDecide(tag, NodeReply.EXTENDED, Outcome.EXTENDED, 3);
+    assertEquals(LOSS_NANOS - 3, delayNanos(3));
+  }
+
+  @Test
+  void endOfTheLeaseEndsItsExtends() {
+    renewed();
+    tenure.reset(0, 0);
+    tenure.lose();
+    assertEquals(Outcome.NOTHING, due(THIRD_NANOS).outcome());
+    renewedAnew();
+    tenure.reset(0, 0);
+    tenure.end(true, 0);
+    assertEquals(NEVER, delayNanos(0));
+    assertEquals(Outcome.NOTHING, due(THIRD_NANOS).outcome());
+    assertNull(tenure.books().renewal());
+    assertFalse(tenure.books().reaffirmation().isDue());
   }
 
   @Test
   void releaseGoesOnUntilItsNodesAcknowledge() {
     hold();
     Books before = tenure.books();
-    answer(Tenure.RELEASE_TAG + 100, NodeReply.NOT_HELD);
-    assertEquals(before, tenure.books());
-    tenure.end(true);
+    tenure.released(0, NodeReply.NOT_HELD, 0);
+    tenure.timedOut(Tenure.RELEASE_TAG);
+    assertEquals(before, tenure.books(), "it was not sent");
+    tenure.end(true, 0);
     ReleaseRound begun = tenure.release();
+    Books sent = tenure.books();
     answer(1, NodeReply.GRANTED, 2);
-    assertSame(begun, tenure.release(), "what it asked before counts nothing now");
-    answer(Tenure.RELEASE_TAG, NodeReply.RELEASED, 0);
-    answer(Tenure.RELEASE_TAG, NodeReply.unreachable(""), 1);
+    assertEquals(sent, tenure.books(), "what it asked before counts nothing now");
+    assertSame(begun, tenure.release());
+    tenure.released(0, NodeReply.RELEASED, 0);
+    assertEquals(NEVER, delayNanos(0));
+    tenure.released(1, NodeReply.unreachable(""), 0);
     assertTrue(tenure.release().owes(1));
     tenure.timedOut(Tenure.RELEASE_TAG);
     assertTrue(tenure.release().ballot().kind(2) == Kind.UNKNOWN);
-    answer(Tenure.RELEASE_TAG, NodeReply.NOT_HELD, 1, 2);
+    tenure.released(1, NodeReply.NOT_HELD, 0);
+    tenure.released(2, NodeReply.NOT_HELD, 0);
     assertTrue(tenure.release().isComplete());
+    assertEquals(NEVER, delayNanos(0));
+    assertEquals(Outcome.NOTHING, due(HOLD_NANOS).outcome());
   }
 
   @Test
-  void timeoutOfAReleaseThatWasNotSentChangesNothing() {
+  void releaseIsRepeatedAfterPausesThatGrowForEachNode() {
     hold();
-    Books before = tenure.books();
-    tenure.timedOut(Tenure.RELEASE_TAG);
-    assertEquals(before, tenure.books());
-    assertNotNull(tenure.deadline());
+    tenure.end(true, 0);
+    tenure.released(0, NodeReply.RELEASED, 0);
+    long nowNanos = 0;
+    for (int repeats = 0; repeats < 20; repeats++) {
+      tenure.released(1, NodeReply.unreachable(""), nowNanos);
+      long pauseNanos = 10_000_000L << Math.min(repeats, 7);
+      nowNanos += pauseNanos / 2 + pauseNanos - 1;
+      assertEquals(Outcome.NOTHING, due(nowNanos - 1).outcome());
+      assertEquals(0, delayNanos(nowNanos));
+      Turn turn = due(nowNanos);
+      assertEquals(Outcome.REPEATED, turn.outcome());
+      assertEquals(0b010, turn.targets());
+      assertEquals(NEVER, delayNanos(nowNanos), "until it is answered");
+    }
+    tenure.released(1, NodeReply.unreachable(""), nowNanos);
+    tenure.released(2, NodeReply.unreachable(""), nowNanos);
+    assertEquals(14_999_999, delayNanos(nowNanos), "the first repeat to another node is soon");
+    tenure.released(2, NodeReply.RELEASED, nowNanos);
+    assertEquals(0b010, due(nowNanos + 14_999_999).targets());
   }
 
   @Test
-  void keysAreCountedFromTheLongestTtl() {
-    begin();
-    assertEquals(TTL_MILLIS, tenure.longestTtlMillis());
-    tenure.handed(1, true);
+  void releaseIsGivenUpOnceNoKeyCanBeLeft() {
+    propose();
     answer(1, NodeReply.GRANTED, 0, 1);
     decide(1, 0);
-    extend(1, true, 0);
-    assertEquals(TTL_MILLIS, tenure.longestTtlMillis());
+    extend(2 * TTL_MILLIS, 0);
+    extend(1, 0);
+    long lastNanos = 2 * TTL_MILLIS * 1_000_000 + 7 + 1_000_000_000;
+    tenure.end(true, 0);
+    assertEquals(NEVER, delayNanos(0), "its result is awaited first");
+    tenure.timedOut(Tenure.RELEASE_TAG);
+    assertEquals(lastNanos, delayNanos(0));
+    assertTrue(tenure.mayHaveLeftKeys(lastNanos - 1));
+    assertFalse(tenure.mayHaveLeftKeys(lastNanos));
+    assertEquals(Outcome.NOTHING, due(lastNanos - 1).outcome());
+    assertEquals(Outcome.GIVEN_UP, due(lastNanos).outcome());
+    assertTrue(tenure.release().isGivenUp(2));
+    assertEquals(NEVER, delayNanos(lastNanos));
+    tenure.released(2, NodeReply.RELEASED, lastNanos);
+    assertTrue(tenure.release().isComplete(), "a late answer changes nothing");
+    assertFalse(tenure.release().isGivenUp(2));
+    assertEquals(NEVER, delayNanos(lastNanos));
   }
 }

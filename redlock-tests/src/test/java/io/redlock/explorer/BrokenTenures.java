@@ -5,7 +5,6 @@ import io.redlock.protocol.Ballot;
 import io.redlock.protocol.Deadline;
 import io.redlock.protocol.ExtendRound;
 import io.redlock.protocol.Footprint;
-import io.redlock.protocol.TenureRules;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest.Ticket;
@@ -18,7 +17,7 @@ final class BrokenTenures {
   private BrokenTenures() {}
 
   /** Counts validity from when the quorum was there. */
-  static class StampsAtTheEnd extends TenureRules {
+  static class StampsAtTheEnd extends ExplorerRules {
     StampsAtTheEnd(int maxRounds) {
       super(maxRounds);
     }
@@ -30,7 +29,7 @@ final class BrokenTenures {
   }
 
   /** Believes its wall clock. */
-  static class TrustsTheWallClock extends TenureRules {
+  static class TrustsTheWallClock extends ExplorerRules {
     TrustsTheWallClock(int maxRounds) {
       super(maxRounds);
     }
@@ -42,7 +41,7 @@ final class BrokenTenures {
   }
 
   /** Believes its monotonic clock, which stops when the machine sleeps. */
-  static class TrustsTheMonotonicClock extends TenureRules {
+  static class TrustsTheMonotonicClock extends ExplorerRules {
     TrustsTheMonotonicClock(int maxRounds) {
       super(maxRounds);
     }
@@ -54,7 +53,7 @@ final class BrokenTenures {
   }
 
   /** Takes nothing off for clocks that run fast. */
-  static class IgnoresDrift extends TenureRules {
+  static class IgnoresDrift extends ExplorerRules {
     IgnoresDrift(int maxRounds) {
       super(maxRounds);
     }
@@ -67,7 +66,7 @@ final class BrokenTenures {
   }
 
   /** Takes a quorum for success, however late it comes. */
-  static class IgnoresElapsedTime extends TenureRules {
+  static class IgnoresElapsedTime extends ExplorerRules {
     IgnoresElapsedTime(int maxRounds) {
       super(maxRounds);
     }
@@ -80,7 +79,7 @@ final class BrokenTenures {
   }
 
   /** Is content with half of the nodes, rounded down. */
-  static class CountsHalf extends TenureRules {
+  static class CountsHalf extends ExplorerRules {
     CountsHalf(int maxRounds) {
       super(maxRounds);
     }
@@ -96,7 +95,7 @@ final class BrokenTenures {
   }
 
   /** Takes no answer for a yes. */
-  static class CountsErrors extends TenureRules {
+  static class CountsErrors extends ExplorerRules {
     CountsErrors(int maxRounds) {
       super(maxRounds);
     }
@@ -109,7 +108,7 @@ final class BrokenTenures {
   }
 
   /** Counts a yes once for every time it is configured, which is twice. */
-  static class CountsTwice extends TenureRules {
+  static class CountsTwice extends ExplorerRules {
     CountsTwice(int maxRounds) {
       super(maxRounds);
     }
@@ -122,7 +121,7 @@ final class BrokenTenures {
   }
 
   /** Counts what earlier rounds were granted. */
-  static class CountsAllRounds extends TenureRules {
+  static class CountsAllRounds extends ExplorerRules {
     CountsAllRounds(int maxRounds) {
       super(maxRounds);
     }
@@ -134,7 +133,7 @@ final class BrokenTenures {
   }
 
   /** Releases where it was told yes, and nowhere else. */
-  static class ReleasesWhereGranted extends TenureRules {
+  static class ReleasesWhereGranted extends ExplorerRules {
     ReleasesWhereGranted(int maxRounds) {
       super(maxRounds);
     }
@@ -146,7 +145,7 @@ final class BrokenTenures {
   }
 
   /** Releases where it acquired, whatever extends have done since. */
-  static class ForgetsExtends extends TenureRules {
+  static class ForgetsExtends extends ExplorerRules {
     ForgetsExtends(int maxRounds) {
       super(maxRounds);
     }
@@ -158,7 +157,7 @@ final class BrokenTenures {
   }
 
   /** Tidies up after itself as soon as it holds: who has not said yes is released. */
-  static class ReleasesStragglers extends TenureRules {
+  static class ReleasesStragglers extends ExplorerRules {
     ReleasesStragglers(int maxRounds) {
       super(maxRounds);
     }
@@ -174,7 +173,7 @@ final class BrokenTenures {
   }
 
   /** Takes one node's word for all. */
-  static class ExtendsByAnyNode extends TenureRules {
+  static class ExtendsByAnyNode extends ExplorerRules {
     ExtendsByAnyNode(int maxRounds) {
       super(maxRounds);
     }
@@ -191,7 +190,7 @@ final class BrokenTenures {
   }
 
   /** Counts an extension from when the quorum was there. */
-  static class ExtendsFromTheEnd extends TenureRules {
+  static class ExtendsFromTheEnd extends ExplorerRules {
     ExtendsFromTheEnd(int maxRounds) {
       super(maxRounds);
     }
@@ -203,7 +202,7 @@ final class BrokenTenures {
   }
 
   /** Extends what may have been somebody else's in between. */
-  static class ExtendsWhatIsOver extends TenureRules {
+  static class ExtendsWhatIsOver extends ExplorerRules {
     ExtendsWhatIsOver(int maxRounds) {
       super(maxRounds);
     }
@@ -233,7 +232,7 @@ final class BrokenTenures {
   }
 
   /** Passes its own idea of the time off as the successor of a counter. */
-  static class VouchesForItself extends TenureRules {
+  static class VouchesForItself extends ExplorerRules {
     VouchesForItself(int maxRounds) {
       super(maxRounds);
     }
@@ -241,6 +240,18 @@ final class BrokenTenures {
     @Override
     protected long reported(AcquireRound round) {
       return round.token() - 1;
+    }
+  }
+
+  /** Counts a renewal from when it was answered. */
+  static class RenewsFromTheAnswer extends DrivenRules {
+    RenewsFromTheAnswer(int maxRounds, Scope scope) {
+      super(maxRounds, scope);
+    }
+
+    @Override
+    protected Deadline extendedUntil(ExtendRound round, long nowNanos, long nowWallMicros) {
+      return round.terms().deadline(nowNanos, nowWallMicros);
     }
   }
 }

@@ -5,9 +5,13 @@ import io.redlock.explorer.Catalog.Header;
 import io.redlock.explorer.Catalog.Message;
 import io.redlock.explorer.Catalog.Node;
 import io.redlock.explorer.Catalog.Place;
+import io.redlock.protocol.AcquireRound;
+import io.redlock.protocol.Ballot;
+import io.redlock.protocol.ExtendRound;
 import io.redlock.protocol.ReleaseRound;
 import io.redlock.protocol.Tenure;
 import io.redlock.protocol.Tenure.Books;
+import io.redlock.protocol.Tenure.Extending;
 import io.redlock.protocol.Tenure.Outcome;
 import io.redlock.protocol.Tenure.Phase;
 import io.redlock.protocol.Tenure.Turn;
@@ -15,6 +19,7 @@ import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.testkit.NodeModel;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** What happens at a client, what it sends, and what is noted of it to check it by. */
@@ -128,15 +133,28 @@ final class ClientSteps {
     if (tenure.phase() == Phase.ENDED && tenure.release() == null) {
       return nothing(); // its release is through
     }
+    if (tag == Tenure.RELEASE_TAG && tenure.release() != null) {
+      tenure.released(node, answer.reply(), now.nanos);
+      return tenure.delayNanos(now.nanos, now.wallMicros) > 0
+          ? nothing()
+          : step(tenure.due(now.nanos, now.wallMicros));
+    }
     boolean counts = tenure.counts(tag);
     tenure.answered(node, tag, answer.reply());
-    if (counts) {
-      return step(tenure.decide(tag, now.nanos, now.wallMicros));
-    }
-    ReleaseRound release = tenure.release();
-    return tag == Tenure.RELEASE_TAG && release != null && release.owes(node)
-        ? new Step(tenure.books(), Outcome.NOTHING, release(), 1 << node, tag, false)
-        : nothing();
+    return counts ? step(tenure.decide(tag, now.nanos, now.wallMicros)) : nothing();
+  }
+
+  private Step extend(Extending extending) {
+    ExtendRound round = extending.round();
+    tenure.handed(extending.tag(), true, round.startNanos());
+    NodeRequest extend =
+        new NodeRequest.Extend(
+            NAMES,
+            "",
+            tenure.token(),
+            round.terms().ttlMillis(),
+            scope.startMicros + round.startNanos() / 1_000);
+    return new Step(tenure.books(), Outcome.PROPOSED, extend, ALL, extending.tag(), false);
   }
 
   private Step nothing() {
@@ -144,13 +162,18 @@ final class ClientSteps {
   }
 
   private Step step(Turn turn) {
+    if (turn.outcome() == Outcome.HELD && scope.isRenewed()) {
+      AcquireRound round = Objects.requireNonNull(turn.attempted()).round();
+      tenure.renew(round.terms(), scope.heldUntil(), round.startNanos());
+    }
     return switch (turn.outcome()) {
       case PROPOSED -> {
         int round = tenure.round();
         NodeRequest grant = tenure.grant(NAMES, "", null);
-        tenure.handed(round, true);
+        tenure.handed(round, true, 0);
         yield new Step(tenure.books(), Outcome.PROPOSED, grant, ALL, round, false);
       }
+      case EXTENDING -> extend(Objects.requireNonNull(turn.extending()));
       case HELD ->
           new Step(
               tenure.books(),
@@ -168,7 +191,15 @@ final class ClientSteps {
               Tenure.RELEASE_TAG,
               turn.isLast());
       case EXTENDED -> new Step(tenure.books(), Outcome.EXTENDED, null, 0, 0, false);
-      case NOTHING, UNKNOWN, REFUSED, EXPIRED, OVER -> nothing();
+      case REPEATED ->
+          new Step(
+              tenure.books(),
+              Outcome.NOTHING,
+              release(),
+              turn.targets(),
+              Tenure.RELEASE_TAG,
+              false);
+      case NOTHING, UNKNOWN, REFUSED, EXPIRED, HELD_OUT, GIVEN_UP, OVER -> nothing();
     };
   }
 
@@ -311,12 +342,33 @@ final class ClientSteps {
     Header header = header(world, attempt);
     open(world, attempt, header);
     Clocks now = clocks(world, header);
-    int tag = tenure.extend(scope.terms(ticks), true, now.nanos, now.wallMicros);
-    tenure.handed(tag, true);
-    NodeRequest extend =
-        new NodeRequest.Extend(
-            NAMES, "", tenure.token(), scope.ttlMillis(ticks), scope.micros(world.now));
-    take(world, attempt, new Step(tenure.books(), Outcome.PROPOSED, extend, ALL, tag, false));
+    take(world, attempt, step(tenure.extend(scope.terms(ticks), now.nanos, now.wallMicros)));
+  }
+
+  /** Whether the tenure has something to do now; an extend waits for the one under way. */
+  boolean isDue(ExplorerWorld world, int attempt) {
+    Header header = header(world, attempt);
+    Books books = open(world, attempt, header);
+    Clocks now = clocks(world, header);
+    boolean isFree = books.begun() < scope.extensions && !TenureColumns.isUndecided(books);
+    return tenure.delayNanos(now.nanos, now.wallMicros) <= 0
+        && (isFree || books.phase() != Phase.HOLDING || !isValid(books, now));
+  }
+
+  /** Does what is due, as the timer of an owner does, however late. */
+  void due(ExplorerWorld world, int attempt) {
+    Header header = header(world, attempt);
+    open(world, attempt, header);
+    Clocks now = clocks(world, header);
+    take(world, attempt, step(tenure.due(now.nanos, now.wallMicros)));
+  }
+
+  /** The client notices that a node was reset. */
+  void reset(ExplorerWorld world, int attempt, int node) {
+    Header header = header(world, attempt);
+    open(world, attempt, header);
+    tenure.reset(node, clocks(world, header).nanos);
+    take(world, attempt, nothing());
   }
 
   void answered(ExplorerWorld world, int attempt, int node, Answer answer) {
@@ -334,9 +386,21 @@ final class ClientSteps {
     take(world, attempt, step(tenure.decide(tag, now.nanos, now.wallMicros)));
   }
 
+  /** Whether the result of its release is not known yet. */
+  boolean awaitsRelease(ExplorerWorld world, int attempt) {
+    ReleaseRound release = open(world, attempt, header(world, attempt)).release();
+    return release != null && release.ballot().count(Ballot.PENDING) > 0;
+  }
+
+  void releaseTimedOut(ExplorerWorld world, int attempt) {
+    open(world, attempt, header(world, attempt));
+    tenure.timedOut(Tenure.RELEASE_TAG);
+    take(world, attempt, nothing());
+  }
+
   void end(ExplorerWorld world, int attempt) {
     open(world, attempt, header(world, attempt));
-    take(world, attempt, step(tenure.end(true)));
+    take(world, attempt, step(tenure.end(true, 0)));
   }
 
   /** The machine sleeps for a tick, or somebody sets its wall clock back by one. */

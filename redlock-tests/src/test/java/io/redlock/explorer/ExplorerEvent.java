@@ -27,7 +27,9 @@ final class ExplorerEvent {
     STRAY,
     DELIVER,
     FREE,
-    FREE_AND_BURY
+    FREE_AND_BURY,
+    DUE,
+    RESET
   }
 
   private static final Kind[] KINDS = Kind.values();

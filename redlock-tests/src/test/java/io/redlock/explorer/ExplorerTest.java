@@ -174,6 +174,21 @@ class ExplorerTest {
     explore(extending(), DEFAULT_BOUND);
   }
 
+  /** Owners do what is due by themselves, as late as they like. */
+  @Test
+  @Tag("search")
+  @Tag("budget")
+  void renewalsConfirmationsAndRepeatedReleases() {
+    exhaust(driven("1 release that is repeated, 3 shortages", 1, 4).shortages(3));
+    exhaust(driven("1 lease that is renewed", 4, 5).renewed(3).extensions(2));
+    exhaust(driven("1 lease that is renewed, a cut", 4, 3).renewed(3).extensions(1).cuts(1));
+    exhaust(driven("1 lease that is confirmed, a loss of data", 2, 3).losses(1, 2).extensions(1));
+  }
+
+  private static Scope driven(String name, int ticks, int horizon) {
+    return Scope.of(name).attempts(1).grantTicks(ticks).horizon(horizon).driven();
+  }
+
   @Test
   @Tag("search")
   @Tag("budget")

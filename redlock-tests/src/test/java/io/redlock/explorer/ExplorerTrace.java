@@ -121,6 +121,8 @@ final class ExplorerTrace {
               + said(successors.answer());
       case WITHDRAW -> owner + " takes back from " + node + " " + request(link.lane(), choice);
       case CUT -> owner + "'s connection to " + node + " breaks";
+      case DUE -> owner + " does what is due" + state(after, attempt);
+      case RESET -> owner + " notices that " + node + " was reset";
       case FREE -> node + " is told to set the name free";
       case FREE_AND_BURY -> node + " is told to set the name free and to bury the highest counter";
       case DELIVER -> hears(owner, node, link, choice) + state(after, attempt);

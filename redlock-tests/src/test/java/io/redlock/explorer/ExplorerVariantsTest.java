@@ -291,7 +291,18 @@ class ExplorerVariantsTest {
             ExplorerInvariant.I1,
             timed("28a what an operator sets free is deleted")
                 .setFree()
-                .nodes(BrokenNodes.FreeingByDeletion::new)));
+                .nodes(BrokenNodes.FreeingByDeletion::new)),
+        variant(
+            ExplorerInvariant.I2,
+            driven("32 a renewal counts from its answer", 4)
+                .extensions(1)
+                .renewed(3)
+                .clients(BrokenTenures.RenewsFromTheAnswer::new)));
+  }
+
+  /** A client that does by itself what is due. */
+  private static Scope driven(String name, int ticks) {
+    return Scope.of(name).attempts(1).grantTicks(ticks).horizon(ticks + 1).driven();
   }
 
   /** Two clients, of which one may be ahead by one and a half times the skew. */

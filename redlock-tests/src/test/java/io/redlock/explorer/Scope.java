@@ -1,6 +1,7 @@
 package io.redlock.explorer;
 
 import io.redlock.explorer.Catalog.Node;
+import io.redlock.protocol.Deadline;
 import io.redlock.protocol.LeaseTerms;
 import io.redlock.protocol.Tenure;
 import io.redlock.protocol.TenureRules;
@@ -63,6 +64,9 @@ final class Scope {
 
   boolean isSetFree;
 
+  boolean isDriven;
+  private int heldTicks;
+
   private int ticketTicks;
   private int[] waiters = {};
   private int[][] sets = {};
@@ -73,7 +77,7 @@ final class Scope {
   private boolean reusesOwner;
   private boolean countsTokens;
   private NodeRules nodeRules = NodeModel::new;
-  private ClientRules clientRules = TenureRules::new;
+  private ClientRules clientRules = ExplorerRules::new;
   private Tickets tickets = new Tickets();
   private final Set<ExplorerInvariant> unchecked = EnumSet.noneOf(ExplorerInvariant.class);
 
@@ -85,6 +89,11 @@ final class Scope {
   /** Makes the rules of a client. */
   interface ClientRules {
     TenureRules with(int maxRounds);
+  }
+
+  /** Makes the rules of a client that does what is due. */
+  interface DrivenClientRules {
+    TenureRules with(int maxRounds, Scope scope);
   }
 
   private Scope(String name) {
@@ -250,6 +259,27 @@ final class Scope {
     return this;
   }
 
+  /** Owners do by themselves what is due: they lose, release, repeat and confirm. */
+  Scope driven() {
+    isDriven = true;
+    return clients(DrivenRules::new);
+  }
+
+  /** Leases are renewed until they were held for so long. */
+  Scope renewed(int longestHoldTicks) {
+    heldTicks = longestHoldTicks;
+    return this;
+  }
+
+  boolean isRenewed() {
+    return heldTicks > 0;
+  }
+
+  /** The end of the longest hold. */
+  Deadline heldUntil() {
+    return new Deadline(nanos(heldTicks), micros(heldTicks));
+  }
+
   /** How many requests are withdrawn before they were sent. */
   Scope withdrawals(int most) {
     withdrawals = most;
@@ -324,6 +354,11 @@ final class Scope {
   /** Clients by other rules. */
   Scope clients(ClientRules rules) {
     clientRules = rules;
+    return this;
+  }
+
+  Scope clients(DrivenClientRules rules) {
+    clientRules = rounds -> rules.with(rounds, this);
     return this;
   }
 

@@ -180,6 +180,14 @@ final class Successors {
 
   private void client(int attempt) {
     Header header = clients.header(world, attempt);
+    if (scope.isDriven && clients.isDue(world, attempt)) {
+      begin(Kind.DUE, attempt, 0, 0);
+      clients.due(next, attempt);
+      done();
+    }
+    if (scope.isDriven && header.client().phase() == Phase.HOLDING) {
+      resets(attempt);
+    }
     switch (header.client().phase()) {
       case NEW -> start(attempt);
       case ACQUIRING -> {
@@ -206,6 +214,11 @@ final class Successors {
         done();
       }
       case ENDED -> {
+        if (scope.isDriven && clients.awaitsRelease(world, attempt)) {
+          begin(Kind.TIMEOUT, attempt, 0, 0);
+          clients.releaseTimedOut(next, attempt);
+          done();
+        }
         if (header.place().stands()) {
           giveUp(attempt);
         }
@@ -214,6 +227,17 @@ final class Successors {
           clients.die(next, attempt);
           done();
         }
+      }
+    }
+  }
+
+  /** Each node that has lost its data is noticed, at any time after. */
+  private void resets(int attempt) {
+    for (int node = 0; node < Scope.NODES; node++) {
+      if (nodes.get(world.nodes[node]).bornMillis() != Node.OLD) {
+        begin(Kind.RESET, attempt, node, 0);
+        clients.reset(next, attempt, node);
+        done();
       }
     }
   }

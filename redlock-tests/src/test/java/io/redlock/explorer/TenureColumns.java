@@ -5,7 +5,9 @@ import io.redlock.protocol.Ballot;
 import io.redlock.protocol.Deadline;
 import io.redlock.protocol.ExtendRound;
 import io.redlock.protocol.Footprint;
+import io.redlock.protocol.Reaffirmation;
 import io.redlock.protocol.ReleaseRound;
+import io.redlock.protocol.Repeats;
 import io.redlock.protocol.Rivals;
 import io.redlock.protocol.Tenure.Books;
 import io.redlock.protocol.Tenure.Extending;
@@ -23,6 +25,10 @@ final class TenureColumns {
 
   /** How many bits of an int a node's part takes. */
   static final int BITS = 13;
+
+  private static final Reaffirmation NO_RESET = new Reaffirmation(0, false, false, 0);
+
+  private static final Repeats NO_REPEATS = new Repeats(0, 0, 0, 0);
 
   /** Nothing done yet. */
   static final Books NEW = blank(Phase.NEW);
@@ -59,7 +65,10 @@ final class TenureColumns {
         Footprint.NONE,
         0,
         false,
-        null);
+        null,
+        null,
+        NO_RESET,
+        NO_REPEATS);
   }
 
   /** What the books say of a node. */
@@ -77,7 +86,8 @@ final class TenureColumns {
           vote(release.ballot(), node)
               | bit(release.targets(), node, TARGET)
               | bit(release.acknowledged(), node, ACKNOWLEDGED)
-              | bit(release.repeated(), node, REPEATED);
+              | bit(release.repeated(), node, REPEATED)
+              | bit(books.repeats().waiting(), node, UNANSWERED);
     }
     return column;
   }
@@ -128,7 +138,8 @@ final class TenureColumns {
         PAST,
         books.footprint(),
         books.unanswered(),
-        books.release());
+        books.release(),
+        books.repeats());
   }
 
   /** Whether a round is under way. */
@@ -147,10 +158,11 @@ final class TenureColumns {
     return with(books, new int[nodes]);
   }
 
-  /** The whole books. */
+  /** The whole books; but the pauses of this search do not depend on how many there were. */
   static Books with(Books header, int[] columns) {
     AcquireRound acquire = header.acquire();
     ReleaseRound release = header.release();
+    Repeats repeats = header.repeats();
     return with(
         header,
         acquire == null ? null : with(acquire, ballot(columns)),
@@ -159,7 +171,7 @@ final class TenureColumns {
             : List.of(with(header.extending().get(0), ballot(columns))),
         null,
         new Footprint(nodes(columns, YES), nodes(columns, UNKNOWN)),
-        unanswered(columns),
+        release == null ? unanswered(columns) : 0,
         release == null
             ? null
             : new ReleaseRound(
@@ -167,7 +179,12 @@ final class TenureColumns {
                 nodes(columns, TARGET),
                 nodes(columns, ACKNOWLEDGED),
                 nodes(columns, REPEATED),
-                ballot(columns)));
+                ballot(columns)),
+        new Repeats(
+            0,
+            release == null ? 0 : nodes(columns, UNANSWERED),
+            repeats.dueNanos(),
+            repeats.giveUpNanos()));
   }
 
   private static Books with(
@@ -177,7 +194,8 @@ final class TenureColumns {
       @Nullable Deadline until,
       Footprint footprint,
       long unanswered,
-      @Nullable ReleaseRound release) {
+      @Nullable ReleaseRound release,
+      Repeats repeats) {
     return new Books(
         books.phase(),
         acquire,
@@ -194,7 +212,10 @@ final class TenureColumns {
         footprint,
         unanswered,
         books.isLast(),
-        release);
+        release,
+        books.renewal(),
+        books.reaffirmation(),
+        repeats);
   }
 
   private static AcquireRound with(AcquireRound round, Ballot ballot) {
@@ -213,7 +234,7 @@ final class TenureColumns {
     return new Extending(
         extend.tag(),
         new ExtendRound(round.terms(), round.startNanos(), round.startWallMicros(), ballot),
-        extend.lengthens(),
+        extend.purpose(),
         extend.isHanded());
   }
 

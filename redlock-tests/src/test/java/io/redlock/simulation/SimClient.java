@@ -222,7 +222,7 @@ final class SimClient {
       session.begin();
     }
     if (plan.change != null) {
-      new Pulse(world, plan, checker, started, "pulse of " + name).begin();
+      new Pulse(world, plan, checker, started, "pulse of " + started.process).begin();
     }
   }
 

@@ -1,0 +1,52 @@
+package io.redlock.explorer;
+
+import io.redlock.protocol.LeaseTerms;
+import io.redlock.protocol.TenureRules;
+
+/** The rules of production. What is random or short there takes no time here. */
+class ExplorerRules extends TenureRules {
+
+  private static final long NEVER_NANOS = Long.MAX_VALUE / 2;
+
+  private static final Surroundings NONE =
+      new Surroundings() {
+        @Override
+        public long nodeTimeoutNanos() {
+          return 0;
+        }
+
+        @Override
+        public long skewNanos() {
+          return 0;
+        }
+
+        @Override
+        public LeaseTerms termsFor(long validNanos) {
+          throw new UnsupportedOperationException("no node is reset in this scope");
+        }
+
+        @Override
+        public long randomNanos(long boundNanos) {
+          return 0;
+        }
+      };
+
+  ExplorerRules(int maxRounds) {
+    this(maxRounds, NONE);
+  }
+
+  ExplorerRules(int maxRounds, Surroundings surroundings) {
+    super(maxRounds, surroundings);
+  }
+
+  /** At once. */
+  @Override
+  protected long repeatNanos(int repeats) {
+    return 0;
+  }
+
+  @Override
+  protected long giveUpNanos(long nowNanos, long longestTtlMillis) {
+    return NEVER_NANOS;
+  }
+}
