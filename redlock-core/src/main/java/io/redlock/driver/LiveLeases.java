@@ -10,17 +10,19 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * All leases that have not ended. Each has its own timer on the monotonic clock. A coarse tick
  * compares that clock with the wall clock; if the wall clock has run ahead (the machine was
- * suspended, or the clock was set), every lease checks its deadline again.
+ * suspended, or the clock was set), every lease checks its deadline again. The tick also wakes what
+ * had no memory to set a timer.
  */
 final class LiveLeases {
 
   /** A lease that has not ended. */
   interface Live {
-    /** Declares it lost if its time has come; else sets its timers. */
+    /** Does what is due. */
     void check();
 
     /** Finds out whether a quorum still holds it after this node was reset. */
@@ -31,6 +33,15 @@ final class LiveLeases {
 
     /** Returns its state; empty if it has ended. */
     Optional<LeaseStatus> status();
+  }
+
+  /** Something that plans what it does next, and may have no memory to plan it. */
+  abstract static class Planned {
+    private @Nullable Planned nextStalled; // guarded by the leases; a chain takes no memory
+    private boolean isStalled; // guarded by the leases
+
+    /** Does what is due, then plans what is due next. */
+    abstract void wake();
   }
 
   private static final long TICK_NANOS = 50_000_000;
@@ -44,6 +55,7 @@ final class LiveLeases {
   private boolean ticking; // guarded by this
   private long checkedAheadMicros; // guarded by this
   private boolean mustCheck; // guarded by this
+  private @Nullable Planned stalled; // guarded by this; the first of its chain
 
   LiveLeases(Scheduler scheduler, Ticker ticker) {
     this.scheduler = scheduler;
@@ -79,7 +91,7 @@ final class LiveLeases {
   /** Goes on, and checks all leases, if memory was short when the next tick should be scheduled. */
   void check() {
     synchronized (this) {
-      if (ticking || leases.isEmpty()) {
+      if (ticking || isIdle()) {
         return;
       }
       ticking = true;
@@ -106,9 +118,38 @@ final class LiveLeases {
     each(snapshot(), action);
   }
 
-  /** Has the next tick check all leases, since an error has stopped a timer. */
-  synchronized void checkSoon() {
-    mustCheck = true;
+  private boolean isIdle() {
+    return leases.isEmpty() && stalled == null;
+  }
+
+  /** Has the next tick wake what could not be planned. */
+  synchronized void stalled(Planned late) {
+    if (!late.isStalled) {
+      late.isStalled = true;
+      late.nextStalled = stalled;
+      stalled = late;
+    }
+  }
+
+  private void wakeStalled() {
+    Planned next;
+    synchronized (this) {
+      next = stalled;
+      stalled = null;
+    }
+    while (next != null) {
+      Planned late = next;
+      synchronized (this) {
+        next = late.nextStalled;
+        late.nextStalled = null;
+        late.isStalled = false;
+      }
+      try {
+        late.wake();
+      } catch (Throwable e) { // it has stalled again, if it has to
+        Log.LOG.error("{} could not go on; this is a defect of the lock library", late, e);
+      }
+    }
   }
 
   private static void each(List<Live> leases, Consumer<Live> action) {
@@ -133,12 +174,13 @@ final class LiveLeases {
 
   private void tick() {
     synchronized (this) {
-      if (leases.isEmpty()) {
+      if (isIdle()) {
         ticking = false;
         return;
       }
     }
     scheduleTick();
+    wakeStalled();
     List<Live> toCheck = List.of();
     synchronized (this) {
       long aheadMicros = wallAheadMicros();

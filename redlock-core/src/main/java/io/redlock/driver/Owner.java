@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * requests that timeout begins anew while nodes answer those before it. No thread has to wait for
  * it.
  */
-final class Owner implements LockNode.ReplyHandler, Timeouts.Timed {
+final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, Timeouts.Timed {
 
   /** Whose lease it is. */
   interface Holder {
@@ -42,6 +42,7 @@ final class Owner implements LockNode.ReplyHandler, Timeouts.Timed {
   }
 
   private static final long TIMER_TOLERANCE_NANOS = 1_000_000;
+  private static final NodeReply NOT_SENT = NodeReply.unknown("not sent");
   private static final LeaseEnd EXPIRED =
       new LeaseEnd(Cause.EXPIRED, "it was not extended before its deadline came near");
   private static final LeaseEnd HELD_OUT =
@@ -64,6 +65,7 @@ final class Owner implements LockNode.ReplyHandler, Timeouts.Timed {
   private @Nullable Runnable onReleaseSent; // guarded by this
   private @Nullable Pending @Nullable [] pending; // guarded by this; of the release, once it is due
   private NodeRequest.@Nullable Release request; // guarded by this; written before the first send
+  private int unbooked; // guarded by this; nodes whose release had no memory, as bits
 
   /**
    * @param isUnlessHeld true if its caller gives up once one client is known to hold the resource
@@ -93,15 +95,16 @@ final class Owner implements LockNode.ReplyHandler, Timeouts.Timed {
     wake();
   }
 
-  /** Does what is due, then sets the timer for what is due next. */
+  @Override
   void wake() {
     boolean done = false;
     try {
+      bookAgain();
       while (doNext()) {}
       done = true;
     } finally {
       if (!done) {
-        context.liveLeases.checkSoon();
+        context.liveLeases.stalled(this);
       }
     }
   }
@@ -171,7 +174,7 @@ final class Owner implements LockNode.ReplyHandler, Timeouts.Timed {
       done = true;
     } finally {
       if (!done) {
-        context.liveLeases.checkSoon();
+        context.liveLeases.stalled(this);
       }
     }
   }
@@ -318,9 +321,30 @@ final class Owner implements LockNode.ReplyHandler, Timeouts.Timed {
         try {
           send(node);
         } catch (Throwable e) {
+          failed(node); // first, because even a line takes memory
           Log.LOG.error("A release failed; this is a defect of the lock library", e);
-          onReply(node, NodeReply.unknown("not sent"));
         }
+      }
+    }
+  }
+
+  private void failed(int node) {
+    synchronized (this) {
+      unbooked |= 1 << node;
+    }
+    context.liveLeases.stalled(this);
+  }
+
+  /** Books the release as unanswered where memory was short. */
+  private void bookAgain() {
+    for (int node = 0; node < context.nodes.size(); node++) {
+      boolean again;
+      synchronized (this) {
+        again = (unbooked & 1 << node) != 0;
+        unbooked &= ~(1 << node);
+      }
+      if (again) {
+        onReply(node, NOT_SENT);
       }
     }
   }
@@ -348,12 +372,12 @@ final class Owner implements LockNode.ReplyHandler, Timeouts.Timed {
 
   @Override
   public void onReply(int node, NodeReply reply) {
-    ReleaseRound now;
-    synchronized (this) {
-      tenure.released(node, reply, context.ticker.monotonicNanos());
-      now = round();
-      if (now.isComplete()) {
-        cancelTimer();
+    ReleaseRound now = null;
+    try {
+      now = book(node, reply);
+    } finally {
+      if (now == null) {
+        failed(node);
       }
     }
     if (now.isSettled()) {
@@ -362,6 +386,15 @@ final class Owner implements LockNode.ReplyHandler, Timeouts.Timed {
     if (now.owes(node)) {
       plan();
     }
+  }
+
+  private synchronized ReleaseRound book(int node, NodeReply reply) {
+    tenure.released(node, reply, context.ticker.monotonicNanos());
+    ReleaseRound now = round();
+    if (now.isComplete()) {
+      cancelTimer();
+    }
+    return now;
   }
 
   @Override

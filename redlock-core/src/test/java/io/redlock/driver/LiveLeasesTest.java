@@ -130,23 +130,53 @@ class LiveLeasesTest {
     assertEquals(List.of("a on 2", "b on 2", "c on 2"), checked);
   }
 
-  @Test
-  void stalledLeasesAreCheckedWithTheNextTick() {
-    add("a");
-    leases.checkSoon();
-    assertEquals(List.of(), checked);
-    time.passMillis(50);
-    assertEquals(List.of("a"), checked);
-    time.passMillis(1_000);
-    assertEquals(List.of("a"), checked);
+  private LiveLeases.Planned planned(Runnable then) {
+    return new LiveLeases.Planned() {
+      @Override
+      void wake() {
+        checked.add("woken");
+        then.run();
+      }
+    };
   }
 
   @Test
-  void checkThatStallsIsRepeatedWithTheNextTick() {
-    add("a").then = leases::checkSoon;
-    leases.checkSoon();
+  void whatHasStalledIsWokenOnceWithTheNextTickAndNoOther() {
+    add("a");
+    LiveLeases.Planned late = planned(() -> {});
+    leases.stalled(late);
+    leases.stalled(late);
+    leases.stalled(planned(failing()));
+    assertEquals(List.of(), checked);
+    time.passMillis(50);
+    assertEquals(List.of("woken", "woken"), checked);
+    time.passMillis(1_000);
+    assertEquals(List.of("woken", "woken"), checked);
+    leases.stalled(late);
+    time.passMillis(50);
+    assertEquals(List.of("woken", "woken", "woken"), checked);
+  }
+
+  @Test
+  void whatStallsAgainIsWokenWithTheTickAfter() {
+    add("a");
+    LiveLeases.Planned[] late = {planned(() -> {})};
+    late[0] = planned(() -> leases.stalled(late[0]));
+    leases.stalled(late[0]);
     time.passMillis(100);
-    assertEquals(List.of("a", "a"), checked);
+    assertEquals(List.of("woken", "woken"), checked);
+  }
+
+  @Test
+  void whatHasStalledWithoutALeaseIsWokenAfterTheNextCheck() {
+    leases.stalled(planned(() -> {}));
+    time.passMillis(1_000);
+    assertEquals(List.of(), checked);
+    leases.check();
+    time.passMillis(50);
+    assertEquals(List.of("woken"), checked);
+    time.passMillis(100);
+    assertEquals(0, time.tasks());
   }
 
   @Test

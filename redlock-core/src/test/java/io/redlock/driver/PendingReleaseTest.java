@@ -93,6 +93,36 @@ class PendingReleaseTest {
   }
 
   @Test
+  void releaseIsRepeatedOnceMemoryIsThereAgain() {
+    HeldLease lease = bed.lease();
+    bed.script(request -> NodeReply.unreachable("connecting"));
+    bed.time.shortOfMemory(Duration.ofSeconds(5));
+    assertThrows(OutOfMemoryError.class, lease::close);
+    bed.time.passWithChecks(Duration.ofSeconds(6));
+    bed.script(request -> NodeReply.RELEASED);
+    int told = bed.releases();
+    bed.time.passWithChecks(Duration.ofSeconds(2));
+    assertEquals(told + 3, bed.releases());
+    assertEquals(0, bed.time.tasks());
+  }
+
+  @Test
+  void releaseThatANodeCannotTakeForSecondsIsRepeated() {
+    HeldLease lease = bed.lease();
+    bed.script(
+        request -> {
+          throw new OutOfMemoryError("memory is short");
+        });
+    bed.time.shortOfMemory(Duration.ofSeconds(5));
+    assertThrows(OutOfMemoryError.class, lease::close);
+    bed.time.passWithChecks(Duration.ofSeconds(6));
+    bed.script(request -> NodeReply.RELEASED);
+    bed.time.passWithChecks(Duration.ofSeconds(2));
+    assertEquals("abc", bed.releasedOn());
+    assertEquals(0, bed.time.tasks());
+  }
+
+  @Test
   void outOfMemoryIsToldAgain() {
     HeldLease lease = bed.lease();
     bed.node(0).script(request -> NodeReply.of(Kind.OUT_OF_MEMORY, "no tombstone"));
