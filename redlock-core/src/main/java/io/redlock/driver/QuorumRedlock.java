@@ -20,6 +20,7 @@ import io.redlock.WaitStatus;
 import io.redlock.spi.BackgroundLog;
 import io.redlock.spi.LibraryThread;
 import io.redlock.spi.LockNode;
+import io.redlock.spi.NodeRequest;
 import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.Comparator;
@@ -320,17 +321,25 @@ final class QuorumRedlock implements Redlock, RedlockOperations, AcquireLoop.Ope
   /** Asks all nodes; fails if this is closed before they have answered. */
   private CompletableFuture<Inspection> inquire(String resource) {
     CompletableFuture<Inspection> answered = new CompletableFuture<>();
-    new Inquiry(context, resource)
-        .start()
+    String key = context.settings.keyPrefix() + resource;
+    Poll.ask(context, new NodeRequest.Inspect(List.of(key), context.ticker.wallMicros()))
         .thenAccept(
-            inspection -> {
+            nodes -> {
               if (context.closed.get()) {
                 answered.completeExceptionally(AcquireLoop.closed());
               } else {
-                answered.complete(inspection);
+                answered.complete(inspection(resource, nodes));
               }
             });
     return answered;
+  }
+
+  private Inspection inspection(String resource, List<Poll.Answer> answers) {
+    return new Inspection(
+        resource,
+        answers.stream().map(ReplyText::inspected).toList(),
+        context.quorum.least(),
+        context.moving(context.quorum));
   }
 
   private void checkName(String resource) {

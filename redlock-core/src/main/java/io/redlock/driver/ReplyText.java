@@ -39,7 +39,10 @@ final class ReplyText {
    *
    * @param doubt why the node's answer proves nothing; empty if it does
    */
-  static NodeVote freeing(String node, @Nullable NodeReply reply, String doubt, Duration took) {
+  static NodeVote freeing(Poll.Answer answer, String doubt) {
+    String node = answer.node();
+    NodeReply reply = answer.reply();
+    Duration took = answer.took();
     if (reply == null) {
       return vote(node, null, took, true);
     }
@@ -87,11 +90,13 @@ final class ReplyText {
     return label.isEmpty() ? Optional.empty() : Optional.of(label);
   }
 
-  /** Returns the answer of a node to an inspection; null means none in time. */
-  static Inspection.Node inspected(String node, @Nullable NodeReply reply, Duration waited) {
+  /** Returns the answer of a node to an inspection. */
+  static Inspection.Node inspected(Poll.Answer answered) {
+    String node = answered.node();
+    NodeReply reply = answered.reply();
     NodeReport report = reply == null ? null : reply.report();
     if (report == null) {
-      String why = reply == null ? "no answer in " + Brief.duration(waited) : detail(reply);
+      String why = reply == null ? "no answer in " + Brief.duration(answered.took()) : detail(reply);
       return InspectedNode.without(node, Answer.NONE, why, 0, 0, List.of());
     }
     String owner = report.owner();

@@ -1,0 +1,103 @@
+package io.redlock.driver;
+
+import io.redlock.spi.LockNode;
+import io.redlock.spi.LockNode.Pending;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A question of an operator: the same request to every node, and what each has answered within a
+ * node timeout. It waits for all, because an operator wants to know about each. No lock is held
+ * while nodes are called.
+ */
+final class Poll implements LockNode.ReplyHandler, Timeouts.Timed {
+
+  /**
+   * What a node has answered.
+   *
+   * @param reply null if there was none in time
+   * @param took the time until the answer, or until it was no longer awaited
+   */
+  record Answer(String node, @Nullable NodeReply reply, Duration took) {}
+
+  private final ServiceContext context;
+  private final long startNanos;
+  private final CompletableFuture<List<Answer>> result = new CompletableFuture<>();
+  private final @Nullable Pending[] pending; // guarded by this
+  private final @Nullable Answer[] answers; // guarded by this
+  private int open; // guarded by this; nodes that have not answered
+
+  private Poll(ServiceContext context) {
+    this.context = context;
+    this.startNanos = context.ticker.monotonicNanos();
+    this.open = context.nodes.size();
+    this.pending = new Pending[open];
+    this.answers = new Answer[open];
+  }
+
+  /** Asks every node; returns the future answers, in their order. */
+  static CompletableFuture<List<Answer>> ask(ServiceContext context, NodeRequest request) {
+    Poll poll = new Poll(context);
+    context.timeouts.add(poll, poll.startNanos); // before a node can fail
+    for (int node = 0; node < poll.pending.length; node++) {
+      poll.keep(node, context.nodes.get(node).send(request, node, poll));
+    }
+    return poll.result;
+  }
+
+  private synchronized void keep(int node, Pending sent) {
+    pending[node] = sent;
+  }
+
+  @Override
+  public void onReply(int node, NodeReply reply) {
+    synchronized (this) {
+      take(node, reply);
+      if (open > 0) {
+        return;
+      }
+    }
+    conclude();
+  }
+
+  private void take(int node, @Nullable NodeReply reply) {
+    assert Thread.holdsLock(this);
+    if (answers[node] == null) {
+      Duration took = Duration.ofNanos(context.ticker.monotonicNanos() - startNanos);
+      answers[node] = new Answer(context.nodes.get(node).name(), reply, took);
+      open--;
+    }
+  }
+
+  @Override
+  public boolean isDecided() {
+    return result.isDone();
+  }
+
+  @Override
+  public void onTimeout() {
+    synchronized (this) {
+      for (int node = 0; node < answers.length; node++) {
+        Pending request = pending[node];
+        boolean isUnsent = answers[node] == null && request != null && request.withdraw();
+        take(node, isUnsent ? NodeReply.unreachable("not sent in time") : null);
+      }
+    }
+    conclude();
+  }
+
+  private void conclude() {
+    List<Answer> all = new ArrayList<>();
+    synchronized (this) {
+      for (Answer answer : answers) {
+        all.add(answer);
+      }
+    }
+    result.complete(all);
+  }
+}
