@@ -18,7 +18,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The lease of a holder. Ends once; after that only its release goes on. */
@@ -33,15 +32,12 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
   private final Set<String> resources;
   private final long token;
   private final long startNanos;
-  private final FlightEvents.@Nullable LeaseEnded event = FlightEvents.holding();
+  final Ending ending;
 
   /** The number of times that a thread must unlock to release it; written by that thread only. */
   volatile int holds = 1;
 
   private volatile Deadline lossTime; // written under owner; the deadline less the loss margin
-  private volatile @Nullable LeaseEnd end; // written under owner, once
-  private Callbacks.@Nullable Handover<LeaseEnd> ended; // guarded by owner; null until asked for
-  private Consumer<LeaseEnd> watcher = how -> {}; // guarded by owner
 
   private HeldLease(Owner owner, Set<String> resources, AcquireRound round) {
     this.owner = owner;
@@ -49,6 +45,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
     this.resources = resources;
     this.token = round.token();
     this.startNanos = context.ticker.monotonicNanos();
+    this.ending = new Ending(this, owner, startNanos);
     this.lossTime = round.terms().lossTime(round.deadline());
   }
 
@@ -79,10 +76,9 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
   /** Releases a lease that nobody has seen yet. */
   private void discard() {
     synchronized (owner) {
-      if (end != null) {
+      if (!ending.come(RELEASED)) {
         return;
       }
-      end = RELEASED;
     }
     context.liveLeases.remove(this);
     try {
@@ -116,7 +112,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
   }
 
   private long remainingNanos() {
-    if (end != null) { // L3
+    if (ending.how() != null) { // L3
       return 0;
     }
     long nowNanos = context.ticker.monotonicNanos();
@@ -155,7 +151,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
     long left = remainingNanos();
     while (left <= 0) {
       owner.wake(); // after a pause no timer may have declared it lost yet
-      LeaseEnd how = end;
+      LeaseEnd how = ending.how();
       if (how != null) {
         throw new LeaseLostException(this, how);
       }
@@ -208,12 +204,12 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
   @Override
   public boolean hasEnded() {
     owner.wake();
-    return end != null;
+    return ending.how() != null;
   }
 
   @Override
   public boolean isReleased() {
-    LeaseEnd how = end;
+    LeaseEnd how = ending.how();
     return how != null && how.cause() == Cause.RELEASED;
   }
 
@@ -233,7 +229,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
   CompletableFuture<ReleaseResult> end(LeaseEnd how) {
     boolean first = endsNow(how);
     if (first) {
-      report(how);
+      report();
     }
     try {
       return owner.end();
@@ -271,51 +267,22 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
 
   @Override
   public boolean ends(LeaseEnd how) {
-    assert Thread.holdsLock(owner);
-    if (end != null) {
-      return false;
+    boolean first = ending.come(how);
+    if (first) {
+      owner.tenure.lose();
     }
-    end = how;
-    owner.tenure.lose();
-    return true;
+    return first;
   }
 
   @Override
   public void tell(LeaseEnd how) {
-    report(how);
+    report();
     context.queues.ended(owner.names);
   }
 
-  private void report(LeaseEnd how) {
-    Callbacks.Handover<LeaseEnd> awaited;
-    Consumer<LeaseEnd> watching;
-    synchronized (owner) {
-      awaited = ended;
-      watching = watcher;
-    }
-    try {
-      try {
-        watching.accept(how);
-      } finally {
-        report(how, awaited);
-      }
-    } catch (Throwable e) { // waiters for the resource must go on all the same
-      Log.LOG.error("The end of {} could not be reported", this, e);
-    }
-  }
-
-  private void report(LeaseEnd how, Callbacks.@Nullable Handover<LeaseEnd> awaited) {
+  private void report() {
     context.liveLeases.remove(this);
-    long heldNanos = context.ticker.monotonicNanos() - startNanos;
-    if (awaited != null) {
-      awaited.pass(how, null);
-    }
-    owner.listeners.reportEnd(
-        how, listener -> listener.onEnd(this, how, Duration.ofNanos(heldNanos)));
-    if (how.lost()) {
-      Log.LOG.warn("{} is lost: {}, {}", this, how.cause(), how.detail());
-    }
-    FlightEvents.ended(event, this, how);
+    ending.report();
   }
 
   @Override
@@ -343,7 +310,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
 
   /** Returns the loss of the lease, given the result of its release; empty if it was not lost. */
   Optional<LeaseLostException> loss(@Nullable ReleaseResult released) {
-    LeaseEnd how = end;
+    LeaseEnd how = ending.how();
     if (how != null && how.lost()) {
       return Optional.of(new LeaseLostException(this, how));
     }
@@ -362,34 +329,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
 
   @Override
   public CompletionStage<LeaseEnd> ended() {
-    Callbacks.Handover<LeaseEnd> asked;
-    LeaseEnd how = null;
-    synchronized (owner) {
-      if (ended == null) {
-        ended = context.callbacks.handover();
-        how = end;
-      }
-      asked = ended;
-    }
-    if (how != null) {
-      asked.pass(how, null);
-    }
-    return asked.future.minimalCompletionStage();
-  }
-
-  /**
-   * Has the end of the lease passed to code of the library, on the thread that ends it: now, if it
-   * has ended. The watcher must neither block nor throw.
-   */
-  void whenEnded(Consumer<LeaseEnd> code) {
-    LeaseEnd how;
-    synchronized (owner) {
-      how = end;
-      watcher = how == null ? code : watcher;
-    }
-    if (how != null) {
-      code.accept(how);
-    }
+    return ending.stage();
   }
 
   /** Returns the value of its keys on the nodes. */

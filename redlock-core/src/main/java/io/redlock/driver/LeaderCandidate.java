@@ -210,7 +210,7 @@ final class LeaderCandidate implements Leadership {
       return;
     }
     try {
-      lease.whenEnded(next::ended);
+      lease.ending.watch(next::ended);
       next.start();
     } catch (OutOfMemoryError failure) { // no memory for a thread
       next.over();

@@ -45,7 +45,12 @@ final class Poll implements LockNode.ReplyHandler, Timeouts.Timed {
     Poll poll = new Poll(context);
     context.timeouts.add(poll, poll.startNanos); // before a node can fail
     for (int node = 0; node < poll.pending.length; node++) {
-      poll.keep(node, context.nodes.get(node).send(request, node, poll));
+      try {
+        poll.keep(node, context.nodes.get(node).send(request, node, poll));
+      } catch (Throwable e) { // the others are asked all the same
+        poll.onReply(node, NodeReply.unknown("not sent"));
+        Log.LOG.error("A question failed; this is a defect of the lock library", e);
+      }
     }
     return poll.result;
   }

@@ -358,8 +358,7 @@ final class QuorumRedlock implements Redlock, RedlockOperations, AcquireLoop.Ope
     calls.remove(call);
   }
 
-  @Override
-  public boolean isClosed() {
+  boolean isClosed() {
     return context.closed.get();
   }
 

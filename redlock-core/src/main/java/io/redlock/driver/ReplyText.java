@@ -96,7 +96,8 @@ final class ReplyText {
     NodeReply reply = answered.reply();
     NodeReport report = reply == null ? null : reply.report();
     if (report == null) {
-      String why = reply == null ? "no answer in " + Brief.duration(answered.took()) : detail(reply);
+      String why =
+          reply == null ? "no answer in " + Brief.duration(answered.took()) : detail(reply);
       return InspectedNode.without(node, Answer.NONE, why, 0, 0, List.of());
     }
     String owner = report.owner();

@@ -268,7 +268,7 @@ class AnyOfTest {
             bed.redlock);
     bed.time.whenRead(
         () -> {
-          if (Thread.holdsLock(loop)) {
+          if (Thread.holdsLock(loop.attempts)) {
             bed.time.whenRead(() -> {});
             loop.cancel();
           }

@@ -696,12 +696,12 @@ class HeldLeaseTest {
   @Test
   void watcherHearsOfTheEndOnceAndAtOnceIfItHasCome() {
     List<Cause> watched = new ArrayList<>();
-    lease.whenEnded(how -> watched.add(how.cause()));
+    lease.ending.watch(how -> watched.add(how.cause()));
     assertEquals(List.of(), watched);
     lease.close();
     lease.close();
     assertEquals(List.of(Cause.RELEASED), watched);
-    lease.whenEnded(how -> watched.add(how.cause()));
+    lease.ending.watch(how -> watched.add(how.cause()));
     assertEquals(List.of(Cause.RELEASED, Cause.RELEASED), watched);
   }
 }

@@ -97,7 +97,7 @@ class PendingReleaseTest {
     HeldLease lease = bed.lease();
     bed.script(request -> NodeReply.unreachable("connecting"));
     bed.time.shortOfMemory(Duration.ofSeconds(5));
-    assertThrows(OutOfMemoryError.class, lease::close);
+    lease.close();
     bed.time.passWithChecks(Duration.ofSeconds(6));
     bed.script(request -> NodeReply.RELEASED);
     int told = bed.releases();
@@ -114,7 +114,7 @@ class PendingReleaseTest {
           throw new OutOfMemoryError("memory is short");
         });
     bed.time.shortOfMemory(Duration.ofSeconds(5));
-    assertThrows(OutOfMemoryError.class, lease::close);
+    lease.close();
     bed.time.passWithChecks(Duration.ofSeconds(6));
     bed.script(request -> NodeReply.RELEASED);
     bed.time.passWithChecks(Duration.ofSeconds(2));

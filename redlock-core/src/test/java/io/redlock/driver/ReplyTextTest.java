@@ -118,14 +118,15 @@ class ReplyTextTest {
   }
 
   private static NodeVote freeing(NodeReply reply, String doubt) {
-    return ReplyText.freeing("a", reply, doubt, Duration.ofMillis(1));
+    return ReplyText.freeing(new Poll.Answer("a", reply, Duration.ofMillis(1)), doubt);
   }
 
   @ParameterizedTest
   @CsvSource({"-1, held without limit", "0, held for 0µs more", "7, held for 7ms more"})
   void inspectionTellsForHowLongTheKeyLives(long millis, String words) {
     NodeReport report = new NodeReport("billing/" + "0".repeat(32), millis, 5, 0, List.of(), "");
-    Inspection.Node node = ReplyText.inspected("a", NodeReply.inspected(report), Duration.ZERO);
+    Inspection.Node node =
+        ReplyText.inspected(new Poll.Answer("a", NodeReply.inspected(report), Duration.ZERO));
     assertEquals(millis < 0 ? null : Duration.ofMillis(millis), node.remaining().orElse(null));
     assertEquals("a " + words + " by billing", node.toString());
   }

@@ -1,0 +1,329 @@
+package io.redlock.driver;
+
+import io.redlock.AcquireResult;
+import io.redlock.LeaseRequest;
+import io.redlock.driver.CallState.Phase;
+import io.redlock.spi.Scheduler.Cancellable;
+import java.util.List;
+import java.util.Set;
+import java.util.function.LongSupplier;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The attempts of one call, each with a new owner id, and the pauses between them. {@link
+ * CallState} decides what to do; this class adds the monitor, the timer and the attempts.
+ */
+final class Attempts {
+
+  /** The call that makes them. */
+  interface Call {
+    /** Returns the rest of its wait. */
+    long leftNanos();
+
+    /** Returns its place in the nodes' queues; null if it has none. */
+    @Nullable QueuePlace place();
+
+    /** Returns true if it need not wait for other calls of this service. */
+    boolean mayAsk();
+
+    /** Takes the end of an attempt after which it pauses, or gives up. */
+    void refused(AttemptEnd outcome);
+
+    /** Ends with the last refusal. */
+    void giveUp();
+
+    /** Ends with this result. */
+    void finish(AcquireResult end);
+
+    /** Ends because this library failed, for example for want of memory. */
+    void failed(Throwable why);
+  }
+
+  private final Call call;
+  private final ServiceContext context;
+  private final LeaseRequest request;
+  private final Listeners listeners;
+  private final Targets targets; // guarded by this
+  private final Refusals refusals; // guarded by this
+
+  private String owner = ""; // drawn before the first attempt
+  private CallState state; // guarded by this
+  private @Nullable Attempt running; // guarded by this; null between attempts
+  private @Nullable Cancellable timer; // guarded by this; of the current plan
+  private boolean isStarting; // guarded by this; a thread is in ask()
+  private long started; // guarded by this; the number of attempts
+
+  Attempts(
+      Call call,
+      ServiceContext context,
+      LeaseRequest request,
+      Targets targets,
+      Pauses pauses,
+      Listeners listeners) {
+    this.call = call;
+    this.context = context;
+    this.request = request;
+    this.listeners = listeners;
+    this.targets = targets;
+    this.refusals = new Refusals(pauses);
+    this.state =
+        CallState.begin(
+            new CallState.Rules(
+                request.isFair(),
+                request.isUnlessHeld(),
+                context.quorum,
+                Math.min(QueuePlace.LIFE_NANOS, Settings.saturatedNanos(request.ttl())),
+                context.settings.nodeTimeoutNanos()));
+  }
+
+  /**
+   * Begins with the first attempt, or waits for the call's turn.
+   *
+   * @param ownerId of the first attempt; later ones add a number
+   */
+  void begin(String ownerId, boolean mayAsk) {
+    owner = ownerId;
+    long leftNanos = call.leftNanos();
+    step(now -> now.joined(mayAsk, leftNanos));
+  }
+
+  /** Goes on as the head of the local queue, after a delay. */
+  void moved(long delayNanos) {
+    long leftNanos = call.leftNanos();
+    step(now -> now.moved(delayNanos, leftNanos));
+  }
+
+  /** Goes on after the wake-up of a node. */
+  void woken(int node) {
+    QueuePlace place = call.place();
+    boolean hasTickets = place != null && place.hasTickets();
+    long leftNanos = call.leftNanos();
+    step(now -> now.woken(node, hasTickets, leftNanos));
+  }
+
+  /** Stops. Returns the attempt under way; null if there is none. */
+  synchronized @Nullable Attempt end() {
+    Attempt unfinished = running;
+    state = state.over();
+    running = null;
+    cancelTimer();
+    return unfinished;
+  }
+
+  /** Returns the end of the last attempt; null if there was none. */
+  synchronized @Nullable AttemptEnd lastRefusal() {
+    return refusals.last();
+  }
+
+  /** Applies the event. If that begins a new plan, sets the timer and carries the plan out. */
+  private void step(UnaryOperator<CallState> event) {
+    try {
+      carryOut(event);
+    } catch (RuntimeException | Error e) { // a plan without a timer would never end
+      call.failed(e);
+    }
+  }
+
+  private void carryOut(UnaryOperator<CallState> event) {
+    CallState next;
+    synchronized (this) {
+      int plan = state.plan();
+      next = event.apply(state);
+      state = next;
+      if (next.plan() == plan) {
+        return;
+      }
+      cancelTimer();
+      if (next.isTimed()) {
+        int planned = next.plan();
+        timer = context.scheduler.schedule(() -> due(planned), next.nanos());
+      }
+    }
+    switch (next.phase()) {
+      case ASKS -> ask();
+      case PONDERS -> ponder(next);
+      case OVER -> call.giveUp();
+      default -> {}
+    }
+  }
+
+  private void cancelTimer() {
+    assert Thread.holdsLock(this);
+    if (timer != null) {
+      timer.cancel();
+      timer = null;
+    }
+  }
+
+  private void due(int plan) {
+    try {
+      comeDue(plan);
+    } catch (RuntimeException | Error e) { // the timer is used up
+      call.failed(e);
+    }
+  }
+
+  private void comeDue(int plan) {
+    boolean mayAsk = call.mayAsk();
+    long leftNanos = call.leftNanos();
+    step(
+        now ->
+            now.phase() == Phase.PONDERS && now.plan() == plan
+                ? pausedByDefault(now, leftNanos) // the strategy takes too long
+                : now.due(plan, mayAsk, leftNanos));
+  }
+
+  /**
+   * Makes attempts while the plan is to ask; a plan made meanwhile is carried out by the same loop.
+   */
+  private void ask() {
+    while (mayStart()) {
+      try {
+        askNext();
+      } catch (RuntimeException | Error e) {
+        call.failed(e);
+      } finally {
+        synchronized (this) {
+          isStarting = false;
+        }
+      }
+    }
+  }
+
+  private void askNext() {
+    Targets.Step step;
+    synchronized (this) {
+      step = targets.next(state.plan());
+    }
+    Set<String> resources = step.resources();
+    if (resources == null) {
+      new AvailabilityCheck(context, step.keys()).start(this::looked);
+    } else {
+      attempt(resources, step.keys());
+    }
+  }
+
+  private void attempt(Set<String> resources, List<String> keys) {
+    Attempt next =
+        new Attempt(
+            context,
+            request,
+            resources,
+            keys,
+            nextOwner(),
+            call.place(),
+            listeners,
+            this::attempted,
+            call::failed);
+    if (runs(next)) {
+      next.start();
+    }
+  }
+
+  private void looked(AvailabilityCheck look) {
+    AttemptEnd refusal = null;
+    synchronized (this) {
+      if (!targets.looked(look)) {
+        refusal = refusals.last();
+      }
+    }
+    if (refusal == null) {
+      ask();
+    } else {
+      refused(refusal);
+    }
+  }
+
+  private synchronized boolean mayStart() {
+    boolean may =
+        state.phase() == Phase.ASKS
+            && running == null
+            && !isStarting
+            && !targets.isLooking()
+            && !context.closed.get();
+    isStarting |= may;
+    return may;
+  }
+
+  /** Returns a unique owner id: that of the call, with a number from the second attempt on. */
+  private synchronized String nextOwner() {
+    started++;
+    return started == 1 ? owner : owner + "-" + started;
+  }
+
+  private synchronized boolean runs(Attempt next) {
+    boolean asks = state.phase() == Phase.ASKS;
+    running = asks ? next : running;
+    return asks;
+  }
+
+  private void attempted(AttemptEnd outcome) {
+    if (outcome.lease() != null) {
+      call.finish(outcome.result());
+    } else if (triesOthers(outcome)) {
+      ask();
+    } else {
+      refused(outcome);
+    }
+  }
+
+  private synchronized boolean triesOthers(AttemptEnd outcome) {
+    if (state.phase() != Phase.ASKS || !targets.triesOthers(outcome)) {
+      return false;
+    }
+    refusals.skip(outcome);
+    running = null;
+    return true;
+  }
+
+  private void refused(AttemptEnd failed) {
+    AttemptEnd outcome;
+    synchronized (this) {
+      outcome = targets.timed(failed);
+    }
+    call.refused(outcome);
+    long leftNanos = call.leftNanos();
+    step(
+        now -> {
+          running = null;
+          refusals.add(outcome);
+          CallState next = now.refused(outcome, leftNanos);
+          if (next.clockLearned() && !now.clockLearned()) {
+            restart(call.place());
+          }
+          return next.phase() != Phase.PONDERS || refusals.asksStrategy()
+              ? next
+              : pausedByDefault(next, leftNanos);
+        });
+  }
+
+  private static void restart(@Nullable QueuePlace place) {
+    if (place != null) {
+      place.restart();
+    }
+  }
+
+  private CallState pausedByDefault(CallState now, long leftNanos) {
+    assert Thread.holdsLock(this);
+    return now.paused(now.plan(), refusals.byDefaultNanos(), leftNanos);
+  }
+
+  /** Asks the strategy on a callback thread, since it may block; the timer goes on. */
+  private void ponder(CallState asked) {
+    LongSupplier question;
+    synchronized (this) {
+      question = refusals.question();
+    }
+    context.callBack(
+        () -> {
+          long nanos = question.getAsLong();
+          long leftNanos = call.leftNanos();
+          step(
+              now -> {
+                refusals.answered();
+                return now.paused(asked.plan(), nanos, leftNanos);
+              });
+        });
+  }
+}

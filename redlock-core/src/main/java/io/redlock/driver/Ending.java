@@ -1,0 +1,112 @@
+package io.redlock.driver;
+
+import io.redlock.Lease;
+import io.redlock.LeaseEnd;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** The end of one lease: comes once, and is told to all who want to know it. Thread-safe. */
+final class Ending {
+
+  private final Lease lease;
+  private final Owner owner;
+  private final ServiceContext context;
+  private final long startNanos;
+  private final FlightEvents.@Nullable LeaseEnded event = FlightEvents.holding();
+  private volatile @Nullable LeaseEnd end; // written under owner, once
+  private Callbacks.@Nullable Handover<LeaseEnd> ended; // guarded by owner; null until asked for
+  private Consumer<LeaseEnd> watcher = how -> {}; // guarded by owner
+
+  /**
+   * @param startNanos when the lease began, on the monotonic clock
+   */
+  Ending(Lease lease, Owner owner, long startNanos) {
+    this.lease = lease;
+    this.owner = owner;
+    this.context = owner.context;
+    this.startNanos = startNanos;
+  }
+
+  /** Returns how it ended; null if it has not. */
+  @Nullable LeaseEnd how() {
+    return end;
+  }
+
+  /** Ends it. Returns false if it had ended before. Called under the owner's lock. */
+  boolean come(LeaseEnd how) {
+    assert Thread.holdsLock(owner);
+    if (end != null) {
+      return false;
+    }
+    end = how;
+    return true;
+  }
+
+  /** Tells everybody. Called once, without locks. */
+  void report() {
+    LeaseEnd how = Objects.requireNonNull(end);
+    Callbacks.Handover<LeaseEnd> awaited;
+    Consumer<LeaseEnd> watching;
+    synchronized (owner) {
+      awaited = ended;
+      watching = watcher;
+    }
+    try {
+      try {
+        watching.accept(how);
+      } finally {
+        report(how, awaited);
+      }
+    } catch (Throwable e) { // waiters for the resource must go on all the same
+      Log.LOG.error("The end of {} could not be reported", lease, e);
+    }
+  }
+
+  private void report(LeaseEnd how, Callbacks.@Nullable Handover<LeaseEnd> awaited) {
+    long heldNanos = context.ticker.monotonicNanos() - startNanos;
+    if (awaited != null) {
+      awaited.pass(how, null);
+    }
+    owner.listeners.reportEnd(
+        how, listener -> listener.onEnd(lease, how, Duration.ofNanos(heldNanos)));
+    if (how.lost()) {
+      Log.LOG.warn("{} is lost: {}, {}", lease, how.cause(), how.detail());
+    }
+    FlightEvents.ended(event, lease, how);
+  }
+
+  /** Returns the end to come. */
+  CompletionStage<LeaseEnd> stage() {
+    Callbacks.Handover<LeaseEnd> asked;
+    LeaseEnd how = null;
+    synchronized (owner) {
+      if (ended == null) {
+        ended = context.callbacks.handover();
+        how = end;
+      }
+      asked = ended;
+    }
+    if (how != null) {
+      asked.pass(how, null);
+    }
+    return asked.future.minimalCompletionStage();
+  }
+
+  /**
+   * Has the end passed to code of the library, on the thread that ends the lease: now, if it has
+   * ended. The watcher must neither block nor throw.
+   */
+  void watch(Consumer<LeaseEnd> code) {
+    LeaseEnd how;
+    synchronized (owner) {
+      how = end;
+      watcher = how == null ? code : watcher;
+    }
+    if (how != null) {
+      code.accept(how);
+    }
+  }
+}
