@@ -52,7 +52,7 @@ final class JobTimer {
         if (due != null && due.releaseIfOver()) {
           remove(due);
         }
-      } catch (Throwable e) { // memory is short
+      } catch (InterruptedException | RuntimeException | Error e) { // memory is short
         LockSupport.parkNanos(PATIENCE_NANOS);
       }
     }
