@@ -178,7 +178,7 @@ final class Attempts {
    * Makes attempts while the plan is to ask; a plan made meanwhile is carried out by the same loop.
    */
   private void ask() {
-    while (mayStart()) {
+    while (claimStart()) {
       try {
         askNext();
       } catch (RuntimeException | Error e) {
@@ -216,7 +216,7 @@ final class Attempts {
             listeners,
             this::attempted,
             call::failed);
-    if (runs(next)) {
+    if (claimRun(next)) {
       next.start();
     }
   }
@@ -235,7 +235,7 @@ final class Attempts {
     }
   }
 
-  private synchronized boolean mayStart() {
+  private synchronized boolean claimStart() {
     boolean may =
         state.phase() == Phase.ASKS
             && running == null
@@ -252,7 +252,7 @@ final class Attempts {
     return started == 1 ? owner : owner + "-" + started;
   }
 
-  private synchronized boolean runs(Attempt next) {
+  private synchronized boolean claimRun(Attempt next) {
     boolean asks = state.phase() == Phase.ASKS;
     running = asks ? next : running;
     return asks;
@@ -261,15 +261,15 @@ final class Attempts {
   private void attempted(AttemptEnd outcome) {
     if (outcome.lease() != null) {
       call.finish(outcome.result());
-    } else if (triesOthers(outcome)) {
+    } else if (ended(outcome)) {
       ask();
     } else {
       refused(outcome);
     }
   }
 
-  private synchronized boolean triesOthers(AttemptEnd outcome) {
-    if (state.phase() != Phase.ASKS || !targets.triesOthers(outcome)) {
+  private synchronized boolean ended(AttemptEnd outcome) {
+    if (state.phase() != Phase.ASKS || !targets.ended(outcome)) {
       return false;
     }
     refusals.skip(outcome);

@@ -25,8 +25,8 @@ sealed interface Targets {
   /** Returns what to do next. */
   Step next(int plan);
 
-  /** Returns true if an attempt with this end is followed by one for another name. */
-  boolean triesOthers(AttemptEnd outcome);
+  /** Takes the end of an attempt. Returns true if one for another name follows. */
+  boolean ended(AttemptEnd outcome);
 
   /** Takes the result of the look under way. Returns true if the call goes on. */
   boolean looked(AvailabilityCheck look);
@@ -55,7 +55,7 @@ sealed interface Targets {
     }
 
     @Override
-    public boolean triesOthers(AttemptEnd outcome) {
+    public boolean ended(AttemptEnd outcome) {
       return false;
     }
 
@@ -114,7 +114,7 @@ sealed interface Targets {
     }
 
     @Override
-    public boolean triesOthers(AttemptEnd outcome) {
+    public boolean ended(AttemptEnd outcome) {
       if (!outcome.isRefused()) {
         return false;
       }
