@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -52,8 +53,17 @@ final class CliProcess implements AutoCloseable {
     return start(settings, command);
   }
 
+  /** Starts it on a machine whose file of hosts this is. */
+  static CliProcess startWithHosts(Path hosts, Map<String, String> settings, String... arguments) {
+    return start(settings, command(List.of("-Djdk.net.hosts.file=" + hosts), arguments));
+  }
+
   private static List<String> command(String... arguments) {
-    List<String> command = JavaCommand.likeThis(64);
+    return command(List.of(), arguments);
+  }
+
+  private static List<String> command(List<String> options, String... arguments) {
+    List<String> command = JavaCommand.likeThis(64, options.toArray(String[]::new));
     command.add("io.redlock.cli.Cli");
     command.addAll(List.of(arguments));
     return command;

@@ -13,6 +13,7 @@ import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.Repository;
 import io.redlock.testbed.RequiresRedis;
+import io.redlock.testkit.GateProxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -173,6 +174,41 @@ class DoctorAndAdoptTest {
     assertLine(run, evicting, ".* refused .* may evict locks: set maxmemory-policy noeviction");
     assertEquals(2, run.output().split("same server").length, run::output);
     run.assertMatches("3 nodes, 2 needed: 0 vote, 1 abstain, 2 cannot be used");
+  }
+
+  @Test
+  void doctorFindsServersThatAnswerAtOneAddressInTurn() throws Exception {
+    try (GateProxy balancer = GateProxy.to(servers.get(0))) {
+      CommandRun sound = run(0, "doctor", balancer.address());
+      assertFalse(sound.output().contains("in turn"), sound::output);
+      balancer.alternateWith(servers.get(1));
+      CommandRun run = run(1, "doctor", balancer.address(), servers.get(2).address());
+      run.assertMatches(
+          ".*:"
+              + balancer.port()
+              + " +refused .* several servers answer at its address in turn, by run_id \\w+ and"
+              + " \\w+: give each server an address of its own");
+      assertLine(run, servers.get(2), ".* abstains .*");
+    }
+  }
+
+  @Test
+  void doctorFindsServersThatShareAName(@TempDir Path folder) throws Exception {
+    int port = servers.get(0).port();
+    Path hosts = folder.resolve("hosts");
+    Files.writeString(hosts, "127.0.0.1 redis.test\n127.0.0.2 redis.test\n");
+    String name = "redis.test:" + port;
+    try (GateProxy second = GateProxy.at("127.0.0.2", port, servers.get(1));
+        CliProcess doctor = CliProcess.startWithHosts(hosts, patient(name), "doctor")) {
+      assertEquals(port, second.port());
+      assertEquals(1, doctor.exitCode(), doctor::output);
+      String said = doctor.output();
+      assertTrue(
+          said.contains(
+              name + "  refused                         its name redis.test leads to several"),
+          said);
+      assertTrue(said.contains("127.0.0.2") && said.contains("give each server a name"), said);
+    }
   }
 
   @Test

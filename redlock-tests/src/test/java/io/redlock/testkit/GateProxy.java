@@ -71,6 +71,7 @@ public final class GateProxy implements AutoCloseable {
   private final Consumer<Exchange> observer;
   private final Function<InputStream, Frames> framing;
   private volatile InetSocketAddress serverAddress;
+  private volatile @Nullable InetSocketAddress otherAddress; // for every second connection
   private final ScheduledThreadPoolExecutor owner;
   private final Thread acceptor;
   private final Gate requests = new Gate("request");
@@ -80,6 +81,7 @@ public final class GateProxy implements AutoCloseable {
   private GateProxy(
       String serverHost,
       int serverPort,
+      InetAddress host,
       int port,
       Consumer<Exchange> observer,
       Function<InputStream, Frames> framing)
@@ -87,7 +89,7 @@ public final class GateProxy implements AutoCloseable {
     this.observer = observer;
     this.framing = framing;
     this.serverAddress = new InetSocketAddress(serverHost, serverPort);
-    this.listener = listen(port);
+    this.listener = listen(host, port);
     this.owner =
         new ScheduledThreadPoolExecutor(
             1, task -> daemon(task, "gate-" + serverPort), new DiscardPolicy());
@@ -97,12 +99,12 @@ public final class GateProxy implements AutoCloseable {
   }
 
   /** On a port of its own, which nobody else is given while a test has the proxy closed. */
-  private static ServerSocket listen(int port) throws IOException {
+  private static ServerSocket listen(InetAddress host, int port) throws IOException {
     int attempts = port == 0 ? 5 : 1;
     while (true) {
       try {
         int chosen = port == 0 ? RedisServer.freePort() : port;
-        return new ServerSocket(chosen, 50, InetAddress.getLoopbackAddress());
+        return new ServerSocket(chosen, 50, host);
       } catch (BindException e) {
         if (--attempts == 0) {
           throw e;
@@ -121,6 +123,17 @@ public final class GateProxy implements AutoCloseable {
     return to(server, port, exchange -> {});
   }
 
+  /** The same at an address of this machine. */
+  public static GateProxy at(String host, int port, RedisServer server) {
+    try {
+      InetAddress address = InetAddress.getByName(host);
+      return new GateProxy(
+          server.host(), server.port(), address, port, exchange -> {}, RespFrames::new);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
   /** A proxy that tells, on the thread that reads from the server, what the server has answered. */
   public static GateProxy to(RedisServer server, Consumer<Exchange> observer) {
     return to(server, 0, observer);
@@ -128,7 +141,8 @@ public final class GateProxy implements AutoCloseable {
 
   private static GateProxy to(RedisServer server, int port, Consumer<Exchange> observer) {
     try {
-      return new GateProxy(server.host(), server.port(), port, observer, RespFrames::new);
+      InetAddress host = InetAddress.getLoopbackAddress();
+      return new GateProxy(server.host(), server.port(), host, port, observer, RespFrames::new);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
@@ -137,8 +151,9 @@ public final class GateProxy implements AutoCloseable {
   /** A proxy in front of a member of ZooKeeper on this machine. */
   public static GateProxy toZooKeeper(int serverPort) {
     try {
-      String host = InetAddress.getLoopbackAddress().getHostAddress();
-      return new GateProxy(host, serverPort, 0, exchange -> {}, GateProxy::counted);
+      InetAddress host = InetAddress.getLoopbackAddress();
+      return new GateProxy(
+          host.getHostAddress(), serverPort, host, 0, exchange -> {}, GateProxy::counted);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
@@ -194,6 +209,11 @@ public final class GateProxy implements AutoCloseable {
           replies.held.clear();
           List.copyOf(links).forEach(Link::endClient);
         });
+  }
+
+  /** Every second new connection leads to this server. */
+  public void alternateWith(RedisServer server) {
+    otherAddress = new InetSocketAddress(server.host(), server.port());
   }
 
   /** Breaks every client's connection; new ones lead to this server. */
@@ -510,6 +530,11 @@ public final class GateProxy implements AutoCloseable {
         Socket client = listener.accept();
         try {
           InetSocketAddress address = serverAddress;
+          InetSocketAddress other = otherAddress;
+          if (other != null) {
+            serverAddress = other;
+            otherAddress = address;
+          }
           Socket server = new Socket(address.getAddress(), address.getPort());
           client.setTcpNoDelay(true);
           server.setTcpNoDelay(true);

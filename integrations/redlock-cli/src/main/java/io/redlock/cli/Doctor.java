@@ -16,6 +16,7 @@ import io.redlock.jedis.trust.TrustRules;
 import io.redlock.jedis.trust.TrustRules.Surroundings;
 import io.redlock.jedis.trust.Verdict;
 import io.redlock.jedis.trust.Verdict.Stand;
+import io.redlock.spi.NodeReply;
 import io.redlock.spi.Quorum;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -65,7 +66,8 @@ public final class Doctor {
     return deployment.ask(
         "cannot ask",
         List.of(),
-        (probe, audits) -> {
+        (probe, survey) -> {
+          List<Audited> audits = survey.auditRepeatedly();
           List<List<String>> rows = new ArrayList<>(List.of(HEAD));
           audits.forEach(audited -> rows.add(row(audited)));
           Terminal.printTable(rows, out);
@@ -82,7 +84,10 @@ public final class Doctor {
     Verdict verdict = audited.verdict();
     Surroundings around = audited.around();
     if (audit == null || verdict == null || around == null) {
-      return List.of(audited.name(), "unreachable", "", "", "", "", audited.failureText());
+      NodeReply failure = audited.failure();
+      boolean isThere = failure != null && failure.kind() == NodeReply.Kind.MISCONFIGURED;
+      String stand = isThere ? "refused" : "unreachable";
+      return List.of(audited.name(), stand, "", "", "", "", audited.failureText());
     }
     return List.of(
         audited.name(),

@@ -77,7 +77,7 @@ final class Listing {
     deployment.ask(
         "cannot list",
         List.of(),
-        (probe, audits) -> {
+        (probe, survey) -> {
           probe.masters().forEach(master -> masters.add(master.name()));
           quorum = probe.quorum();
           answers.addAll(

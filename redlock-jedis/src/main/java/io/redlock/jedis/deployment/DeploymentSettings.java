@@ -4,7 +4,6 @@ import io.redlock.Redlock;
 import io.redlock.driver.RedlockBuilder;
 import io.redlock.jedis.connection.NodeAddress;
 import io.redlock.jedis.connection.NodePools;
-import io.redlock.jedis.deployment.Survey.Audited;
 import io.redlock.jedis.lane.LaneSettings;
 import io.redlock.jedis.lane.NodeLane;
 import io.redlock.jedis.scripts.RequestEncoder;
@@ -185,19 +184,19 @@ public final class DeploymentSettings {
   }
 
   /**
-   * Audits the masters without a lock service, and asks them a question.
+   * Asks the masters a question without a lock service.
    *
    * @param what the beginning of the message if the configuration is not valid
    * @param knownFaults faults that were found before
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
   public <T> T ask(
-      String what, List<String> knownFaults, BiFunction<Probe, List<Audited>, T> question) {
+      String what, List<String> knownFaults, BiFunction<Probe, Survey, T> question) {
     Checked checked = check(what, knownFaults);
     try {
       Probe probe = new Probe(checked.probed, checked.quorum, checked.settings.silenceTimeout());
       TrustRules rules = TrustRules.observing(isGuarded(), checked.settings.skewMicros());
-      return question.apply(probe, new Survey(probe, rules).audit());
+      return question.apply(probe, new Survey(probe, rules));
     } finally {
       checked.lanes.forEach(NodeLane::close);
     }

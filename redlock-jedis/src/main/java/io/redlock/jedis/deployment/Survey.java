@@ -13,6 +13,7 @@ import io.redlock.spi.Quorum;
 import io.redlock.spi.Ticker;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 
@@ -20,6 +21,12 @@ import redis.clients.jedis.Connection;
 public final class Survey {
 
   private static final Ticker CLOCKS = Ticker.system();
+
+  /** Enough to meet each of a few servers that answer in turn. */
+  private static final int CONNECTIONS = 5;
+
+  /** Enough to meet one again if any of them answers. */
+  private static final int MOST_CONNECTIONS = 16;
 
   private final Probe probe;
   private final TrustRules rules;
@@ -68,6 +75,49 @@ public final class Survey {
     List<String> names = probe.masters().stream().map(Probe.Master::name).toList();
     List<Answer<Timed>> answers = probe.ask((index, connection) -> audit(connection));
     return judge(names, probe.quorum(), rules, answers, CLOCKS);
+  }
+
+  /**
+   * Returns the same after several audits of each master, each over a connection of its own: other
+   * servers may answer at its address in turn.
+   */
+  public List<Audited> auditRepeatedly() {
+    List<Audited> audits = new ArrayList<>(audit());
+    for (int index = 0; index < audits.size(); index++) {
+      NodeAudit first = audits.get(index).audit();
+      if (first != null) {
+        Optional<String> fault = alternation(index, first.runId());
+        if (fault.isPresent()) {
+          Audited found = audits.get(index);
+          Verdict refused = Verdict.refused(fault.get());
+          audits.set(index, new Audited(found.name(), first, found.around(), refused, null));
+        }
+      }
+    }
+    return audits;
+  }
+
+  /** Returns that a server came back which another one had replaced: a process never does. */
+  private Optional<String> alternation(int index, String first) {
+    List<String> processes = new ArrayList<>(List.of(first));
+    for (int i = 1; i < MOST_CONNECTIONS; i++) {
+      Answer<NodeAudit> answer =
+          probe.askOne(
+              index,
+              (master, connection) -> AuditCall.over(connection, AuditCall.invocation(0, null)));
+      NodeAudit audit = answer.value();
+      if (audit == null || i >= CONNECTIONS && processes.size() == 1) {
+        return Optional.empty();
+      }
+      String last = processes.get(processes.size() - 1);
+      if (!audit.runId().equals(last)) {
+        if (processes.contains(audit.runId())) {
+          return Optional.of(Verdict.alternating(audit.runId(), last));
+        }
+        processes.add(audit.runId());
+      }
+    }
+    return Optional.empty();
   }
 
   /** Returns what the answers mean, in the order of the masters. */

@@ -72,13 +72,7 @@ public final class NodeTrust {
     Verdict verdict =
         rules.judge(audit, peers.hear(index, audit, beforeNanos, afterNanos, ticker, rules));
     if (isAlternating(audit, afterNanos)) {
-      verdict =
-          Verdict.refused(
-              "several servers answer at its address in turn, by run_id "
-                  + audit.runId()
-                  + " and "
-                  + earlier.getLast()
-                  + ": give each server an address of its own");
+      verdict = Verdict.refused(Verdict.alternating(audit.runId(), earlier.getLast()));
     }
     boolean quorum = peers.judged(index, verdict.stand() != Stand.REFUSED);
     if (!quorum && verdict.stand() == Stand.VOTES) {

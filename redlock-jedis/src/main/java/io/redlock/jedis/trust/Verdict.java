@@ -49,6 +49,15 @@ public record Verdict(
     return new Verdict(Stand.REFUSED, reason, -1, NONE, null);
   }
 
+  /** Returns the message for an address at which these servers answer. */
+  public static String alternating(String runId, String other) {
+    return "several servers answer at its address in turn, by run_id "
+        + runId
+        + " and "
+        + other
+        + ": give each server an address of its own";
+  }
+
   /** Returns the same verdict for an observer, which writes no mark. */
   Verdict unwritten() {
     return refresh == null
