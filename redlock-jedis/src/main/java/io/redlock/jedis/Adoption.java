@@ -14,15 +14,16 @@ import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.jedis.trust.Roll;
 import io.redlock.jedis.trust.Roll.Advice;
 import io.redlock.jedis.trust.TrustRules;
+import io.redlock.spi.Quorum;
 import io.redlock.text.Brief;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
-import redis.clients.jedis.Connection;
 
 /**
  * The adoption of masters by an operator. Brand-new masters are confirmed to be new, so that they
@@ -38,11 +39,62 @@ final class Adoption {
   /** Enough for marking, founding and looking, and for clients that do the same. */
   private static final int MOST_ROUNDS = 6;
 
-  private final Probe probe;
-  private final Survey survey;
-  private final String keyPrefix;
+  private final Masters masters;
+  private final TrustRules rules;
   private final Set<Integer> written = new TreeSet<>();
   private final Map<Integer, String> failed = new TreeMap<>();
+
+  /** The masters, in the order of the configuration. Each method asks all at the same time. */
+  interface Masters {
+    List<String> names();
+
+    Quorum quorum();
+
+    List<Audited> audit();
+
+    /** Returns for each a key that a lock left behind; empty if there is none. */
+    List<Answer<String>> lockKeys();
+
+    /**
+     * Writes these marks, unless they were changed meanwhile, and audits their masters.
+     *
+     * @param refreshes one for each master; empty to write none
+     */
+    List<Answer<Optional<NodeAudit>>> write(List<Optional<Refresh>> refreshes);
+  }
+
+  /** The masters of a configuration. */
+  private record Probed(Probe probe, Survey survey, String keyPrefix) implements Masters {
+
+    @Override
+    public List<String> names() {
+      return probe.masters().stream().map(Probe.Master::name).toList();
+    }
+
+    @Override
+    public Quorum quorum() {
+      return probe.quorum();
+    }
+
+    @Override
+    public List<Audited> audit() {
+      return survey.audit();
+    }
+
+    @Override
+    public List<Answer<String>> lockKeys() {
+      return probe.ask((index, connection) -> LockKeys.any(connection, keyPrefix));
+    }
+
+    @Override
+    public List<Answer<Optional<NodeAudit>>> write(List<Optional<Refresh>> refreshes) {
+      return probe.ask(
+          (index, connection) ->
+              refreshes
+                  .get(index)
+                  .map(mark -> AuditCall.over(connection, AuditCall.invocation(1, mark))));
+    }
+  }
 
   /**
    * The plan for one node.
@@ -72,18 +124,23 @@ final class Adoption {
     }
   }
 
-  Adoption(Probe probe, Survey survey, String keyPrefix) {
-    this.probe = probe;
-    this.survey = survey;
-    this.keyPrefix = keyPrefix;
+  Adoption(Masters masters, TrustRules rules) {
+    this.masters = masters;
+    this.rules = rules;
+  }
+
+  /** Returns the adoption of the masters of a configuration. */
+  static Adoption of(Probe probe, Survey survey, String keyPrefix) {
+    return new Adoption(new Probed(probe, survey, keyPrefix), survey.rules());
   }
 
   /** Adopts brand-new masters. */
   AdoptReport run() {
-    List<Answer<String>> lockKeys = probe.ask(this::anyLockKey);
+    List<Answer<String>> lockKeys = masters.lockKeys();
     for (int round = 1; ; round++) {
-      List<Audited> audits = survey.audit();
-      Roll roll = roll(audits);
+      List<Audited> audits = masters.audit();
+      List<Roll.Node> nodes = nodes(audits);
+      Roll roll = Roll.adopting(nodes, masters.quorum(), rules);
       List<Plan> plans = new ArrayList<>();
       for (int i = 0; i < audits.size(); i++) {
         plans.add(plan(i, audits.get(i), roll, lockKeys.get(i)));
@@ -91,8 +148,9 @@ final class Adoption {
       boolean inUse =
           plans.stream().anyMatch(Plan::isInUse) && plans.stream().anyMatch(Plan::vouches);
       boolean isHindered = inUse || plans.stream().anyMatch(Plan::isHindrance);
-      if (isHindered && roll.isDivided()) {
-        return runWithout(Set.of());
+      Roll clients = Roll.of(nodes, masters.quorum(), rules, "");
+      if (isHindered && (roll.isDivided() || clients.isDivided())) {
+        return runWithout(Set.of()); // no client will ever mark them
       }
       if (isHindered) {
         return new AdoptReport(unwritten(plans, inUse));
@@ -107,10 +165,8 @@ final class Adoption {
     }
   }
 
-  private Roll roll(List<Audited> audits) {
-    List<Roll.Node> nodes =
-        audits.stream().map(each -> Roll.Node.of(each.name(), each.audit())).toList();
-    return Roll.adopting(nodes, probe.quorum(), survey.rules());
+  private static List<Roll.Node> nodes(List<Audited> audits) {
+    return audits.stream().map(each -> Roll.Node.of(each.name(), each.audit())).toList();
   }
 
   private Plan plan(int index, Audited audited, Roll roll, Answer<String> lockKey) {
@@ -118,7 +174,6 @@ final class Adoption {
     if (audit == null || audited.around() == null) {
       return new Plan(null, Outcome.UNREACHABLE, audited.failureText());
     }
-    TrustRules rules = survey.rules();
     String fault = rules.misconfiguration(audit, audited.around());
     BirthMark mark = BirthMark.parse(audit.birth());
     if (fault == null && mark == null && !audit.birth().isEmpty()) {
@@ -179,7 +234,7 @@ final class Adoption {
     List<Node> nodes = new ArrayList<>();
     for (int i = 0; i < plans.size(); i++) {
       Plan plan = plans.get(i);
-      String name = probe.masters().get(i).name();
+      String name = masters.names().get(i);
       if (plan.refresh == null) {
         nodes.add(new Node(name, plan.otherwise, plan.detail));
       } else if (inUse && plan.vouches) {
@@ -195,7 +250,7 @@ final class Adoption {
   private List<Node> result(List<Plan> plans) {
     List<Node> nodes = new ArrayList<>();
     for (int i = 0; i < plans.size(); i++) {
-      String name = probe.masters().get(i).name();
+      String name = masters.names().get(i);
       if (failed.containsKey(i)) {
         nodes.add(new Node(name, Outcome.UNREACHABLE, failed.get(i) + ": run it again"));
         continue;
@@ -210,32 +265,23 @@ final class Adoption {
   }
 
   private void write(List<Plan> plans) {
-    List<Answer<Boolean>> answers =
-        probe.ask((index, connection) -> write(connection, plans.get(index)));
+    List<Optional<Refresh>> refreshes =
+        plans.stream().map(plan -> Optional.ofNullable(plan.refresh)).toList();
+    List<Answer<Optional<NodeAudit>>> answers = masters.write(refreshes);
     for (int i = 0; i < answers.size(); i++) {
-      Boolean answer = answers.get(i).value();
-      if (answer == null) {
+      Optional<NodeAudit> after = answers.get(i).value();
+      Refresh refresh = plans.get(i).refresh;
+      if (after == null) {
         failed.put(i, answers.get(i).failureText());
-      } else if (answer) {
+      } else if (refresh != null && after.isPresent() && isWritten(refresh, after.get())) {
         written.add(i);
       }
     }
   }
 
-  /** Returns true if the mark was written. */
-  private static boolean write(Connection connection, Plan plan) {
-    Refresh refresh = plan.refresh;
-    if (refresh == null) {
-      return false;
-    }
-    NodeAudit after = AuditCall.over(connection, AuditCall.invocation(1, refresh));
+  private static boolean isWritten(Refresh refresh, NodeAudit after) {
     BirthMark mark = BirthMark.parse(after.birth());
     return mark != null && mark.isOf(after) && mark.isAdopted() == refresh.mark().isAdopted();
-  }
-
-  /** Returns a key that a lock left behind; empty if there is none. */
-  private String anyLockKey(int index, Connection connection) {
-    return LockKeys.any(connection, keyPrefix);
   }
 
   // Masters that are gone.
@@ -246,19 +292,15 @@ final class Adoption {
    */
   AdoptReport runWithout(Set<String> gone) {
     Set<String> unknown = new TreeSet<>(gone);
-    probe.masters().forEach(master -> unknown.remove(master.name()));
+    masters.names().forEach(unknown::remove);
     if (!unknown.isEmpty()) {
       throw new IllegalArgumentException(
           "cannot adopt: --without "
               + unknown
               + " is none of the masters: name it as in their list");
     }
-    List<Audited> audits = survey.audit();
-    List<Roll.Node> nodes = new ArrayList<>();
-    for (Audited audited : audits) {
-      nodes.add(Roll.Node.of(audited.name(), audited.audit()));
-    }
-    List<Advice> advice = Roll.without(nodes, probe.quorum(), survey.rules(), gone);
+    List<Audited> audits = masters.audit();
+    List<Advice> advice = Roll.without(nodes(audits), masters.quorum(), rules, gone);
     List<Plan> plans = new ArrayList<>();
     for (int i = 0; i < audits.size(); i++) {
       plans.add(planWithout(audits.get(i), advice.get(i), gone));
@@ -269,7 +311,7 @@ final class Adoption {
     write(plans);
     List<Node> report = new ArrayList<>();
     for (int i = 0; i < plans.size(); i++) {
-      String name = probe.masters().get(i).name();
+      String name = masters.names().get(i);
       boolean isDone = plans.get(i).refresh == null;
       report.add(
           isDone || written.contains(i)
@@ -292,7 +334,7 @@ final class Adoption {
     if (audit == null || audited.around() == null) {
       return new Plan(null, Outcome.UNREACHABLE, audited.failureText());
     }
-    String fault = survey.rules().misconfiguration(audit, audited.around());
+    String fault = rules.misconfiguration(audit, audited.around());
     if (fault != null) {
       return Plan.refuse(fault);
     }

@@ -339,7 +339,7 @@ public final class JedisRedlock {
     public AdoptReport adopt() {
       return deployment.operate(
           "cannot adopt",
-          (probe, survey) -> new Adoption(probe, survey, deployment.keyPrefix()).run());
+          (probe, survey) -> Adoption.of(probe, survey, deployment.keyPrefix()).run());
     }
 
     /**
@@ -369,7 +369,7 @@ public final class JedisRedlock {
       }
       return deployment.operate(
           "cannot adopt",
-          (probe, survey) -> new Adoption(probe, survey, deployment.keyPrefix()).runWithout(gone));
+          (probe, survey) -> Adoption.of(probe, survey, deployment.keyPrefix()).runWithout(gone));
     }
   }
 }

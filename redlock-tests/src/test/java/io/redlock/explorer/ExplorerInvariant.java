@@ -17,7 +17,8 @@ enum ExplorerInvariant {
   I15("a node holds a part of a set of names for an owner", false),
   I20("a counter is ahead of the time, and no successor of another", false),
   I25("a change is finished, and a master serves the clients before it", false),
-  I26("no master votes, and neither the clients nor one command change that", false);
+  I26("no master votes, and neither the clients nor one command change that", false),
+  I27("a master abstains for less than a lease may last that it may have forgotten", false);
 
   final String broken;
   final boolean needsTime;

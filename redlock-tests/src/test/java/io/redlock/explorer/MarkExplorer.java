@@ -51,7 +51,13 @@ final class MarkExplorer {
       try {
         rules.check(world);
         wayOut.check(world);
-        world.successors(scope, rules, (event, next) -> note(next, from));
+        world.successors(
+            scope,
+            rules,
+            (event, next) -> {
+              rules.checkAbstention(world, next);
+              note(next, from);
+            });
       } catch (Violated violated) {
         return result(depth, false, startNanos, violated.invariant, trace(expanding, violated));
       }
@@ -59,9 +65,13 @@ final class MarkExplorer {
     return result(depth, true, startNanos, null, "");
   }
 
+  private MarkWorld settled(MarkWorld world) {
+    return rules.leasing(world.sorted(alike));
+  }
+
   private void note(MarkWorld world, int parent) {
     int before = worlds.size();
-    worlds.of(world.sorted(alike));
+    worlds.of(settled(world));
     if (worlds.size() > before) {
       if (before == parents.length) {
         parents = Arrays.copyOf(parents, 2 * before);
@@ -87,7 +97,7 @@ final class MarkExplorer {
               scope,
               rules,
               (event, next) -> {
-                if (next.sorted(alike).equals(to)) {
+                if (settled(next).equals(to)) {
                   events.add(event.get());
                 }
               });

@@ -1,5 +1,6 @@
 package io.redlock.explorer;
 
+import static io.redlock.explorer.MarkScope.LONGER;
 import static io.redlock.explorer.MarkScope.PRESENT;
 import static io.redlock.explorer.MarkScope.RULES;
 import static io.redlock.explorer.MarkScope.range;
@@ -208,6 +209,62 @@ class MarkExplorerTest {
   @MethodSource
   @Tag("search")
   void operators(MarkScope scope) {
+    exhaust(scope);
+  }
+
+  /**
+   * An operator changes the terms, interrupted anywhere. One master keeps its mark: if all lose
+   * their data at once, no terms are known.
+   */
+  static Stream<MarkScope> agreements() {
+    List<Integer> list = range(1, 3);
+    return Stream.of(
+        new MarkScope("a longer ttl is agreed", 3)
+            .agreeing(list, RULES, LONGER)
+            .faults(Fault.EMPTIED, Fault.RESTARTED)
+            .dumps(list, MarkedNode.of(Served.of(PRESENT), terms(set(PRESENT, list))))
+            .sparing(0),
+        new MarkScope("a shorter ttl is agreed", 3)
+            .agreeing(list, LONGER, RULES)
+            .faults(Fault.EMPTIED, Fault.RESTARTED)
+            .sparing(0),
+        new MarkScope("a shorter ttl is agreed, old dumps", 3)
+            .agreeing(list, LONGER, RULES)
+            .dumps(
+                list,
+                MarkedNode.of(Served.of(PRESENT), LONGER.agreement(List.of(set(PRESENT, list)))))
+            .faults(Fault.EMPTIED, Fault.RESTARTED)
+            .mostFaults(4)
+            .sparing(0),
+        new MarkScope("two operators agree on other terms", 3)
+            .agreeing(list, RULES, LONGER)
+            .agreeing(list, RULES)
+            .mostFaults(1)
+            .faults(Fault.EMPTIED, Fault.RESTARTED),
+        new MarkScope("2 to 3, and a longer ttl is agreed", 3)
+            .changing(range(1, 2), list, Command.values())
+            .client("after", range(1, 2), List.of(), LONGER)
+            .client("moving after", range(1, 2), list, LONGER)
+            .agreeing(range(1, 2), LONGER)
+            .commands(3)
+            .mostFaults(1)
+            .faults(Fault.EMPTIED, Fault.RESTARTED),
+        new MarkScope("one of 3 swapped, and a longer ttl is agreed, late writes", 4)
+            .before(list)
+            .client("before", list)
+            .client("after", list, List.of(), LONGER)
+            .operator(list, range(2, 4), Command.PREPARE, Command.ABORT)
+            .agreeing(list, LONGER)
+            .commands(2)
+            .mostFaults(1)
+            .faults(Fault.EMPTIED)
+            .delays());
+  }
+
+  @ParameterizedTest
+  @MethodSource
+  @Tag("search")
+  void agreements(MarkScope scope) {
     exhaust(scope);
   }
 

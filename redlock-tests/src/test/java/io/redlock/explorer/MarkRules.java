@@ -1,15 +1,19 @@
 package io.redlock.explorer;
 
 import io.redlock.explorer.ExplorerInvariant.Violated;
+import io.redlock.explorer.MarkScope.Agreeing;
 import io.redlock.explorer.MarkScope.Client;
+import io.redlock.explorer.MarkScope.Job;
 import io.redlock.explorer.MarkScope.Operator;
+import io.redlock.explorer.MarkScope.Resizing;
 import io.redlock.explorer.MarkWorld.Running;
 import io.redlock.explorer.MarkWorld.Sent;
 import io.redlock.explorer.MarkedNode.Kind;
-import io.redlock.jedis.deployment.ResizeStep;
+import io.redlock.jedis.deployment.OperatorStep;
 import io.redlock.jedis.trust.Agreement;
 import io.redlock.jedis.trust.Agreement.MasterSet;
 import io.redlock.jedis.trust.BirthMark;
+import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.jedis.trust.Roll;
@@ -40,7 +44,7 @@ final class MarkRules {
   private final MarkScope scope;
   private final Map<Asked, Look> looks = new HashMap<>();
   private final Map<Asked, Map<String, Integer>> votes = new HashMap<>();
-  private final Map<Stepped, ResizeStep> steps = new HashMap<>();
+  private final Map<Stepped, OperatorStep> steps = new HashMap<>();
 
   private record Asked(int client, List<@Nullable MarkedNode> view, String known) {}
 
@@ -144,16 +148,26 @@ final class MarkRules {
     return found;
   }
 
-  /** Returns true if some client has a quorum. */
-  boolean isGood(MarkWorld world) {
+  /** Returns the clients that have a quorum, as bits. */
+  private int withQuorum(MarkWorld world) {
+    int clients = 0;
     for (int client = 0; client < scope.clients.size(); client++) {
       for (int voting : votes(client, world.nodes(), world.known().get(client)).values()) {
-        if (scope.clients.get(client).ofAll().isReachedBy(voting)) {
-          return true;
-        }
+        boolean has = scope.clients.get(client).ofAll().isReachedBy(voting);
+        clients |= has ? 1 << client : 0;
       }
     }
-    return false;
+    return clients;
+  }
+
+  /** Returns true if some client has a quorum. */
+  boolean isGood(MarkWorld world) {
+    return withQuorum(world) != 0;
+  }
+
+  /** Returns the same state with the leases that are possible in it, if they matter. */
+  MarkWorld leasing(MarkWorld world) {
+    return scope.agrees ? world.leasing(withQuorum(world)) : world;
   }
 
   // What must hold.
@@ -196,12 +210,44 @@ final class MarkRules {
     return false;
   }
 
-  /** Checks that no node serves the masters before a change that is finished. */
-  void checkFinished(Operator operator, List<MarkedNode> nodes) {
+  /**
+   * Checks that a node which is marked after it lost its data, or which gets a shorter abstention,
+   * abstains until every lease has ended that it may have forgotten.
+   */
+  void checkAbstention(MarkWorld before, MarkWorld after) {
+    for (int node = 0; node < scope.nodes; node++) {
+      MarkedNode was = before.nodes().get(node);
+      MarkedNode is = after.nodes().get(node);
+      if (was.equals(is) || is.kind() != Kind.VALID || before.leases() == 0) {
+        continue;
+      }
+      long millis = is.parsed().agreement().abstentionMillis();
+      boolean isKept =
+          was.kind() == Kind.VALID && millis >= was.parsed().agreement().abstentionMillis();
+      for (int client = 0; client < scope.clients.size(); client++) {
+        Client its = scope.clients.get(client);
+        boolean mayHold = (before.leases() & 1 << client) != 0 && its.list().contains(node);
+        if (!isKept && mayHold && millis < its.rules().abstentionMillis()) {
+          throw new Violated(
+              ExplorerInvariant.I27, MarkScope.name(node) + " has " + is + ", not " + its.name());
+        }
+      }
+    }
+  }
+
+  /** Checks what a command says that has nothing left to do. */
+  void checkDone(Operator operator, Job job, List<MarkedNode> nodes) {
     List<String> present = MarkScope.names(operator.present());
     for (int node : operator.list()) {
       MarkedNode its = nodes.get(node);
-      if (its.kind() != Kind.VALID) {
+      if (job instanceof Agreeing agreeing) {
+        Agreement wanted = agreeing.terms().agreement(List.of());
+        if (its.kind() != Kind.VALID || !its.parsed().agreement().of(List.of()).equals(wanted)) {
+          throw new Violated(ExplorerInvariant.I25, MarkScope.name(node) + " has " + its);
+        }
+        continue;
+      }
+      if (!job.equals(new Resizing(Command.FINISH)) || its.kind() != Kind.VALID) {
         continue;
       }
       BirthMark mark = its.parsed();
@@ -216,11 +262,11 @@ final class MarkRules {
   // Operators.
 
   /** Returns what a command does next. */
-  ResizeStep step(int operator, Running running, List<MarkedNode> nodes, String wanted) {
+  OperatorStep step(int operator, Running running, List<MarkedNode> nodes, String wanted) {
     Operator its = scope.operators.get(operator);
     Stepped asked =
         new Stepped(operator, running, its.list().stream().map(nodes::get).toList(), wanted);
-    ResizeStep step = steps.get(asked);
+    OperatorStep step = steps.get(asked);
     if (step == null) {
       List<NodeAudit> audits = new ArrayList<>();
       for (int node : its.list()) {
@@ -228,14 +274,14 @@ final class MarkRules {
       }
       step =
           scope.step(
-              its, Objects.requireNonNull(running.command()), audits, wanted, running.waited());
+              its, Objects.requireNonNull(running.job()), audits, wanted, running.waitedMillis());
       steps.put(asked, step);
     }
     return step;
   }
 
   /** Returns what a step writes. A set that it drew gets a short name that nobody has. */
-  Sent sent(Operator operator, List<MarkedNode> nodes, ResizeStep step) {
+  Sent sent(Operator operator, List<MarkedNode> nodes, OperatorStep step) {
     int node = operator.list().get(step.master());
     BirthMark mark = Objects.requireNonNull(step.refresh()).mark();
     Set<String> taken = new TreeSet<>();

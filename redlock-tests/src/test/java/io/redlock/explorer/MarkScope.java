@@ -1,6 +1,6 @@
 package io.redlock.explorer;
 
-import io.redlock.jedis.deployment.ResizeStep;
+import io.redlock.jedis.deployment.OperatorStep;
 import io.redlock.jedis.trust.Agreement;
 import io.redlock.jedis.trust.Agreement.MasterSet;
 import io.redlock.jedis.trust.MasterChange.Command;
@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,6 +40,9 @@ class MarkScope {
 
   static final TrustRules RULES = rules(true, 100);
 
+  /** Other terms, under which leases last longer. */
+  static final TrustRules LONGER = rules(true, 3_600_000);
+
   /** The sets of a change: before it and after it. */
   static final String PRESENT = "p";
 
@@ -57,6 +61,7 @@ class MarkScope {
   int commands;
   boolean delays;
   boolean needsWayOut = true;
+  boolean agrees; // so leases under several terms may last at the same time
 
   /**
    * A client, or many that are alike.
@@ -85,8 +90,17 @@ class MarkScope {
     }
   }
 
+  /** What an operator may type. */
+  sealed interface Job {}
+
+  /** A command of a change of masters. */
+  record Resizing(Command command) implements Job {}
+
+  /** The command that changes the terms of all clients to these. */
+  record Agreeing(TrustRules terms) implements Job {}
+
   /** An operator, who has a change of their own. */
-  record Operator(List<Integer> present, List<Integer> future, List<Command> allowed) {
+  record Operator(List<Integer> present, List<Integer> future, List<Job> allowed) {
 
     List<Integer> list() {
       return asClient().list();
@@ -143,7 +157,15 @@ class MarkScope {
   }
 
   MarkScope operator(List<Integer> present, List<Integer> future, Command... allowed) {
-    operators.add(new Operator(present, future, List.of(allowed)));
+    List<Job> jobs = Stream.of(allowed).<Job>map(Resizing::new).toList();
+    operators.add(new Operator(present, future, jobs));
+    return this;
+  }
+
+  /** An operator, who changes the terms of the clients of these masters. */
+  MarkScope agreeing(List<Integer> list, TrustRules terms) {
+    operators.add(new Operator(list, List.of(), List.of(new Agreeing(terms))));
+    agrees = true;
     return this;
   }
 
@@ -228,9 +250,23 @@ class MarkScope {
     return this;
   }
 
+  /** A founded set, whose terms an operator changes while there are clients with either. */
+  MarkScope agreeing(List<Integer> list, TrustRules from, TrustRules to) {
+    return before(list, from)
+        .client("before", list, List.of(), from)
+        .client("after", list, List.of(), to)
+        .agreeing(list, to)
+        .commands(2);
+  }
+
   /** A founded set. */
   MarkScope before(List<Integer> present) {
-    MarkedNode member = MarkedNode.of(Served.of(PRESENT), terms(set(PRESENT, present)));
+    return before(present, RULES);
+  }
+
+  private MarkScope before(List<Integer> present, TrustRules rules) {
+    MarkedNode member =
+        MarkedNode.of(Served.of(PRESENT), rules.agreement(List.of(set(PRESENT, present))));
     List<MarkedNode> marks = new ArrayList<>();
     for (int node = 0; node < nodes; node++) {
       marks.add(present.contains(node) ? member : MarkedNode.EMPTY);
@@ -271,9 +307,15 @@ class MarkScope {
     return roll.advice(index);
   }
 
-  ResizeStep step(
-      Operator operator, Command command, List<NodeAudit> audits, String wanted, boolean waited) {
+  /** Returns what a command does next. */
+  OperatorStep step(
+      Operator operator, Job job, List<NodeAudit> audits, String wanted, long waitedMillis) {
     Client as = operator.asClient();
-    return ResizeStep.of(command, names(as.list()), audits, as.quorum(), RULES, wanted, waited);
+    List<String> names = names(as.list());
+    if (job instanceof Resizing resizing) {
+      return OperatorStep.resizing(
+          resizing.command, names, audits, as.quorum(), RULES, wanted, waitedMillis > 0);
+    }
+    return OperatorStep.agreeing(names, audits, as.quorum(), ((Agreeing) job).terms, waitedMillis);
   }
 }

@@ -1,7 +1,9 @@
 package io.redlock.explorer;
 
 import static io.redlock.explorer.MarkScope.FUTURE;
+import static io.redlock.explorer.MarkScope.LONGER;
 import static io.redlock.explorer.MarkScope.PRESENT;
+import static io.redlock.explorer.MarkScope.RULES;
 import static io.redlock.explorer.MarkScope.range;
 import static io.redlock.explorer.MarkScope.set;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -9,12 +11,16 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.redlock.explorer.Explorer.Result;
 import io.redlock.explorer.MarkScope.Client;
 import io.redlock.explorer.MarkScope.Fault;
+import io.redlock.explorer.MarkScope.Job;
 import io.redlock.explorer.MarkScope.Operator;
+import io.redlock.explorer.MarkScope.Resizing;
 import io.redlock.explorer.MarkedNode.Kind;
-import io.redlock.jedis.deployment.ResizeStep;
+import io.redlock.jedis.deployment.OperatorStep;
+import io.redlock.jedis.trust.Agreement;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.jedis.trust.NodeAudit;
+import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.jedis.trust.Roll;
 import io.redlock.jedis.trust.Roll.Advice;
 import io.redlock.jedis.trust.Served;
@@ -213,20 +219,21 @@ class MarkVariantsTest {
             ExplorerInvariant.I25,
             new MarkScope("31j finish takes what it does not see for done", 3) {
               @Override
-              ResizeStep step(
+              OperatorStep step(
                   Operator operator,
-                  Command command,
+                  Job job,
                   List<NodeAudit> audits,
                   String wanted,
-                  boolean waited) {
-                ResizeStep step = super.step(operator, command, audits, wanted, waited);
+                  long waitedMillis) {
+                OperatorStep step = super.step(operator, job, audits, wanted, waitedMillis);
                 boolean isDone =
                     step.succeeded() || step.told().startsWith("no change of these masters");
-                return new ResizeStep(
+                return new OperatorStep(
                     step.master(),
                     step.refresh(),
                     step.carries(),
                     step.waits(),
+                    step.waitedMillis(),
                     isDone,
                     step.told());
               }
@@ -235,17 +242,17 @@ class MarkVariantsTest {
             ExplorerInvariant.I1,
             new MarkScope("31k a commit passes over an old master", 4) {
               @Override
-              ResizeStep step(
+              OperatorStep step(
                   Operator operator,
-                  Command command,
+                  Job job,
                   List<NodeAudit> audits,
                   String wanted,
-                  boolean waited) {
+                  long waitedMillis) {
                 List<NodeAudit> seen = new ArrayList<>(audits);
-                if (command == Command.COMMIT) {
+                if (job.equals(new Resizing(Command.COMMIT))) {
                   seen.set(0, with(seen.get(0), seen.get(0).birth().replace("|p|p>", "|p>")));
                 }
-                return super.step(operator, command, seen, wanted, waited);
+                return super.step(operator, job, seen, wanted, waitedMillis);
               }
             }.changing(range(1, 2), range(3, 4), Command.PREPARE, Command.COMMIT)
                 .commands(2)
@@ -255,6 +262,66 @@ class MarkVariantsTest {
         variant(
             ExplorerInvariant.I1,
             new MarkScope("31l masters that join are a majority without the others", 3)
-                .finished(range(1, 1), range(1, 3))));
+                .finished(range(1, 1), range(1, 3))),
+        variant(
+            ExplorerInvariant.I27,
+            new MarkScope("31n a longer ttl is agreed before all masters abstain for it", 3) {
+              @Override
+              OperatorStep step(
+                  Operator operator,
+                  Job job,
+                  List<NodeAudit> audits,
+                  String wanted,
+                  long waitedMillis) {
+                OperatorStep step = super.step(operator, job, audits, wanted, waitedMillis);
+                return under(step, LONGER.agreement(List.of()));
+              }
+            }.agreeing(range(1, 3), RULES, LONGER).faults(Fault.EMPTIED).sparing(2)),
+        variant(
+            ExplorerInvariant.I27,
+            new MarkScope("31o a shorter abstention is agreed at once", 3) {
+              @Override
+              OperatorStep step(
+                  Operator operator,
+                  Job job,
+                  List<NodeAudit> audits,
+                  String wanted,
+                  long waitedMillis) {
+                return super.step(operator, job, audits, wanted, Long.MAX_VALUE);
+              }
+            }.agreeing(range(1, 3), LONGER, RULES)),
+        variant(
+            ExplorerInvariant.I25,
+            new MarkScope("31p terms are agreed without a master", 3) {
+              @Override
+              OperatorStep step(
+                  Operator operator,
+                  Job job,
+                  List<NodeAudit> audits,
+                  String wanted,
+                  long waitedMillis) {
+                List<NodeAudit> seen = new ArrayList<>(audits);
+                seen.set(2, with(seen.get(2), seen.get(1).birth().replace(" r1 h1x", " r2 h2x")));
+                return super.step(operator, job, seen, wanted, waitedMillis);
+              }
+            }.agreeing(range(1, 3), RULES, LONGER).sparing(2)));
+  }
+
+  /** Returns a step that writes other terms. */
+  private static OperatorStep under(OperatorStep step, Agreement terms) {
+    Refresh refresh = step.refresh();
+    if (refresh == null) {
+      return step;
+    }
+    BirthMark mark = refresh.mark();
+    BirthMark other = mark.serving(mark.serves(), terms.of(mark.agreement().sets()));
+    return new OperatorStep(
+        step.master(),
+        new Refresh(refresh.seen(), other),
+        step.carries(),
+        step.waits(),
+        step.waitedMillis(),
+        step.succeeded(),
+        step.told());
   }
 }

@@ -1,11 +1,12 @@
 package io.redlock.explorer;
 
+import io.redlock.explorer.MarkScope.Agreeing;
 import io.redlock.explorer.MarkScope.Client;
 import io.redlock.explorer.MarkScope.Fault;
+import io.redlock.explorer.MarkScope.Job;
 import io.redlock.explorer.MarkScope.Operator;
 import io.redlock.explorer.MarkedNode.Kind;
-import io.redlock.jedis.deployment.ResizeStep;
-import io.redlock.jedis.trust.MasterChange.Command;
+import io.redlock.jedis.deployment.OperatorStep;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -25,6 +26,7 @@ import org.jspecify.annotations.Nullable;
  * @param running the command of each operator
  * @param faults how many there were, if they are counted
  * @param begun how many commands were begun
+ * @param leases the clients, as bits, that may hold a lease, if the terms change
  */
 record MarkWorld(
     List<MarkedNode> nodes,
@@ -32,16 +34,32 @@ record MarkWorld(
     List<@Nullable Sent> sent,
     List<Running> running,
     int faults,
-    int begun) {
+    int begun,
+    int leases) {
 
   /** A mark on its way, which arrives if the node is as it was. */
   record Sent(int node, MarkedNode seen, MarkedNode mark) {}
 
   /**
-   * @param command null if none is run
+   * A command that is run.
+   *
+   * @param job null if none is
+   * @param waitedMillis for what it has waited; 0 if it has not
+   * @param since the clients, as bits, that may have got a lease since it began to wait; −1 if it
+   *     does not wait
    */
-  record Running(@Nullable Command command, boolean waited) {
-    static final Running IDLE = new Running(null, false);
+  record Running(@Nullable Job job, long waitedMillis, int since) {
+    static final Running IDLE = new Running(null, 0, -1);
+
+    static Running of(Job job, boolean waited) {
+      return new Running(job, waited ? 1 : 0, -1);
+    }
+
+    /** Returns the same command after a step that wrote a mark. */
+    Running written(OperatorStep step) {
+      long millis = step.carries() ? waitedMillis : 0;
+      return new Running(job, job instanceof Agreeing ? step.waitedMillis() : millis, -1);
+    }
   }
 
   /** Takes what can come next. Only a trace asks for the words. */
@@ -56,6 +74,7 @@ record MarkWorld(
         Collections.nCopies(scope.clients.size() + scope.operators.size(), null),
         Collections.nCopies(scope.operators.size(), Running.IDLE),
         0,
+        0,
         0);
   }
 
@@ -66,19 +85,30 @@ record MarkWorld(
   }
 
   MarkWorld node(int node, MarkedNode changed) {
-    return new MarkWorld(with(nodes, node, changed), known, sent, running, faults, begun);
+    return new MarkWorld(with(nodes, node, changed), known, sent, running, faults, begun, leases);
   }
 
   MarkWorld knowing(int client, String label) {
-    return new MarkWorld(nodes, with(known, client, label), sent, running, faults, begun);
+    return new MarkWorld(nodes, with(known, client, label), sent, running, faults, begun, leases);
   }
 
   private MarkWorld sending(int sender, @Nullable Sent mark) {
-    return new MarkWorld(nodes, known, with(sent, sender, mark), running, faults, begun);
+    return new MarkWorld(nodes, known, with(sent, sender, mark), running, faults, begun, leases);
   }
 
   private MarkWorld running(int operator, Running changed, int commands) {
-    return new MarkWorld(nodes, known, sent, with(running, operator, changed), faults, commands);
+    return new MarkWorld(
+        nodes, known, sent, with(running, operator, changed), faults, commands, leases);
+  }
+
+  /** Returns the same state, where these clients may get leases. */
+  MarkWorld leasing(int clients) {
+    List<Running> waiting = new ArrayList<>(running);
+    waiting.replaceAll(
+        each ->
+            each.since < 0 ? each : new Running(each.job, each.waitedMillis, each.since | clients));
+    return new MarkWorld(
+        nodes, known, sent, Collections.unmodifiableList(waiting), faults, begun, leases | clients);
   }
 
   // Everything that can happen next.
@@ -147,7 +177,7 @@ record MarkWorld(
     if (!nodes.get(node).equals(its)) {
       int counted = scope.mostFaults < 0 ? 0 : faults + 1;
       MarkWorld after = node(node, its);
-      sink.found(event, new MarkWorld(after.nodes, known, sent, running, counted, begun));
+      sink.found(event, new MarkWorld(after.nodes, known, sent, running, counted, begun, leases));
     }
   }
 
@@ -192,12 +222,11 @@ record MarkWorld(
     Running now = running.get(operator);
     String who = "operator " + operator;
     int sender = known.size() + operator;
-    if (now.command == null) {
+    if (now.job == null) {
       if (begun < scope.commands) {
-        for (Command command : its.allowed()) {
+        for (Job job : its.allowed()) {
           sink.found(
-              () -> who + " runs " + command,
-              running(operator, new Running(command, false), begun + 1));
+              () -> who + " runs " + job, running(operator, Running.of(job, false), begun + 1));
         }
       }
       return;
@@ -208,18 +237,28 @@ record MarkWorld(
     if (begun < scope.commands) {
       sink.found(() -> who + " is interrupted", running(operator, Running.IDLE, begun));
     }
-    ResizeStep step = rules.step(operator, now, nodes, "");
-    if (step.waits()) {
-      sink.found(() -> who + " waits", running(operator, new Running(now.command, true), begun));
+    if (now.since >= 0) {
+      MarkWorld after = running(operator, new Running(now.job, now.waitedMillis, -1), begun);
+      sink.found(
+          () -> who + " has waited",
+          new MarkWorld(nodes, known, sent, after.running, faults, begun, now.since));
+      return;
+    }
+    OperatorStep step = rules.step(operator, now, nodes, "");
+    if (step.waits() && now.job instanceof Agreeing) {
+      sink.found(
+          () -> who + " begins to wait",
+          running(operator, new Running(now.job, step.waitedMillis(), 0), begun));
+    } else if (step.waits()) {
+      sink.found(() -> who + " waits", running(operator, Running.of(now.job, true), begun));
     } else if (step.refresh() == null) {
-      if (step.succeeded() && now.command == Command.FINISH) {
-        rules.checkFinished(its, nodes);
+      if (step.succeeded()) {
+        rules.checkDone(its, now.job, nodes);
       }
       sink.found(() -> who + " ends: " + step.told(), running(operator, Running.IDLE, begun));
     } else {
       Sent mark = rules.sent(its, nodes, step);
-      MarkWorld goesOn =
-          running(operator, new Running(now.command, now.waited && step.carries()), begun);
+      MarkWorld goesOn = running(operator, now.written(step), begun);
       sink.found(
           () -> who + " marks " + MarkScope.name(mark.node) + ": " + mark.mark,
           scope.delays ? goesOn.sending(sender, mark) : goesOn.node(mark.node, mark.mark));
@@ -237,6 +276,7 @@ record MarkWorld(
         sorted.set(group.get(i), some.get(i));
       }
     }
-    return new MarkWorld(Collections.unmodifiableList(sorted), known, sent, running, faults, begun);
+    return new MarkWorld(
+        Collections.unmodifiableList(sorted), known, sent, running, faults, begun, leases);
   }
 }

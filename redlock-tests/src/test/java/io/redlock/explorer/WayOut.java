@@ -1,20 +1,22 @@
 package io.redlock.explorer;
 
 import io.redlock.explorer.ExplorerInvariant.Violated;
+import io.redlock.explorer.MarkScope.Agreeing;
 import io.redlock.explorer.MarkScope.Client;
+import io.redlock.explorer.MarkScope.Job;
+import io.redlock.explorer.MarkScope.Resizing;
 import io.redlock.explorer.MarkWorld.Running;
 import io.redlock.explorer.MarkWorld.Sent;
-import io.redlock.jedis.deployment.ResizeStep;
+import io.redlock.jedis.TableAdoption;
+import io.redlock.jedis.deployment.OperatorStep;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.MasterChange.Command;
-import io.redlock.jedis.trust.NodeAudit;
-import io.redlock.jedis.trust.Roll;
-import io.redlock.jedis.trust.Roll.Advice;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
 
 /**
@@ -76,11 +78,18 @@ final class WayOut {
     List<UnaryOperator<MarkWorld>> all = new ArrayList<>();
     for (int operator = 0; operator < scope.operators.size(); operator++) {
       int its = operator;
-      for (Command command : Command.values()) {
-        all.add(before -> run(before, its, command, ""));
+      if (!scope.operators.get(operator).future().isEmpty()) {
+        for (Command command : Command.values()) {
+          all.add(before -> run(before, its, new Resizing(command), ""));
+        }
+        for (String change : changes(world)) {
+          all.add(before -> run(before, its, new Resizing(Command.ABORT), change));
+        }
       }
-      for (String change : changes(world)) {
-        all.add(before -> run(before, its, Command.ABORT, change));
+      for (Job job : scope.operators.get(operator).allowed()) {
+        if (job instanceof Agreeing) {
+          all.add(before -> run(before, its, job, ""));
+        }
       }
     }
     for (Client client : scope.clients) {
@@ -102,70 +111,43 @@ final class WayOut {
     return changes;
   }
 
-  private MarkWorld run(MarkWorld world, int operator, Command command, String wanted) {
+  private MarkWorld run(MarkWorld world, int operator, Job job, String wanted) {
     MarkWorld now = world;
-    boolean waited = false;
+    Running running = Running.of(job, false);
     for (int at = 0; at < MOST_STEPS; at++) {
-      ResizeStep step = rules.step(operator, new Running(command, waited), now.nodes(), wanted);
+      OperatorStep step = rules.step(operator, running, now.nodes(), wanted);
       if (step.refresh() != null) {
         Sent mark = rules.sent(scope.operators.get(operator), now.nodes(), step);
         now = now.node(mark.node(), mark.mark());
-      } else if (!step.waits()) {
+        running = running.written(step);
+      } else if (step.waits()) {
+        running =
+            job instanceof Agreeing
+                ? new Running(job, step.waitedMillis(), -1)
+                : Running.of(job, true);
+      } else {
         return now;
       }
-      waited = step.waits() || waited && step.carries();
     }
-    throw new AssertionError("a command has no end: " + command + " " + world);
-  }
-
-  private static List<Roll.Node> roll(MarkWorld world, Client client) {
-    List<Roll.Node> all = new ArrayList<>();
-    for (int node : client.list()) {
-      NodeAudit audit = world.nodes().get(node).audit(node);
-      all.add(Roll.Node.of(MarkScope.name(node), audit));
-    }
-    return all;
-  }
-
-  private static MarkWorld written(MarkWorld world, Client client, List<Advice> advice) {
-    MarkWorld now = world;
-    for (int i = 0; i < advice.size(); i++) {
-      int node = client.list().get(i);
-      if (advice.get(i) instanceof Advice.Write write) {
-        MarkedNode its = now.nodes().get(node);
-        BirthMark mark = BirthMark.fresh(its.audit(node), true, write);
-        now = now.node(node, its.marked(mark));
-      }
-    }
-    return now;
+    throw new AssertionError("a command has no end: " + job + " " + world);
   }
 
   /** An operator adopts masters: those of sets that were never founded, too. */
   private static MarkWorld adopt(MarkWorld world, Client client) {
-    MarkWorld now = world;
-    for (int round = 0; round < 3; round++) {
-      List<Roll.Node> nodes = roll(now, client);
-      Roll roll = Roll.adopting(nodes, client.quorum(), client.rules());
-      List<Advice> advice = new ArrayList<>();
-      for (int i = 0; i < nodes.size(); i++) {
-        advice.add(roll.advice(i));
-      }
-      if (roll.isDivided()) {
-        return declare(now, client);
-      }
-      if (advice.stream().anyMatch(Advice.Refuse.class::isInstance)) {
-        return now;
-      }
-      now = written(now, client, advice);
-    }
-    return now;
-  }
-
-  private static MarkWorld declare(MarkWorld world, Client client) {
-    List<Advice> advice =
-        Roll.without(roll(world, client), client.quorum(), client.rules(), Set.of());
-    return advice.stream().anyMatch(Advice.Refuse.class::isInstance)
-        ? world
-        : written(world, client, advice);
+    AtomicReference<MarkWorld> now = new AtomicReference<>(world);
+    TableAdoption.run(
+        MarkScope.names(client.list()),
+        client.quorum(),
+        client.rules(),
+        master -> {
+          int node = client.list().get(master);
+          return now.get().nodes().get(node).audit(node);
+        },
+        (master, refresh) -> {
+          int node = client.list().get(master);
+          MarkedNode marked = now.get().nodes().get(node).marked(refresh.mark());
+          now.set(now.get().node(node, marked));
+        });
+    return now.get();
   }
 }

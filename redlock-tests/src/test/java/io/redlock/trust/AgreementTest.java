@@ -215,7 +215,7 @@ class AgreementTest {
     operator.set(Setting.MAX_TTL, longer);
     operator.set(Setting.CLOCK_SKEW, SKEW);
     operator.set(Setting.SILENCE_TIMEOUT, PATIENCE);
-    assertTrue(operator.agree(System.out));
+    assertTrue(operator.agree(List.of(), System.out));
     awaitUp(after);
     awaitLease(after, longer);
     assertKeptOut(before, "agreed on maxTtl 1.8s, this client has maxTtl 900ms", 0, 1, 2);

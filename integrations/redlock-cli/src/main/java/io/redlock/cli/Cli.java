@@ -246,10 +246,18 @@ final class Cli {
         "123:the arguments or settings are not valid",
         "125:a defect of this program"
       })
-  int agree(@Mixin Deployment.Listed masters) throws InterruptedException {
+  int agree(
+      @Option(
+              names = "--without",
+              paramLabel = "HOST:PORT",
+              description = "a master that is gone for good; repeat it for each")
+          @Nullable List<String> without,
+      @Mixin Deployment.Listed masters)
+      throws InterruptedException {
     DeploymentSettings deployment = new DeploymentSettings();
     deployment.configure(masters.settingsOrInput(console));
-    return deployment.agree(console.out()) ? ExitCode.OK : ExitCode.NOT_ALL;
+    List<String> gone = without == null ? List.of() : without;
+    return deployment.agree(gone, console.out()) ? ExitCode.OK : ExitCode.NOT_ALL;
   }
 
   @Command(

@@ -190,8 +190,7 @@ public final class DeploymentSettings {
    * @param knownFaults faults that were found before
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
-  public <T> T ask(
-      String what, List<String> knownFaults, BiFunction<Probe, Survey, T> question) {
+  public <T> T ask(String what, List<String> knownFaults, BiFunction<Probe, Survey, T> question) {
     Checked checked = check(what, knownFaults);
     try {
       Probe probe = new Probe(checked.probed, checked.quorum, checked.settings.silenceTimeout());
@@ -266,11 +265,14 @@ public final class DeploymentSettings {
   /**
    * Changes the terms on which all clients agreed to these settings.
    *
+   * @param without the addresses of the masters that are gone for good
    * @return true if nothing is left to do
    * @throws IllegalArgumentException if the configuration is not valid; lists every fault
    */
-  public boolean agree(PrintStream out) throws InterruptedException {
-    Checked checked = check("cannot agree", List.of());
+  public boolean agree(Collection<String> without, PrintStream out) throws InterruptedException {
+    List<String> faults = new ArrayList<>();
+    Set<String> gone = names(without, faults);
+    Checked checked = check("cannot agree", faults);
     try {
       Probe probe = new Probe(checked.probed, checked.quorum, checked.settings.silenceTimeout());
       TrustRules rules = rules(checked.settings);
@@ -278,7 +280,7 @@ public final class DeploymentSettings {
           new RequestEncoder(checked.settings.retentionMillis(), checked.settings.skewMicros());
       ChangedMasters masters =
           new ProbedMasters(probe, new Survey(probe, rules), encoder, keyPrefix());
-      return new TermsChange(masters, rules, time -> Thread.sleep(time.toMillis()), out).run();
+      return new Agree(masters, checked.quorum, rules, gone, 0, out).run();
     } finally {
       checked.lanes.forEach(NodeLane::close);
     }

@@ -1,7 +1,5 @@
 package io.redlock.jedis.deployment;
 
-import io.redlock.jedis.deployment.ChangedMasters.NoAnswer;
-import io.redlock.jedis.deployment.Survey.Audited;
 import io.redlock.jedis.trust.Agreement;
 import io.redlock.jedis.trust.Agreement.MasterSet;
 import io.redlock.jedis.trust.BirthMark;
@@ -12,10 +10,10 @@ import io.redlock.jedis.trust.MasterChange.Role;
 import io.redlock.jedis.trust.MasterChange.Step;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
+import io.redlock.jedis.trust.Roll;
 import io.redlock.jedis.trust.Roll.Advice;
 import io.redlock.jedis.trust.Served;
 import io.redlock.jedis.trust.TrustRules;
-import io.redlock.spi.NodeReply;
 import io.redlock.spi.Quorum;
 import io.redlock.text.Brief;
 import java.io.PrintStream;
@@ -25,15 +23,12 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.concurrent.TimeUnit;
 import java.util.random.RandomGenerator;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A command of a change of masters. It reads all masters, performs the next step that {@link
- * MasterChange} decides, and begins again until nothing is left to do.
- */
-final class Resize {
+/** A command of a change of masters, whose steps {@link MasterChange} decides. */
+final class Resize extends OperatorCommand {
 
   private static final String NO_CHANGE = "no change of these masters is under way";
   private static final String JOINS_EMPTY =
@@ -41,20 +36,14 @@ final class Resize {
   private static final int ID_BITS = 60;
 
   private final Command command;
-  private final ChangedMasters masters;
-  private final Quorum quorum;
-  private final TrustRules rules;
-  private final Set<String> without;
   private final String wanted;
   private final Duration settle;
   private final RandomGenerator random;
-  private final PrintStream out;
 
   private boolean waited;
   private boolean hasWritten;
-  private boolean succeeded;
 
-  /** The sets of the change, and the terms of their clients. */
+  /** The sets of the change, and the terms of a master that is new to it. */
   private record Sets(MasterSet present, MasterSet future, Agreement terms) {
 
     MasterChange change() {
@@ -67,15 +56,6 @@ final class Resize {
       boolean isAfter = serves.equals(Served.of(future.id()));
       return terms.of(
           isBefore ? List.of(present) : isAfter ? List.of(future) : List.of(present, future));
-    }
-  }
-
-  /** Stops a command, with the reason. */
-  private static final class Stopped extends RuntimeException {
-    private static final long serialVersionUID = 1;
-
-    Stopped(String reason) {
-      super(reason, null, false, false);
     }
   }
 
@@ -96,56 +76,19 @@ final class Resize {
       Duration settle,
       RandomGenerator random,
       PrintStream out) {
+    super(masters, quorum, rules, without, out);
     this.command = command;
-    this.masters = masters;
-    this.quorum = quorum;
-    this.rules = rules;
-    this.without = without;
     this.wanted = wanted;
     this.settle = settle;
     this.random = random;
-    this.out = out;
   }
 
-  /** Runs the command to its end; returns true if nothing is left to do. */
-  boolean run() throws InterruptedException {
-    for (Optional<Duration> pause = step(); pause.isPresent(); pause = step()) {
-      long nanos = pause.get().toNanos();
-      long startNanos = System.nanoTime();
-      while (System.nanoTime() - startNanos < nanos) {
-        TimeUnit.NANOSECONDS.sleep(nanos - (System.nanoTime() - startNanos));
-      }
+  @Override
+  Optional<Duration> next(List<Read> read) {
+    List<Found> all = read.stream().map(this::found).toList();
+    if (command == Command.PREPARE && !hasWritten) {
+      all.forEach(each -> masters.tryCarrying(each.index));
     }
-    return succeeded;
-  }
-
-  /** Returns true if the command has ended with nothing left to do. */
-  boolean hasSucceeded() {
-    return succeeded;
-  }
-
-  /** Performs the next step. Returns the pause before the one after it; empty at the end. */
-  Optional<Duration> step() {
-    try {
-      requireMajorities();
-      List<Found> found = read();
-      if (command == Command.PREPARE && !hasWritten) {
-        found.forEach(each -> masters.tryCarrying(each.index));
-      }
-      return next(found);
-    } catch (Stopped stopped) {
-      out.println(stopped.getMessage());
-    } catch (NoAnswer silent) {
-      out.println(
-          masters.names().get(silent.master)
-              + ": "
-              + silent.getMessage()
-              + ": run the command again");
-    }
-    return Optional.empty();
-  }
-
-  private Optional<Duration> next(List<Found> all) {
     @Nullable Sets sets = sets(all);
     if (sets == null) {
       return succeed(command == Command.FINISH || hasWritten ? done() : NO_CHANGE);
@@ -162,6 +105,9 @@ final class Resize {
       waited = true;
       return Optional.of(lastLease(sets));
     } else if (step instanceof Step.Write write) {
+      if (command == Command.PREPARE) {
+        requireSameTerms(found);
+      }
       if (!hasWritten) {
         found.stream().filter(each -> each.mark == null).forEach(each -> isNew(each, found, sets));
       }
@@ -194,12 +140,6 @@ final class Resize {
     return sets.get(sets.size() - 1).names();
   }
 
-  private Optional<Duration> succeed(String message) {
-    out.println(message);
-    succeeded = true;
-    return Optional.empty();
-  }
-
   /**
    * A master that was read.
    *
@@ -219,61 +159,31 @@ final class Resize {
     }
   }
 
-  private void requireMajorities() {
-    Set<String> unknown = new TreeSet<>(without);
-    int left = 0;
-    List<String> names = masters.names();
-    for (int index = 0; index < names.size(); index++) {
-      String name = names.get(index);
-      unknown.remove(name);
-      left |= without.contains(name) ? 0 : 1 << index;
+  private Found found(Read read) {
+    BirthMark mark = read.mark();
+    if (mark != null && !mark.agreement().guarded() && command != Command.ABORT) {
+      throw new Stopped(
+          read.name()
+              + ": its clients run with restartGuard(false): a change of masters needs the guard");
     }
-    if (!unknown.isEmpty()) {
-      throw new Stopped(unknown + " is none of the masters: name it as in the lists");
-    }
-    if (!quorum.isReachedBy(left)) {
-      // M4
-      throw new Stopped("too many masters are gone: " + quorum + " are needed");
-    }
+    Role role = Role.of(read.index(), quorum);
+    return new Found(read.index(), read.name(), read.audit(), mark, read.text(), role);
   }
 
-  private List<Found> read() {
-    List<Found> all = new ArrayList<>();
-    List<Audited> audits = masters.audit();
-    for (int index = 0; index < audits.size(); index++) {
-      Audited audited = audits.get(index);
-      if (without.contains(audited.name())) {
-        continue;
-      }
-      NodeAudit audit = audited.audit();
-      if (audit == null || audited.around() == null) {
-        NodeReply failure = audited.failure();
-        boolean isThere = failure != null && failure.kind() == NodeReply.Kind.MISCONFIGURED;
-        throw new Stopped(
-            audited.name()
-                + ": "
-                + audited.failureText()
-                + (isThere
-                    ? ": then run the command again"
-                    : ": run the command again when it is back, or, if it is gone for good, with"
-                        + " --without "
-                        + audited.name()));
-      }
-      String fault = rules.misconfiguration(audit, audited.around());
-      BirthMark parsed = BirthMark.parse(audit.birth());
-      if (fault == null && parsed == null && !audit.birth().isEmpty()) {
-        fault = BirthMark.UNREADABLE;
-      }
-      BirthMark mark = parsed == null || !parsed.isOf(audit) || !parsed.isFounded() ? null : parsed;
-      if (fault == null && mark != null && !mark.agreement().guarded()) {
-        fault = "its clients run with restartGuard(false): a change of masters needs the guard";
-      }
-      if (fault != null) {
-        throw new Stopped(audited.name() + ": " + fault);
-      }
-      all.add(new Found(index, audited.name(), audit, mark, parsed, Role.of(index, quorum)));
+  /** Stops if an operator changes the terms of the clients meanwhile. */
+  private static void requireSameTerms(List<Found> found) {
+    List<Agreement> terms =
+        found.stream()
+            .map(Found::mark)
+            .filter(mark -> mark != null && !mark.serves().isNobody())
+            .map(mark -> mark.agreement().of(List.of()))
+            .distinct()
+            .toList();
+    if (terms.size() > 1) {
+      throw new Stopped(
+          "the masters differ in the terms of their clients: run redlock resize abort, then redlock"
+              + " agree");
     }
-    return all;
   }
 
   /** Returns the masters of the change to abort, in the parts that they have in it. */
@@ -335,11 +245,9 @@ final class Resize {
     if (all.size() > 1) {
       List<String> ids = all.stream().map(sets -> sets.future.id()).distinct().sorted().toList();
       throw new Stopped(
-          ids.size() > 1
-              ? "several changes of masters are under way, "
-                  + ids
-                  + ": end all but one with redlock resize abort --change ID"
-              : "the masters differ in the terms of their clients: run redlock agree");
+          "several changes of masters are under way, "
+              + ids
+              + ": end all but one with redlock resize abort --change ID");
     }
     if (all.size() == 1) {
       Sets sets = all.get(0);
@@ -365,18 +273,15 @@ final class Resize {
   }
 
   /** Returns the changes of masters that marks show. */
-  private static List<Sets> changes(List<@Nullable BirthMark> marks) {
+  private static List<Sets> changes(List<@Nullable BirthMark> shown) {
+    List<BirthMark> marks = shown.stream().flatMap(Stream::ofNullable).toList();
     List<Sets> all = new ArrayList<>();
     for (BirthMark mark : marks) {
-      if (mark == null) {
-        continue;
-      }
-      Agreement terms = mark.agreement();
       for (String label : mark.serves().changes()) {
-        MasterSet from = terms.set(label.substring(0, label.indexOf('>'))).orElse(null);
-        MasterSet to = terms.set(label.substring(label.indexOf('>') + 1)).orElse(null);
+        MasterSet from = mark.agreement().set(label.substring(0, label.indexOf('>'))).orElse(null);
+        MasterSet to = mark.agreement().set(label.substring(label.indexOf('>') + 1)).orElse(null);
         if (from != null && to != null) {
-          Sets sets = new Sets(from, to, terms.of(List.of()));
+          Sets sets = new Sets(from, to, terms(marks));
           if (!all.contains(sets)) {
             all.add(sets);
           }
@@ -384,6 +289,15 @@ final class Resize {
       }
     }
     return all;
+  }
+
+  /** Returns the terms under which masters abstain for longest. */
+  private static Agreement terms(List<BirthMark> marks) {
+    return marks.stream()
+        .filter(mark -> !mark.serves().isNobody())
+        .map(mark -> mark.agreement().of(List.of()))
+        .max(Agreement.BY_CAUTION)
+        .orElseThrow();
   }
 
   private Sets fresh(List<Found> found, List<String> present, List<String> future) {
@@ -412,10 +326,14 @@ final class Resize {
         continue;
       }
       Sets sets = new Sets(its, new MasterSet(newId(), future), mark.agreement().of(List.of()));
-      if (fresh != null
-          && !(fresh.present.id().equals(its.id()) && fresh.terms.equals(sets.terms))) {
+      if (fresh != null && !fresh.present.id().equals(its.id())) {
+        throw new Stopped(each.name + ": " + Roll.SAME_NAMES);
+      }
+      if (fresh != null && !fresh.terms.equals(sets.terms)) {
         throw new Stopped(
-            each.name + ": it differs from the other masters: run redlock doctor, then agree");
+            each.name
+                + ": its clients agreed on other terms than those of the masters before it: run"
+                + " redlock agree");
       }
       fresh = fresh == null ? sets : fresh;
     }
@@ -473,13 +391,15 @@ final class Resize {
     Found target = found.get(write.master());
     Agreement agreement = sets.agreement(write.serves());
     BirthMark mark = target.mark;
-    mark =
-        mark == null
-            ? BirthMark.fresh(
-                target.audit,
-                isNew(target, found, sets),
-                new Advice.Write(write.serves(), agreement, true))
-            : mark.serving(write.serves(), agreement);
+    if (mark == null) {
+      boolean isNew = isNew(target, found, sets);
+      Advice.Write copy = new Advice.Write(write.serves(), agreement, true);
+      mark = BirthMark.fresh(target.audit, isNew, copy);
+    } else {
+      boolean isOut = mark.serves().isNobody(); // and what its clients agreed on is over
+      Agreement terms = isOut ? agreement : mark.agreement().of(agreement.sets());
+      mark = mark.serving(write.serves(), terms);
+    }
     if (write.carries()) {
       carry(target, found);
     }

@@ -6,6 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -28,6 +29,12 @@ public record Agreement(
 
   /** The longest abstention: no client holds anything longer. */
   static final long LONGEST_ABSTENTION_MILLIS = 7_200_000;
+
+  /** Terms under which a master that was reset abstains for longer come last. */
+  public static final Comparator<Agreement> BY_CAUTION =
+      Comparator.comparing(Agreement::guarded)
+          .thenComparingLong(Agreement::abstentionMillis)
+          .thenComparingLong(Agreement::maxTtlMillis);
 
   static final String FORM = "[0-9a-z]{1,24}=[!-~&&[^;=]]+(?:;[0-9a-z]{1,24}=[!-~&&[^;=]]+)?";
 

@@ -291,10 +291,7 @@ public final class Roll {
       return new Advice.Wait(needs(its), false);
     }
     // While an operator changes the terms, a lease may have lived for as long as any of them says.
-    Optional<Agreement> agreed =
-        isAgreed
-            ? shown
-            : terms.stream().max(Comparator.comparingLong(Agreement::abstentionMillis));
+    Optional<Agreement> agreed = isAgreed ? shown : terms.stream().max(Agreement.BY_CAUTION);
     // If all must answer, a void mark counts too: it may show a later step of a change.
     Predicate<Node> isSource = isAgreed ? Node::isMember : Node::hasFoundedText;
     int group = group(index);
@@ -409,10 +406,19 @@ public final class Roll {
     return new Advice.Refuse(differs(other));
   }
 
-  static final String LEFT = "it has left this deployment: list the present masters";
+  /** The message for a master that has left. */
+  public static final String LEFT = "it has left this deployment: list the present masters";
+
+  /** The message for a master of a set that was founded again without it. */
+  public static final String SAME_NAMES =
+      "it has the mark of another set with the names of these masters: empty it, then it is marked"
+          + " as the others are";
 
   /** Returns in which members a set differs from the list. */
   private String differs(MasterSet other) {
+    if (other.isOf(present)) {
+      return SAME_NAMES;
+    }
     List<String> missing = new ArrayList<>(other.names());
     missing.removeAll(present);
     List<String> foreign = new ArrayList<>(present);
@@ -500,7 +506,7 @@ public final class Roll {
         nodes.stream()
             .filter(node -> node.hasFoundedText() && its.isIn(node.shown()))
             .map(node -> node.shown().agreement())
-            .max(Comparator.comparingLong(Agreement::abstentionMillis))
+            .max(Agreement.BY_CAUTION)
             .orElse(client.agreement(List.of(set)));
     String difference = client.difference(agreement);
     List<Advice> all = new ArrayList<>();
@@ -580,6 +586,10 @@ public final class Roll {
     Served served = mark.serves();
     if (served.isNobody()) {
       return LEFT;
+    }
+    if (served.isAborting()) {
+      return "a change of its masters is being undone: if redlock resize abort was interrupted, run"
+          + " it again";
     }
     List<MasterSet> sets = mark.agreement().sets();
     MasterSet last = sets.get(sets.size() - 1);

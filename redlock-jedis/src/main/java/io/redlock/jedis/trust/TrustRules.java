@@ -59,6 +59,18 @@ public record TrustRules(
       Advice advice,
       String sameServerAs) {
 
+    /** Returns the same with other advice. */
+    public Surroundings advising(Advice other) {
+      return new Surroundings(
+          clockMicros,
+          byMedian,
+          beyondSkewMicros,
+          uncertaintyMicros,
+          othersInUse,
+          other,
+          sameServerAs);
+    }
+
     /** Returns the same, except that other nodes are in use or not. */
     public Surroundings counting(boolean others) {
       return new Surroundings(

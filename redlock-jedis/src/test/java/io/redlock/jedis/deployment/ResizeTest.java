@@ -158,6 +158,10 @@ class ResizeTest implements Ticker {
   }
 
   private void mark(String list, Served serves, MasterSet... sets) {
+    mark(RULES, list, serves, sets);
+  }
+
+  private void mark(TrustRules terms, String list, Served serves, MasterSet... sets) {
     for (String name : names(list)) {
       births.put(
           name,
@@ -169,7 +173,7 @@ class ResizeTest implements Ticker {
                   true,
                   0,
                   serves,
-                  RULES.agreement(List.of(sets)))
+                  terms.agreement(List.of(sets)))
               .toString());
     }
   }
@@ -397,22 +401,22 @@ class ResizeTest implements Ticker {
   private String agree(TrustRules terms) {
     ByteArrayOutputStream out = new ByteArrayOutputStream();
     Masters masters = new Masters(this, names("a b c"), Quorum.of(3));
-    TermsChange change =
-        new TermsChange(
+    Agree agree =
+        new Agree(
             masters,
+            Quorum.of(3),
             terms,
-            time -> {
-              pauses.add(time);
-              births.values().forEach(mark -> assertTrue(mark.contains(abstention(RULES)), mark));
-            },
+            without,
+            0,
             new PrintStream(out, true, StandardCharsets.UTF_8));
-    try {
-      boolean isDone = change.run();
-      String[] lines = out.toString(StandardCharsets.UTF_8).strip().split("\\R");
-      return (isDone ? "yes: " : "no: ") + lines[lines.length - 1];
-    } catch (InterruptedException e) {
-      throw new AssertionError(e);
+    for (Optional<Duration> pause = agree.step(); pause.isPresent(); pause = agree.step()) {
+      if (!pause.get().isZero()) {
+        pauses.add(pause.get());
+        births.values().forEach(mark -> assertTrue(mark.contains(abstention(RULES)), mark));
+      }
     }
+    String[] lines = out.toString(StandardCharsets.UTF_8).strip().split("\\R");
+    return (agree.hasSucceeded() ? "yes: " : "no: ") + lines[lines.length - 1];
   }
 
   private static String abstention(TrustRules rules) {
@@ -444,11 +448,8 @@ class ResizeTest implements Ticker {
 
   @Test
   void termsChangeForAllMastersOfTheSetOrForNone() {
-    mark("a b", Served.of("old"), OLD);
+    mark("a b c", Served.of("old"), OLD);
     Map<String, String> before = new TreeMap<>(births);
-    assertSays("no: c: its data is new", agree(terms(4)));
-    mark("c", Served.of("old"), OLD);
-    before.putAll(births);
     silent = "b";
     assertSays("no: b: refused connection", agree(terms(4)));
     assertEquals(before, births);
@@ -457,5 +458,69 @@ class ResizeTest implements Ticker {
     assertSays("list all of these as their clients do", agree(terms(4)));
     mark("a b c", Served.of("old", "old>new"), OLD, NEW);
     assertSays("a change of masters is under way", agree(terms(4)));
+    mark("a b", Served.of("old"), OLD);
+    mark("c", Served.of("older"), set("older", "a b c"));
+    assertSays("no: c: it has the mark of another set", agree(terms(4)));
+    births.clear();
+    assertSays("no: a: its set is not founded", agree(terms(4)));
+    assertEquals(Map.of(), births);
+  }
+
+  @Test
+  void masterThatLostItsDataWhileTermsChangeIsMarkedUnderTheLongerOnes() {
+    mark(terms(4), "a", Served.of("old"), OLD);
+    mark("b", Served.of("old"), OLD);
+    assertSays("yes: agreed", agree(terms(4)));
+    BirthMark mark = BirthMark.parse(births.get("c"));
+    assertNotNull(mark);
+    assertEquals(NOW_MILLIS, mark.firstSeenMillis());
+    assertEquals(terms(4).abstentionMillis(), mark.agreement().abstentionMillis());
+  }
+
+  @Test
+  void termsChangeWithoutAMasterThatIsGoneForGood() {
+    mark(terms(4), "a", Served.of("old"), OLD);
+    mark("b c", Served.of("old"), OLD);
+    without = Set.of("c");
+    assertSays("no: c: it answers, so it is not gone", agree(terms(4)));
+    silent = "c";
+    assertSays("yes: agreed", agree(terms(4)));
+    without = Set.of("b", "c");
+    assertSays("no: too many masters are gone", agree(terms(4)));
+  }
+
+  @Test
+  void guardIsNotSwitchedOffWhileAMasterAbstains() {
+    mark("a b c", Served.of("old"), OLD);
+    TrustRules unguarded = Marks.rules(false);
+    births.computeIfPresent(
+        "b",
+        (name, mark) ->
+            mark.replace("" + (NOW_MILLIS - 10 * Marks.ABSTENTION_MILLIS), "" + NOW_MILLIS));
+    assertSays("no: b: it abstains: run the command again when it votes", agree(unguarded));
+    assertTrue(births.get("b").contains(" guarded "), births::toString);
+    mark("b", Served.of("old"), OLD);
+    assertSays("yes: agreed", agree(unguarded));
+  }
+
+  @Test
+  void changeOfMastersThatMetOneOfTermsKeepsTheTermsAndCanBeEnded() {
+    MasterSet future = set("new", "a b c d e");
+    for (TrustRules other : List.of(terms(4), Marks.rules(false))) {
+      mark("a", Served.of("old", "old>new"), OLD, future);
+      mark(other, "b", Served.of("old"), OLD);
+      mark("c", Served.of("old"), OLD);
+      births.keySet().removeAll(Set.of("d", "e"));
+      final String before = births.get("b");
+      assertSays(
+          other.equals(terms(4))
+              ? "no: the masters differ in the terms of their clients: run redlock resize abort"
+              : "no: b: its clients run with restartGuard(false)",
+          run(Command.PREPARE));
+      assertSays("no: a: a change of masters is under way", agree(terms(4)));
+      assertSays("yes: aborted", run(Command.ABORT));
+      assertEquals(before, births.get("b"));
+      assertSays("yes: agreed", agree(terms(4)));
+    }
   }
 }

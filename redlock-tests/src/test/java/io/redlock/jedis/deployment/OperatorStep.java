@@ -21,29 +21,31 @@ import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a production command of a change of masters does next, as a pure function of the audits.
+ * What a production command of an operator does next, as a pure function of the audits.
  *
  * @param master the master whose mark it writes; −1 if it writes none
  * @param carries true if it carries counters to that master first
  * @param waits true if it waits
+ * @param waitedMillis the abstention for which it has waited then, if it changes terms
  * @param succeeded true if nothing is left to do
  * @param told what it prints
  */
-public record ResizeStep(
+public record OperatorStep(
     int master,
     @Nullable Refresh refresh,
     boolean carries,
     boolean waits,
+    long waitedMillis,
     boolean succeeded,
     String told) {
 
   /**
-   * Returns the next step.
+   * Returns the next step of a change of masters.
    *
    * @param wanted the id of the change to abort; empty for that of the lists
    * @param waited true if the command has waited
    */
-  public static ResizeStep of(
+  public static OperatorStep resizing(
       Command command,
       List<String> names,
       List<NodeAudit> audits,
@@ -65,18 +67,30 @@ public record ResizeStep(
             new SplittableRandom(0),
             new PrintStream(told, true, StandardCharsets.UTF_8));
     boolean goesOn = resize.step().isPresent();
-    boolean waits = goesOn && masters.refresh == null;
-    if (waits && waited) {
+    if (waited && goesOn && masters.refresh == null) {
       goesOn = resize.step().isPresent();
-      waits = goesOn && masters.refresh == null;
     }
-    return new ResizeStep(
-        masters.written,
-        masters.refresh,
-        masters.carries,
-        waits,
-        resize.hasSucceeded(),
-        told.toString(StandardCharsets.UTF_8).strip());
+    return masters.after(resize, goesOn, 0, told);
+  }
+
+  /**
+   * Returns the next step of a change of terms.
+   *
+   * @param terms the settings of the operator
+   * @param waitedMillis the abstention for which the command has waited; 0 if it has not
+   */
+  public static OperatorStep agreeing(
+      List<String> names,
+      List<NodeAudit> audits,
+      Quorum quorum,
+      TrustRules terms,
+      long waitedMillis) {
+    ByteArrayOutputStream told = new ByteArrayOutputStream();
+    Masters masters = new Masters(names, audits);
+    PrintStream out = new PrintStream(told, true, StandardCharsets.UTF_8);
+    Agree agree = new Agree(masters, quorum, terms, Set.of(), waitedMillis, out);
+    boolean goesOn = agree.step().isPresent();
+    return masters.after(agree, goesOn, agree.waitedMillis(), told);
   }
 
   private static final class Masters implements ChangedMasters {
@@ -89,6 +103,18 @@ public record ResizeStep(
     Masters(List<String> names, List<NodeAudit> audits) {
       this.names = names;
       this.audits = audits;
+    }
+
+    OperatorStep after(
+        OperatorCommand command, boolean goesOn, long waitedMillis, ByteArrayOutputStream told) {
+      return new OperatorStep(
+          written,
+          refresh,
+          carries,
+          goesOn && refresh == null,
+          waitedMillis,
+          command.hasSucceeded(),
+          told.toString(StandardCharsets.UTF_8).strip());
     }
 
     @Override
@@ -113,16 +139,17 @@ public record ResizeStep(
     public NodeAudit write(int master, Refresh mark) {
       written = master;
       refresh = mark;
+      BirthMark its = mark.mark();
       BirthMark dated =
           new BirthMark(
-              mark.mark().runId(),
-              mark.mark().replId(),
+              its.runId(),
+              its.replId(),
               0,
-              mark.mark().isAdopted(),
-              mark.mark().isFounded(),
-              mark.mark().evictedKeys(),
-              mark.mark().serves(),
-              mark.mark().agreement());
+              its.isAdopted(),
+              its.isFounded(),
+              its.evictedKeys(),
+              its.serves(),
+              its.agreement());
       NodeAudit before = audits.get(master);
       return new NodeAudit(
           before.version(),
