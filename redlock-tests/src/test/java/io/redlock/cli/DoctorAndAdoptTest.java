@@ -204,11 +204,37 @@ class DoctorAndAdoptTest {
       assertEquals(1, doctor.exitCode(), doctor::output);
       String said = doctor.output();
       assertTrue(
-          said.contains(
-              name + "  refused                         its name redis.test leads to several"),
+          said.replaceAll(" +", " ")
+              .contains(name + " refused its name redis.test leads to several servers"),
           said);
       assertTrue(said.contains("127.0.0.2") && said.contains("give each server a name"), said);
+      try (CliProcess status = CliProcess.startWithHosts(hosts, patient(name), "status", "a")) {
+        assertEquals(121, status.exitCode(), status::output);
+        assertTrue(status.output().contains("leads to several servers"), status.output());
+      }
     }
+  }
+
+  @Test
+  void doctorFindsMastersThatDifferInTheTermsOfTheirClients() throws Exception {
+    Map<String, String> settings = patient(nodes());
+    servers.adopt();
+    assertPrints(0, "3 nodes, 2 needed: 3 vote", settings, QUORUM);
+    agreeOn(0, "1000");
+    assertPrints(
+        1, "agreed on maxTtl 1s, restartGuard true, abstention 34.302s", settings, "doctor");
+    assertPrints(0, "run redlock agree", settings, QUORUM);
+    agreeOn(1, "2000");
+    assertPrints(121, "no client can use all of these masters", settings, QUORUM);
+    assertPrints(0, "agreed: ", settings, "agree");
+    assertPrints(0, "3 nodes, 2 needed: 3 vote", settings, QUORUM);
+  }
+
+  private void agreeOn(int master, String maxTtlMillis) {
+    RedisServer server = servers.get(master);
+    String mark = String.valueOf(server.command("GET", "redlock:birth"));
+    server.command(
+        "SET", "redlock:birth", mark.replaceFirst(" guarded \\d+", " guarded " + maxTtlMillis));
   }
 
   @Test

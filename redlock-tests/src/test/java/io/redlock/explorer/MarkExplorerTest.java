@@ -248,7 +248,7 @@ class MarkExplorerTest {
             .agreeing(range(1, 2), LONGER)
             .commands(3)
             .mostFaults(1)
-            .faults(Fault.EMPTIED, Fault.RESTARTED),
+            .faults(Fault.EMPTIED),
         new MarkScope("one of 3 swapped, and a longer ttl is agreed, late writes", 4)
             .before(list)
             .client("before", list)

@@ -4,6 +4,7 @@ import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.jedis.deployment.Probe;
 import io.redlock.jedis.deployment.Probe.Answer;
 import io.redlock.jedis.deployment.Survey.Audited;
+import io.redlock.jedis.trust.Agreement;
 import io.redlock.jedis.trust.Agreement.MasterSet;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.MasterChange;
@@ -23,8 +24,10 @@ import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
@@ -71,12 +74,42 @@ public final class Doctor {
           List<List<String>> rows = new ArrayList<>(List.of(HEAD));
           audits.forEach(audited -> rows.add(row(audited)));
           Terminal.printTable(rows, out);
+          List<Integer> agreeing = printTerms(audits, out);
           if (probe.quorum().isJoint()) {
             printChange(audits, probe.quorum(), out);
             printUnmoved(probe, out);
           }
-          return summarize(audits, probe.quorum(), require, out);
+          return summarize(audits, probe.quorum(), agreeing, require, out);
         });
+  }
+
+  /**
+   * Prints the terms of the clients if masters differ in them, as while an operator changes them.
+   *
+   * @return the masters that agree, as bits, for each of the terms
+   */
+  private static List<Integer> printTerms(List<Audited> audits, PrintStream out) {
+    Map<Agreement, Integer> masters = new LinkedHashMap<>();
+    for (int i = 0; i < audits.size(); i++) {
+      NodeAudit audit = audits.get(i).audit();
+      BirthMark mark = audit == null ? null : mark(audit);
+      if (mark != null && mark.isFounded() && !mark.serves().isNobody()) {
+        masters.merge(mark.agreement().of(List.of()), 1 << i, (some, more) -> some | more);
+      }
+    }
+    if (masters.size() > 1) {
+      for (Map.Entry<Agreement, Integer> each : masters.entrySet()) {
+        List<String> names = new ArrayList<>();
+        for (int i = 0; i < audits.size(); i++) {
+          if ((each.getValue() & 1 << i) != 0) {
+            names.add(audits.get(i).name());
+          }
+        }
+        out.println("the clients of " + names + " agreed on " + each.getKey().inWords());
+      }
+      out.println("no client can use all of these masters: run redlock agree");
+    }
+    return List.copyOf(masters.values());
   }
 
   private static List<String> row(Audited audited) {
@@ -126,7 +159,9 @@ public final class Doctor {
     Set<String> sets = new TreeSet<>(); // of the future masters
     for (int i = 0; i < audits.size(); i++) {
       NodeAudit audit = audits.get(i).audit();
-      if (audit != null) {
+      if (audit == null) {
+        out.println(audits.get(i).name() + " does not answer, and may be at another step");
+      } else {
         BirthMark mark = mark(audit);
         Served serves = mark == null ? null : mark.serves();
         masters.add(new Master(Role.of(i, quorum), serves));
@@ -239,7 +274,11 @@ public final class Doctor {
   }
 
   private static int summarize(
-      List<Audited> audits, Quorum quorum, @Nullable Require require, PrintStream out) {
+      List<Audited> audits,
+      Quorum quorum,
+      List<Integer> agreeing,
+      @Nullable Require require,
+      PrintStream out) {
     int voting = set(audits, Stand.VOTES);
     int votes = Integer.bitCount(voting);
     int abstains = Integer.bitCount(set(audits, Stand.ABSTAINS));
@@ -261,10 +300,15 @@ public final class Doctor {
           "use an odd number of nodes, at least three: an even number survives no more failures"
               + " than the odd number below it, and fewer than three survive none");
     }
+    boolean differ = agreeing.size() > 1;
     if (require == Require.QUORUM) {
-      return quorum.isReachedBy(voting) ? ExitCode.OK : ExitCode.TOO_FEW;
+      boolean isReached =
+          differ
+              ? agreeing.stream().anyMatch(some -> quorum.isReachedBy(voting & some))
+              : quorum.isReachedBy(voting);
+      return isReached ? ExitCode.OK : ExitCode.TOO_FEW;
     }
-    return others == 0 ? ExitCode.OK : ExitCode.NOT_ALL;
+    return others == 0 && !differ ? ExitCode.OK : ExitCode.NOT_ALL;
   }
 
   /** Returns the masters with this verdict, as bits. */

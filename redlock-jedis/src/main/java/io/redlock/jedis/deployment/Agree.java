@@ -1,6 +1,5 @@
 package io.redlock.jedis.deployment;
 
-import io.redlock.jedis.trust.Agreement;
 import io.redlock.jedis.trust.Agreement.MasterSet;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.NodeAudit;
@@ -12,7 +11,6 @@ import io.redlock.jedis.trust.TermsChange.Step;
 import io.redlock.jedis.trust.TrustRules;
 import io.redlock.jedis.trust.Verdict;
 import io.redlock.spi.Quorum;
-import io.redlock.text.Brief;
 import java.io.PrintStream;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -99,7 +97,9 @@ final class Agree extends OperatorCommand {
       throw new Stopped(each.name() + ": " + Roll.LEFT);
     }
     if (sets.size() > 1) {
-      throw new Stopped(each.name() + ": a change of masters is under way: end it first");
+      throw new Stopped(
+          each.name()
+              + ": a change of masters is under way: finish it, or run redlock resize abort");
     }
     if (!set.isOf(masters.names())) {
       throw new Stopped(
@@ -152,15 +152,7 @@ final class Agree extends OperatorCommand {
     if (written == null || !written.agreement().equals(mark.agreement())) {
       throw new Stopped(target.name() + ": its mark was changed meanwhile: run the command again");
     }
-    Agreement terms = mark.agreement();
-    out.println(
-        target.name()
-            + ": maxTtl "
-            + Brief.exact(Duration.ofMillis(terms.maxTtlMillis()))
-            + ", restartGuard "
-            + terms.guarded()
-            + ", abstention "
-            + Brief.exact(Duration.ofMillis(terms.abstentionMillis())));
+    out.println(target.name() + ": " + mark.agreement().inWords());
     return Optional.of(Duration.ZERO);
   }
 }

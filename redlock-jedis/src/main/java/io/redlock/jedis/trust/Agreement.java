@@ -1,10 +1,12 @@
 package io.redlock.jedis.trust;
 
+import io.redlock.text.Brief;
 import java.net.URLDecoder;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
@@ -119,6 +121,16 @@ public record Agreement(
   /** Returns the same for an abstention of at least this time. */
   Agreement abstainingFor(long leastMillis) {
     return new Agreement(sets, guarded, maxTtlMillis, Math.max(abstentionMillis, leastMillis));
+  }
+
+  /** Returns the terms as a message has them. */
+  public String inWords() {
+    return "maxTtl "
+        + Brief.exact(Duration.ofMillis(maxTtlMillis))
+        + ", restartGuard "
+        + guarded
+        + ", abstention "
+        + Brief.exact(Duration.ofMillis(abstentionMillis));
   }
 
   /** Returns the sets as a mark has them. */
