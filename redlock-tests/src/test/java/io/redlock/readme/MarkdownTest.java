@@ -39,6 +39,7 @@ class MarkdownTest {
   private static final Pattern CODE = Pattern.compile("`([^`\\n]+)`");
   private static final Pattern EVERYTHING = Pattern.compile("(?s)(.+)");
   private static final Pattern CALL = Pattern.compile("\\b[a-z]\\w*(?=\\()");
+  private static final Pattern TYPE = Pattern.compile("(?<![\\w@-])[A-Z][a-z]\\w*[a-z]\\b");
   private static final Pattern OPTION = Pattern.compile("(?<!\\S)--[a-z][a-z-]*");
   private static final Pattern NAME = Pattern.compile("\\b[a-z]+[A-Z]\\w*");
   private static final Pattern BENCH_PART = Pattern.compile("-Dbench\\.only=([\\w-]+)");
@@ -223,6 +224,19 @@ class MarkdownTest {
     Pattern names = Pattern.compile(NAME + "|" + CALL);
     String elsewhere = ".*(migration|measured/.*)\\.md"; // have tests of their own
     assertTrue(assertKnown(known, CODE, "-D\\S+|\"[^\"]*\"", names, elsewhere) > 100);
+  }
+
+  /** A type in a sentence is one of our sources, or of those that they use; an alert is a rule. */
+  @Test
+  void typesOnThePagesExist() throws IOException {
+    Set<String> known = new TreeSet<>(Set.of("Int", "TransactionTemplate")); // Kotlin's, Spring's
+    List<Path> sources = new ArrayList<>(Repository.files(ROOT, ".java"));
+    sources.add(ROOT.resolve("docs/observability/redlock-alerts.yml"));
+    for (Path source : sources) {
+      TYPE.matcher(Files.readString(source)).results().forEach(type -> known.add(type.group()));
+    }
+    String elsewhere = ".*(migration|measured/.*)\\.md";
+    assertTrue(assertKnown(known, CODE, "-D\\S+|\"[^\"]*\"|.*\\*.*", TYPE, elsewhere) > 150);
   }
 
   @Test
