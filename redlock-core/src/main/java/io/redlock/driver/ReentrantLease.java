@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 final class ReentrantLease implements LeaseLock {
 
   /** The locks of a lock service that each thread holds. */
-  static final class Holds {
+  static class Holds {
     private final ThreadLocal<@Nullable Map<Object, HeldLease>> held = new ThreadLocal<>();
 
     @Nullable HeldLease get(Object lock) {
@@ -120,8 +120,20 @@ final class ReentrantLease implements LeaseLock {
   }
 
   private boolean take(AcquireResult result) {
-    result.lease().ifPresent(lease -> holds.put(lock, (HeldLease) lease));
+    result.lease().ifPresent(this::remember);
     return result.lease().isPresent();
+  }
+
+  private void remember(Lease lease) {
+    boolean remembered = false;
+    try {
+      holds.put(lock, (HeldLease) lease);
+      remembered = true;
+    } finally {
+      if (!remembered) { // no memory; nobody could unlock it
+        lease.close();
+      }
+    }
   }
 
   private HeldLease mine() {

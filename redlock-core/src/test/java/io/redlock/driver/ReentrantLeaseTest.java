@@ -45,6 +45,10 @@ class ReentrantLeaseTest {
   private final LeaseLock lock = lock(REQUEST);
 
   private LeaseLock lock(LeaseRequest request) {
+    return lock(request, holds);
+  }
+
+  private LeaseLock lock(LeaseRequest request, ReentrantLease.Holds holds) {
     return new ReentrantLease(
         request,
         asked -> {
@@ -80,6 +84,21 @@ class ReentrantLeaseTest {
     bed.redlock.asLock(permits).lock();
     bed.redlock.asLock(permits).lock();
     assertEquals(2, bed.redlock.leases().size());
+  }
+
+  @Test
+  void leaseThatNoMemoryIsLeftToRememberIsReleased() {
+    grantAll();
+    ReentrantLease.Holds full =
+        new ReentrantLease.Holds() {
+          @Override
+          void put(Object lock, HeldLease lease) {
+            throw new InternalError("no memory, as the test wants it");
+          }
+        };
+    assertThrows(InternalError.class, lock(REQUEST, full)::lock);
+    assertEquals(List.of(), bed.redlock.leases());
+    assertEquals(3, bed.releases());
   }
 
   @AfterEach
