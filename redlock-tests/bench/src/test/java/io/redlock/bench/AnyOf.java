@@ -33,6 +33,7 @@ final class AnyOf {
   private static final Duration AWAY = Duration.ofMillis(1);
   private static final int TURNS = 200;
   private static final int HAND_OVERS = 40;
+  private static final int CROWD = 16;
   private static final List<String> HEAD =
       List.of(
           "permits, occupied",
@@ -58,6 +59,7 @@ final class AnyOf {
       RedissonClient redisson = redisson(away(single)[0]);
       RedissonClient other = redisson(single.addresses()[0]);
       try {
+        crowds(holder, servers);
         List<List<String>> rows = new ArrayList<>();
         for (int permits : List.of(2, 10, 100)) {
           for (int percent : List.of(50, 90, 100)) {
@@ -135,6 +137,51 @@ final class AnyOf {
       }
     }
     return null;
+  }
+
+  /** Callers that are refused all the time, on masters beside them: what a look costs these. */
+  private void crowds(Redlock holder, RedisServers servers) throws Exception {
+    List<Long> masters = new ArrayList<>();
+    servers.forEach(server -> masters.add(server.pid()));
+    List<List<String>> rows = new ArrayList<>();
+    double one = 0;
+    for (int permits : List.of(1, 10, 100)) {
+      String pool = "crowd-" + permits + "/";
+      List<String> names = IntStream.range(0, permits).mapToObj(i -> pool + i).toList();
+      List<Lease> held = new ArrayList<>();
+      for (String name : names) {
+        held.add(holder.acquire(LeaseRequest.of(name, TTL).renewFor(HOLD)));
+      }
+      ClosedLoop.Run run = refusals(holder, LeaseRequest.anyOf(names, TTL), masters);
+      one = permits == 1 ? run.perSecond() : one;
+      rows.add(
+          List.of(
+              Integer.toString(permits),
+              Report.number(run.perSecond()),
+              Report.number(one / run.perSecond()),
+              Report.number(run.used().serverNanos() / run.cycles() / masters.size() / 1e3)));
+      for (Lease lease : held) {
+        lease.release();
+      }
+    }
+    report.print(
+        CROWD + " callers refused all the time",
+        List.of("permits", "refusals/s", "times one permit", "µs of each master"),
+        rows);
+  }
+
+  private static ClosedLoop.Run refusals(Redlock redlock, LeaseRequest any, List<Long> masters)
+      throws Exception {
+    List<Peer.Cycle> callers =
+        Collections.nCopies(
+            CROWD,
+            () -> {
+              redlock.tryAcquire(any);
+              return 1;
+            });
+    ClosedLoop loop = new ClosedLoop(callers, Thread::new, masters);
+    loop.run(Duration.ofSeconds(2)); // a warm-up
+    return loop.run(Duration.ofSeconds(4));
   }
 
   private interface Release<T> {
