@@ -34,7 +34,7 @@ final class Restarts implements AutoCloseable {
     caller.start();
   }
 
-  static void run(Report report) throws Exception {
+  static void run(Report report) {
     List<List<String>> rows = new ArrayList<>();
     rows.add(row("one after the other, when the last one votes again", Restarts::rolling));
     rows.add(row("all at once", Restarts::allAtOnce));
@@ -50,7 +50,7 @@ final class Restarts implements AutoCloseable {
     void play(Restarts on);
   }
 
-  private static List<String> row(String what, Scene scene) throws Exception {
+  private static List<String> row(String what, Scene scene) {
     try (Restarts on = new Restarts()) {
       on.awaitLease();
       scene.play(on);
@@ -102,7 +102,7 @@ final class Restarts implements AutoCloseable {
   private void call() {
     try {
       for (int i = 0; !isOver; i++) {
-        Optional<Lease> lease = redlock.tryAcquire("bench:" + i, MAX_TTL).optionalLease();
+        Optional<Lease> lease = redlock.tryAcquire("bench:" + i, MAX_TTL).lease();
         if (lease.isPresent()) {
           count();
           lease.get().release();
@@ -136,9 +136,9 @@ final class Restarts implements AutoCloseable {
   }
 
   @Override
-  public void close() throws InterruptedException {
+  public void close() {
     isOver = true;
-    caller.join();
+    Await.until("the caller ends", PATIENCE, () -> !caller.isAlive());
     redlock.close();
     servers.close();
   }
