@@ -45,7 +45,7 @@ class PauseTest {
       Signal.STOP.to(client.process);
       client.ask(0);
       Signal.CONT.to(client.process); // after a moment: it holds its leases, no node looks dead
-      assertEquals("valid left ensured Extended valid", client.answer());
+      assertEquals("valid left ensured EXTENDED valid", client.answer());
       assertEquals("ended", client.answer().strip());
 
       Signal.STOP.to(client.process);
@@ -61,7 +61,7 @@ class PauseTest {
         assertTrue(resource.write(taken.get(i).fencingToken()));
       }
       Signal.CONT.to(client.process);
-      assertEquals("invalid over LeaseLostException Lost invalid", client.answer());
+      assertEquals("invalid over LeaseLostException LOST invalid", client.answer());
       assertEquals("ended EXPIRED EXPIRED EXPIRED EXPIRED EXPIRED", client.answer());
       stale.forEach(token -> assertFalse(resource.write(token), "a stale write"));
       for (Lease lease : taken) {

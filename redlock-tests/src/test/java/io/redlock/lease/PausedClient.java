@@ -80,7 +80,7 @@ final class PausedClient {
         valid ? "valid" : "invalid",
         remaining.isZero() ? "over" : "left",
         ensured,
-        extended.getClass().getSimpleName(),
+        extended.outcome().toString(),
         renewed ? "valid" : "invalid");
   }
 }
