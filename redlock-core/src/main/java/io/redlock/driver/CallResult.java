@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** The result of a call, known once, and what its listeners are told of it. Thread-safe. */
+/** The result of a call, and its reports to listeners. It is known once. Thread-safe. */
 final class CallResult {
 
   final CompletableFuture<AcquireResult> future = new CompletableFuture<>();

@@ -8,7 +8,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** The end of one lease: comes once, and is told to all who want to know it. Thread-safe. */
+/** The end of one lease, and its reports. It comes once. Thread-safe. */
 final class Ending {
 
   private final Lease lease;

@@ -65,6 +65,8 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
   private @Nullable Runnable onReleaseSent; // guarded by this
   private @Nullable Pending @Nullable [] pending; // guarded by this; of the release, once it is due
   private NodeRequest.@Nullable Release request; // guarded by this; written before the first send
+  private boolean mustEnd; // guarded by this; its end had no memory
+  private @Nullable Turn unsent; // guarded by this; the release that had no memory
   private int unbooked; // guarded by this; nodes whose release had no memory, as bits
 
   /**
@@ -99,6 +101,7 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
   void wake() {
     boolean done = false;
     try {
+      endAgain();
       bookAgain();
       while (doNext()) {}
       done = true;
@@ -245,6 +248,40 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
    * @return the future result, known once it is settled or a node timeout has passed
    */
   CompletableFuture<ReleaseResult> end() {
+    boolean done = false;
+    try {
+      release();
+      done = true;
+    } finally {
+      if (!done) {
+        synchronized (this) {
+          mustEnd = true;
+        }
+        context.liveLeases.stalled(this);
+      }
+    }
+    return result;
+  }
+
+  /** Ends, and sends its release, if there was no memory for it. */
+  private void endAgain() {
+    Turn late;
+    boolean ends;
+    synchronized (this) {
+      late = unsent;
+      unsent = null;
+      ends = mustEnd;
+      mustEnd = false;
+    }
+    if (late != null) {
+      releaseIfDue(late);
+    }
+    if (ends) {
+      end();
+    }
+  }
+
+  private void release() {
     Turn turn;
     boolean started;
     synchronized (this) {
@@ -258,7 +295,6 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
     if (started && place != null) {
       place.removeTickets(context.nodes, names); // its caller first went on, and has given up now
     }
-    return result;
   }
 
   /** Runs the callback once the release of this ended owner was handed to its nodes. */
@@ -277,6 +313,21 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
     if (!turn.isRelease()) {
       return;
     }
+    boolean done = false;
+    try {
+      release(turn);
+      done = true;
+    } finally {
+      if (!done) {
+        synchronized (this) {
+          unsent = turn;
+        }
+        context.liveLeases.stalled(this);
+      }
+    }
+  }
+
+  private void release(Turn turn) {
     Ticket ticket = null;
     if (place != null) {
       ticket = turn.isLast() ? place.forgetTicket() : place.ticket();
@@ -445,7 +496,7 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
   private void withdraw() {
     @Nullable Pending[] unanswered;
     synchronized (this) {
-      unanswered = Objects.requireNonNull(pending).clone();
+      unanswered = pending == null ? new Pending[0] : pending.clone();
     }
     for (Pending sent : unanswered) {
       if (sent != null) {

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 final class Poll implements LockNode.ReplyHandler, Timeouts.Timed {
 
   /**
-   * What a node has answered.
+   * A node's answer.
    *
    * @param reply null if there was none in time
    * @param took the time until the answer, or until it was no longer awaited

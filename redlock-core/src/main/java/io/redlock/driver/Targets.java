@@ -5,11 +5,11 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** What a call asks for: all its names at once, or any one of several. Guarded by its call. */
+/** The names of a call: it wants all of them at once, or any one. Guarded by its call. */
 sealed interface Targets {
 
   /**
-   * What a call does next: an attempt, or a look at which names are free.
+   * The next step of a call: an attempt, or a look at which names are free.
    *
    * @param resources those of the attempt; null for a look
    * @param keys their keys, or those to look at

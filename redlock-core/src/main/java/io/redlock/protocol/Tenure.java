@@ -334,14 +334,17 @@ public final class Tenure {
   }
 
   private Turn extend(Purpose purpose, LeaseTerms terms, long nowNanos, long nowWallMicros) {
-    int tag = AcquireRound.MAX_ROUNDS + ++begun;
+    int tag = AcquireRound.MAX_ROUNDS + begun + 1;
     ExtendRound round = ExtendRound.begin(terms, nowNanos, nowWallMicros); // E4
     Extending extend = new Extending(tag, round, purpose, false);
     List<Extending> more = new ArrayList<>(extending);
     more.add(extend);
-    extending = List.copyOf(more);
+    List<Extending> copied = List.copyOf(more);
+    Turn turn = new Turn(Outcome.EXTENDING, 0, false, null, extend);
+    begun++; // from here on nothing takes memory: what fails has changed nothing
+    extending = copied;
     sending(terms.ttlMillis());
-    return new Turn(Outcome.EXTENDING, 0, false, null, extend);
+    return turn;
   }
 
   /** Renews the lease from now on, until then. */
@@ -401,7 +404,7 @@ public final class Tenure {
       failed(tag, nowNanos);
     }
     return phase == Phase.ENDED
-        ? releaseIfDue(Outcome.ENDED, null, nowNanos)
+        ? releaseIfDue(Outcome.ENDED, null, isLast, nowNanos)
         : Turn.of(Outcome.NOTHING);
   }
 
@@ -524,8 +527,7 @@ public final class Tenure {
 
   private Turn failed(AcquireRound.Decision decision, AcquireRound round, long nowNanos) {
     Attempted attempted = new Attempted(decision, round, rivals);
-    close(isFair && !attempted.keepsPlace());
-    return releaseIfDue(Outcome.FAILED, attempted, nowNanos); // A8
+    return close(Outcome.FAILED, attempted, isFair && !attempted.keepsPlace(), nowNanos); // A8
   }
 
   private Turn decideExtend(int tag, long nowNanos, long nowWallMicros) {
@@ -642,10 +644,12 @@ public final class Tenure {
       return extend(Purpose.RENEWED, now.terms(), nowNanos, nowWallMicros);
     }
     if (confirmNanos(nowNanos) <= 0) {
-      reaffirmation = reaffirmation.asking();
+      Reaffirmation asking = reaffirmation.asking();
       Deadline until = Objects.requireNonNull(deadline);
       LeaseTerms terms = rules.confirming(until.remainingNanos(nowNanos, nowWallMicros));
-      return extend(Purpose.CONFIRMED, terms, nowNanos, nowWallMicros);
+      Turn turn = extend(Purpose.CONFIRMED, terms, nowNanos, nowWallMicros);
+      reaffirmation = asking;
+      return turn;
     }
     return Turn.of(Outcome.NOTHING);
   }
@@ -657,9 +661,9 @@ public final class Tenure {
       return Turn.of(Outcome.GIVEN_UP);
     }
     if (repeatNanos(nowNanos) <= 0) {
-      int waiting = repeats.waiting();
+      Turn turn = new Turn(Outcome.REPEATED, repeats.waiting(), isLast, null, null);
       repeats = repeats.sent();
-      return new Turn(Outcome.REPEATED, waiting, isLast, null, null);
+      return turn;
     }
     return Turn.of(Outcome.NOTHING);
   }
@@ -684,14 +688,14 @@ public final class Tenure {
    */
   public Turn end(boolean last, long nowNanos) {
     if (phase != Phase.ENDED) {
-      close(last);
-      return releaseIfDue(Outcome.ENDED, null, nowNanos);
+      return close(Outcome.ENDED, null, last, nowNanos);
     }
     isLast |= last;
     return Turn.of(Outcome.NOTHING);
   }
 
-  private void close(boolean last) {
+  private Turn close(Outcome outcome, @Nullable Attempted attempted, boolean last, long nowNanos) {
+    Turn turn = releaseIfDue(outcome, attempted, last, nowNanos); // first: it takes memory
     phase = Phase.ENDED;
     acquire = null;
     rivals = Rivals.NONE;
@@ -700,6 +704,7 @@ public final class Tenure {
     deadline = null;
     lossTime = null;
     isLast = last;
+    return turn;
   }
 
   private void endExtends() {
@@ -708,7 +713,8 @@ public final class Tenure {
     reaffirmation = Reaffirmation.NONE;
   }
 
-  private Turn releaseIfDue(Outcome outcome, @Nullable Attempted attempted, long nowNanos) {
+  private Turn releaseIfDue(
+      Outcome outcome, @Nullable Attempted attempted, boolean last, long nowNanos) {
     if (handing > 0) {
       return Turn.of(Outcome.NOTHING); // R6
     }
@@ -717,12 +723,15 @@ public final class Tenure {
       silent |= unanswered(node) > 0 ? 1 << node : 0;
     }
     int targets = rules.releaseSet(footprint, silent);
-    release = ReleaseRound.begin(quorum, targets);
-    repeats = Repeats.until(rules.giveUpNanos(nowNanos, longestTtlMillis));
+    ReleaseRound round = ReleaseRound.begin(quorum, targets);
+    Repeats planned = Repeats.until(rules.giveUpNanos(nowNanos, longestTtlMillis));
+    Turn turn = new Turn(outcome, targets, last, attempted, null);
+    release = round;
+    repeats = planned;
     footprint = Footprint.NONE;
     unanswered = 0;
     isHanded = false;
-    return new Turn(outcome, targets, isLast, attempted, null);
+    return turn;
   }
 
   /** Returns its release, which buries the highest token that it proposed. */

@@ -13,6 +13,8 @@ import io.redlock.spi.NodeRequest.Release;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class PendingReleaseTest {
 
@@ -119,6 +121,29 @@ class PendingReleaseTest {
     bed.script(request -> NodeReply.RELEASED);
     bed.time.passWithChecks(Duration.ofSeconds(2));
     assertEquals("abc", bed.releasedOn());
+    assertEquals(0, bed.time.tasks());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"release", "begin"})
+  void releaseThatCannotBeginForSecondsBeginsOnceMemoryIsThereAgain(String step) {
+    HeldLease lease = bed.lease();
+    bed.time.shortOfMemory(Duration.ofSeconds(5));
+    bed.time.whenRead(
+        () -> {
+          StackTraceElement reader = new Throwable().getStackTrace()[2];
+          if (reader.getClassName().equals(Owner.class.getName())
+              && reader.getMethodName().equals(step)) {
+            throw new OutOfMemoryError("memory is short");
+          }
+        });
+    assertThrows(OutOfMemoryError.class, lease::close);
+    bed.time.passWithChecks(Duration.ofSeconds(6));
+    assertEquals("", bed.releasedOn());
+    bed.time.whenRead(() -> {});
+    bed.time.passWithChecks(Duration.ofSeconds(2));
+    assertEquals("abc", bed.releasedOn());
+    assertEquals(ReleaseResult.RELEASED, Bed.now(lease.releaseAsync()));
     assertEquals(0, bed.time.tasks());
   }
 
