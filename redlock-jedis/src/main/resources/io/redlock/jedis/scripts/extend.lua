@@ -13,16 +13,17 @@ local call = redis.call
 local value, T, ttl, retention = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local last = #KEYS - 1
 
-local owner = string.sub(value, 1, -#T - 1) -- owner@
-
 local missing
 for i = 1, last, 2 do
   local holder = call('GET', KEYS[i])
   local fence = call('GET', KEYS[i + 1])
   -- E1
-  local isOwn = holder and (holder == value
-    or string.find(holder, owner, 1, true) == 1 and string.find(holder, '^%d+$', #owner + 1)
-    or #holder < #owner and holder .. '@' == owner)
+  local isOwn = holder == value
+  if holder and not isOwn then
+    local owner = string.sub(value, 1, -#T - 1) -- owner@
+    isOwn = string.find(holder, owner, 1, true) == 1 and string.find(holder, '^%d+$', #owner + 1)
+      or #holder < #owner and holder .. '@' == owner
+  end
   if not holder then
     -- E3
     if T + 0 <= (fence or 0) + 0 then
@@ -53,9 +54,9 @@ if missing then
       or (birth ~= '' and string.find(mark or '', birth, 1, true) ~= 1) then
     return 'NOT_HELD ' .. T
   end
-  local lead = math.max(0, math.ceil((token - now) / 1000)) -- the counter outlives it
+  local aheadMillis = math.max(0, math.ceil((token - now) / 1000)) -- the counter outlives it
   for _, i in ipairs(missing) do
-    keeps[i] = math.max(retention + lead, call('PTTL', KEYS[i + 1]))
+    keeps[i] = math.max(retention + aheadMillis, call('PTTL', KEYS[i + 1]))
   end
 end
 

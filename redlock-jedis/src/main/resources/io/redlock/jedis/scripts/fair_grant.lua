@@ -25,14 +25,15 @@ end
 local nowMillis = math.floor(now / 1000)
 life = tonumber(life)
 
-local owner = string.sub(value, 1, -#T - 1) -- owner@
-
 local holder = redis.call('GET', lock)
 local highest = redis.call('GET', fence) or '0'
 -- G2, G3, G4, G5
-local isOwn = holder and (holder == value
-  or string.find(holder, owner, 1, true) == 1 and string.find(holder, '^%d+$', #owner + 1)
-  or #holder < #owner and holder .. '@' == owner)
+local isOwn = holder == value
+if holder and not isOwn then
+  local owner = string.sub(value, 1, -#T - 1) -- owner@
+  isOwn = string.find(holder, owner, 1, true) == 1 and string.find(holder, '^%d+$', #owner + 1)
+    or #holder < #owner and holder .. '@' == owner
+end
 local held = holder and not isOwn
 if not held
     and (token < tonumber(highest) or (not holder and token == tonumber(highest))) then
@@ -46,8 +47,8 @@ for _, waiter in ipairs(over) do
 end
 local queueLives = redis.call('PTTL', queue)
 local lockLives = redis.call('PTTL', lock)
-local lead = math.max(0, math.ceil((token - now) / 1000)) -- the counter outlives it
-local keeps = math.max(retention + lead, redis.call('PTTL', fence))
+local aheadMillis = math.max(0, math.ceil((token - now) / 1000)) -- the counter outlives it
+local keeps = math.max(retention + aheadMillis, redis.call('PTTL', fence))
 
 -- Leaves no ticket if memory is short, or if the ticket could not be given an end or be removed.
 -- Q1

@@ -40,8 +40,8 @@ local fence = call('GET', KEYS[2]) or '0'
 if bury + 0 > fence + 0 then
   local time = call('TIME')
   local now = time[1] * 1000000 + time[2]
-  local lead = math.max(0, math.ceil((bury - now) / 1000)) -- the counter outlives it
-  local keeps = math.max(retention + lead, call('PTTL', KEYS[2]))
+  local aheadMillis = math.max(0, math.ceil((bury - now) / 1000)) -- the counter outlives it
+  local keeps = math.max(retention + aheadMillis, call('PTTL', KEYS[2]))
   call('SET', KEYS[2], bury, 'PX', keeps)
 end
 if isHeld then

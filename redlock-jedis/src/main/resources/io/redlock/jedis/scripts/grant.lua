@@ -25,8 +25,6 @@ if token > now + skew and token > ARGV[6] + 1 or token >= 2 ^ 53
   return 'CLOCK ' .. T .. ' ' .. time[1] .. string.format('%06d', time[2])
 end
 
-local owner = string.sub(value, 1, -#T - 1) -- owner@
-
 local highest, highestCounter = '0', 0
 local held, stale, pttl, other
 for i = 1, last, 2 do
@@ -37,9 +35,12 @@ for i = 1, last, 2 do
     highest, highestCounter = fence, counter
   end
   -- G3, G4, G5
-  local isOwn = holder and (holder == value
-    or string.find(holder, owner, 1, true) == 1 and string.find(holder, '^%d+$', #owner + 1)
-    or #holder < #owner and holder .. '@' == owner)
+  local isOwn = holder == value
+  if holder and not isOwn then
+    local owner = string.sub(value, 1, -#T - 1) -- owner@
+    isOwn = string.find(holder, owner, 1, true) == 1 and string.find(holder, '^%d+$', #owner + 1)
+      or #holder < #owner and holder .. '@' == owner
+  end
   if isOwn then
     held = true
     stale = stale or token < counter
@@ -63,7 +64,7 @@ end
 
 local keeps = retention -- stays a string where it can, which saves the server a conversion
 if token > now then
-  keeps = retention + math.ceil((token - now) / 1000) -- the counter outlives its lead
+  keeps = retention + math.ceil((token - now) / 1000) -- the counter outlives it
 end
 local lives = {}
 if held then

@@ -12,16 +12,17 @@
 local call = redis.call
 local value, T = ARGV[1], ARGV[2]
 
-local owner = string.sub(value, 1, -#T - 1) -- owner@
-
 local held = {}
 local bury
 for i = 1, #KEYS, 4 do
   local holder = call('GET', KEYS[i])
   -- R1
-  local isOwn = holder and (holder == value
-    or string.find(holder, owner, 1, true) == 1 and string.find(holder, '^%d+$', #owner + 1)
-    or #holder < #owner and holder .. '@' == owner)
+  local isOwn = holder == value
+  if holder and not isOwn then
+    local owner = string.sub(value, 1, -#T - 1) -- owner@
+    isOwn = string.find(holder, owner, 1, true) == 1 and string.find(holder, '^%d+$', #owner + 1)
+      or #holder < #owner and holder .. '@' == owner
+  end
   if isOwn then
     held[#held + 1] = KEYS[i]
   end
@@ -55,9 +56,9 @@ local time = bury and try('TIME')
 if time then
   local token, now = T + 0, time[1] * 1000000 + time[2]
   if token < 2 ^ 53 and (token <= now + ARGV[4] or token <= ARGV[5] + 1) then
-    local lead = math.max(0, math.ceil((token - now) / 1000)) -- the counter outlives it
+    local aheadMillis = math.max(0, math.ceil((token - now) / 1000)) -- the counter outlives it
     for _, fence in ipairs(bury) do
-      try('SET', fence, T, 'PX', math.max(ARGV[3] + lead, try('PTTL', fence) or 0))
+      try('SET', fence, T, 'PX', math.max(ARGV[3] + aheadMillis, try('PTTL', fence) or 0))
     end
   elseif not held[1] then
     answer = 'CLOCK ' .. T .. ' ' .. time[1] .. string.format('%06d', time[2])
