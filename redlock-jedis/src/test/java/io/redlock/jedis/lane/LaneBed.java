@@ -1,19 +1,21 @@
 package io.redlock.jedis.lane;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.NodeStatus;
 import io.redlock.jedis.lane.LaneConnection.Batch;
 import io.redlock.jedis.lane.LaneConnection.Writer;
 import io.redlock.jedis.scripts.RequestEncoder;
-import io.redlock.jedis.scripts.Script;
 import io.redlock.jedis.trust.Marks;
 import io.redlock.jedis.trust.NodeTrust;
 import io.redlock.jedis.trust.Peers;
+import io.redlock.jedis.trust.Scenes;
 import io.redlock.jedis.trust.TrustRules;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReport;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
@@ -22,14 +24,18 @@ import io.redlock.spi.NodeRequest.RemoveTicket;
 import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.spi.Quorum;
 import io.redlock.spi.Ticker;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.exceptions.JedisDataException;
@@ -45,7 +51,8 @@ final class LaneBed implements LockNode.Observer, Ticker {
   static final long SILENCE_TIMEOUT_MILLIS = 10_000;
   static final long WATCH_MILLIS = NODE_TIMEOUT_MILLIS / 4;
   static final long TTL_MILLIS = 20_000;
-  static final String SILENT = "silent for more than 100ms";
+  private static final String LOADS =
+      Introduction.LOADED.stream().map(each -> "load " + each).collect(Collectors.joining(", "));
 
   private static final long WALL_MICROS = 1_800_000_000_000_000L;
   private static final long SKEW_MICROS = Marks.SKEW_MICROS;
@@ -67,10 +74,7 @@ final class LaneBed implements LockNode.Observer, Ticker {
   private final Peers peers;
   private final TrustRules rules;
   private final Map<Call, Asked> asked = new IdentityHashMap<>();
-  private final List<String> told = new ArrayList<>();
-  private final List<String> done = new ArrayList<>();
-  private final List<String> written = new ArrayList<>();
-  private final List<Long> pausesMillis = new ArrayList<>();
+  private final List<String> came = new ArrayList<>();
   private final Deque<Sent> unanswered = new ArrayDeque<>();
   private @Nullable Long tickNanos; // null: none is planned
   private int wires;
@@ -82,6 +86,7 @@ final class LaneBed implements LockNode.Observer, Ticker {
   boolean writersComeBack = true;
 
   @Nullable Batch underWay;
+  private @Nullable Batch lateWriter;
   Wire wire = new TestWire(0);
 
   /** A connection, of which the machine only knows that it is one. */
@@ -105,7 +110,7 @@ final class LaneBed implements LockNode.Observer, Ticker {
   private record Sent(Call call, List<String> command) {}
 
   /** A request and what was answered. */
-  static final class Asked implements LockNode.ReplyHandler {
+  final class Asked implements LockNode.ReplyHandler {
     final String label;
     final NodeRequest request;
     final List<NodeReply> answers = new ArrayList<>();
@@ -120,10 +125,7 @@ final class LaneBed implements LockNode.Observer, Ticker {
     public void onReply(int slot, NodeReply reply) {
       assertEquals(7, slot);
       answers.add(reply);
-    }
-
-    List<NodeReply.Kind> kinds() {
-      return answers.stream().map(NodeReply::kind).toList();
+      came.add(label + ": " + text(reply));
     }
 
     boolean withdraw() {
@@ -150,7 +152,7 @@ final class LaneBed implements LockNode.Observer, Ticker {
           @Override
           public long nextLong(long origin, long bound) {
             assertEquals(2 * origin, bound);
-            pausesMillis.add(bound / 1_000_000);
+            came.add("pause of " + origin / 1_000_000 + " to " + bound / 1_000_000 + " ms");
             return origin;
           }
         };
@@ -224,12 +226,17 @@ final class LaneBed implements LockNode.Observer, Ticker {
       } else if (effect instanceof LaneEffect.Report report) {
         report.report().run();
       } else if (effect instanceof LaneEffect.End end) {
-        done.add((end.isWhole() ? "end whole " : "end ") + ((TestWire) end.wire()).number);
+        came.add((end.isWhole() ? "end whole " : "end ") + ((TestWire) end.wire()).number);
         if (end.wire() == wire) {
           unanswered.clear();
         }
       } else {
-        done.add(effect.getClass().getSimpleName());
+        came.add(
+            effect
+                .getClass()
+                .getSimpleName()
+                .replace("FirstAttempt", "attempted")
+                .toLowerCase(Locale.ROOT));
       }
     }
   }
@@ -244,9 +251,11 @@ final class LaneBed implements LockNode.Observer, Ticker {
 
   LaneBed connect() {
     Wire fresh = new TestWire(++wires);
+    Wire known = wire;
     wire = fresh;
     machine.connected(fresh, nowNanos);
     perform();
+    wire = came.contains("end " + wires) ? known : fresh;
     write(machine.nextBatch(Writer.READER, nowNanos), Writer.READER);
     return this;
   }
@@ -258,13 +267,52 @@ final class LaneBed implements LockNode.Observer, Ticker {
   }
 
   LaneBed lose(Throwable why) {
+    Batch batch = underWay;
+    lateWriter = batch == null ? lateWriter : batch;
+    underWay = null;
     machine.lost(wire, why, nowNanos);
+    afterStep();
+    return this;
+  }
+
+  /** The writer of the connection that was lost is back. */
+  LaneBed comeBackLate() {
+    Batch batch = Objects.requireNonNull(lateWriter);
+    batch.calls().forEach(call -> came.add("had " + label(call)));
+    machine.writeFailed(batch.wire(), new IOException("reset"), nowNanos);
+    machine.written(batch.wire());
+    afterStep();
+    return this;
+  }
+
+  /** The writer that is under way finds the connection broken. */
+  LaneBed failToWrite() {
+    underWay = null;
+    writersComeBack = true;
+    machine.writeFailed(wire, new IOException("broken pipe"), nowNanos);
+    afterStep();
+    return this;
+  }
+
+  /** Events of another connection arrive, and of none. */
+  LaneBed strange() {
+    for (Wire each : new Wire[] {new TestWire(99), null}) {
+      machine.lost(each, new IOException("strange"), nowNanos);
+      assertNull(machine.received(each, TestNode.bytes("RELEASED 1"), nowNanos));
+    }
+    machine.writeFailed(new TestWire(99), new IOException("strange"), nowNanos);
     afterStep();
     return this;
   }
 
   LaneBed close() {
     machine.close(nowNanos);
+    afterStep();
+    return this;
+  }
+
+  LaneBed end() {
+    machine.end(nowNanos);
     afterStep();
     return this;
   }
@@ -283,9 +331,7 @@ final class LaneBed implements LockNode.Observer, Ticker {
   LaneBed introduce() {
     connect().answerAll();
     assertEquals(NodeStatus.State.UP, state());
-    done();
-    written();
-    told();
+    came();
     return this;
   }
 
@@ -310,6 +356,11 @@ final class LaneBed implements LockNode.Observer, Ticker {
 
   Asked grant(String name) {
     return send("grant " + name, new Grant(List.of(name), "owner", token(), TTL_MILLIS));
+  }
+
+  Asked large(String name, int bytes) {
+    List<String> names = List.of("x".repeat(bytes) + name);
+    return send("grant " + name, new Grant(names, "owner", token(), TTL_MILLIS));
   }
 
   Asked fairGrant(String name) {
@@ -363,9 +414,10 @@ final class LaneBed implements LockNode.Observer, Ticker {
       for (Call call : batch.calls()) {
         List<String> command = TestNode.words(batch.command(call));
         unanswered.add(new Sent(call, command));
-        labels.add(label(call) + (isText(call, command) ? " as text" : ""));
+        String label = label(call) + (isText(call, command) ? " as text" : "");
+        labels.add(label + (carriesMark(call, command) ? " with a mark" : ""));
       }
-      written.add(String.join(", ", labels));
+      came.add("write " + String.join(", ", Scenes.brief(labels)).replace(LOADS, "loads"));
       if (!writersComeBack) {
         assertEquals(null, underWay, "one writes at a time");
         underWay = batch;
@@ -378,6 +430,10 @@ final class LaneBed implements LockNode.Observer, Ticker {
 
   private static boolean isText(Call call, List<String> command) {
     return command.get(1).length() > 40 && call.purpose != Call.Purpose.LOAD_SCRIPT;
+  }
+
+  private static boolean carriesMark(Call call, List<String> command) {
+    return call.purpose == Call.Purpose.AUDIT && command.size() > 5;
   }
 
   private String label(Call call) {
@@ -420,8 +476,7 @@ final class LaneBed implements LockNode.Observer, Ticker {
   LaneBed answerAllButMarks(String error) {
     while (!unanswered.isEmpty()) {
       Sent next = unanswered.getFirst();
-      boolean writesMark = next.call.purpose == Call.Purpose.AUDIT && next.command.size() > 5;
-      if (writesMark) {
+      if (carriesMark(next.call, next.command)) {
         answerError(error);
       } else {
         answer();
@@ -430,10 +485,21 @@ final class LaneBed implements LockNode.Observer, Ticker {
     return this;
   }
 
-  /** Answers everything up to the next audit. */
-  LaneBed answerToAudit() {
-    while (unanswered.getFirst().call.purpose != Call.Purpose.AUDIT) {
-      answer();
+  /** Answers the loads at the head of what is unanswered. */
+  void answerLoads(Runnable answer) {
+    while (!unanswered.isEmpty()
+        && unanswered.getFirst().call.purpose == Call.Purpose.LOAD_SCRIPT) {
+      answer.run();
+    }
+  }
+
+  /** Each answer takes so long, until none is due. */
+  LaneBed answerSlowly(long micros) {
+    while (!unanswered.isEmpty()) {
+      nowNanos += micros * 1_000;
+      for (int due = unanswered.size(); due > 0; due--) {
+        answer();
+      }
     }
     return this;
   }
@@ -452,10 +518,11 @@ final class LaneBed implements LockNode.Observer, Ticker {
     return answer(new JedisNoScriptException("NOSCRIPT No matching script"));
   }
 
-  /** The next answer that is due is this word and the token that the request carried. */
-  LaneBed answerWord(String word, String rest) {
-    NodeRequest request = asked.get(unanswered.getFirst().call).request;
-    return answer(TestNode.bytes(word + " " + request.token() + rest));
+  /** The next answer that is due is this word, the token that the request carried, and the rest. */
+  LaneBed answerWord(String text) {
+    String[] words = text.split(" ", 2);
+    String token = " " + asked.get(unanswered.getFirst().call).request.token();
+    return answer(TestNode.bytes(words[0] + token + text.substring(words[0].length())));
   }
 
   private Object natural(Call call, List<String> command) {
@@ -508,48 +575,36 @@ final class LaneBed implements LockNode.Observer, Ticker {
     return unanswered.getLast().command;
   }
 
-  /** The batches since the last time. */
-  List<String> written() {
-    return take(written);
-  }
-
-  /** The effects since the last time, but for answers and reports. */
-  List<String> done() {
-    return take(done);
-  }
-
-  /** What the observer was told since the last time. */
-  List<String> told() {
-    return take(told);
-  }
-
-  /** The longest that each pause since the last time could have been. */
-  List<Long> pausesMillis() {
-    return take(pausesMillis);
-  }
-
-  private static <T> List<T> take(List<T> from) {
-    List<T> taken = List.copyOf(from);
-    from.clear();
+  /** What came out since the last time, in its order. */
+  List<String> came() {
+    List<String> taken = List.copyOf(came);
+    came.clear();
     return taken;
+  }
+
+  /** Of all that was written, keeps only how many audits there were. */
+  void summarize() {
+    long audits = came.stream().filter(each -> each.startsWith("write audit")).count();
+    came.removeIf(each -> each.startsWith("write "));
+    came.add("audits: " + audits);
+  }
+
+  private static String text(NodeReply reply) {
+    NodeReport report = reply.report();
+    return reply.kind()
+        + (reply.remainingMillis() > 0 ? " " + reply.remainingMillis() + " ms" : "")
+        + (reply.counter() > 0 ? " #" + reply.counter() : "")
+        + (reply.detail().isEmpty() ? "" : " " + reply.detail())
+        + (report == null ? "" : " of " + report.owner() + " " + report.doubt()).stripTrailing();
   }
 
   @Override
   public void onStateChange(NodeStatus status) {
-    told.add(status.state() + status.reason().map(reason -> ": " + reason).orElse(""));
+    came.add(status.state() + status.reason().map(reason -> ": " + reason).orElse(""));
   }
 
   @Override
   public void onReset(String reason) {
-    told.add("past lost: " + reason);
-  }
-
-  /** The scripts that a connection loads, as they are written. */
-  static String loads() {
-    List<String> loads = new ArrayList<>();
-    for (Script each : Introduction.LOADED) {
-      loads.add("load " + each);
-    }
-    return String.join(", ", loads);
+    came.add("past lost: " + reason);
   }
 }
