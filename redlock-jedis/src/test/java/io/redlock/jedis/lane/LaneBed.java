@@ -589,7 +589,7 @@ final class LaneBed implements LockNode.Observer, Ticker {
     came.add("audits: " + audits);
   }
 
-  private static String text(NodeReply reply) {
+  static String text(NodeReply reply) {
     NodeReport report = reply.report();
     return reply.kind()
         + (reply.remainingMillis() > 0 ? " " + reply.remainingMillis() + " ms" : "")
