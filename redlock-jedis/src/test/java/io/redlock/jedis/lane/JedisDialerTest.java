@@ -65,6 +65,7 @@ class JedisDialerTest {
   private volatile @Nullable CountDownLatch makeHangs;
   private volatile boolean isUnfit;
   private ServerSocket server;
+  private Thread acceptor;
   private Pool<Connection> pool;
   private JedisDialer dialer;
 
@@ -109,7 +110,7 @@ class JedisDialerTest {
   @BeforeEach
   void open() throws IOException {
     server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
-    Thread acceptor =
+    acceptor =
         new Thread(
             () -> {
               try {
@@ -144,9 +145,10 @@ class JedisDialerTest {
   }
 
   @AfterEach
-  void close() throws IOException {
+  void close() throws Exception {
     dialer.close();
     server.close();
+    acceptor.join(); // or a socket that it is adding stays open, until the dialer's read times out
     for (Socket each : sockets) {
       each.close();
     }
