@@ -16,11 +16,13 @@ import io.redlock.Redlock;
 import io.redlock.RedlockListener;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -146,13 +148,13 @@ public final class RedlockMetrics implements MeterBinder, RedlockListener {
   @Override
   public synchronized void onStart(Redlock redlock) {
     services.add(redlock);
-    registries.forEach(registry -> watch(redlock, registry));
+    inAll(registry -> watch(redlock, registry));
   }
 
   @Override
   public synchronized void onClose(Redlock redlock) {
     services.remove(redlock);
-    registries.forEach(registry -> ServiceGauges.remove(registry, service, redlock));
+    inAll(registry -> ServiceGauges.remove(registry, service, redlock));
   }
 
   @Override
@@ -172,13 +174,27 @@ public final class RedlockMetrics implements MeterBinder, RedlockListener {
 
   @Override
   public void onNodeState(NodeStatus status) {
-    registries.forEach(
-        registry -> changes(status.name(), status.state()).register(registry).increment());
+    inAll(registry -> changes(status.name(), status.state()).register(registry).increment());
   }
 
   @Override
   public void onNodeReset(String node, String reason) {
-    registries.forEach(registry -> resets(node).register(registry).increment());
+    inAll(registry -> resets(node).register(registry).increment());
+  }
+
+  private void inAll(Consumer<MeterRegistry> action) {
+    inAll(registries.iterator(), action);
+  }
+
+  /** Acts on each registry, although one before it failed; then throws. */
+  private static void inAll(Iterator<MeterRegistry> rest, Consumer<MeterRegistry> action) {
+    if (rest.hasNext()) {
+      try {
+        action.accept(rest.next());
+      } finally {
+        inAll(rest, action);
+      }
+    }
   }
 
   /** Records a time whether or not the user's function gives a tag; then throws if it failed. */
@@ -193,7 +209,7 @@ public final class RedlockMetrics implements MeterBinder, RedlockListener {
       }
     } finally {
       Tags tags = resource == null ? Tags.empty() : Tags.of("resource", tag);
-      registries.forEach(registry -> timer.apply(tags).register(registry).record(took));
+      inAll(registry -> timer.apply(tags).register(registry).record(took));
     }
   }
 

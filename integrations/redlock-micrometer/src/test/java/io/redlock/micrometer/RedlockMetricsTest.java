@@ -2,12 +2,16 @@ package io.redlock.micrometer;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.config.MeterFilter;
 import io.micrometer.core.instrument.distribution.DistributionStatisticConfig;
+import io.micrometer.core.instrument.distribution.pause.PauseDetector;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.micrometer.observation.ObservationRegistry;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
@@ -193,6 +197,31 @@ class RedlockMetricsTest {
     metrics.onNodeReset("master-1", "restarted");
     assertEquals(1, meters.get("redlock.node.resets").tags("node", "master-1").counter().count());
     assertEquals(1, second.get("redlock.node.resets").tags("node", "master-1").counter().count());
+  }
+
+  @Test
+  void registryThatFailsHidesNothingFromTheOthers() {
+    RedlockMetrics metrics = RedlockMetrics.withResource(names -> "any");
+    metrics.bindTo(
+        new SimpleMeterRegistry() {
+          @Override
+          protected Timer newTimer(
+              Meter.Id id, DistributionStatisticConfig config, PauseDetector pauses) {
+            throw new IllegalStateException("as the test wants it");
+          }
+
+          @Override
+          protected Counter newCounter(Meter.Id id) {
+            throw new IllegalStateException("as the test wants it");
+          }
+        });
+    metrics.bindTo(meters);
+    assertThrows(IllegalStateException.class, () -> live(metrics));
+    assertEquals(2, timer("redlock.acquire", "outcome", "acquired"));
+    assertEquals(1, timer("redlock.extend", "outcome", "extended"));
+    assertEquals(1, timer("redlock.lease", "cause", "released"));
+    assertEquals(0, votes("master-1"));
+    assertEquals(1, meters.get("redlock.node.resets").tags("node", "master-1").counter().count());
   }
 
   @Test
