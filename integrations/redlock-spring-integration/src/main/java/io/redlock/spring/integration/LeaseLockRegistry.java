@@ -128,6 +128,18 @@ abstract class LeaseLockRegistry<L extends Lock> implements RenewableLockRegistr
   }
 
   void locked(String key, LeaseLock lock) {
+    boolean remembered = false;
+    try {
+      remember(key, lock);
+      remembered = true;
+    } finally {
+      if (!remembered) { // no memory; nobody could unlock it
+        lock.unlock();
+      }
+    }
+  }
+
+  void remember(String key, LeaseLock lock) {
     holds.get().computeIfAbsent(key, any -> new Hold(lock)).count++;
   }
 
