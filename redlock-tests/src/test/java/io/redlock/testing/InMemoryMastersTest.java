@@ -24,6 +24,7 @@ import io.redlock.LockNotAcquiredException;
 import io.redlock.Redlock;
 import io.redlock.ReleaseResult;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -34,6 +35,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.function.Executable;
 
 /** Virtual time: nothing here takes longer than it takes to compute. */
 @Timeout(300)
@@ -274,6 +276,22 @@ class InMemoryMastersTest {
       throws InterruptedException {
     leaders.add(name);
     new CountDownLatch(1).await();
+  }
+
+  @Test
+  void absurdTimesAreRefused() {
+    for (Duration absurd : List.of(Duration.ofNanos(-1), ChronoUnit.FOREVER.getDuration())) {
+      List<Executable> calls =
+          List.of(
+              () -> masters.occupy("a", absurd),
+              () -> masters.advance(absurd),
+              () -> masters.pause(absurd));
+      for (Executable call : calls) {
+        String why = assertThrows(IllegalArgumentException.class, call).getMessage();
+        assertTrue(why.endsWith(": give a time from zero to 36500 days"), why);
+      }
+    }
+    assertFalse(masters.isHeld("a"));
   }
 
   @Test

@@ -35,6 +35,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class InMemoryMasters implements AutoCloseable {
 
+  private static final Duration LONGEST = Duration.ofDays(36_500);
   private static final String SOMEBODY = "somebody else";
   private static final String STOPPED = "refused connection";
 
@@ -159,11 +160,13 @@ public final class InMemoryMasters implements AutoCloseable {
   /**
    * Lets virtual time pass, and runs what becomes due: renewals, losses, timeouts, retries.
    *
-   * @param span the time
+   * @param span the time, from zero to 36,500 days
    * @throws IllegalStateException in real time
+   * @throws IllegalArgumentException if the time is negative or longer
    */
   public void advance(Duration span) {
     FakeScheduler scheduler = inVirtualTime();
+    check(span);
     synchronized (driving) {
       scheduler.runFor(span);
     }
@@ -174,11 +177,14 @@ public final class InMemoryMasters implements AutoCloseable {
    * callback. What became due runs when time passes next; a lease that expired is found by the
    * first call that checks it.
    *
-   * @param span the time
+   * @param span the time, from zero to 36,500 days
    * @throws IllegalStateException in real time
+   * @throws IllegalArgumentException if the time is negative or longer
    */
   public void pause(Duration span) {
-    inVirtualTime().ticker().advance(span);
+    FakeScheduler scheduler = inVirtualTime();
+    check(span);
+    scheduler.ticker().advance(span);
   }
 
   private FakeScheduler inVirtualTime() {
@@ -192,10 +198,18 @@ public final class InMemoryMasters implements AutoCloseable {
    * Gives the resource on every master to another holder, even where it is held.
    *
    * @param resource the resource, with the key prefix if the clients have one
-   * @param ttl how long the other holder keeps it
+   * @param ttl how long the other holder keeps it, from zero to 36,500 days
+   * @throws IllegalArgumentException if the ttl is negative or longer
    */
   public void occupy(String resource, Duration ttl) {
+    check(ttl);
     servers.forEach(server -> server.set(resource, SOMEBODY, ttl.toMillis()));
+  }
+
+  private static void check(Duration time) {
+    if (time.isNegative() || time.compareTo(LONGEST) > 0) {
+      throw new IllegalArgumentException(time + ": give a time from zero to 36500 days");
+    }
   }
 
   /**
