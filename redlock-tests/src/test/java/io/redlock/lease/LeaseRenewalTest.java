@@ -111,9 +111,7 @@ class LeaseRenewalTest {
     Lease lease =
         redlock.acquire(LeaseRequest.of("short outage", ttl).waitUpTo(WAIT).renewFor(LONG));
     masters.pause(0, 1, 2);
-    Await.until(
-        "the renewal has been tried again and again",
-        () -> events.count(ExtendResult.Outcome.UNKNOWN) >= 3);
+    Await.until("a renewal has failed", () -> events.count(ExtendResult.Outcome.UNKNOWN) > 0);
     assertEquals(0, events.count(ExtendResult.Outcome.EXTENDED));
     masters.resume(0, 1, 2);
     Await.until("the renewal succeeds", () -> events.count(ExtendResult.Outcome.EXTENDED) > 0);
