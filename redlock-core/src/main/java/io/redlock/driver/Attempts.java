@@ -3,6 +3,9 @@ package io.redlock.driver;
 import io.redlock.AcquireResult;
 import io.redlock.LeaseRequest;
 import io.redlock.driver.CallState.Phase;
+import io.redlock.protocol.LookRound;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Scheduler.Cancellable;
 import java.util.List;
 import java.util.Set;
@@ -198,7 +201,7 @@ final class Attempts {
     }
     Set<String> resources = step.resources();
     if (resources == null) {
-      new AvailabilityCheck(context, step.keys()).start(this::looked);
+      look(step.keys());
     } else {
       attempt(resources, step.keys());
     }
@@ -221,7 +224,24 @@ final class Attempts {
     }
   }
 
-  private void looked(AvailabilityCheck look) {
+  private void look(List<String> keys) {
+    NodeRequest request = new NodeRequest.Look(keys, context.ticker.wallMicros());
+    Poll.ask(context, request, replies -> look(keys, replies).isDecided())
+        .thenAccept(
+            answers -> {
+              try {
+                looked(look(keys, Poll.replies(answers)));
+              } catch (RuntimeException | Error e) { // nobody else hears of it
+                call.failed(e);
+              }
+            });
+  }
+
+  private LookRound look(List<String> keys, List<@Nullable NodeReply> replies) {
+    return LookRound.of(context.quorum, keys.size(), replies);
+  }
+
+  private void looked(LookRound look) {
     AttemptEnd refusal = null;
     synchronized (this) {
       if (!targets.looked(look)) {

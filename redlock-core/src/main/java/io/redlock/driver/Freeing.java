@@ -35,9 +35,7 @@ final class Freeing {
   }
 
   private CompletableFuture<FreeResult> free(String name, long token) {
-    List<@Nullable NodeReply> seen = new ArrayList<>();
-    inspected.forEach(answer -> seen.add(answer.reply()));
-    FreeRound round = FreeRound.begin(context.quorum, seen, token);
+    FreeRound round = FreeRound.begin(context.quorum, Poll.replies(inspected), token);
     NodeRequest free =
         new NodeRequest.Free(
             List.of(name),

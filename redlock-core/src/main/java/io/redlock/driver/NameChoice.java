@@ -1,5 +1,7 @@
 package io.redlock.driver;
 
+import io.redlock.protocol.LookRound;
+import io.redlock.spi.NodeRequest;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -16,9 +18,6 @@ final class NameChoice {
 
   /** The number of names in the first look: usually enough to find one that is free. */
   static final int FIRST_LOOKED_AT = 10;
-
-  /** The largest number of names to look at in one step: a node answers them one by one. */
-  static final int MOST_LOOKED_AT = 100;
 
   private static final long UNKNOWN_END = Long.MAX_VALUE;
 
@@ -137,16 +136,16 @@ final class NameChoice {
   }
 
   /** Records what a look at the names of {@link #toLookAt} has shown. */
-  void looked(AvailabilityCheck look, long nowNanos) {
+  void looked(LookRound look, long nowNanos) {
     List<Integer> numbers = toLookAt();
     for (int i = 0; i < numbers.size(); i++) {
-      if (look.isTaken(i)) {
+      if (look.isHeld(i)) {
         taken(numbers.get(i), look.remainingMillis(i), nowNanos);
       } else {
         names[numbers.get(i)] = look.isFree(i) ? Name.FREE : Name.DOUBTFUL;
       }
     }
-    lookedAt = MOST_LOOKED_AT;
+    lookedAt = NodeRequest.Look.MOST_NAMES;
   }
 
   /**

@@ -8,12 +8,13 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A question of an operator: the same request to every node, and what each has answered within a
- * node timeout. It waits for all, because an operator wants to know about each. No lock is held
- * while nodes are called.
+ * A question that changes no lease: the same request to every node, and what each has answered
+ * within a node timeout. An operator wants to know about each node; a call that looks for a free
+ * name waits only until enough have answered. No lock is held while nodes are called.
  */
 final class Poll implements LockNode.ReplyHandler, Timeouts.Timed {
 
@@ -26,14 +27,16 @@ final class Poll implements LockNode.ReplyHandler, Timeouts.Timed {
   record Answer(String node, @Nullable NodeReply reply, Duration took) {}
 
   private final ServiceContext context;
+  private final Predicate<List<@Nullable NodeReply>> isEnough;
   private final long startNanos;
   private final CompletableFuture<List<Answer>> result = new CompletableFuture<>();
   private final @Nullable Pending[] pending; // guarded by this
   private final @Nullable Answer[] answers; // guarded by this
   private int open; // guarded by this; nodes that have not answered
 
-  private Poll(ServiceContext context) {
+  private Poll(ServiceContext context, Predicate<List<@Nullable NodeReply>> isEnough) {
     this.context = context;
+    this.isEnough = isEnough;
     this.startNanos = context.ticker.monotonicNanos();
     this.open = context.nodes.size();
     this.pending = new Pending[open];
@@ -42,9 +45,19 @@ final class Poll implements LockNode.ReplyHandler, Timeouts.Timed {
 
   /** Asks every node; returns the future answers, in their order. */
   static CompletableFuture<List<Answer>> ask(ServiceContext context, NodeRequest request) {
-    Poll poll = new Poll(context);
+    return ask(context, request, replies -> false);
+  }
+
+  /**
+   * Asks every node until their answers are enough; returns the future answers, in their order.
+   *
+   * @param isEnough gets each node's answer, null for none yet, under a lock
+   */
+  static CompletableFuture<List<Answer>> ask(
+      ServiceContext context, NodeRequest request, Predicate<List<@Nullable NodeReply>> isEnough) {
+    Poll poll = new Poll(context, isEnough);
     context.timeouts.add(poll, poll.startNanos); // before a node can fail
-    for (int node = 0; node < poll.pending.length; node++) {
+    for (int node = 0; node < poll.pending.length && !poll.isDecided(); node++) {
       try {
         poll.keep(node, context.nodes.get(node).send(request, node, poll));
       } catch (Throwable e) { // the others are asked all the same
@@ -63,11 +76,27 @@ final class Poll implements LockNode.ReplyHandler, Timeouts.Timed {
   public void onReply(int node, NodeReply reply) {
     synchronized (this) {
       take(node, reply);
-      if (open > 0) {
+      if (open > 0 && !isEnough.test(replies())) {
         return;
       }
     }
     conclude();
+  }
+
+  private List<@Nullable NodeReply> replies() {
+    assert Thread.holdsLock(this);
+    List<@Nullable NodeReply> replies = new ArrayList<>();
+    for (Answer answer : answers) {
+      replies.add(answer == null ? null : answer.reply());
+    }
+    return replies;
+  }
+
+  /** Returns each node's answer; null for none. */
+  static List<@Nullable NodeReply> replies(List<Answer> answers) {
+    List<@Nullable NodeReply> replies = new ArrayList<>();
+    answers.forEach(answer -> replies.add(answer.reply()));
+    return replies;
   }
 
   private void take(int node, @Nullable NodeReply reply) {
@@ -86,21 +115,17 @@ final class Poll implements LockNode.ReplyHandler, Timeouts.Timed {
 
   @Override
   public void onTimeout() {
-    synchronized (this) {
-      for (int node = 0; node < answers.length; node++) {
-        Pending request = pending[node];
-        boolean isUnsent = answers[node] == null && request != null && request.withdraw();
-        take(node, isUnsent ? NodeReply.unreachable("not sent in time") : null);
-      }
-    }
     conclude();
   }
 
   private void conclude() {
     List<Answer> all = new ArrayList<>();
     synchronized (this) {
-      for (Answer answer : answers) {
-        all.add(answer);
+      for (int node = 0; node < answers.length; node++) {
+        Pending request = pending[node];
+        boolean isUnsent = answers[node] == null && request != null && request.withdraw();
+        take(node, isUnsent ? NodeReply.unreachable("not sent in time") : null);
+        all.add(answers[node]);
       }
     }
     result.complete(all);

@@ -1,5 +1,6 @@
 package io.redlock.driver;
 
+import io.redlock.protocol.LookRound;
 import java.util.Collections;
 import java.util.List;
 import java.util.Set;
@@ -29,7 +30,7 @@ sealed interface Targets {
   boolean ended(AttemptEnd outcome);
 
   /** Takes the result of the look under way. Returns true if the call goes on. */
-  boolean looked(AvailabilityCheck look);
+  boolean looked(LookRound look);
 
   /** Returns true while a look is under way. */
   boolean isLooking();
@@ -60,7 +61,7 @@ sealed interface Targets {
     }
 
     @Override
-    public boolean looked(AvailabilityCheck look) {
+    public boolean looked(LookRound look) {
       throw new IllegalStateException("a call for all its names looks at none");
     }
 
@@ -123,7 +124,7 @@ sealed interface Targets {
     }
 
     @Override
-    public boolean looked(AvailabilityCheck look) {
+    public boolean looked(LookRound look) {
       isLooking = false;
       names.looked(look, context.ticker.monotonicNanos());
       return !isOver();

@@ -21,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  *     NodeRequest.Grant}; empty if the node could not print it. Secret, and not in the text: it
  *     only tells holders apart
  * @param report the state of the name, for {@link NodeRequest.Inspect}; else null
+ * @param look which names are held, for {@link NodeRequest.Look}; else null
  */
 public record NodeReply(
     Kind kind,
@@ -28,7 +29,8 @@ public record NodeReply(
     long remainingMillis,
     String detail,
     String owner,
-    @Nullable NodeReport report) {
+    @Nullable NodeReport report,
+    @Nullable NodeLook look) {
 
   /** Makes the detail printable: one line without control characters, of bounded length. */
   public NodeReply {
@@ -107,7 +109,7 @@ public record NodeReply(
    * @return the answer
    */
   public static NodeReply of(Kind kind, String detail) {
-    return new NodeReply(kind, 0, -1, detail, "", null);
+    return new NodeReply(kind, 0, -1, detail, "", null, null);
   }
 
   /**
@@ -117,7 +119,19 @@ public record NodeReply(
    * @return the answer
    */
   public static NodeReply inspected(NodeReport report) {
-    return new NodeReply(report.owner() == null ? Kind.NOT_HELD : Kind.HELD, 0, -1, "", "", report);
+    Kind kind = report.owner() == null ? Kind.NOT_HELD : Kind.HELD;
+    return new NodeReply(kind, 0, -1, "", "", report, null);
+  }
+
+  /**
+   * Returns the answer to a look: {@link Kind#NOT_HELD} if a name is free, else {@link Kind#HELD}.
+   *
+   * @param look which names are held
+   * @return the answer
+   */
+  public static NodeReply looked(NodeLook look) {
+    Kind kind = look.remainingMillis().contains(NodeLook.FREE) ? Kind.NOT_HELD : Kind.HELD;
+    return new NodeReply(kind, 0, -1, "", "", null, look);
   }
 
   /**
@@ -129,7 +143,7 @@ public record NodeReply(
    * @return the answer
    */
   public static NodeReply held(long remainingMillis, long counter, String holder) {
-    return new NodeReply(Kind.HELD, counter, remainingMillis, holder, "", null);
+    return new NodeReply(Kind.HELD, counter, remainingMillis, holder, "", null, null);
   }
 
   /**
@@ -142,7 +156,8 @@ public record NodeReply(
    */
   public static NodeReply heldBy(long remainingMillis, long counter, String value) {
     String owner = value.equals("-") ? "" : HolderLabel.owner(value);
-    return new NodeReply(Kind.HELD, counter, remainingMillis, HolderLabel.of(value), owner, null);
+    return new NodeReply(
+        Kind.HELD, counter, remainingMillis, HolderLabel.of(value), owner, null, null);
   }
 
   /**
@@ -154,7 +169,7 @@ public record NodeReply(
    * @return the answer
    */
   public static NodeReply freed(long remainingMillis, long token, String holder) {
-    return new NodeReply(Kind.RELEASED, token, remainingMillis, holder, "", null);
+    return new NodeReply(Kind.RELEASED, token, remainingMillis, holder, "", null, null);
   }
 
   /**
@@ -164,7 +179,7 @@ public record NodeReply(
    * @return the answer
    */
   public static NodeReply waiting(long remainingMillis) {
-    return new NodeReply(Kind.WAIT, 0, remainingMillis, "", "", null);
+    return new NodeReply(Kind.WAIT, 0, remainingMillis, "", "", null, null);
   }
 
   /**
@@ -174,7 +189,7 @@ public record NodeReply(
    * @return the answer
    */
   public static NodeReply stale(long counter) {
-    return new NodeReply(Kind.STALE, counter, -1, "", "", null);
+    return new NodeReply(Kind.STALE, counter, -1, "", "", null, null);
   }
 
   /**
@@ -185,7 +200,7 @@ public record NodeReply(
    * @return the answer
    */
   public static NodeReply abstain(long remainingMillis, String detail) {
-    return new NodeReply(Kind.ABSTAIN, 0, remainingMillis, detail, "", null);
+    return new NodeReply(Kind.ABSTAIN, 0, remainingMillis, detail, "", null, null);
   }
 
   /**
@@ -229,6 +244,7 @@ public record NodeReply(
         + " ms, "
         + detail
         + (report == null ? "" : ", " + report)
+        + (look == null ? "" : ", " + look)
         + "]";
   }
 }

@@ -201,6 +201,25 @@ public sealed interface NodeRequest {
   }
 
   /**
+   * Asks which of several names are held. Changes nothing, so requests that are sent later may
+   * overtake it.
+   *
+   * @param names the lock keys, at most {@link #MOST_NAMES}
+   * @param token a number that the answer repeats
+   */
+  record Look(List<String> names, long token) implements NodeRequest {
+
+    /** The largest number of names: a node answers nothing else meanwhile. */
+    public static final int MOST_NAMES = 100;
+
+    /** Returns nobody: the request holds nothing. */
+    @Override
+    public String owner() {
+      return "";
+    }
+  }
+
+  /**
    * Asks for the state of a name. Changes nothing, so requests that are sent later may overtake it.
    *
    * @param names the lock key: exactly one

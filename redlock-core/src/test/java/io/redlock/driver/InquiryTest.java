@@ -13,6 +13,7 @@ import io.redlock.spi.NodeReport;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Inspect;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -117,6 +118,35 @@ class InquiryTest {
     bed.node(1).answer(Inspect.class, free("")); // too late, and harmless
     assertEquals(Held.UNKNOWN, Bed.now(inspection).held());
     bed.assertNothingIsLeft("an inspection");
+  }
+
+  @Test
+  void nodesAreNotAwaitedOnceTheirAnswersAreEnough() {
+    bed.node(1).holdSends();
+    List<List<Boolean>> answered = new ArrayList<>();
+    CompletableFuture<List<Poll.Answer>> answers =
+        Poll.ask(
+            bed.context,
+            new NodeRequest.Look(List.of("a", "b"), 1),
+            replies -> {
+              answered.add(replies.stream().map(reply -> reply != null).toList());
+              return replies.get(2) != null;
+            });
+    bed.node(0).answer(NodeRequest.Look.class, NodeReply.unreachable("down"));
+    assertFalse(answers.isDone());
+    bed.node(2).answer(NodeRequest.Look.class, NodeReply.unreachable("down"));
+    assertEquals(3, Bed.now(answers).size());
+    assertTrue(bed.node(1).calls().get(0).wasWithdrawn());
+    assertEquals(List.of(List.of(true, false, false), List.of(true, false, true)), answered);
+    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    bed.assertNothingIsLeft("a question");
+  }
+
+  @Test
+  void nodesAreNotAskedOnceTheAnswersOfOthersAreEnough() {
+    bed.script(request -> NodeReply.unreachable("down"));
+    Poll.ask(bed.context, new NodeRequest.Look(List.of("a"), 1), replies -> replies.get(1) != null);
+    assertEquals(List.of("a Look", "b Look"), bed.journal);
   }
 
   @Test

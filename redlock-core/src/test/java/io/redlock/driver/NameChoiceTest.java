@@ -7,8 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.protocol.LookRound;
+import io.redlock.spi.NodeLook;
 import io.redlock.spi.NodeReply;
-import io.redlock.spi.NodeReport;
+import io.redlock.spi.Quorum;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -24,8 +26,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class NameChoiceTest {
 
-  private static final long FREE = -1;
-  private static final long DOUBTFUL = -2;
+  private static final long FREE = NodeLook.FREE;
+  private static final long DOUBTFUL = -3;
 
   private final RandomGenerator random = new SplittableRandom(7);
 
@@ -34,23 +36,23 @@ class NameChoiceTest {
     return new NameChoice(names, names.stream().map(name -> "app:" + name).toList());
   }
 
-  /** Looks at the next names, each of which is held so many ms, FREE or DOUBTFUL. */
+  /**
+   * Looks at the next names, each of which is held so many ms, FREE or DOUBTFUL: one of two nodes
+   * holds it, and the third has not answered.
+   */
   private static void look(NameChoice choice, ToLongFunction<String> heldMillis, long nowNanos) {
-    Bed bed = new Bed(1);
-    bed.script(
-        request -> {
-          long held = heldMillis.applyAsLong(request.names().get(0));
-          return NodeReply.inspected(
-              new NodeReport(
-                  held >= 0 ? "somebody" : null,
-                  Math.max(held, -1),
-                  1,
-                  0,
-                  List.of(),
-                  held == DOUBTFUL ? "abstains" : ""));
-        });
-    List<String> keys = choice.toLookAt().stream().map(choice::key).toList();
-    new AvailabilityCheck(bed.context, keys).start(look -> choice.looked(look, nowNanos));
+    List<Long> one = new ArrayList<>();
+    List<Long> other = new ArrayList<>();
+    for (int name : choice.toLookAt()) {
+      long held = heldMillis.applyAsLong(choice.key(name));
+      one.add(held == DOUBTFUL ? FREE : held);
+      other.add(held == DOUBTFUL ? 5_000 : held);
+    }
+    List<NodeReply> replies = new ArrayList<>();
+    replies.add(NodeReply.looked(new NodeLook(one, "")));
+    replies.add(NodeReply.looked(new NodeLook(other, "")));
+    replies.add(null);
+    choice.looked(LookRound.of(Quorum.of(3), one.size(), replies), nowNanos);
   }
 
   @Test

@@ -97,7 +97,7 @@ class ReplyTextTest {
   })
   void voteTellsHowLongTheRefusalLastsAndWhoHoldsTheName(
       Kind kind, long millis, boolean isBounded, boolean isOfHolder) {
-    NodeVote vote = vote("a", new NodeReply(kind, 1, millis, "billing", "", null), 1);
+    NodeVote vote = vote("a", new NodeReply(kind, 1, millis, "billing", "", null, null), 1);
     assertEquals(isBounded ? Duration.ofMillis(millis) : null, vote.refusedFor().orElse(null));
     assertEquals(isOfHolder ? "billing" : "", vote.holder().orElse(""));
   }

@@ -36,7 +36,7 @@ class RivalsTest {
   @Test
   void answerThatRefusesForNobodyNamesNobody() {
     for (Kind kind : Kind.values()) {
-      NodeReply reply = new NodeReply(kind, 0, 100, "", "x", null);
+      NodeReply reply = new NodeReply(kind, 0, 100, "", "x", null, null);
       Rivals told = Rivals.NONE.with(0, reply);
       assertEquals(kind == Kind.HELD ? 1 : 0, told.named().size(), kind::toString);
       assertEquals(kind == Kind.HELD || kind == Kind.WAIT ? 100 : -1, told.remainingMillis());

@@ -168,7 +168,7 @@ final class NodeSteps {
         message.tag() > 0
             && message.tag() < scope.rounds
             && (reply.kind() == Kind.HELD || reply.kind() == Kind.STALE);
-    return new NodeReply(reply.kind(), outbids ? reply.counter() : 0, -1, "", "", null);
+    return new NodeReply(reply.kind(), outbids ? reply.counter() : 0, -1, "", "", null, null);
   }
 
   /** Whether the node is up to date with its own clock, has lost nothing, or has got over it. */

@@ -166,6 +166,13 @@ class LeastPrivilegeTest {
     }
     assertContended(rival.tryAcquire("a", TTL));
     assertEquals(Held.YES, rival.operations().inspect("a").held());
+    LeaseRequest any = LeaseRequest.anyOf(List.of("d", "e", "f"), TTL);
+    List<Lease> permits = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      permits.add(rival.tryAcquire(any).lease().orElseThrow());
+    }
+    assertContended(rival.tryAcquire(any)); // looks
+    permits.forEach(Lease::close);
     RedisServer emptied = servers.get(1);
     emptied.command("DEL", PREFIX + "a", "redlock:fence:" + PREFIX + "a");
     emptied.command("SCRIPT", "FLUSH");

@@ -79,7 +79,7 @@ class MarkdownTest {
     assertEquals(rules, found);
     Set<String> ofNodes =
         rules.stream()
-            .filter(rule -> rule.matches("G.|E[123]|R[123]|F[1-4]|Q[126]|X1"))
+            .filter(rule -> rule.matches("G.|E[123]|R[123]|F[1-4]|Q[126]|X[15]"))
             .collect(Collectors.toCollection(TreeSet::new));
     assertTrue(scripts.containsAll(ofNodes), () -> ofNodes + " in scripts: " + scripts);
     assertTrue(model.containsAll(ofNodes), () -> ofNodes + " in the model: " + model);

@@ -1,11 +1,11 @@
 package io.redlock.simulation;
 
+import io.redlock.spi.NodeLook;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
-import io.redlock.spi.NodeRequest.Inspect;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
@@ -92,7 +92,7 @@ abstract class BrokenLane extends ForwardingNode {
 
   /** Who has seen that a name is taken does not look again. */
   static class RemembersWhatIsTaken extends BrokenLane {
-    private final Map<String, NodeReply> taken = new HashMap<>();
+    private final Map<String, Long> takenMillis = new HashMap<>();
 
     RemembersWhatIsTaken(SimNode lane) {
       super(lane);
@@ -104,20 +104,24 @@ abstract class BrokenLane extends ForwardingNode {
 
     @Override
     public Pending send(NodeRequest request, int slot, ReplyHandler handler) {
-      String name = request.names().get(0);
-      if (!(request instanceof Inspect)) {
-        return lane.send(request, slot, handler);
-      }
-      NodeReply known = leavesOut(name) ? taken.get(name) : null;
-      return known == null
-          ? send(request, slot, handler, reply -> remember(name, reply))
-          : answer(known, slot, handler);
+      return lane.send(
+          request,
+          slot,
+          (node, reply) ->
+              handler.onReply(
+                  node, reply.look() == null ? reply : remembering(request.names(), reply.look())));
     }
 
-    private void remember(String name, NodeReply reply) {
-      if (reply.report() != null && reply.report().owner() != null) {
-        taken.put(name, reply);
+    private NodeReply remembering(List<String> names, NodeLook look) {
+      List<Long> millis = new ArrayList<>();
+      for (String name : names) {
+        long now = look.remainingMillis().get(millis.size());
+        millis.add(leavesOut(name) ? takenMillis.getOrDefault(name, now) : now);
+        if (now != NodeLook.FREE) {
+          takenMillis.put(name, now);
+        }
       }
+      return NodeReply.looked(new NodeLook(millis, look.doubt()));
     }
   }
 

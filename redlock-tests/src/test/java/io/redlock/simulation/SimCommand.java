@@ -2,6 +2,7 @@ package io.redlock.simulation;
 
 import io.redlock.jedis.scripts.Script;
 import io.redlock.spi.HolderLabel;
+import io.redlock.spi.NodeLook;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReport;
 import io.redlock.spi.NodeRequest;
@@ -127,13 +128,15 @@ final class SimCommand {
     List<String> arguments = texts(words, 3);
     NodeRequest request = request(script, arguments.subList(0, keys), arguments, keys);
     return new SimCommand(
-        script == Script.FREE ? Step.OTHER : Step.valueOf(script.name()),
-        name,
-        arguments,
-        script,
-        byDigest,
-        request,
-        known(request, arguments));
+        step(script), name, arguments, script, byDigest, request, known(request, arguments));
+  }
+
+  private static Step step(Script script) {
+    return switch (script) {
+      case FREE -> Step.OTHER;
+      case LOOK -> Step.INSPECT;
+      default -> Step.valueOf(script.name());
+    };
   }
 
   private static Known known(@Nullable NodeRequest request, List<String> arguments) {
@@ -141,7 +144,9 @@ final class SimCommand {
     if (request instanceof NodeRequest.Extend) {
       return new Known(arguments.get(last - 1), arguments.get(last));
     }
-    return request instanceof NodeRequest.Grant || request instanceof NodeRequest.Inspect
+    return request instanceof NodeRequest.Grant
+            || request instanceof NodeRequest.Inspect
+            || request instanceof NodeRequest.Look
         ? new Known(arguments.get(last), "")
         : Known.NOTHING;
   }
@@ -153,6 +158,9 @@ final class SimCommand {
     }
     if (script == Script.INSPECT) {
       return new NodeRequest.Inspect(List.of(keys.get(0)), number(all, first));
+    }
+    if (script == Script.LOOK) {
+      return new NodeRequest.Look(keys.subList(0, keys.size() - 1), number(all, first));
     }
     if (script == Script.FREE) {
       return new NodeRequest.Free(
@@ -300,6 +308,9 @@ final class SimCommand {
     if (reply.report() != null) {
       return bytes(state(token, reply.report()));
     }
+    if (reply.look() != null) {
+      return bytes(locks(token, reply.look()));
+    }
     boolean frees = request instanceof NodeRequest.Free;
     return switch (reply.kind()) {
       case GRANTED -> bytes("GRANT " + token);
@@ -330,6 +341,13 @@ final class SimCommand {
     words.add(Long.toString(report.counter()));
     words.add(Integer.toString(report.waiting()));
     words.addAll(report.waiters());
+    return String.join(" ", words);
+  }
+
+  private static String locks(String token, NodeLook look) {
+    List<String> words = new ArrayList<>();
+    words.add((look.doubt().isEmpty() ? "LOCKS " : "UNMARKED ") + token);
+    look.remainingMillis().forEach(millis -> words.add(Long.toString(millis)));
     return String.join(" ", words);
   }
 

@@ -17,6 +17,7 @@ import io.redlock.jedis.trust.Agreement.MasterSet;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.jedis.trust.Served;
+import io.redlock.spi.NodeLook;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
@@ -43,6 +44,7 @@ class SimCommandTest {
   private static final NodeRequest RELEASE = new NodeRequest.Release(ONE, "o", TOKEN);
   private static final NodeRequest FREE =
       new NodeRequest.Free(ONE, "freed/ops@host", TOKEN, 0, List.of("o@" + TOKEN));
+  private static final NodeRequest LOOK = new NodeRequest.Look(THREE, TOKEN);
   private static final NodeRequest WITHDRAW = new NodeRequest.RemoveTicket(ONE, TICKET);
 
   static Stream<NodeRequest> requests() {
@@ -54,6 +56,7 @@ class SimCommandTest {
         WITHDRAW,
         FREE,
         new NodeRequest.Inspect(ONE, TOKEN),
+        LOOK,
         new NodeRequest.Free(ONE, "freed/", TOKEN, TOKEN - 1, List.of()),
         new NodeRequest.Grant(THREE, "ö", TOKEN, 1),
         new NodeRequest.Grant(ONE, "o", TOKEN, 300, new Ticket("c", 0, TOKEN, 0)),
@@ -91,11 +94,12 @@ class SimCommandTest {
 
   @ParameterizedTest
   @MethodSource("requests")
-  void onlyGrantsExtendsAndInspectionsCarryTheMarkOfBirth(NodeRequest request) {
+  void onlyGrantsExtendsInspectionsAndLooksCarryTheMarkOfBirth(NodeRequest request) {
     boolean guarded =
         request instanceof NodeRequest.Grant
             || request instanceof NodeRequest.Extend
-            || request instanceof NodeRequest.Inspect;
+            || request instanceof NodeRequest.Inspect
+            || request instanceof NodeRequest.Look;
     assertEquals(guarded ? "the mark" : "", byDigest(request).known.birth());
     boolean extendsLease = request instanceof NodeRequest.Extend;
     assertEquals(extendsLease ? "|3|" : "", byDigest(request).known.served());
@@ -134,6 +138,7 @@ class SimCommandTest {
         new Said(GRANT, NodeReply.heldBy(299, TOKEN, "freed/")),
         new Said(EXTEND, NodeReply.of(Kind.NOT_HELD, "freed by ops@host")),
         new Said(EXTEND, NodeReply.of(Kind.NOT_HELD, "freed")),
+        new Said(LOOK, NodeReply.looked(new NodeLook(List.of(-2L, 0L, -1L), ""))),
         new Said(FREE, NodeReply.freed(299, TOKEN, "")),
         new Said(FREE, NodeReply.freed(299, 0, "freed by ops@host")),
         new Said(FREE, NodeReply.NOT_HELD),
@@ -152,6 +157,7 @@ class SimCommandTest {
     assertNotNull(read, () -> "not an answer to " + said);
     assertEquals(said.reply.kind(), read.kind());
     assertEquals(said.reply.counter(), read.counter());
+    assertEquals(said.reply.look(), read.look());
     assertEquals(said.reply.remainingMillis(), read.remainingMillis());
     if (!said.reply.detail().isEmpty()) {
       assertEquals(said.reply.detail(), read.detail());

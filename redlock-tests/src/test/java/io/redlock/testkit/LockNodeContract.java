@@ -9,6 +9,7 @@ import io.redlock.NodeStatus.State;
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.LockNode.Pending;
+import io.redlock.spi.NodeLook;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeReport;
@@ -17,6 +18,7 @@ import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Free;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Inspect;
+import io.redlock.spi.NodeRequest.Look;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.NodeRequest.RemoveTicket;
 import io.redlock.spi.NodeRequest.Ticket;
@@ -514,6 +516,18 @@ public abstract class LockNodeContract {
     subject.setWrongType(other);
     NodeReply mistake = ask(new Free(List.of(other), FREED, 1, 0, List.of("any")));
     assertEquals(Kind.MISCONFIGURED, mistake.kind());
+  }
+
+  @Test
+  void lookReportsWhichOfSeveralNamesAreHeldAndForHowLong() {
+    grant(A, token, TTL);
+    subject.setWrongType(other);
+    NodeLook look =
+        Objects.requireNonNull(ask(new Look(List.of(name + ":free", name, other), token)).look());
+    long millis = look.remainingMillis().get(1);
+    assertEquals(List.of(NodeLook.FREE, millis, NodeLook.ENDLESS), look.remainingMillis());
+    assertTrue(millis <= TTL && millis > TTL - SLACK, look::toString);
+    assertEquals("", look.doubt());
   }
 
   // What the key tells.

@@ -1,6 +1,7 @@
 package io.redlock.testkit;
 
 import io.redlock.spi.HolderLabel;
+import io.redlock.spi.NodeLook;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeReport;
@@ -235,6 +236,9 @@ public class NodeModel {
     if (request instanceof NodeRequest.Free free) {
       return free(live, free, standing, nowMicros);
     }
+    if (request instanceof NodeRequest.Look) {
+      return new Outcome(live, NodeReply.looked(look(live, standing, nowMillis)));
+    }
     if (any(live, Cell::isWrongType)) {
       return new Outcome(live, NodeReply.misconfigured(""));
     }
@@ -251,7 +255,19 @@ public class NodeModel {
         cell.counter(),
         Math.min(waiters.size(), NodeReport.MOST_COUNTED),
         waiters.subList(0, Math.min(waiters.size(), NodeReport.MOST_WAITERS)),
-        standing == Standing.ABSTAINING ? "its data is too new" : "");
+        doubt(standing));
+  }
+
+  private static NodeLook look(List<Cell> cells, Standing standing, long nowMillis) {
+    return new NodeLook( // X5
+        cells.stream()
+            .map(cell -> cell.isFree() ? NodeLook.FREE : cell.remainingMillis(nowMillis))
+            .toList(),
+        doubt(standing));
+  }
+
+  private static String doubt(Standing standing) {
+    return standing == Standing.ABSTAINING ? "its data is too new" : "";
   }
 
   /** Locks the names, or refuses with a reason. */

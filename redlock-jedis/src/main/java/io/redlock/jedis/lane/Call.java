@@ -112,9 +112,9 @@ final class Call implements Pending {
     return script == Script.RELEASE && purpose == Purpose.REQUEST;
   }
 
-  /** Returns true if it asks for the state of a name, which changes nothing and can wait. */
+  /** Returns true if it only asks for the state of names, which can wait. */
   boolean isLook() {
-    return script == Script.INSPECT;
+    return script == Script.INSPECT || script == Script.LOOK;
   }
 
   /** Returns the script call; there is none if a script is loaded. */

@@ -11,9 +11,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The calls of a lane in order: those that wait to be sent, and those that were sent and not yet
- * answered. Looks go behind other requests, and few at a time: many callers that look for a free
- * name must not delay the extends of those who hold one. On a lane that is never idle, one look
- * goes after so many requests. A part of the {@link LaneMachine}, and guarded like it.
+ * answered. Looks go behind other requests, and few names at a time: many callers that look for a
+ * free name must not delay the extends of those who hold one. On a lane that is never idle, one
+ * look goes after so many requests. A part of the {@link LaneMachine}, and guarded like it.
  */
 final class LaneCalls {
 
@@ -23,8 +23,11 @@ final class LaneCalls {
    */
   private static final int MAX_WITHDRAWN = 4_096;
 
-  /** The largest number of unanswered looks: a request waits for no more of them. */
-  static final int MOST_LOOKS = 32;
+  /**
+   * The number of names in unanswered looks beyond which looks wait: a request waits less than a
+   * millisecond of the node's time for them.
+   */
+  static final int MOST_NAMES = 1_000;
 
   /** The number of requests that are sent before a look that waits. */
   static final int REQUESTS_A_LOOK = 32;
@@ -37,7 +40,7 @@ final class LaneCalls {
   private final Queue<Call> ahead = new ArrayDeque<>(); // sent before the queue
   private final Queue<Call> unanswered = new ArrayDeque<>();
   private long unansweredBytes;
-  private int unansweredLooks;
+  private int unansweredNames; // of looks
   private int sentBeforeLook; // requests since the last look, while one waits
 
   /**
@@ -175,7 +178,7 @@ final class LaneCalls {
 
   /** Returns the queue whose first call goes next; null if none may. */
   private @Nullable Queue<Call> next() {
-    boolean mayLook = !looks.isEmpty() && unansweredLooks < MOST_LOOKS;
+    boolean mayLook = !looks.isEmpty() && unansweredNames < MOST_NAMES;
     if (queue.isEmpty()) {
       return mayLook ? looks : null;
     }
@@ -186,7 +189,7 @@ final class LaneCalls {
     batch.add(call);
     unanswered.add(call);
     unansweredBytes += call.bytes();
-    unansweredLooks += call.isLook() ? 1 : 0;
+    unansweredNames += call.isLook() ? call.invocation().names() : 0;
     call.state = Call.State.SENT;
     call.sinceNanos = nowNanos;
   }
@@ -197,7 +200,7 @@ final class LaneCalls {
   void removeOldest() {
     Call oldest = unanswered.remove();
     unansweredBytes -= oldest.bytes();
-    unansweredLooks -= oldest.isLook() ? 1 : 0;
+    unansweredNames -= oldest.isLook() ? oldest.invocation().names() : 0;
   }
 
   /** Answers the sent requests, except releases; their late answers are still read. */
@@ -218,7 +221,7 @@ final class LaneCalls {
       unanswered.remove();
     }
     unansweredBytes = 0;
-    unansweredLooks = 0;
+    unansweredNames = 0;
   }
 
   private void decide(Call call, NodeReply reply) {

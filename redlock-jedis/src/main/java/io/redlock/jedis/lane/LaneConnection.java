@@ -5,6 +5,7 @@ import io.redlock.jedis.scripts.ReplyMapper;
 import io.redlock.jedis.scripts.Script;
 import io.redlock.jedis.scripts.ScriptCommand;
 import io.redlock.jedis.trust.NodeTrust;
+import io.redlock.spi.NodeLook;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReport;
 import java.time.Duration;
@@ -333,7 +334,12 @@ final class LaneConnection {
     } else if (answer.kind() == NodeReply.Kind.ABSTAIN) {
       answer = abstention(call.script, answer, nowNanos);
     } else if (answer.report() != null) {
-      answer = inspected(answer.report(), nowNanos);
+      NodeReport report = answer.report();
+      String doubt = doubt(call.script, report.doubt(), nowNanos);
+      answer = NodeReply.inspected(report.doubted(doubt));
+    } else if (answer.look() != null) {
+      NodeLook look = answer.look();
+      answer = NodeReply.looked(look.doubted(doubt(call.script, look.doubt(), nowNanos)));
     }
     if (call.script == Script.FAIR_GRANT
         && (answer.kind() == NodeReply.Kind.HELD || answer.kind() == NodeReply.Kind.WAIT)) {
@@ -355,13 +361,13 @@ final class LaneConnection {
     return known == null ? answer : known;
   }
 
-  /** Returns the answer to an inspection; a node that abstains may have lost a key. */
-  private NodeReply inspected(NodeReport report, long nowNanos) {
+  /** Returns why the node may have lost a key: it abstains, or has another mark. */
+  private String doubt(Script script, String reported, long nowNanos) {
     NodeReply abstains =
-        report.doubt().isEmpty()
+        reported.isEmpty()
             ? health.toGrant()
-            : abstention(Script.INSPECT, NodeReply.abstain(-1, report.doubt()), nowNanos);
-    return NodeReply.inspected(abstains == null ? report : report.doubted(abstains.detail()));
+            : abstention(script, NodeReply.abstain(-1, reported), nowNanos);
+    return abstains == null ? "" : abstains.detail();
   }
 
   private void auditNow(long nowNanos) {

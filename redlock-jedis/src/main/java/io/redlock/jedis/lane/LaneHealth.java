@@ -180,8 +180,8 @@ final class LaneHealth {
    */
   void answered(Script script, NodeReply reply, long roundTripNanos, long nowNanos) {
     roundTrips.add(roundTripNanos);
-    if (script == Script.INSPECT) {
-      answered(nowNanos); // a right that only inspections need is no fault of the node
+    if (script == Script.INSPECT || script == Script.LOOK) {
+      answered(nowNanos); // a right that only these need is no fault of the node
       return;
     }
     switch (reply.kind()) {

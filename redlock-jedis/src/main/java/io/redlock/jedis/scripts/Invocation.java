@@ -42,4 +42,9 @@ public final class Invocation {
     }
     this.bytes = size;
   }
+
+  /** Returns the number of names; 0 for an audit. */
+  public int names() {
+    return request == null ? 0 : request.names().size();
+  }
 }

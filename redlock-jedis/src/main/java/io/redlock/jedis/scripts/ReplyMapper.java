@@ -1,12 +1,14 @@
 package io.redlock.jedis.scripts;
 
 import io.redlock.spi.HolderLabel;
+import io.redlock.spi.NodeLook;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReport;
 import io.redlock.text.Brief;
 import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
+import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
 import java.util.Set;
@@ -85,6 +87,7 @@ public final class ReplyMapper {
         case EXTEND -> extend(text, invocation.echo);
         case RELEASE -> release(text, invocation.echo);
         case INSPECT -> inspection(text, invocation.echo);
+        case LOOK -> look(text, invocation);
         case FREE -> free(text, invocation.echo);
         case AUDIT -> null;
       };
@@ -185,6 +188,18 @@ public final class ReplyMapper {
             Integer.parseInt(words[5]),
             List.of(words).subList(6, words.length),
             unmarked ? CHANGED : ""));
+  }
+
+  private static @Nullable NodeReply look(byte[] text, Invocation invocation) {
+    boolean unmarked = says("UNMARKED", text, invocation.echo, false);
+    if (!unmarked && !says("LOCKS", text, invocation.echo, false)) {
+      return null;
+    }
+    List<Long> remainingMillis = Arrays.stream(words(text, 0)).skip(2).map(Long::valueOf).toList();
+    boolean isComplete = remainingMillis.size() == invocation.names();
+    return isComplete
+        ? NodeReply.looked(new NodeLook(remainingMillis, unmarked ? CHANGED : ""))
+        : null;
   }
 
   private static boolean isClock(byte[] text, byte[] token) {

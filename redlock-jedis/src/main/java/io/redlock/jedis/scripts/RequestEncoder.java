@@ -87,6 +87,9 @@ public final class RequestEncoder {
     if (request instanceof NodeRequest.Inspect inspect) {
       return inspect(inspect);
     }
+    if (request instanceof NodeRequest.Look look) {
+      return look(look);
+    }
     if (request instanceof NodeRequest.Free free) {
       return free(free);
     }
@@ -158,6 +161,13 @@ public final class RequestEncoder {
         .add(BIRTH)
         .addEcho(token)
         .call(Script.INSPECT, inspect);
+  }
+
+  private Invocation look(NodeRequest.Look look) {
+    List<String> names = look.names();
+    Words words = new Words(names.size() + 3).add(Argument.of(names.size() + 1L));
+    names.forEach(name -> words.add(keys(name).lock));
+    return words.add(BIRTH).addEcho(Argument.of(look.token())).call(Script.LOOK, look);
   }
 
   private Invocation free(NodeRequest.Free free) {

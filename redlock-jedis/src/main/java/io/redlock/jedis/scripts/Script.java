@@ -23,6 +23,8 @@ public enum Script {
   RELEASE,
   /** Reports the state of a name. */
   INSPECT,
+  /** Reports which of several names are held. */
+  LOOK,
   /** Sets a name free for an operator. */
   FREE,
   /** Reports what the node is, and writes its birth mark if one is given. */
@@ -45,7 +47,7 @@ public enum Script {
   /** Returns how many of its last arguments the script compares with the node's birth mark. */
   int guards() {
     return switch (this) {
-      case GRANT, FAIR_GRANT, INSPECT -> 1;
+      case GRANT, FAIR_GRANT, INSPECT, LOOK -> 1;
       case EXTEND -> 2;
       case RELEASE, FREE, AUDIT -> 0;
     };

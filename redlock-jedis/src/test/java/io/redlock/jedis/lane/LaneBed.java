@@ -14,6 +14,7 @@ import io.redlock.jedis.trust.Peers;
 import io.redlock.jedis.trust.Scenes;
 import io.redlock.jedis.trust.TrustRules;
 import io.redlock.spi.LockNode;
+import io.redlock.spi.NodeLook;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReport;
 import io.redlock.spi.NodeRequest;
@@ -591,11 +592,13 @@ final class LaneBed implements LockNode.Observer, Ticker {
 
   static String text(NodeReply reply) {
     NodeReport report = reply.report();
+    NodeLook look = reply.look();
     return reply.kind()
         + (reply.remainingMillis() > 0 ? " " + reply.remainingMillis() + " ms" : "")
         + (reply.counter() > 0 ? " #" + reply.counter() : "")
         + (reply.detail().isEmpty() ? "" : " " + reply.detail())
-        + (report == null ? "" : " of " + report.owner() + " " + report.doubt()).stripTrailing();
+        + (report == null ? "" : " of " + report.owner() + " " + report.doubt()).stripTrailing()
+        + (look == null ? "" : " " + look.remainingMillis() + " " + look.doubt()).stripTrailing();
   }
 
   @Override

@@ -12,6 +12,7 @@ import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -192,27 +193,33 @@ class LaneCallsTest {
     return call(name, new NodeRequest.Inspect(List.of(name), 17));
   }
 
+  /** A look at 300 names. */
+  private Call bigLook() {
+    return call("look", new NodeRequest.Look(Collections.nCopies(300, "look"), 17));
+  }
+
   @Test
-  void looksGoBehindEverythingElseAndFewAtATime() {
+  void looksGoBehindEverythingElseAndFewNamesAtATime() {
+    int sent = 4; // beyond 1,000 names
     List<Call> looks = new ArrayList<>();
-    for (int i = 0; i < 1_000; i++) {
-      looks.add(queued(look("look"), 0));
+    for (int i = 0; i < 10; i++) {
+      looks.add(queued(bigLook(), 0));
     }
     Call extend =
         queued(call("extend", new NodeRequest.Extend(List.of("a"), "owner", 17, 1_000, 1)), 0);
     Call release = queued(release("b"), 0);
     List<Call> batch = sendAll();
     assertEquals(List.of(extend, release), batch.subList(0, 2));
-    assertEquals(looks.subList(0, LaneCalls.MOST_LOOKS), batch.subList(2, batch.size()));
+    assertEquals(looks.subList(0, sent), batch.subList(2, batch.size()));
     assertEquals(List.of(), sendAll());
     Call next = queued(grant("c"), 0);
     assertEquals(List.of(next), sendAll());
     for (int i = 0; i < 3; i++) {
       calls.removeOldest();
     }
-    assertEquals(looks.subList(LaneCalls.MOST_LOOKS, LaneCalls.MOST_LOOKS + 1), sendAll());
+    assertEquals(looks.subList(sent, sent + 1), sendAll());
     calls.answerSent(NodeReply.unknown("test"));
-    assertEquals(LaneCalls.MOST_LOOKS, sendAll().size());
+    assertEquals(looks.subList(sent + 1, 2 * sent + 1), sendAll());
   }
 
   @Test

@@ -5,6 +5,7 @@ import io.redlock.jedis.lane.LaneConnection.Writer;
 import io.redlock.jedis.trust.KeptLog;
 import io.redlock.jedis.trust.Scenes;
 import io.redlock.spi.NodeRequest.Inspect;
+import io.redlock.spi.NodeRequest.Look;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.util.ArrayList;
@@ -62,6 +63,7 @@ class LaneMachineTest {
         case "release" -> asked.add(bed.release(name));
         case "withdraw" -> asked.add(bed.giveUpTicket(name));
         case "inspect" -> asked.add(bed.send("inspect " + name, new Inspect(List.of(name), 17)));
+        case "look" -> asked.add(bed.send("look " + name, new Look(List.of(name.split(" ")), 17)));
         default -> {
           return false;
         }

@@ -5,9 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.spi.NodeLook;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeReport;
+import io.redlock.spi.NodeRequest;
 import java.net.ConnectException;
 import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
@@ -72,6 +74,28 @@ class ReplyMapperTest {
     assertEquals(Kind.MISCONFIGURED, foreign.kind());
     for (String alien : List.of("STATE 41 -2 - 0 0", "STATE 42 -2 - 0", "STATE 42", "GRANT 42")) {
       assertNull(ReplyMapper.reply(bytes(alien), invocation(Script.INSPECT)), alien);
+    }
+  }
+
+  @Test
+  void lookReportsWhichNamesAreHeld() {
+    Invocation look =
+        new RequestEncoder(1, 1).encode(new NodeRequest.Look(List.of("a", "b", "c"), 42));
+    assertEquals(
+        NodeReply.looked(new NodeLook(List.of(1500L, NodeLook.FREE, NodeLook.ENDLESS), "")),
+        ReplyMapper.reply(bytes("LOCKS 42 1500 -2 -1"), look));
+    NodeReply unmarked = ReplyMapper.reply(bytes("UNMARKED 42 1 0 2"), look);
+    assertEquals("its birth mark changed; it is being audited", unmarked.look().doubt());
+    assertEquals(Kind.HELD, unmarked.kind());
+    for (String alien :
+        List.of(
+            "LOCKS 41 -2 -2 -2",
+            "LOCKS 42 -2 -2",
+            "LOCKS 42 -2 -2 -2 -2",
+            "LOCKS 42",
+            "GRANT 42 1 1 1",
+            "LOCKS 42 1 x 1")) {
+      assertNull(ReplyMapper.reply(bytes(alien), look), alien);
     }
   }
 

@@ -99,6 +99,12 @@ class RequestEncoderTest {
   }
 
   @Test
+  void lookNamesOnlyTheLocksAndCarriesTheBirthMark() {
+    assertWords(
+        "3 a b redlock:birth 17 birth", Script.LOOK, new NodeRequest.Look(List.of("a", "b"), 17));
+  }
+
+  @Test
   void ownersAndTokensThatShareAPlaceInTheCacheKeepTheirWords() {
     encoder.encode(new Grant(List.of("a"), "me", 17 + 64, 3_000));
     for (String owner : List.of("me", "you")) {

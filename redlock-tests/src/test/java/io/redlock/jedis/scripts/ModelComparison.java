@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.spi.HolderLabel;
+import io.redlock.spi.NodeLook;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeReport;
@@ -256,6 +257,10 @@ final class ModelComparison {
     NodeReport report = reply.report();
     if (report != null) {
       return "INSPECTED " + report.doubted(report.doubt().isEmpty() ? "" : "in doubt");
+    }
+    NodeLook look = reply.look();
+    if (look != null) {
+      return "LOOKED " + look.doubted(look.doubt().isEmpty() ? "" : "in doubt");
     }
     String freedBy = HolderLabel.tellsFreed(reply.detail()) ? " " + reply.detail() : "";
     return reply.kind() + " " + reply.counter() + " " + reply.remainingMillis() + freedBy;

@@ -58,6 +58,7 @@ class ModelFidelityTest {
                 "CLOCK",
                 "NOT_HELD",
                 "INSPECTED",
+                "LOOKED",
                 "OUT_OF_MEMORY",
                 "READONLY",
                 "WRONGTYPE"));

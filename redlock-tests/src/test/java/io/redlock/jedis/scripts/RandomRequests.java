@@ -118,7 +118,9 @@ final class RandomRequests {
       return new NodeRequest.Extend(names, owner, granted, ttlMillis, sentMicros(ttlMillis));
     }
     if (kind >= 97) {
-      return new NodeRequest.Inspect(names.subList(0, 1), token);
+      return percent(50)
+          ? new NodeRequest.Inspect(names.subList(0, 1), token)
+          : new NodeRequest.Look(names, token);
     }
     if (!queues || percent(30)) {
       return new NodeRequest.Release(names, owner, token, reported, false, null);

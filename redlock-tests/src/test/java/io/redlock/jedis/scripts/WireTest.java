@@ -9,6 +9,7 @@ import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Free;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Inspect;
+import io.redlock.spi.NodeRequest.Look;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.NodeRequest.RemoveTicket;
 import io.redlock.spi.NodeRequest.Ticket;
@@ -64,7 +65,8 @@ class WireTest {
             new Release(ONE, "owner", TOKEN),
             new Release(ONE, "owner", TOKEN, true, ticket),
             new RemoveTicket(ONE, ticket),
-            new Inspect(ONE, TOKEN))) {
+            new Inspect(ONE, TOKEN),
+            new Look(TWO, TOKEN))) {
       text.append(command(encoder.encode(request))).append('\n');
     }
     text.append("\nKeys\n").append(keysAfterTwoFairGrants());
