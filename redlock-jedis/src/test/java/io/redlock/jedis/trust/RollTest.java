@@ -23,12 +23,19 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Which masters form a set, by the marks that clients find and write. */
 class RollTest {
+
+  @TestFactory
+  Stream<DynamicTest> scenes() {
+    return Scenes.of("trust/Roll.txt", () -> new RollTest().new Life());
+  }
 
   private static final long Q = Marks.ABSTENTION_MILLIS;
   private static final String LOST = "";
@@ -191,48 +198,198 @@ class RollTest {
     return births;
   }
 
-  private static void assertSays(String part, String text) {
-    assertTrue(text.contains(part), text);
+  /** Masters and clients, as a script tells. */
+  private final class Life implements Scenes.Actor {
+
+    private final Map<String, Client> clients = new TreeMap<>();
+    private String kept = "";
+
+    @Override
+    public List<String> act(String command, String rest) {
+      Map<String, String> before = births();
+      String[] words = rest.split(" ");
+      Client client = clients.get(words[0]);
+      if (command.equals("voters")) {
+        return List.of(String.join(" ", client.voters()));
+      } else if (command.equals("says")) {
+        return List.of(client.says(words[1]));
+      } else if (!(joins(command, words) || befalls(command, words))) {
+        switch (command) {
+          case "act" -> client.act();
+          case "once" -> client.act(1);
+          case "hear" -> client.hear(words[1]);
+          case "hear-all" -> client.names.forEach(client::hear);
+          case "write" -> client.write(words[1]);
+          case "knows" -> {
+            return List.of(client.known.isEmpty() ? "nothing" : client.known);
+          }
+          default -> throw new IllegalArgumentException(command);
+        }
+      }
+      return command.equals("founded") ? List.of() : changes(before);
+    }
+
+    /** The marks that are others now: of whom, when first seen, whom the master serves. */
+    private List<String> changes(Map<String, String> before) {
+      Map<String, List<String>> names = new LinkedHashMap<>();
+      births()
+          .forEach(
+              (name, birth) -> {
+                if (!birth.equals(before.getOrDefault(name, ""))) {
+                  names.computeIfAbsent(text(birth), text -> new ArrayList<>()).add(name);
+                }
+              });
+      return names.entrySet().stream()
+          .map(each -> String.join(" ", each.getValue()) + ": " + each.getKey())
+          .toList();
+    }
+
+    private String text(String birth) {
+      BirthMark mark = BirthMark.parse(birth);
+      return mark == null
+          ? birth.isEmpty() ? "no mark" : "an earlier mark"
+          : (mark.isFounded() ? "" : "founding ")
+              + mark.serves()
+              + " of "
+              + (nowMillis - mark.firstSeenMillis())
+              + " ms, "
+              + mark.agreement().abstentionMillis()
+              + (mark.evictedKeys() == 0 || !mark.isFounded()
+                  ? ""
+                  : ", evicted " + mark.evictedKeys());
+    }
+
+    private boolean joins(String command, String[] words) {
+      String list = String.join(" ", List.of(words).subList(1, words.length));
+      TrustRules rules =
+          switch (command) {
+            case "unguarded" -> Marks.rules(false);
+            case "observer" -> TrustRules.observing(false, Marks.SKEW_MICROS);
+            case "longer-ttl" -> terms(60_000, 64_602);
+            case "shorter-ttl" -> terms(10_000, Q);
+            case "longer-abstention" -> terms(30_000, 36_302);
+            default -> Marks.GUARDED;
+          };
+      if (rules == Marks.GUARDED && !command.equals("client")) {
+        return false;
+      }
+      String[] lists = list.split(" to ");
+      clients.put(words[0], new Client(rules, lists[0], lists.length == 1 ? "" : lists[1]));
+      return true;
+    }
+
+    private static TrustRules terms(long maxTtlMillis, long abstentionMillis) {
+      return new TrustRules(true, maxTtlMillis, abstentionMillis, Marks.SKEW_MICROS);
+    }
+
+    private boolean befalls(String command, String[] words) {
+      switch (command) {
+        case "founded" -> founded(String.join(" ", words));
+        case "pass" -> pass(words[0].equals("abstention") ? Q : Long.parseLong(words[0]));
+        case "change" -> step(words[0]);
+        case "earlier" -> earlier(words);
+        case "serve" -> {
+          String[] lists = String.join(" ", words).split(", ");
+          serve(lists[0], lists[1], lists[2], serves(lists[3]));
+        }
+        case "evicted" -> master(words[0]).evicted = Long.parseLong(words[1]);
+        case "longer-agreement" -> {
+          BirthMark mark = master(words[0]).mark();
+          Agreement longer = new Agreement(mark.agreement().sets(), true, 30_000, 2 * Q);
+          master(words[0]).birth = mark.serving(mark.serves(), longer).toString();
+        }
+        default -> {
+          for (String name : words) {
+            if (!befalls(command, master(name))) {
+              return false;
+            }
+          }
+        }
+      }
+      return true;
+    }
+
+    private boolean befalls(String command, Master master) {
+      switch (command) {
+        case "silence" -> master.isSilent = true;
+        case "answers" -> master.isSilent = false;
+        case "emptied" -> master.restart(false);
+        case "restarted" -> master.restart(true);
+        case "flushed" -> master.birth = LOST;
+        case "forgotten" -> { // so that the next set has another id
+          master.birth = LOST;
+          master.repl += "x";
+        }
+        case "keep" -> kept = master.birth;
+        case "restored" -> {
+          master.run += "y";
+          master.birth = kept;
+        }
+        case "alias" -> { // the same server under another name
+          Master alias = master(master.name.toUpperCase(Locale.ROOT));
+          alias.run = master.run;
+          alias.repl = master.repl;
+          alias.birth = master.birth;
+        }
+        default -> {
+          return false;
+        }
+      }
+      return true;
+    }
+
+    /** A mark of an earlier version: its number, size, age and abstention. */
+    private void earlier(String[] words) {
+      Master master = master(words[0]);
+      int version = Integer.parseInt(words[1]);
+      String size = version == 3 ? " |" + words[2] + "|" : " " + words[2];
+      master.birth =
+          String.join(" ", words[1], master.run, master.repl)
+              + (" " + (nowMillis - Long.parseLong(words[3])) + " seen " + words[4] + size)
+              + (" guarded" + (version == 1 ? "" : " host:1"));
+    }
   }
 
-  // Founding.
-
-  @Test
-  void setIsFoundedInTwoStepsAndVotesAfterItsAbstention() {
-    Client client = client("a b c");
-    client.act(1).hear("a"); // all must answer first
-    client.write("a");
-    assertSays("the set is being founded: not all of its masters are marked", client.says("a"));
-    client.hear("b");
-    client.write("b");
-    client.hear("c");
-    client.write("c");
-    for (String name : names("a b c")) {
-      assertFalse(master(name).mark().isFounded());
+  /** The steps of a change from masters to others, as {@link MasterChange} makes them. */
+  private void serve(String list, String present, String future, Served serves) {
+    MasterSet from = new MasterSet("old", names(present));
+    MasterSet to = new MasterSet("new", names(future));
+    boolean isBefore = serves.equals(Served.of("old"));
+    boolean isAfter = serves.equals(Served.of("new"));
+    Agreement agreement =
+        Marks.GUARDED.agreement(
+            isBefore ? List.of(from) : isAfter ? List.of(to) : List.of(from, to));
+    for (String name : names(list)) {
+      Master master = master(name);
+      master.birth =
+          Marks.founded(master.run, master.repl, nowMillis - 2 * Q, serves, agreement).toString();
     }
-    client.act(2);
-    for (String name : names("a b c")) {
-      assertTrue(master(name).mark().isFounded());
-      assertEquals(Served.of(client.known), master(name).mark().serves());
-    }
-    pass(Q - 1);
-    assertEquals(List.of(), client.voters());
-    pass(1);
-    assertEquals(names("a b c"), client.voters());
   }
 
-  @Test
-  void clientsOfOneListComputeOneSetWhateverItsOrder() {
-    Client first = client("a b c");
-    Client second = client("c a b");
-    for (int i = 0; i < 5; i++) {
-      first.act(1);
-      second.act(1);
+  private static final Served PREPARED = Served.of("old", "old>new");
+  private static final Served COMMITTED = Served.of("old>new");
+  private static final Served OPENED = Served.of("old>new", "new");
+
+  private static Served serves(String point) {
+    return switch (point) {
+      case "prepared" -> PREPARED;
+      case "committed" -> COMMITTED;
+      case "opened" -> OPENED;
+      case "left" -> Served.NOBODY;
+      default -> Served.of("new");
+    };
+  }
+
+  /** Three masters become five. */
+  private void step(String point) {
+    String present = "a b c";
+    String future = "a b c d e";
+    Served staying = serves(point);
+    serve("a b c", present, future, staying);
+    serve("d e", present, future, point.equals("prepared") ? COMMITTED : staying);
+    if (point.equals("finishing")) {
+      serve("c e", present, future, OPENED);
     }
-    assertEquals(first.known, second.known);
-    pass(Q);
-    assertEquals(3, first.voters().size());
-    assertEquals(3, second.voters().size());
   }
 
   @ParameterizedTest
@@ -280,500 +437,6 @@ class RollTest {
     BirthMark mark = BirthMark.parse(master(name).birth);
     return mark != null && mark.isFounded() && mark.agreement().sets().get(0).isOf(client.names);
   }
-
-  @Test
-  void setIsNotFoundedBeforeAllAnswer() {
-    Client client = client("a b c");
-    master("c").isSilent = true;
-    client.act();
-    assertEquals(Map.of("a", "", "b", "", "c", ""), births());
-    assertSays("all must answer first; c does not", client.says("a"));
-  }
-
-  @Test
-  void singleMasterFoundsItsSet() {
-    assertEquals(List.of("a"), founded("a").names());
-  }
-
-  @Test
-  void withoutTheGuardAFoundedSetVotesAtOnce() {
-    Client client = new Client(Marks.rules(false), "a b c", "").act();
-    assertEquals(names("a b c"), client.voters());
-  }
-
-  // Lists.
-
-  @ParameterizedTest
-  @CsvSource(
-      delimiter = '|',
-      value = {
-        "a b c         | missing [d, e]:",
-        "a b c d       | missing [e]:",
-        "a b c d f     | missing [e], foreign [f]:",
-        "a b c d e f g | foreign [f, g]:",
-        "e f g h i     | missing [a, b, c, d], foreign [f, g, h, i]:",
-        "a             | missing [b, c, d, e]:"
-      })
-  void otherListIsRefusedByNameAndWritesNothing(String list, String difference) {
-    founded("a b c d e");
-    Client other = client(list);
-    for (String lost : List.of("none", "a", "b")) {
-      master(lost).restart(false);
-      Map<String, String> before = births();
-      if (other.names.stream().allMatch(name -> master(name).birth.isEmpty())) {
-        return; // nothing shows that this client's list is wrong
-      }
-      other.act();
-      for (String name : other.names) {
-        String says = other.says(name);
-        assertSays("REFUSED the list of this client is not the set of its masters, ", says);
-        assertSays(difference, says);
-      }
-      before.forEach((name, birth) -> assertEquals(birth, master(name).birth));
-    }
-  }
-
-  @Test
-  void listOfAnotherDeploymentIsRefused() {
-    founded("a b c");
-    founded("d e f");
-    Map<String, String> before = births();
-    Client other = client("a d e").act();
-    assertEquals(before, births());
-    for (String name : names("a d e")) {
-      assertSays("missing [f], foreign [a]", other.says(name));
-    }
-  }
-
-  @Test
-  void listIsComparedByTheServersWhereTheSpellingDiffers() {
-    founded("a b c");
-    for (String name : names("a b c")) { // the same servers under other names
-      Master alias = master(name.toUpperCase(Locale.ROOT));
-      alias.run = master(name).run;
-      alias.repl = master(name).repl;
-      alias.birth = master(name).birth;
-    }
-    Client other = client("A B C");
-    master("C").isSilent = true;
-    assertSays("missing [a, b, c], foreign [A, B, C]: list the same", other.says("A"));
-    assertSays("written alike", other.says("A"));
-    master("C").isSilent = false;
-    assertEquals(names("A B C"), other.voters());
-    master("C").restart(false); // this process knows the set by now
-    other.act();
-    pass(Q);
-    assertEquals(names("A B C"), other.voters());
-    Client later = client("A B C");
-    assertEquals(names("A B C"), later.voters());
-    master("C").restart(false);
-    assertSays("REFUSED", client("A B C").says("C"));
-  }
-
-  // Copies.
-
-  @Test
-  void masterThatLostItsDataIsMarkedIfAQuorumShowsTheSet() {
-    MasterSet set = founded("a b c");
-    master("c").restart(false);
-    Client client = client("a b c").act();
-    assertEquals(List.of(set), master("c").mark().agreement().sets());
-    assertEquals(names("a b"), client.voters());
-    pass(Q);
-    assertEquals(names("a b c"), client.voters());
-  }
-
-  @Test
-  void masterIsNotMarkedByLessThanAQuorumUnlessAllAnswer() {
-    founded("a b c");
-    master("b").isSilent = true;
-    master("c").restart(false);
-    Client client = client("a b c").act();
-    assertEquals("", master("c").birth);
-    assertSays("no majority of the masters shows the agreement: b must answer", client.says("c"));
-    master("b").isSilent = false;
-    master("b").restart(false);
-    client.act();
-    assertEquals(master("a").mark().serves(), master("b").mark().serves());
-    assertEquals(master("a").mark().agreement(), master("c").mark().agreement());
-  }
-
-  @ParameterizedTest
-  @CsvSource({"true, true, true", "true, true, false", "true, false, false", "false, false, false"})
-  void afterAllLostTheirDataTheyVoteAgainAfterTheAbstention(boolean a, boolean b, boolean c) {
-    founded("a b c");
-    master("a").restart(a);
-    master("b").restart(b);
-    master("c").restart(c);
-    Client client = client("a b c").act();
-    assertEquals(List.of(), client.voters());
-    pass(Q);
-    assertEquals(names("a b c"), client.voters());
-  }
-
-  @Test
-  void voidMarksDoNotCountInTheQuorum() {
-    founded("a b c");
-    master("a").restart(true);
-    master("b").restart(true);
-    master("c").isSilent = true;
-    Map<String, String> before = births();
-    Client client = client("a b c").act();
-    assertEquals(before, births());
-    assertSays("c must answer", client.says("a"));
-  }
-
-  @Test
-  void voidMarkOfAnotherSetSpeaksAgainstFounding() {
-    founded("a b c d e");
-    for (String name : names("a b c d e")) {
-      master(name).restart(name.equals("a"));
-    }
-    Client other = client("a b c").act();
-    assertEquals("", master("b").birth);
-    assertSays("started with the data of other masters, [a, b, c, d, e]", other.says("b"));
-  }
-
-  @Test
-  void voidMarkOfAnotherSetSpeaksAgainstCopying() {
-    founded("a b c");
-    final String before = master("c").birth;
-    for (String name : names("a b c")) {
-      master(name).birth = "";
-      master(name).repl += "x"; // so that the next set has another id
-    }
-    founded("a b c");
-    master("b").restart(false);
-    master("c").run += "y";
-    master("c").birth = before;
-    Client client = client("a b c").act();
-    assertEquals("", master("b").birth);
-    assertEquals(before, master("c").birth);
-    assertSays("c has the mark of another set", client.says("b"));
-  }
-
-  @Test
-  void foreignMarkOnAnEmptiedMasterCostsThatMasterOnly() {
-    founded("a b c");
-    master("c").restart(false);
-    Client other = client("c d e");
-    other.names.forEach(other::hear);
-    other.write("c");
-    assertFalse(master("c").mark().isFounded());
-    Client client = client("a b c").act();
-    assertEquals(names("a b"), client.voters());
-    assertSays("c is claimed by clients with another list", client.says("c"));
-    assertSays("missing [d, e], foreign [a, b]", client.says("c"));
-  }
-
-  @Test
-  void observerWritesNothing() {
-    TrustRules observing = TrustRules.observing(false, Marks.SKEW_MICROS);
-    Client observer = new Client(observing, "a b c", "").act();
-    assertEquals(Map.of("a", "", "b", "", "c", ""), births());
-    founded("a b c");
-    assertEquals(names("a b c"), observer.voters(), "it goes by the marks, not by its settings");
-  }
-
-  // Terms.
-
-  private static TrustRules with(boolean guarded, long maxTtlMillis, long abstentionMillis) {
-    return new TrustRules(guarded, maxTtlMillis, abstentionMillis, Marks.SKEW_MICROS);
-  }
-
-  @ParameterizedTest
-  @CsvSource({
-    "false, 30000, 34302, restartGuard(true), restartGuard(false)",
-    "true, 60000, 64602, maxTtl 30s, maxTtl 1m",
-    "true, 10000, 34302, maxTtl 30s, maxTtl 10s",
-    "true, 30000, 36302, an abstention of 34.302s, 36.302s"
-  })
-  void clientWithOtherSettingsIsRefusedWithBothValuesAndWritesNothing(
-      boolean guarded, long maxTtlMillis, long abstentionMillis, String agreed, String own) {
-    client("a b c").act(1); // founding
-    for (int losses = 0; losses < 3; losses++) {
-      Client other = new Client(with(guarded, maxTtlMillis, abstentionMillis), "a b c", "");
-      Map<String, String> before = births();
-      other.act();
-      assertEquals(before, births());
-      for (String name : names("a b c")) {
-        assertSays("REFUSED the clients of these masters agreed on " + agreed, other.says(name));
-        assertSays("this client has " + own, other.says(name));
-      }
-      client("a b c").act();
-      master("c").restart(losses == 1);
-    }
-  }
-
-  @Test
-  void whileTheTermsAreChangedTheLongestAbstentionIsCopied() {
-    founded("a b c");
-    Agreement longer = new Agreement(master("a").mark().agreement().sets(), true, 30_000, 2 * Q);
-    master("a").birth = master("a").mark().serving(master("a").mark().serves(), longer).toString();
-    master("c").restart(false);
-    client("a b c").act();
-    assertEquals(longer, master("c").mark().agreement());
-  }
-
-  // Marks of earlier versions.
-
-  private void earlier(String name, int version, int size, long ageMillis, long abstentionMillis) {
-    master(name).birth =
-        version
-            + " "
-            + master(name).run
-            + " "
-            + master(name).repl
-            + " "
-            + (nowMillis - ageMillis)
-            + " seen "
-            + abstentionMillis
-            + (version == 3 ? " |" + size + "|" : " " + size)
-            + " guarded"
-            + (version == 1 ? "" : " host:1");
-  }
-
-  @ParameterizedTest
-  @CsvSource({"1", "2", "3"})
-  void marksOfEarlierVersionsAreRewrittenWithTheirAge(int version) {
-    for (String name : names("a b c")) {
-      earlier(name, version, 3, name.equals("c") ? 1_000 : 2 * Q, Q);
-    }
-    Client client = client("a b c").act();
-    assertEquals(names("a b"), client.voters());
-    assertEquals(nowMillis - 1_000, master("c").mark().firstSeenMillis());
-    assertTrue(master("c").birth.startsWith("4 "));
-    pass(Q - 1_000);
-    assertEquals(names("a b c"), client.voters());
-  }
-
-  @Test
-  void abstentionThatAnEarlierVersionAskedForIsKept() {
-    earlier("a", 3, 3, 4 * Q, Q);
-    earlier("b", 3, 3, 4 * Q, Q);
-    earlier("c", 3, 3, 2 * Q, 3 * Q);
-    Client client = client("a b c").act();
-    assertEquals(names("a b"), client.voters());
-    pass(Q);
-    assertEquals(names("a b c"), client.voters());
-  }
-
-  @Test
-  void earlierMarksOfAnotherNumberAreRefused() {
-    for (String name : names("a b c")) {
-      earlier(name, 3, 5, 2 * Q, Q);
-    }
-    Map<String, String> before = births();
-    Client client = client("a b c").act();
-    assertEquals(before, births());
-    assertSays("REFUSED a serves clients of another number of masters, |5|", client.says("b"));
-  }
-
-  // Evictions.
-
-  @Test
-  void evictionVoidsAMark() {
-    founded("a b c");
-    master("c").evicted = 1;
-    Client client = client("a b c").act();
-    assertEquals(1, master("c").mark().evictedKeys());
-    assertEquals(nowMillis, master("c").mark().firstSeenMillis());
-    assertEquals(names("a b"), client.voters());
-  }
-
-  @Test
-  void resetOfTheStatisticsRewritesTheMarkAndLosesNothing() {
-    founded("a b c");
-    master("c").evicted = 5;
-    Client client = client("a b c").act();
-    pass(Q);
-    master("c").evicted = 2;
-    long firstSeenMillis = master("c").mark().firstSeenMillis();
-    client.act();
-    assertEquals(2, master("c").mark().evictedKeys());
-    assertEquals(firstSeenMillis, master("c").mark().firstSeenMillis());
-    assertEquals(names("a b c"), client.voters());
-    master("c").evicted = 3;
-    assertEquals(names("a b"), client.act().voters(), "what was evicted since is noticed");
-  }
-
-  // Changes.
-
-  /** The steps of a change from masters to others, as {@link MasterChange} makes them. */
-  private void serve(String list, String present, String future, Served serves) {
-    MasterSet from = new MasterSet("old", names(present));
-    MasterSet to = new MasterSet("new", names(future));
-    boolean isBefore = serves.equals(Served.of("old"));
-    boolean isAfter = serves.equals(Served.of("new"));
-    Agreement agreement =
-        Marks.GUARDED.agreement(
-            isBefore ? List.of(from) : isAfter ? List.of(to) : List.of(from, to));
-    for (String name : names(list)) {
-      Master master = master(name);
-      master.birth =
-          Marks.founded(master.run, master.repl, nowMillis - 2 * Q, serves, agreement).toString();
-    }
-  }
-
-  private static final Served PREPARED = Served.of("old", "old>new");
-  private static final Served COMMITTED = Served.of("old>new");
-  private static final Served OPENED = Served.of("old>new", "new");
-
-  /** Three masters become five. */
-  private void step(String point) {
-    String present = "a b c";
-    String future = "a b c d e";
-    Served staying =
-        switch (point) {
-          case "prepared" -> PREPARED;
-          case "committed" -> COMMITTED;
-          case "opened" -> OPENED;
-          default -> Served.of("new");
-        };
-    serve("a b c", present, future, staying);
-    serve("d e", present, future, point.equals("prepared") ? COMMITTED : staying);
-    if (point.equals("finishing")) {
-      serve("c e", present, future, OPENED);
-    }
-  }
-
-  @ParameterizedTest
-  @CsvSource({
-    "prepared,  a, |old|old>new|, |old|old>new|, ",
-    "prepared,  d,              , |old>new|    , ",
-    "committed, a,              , |old>new|    , ",
-    "committed, d,              , |old>new|    , ",
-    "opened,    a,              , |old>new|new|, |old>new|new|",
-    "opened,    d,              , |old>new|new|, |old>new|new|",
-    "finishing, a,              ,              , |new|",
-    "finishing, d,              ,              , |new|"
-  })
-  void masterThatLostItsDataInAChangeServesWhomAllOthersServe(
-      String point, String lost, String byOld, String byMoving, String byNew) {
-    Map<Client, String> expected = new LinkedHashMap<>();
-    expected.put(client("a b c"), byOld);
-    expected.put(moving("a b c", "a b c d e"), byMoving);
-    expected.put(client("a b c d e"), byNew);
-    expected.forEach(
-        (client, serves) -> {
-          step(point);
-          master(lost).birth = "";
-          if (client.names.contains(lost)) {
-            client.act();
-          }
-          String birth = master(lost).birth;
-          assertEquals(
-              serves == null ? "" : serves,
-              birth.isEmpty() ? "" : master(lost).mark().serves().toString());
-        });
-  }
-
-  @Test
-  void masterThatLeftIsListedNoMore() {
-    serve("a b d", "a b c", "a b d", Served.of("new"));
-    serve("c", "a b c", "a b d", Served.NOBODY);
-    Map<String, String> before = births();
-    Client old = client("a b c").act();
-    assertSays("it has left this deployment", old.says("c"));
-    assertSays("missing [d], foreign [c]", old.says("a"));
-    assertEquals(names("a b d"), client("a b d").act().voters());
-    assertEquals(before, births());
-    master("a").restart(false);
-    master("b").restart(false);
-    old.act();
-    assertEquals("", master("a").birth + master("b").birth, "it shows the set, but serves nobody");
-  }
-
-  /** A master that was left behind is no reason to take a step back. */
-  @Test
-  void voidMarkOfALaterStepSpeaksAgainstAnEarlierOne() {
-    serve("a b", "a b c", "a b c d e", OPENED);
-    serve("c", "a b c", "a b c d e", PREPARED);
-    master("a").restart(true);
-    master("b").restart(true);
-    Map<String, String> before = births();
-    client("a b c").act();
-    assertEquals(before, births());
-  }
-
-  @ParameterizedTest
-  @CsvSource({"a b, a b d, d, |old>new|", "a b c, a b, c, |old>new|"})
-  void masterServesOnlyClientsThatListIt(
-      String present, String future, String lost, String serves) {
-    boolean isJoining = lost.equals("d");
-    serve("a b", present, future, isJoining ? PREPARED : OPENED);
-    serve(lost, present, future, COMMITTED);
-    master(lost).restart(false);
-    moving(present, future).act();
-    assertEquals(serves, master(lost).mark().serves().toString());
-  }
-
-  @ParameterizedTest
-  @CsvSource(
-      delimiter = '|',
-      value = {"a b c | a b f g h", "a b f | a b c d e", "a b c | a b c d f"})
-  void movingClientWithAnotherListIsRefusedAndWritesNothing(String present, String future) {
-    step("prepared");
-    Client client = moving(present, future).act();
-    Map<String, String> before = births();
-    assertEquals(before, client.act() == null ? Map.of() : births());
-    assertEquals(List.of(), client.voters());
-    assertSays("from [a, b, c] to [a, b, c, d, e]", client.says("a"));
-    assertEquals("", master("f").birth);
-  }
-
-  @Test
-  void listUnderOtherNamesIsOnlyThatOfClientsThatAreServed() {
-    serve("a b", "a b c", "a b d", OPENED);
-    serve("c", "a b c", "a b d", COMMITTED);
-    for (String name : names("a b c")) {
-      Master alias = master(name.toUpperCase(Locale.ROOT));
-      alias.run = master(name).run;
-      alias.repl = master(name).repl;
-      alias.birth = master(name).birth;
-    }
-    Client client = client("A B C");
-    assertEquals(List.of(), client.voters());
-    assertEquals("", client.known);
-  }
-
-  @ParameterizedTest
-  @CsvSource(
-      delimiter = '|',
-      value = {
-        "old    | committed | a | committed: first run this client with movingTo",
-        "old    | opened    | a | committed: first run this client with movingTo",
-        "old    | finished  | a | missing [d, e]: list the same",
-        "moving | finished  | a | the change to 5 masters is finished",
-        "new    | prepared  | a | not committed: first run redlock resize commit",
-        "new    | committed | d | not committed: first run redlock resize commit"
-      })
-  void clientThatSkippedAStepReadsWhichOne(String who, String point, String name, String says) {
-    step(point);
-    Client client =
-        switch (who) {
-          case "old" -> client("a b c");
-          case "new" -> client("a b c d e");
-          default -> moving("a b c", "a b c d e");
-        };
-    client.act();
-    assertSays("REFUSED", client.says(name));
-    assertSays(says, client.says(name));
-  }
-
-  @Test
-  void movingClientNeedsAPreparedChange() {
-    Client client = moving("a b c", "a b c d e").act();
-    assertEquals("", master("a").birth);
-    assertSays("REFUSED no change of masters is prepared on it", client.says("a"));
-    founded("a b c");
-    client.act();
-    assertEquals("", master("d").birth);
-    assertSays("REFUSED no change of masters is prepared on it", client.says("d"));
-    assertSays("REFUSED no change of masters is prepared on it", client.says("a"));
-  }
-
-  // Losses.
 
   /** Any order of losses, restarts with data, old dumps and marks, with any answers missing. */
   @ParameterizedTest
@@ -841,8 +504,6 @@ class RollTest {
             .count();
     return members > client.names.size() / 2;
   }
-
-  // Masters that are gone for good.
 
   @Test
   void operatorLetsTheOthersGoOnWithoutOneThatIsGone() {
