@@ -1,7 +1,6 @@
 package io.redlock.jedis;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.NodeStatus.State;
@@ -73,60 +72,9 @@ class JedisSecurityTest {
   }
 
   @Test
-  void missingOrWrongPasswordIsAMistakeOfTheConfigurationAndIsNotShown() {
-    try (RedisServer server = RedisServer.start("--requirepass", SECRET)) {
-      assertMisconfigured(server.address(), "NOAUTH");
-      assertMisconfigured("redis://:geheim@127.0.0.1:" + server.port(), "WRONGPASS");
-      assertMisconfigured("redis://nobody:geheim@127.0.0.1:" + server.port(), "WRONGPASS");
-    }
-  }
-
-  @Test
-  void passwordThatIsCorrectedOnTheServerIsFoundToBeSo() {
-    try (RedisServer server = RedisServer.start();
-        LaneFixture fixture =
-            new LaneFixture("redis://app:geheim@127.0.0.1:" + server.port(), NODE_TIMEOUT)) {
-      fixture.start();
-      fixture.awaitState(State.MISCONFIGURED);
-      server.command("ACL", "SETUSER", "app", "on", ">geheim", "~*", "+@all");
-      fixture.awaitState(State.UP);
-    }
-  }
-
-  @Test
-  void userWhoMayNotTouchTheCountersIsAMistakeOfTheConfiguration() {
-    try (RedisServer server = RedisServer.start()) {
-      server.command("ACL", "SETUSER", "app", "on", ">geheim", "~name", "+@all");
-      try (LaneFixture fixture =
-          new LaneFixture("redis://app:geheim@127.0.0.1:" + server.port(), NODE_TIMEOUT)) {
-        fixture.start();
-        fixture.awaitState(State.MISCONFIGURED);
-        NodeReply reply = fixture.ask(grant(fixture.token()));
-        assertEquals(Kind.MISCONFIGURED, reply.kind());
-        assertEquals(State.MISCONFIGURED, fixture.lane.status().state());
-        assertEquals(List.of(), server.keys("name"));
-      }
-    }
-  }
-
-  @Test
   void twoSsInTheAddressMeanTls() throws IOException {
     try (TlsServer server = TlsServer.start(certificate)) {
       assertServes(server.address(), trusting(certificate));
-    }
-  }
-
-  @Test
-  void certificateThatIsNotTrustedIsRefused() throws IOException {
-    try (TlsServer server = TlsServer.start(certificate)) {
-      assertTlsFails(server.address(), null);
-    }
-  }
-
-  @Test
-  void certificateOfAnotherHostIsRefused() throws IOException {
-    try (TlsServer server = TlsServer.start(ofAnotherHost)) {
-      assertTlsFails(server.address(), trusting(ofAnotherHost));
     }
   }
 
@@ -207,16 +155,6 @@ class JedisSecurityTest {
           NodeReply.EXTENDED,
           fixture.ask(new Extend(List.of("name"), "owner", token, 20_000, token)));
       assertEquals(NodeReply.RELEASED, fixture.ask(new Release(List.of("name"), "owner", token)));
-    }
-  }
-
-  private static void assertMisconfigured(String address, String reason) {
-    try (LaneFixture fixture = new LaneFixture(address, NODE_TIMEOUT).start()) {
-      fixture.awaitState(State.MISCONFIGURED);
-      String told = fixture.lane.status().reason().orElse("");
-      assertTrue(told.startsWith(reason), told);
-      assertFalse(fixture.lane.status().toString().contains("geheim"), told);
-      assertEquals(NodeReply.misconfigured(told), fixture.ask(grant(fixture.token())));
     }
   }
 

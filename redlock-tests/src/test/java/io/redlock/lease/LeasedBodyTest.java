@@ -61,40 +61,6 @@ class LeasedBodyTest {
   }
 
   @Test
-  void errorOfTheBodyComesOutThoughNoNodeAnswersTheRelease() {
-    AssertionError thrown = new AssertionError("the body's");
-    AssertionError caught =
-        assertThrows(
-            AssertionError.class,
-            () ->
-                brief.callLeased(
-                    LeaseRequest.of("silent", TTL).waitUpTo(WAIT),
-                    lease -> {
-                      masters.pause(0, 1, 2, 3, 4);
-                      throw thrown;
-                    }));
-    assertSame(thrown, caught);
-    assertEquals(0, caught.getSuppressed().length);
-    masters.resume(0, 1, 2, 3, 4);
-    masters.awaitHolders(0, "silent"); // the release went on in the background
-  }
-
-  @Test
-  void bodyThatReturnsAfterTheLossIsReported() {
-    LeaseLostException lost =
-        assertThrows(
-            LeaseLostException.class,
-            () ->
-                brief.callLeased(
-                    LeaseRequest.of("late", SHORT).waitUpTo(WAIT),
-                    lease -> {
-                      awaitEnd(lease);
-                      return "too late";
-                    }));
-    assertTrue(lost.getMessage().contains("EXPIRED"), lost.getMessage());
-  }
-
-  @Test
   void lossThatOnlyTheReleaseFindsIsReported() {
     LeaseLostException lost =
         assertThrows(
@@ -121,21 +87,6 @@ class LeasedBodyTest {
               return "done";
             });
     assertEquals("done", value);
-  }
-
-  @Test
-  void interruptOfTheBodyDoesNotStopTheRelease() throws Exception {
-    String value =
-        redlock.callLeased(
-            LeaseRequest.of("interrupted", TTL),
-            lease -> {
-              masters.awaitHolders(5, "interrupted");
-              Thread.currentThread().interrupt();
-              return "done";
-            });
-    assertTrue(Thread.interrupted(), "it was handed back");
-    assertEquals("done", value);
-    masters.awaitHolders(0, "interrupted");
   }
 
   @Test

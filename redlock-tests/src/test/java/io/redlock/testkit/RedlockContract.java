@@ -666,10 +666,10 @@ public abstract class RedlockContract {
 
   @Test
   void failureOfTheBodyIsNotMaskedByAReleaseThatFails() {
-    Exception mine = new Exception("of the body");
-    Exception thrown =
+    Error mine = new Error("of the body");
+    Error thrown =
         assertThrows(
-            Exception.class,
+            Error.class,
             () ->
                 alice.callLeased(
                     waiting(),

@@ -95,15 +95,6 @@ class LaneCloseTest {
     assertNothingLeft(fixture);
   }
 
-  @Test
-  void laneThatWasNeverStartedCanBeClosed() {
-    LaneFixture fixture = new LaneFixture(server.address(), NODE_TIMEOUT);
-    assertEquals(Kind.UNREACHABLE, fixture.ask(grant("name", fixture.token())).kind());
-    fixture.close();
-    fixture.close();
-    assertEquals(Kind.UNREACHABLE, fixture.ask(grant("name", fixture.token())).kind());
-  }
-
   private void assertNothingLeft(LaneFixture fixture) {
     Await.until("the worker ends", () -> workers(fixture) == 0);
     Await.until("the pool is closed", fixture.pool::isClosed);

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.NodeStatus.State;
-import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest.Grant;
@@ -18,11 +17,8 @@ import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RequiresRedis;
 import io.redlock.testkit.GateProxy;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
@@ -107,16 +103,6 @@ class LaneHealthTest {
   }
 
   @Test
-  void idleLaneFindsOutByItselfThatItsNodeIsSilent() {
-    try (LaneFixture fixture = new LaneFixture(server.address(), NODE_TIMEOUT).up()) {
-      server.pause();
-      fixture.awaitState(State.SILENT);
-      server.resume();
-      fixture.awaitState(State.UP);
-    }
-  }
-
-  @Test
   void idleLaneFindsOutAtOnceThatItsNodeDied() {
     try (LaneFixture fixture = new LaneFixture(server.address(), NODE_TIMEOUT).up()) {
       server.kill();
@@ -183,51 +169,6 @@ class LaneHealthTest {
   }
 
   @Test
-  void silenceBeyondTheSilenceTimeoutCostsTheConnection() {
-    try (LaneFixture fixture =
-        new LaneFixture(server.address(), NODE_TIMEOUT, SILENCE_TIMEOUT, null).up()) {
-      server.pause();
-      CompletableFuture<NodeReply> lost = fixture.send(release("lost", fixture.token()));
-      NodeReply unknown = Await.value("lost", lost);
-      assertEquals(NodeReply.unknown("no answer for too long"), unknown);
-      Await.until("node is down", () -> fixture.states.contains(State.DOWN));
-      server.resume();
-      fixture.awaitState(State.UP);
-    }
-  }
-
-  @Test
-  void idleConnectionOutlivesTheSilenceTimeout() throws InterruptedException {
-    Duration silence = Duration.ofSeconds(4); // more than a machine stands still
-    try (LaneFixture fixture =
-        new LaneFixture(server.address(), NODE_TIMEOUT, silence, null).up()) {
-      TimeUnit.MILLISECONDS.sleep(2 * silence.toMillis());
-      assertEquals(List.of(State.UP), List.copyOf(fixture.states));
-      assertEquals(NodeReply.GRANTED, fixture.ask(grant("name", fixture.token())));
-    }
-  }
-
-  @Test
-  void nodeThatIsAwayAtTheStartIsFoundWhenItComes() {
-    server.kill();
-    try (LaneFixture fixture = new LaneFixture(server.address(), NODE_TIMEOUT).start()) {
-      Await.until("the refusal is told", () -> fixture.lane.status().state() == State.DOWN);
-      assertEquals(Kind.UNREACHABLE, fixture.ask(grant("name", fixture.token())).kind());
-      assertTrue(fixture.lane.clockOffsetMicros().isEmpty());
-      server.restart();
-      fixture.awaitState(State.UP);
-      assertTrue(fixture.lane.clockOffsetMicros().isPresent());
-    }
-  }
-
-  @Test
-  void requestGivenBeforeTheFirstConnectionWaitsForIt() {
-    try (LaneFixture fixture = new LaneFixture(server.address(), Duration.ofSeconds(5)).start()) {
-      assertEquals(NodeReply.GRANTED, fixture.ask(grant("early", fixture.token())));
-    }
-  }
-
-  @Test
   void nodeThatTakesConnectionsAndSaysNothingIsNotWaitedFor() {
     server.pause();
     try (LaneFixture fixture = new LaneFixture(server.address(), NODE_TIMEOUT).start()) {
@@ -235,53 +176,6 @@ class LaneHealthTest {
       assertEquals(NodeReply.unreachable("not yet connected"), refused);
       server.resume();
       fixture.awaitState(State.UP);
-    }
-  }
-
-  @Test
-  void fullLaneRefusesAllButReleases() {
-    try (LaneFixture fixture = new LaneFixture(server.address(), Duration.ofSeconds(20)).up()) {
-      server.pause();
-      List<CompletableFuture<NodeReply>> replies = new ArrayList<>();
-      CompletableFuture<NodeReply> last;
-      long token = fixture.token();
-      do {
-        last = fixture.send(grant("full:" + replies.size(), token));
-        replies.add(last);
-        assertTrue(replies.size() < 100_000, "the lane is never full");
-      } while (!last.isDone());
-      NodeReply busy = Await.value("the refusal", last);
-      assertEquals(Kind.UNREACHABLE, busy.kind());
-      assertTrue(busy.detail().startsWith("lane busy"), busy.detail());
-      assertEquals(State.UP, fixture.lane.status().state());
-      int queued = fixture.lane.status().queued() - LaneSettings.MAX_QUEUED;
-      assertTrue(queued == 0 || queued == 1, "full, but for a ping: " + queued);
-      CompletableFuture<NodeReply> release = fixture.send(release("full:0", token));
-      assertFalse(release.isDone());
-      server.resume();
-      assertEquals(NodeReply.RELEASED, Await.value("the release", release));
-      replies.remove(last);
-      for (CompletableFuture<NodeReply> reply : replies) {
-        assertEquals(NodeReply.GRANTED, Await.value("a grant", reply));
-      }
-    }
-  }
-
-  @Test
-  void requestsTakenBackMakeRoomInAFullLane() {
-    try (LaneFixture fixture = new LaneFixture(server.address(), Duration.ofSeconds(20)).up()) {
-      server.pause();
-      long token = fixture.token();
-      for (int round = 0; round < 3; round++) {
-        List<Pending> waiting = new ArrayList<>();
-        AtomicBoolean busy = new AtomicBoolean();
-        while (!busy.get()) {
-          waiting.add(fixture.lane.send(grant("room", token), 0, (slot, reply) -> busy.set(true)));
-          assertTrue(waiting.size() < 100_000, "the lane is never full");
-        }
-        assertTrue(waiting.stream().filter(Pending::withdraw).count() > 10_000);
-      }
-      server.resume();
     }
   }
 

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.NodeStatus.State;
-import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
@@ -80,20 +79,6 @@ class LaneOrderTest {
   }
 
   @Test
-  void manyReleasesReachASlowNodeWhileRepliesAreOutstanding() {
-    long token = fixture.token();
-    int names = 200;
-    for (int i = 0; i < names; i++) {
-      fixture.ask(grant("many:" + i, "a", token));
-    }
-    gate.replies().hold();
-    for (int i = 0; i < names; i++) {
-      fixture.send(release("many:" + i, "a", token));
-    }
-    Await.until("the releases are executed", () -> server.keys("many:*").isEmpty());
-  }
-
-  @Test
   void repliesComeToTheirRequestsThoughManyThreadsSend() throws InterruptedException {
     List<Thread> threads = new ArrayList<>();
     List<String> wrong = new CopyOnWriteArrayList<>();
@@ -142,15 +127,6 @@ class LaneOrderTest {
   }
 
   @Test
-  void replyThatNobodyWaitsForEndsTheConnection() {
-    gate.replies().duplicate("only");
-    assertEquals(NodeReply.GRANTED, fixture.ask(grant("only", "a", fixture.token())));
-    Await.until("the connection is given up", () -> fixture.states.contains(State.DOWN));
-    fixture.awaitState(State.UP);
-    assertEquals(NodeReply.GRANTED, fixture.ask(grant("next", "a", fixture.token())));
-  }
-
-  @Test
   void requestDeliveredTwiceDoesNotHarmTheLock() {
     long token = fixture.token();
     gate.requests().duplicate("twice");
@@ -187,60 +163,6 @@ class LaneOrderTest {
     gate = GateProxy.to(server, gate.port());
     assertEquals(NodeReply.RELEASED, Await.value("the release", release));
     fixture.awaitState(State.UP);
-  }
-
-  @Test
-  void newConnectionCarriesTheAuditThenReleasesThenTheRest() {
-    fixture.close();
-    gate.close();
-    gate = GateProxy.to(server);
-    gate.requests().hold();
-    fixture = new LaneFixture(gate.address(), NODE_TIMEOUT).start();
-    long token = fixture.token();
-    CompletableFuture<NodeReply> granted = fixture.send(grant("granted", "a", token));
-    CompletableFuture<NodeReply> released = fixture.send(release("released", "b", token));
-    gate.requests().open();
-    assertEquals(NodeReply.GRANTED, Await.value("grant", granted));
-    assertEquals(NodeReply.NOT_HELD, Await.value("release", released));
-    List<String> carried =
-        gate.requests().passed("").stream()
-            .map(LaneOrderTest::kind)
-            .filter(kind -> !kind.isEmpty())
-            .distinct()
-            .toList();
-    assertEquals(List.of("audit", "release", "grant"), carried);
-  }
-
-  /** What a request is for; empty if it is none of the lane's calls of scripts. */
-  private static String kind(String request) {
-    if (!request.contains("EVAL")) {
-      return "";
-    }
-    if (request.contains("\r\ngranted\r\n")) {
-      return "grant";
-    }
-    return request.contains("\r\nreleased\r\n") ? "release" : "audit";
-  }
-
-  @Test
-  void releaseTakenBackWhileTheNodeIsAwayIsNeverSent() {
-    long token = fixture.token();
-    fixture.ask(grant("kept", "a", token));
-    gate.close();
-    fixture.awaitState(State.DOWN);
-    Pending pending =
-        fixture.lane.send(
-            release("kept", "a", token),
-            0,
-            (slot, reply) -> {
-              throw new AssertionError("answered: " + reply);
-            });
-    assertTrue(pending.withdraw());
-    assertFalse(pending.withdraw());
-    gate = GateProxy.to(server, gate.port());
-    fixture.awaitState(State.UP);
-    fixture.ask(grant("later", "b", token)); // in order: the release would have come before
-    assertEquals("a@" + token, server.command("GET", "kept"));
   }
 
   @Test
