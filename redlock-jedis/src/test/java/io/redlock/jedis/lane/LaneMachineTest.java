@@ -11,6 +11,7 @@ import java.net.ConnectException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -162,7 +163,7 @@ class LaneMachineTest {
       var status = bed.status();
       return switch (command) {
         case "take?" -> last(rest).withdraw() ? "taken back" : "too late";
-        case "known?" -> bed.machine.knows(last(rest).call) ? "yes" : "no";
+        case "known?" -> bed.machine.knows(call(rest)) ? "yes" : "no";
         case "state?" -> status.state() + status.reason().map(reason -> ": " + reason).orElse("");
         case "error?" -> status.lastError().orElse("none");
         case "since?" -> status.sinceAgo().toMillis() + " ms";
@@ -186,6 +187,14 @@ class LaneMachineTest {
           yield fresh.isEmpty() ? "nothing" : fresh;
         }
         default -> throw new IllegalArgumentException(command);
+      };
+    }
+
+    private @Nullable Call call(String label) {
+      return switch (label) {
+        case "nobody" -> null;
+        case "foreign" -> new LaneBed().up().grant("a").call;
+        default -> last(label).call;
       };
     }
 
