@@ -6,14 +6,12 @@ import io.redlock.NodeStatus;
 import io.redlock.Redlock;
 import io.redlock.WaitStatus;
 import io.redlock.text.Brief;
-import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
@@ -46,37 +44,6 @@ public final class RedlockEndpoint {
       List<Map<String, Object>> leases,
       int waiting,
       List<WaitStatus> waits) {}
-
-  /**
-   * The holder of a resource, according to the masters. It has no owner ids: with one of them,
-   * anybody who can write to the masters could release the lock.
-   *
-   * @param resource the resource
-   * @param held yes, no or unknown
-   * @param holder the label of the holder; null if there is none, or if it is not known
-   * @param remaining the time after which the holder's keys have expired; null if it is not known
-   * @param token the holder's fencing token, as {@link Inspection#token()}; null if it is not known
-   * @param nodes one line per master
-   */
-  public record Holder(
-      String resource,
-      Inspection.Held held,
-      @Nullable String holder,
-      @Nullable Duration remaining,
-      @Nullable Long token,
-      List<Master> nodes) {}
-
-  /**
-   * One master's answer.
-   *
-   * @param name the master's name
-   * @param answer the class of its answer
-   * @param detail its answer in words
-   * @param waiting the number of fair waiters
-   * @param waiters the labels of the first of them
-   */
-  public record Master(
-      String name, Inspection.Answer answer, String detail, int waiting, List<String> waiters) {}
 
   /**
    * Returns the state of each master and the reason for it, the leases that this process holds, and
@@ -131,11 +98,13 @@ public final class RedlockEndpoint {
    * Asks the masters who holds a resource. Takes nothing.
    *
    * @param resource the resource; each slash in it separates two parts
-   * @return the answers
+   * @return the answers, by the names of {@link Inspection}; what is absent there is left out. They
+   *     have no owner ids: with one of them, anybody who can write to the masters could release the
+   *     lock
    * @throws InterruptedException if the thread was interrupted
    */
   @ReadOperation
-  public Holder holder(@Selector(match = Match.ALL_REMAINING) String... resource)
+  public Map<String, Object> holder(@Selector(match = Match.ALL_REMAINING) String... resource)
       throws InterruptedException {
     Inspection inspection;
     try {
@@ -143,17 +112,23 @@ public final class RedlockEndpoint {
     } catch (IllegalArgumentException e) {
       throw new InvalidEndpointRequestException(e.getMessage(), "no resource has this name");
     }
-    return new Holder(
-        Brief.text(inspection.resource()),
-        inspection.held(),
-        inspection.holder().orElse(null),
-        inspection.remaining().orElse(null),
-        inspection.token().isPresent() ? inspection.token().getAsLong() : null,
-        inspection.nodes().stream()
-            .map(
-                node ->
-                    new Master(
-                        node.name(), node.answer(), node.detail(), node.waiting(), node.waiters()))
-            .toList());
+    Map<String, Object> fields = new LinkedHashMap<>();
+    fields.put("resource", Brief.text(inspection.resource()));
+    fields.put("held", inspection.held());
+    inspection.holder().ifPresent(holder -> fields.put("holder", holder));
+    inspection.remaining().ifPresent(time -> fields.put("remaining", time));
+    inspection.token().ifPresent(token -> fields.put("token", token));
+    fields.put("nodes", inspection.nodes().stream().map(RedlockEndpoint::fields).toList());
+    return fields;
+  }
+
+  private static Map<String, Object> fields(Inspection.Node node) {
+    Map<String, Object> fields = new LinkedHashMap<>();
+    fields.put("name", node.name());
+    fields.put("answer", node.answer());
+    fields.put("detail", node.detail());
+    fields.put("waiting", node.waiting());
+    fields.put("waiters", node.waiters());
+    return fields;
   }
 }
