@@ -219,8 +219,8 @@ public interface Redlock extends AutoCloseable {
    *     LeaseRequest#renewFor(Duration)}
    * @return the lock
    * @throws NullPointerException if the request is null
-   * @throws IllegalArgumentException if the request does not fit this instance's settings, or sets
-   *     no longest hold
+   * @throws IllegalArgumentException if the request does not fit this instance's settings, sets no
+   *     longest hold, or ends at a holder ({@link LeaseRequest#unlessHeld()})
    */
   LeaseLock asLock(LeaseRequest request);
 
