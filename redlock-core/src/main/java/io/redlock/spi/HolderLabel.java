@@ -15,10 +15,15 @@ public final class HolderLabel {
   /** The longest label, in characters. */
   public static final int MAX_LENGTH = 64;
 
-  /** The label that no client may have: a value that begins with it and a slash has no owner. */
+  /** The value of a lock key while readers hold the name; no owner id may look like that. */
+  public static final String SHARED = "shared/";
+
+  /** A label that no client may have: a value that begins with it and a slash has no owner. */
   private static final String RESERVED = "freed";
 
   private static final String FREED = RESERVED + "/";
+
+  private static final String READERS = "readers";
 
   private static final Pattern LABEL = Pattern.compile("[!-.0-~]{1," + MAX_LENGTH + "}");
 
@@ -35,9 +40,12 @@ public final class HolderLabel {
    *
    * @param label the label
    * @return the problem; empty if the label is valid: 1 to 64 printable ASCII characters, neither
-   *     blanks nor slashes, and not the reserved label {@code freed}
+   *     blanks nor slashes, and not one of the reserved labels {@code freed} and {@code shared}
    */
   public static Optional<String> problem(String label) {
+    if (SHARED.equals(prefix(label))) {
+      return Optional.of("holder \"" + label + "\" is reserved for readers: choose another");
+    }
     if (label.equals(RESERVED)) {
       return Optional.of(
           "holder \"" + label + "\" is reserved for resources that are set free: choose another");
@@ -85,6 +93,15 @@ public final class HolderLabel {
   }
 
   /**
+   * Returns true if readers hold the name whose lock key has this value.
+   *
+   * @param value the value of a lock key
+   */
+  public static boolean isShared(String value) {
+    return value.equals(SHARED); // S1
+  }
+
+  /**
    * Returns true if this label tells that a resource was set free, instead of its holder.
    *
    * @param label a result of {@link #of}
@@ -98,12 +115,15 @@ public final class HolderLabel {
    *
    * @param ownerId an owner id, or the value of a lock key, perhaps of another Redlock client
    * @return the label; {@code freed by} and the label of an operator who set the resource free;
-   *     empty if the id has none
+   *     {@code readers} if readers hold it; empty if the id has none
    */
   public static String of(String ownerId) {
     if (isFreed(ownerId)) {
       String operator = ownerId.substring(FREED.length());
       return LABEL.matcher(operator).matches() ? RESERVED + " by " + operator : RESERVED;
+    }
+    if (isShared(ownerId)) {
+      return READERS;
     }
     Matcher matcher = OWNER.matcher(ownerId);
     return matcher.matches() && matcher.group(1) != null ? matcher.group(1) : "";

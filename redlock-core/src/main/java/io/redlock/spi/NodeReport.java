@@ -16,6 +16,9 @@ import org.jspecify.annotations.Nullable;
  * @param waiters the first of them in the order of the queue, each a {@link
  *     NodeRequest.Ticket#waiter()}, at most {@link #MOST_WAITERS}
  * @param doubt the reason why the node may have lost a key that it had; empty if it has not
+ * @param reading the number of readers, at most {@link #MOST_COUNTED}; 0 if the name is not shared
+ * @param readers those of them that may read longest, the longest first, at most {@link
+ *     #MOST_READERS}
  */
 public record NodeReport(
     @Nullable String owner,
@@ -23,18 +26,50 @@ public record NodeReport(
     long counter,
     int waiting,
     List<String> waiters,
-    String doubt) {
+    String doubt,
+    int reading,
+    List<Reader> readers) {
 
-  /** The largest number of tickets that are counted. */
+  /**
+   * A reader.
+   *
+   * @param owner its owner id, or the id's digest if it is long or not printable
+   * @param remainingMillis how long its entry lives, in milliseconds
+   */
+  public record Reader(String owner, long remainingMillis) {
+
+    /** Names no owner id. */
+    @Override
+    public String toString() {
+      return remainingMillis + " ms" + HolderLabel.by(owner);
+    }
+  }
+
+  /** The largest number of tickets, and of readers, that are counted. */
   public static final int MOST_COUNTED = 1_000;
 
   /** The largest number of waiters that are listed. */
   public static final int MOST_WAITERS = 20;
 
-  /** Copies the list, and makes the reason a {@linkplain NodeReply#detail detail}. */
+  /** The largest number of readers that are listed. */
+  public static final int MOST_READERS = 20;
+
+  /** Copies the lists, and makes the reason a {@linkplain NodeReply#detail detail}. */
   public NodeReport {
     waiters = List.copyOf(waiters);
     doubt = Brief.text(doubt);
+    readers = List.copyOf(readers);
+  }
+
+  /** Creates the state of a name without readers. */
+  public NodeReport(
+      @Nullable String owner,
+      long remainingMillis,
+      long counter,
+      int waiting,
+      List<String> waiters,
+      String doubt) {
+    this(owner, remainingMillis, counter, waiting, waiters, doubt, 0, List.of());
   }
 
   /** Names no owner id, with which anybody could release the lock. */
@@ -47,6 +82,7 @@ public record NodeReport(
         + counter
         + ", waiting="
         + waiting
+        + (reading == 0 ? "" : ", reading=" + reading + " " + readers)
         + (doubt.isEmpty() ? "" : ", in doubt: " + doubt);
   }
 
@@ -57,6 +93,7 @@ public record NodeReport(
    * @return the changed copy
    */
   public NodeReport doubted(String reason) {
-    return new NodeReport(owner, remainingMillis, counter, waiting, waiters, reason);
+    return new NodeReport(
+        owner, remainingMillis, counter, waiting, waiters, reason, reading, readers);
   }
 }

@@ -31,6 +31,14 @@ public sealed interface NodeRequest {
   long token();
 
   /**
+   * Returns true if it is for a shared lease, for reading: then it has exactly one name, and
+   * readers do not refuse each other.
+   */
+  default boolean shared() {
+    return false;
+  }
+
+  /**
    * A waiter's place in the queue of a name: first come, first served.
    *
    * @param client the id to wake when the waiter comes first: the same in all requests of one lock
@@ -40,12 +48,28 @@ public sealed interface NodeRequest {
    *     the epoch
    * @param lifeMillis how long the node keeps the ticket unless the waiter asks again; zero to
    *     respect the queue without joining it
+   * @param shared true if it waits to read: then it waits for writers only
    */
-  record Ticket(String client, long number, long micros, long lifeMillis) {
+  record Ticket(String client, long number, long micros, long lifeMillis, boolean shared) {
 
-    /** Returns the id of the waiter, unique among all clients. */
+    /** Creates the ticket of a writer. */
+    public Ticket(String client, long number, long micros, long lifeMillis) {
+      this(client, number, micros, lifeMillis, false);
+    }
+
+    /** Returns the id of the waiter, unique among all clients: {@code client:07} if it reads. */
     public String waiter() {
-      return client + ":" + number;
+      return client + (shared ? ":0" : ":") + number; // S7
+    }
+
+    /**
+     * Returns true if this waiter waits to read.
+     *
+     * @param waiter a {@link #waiter()}
+     */
+    public static boolean reads(String waiter) {
+      int digits = waiter.lastIndexOf(':') + 1;
+      return digits + 1 < waiter.length() && waiter.charAt(digits) == '0';
     }
   }
 
@@ -61,7 +85,8 @@ public sealed interface NodeRequest {
    * @param ttlMillis the life of the keys, in milliseconds
    * @param ticket if given, the node grants the name only to the lowest ticket that has not
    *     expired. It keeps the ticket when it grants, and when it refuses because the name is held
-   *     or others are first. Null bypasses the queue
+   *     or others are first. Null bypasses the queue; a reader waits for writers' tickets even so
+   * @param shared true to read: then the token must be above those of writers only
    */
   record Grant(
       List<String> names,
@@ -69,8 +94,20 @@ public sealed interface NodeRequest {
       long token,
       long reported,
       long ttlMillis,
-      @Nullable Ticket ticket)
+      @Nullable Ticket ticket,
+      boolean shared)
       implements NodeRequest {
+
+    /** Creates an exclusive grant. */
+    public Grant(
+        List<String> names,
+        String owner,
+        long token,
+        long reported,
+        long ttlMillis,
+        @Nullable Ticket ticket) {
+      this(names, owner, token, reported, ttlMillis, ticket, false);
+    }
 
     /** Creates a grant at a token that comes from the clock, not from a reported counter. */
     public Grant(
@@ -100,9 +137,16 @@ public sealed interface NodeRequest {
    * @param ttlMillis the life of the keys from now, in milliseconds; never shortens
    * @param sentMicros the time of sending by the nodes' median clock, in microseconds since the
    *     epoch: a request much older than its ttl does not join
+   * @param shared true for a reader, which joins unless a writer has come since
    */
-  record Extend(List<String> names, String owner, long token, long ttlMillis, long sentMicros)
+  record Extend(
+      List<String> names, String owner, long token, long ttlMillis, long sentMicros, boolean shared)
       implements NodeRequest {
+
+    /** Creates the extend of an exclusive lease. */
+    public Extend(List<String> names, String owner, long token, long ttlMillis, long sentMicros) {
+      this(names, owner, token, ttlMillis, sentMicros, false);
+    }
 
     /** Names no owner id. */
     @Override
@@ -113,7 +157,8 @@ public sealed interface NodeRequest {
 
   /**
    * Deletes the keys of this owner and sets a tombstone: the node raises its counter to the token,
-   * so that it refuses a delayed grant or extend of the same owner. Wakes the first waiter in the
+   * so that it refuses a delayed grant or extend of the same owner. The tombstone of a reader
+   * concerns its owner id only, and leaves the counter as it is. Wakes the first waiter in the
    * queue of a name that has become free, unless that is the caller, who goes on anyway.
    *
    * @param names the lock keys
@@ -122,6 +167,8 @@ public sealed interface NodeRequest {
    * @param reported the highest counter that a node has reported to this owner, 0 for none
    * @param last true if no request of the caller follows: then the ticket is removed
    * @param ticket the caller's ticket; null if it has none
+   * @param sharedTtlMillis of a reader: the longest ttl that it has asked for, in milliseconds; 0
+   *     for an exclusive lease
    */
   record Release(
       List<String> names,
@@ -129,8 +176,20 @@ public sealed interface NodeRequest {
       long token,
       long reported,
       boolean last,
-      @Nullable Ticket ticket)
+      @Nullable Ticket ticket,
+      long sharedTtlMillis)
       implements NodeRequest {
+
+    /** Creates the release of an exclusive lease. */
+    public Release(
+        List<String> names,
+        String owner,
+        long token,
+        long reported,
+        boolean last,
+        @Nullable Ticket ticket) {
+      this(names, owner, token, reported, last, ticket, 0);
+    }
 
     /** Creates a release of a token that came from the clock, not from a reported counter. */
     public Release(
@@ -141,6 +200,11 @@ public sealed interface NodeRequest {
     /** Creates the release of a failed attempt whose caller has no ticket. */
     public Release(List<String> names, String owner, long token) {
       this(names, owner, token, false, null);
+    }
+
+    @Override
+    public boolean shared() {
+      return sharedTtlMillis > 0;
     }
 
     /** Names no owner id. */

@@ -10,6 +10,7 @@ import io.redlock.spi.NodeRequest.Ticket;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -62,6 +63,61 @@ public class NodeModel {
   }
 
   /**
+   * What a node stores for one reader.
+   *
+   * @param owner the owner
+   * @param untilMillis the last millisecond of the node's clock at which it counts
+   * @param released true for a tombstone: the owner was released, and comes back no more
+   */
+  public record Reader(String owner, long untilMillis, boolean released) {}
+
+  /**
+   * What a node stores for the readers of one name.
+   *
+   * @param all the readers, by their owners
+   * @param floored the counter for which the floor holds; 0 if there is no floor
+   * @param floor the token that a reader must be above, while the counter is that one
+   * @param floorUntilMillis the floor's end
+   */
+  public record Reading(List<Reader> all, long floored, long floor, long floorUntilMillis) {
+
+    /** No data. */
+    public static final Reading NONE = new Reading(List.of(), 0, 0, 0);
+
+    private Reading with(Reader reader) {
+      List<Reader> readers = new ArrayList<>(without(reader.owner).all);
+      readers.add(reader);
+      readers.sort(Comparator.comparing(Reader::owner));
+      return new Reading(List.copyOf(readers), floored, floor, floorUntilMillis);
+    }
+
+    private Reading without(String owner) {
+      return kept(reader -> !reader.owner.equals(owner));
+    }
+
+    private Reading kept(Predicate<Reader> condition) {
+      return all.stream().allMatch(condition)
+          ? this
+          : new Reading(all.stream().filter(condition).toList(), floored, floor, floorUntilMillis);
+    }
+
+    private Reading floored(long counter, long floor, long untilMillis) {
+      return new Reading(all, counter, floor, untilMillis);
+    }
+
+    private Reading at(long nowMillis) {
+      Reading live = kept(reader -> nowMillis <= reader.untilMillis);
+      return floored != 0 && nowMillis > floorUntilMillis ? live.floored(0, 0, 0) : live;
+    }
+
+    /** Returns it without what counts nothing under such a lock key and counter. */
+    private Reading under(boolean shared, long counter) {
+      Reading counts = kept(reader -> shared || reader.released); // S2
+      return floored == 0 || floored == counter ? counts : counts.floored(0, 0, 0); // S3
+    }
+  }
+
+  /**
    * The data of a node under one name. Times are milliseconds of the node's clock: the last at
    * which the key is there.
    *
@@ -71,6 +127,7 @@ public class NodeModel {
    * @param counter the counter; 0 if there is none
    * @param counterUntilMillis the counter's end
    * @param queue the waiters, in the order of their tickets
+   * @param reading what it stores for readers, as far as it counts
    */
   public record Cell(
       String owner,
@@ -78,14 +135,22 @@ public class NodeModel {
       long lockUntilMillis,
       long counter,
       long counterUntilMillis,
-      List<Place> queue) {
+      List<Place> queue,
+      Reading reading) {
 
     /** No data. */
     public static final Cell EMPTY = new Cell(NOBODY, 0, 0, 0);
 
-    /** Creates the data of a name without waiters, whose lock key names no token. */
+    /** Forgets of readers what counts nothing. */
+    public Cell {
+      if (!reading.equals(Reading.NONE)) {
+        reading = reading.under(HolderLabel.isShared(owner), counter);
+      }
+    }
+
+    /** Creates the data of a name without waiters and readers, whose lock key names no token. */
     public Cell(String owner, long lockUntilMillis, long counter, long counterUntilMillis) {
-      this(owner, 0, lockUntilMillis, counter, counterUntilMillis, List.of());
+      this(owner, 0, lockUntilMillis, counter, counterUntilMillis, List.of(), Reading.NONE);
     }
 
     /** Returns the same counter and queue with a lock key that names no token. */
@@ -95,7 +160,7 @@ public class NodeModel {
 
     /** Returns the same counter and queue with another lock key. */
     public Cell locked(String byOwner, long atToken, long untilMillis) {
-      return new Cell(byOwner, atToken, untilMillis, counter, counterUntilMillis, queue);
+      return new Cell(byOwner, atToken, untilMillis, counter, counterUntilMillis, queue, reading);
     }
 
     /** Returns the value of the lock key. */
@@ -105,12 +170,55 @@ public class NodeModel {
 
     /** Returns the same lock key and queue with another counter. */
     public Cell counting(long counter, long untilMillis) {
-      return new Cell(owner, token, lockUntilMillis, counter, untilMillis, queue);
+      return new Cell(owner, token, lockUntilMillis, counter, untilMillis, queue, reading);
     }
 
     /** Returns the same lock key and counter with another queue. */
     public Cell queued(List<Place> places) {
-      return new Cell(owner, token, lockUntilMillis, counter, counterUntilMillis, places);
+      return new Cell(owner, token, lockUntilMillis, counter, counterUntilMillis, places, reading);
+    }
+
+    /** Returns the same lock key, counter and queue with other readers. */
+    public Cell read(Reading by) {
+      return new Cell(owner, token, lockUntilMillis, counter, counterUntilMillis, queue, by);
+    }
+
+    /** Returns true if readers hold the name. */
+    public boolean isShared() {
+      return HolderLabel.isShared(owner);
+    }
+
+    /** Returns the bound that the token of a reader must be above. */
+    public long floor() {
+      return reading.floored == 0 ? counter : reading.floor; // S3
+    }
+
+    /** Returns the entries of the readers, the longest first. */
+    public List<Reader> readers() {
+      return reading.all.stream()
+          .filter(reader -> !reader.released)
+          .sorted(
+              Comparator.comparingLong(Reader::untilMillis).thenComparing(Reader::owner).reversed())
+          .toList();
+    }
+
+    private @Nullable Reader reader(String somebody, boolean released) {
+      for (Reader reader : reading.all) {
+        if (reader.released == released && reader.owner.equals(somebody)) {
+          return reader;
+        }
+      }
+      return null;
+    }
+
+    /** Returns true if this owner reads the name. */
+    public boolean isReadBy(String somebody) {
+      return reader(somebody, false) != null;
+    }
+
+    /** Returns true if this reader was released. */
+    public boolean isBuried(String somebody) {
+      return reader(somebody, true) != null;
     }
 
     private Cell joined(Ticket ticket, long untilMillis) {
@@ -120,10 +228,10 @@ public class NodeModel {
       return queued(List.copyOf(places));
     }
 
-    /** Lets the ticket of a new holder expire with its key at the latest. */
-    private Cell withTicketUpToItsLock(@Nullable Ticket ticket, long nowMillis) {
-      return ticket != null && nowMillis + ticket.lifeMillis() > lockUntilMillis
-          ? joined(ticket, lockUntilMillis)
+    /** Lets the ticket of a new holder expire with its key or entry at the latest. */
+    private Cell withTicketUpTo(long untilMillis, @Nullable Ticket ticket, long nowMillis) {
+      return ticket != null && nowMillis + ticket.lifeMillis() > untilMillis
+          ? joined(ticket, untilMillis)
           : this;
     }
 
@@ -144,7 +252,8 @@ public class NodeModel {
       boolean counterGone = counter != 0 && nowMillis > counterUntilMillis;
       boolean placeGone =
           !queue.isEmpty() && queue.stream().anyMatch(place -> place.isOver(nowMillis));
-      if (!lockGone && !counterGone && !placeGone) {
+      Reading readingThen = reading.equals(Reading.NONE) ? reading : reading.at(nowMillis);
+      if (!lockGone && !counterGone && !placeGone && readingThen == reading) {
         return this;
       }
       return new Cell(
@@ -153,7 +262,8 @@ public class NodeModel {
           lockGone ? 0 : lockUntilMillis,
           counterGone ? 0 : counter,
           counterGone ? 0 : counterUntilMillis,
-          placeGone ? queue.stream().filter(place -> !place.isOver(nowMillis)).toList() : queue);
+          placeGone ? queue.stream().filter(place -> !place.isOver(nowMillis)).toList() : queue,
+          readingThen);
     }
 
     /** Returns the remaining life of the lock key, which must exist; −1 if it has no end. */
@@ -255,7 +365,12 @@ public class NodeModel {
         cell.counter(),
         Math.min(waiters.size(), NodeReport.MOST_COUNTED),
         waiters.subList(0, Math.min(waiters.size(), NodeReport.MOST_WAITERS)),
-        doubt(standing));
+        doubt(standing),
+        Math.min(cell.readers().size(), NodeReport.MOST_COUNTED),
+        cell.readers().stream()
+            .limit(NodeReport.MOST_READERS)
+            .map(it -> new NodeReport.Reader(it.owner, it.untilMillis - nowMillis))
+            .toList());
   }
 
   private static NodeLook look(List<Cell> cells, Standing standing, long nowMillis) {
@@ -291,6 +406,9 @@ public class NodeModel {
         ticket == null || ticket.lifeMillis() == 0 || standing == Standing.OUT_OF_MEMORY
             ? cells
             : map(cells, cell -> cell.joined(ticket, nowMillis + ticket.lifeMillis())); // Q1
+    if (request.shared()) {
+      return share(cells.get(0), queued.get(0), request, standing, nowMicros);
+    }
     if (any(cells, cell -> isTaken(cell, request.owner()))) { // G2
       return new Outcome(queued, taken(cells, request.owner(), nowMicros));
     }
@@ -308,24 +426,186 @@ public class NodeModel {
     return new Outcome(
         map(
             queued,
-            cell ->
-                lock(cell, request.owner(), token, request.ttlMillis(), nowMicros)
-                    .withTicketUpToItsLock(ticket, nowMillis)),
+            cell -> {
+              Cell mine = lock(cell, request.owner(), token, request.ttlMillis(), nowMicros);
+              return mine.withTicketUpTo(mine.lockUntilMillis(), ticket, nowMillis);
+            }),
         NodeReply.GRANTED);
+  }
+
+  /** Lets a reader in, or refuses with a reason. */
+  private Outcome share(
+      Cell cell, Cell queued, NodeRequest.Grant request, Standing standing, long nowMicros) {
+    // S4
+    if (isTakenByWriter(cell)) {
+      return new Outcome(List.of(queued), taken(List.of(cell), request.owner(), nowMicros));
+    }
+    if (!mayRead(cell, request.owner(), request.token())) {
+      return new Outcome(List.of(cell), NodeReply.stale(cell.counter()));
+    }
+    Place before = writerBefore(queued, request.ticket());
+    if (before != null) {
+      long nowMillis = Math.floorDiv(nowMicros, 1_000L);
+      return new Outcome(List.of(queued), NodeReply.waiting(before.untilMillis() - nowMillis));
+    }
+    if (standing == Standing.OUT_OF_MEMORY) {
+      return new Outcome(List.of(cell), NodeReply.of(Kind.OUT_OF_MEMORY, ""));
+    }
+    Cell read = read(queued, request.owner(), request.token(), request.ttlMillis(), nowMicros);
+    Ticket ticket = request.ticket();
+    Reader reader = Objects.requireNonNull(read.reader(request.owner(), false));
+    return new Outcome(
+        List.of(read.withTicketUpTo(reader.untilMillis, ticket, nowMicros / 1_000)),
+        NodeReply.GRANTED,
+        ticket == null ? List.of() : readerAfter(queued, ticket));
+  }
+
+  /** Returns the first writer that this reader must not pass; null if there is none. */
+  protected @Nullable Place writerBefore(Cell cell, @Nullable Ticket ticket) {
+    for (Place place : cell.queue()) { // S7
+      if (ticket != null && place.waiter.equals(ticket.waiter())) {
+        return null;
+      }
+      if (!Ticket.reads(place.waiter)) {
+        return place;
+      }
+    }
+    return null;
+  }
+
+  /** Returns the waiter after this one if it is a reader, too. */
+  protected List<String> readerAfter(Cell cell, Ticket ticket) {
+    boolean passed = false;
+    for (Place place : cell.queue()) { // S7
+      if (passed) {
+        return Ticket.reads(place.waiter) ? List.of(place.waiter) : List.of();
+      }
+      passed = place.waiter.equals(ticket.waiter());
+    }
+    return List.of();
+  }
+
+  /** Returns true if a reader may come: it was not released, and is above all writers. */
+  protected boolean mayRead(Cell cell, String owner, long token) {
+    return !cell.isBuried(owner) && token > cell.floor(); // S4, S5
+  }
+
+  /** Returns the name with the reader's entry, never shorter than before, and the token. */
+  protected Cell read(Cell cell, String owner, long token, long ttlMillis, long nowMicros) {
+    long floor = cell.floor();
+    Cell entered = enter(cell, owner, ttlMillis, nowMicros);
+    if (token <= cell.counter()) {
+      return kept(entered, nowMicros);
+    }
+    Cell counted = entered.counted(token, counterUntilMillis(token, nowMicros));
+    return counted.read(counted.reading.floored(token, floor, counted.counterUntilMillis())); // S3
+  }
+
+  /** Returns the name with the reader's entry and a lock key that ends with the longest. */
+  protected Cell enter(Cell cell, String owner, long ttlMillis, long nowMicros) {
+    long untilMillis = Math.floorDiv(nowMicros, 1_000L) + ttlMillis;
+    Reader now = cell.reader(owner, false);
+    long entryMillis = now == null ? untilMillis : Math.max(untilMillis, now.untilMillis);
+    long lockMillis = cell.isShared() ? Math.max(untilMillis, cell.lockUntilMillis()) : untilMillis;
+    Cell shared = cell.locked(HolderLabel.SHARED, lockMillis); // S2
+    return shared.read(shared.reading.with(new Reader(owner, entryMillis, false)));
+  }
+
+  /** Extends the entry of a reader, or lets it join. */
+  private Outcome extendReader(
+      Cell cell, NodeRequest.Extend request, Standing standing, long nowMicros) {
+    // S5
+    boolean reads = cell.isReadBy(request.owner());
+    if (!reads && (isTakenByWriter(cell) || !mayRead(cell, request.owner(), request.token()))) {
+      return new Outcome(List.of(cell), notHeld(cell));
+    }
+    if (standing == Standing.UNSERVING) {
+      NodeReply refusal = reads ? NodeReply.abstain(-1, "") : NodeReply.NOT_HELD;
+      return new Outcome(List.of(cell), refusal);
+    }
+    if (reads) {
+      Cell longer = enter(cell, request.owner(), request.ttlMillis(), nowMicros);
+      return new Outcome(List.of(kept(longer, nowMicros)), NodeReply.EXTENDED);
+    }
+    if (standing == Standing.ABSTAINING || !fitsTheClock(request, nowMicros)) {
+      return new Outcome(List.of(cell), NodeReply.NOT_HELD);
+    }
+    return standing == Standing.OUT_OF_MEMORY
+        ? new Outcome(List.of(cell), NodeReply.of(Kind.OUT_OF_MEMORY, ""))
+        : new Outcome(
+            List.of(read(cell, request.owner(), request.token(), request.ttlMillis(), nowMicros)),
+            NodeReply.JOINED);
+  }
+
+  /** Ends the entry of a reader and sets its tombstone. */
+  private Outcome releaseReader(
+      Cell cell, NodeRequest.Release request, Standing standing, long nowMicros) {
+    // S6
+    boolean reads = cell.isReadBy(request.owner());
+    Cell after = cell;
+    NodeReply reply = reads ? NodeReply.RELEASED : NodeReply.NOT_HELD;
+    if (!isAhead(request.token(), request.reported(), nowMicros)) {
+      if (standing == Standing.OUT_OF_MEMORY && !reads && !cell.isBuried(request.owner())) {
+        reply = NodeReply.of(Kind.OUT_OF_MEMORY, "");
+      } else {
+        after = buryReader(cell, request, nowMicros);
+      }
+    } else if (reads) {
+      after = cell.read(cell.reading.without(request.owner()));
+    } else {
+      reply = NodeReply.of(Kind.CLOCK, "");
+    }
+    after = endWithLongest(after, nowMicros);
+    Ticket ticket = request.ticket();
+    List<Cell> before = List.of(cell);
+    return ticket != null && request.last()
+        ? left(before, List.of(after), ticket, reply)
+        : new Outcome(List.of(after), reply, woken(before, List.of(after), ticket));
+  }
+
+  /** Sets the tombstone of a reader in place of its entry. */
+  protected Cell buryReader(Cell cell, NodeRequest.Release request, long nowMicros) {
+    long keptMillis = request.sharedTtlMillis() + -Math.floorDiv(-2 * skewMicros, 1_000L);
+    long untilMillis =
+        Math.floorDiv(nowMicros, 1_000L) + keptMillis + leadMillis(request.token(), nowMicros);
+    return cell.read(cell.reading.with(new Reader(request.owner(), untilMillis, true)));
+  }
+
+  /** Returns the name with a lock key that ends with the longest entry; without any it is free. */
+  protected Cell endWithLongest(Cell cell, long nowMicros) {
+    if (!cell.isShared()) {
+      return cell;
+    }
+    List<Reader> readers = cell.readers();
+    long earliestMillis = Math.floorDiv(nowMicros, 1_000L) + 1; // the shortest life of a key
+    return readers.isEmpty()
+        ? cell.released()
+        : cell.locked(HolderLabel.SHARED, Math.max(earliestMillis, readers.get(0).untilMillis));
+  }
+
+  private static boolean isTakenByWriter(Cell cell) {
+    return !cell.isFree() && !cell.isShared();
+  }
+
+  private static NodeReply notHeld(Cell cell) {
+    String freed = HolderLabel.isFreed(cell.owner()) ? HolderLabel.of(cell.owner()) : "";
+    return NodeReply.of(Kind.NOT_HELD, freed);
   }
 
   /** Extends the keys of the owner, or joins. */
   protected Outcome extend(
       List<Cell> cells, NodeRequest.Extend request, Standing standing, long nowMicros) {
     boolean joins = false;
+    if (request.shared() && !any(cells, Cell::isWrongType)) {
+      return extendReader(cells.get(0), request, standing, nowMicros);
+    }
     for (Cell cell : cells) {
       if (cell.isWrongType()) {
         return new Outcome(cells, NodeReply.misconfigured(""));
       }
       if (!cell.isHeldBy(request.owner())) {
         if (!mayJoin(cell, request.token())) {
-          String freed = HolderLabel.isFreed(cell.owner()) ? HolderLabel.of(cell.owner()) : "";
-          return new Outcome(cells, NodeReply.of(Kind.NOT_HELD, freed)); // E3
+          return new Outcome(cells, notHeld(cell)); // E3
         }
         joins = true;
       }
@@ -348,6 +628,9 @@ public class NodeModel {
       List<Cell> cells, NodeRequest.Release request, Standing standing, long nowMicros) {
     if (any(cells, Cell::isWrongType)) {
       return new Outcome(cells, NodeReply.misconfigured(""));
+    }
+    if (request.shared()) {
+      return releaseReader(cells.get(0), request, standing, nowMicros);
     }
     String owner = request.owner();
     List<Cell> deleted = map(cells, cell -> cell.isHeldBy(owner) ? cell.released() : cell);
@@ -388,7 +671,7 @@ public class NodeModel {
     if (isHeld && (!request.seen().contains(cell.value()) || remainingMillis < 0)) {
       return new Outcome(cells, NodeReply.held(remainingMillis, cell.token(), holder));
     }
-    Cell buried = bury(cell, request.buried(), nowMicros);
+    Cell buried = forgetFloor(bury(cell, request.buried(), nowMicros));
     // F4
     Cell freed = isHeld ? buried.locked(request.owner(), cell.lockUntilMillis()) : buried;
     if (standing == Standing.OUT_OF_MEMORY && !freed.equals(cell)) {
@@ -399,6 +682,11 @@ public class NodeModel {
         cell.isFree()
             ? NodeReply.NOT_HELD
             : NodeReply.freed(remainingMillis, cell.token(), holder));
+  }
+
+  /** Forgets the floor: a reader must then be above the counter. */
+  protected Cell forgetFloor(Cell cell) {
+    return cell.read(cell.reading.floored(0, 0, 0)); // F5
   }
 
   /** Removes the ticket. */
@@ -457,8 +745,12 @@ public class NodeModel {
    * expires only when tokens from the clock are higher.
    */
   protected long counterUntilMillis(long token, long nowMicros) {
-    long leadMillis = Math.max(0, -Math.floorDiv(nowMicros - token, 1_000L));
-    return Math.floorDiv(nowMicros, 1_000L) + retentionMillis + leadMillis;
+    return Math.floorDiv(nowMicros, 1_000L) + retentionMillis + leadMillis(token, nowMicros);
+  }
+
+  /** Returns by how much a token is ahead of the clock. */
+  private static long leadMillis(long token, long nowMicros) {
+    return Math.max(0, -Math.floorDiv(nowMicros - token, 1_000L));
   }
 
   /** Returns the name with the owner's key extended, never shortened, and its counter kept. */
@@ -466,10 +758,14 @@ public class NodeModel {
     long nowMillis = Math.floorDiv(nowMicros, 1_000L);
     // E1
     long untilMillis = nowMillis + Math.max(ttlMillis, cell.remainingMillis(nowMillis));
-    Cell longer = cell.locked(cell.owner(), cell.token(), untilMillis);
+    return kept(cell.locked(cell.owner(), cell.token(), untilMillis), nowMicros);
+  }
+
+  /** Returns the name with its counter kept for the retention at least. */
+  private Cell kept(Cell cell, long nowMicros) {
     return cell.counter() == 0
-        ? longer
-        : longer.counted(cell.counter(), nowMillis + retentionMillis);
+        ? cell
+        : cell.counted(cell.counter(), Math.floorDiv(nowMicros, 1_000L) + retentionMillis);
   }
 
   /** Sets a tombstone: raises the counter to the token. */
