@@ -438,7 +438,7 @@ public class NodeModel {
       Cell cell, Cell queued, NodeRequest.Grant request, Standing standing, long nowMicros) {
     // S4
     if (isTakenByWriter(cell)) {
-      return new Outcome(List.of(queued), taken(List.of(cell), request.owner(), nowMicros));
+      return new Outcome(List.of(queued), taken(List.of(cell), NOBODY, nowMicros));
     }
     if (!mayRead(cell, request.owner(), request.token())) {
       return new Outcome(List.of(cell), NodeReply.stale(cell.counter()));
@@ -555,7 +555,7 @@ public class NodeModel {
     } else {
       reply = NodeReply.of(Kind.CLOCK, "");
     }
-    after = endWithLongest(after, nowMicros);
+    after = reads ? endWithLongest(after, nowMicros) : after;
     Ticket ticket = request.ticket();
     List<Cell> before = List.of(cell);
     return ticket != null && request.last()
@@ -573,9 +573,6 @@ public class NodeModel {
 
   /** Returns the name with a lock key that ends with the longest entry; without any it is free. */
   protected Cell endWithLongest(Cell cell, long nowMicros) {
-    if (!cell.isShared()) {
-      return cell;
-    }
     List<Reader> readers = cell.readers();
     long earliestMillis = Math.floorDiv(nowMicros, 1_000L) + 1; // the shortest life of a key
     return readers.isEmpty()
@@ -674,7 +671,8 @@ public class NodeModel {
     Cell buried = forgetFloor(bury(cell, request.buried(), nowMicros));
     // F4
     Cell freed = isHeld ? buried.locked(request.owner(), cell.lockUntilMillis()) : buried;
-    if (standing == Standing.OUT_OF_MEMORY && !freed.equals(cell)) {
+    boolean needsMemory = cell.reading.floored == 0 || buried.counter() != cell.counter();
+    if (standing == Standing.OUT_OF_MEMORY && needsMemory && !freed.equals(cell)) {
       return new Outcome(cells, NodeReply.of(Kind.OUT_OF_MEMORY, ""));
     }
     return new Outcome(
@@ -686,7 +684,7 @@ public class NodeModel {
 
   /** Forgets the floor: a reader must then be above the counter. */
   protected Cell forgetFloor(Cell cell) {
-    return cell.read(cell.reading.floored(0, 0, 0)); // F5
+    return cell.read(cell.reading.floored(0, 0, 0)); // F3
   }
 
   /** Removes the ticket. */

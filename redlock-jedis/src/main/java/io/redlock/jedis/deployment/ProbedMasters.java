@@ -142,8 +142,10 @@ final class ProbedMasters implements ChangedMasters {
     for (NodeRequest request : requests) {
       Invocation call = encoder.encode(request);
       connection.sendCommand(new ScriptCommand().byText(call, Guard.NONE));
+      String floor = RequestEncoder.FLOOR_PREFIX + request.names().get(0);
+      connection.sendCommand(Protocol.Command.DEL, floor); // M5: else readers could be below
     }
-    for (Object reply : connection.getMany(requests.size())) {
+    for (Object reply : connection.getMany(2 * requests.size())) {
       if (reply instanceof RuntimeException failure) {
         throw failure;
       }

@@ -109,7 +109,7 @@ final class Call implements Pending {
   }
 
   boolean isRelease() {
-    return script == Script.RELEASE && purpose == Purpose.REQUEST;
+    return script.isRelease() && purpose == Purpose.REQUEST;
   }
 
   /** Returns true if it only asks for the state of names, which can wait. */

@@ -341,7 +341,7 @@ final class LaneConnection {
       NodeLook look = answer.look();
       answer = NodeReply.looked(look.doubted(doubt(call.script, look.doubt(), nowNanos)));
     }
-    if (call.script == Script.FAIR_GRANT
+    if (call.invocation().hasTicket()
         && (answer.kind() == NodeReply.Kind.HELD || answer.kind() == NodeReply.Kind.WAIT)) {
       effects.accept(new LaneEffect.Listen());
     }
@@ -354,7 +354,7 @@ final class LaneConnection {
    * is known.
    */
   private NodeReply abstention(Script script, NodeReply answer, long nowNanos) {
-    NodeReply known = script == Script.EXTEND ? null : health.toGrant();
+    NodeReply known = script.isExtend() ? null : health.toGrant();
     if (known == null) {
       auditNow(nowNanos);
     }

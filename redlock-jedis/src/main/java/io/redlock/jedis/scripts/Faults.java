@@ -27,6 +27,9 @@ final class Faults {
   static final String FOREIGN_QUEUE =
       "a key of another application has the name redlock:queue:<key> or redlock:ends:<key>: delete"
           + " it on this node (WRONGTYPE)";
+  static final String FOREIGN_READERS =
+      "a key of another application has the name redlock:readers:<key> or redlock:floor:<key>:"
+          + " delete it on this node (WRONGTYPE)";
   static final String FOREIGN_COUNTER =
       "the key redlock:fence:<key> holds no counter: delete it on this node";
 
@@ -113,6 +116,9 @@ final class Faults {
     }
     if (line.contains("fence")) {
       return FOREIGN_COUNTER;
+    }
+    if (line.contains("readers") || line.contains("floor")) {
+      return FOREIGN_READERS;
     }
     return line.contains("queue") || line.contains("ends") ? FOREIGN_QUEUE : FOREIGN_LOCK;
   }

@@ -47,4 +47,9 @@ public final class Invocation {
   public int names() {
     return request == null ? 0 : request.names().size();
   }
+
+  /** Returns true if it grants in turn, so that its caller may be woken. */
+  public boolean hasTicket() {
+    return request instanceof NodeRequest.Grant grant && grant.ticket() != null;
+  }
 }

@@ -8,6 +8,7 @@ import io.redlock.text.Brief;
 import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
@@ -66,6 +67,9 @@ public final class ReplyMapper {
 
   private static final String CHANGED = "its birth mark changed; it is being audited";
 
+  /** The word before the readers in the state of a name; no waiter looks like that. */
+  private static final String READERS = "readers";
+
   /** The answer of PTTL if there is no key. */
   private static final long NO_KEY = -2;
 
@@ -83,9 +87,9 @@ public final class ReplyMapper {
     }
     try {
       return switch (invocation.script) {
-        case GRANT, FAIR_GRANT -> grant(text, invocation.echo);
-        case EXTEND -> extend(text, invocation.echo);
-        case RELEASE -> release(text, invocation.echo);
+        case GRANT, FAIR_GRANT, SHARED_GRANT -> grant(text, invocation.echo);
+        case EXTEND, SHARED_EXTEND -> extend(text, invocation.echo);
+        case RELEASE, SHARED_RELEASE -> release(text, invocation.echo);
         case INSPECT -> inspection(text, invocation.echo);
         case LOOK -> look(text, invocation);
         case FREE -> free(text, invocation.echo);
@@ -180,14 +184,22 @@ public final class ReplyMapper {
     if (counter < 0) {
       return NodeReply.misconfigured(Faults.FOREIGN_COUNTER);
     }
+    List<String> rest = List.of(words).subList(6, words.length);
+    int end = rest.contains(READERS) ? rest.indexOf(READERS) : rest.size();
+    List<NodeReport.Reader> readers = new ArrayList<>();
+    for (int i = end + 3; i < rest.size(); i += 2) {
+      readers.add(new NodeReport.Reader(rest.get(i - 1), Long.parseLong(rest.get(i))));
+    }
     return NodeReply.inspected(
         new NodeReport(
             remainingMillis == NO_KEY ? null : words[3],
             Math.max(-1, remainingMillis),
             counter,
             Integer.parseInt(words[5]),
-            List.of(words).subList(6, words.length),
-            unmarked ? CHANGED : ""));
+            rest.subList(0, end),
+            unmarked ? CHANGED : "",
+            end + 1 < rest.size() ? Integer.parseInt(rest.get(end + 1)) : 0,
+            readers));
   }
 
   private static @Nullable NodeReply look(byte[] text, Invocation invocation) {

@@ -14,10 +14,16 @@ public final class RequestEncoder {
 
   static final String QUEUE_PREFIX = "redlock:queue:";
   static final String ENDS_PREFIX = "redlock:ends:";
+  static final String READERS_PREFIX = "redlock:readers:";
+
+  /** The beginning of the key of a floor; the lock key follows. */
+  public static final String FLOOR_PREFIX = "redlock:floor:";
 
   private static final Argument FENCE = Argument.of(FENCE_PREFIX);
   private static final Argument QUEUE = Argument.of(QUEUE_PREFIX);
   private static final Argument ENDS = Argument.of(ENDS_PREFIX);
+  private static final Argument READERS = Argument.of(READERS_PREFIX);
+  private static final Argument FLOOR = Argument.of(FLOOR_PREFIX);
 
   private static final Argument YES = Argument.of("1");
 
@@ -75,6 +81,9 @@ public final class RequestEncoder {
   }
 
   private Invocation invocation(NodeRequest request) {
+    if (request.shared()) {
+      return shared(request);
+    }
     if (request instanceof NodeRequest.Grant grant) {
       return grant.ticket() == null ? grant(grant) : fairGrant(grant, grant.ticket());
     }
@@ -153,11 +162,73 @@ public final class RequestEncoder {
         .call(Script.RELEASE, request);
   }
 
+  private Invocation shared(NodeRequest request) {
+    if (request instanceof NodeRequest.Grant grant) {
+      return sharedGrant(grant, grant.ticket());
+    }
+    return request instanceof NodeRequest.Extend extend
+        ? sharedExtend(extend)
+        : sharedRelease((NodeRequest.Release) request);
+  }
+
+  private Invocation sharedGrant(NodeRequest.Grant grant, NodeRequest.@Nullable Ticket ticket) {
+    String name = grant.names().get(0);
+    Argument lock = keys(name).lock;
+    return new Words(17)
+        .add(Argument.of(7))
+        .addKeys(name)
+        .add(READERS.then(lock))
+        .add(FLOOR.then(lock))
+        .add(BIRTH)
+        .addOwnerAndToken(grant)
+        .addTerms(grant.ttlMillis())
+        .add(Argument.of(grant.reported()))
+        .add(ticket == null ? Argument.EMPTY : Argument.of(ticket.waiter()))
+        .add(Argument.of(ticket == null ? 0 : ticket.micros()))
+        .add(Argument.of(ticket == null ? 0 : ticket.lifeMillis()))
+        .call(Script.SHARED_GRANT, grant);
+  }
+
+  private Invocation sharedExtend(NodeRequest.Extend extend) {
+    NameKeys keys = keys(extend.names().get(0));
+    return new Words(12)
+        .add(Argument.of(5))
+        .add(keys.lock)
+        .add(keys.fence)
+        .add(READERS.then(keys.lock))
+        .add(FLOOR.then(keys.lock))
+        .add(BIRTH)
+        .addOwnerAndToken(extend)
+        .addTerms(extend.ttlMillis())
+        .add(Argument.of(extend.sentMicros()))
+        .call(Script.SHARED_EXTEND, extend);
+  }
+
+  private Invocation sharedRelease(NodeRequest.Release release) {
+    NameKeys keys = keys(release.names().get(0));
+    NodeRequest.Ticket ticket = release.ticket();
+    return new Words(12)
+        .add(Argument.of(4))
+        .add(keys.lock)
+        .add(keys.queue)
+        .add(keys.ends)
+        .add(READERS.then(keys.lock))
+        .addOwnerAndToken(release)
+        .add(ttl(release.sharedTtlMillis()))
+        .add(skewMicros)
+        .add(Argument.of(release.reported()))
+        .add(release.last() ? YES : Argument.EMPTY)
+        .add(ticket == null ? Argument.EMPTY : Argument.of(ticket.waiter()))
+        .call(Script.SHARED_RELEASE, release);
+  }
+
   private Invocation inspect(NodeRequest.Inspect inspect) {
     Argument token = Argument.of(inspect.token());
-    return new Words(7)
-        .add(Argument.of(5))
-        .addKeys(inspect.names().get(0))
+    String name = inspect.names().get(0);
+    return new Words(8)
+        .add(Argument.of(6))
+        .addKeys(name)
+        .add(READERS.then(keys(name).lock))
         .add(BIRTH)
         .addEcho(token)
         .call(Script.INSPECT, inspect);
@@ -173,10 +244,11 @@ public final class RequestEncoder {
   private Invocation free(NodeRequest.Free free) {
     NameKeys keys = keys(free.names().get(0));
     Words words =
-        new Words(7 + free.seen().size())
-            .add(Argument.of(2))
+        new Words(8 + free.seen().size())
+            .add(Argument.of(3))
             .add(keys.lock)
             .add(keys.fence)
+            .add(FLOOR.then(keys.lock))
             .addEcho(Argument.of(free.token()))
             .add(Argument.of(free.owner()))
             .add(Argument.of(free.buried()))
@@ -244,6 +316,11 @@ public final class RequestEncoder {
     Words addValueAndToken(NodeRequest request) {
       Owner owner = owner(request);
       return add(owner.valueWord).addEcho(owner.tokenWord);
+    }
+
+    /** Adds the owner without a token: a reader has one entry, whatever its token is. */
+    Words addOwnerAndToken(NodeRequest request) {
+      return add(Argument.of(request.owner())).addEcho(Argument.of(request.token()));
     }
 
     Words addTerms(long ttlMillis) {

@@ -21,6 +21,12 @@ public enum Script {
   EXTEND,
   /** Releases names, and buries grants that arrive later. */
   RELEASE,
+  /** Lets a reader in. */
+  SHARED_GRANT,
+  /** Extends the lease of a reader. */
+  SHARED_EXTEND,
+  /** Releases a reader, and buries its grants that arrive later. */
+  SHARED_RELEASE,
   /** Reports the state of a name. */
   INSPECT,
   /** Reports which of several names are held. */
@@ -47,10 +53,20 @@ public enum Script {
   /** Returns how many of its last arguments the script compares with the node's birth mark. */
   int guards() {
     return switch (this) {
-      case GRANT, FAIR_GRANT, INSPECT, LOOK -> 1;
-      case EXTEND -> 2;
-      case RELEASE, FREE, AUDIT -> 0;
+      case GRANT, FAIR_GRANT, SHARED_GRANT, INSPECT, LOOK -> 1;
+      case EXTEND, SHARED_EXTEND -> 2;
+      case RELEASE, SHARED_RELEASE, FREE, AUDIT -> 0;
     };
+  }
+
+  /** Returns true if it extends a lease. */
+  public boolean isExtend() {
+    return this == EXTEND || this == SHARED_EXTEND;
+  }
+
+  /** Returns true if it releases names. */
+  public boolean isRelease() {
+    return this == RELEASE || this == SHARED_RELEASE;
   }
 
   /** Returns the line at which a script failed, as an error message names it; empty if none. */

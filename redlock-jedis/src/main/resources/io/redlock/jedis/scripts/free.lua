@@ -1,9 +1,10 @@
 -- Sets a name free for an operator: replaces the holder's value by a reserved one, and keeps its
 -- time to live. So the holder can extend nothing more, and nobody is granted the name earlier.
 -- Replaces only what the operator has seen, so that a late request does not hit a later holder.
--- Buries a counter that a node has reported, so that the holder cannot join where it has no key.
+-- Buries a counter that a node has reported, and forgets the floor of readers, so that no holder can
+-- join where it has no key.
 -- A key without an end is no lock of a Redlock client, and stays as it is.
--- KEYS: lock, fence.
+-- KEYS: lock, fence, floor (see shared_grant.lua).
 -- ARGV: a number that the answer repeats, the reserved value, the counter to bury (0 = none),
 -- retention (ms), then the values that the operator has seen, as inspect.lua gives them.
 -- Returns: FREED number pttl holder | HELD number pttl holder | NOT_HELD number; a holder freed/...
@@ -43,6 +44,9 @@ if bury + 0 > fence + 0 then
   local aheadMillis = math.max(0, math.ceil((bury - now) / 1000)) -- the counter outlives it
   local keeps = math.max(retention + aheadMillis, call('PTTL', KEYS[2]))
   call('SET', KEYS[2], bury, 'PX', keeps)
+-- F3
+elseif string.find(call('GET', KEYS[3]) or '', fence .. ' ', 1, true) == 1 then
+  call('DEL', KEYS[3]) -- the floor of this counter
 end
 if isHeld then
   -- F4

@@ -1,10 +1,11 @@
 -- Returns the state of one name. Writes nothing.
--- KEYS: lock, fence, queue (waiters by ticket), ends (waiters by the last ms of their tickets);
--- then the birth mark.
+-- KEYS: lock, fence, queue (waiters by ticket), ends (waiters by the last ms of their tickets),
+-- readers (see shared_grant.lua); then the birth mark.
 -- ARGV: T, a number that the answer repeats; birth ('' = no guard).
 -- Returns: STATE T pttl holder c waiting waiter ... | UNMARKED T and the same, if the mark differs.
--- pttl is -2 if the name is free. Counts 1000 tickets and lists 20 waiters at most.
-local lock, fence, queue, ends, mark = unpack(KEYS)
+-- pttl is -2 if the name is free. Then, if it is shared: readers number owner pttl ..., the longest
+-- first. Counts 1000 tickets and readers, and lists 20 of each, at most.
+local lock, fence, queue, ends, readers, mark = unpack(KEYS)
 local T, birth = unpack(ARGV)
 
 local function word(text)
@@ -29,15 +30,27 @@ local words = {
   '0',
 }
 
+local time = redis.call('TIME')
+local nowMillis = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 if redis.call('PTTL', ends) ~= -2 then
-  local time = redis.call('TIME')
-  local nowMillis = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
   words[5] = tostring(
     #redis.call('ZRANGEBYSCORE', ends, nowMillis, '+inf', 'LIMIT', '0', '1000'))
   for _, waiter in ipairs(redis.call('ZRANGE', queue, 0, 99)) do
     local untilMillis = redis.call('ZSCORE', ends, waiter)
     if #words < 25 and untilMillis and tonumber(untilMillis) >= tonumber(nowMillis) then
       words[#words + 1] = word(waiter)
+    end
+  end
+end
+if holder == 'shared/' then
+  words[#words + 1] = 'readers'
+  words[#words + 1] = tostring(
+    #redis.call('ZRANGEBYSCORE', readers, nowMillis, '+inf', 'LIMIT', '0', '1000'))
+  local longest = redis.call('ZRANGE', readers, -20, -1, 'WITHSCORES')
+  for i = #longest - 1, 1, -2 do
+    if longest[i + 1] - nowMillis >= 0 then
+      words[#words + 1] = word(longest[i])
+      words[#words + 1] = string.format('%.0f', longest[i + 1] - nowMillis)
     end
   end
 end

@@ -1,6 +1,7 @@
 package io.redlock.jedis.scripts;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.spi.HolderLabel;
@@ -176,6 +177,9 @@ final class ModelComparison {
         long fence = random.token(List.of(name), value, ttlMillis);
         String key = RequestEncoder.FENCE_PREFIX + name;
         command(connection, "SET", key, Long.toString(fence), "PX", Long.toString(ttlMillis));
+        // A counter that falls, or expires before its floor, is another's doing.
+        command(connection, "DEL", RequestEncoder.FLOOR_PREFIX + name);
+        model.setCounter(name, 0, 0);
         model.setCounter(name, fence, ttlMillis);
       }
       default -> random.names().forEach(every -> delete(connection, every));
@@ -215,7 +219,9 @@ final class ModelComparison {
         throw new AssertionError(
             where()
                 + sent.request
-                + "\n  over "
+                + " ("
+                + words(sent.invocation)
+                + ")\n  over "
                 + before
                 + "\n  model: "
                 + expected
@@ -235,6 +241,14 @@ final class ModelComparison {
         compared,
         mode,
         model.nowMicros());
+  }
+
+  private static String words(Invocation invocation) {
+    List<String> words = new ArrayList<>();
+    for (Argument each : invocation.arguments) {
+      words.add(new String(each.getRaw(), StandardCharsets.UTF_8));
+    }
+    return invocation.script + " " + String.join(" ", words);
   }
 
   private static NodeReply meaning(Object reply, Invocation invocation) {
@@ -275,7 +289,14 @@ final class ModelComparison {
               ? Standing.UNSERVING
               : sent.knowsBirth ? Standing.VOTING : Standing.ABSTAINING;
       Outcome outcome = rules.execute(before, request, standing, model.nowMicros());
-      boolean writes = outcome.reply().kind() == Kind.GRANTED || !outcome.cells().equals(before);
+      Kind kind = outcome.reply().kind();
+      boolean rewrites = // what is there already
+          kind == Kind.GRANTED
+              || request.shared() && (kind == Kind.EXTENDED || kind == Kind.RELEASED)
+              || request.shared()
+                  && request instanceof NodeRequest.Release
+                  && kind == Kind.NOT_HELD;
+      boolean writes = rewrites || !outcome.cells().equals(before);
       return writes ? NodeReply.misconfigured("READONLY") : outcome.reply();
     }
     boolean abstains =
@@ -326,7 +347,52 @@ final class ModelComparison {
           cell.queue().stream().map(Place::waiter).toList(),
           queue(connection, name, nowMillis),
           () -> where() + "the queue of " + name);
+      assertEquals(
+          reading(cell, nowMillis),
+          reading(connection, cell, name, nowMillis),
+          () -> where() + "the readers of " + name);
     }
+  }
+
+  /** The floor and the readers that the model knows, in the words of the server. */
+  private static String reading(Cell cell, long nowMillis) {
+    NodeModel.Reading reading = cell.reading();
+    Map<String, Long> members = new TreeMap<>();
+    for (NodeModel.Reader reader : reading.all()) {
+      members.put(reader.owner(), (reader.released() ? -1 : 1) * reader.untilMillis());
+    }
+    return (reading.floored() == 0
+            ? "no floor"
+            : reading.floored()
+                + " "
+                + reading.floor()
+                + " "
+                + (reading.floorUntilMillis() - nowMillis))
+        + " "
+        + members;
+  }
+
+  /** The floor and the readers on the server, without what counts nothing. */
+  private static String reading(Connection connection, Cell cell, String name, long nowMillis) {
+    String floor = RequestEncoder.FLOOR_PREFIX + name;
+    String readers = RequestEncoder.READERS_PREFIX + name;
+    connection.sendCommand(arguments("GET", floor));
+    connection.sendCommand(arguments("PTTL", floor));
+    connection.sendCommand(arguments("PTTL", readers));
+    connection.sendCommand(arguments("ZRANGE", readers, "0", "-1", "WITHSCORES"));
+    List<Object> data = connection.getMany(4);
+    String pair = text(data.get(0));
+    boolean holds = pair != null && pair.startsWith(cell.counter() + " ");
+    Map<String, Long> members = new TreeMap<>();
+    List<?> fields = (List<?>) data.get(3);
+    for (int i = 0; i < fields.size(); i += 2) {
+      long score = Long.parseLong(text(fields.get(i + 1)));
+      if (Math.abs(score) >= nowMillis && (score < 0 || cell.isShared())) {
+        members.put(text(fields.get(i)), score);
+        assertTrue((Long) data.get(2) > Math.abs(score) - nowMillis, name + " loses its readers");
+      }
+    }
+    return (holds ? pair + " " + data.get(1) : "no floor") + " " + members;
   }
 
   /** Who waits on the server, without those whose tickets have run out. */

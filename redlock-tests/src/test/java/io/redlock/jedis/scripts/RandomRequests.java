@@ -4,6 +4,7 @@ import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeRequest;
 import io.redlock.testkit.InMemoryServer;
 import io.redlock.testkit.NodeModel.Cell;
+import io.redlock.testkit.NodeModel.Reader;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -71,7 +72,11 @@ final class RandomRequests {
   Duration pause() {
     long nowMicros = server.nowMicros();
     Cell cell = server.cell(name());
-    long untilMillis = percent(80) ? cell.lockUntilMillis() : cell.counterUntilMillis();
+    List<Reader> readers = cell.reading().all();
+    long untilMillis =
+        !readers.isEmpty() && percent(50)
+            ? readers.get(random.nextInt(readers.size())).untilMillis()
+            : percent(80) ? cell.lockUntilMillis() : cell.counterUntilMillis();
     long edgeMicros = untilMillis * 1_000 - nowMicros;
     long micros =
         switch (random.nextInt(10)) {
@@ -87,11 +92,31 @@ final class RandomRequests {
   }
 
   /**
-   * The next request.
+   * The next request; half of those for one name are for reading.
    *
    * @param queues whether fair ones may be among them
    */
   NodeRequest request(boolean queues) {
+    NodeRequest request = exclusive(queues);
+    return request.names().size() == 1 && percent(50) ? shared(request) : request;
+  }
+
+  private NodeRequest shared(NodeRequest request) {
+    if (request instanceof NodeRequest.Grant it) {
+      return new NodeRequest.Grant(
+          it.names(), it.owner(), it.token(), it.reported(), it.ttlMillis(), it.ticket(), true);
+    }
+    if (request instanceof NodeRequest.Extend it) {
+      return new NodeRequest.Extend(
+          it.names(), it.owner(), it.token(), it.ttlMillis(), it.sentMicros(), true);
+    }
+    return request instanceof NodeRequest.Release it
+        ? new NodeRequest.Release(
+            it.names(), it.owner(), it.token(), it.reported(), it.last(), it.ticket(), ttlMillis())
+        : request;
+  }
+
+  private NodeRequest exclusive(boolean queues) {
     String owner = owner();
     List<String> names = new ArrayList<>(NAMES);
     for (int left = percent(60) ? 1 : 2 + random.nextInt(2); names.size() > left; ) {
@@ -160,7 +185,8 @@ final class RandomRequests {
   private NodeRequest.Ticket ticket() {
     long number = 1 + random.nextInt(3);
     long micros = percent(20) ? oneLong(9, 10) : server.nowMicros() - random.nextInt(3);
-    return new NodeRequest.Ticket(oneOf("x", "y"), number, micros, oneLong(0, 1, 5, 100, 3_000));
+    long lifeMillis = oneLong(0, 1, 5, 100, 3_000);
+    return new NodeRequest.Ticket(oneOf("x", "y"), number, micros, lifeMillis, percent(50));
   }
 
   private long sentMicros(long ttlMillis) {

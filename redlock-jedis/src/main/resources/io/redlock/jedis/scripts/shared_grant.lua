@@ -1,0 +1,162 @@
+-- Lets one owner read one name, unless somebody holds it exclusively or a writer waits before it.
+-- KEYS: lock, fence, queue (waiters by ticket), ends (waiters by the last ms of their tickets),
+-- readers (owners by the last ms of their entries; if negated: of their tombstones), floor (a
+-- counter, and the token that a reader must be above while that is the counter); the birth mark.
+-- ARGV: owner, T, ttl (ms), retention (ms), skew (us), the highest counter that a node has reported
+-- to the owner (0 = none), waiter, ticket (us), life of the ticket (ms, 0 = no ticket), birth
+-- ('' = no guard).
+-- Returns: what fair_grant.lua returns.
+-- The lock is written last: without it entries count nothing, so a denied command leaves none.
+local call = redis.call
+local lock, fence, queue, ends, readers, floor, mark = unpack(KEYS)
+local owner, T, ttl, retention, skew, reported, waiter, ticket, life, birth = unpack(ARGV)
+
+-- N2, N3
+if birth ~= '' and string.find(call('GET', mark) or '', birth, 1, true) ~= 1 then
+  return 'ABSTAIN ' .. T
+end
+
+local token = T + 0
+local time = call('TIME')
+local now = time[1] * 1000000 + time[2]
+-- G1
+if token > now + skew and token > reported + 1 or token >= 2 ^ 53
+    or token < now - ttl * 1000 - skew then
+  return 'CLOCK ' .. T .. ' ' .. time[1] .. string.format('%06d', time[2])
+end
+local nowMillis = math.floor(now / 1000)
+local before = string.format('(%.0f', nowMillis)
+
+local holder = call('GET', lock)
+local highest = call('GET', fence) or '0'
+local entry = (call('ZSCORE', readers, owner) or 0) + 0
+-- S1
+local shared = holder == 'shared/'
+local held = holder and not shared
+-- S3
+local pair, low = call('GET', floor) or '', highest
+if string.find(pair, highest .. ' ', 1, true) == 1 then
+  low = string.sub(pair, #highest + 2)
+end
+-- S4
+if not held and (-entry >= nowMillis or token <= low + 0) then
+  return 'STALE ' .. T .. ' ' .. highest
+end
+
+-- Waiters whose tickets have expired.
+local over = call('ZRANGEBYSCORE', ends, '-inf', before)
+for _, other in ipairs(over) do
+  over[other] = true
+end
+
+-- Leaves no ticket if memory is short, or if the ticket could not be given an end or be removed.
+-- Q1
+local function leaveTicket()
+  if life == '0' then
+    return
+  end
+  local left = redis.pcall('ZADD', ends, string.format('%.0f', nowMillis + life), waiter)
+  if type(left) == 'table' then
+    left.err = left.err .. ' (ZADD)' -- the server does not say which
+    return not string.find(left.err, 'OOM') and left
+  end
+  over[waiter] = nil -- its ticket is valid again
+  local keep = math.max(life + 1000, call('PTTL', queue))
+  local expires = redis.pcall('PEXPIRE', ends, keep)
+  if type(expires) == 'table' then
+    call('ZREM', ends, waiter)
+    expires.err = expires.err .. ' (PEXPIRE)'
+    return expires
+  end
+  call('ZREM', queue, waiter)
+  call('ZADD', queue, ticket, waiter)
+  call('PEXPIRE', queue, keep)
+end
+
+-- Q5
+local function forgetThem()
+  for _, other in ipairs(over) do
+    if over[other] and waiter ~= '' then
+      call('ZREM', queue, other)
+      call('ZREM', ends, other)
+    end
+  end
+end
+
+-- Returns the end of the ticket of the first writer before the caller; then the reader after it.
+-- S7
+local function inQueue()
+  local passed
+  for first = 0, 2 ^ 20, 20 do
+    local some = call('ZRANGE', queue, first, first + 19)
+    for _, other in ipairs(some) do
+      local counts = not over[other]
+      local reads = string.find(other, ':0%d+$')
+      if counts and passed then
+        return nil, reads and other
+      elseif counts and other == waiter then
+        passed = true
+      elseif counts and not reads then
+        local untilMillis = call('ZSCORE', ends, other)
+        if untilMillis then
+          return untilMillis
+        end
+      end
+    end
+    if #some < 20 then
+      return
+    end
+  end
+end
+
+local refusal = leaveTicket()
+if refusal then
+  return refusal
+end
+if held then
+  forgetThem()
+  return 'HELD ' .. T .. ' ' .. string.format('%.0f', call('PTTL', lock)) .. ' '
+    .. (string.match(string.sub(holder, 1, 128), '^[!-~]+$') or '-') .. ' ' .. highest
+end
+local writerUntil, nextReader = inQueue()
+if writerUntil then
+  forgetThem()
+  return 'WAIT ' .. T .. ' ' .. string.format('%.0f', writerUntil - nowMillis)
+end
+
+-- What needs memory is written first.
+local keeps = math.max(retention, call('PTTL', fence))
+if token > highest + 0 then
+  -- S3
+  keeps = math.max(retention + math.ceil((token - now) / 1000), keeps) -- it outlives its lead
+  call('SET', fence, T, 'PX', keeps)
+  call('SET', floor, T .. ' ' .. low, 'PX', keeps)
+else
+  call('SET', fence, highest, 'PX', keeps)
+end
+-- S2
+if not shared then
+  call('ZREMRANGEBYSCORE', readers, string.format('(%.0f', -nowMillis), '+inf')
+end
+local untilMillis = math.max(nowMillis + ttl, shared and entry or 0)
+call('ZADD', readers, string.format('%.0f', untilMillis), owner)
+local expires = redis.pcall('PEXPIRE', readers, math.max(ttl + 1000, call('PTTL', readers)))
+if type(expires) == 'table' then -- it must not stay without an end
+  call('ZREM', readers, owner)
+  expires.err = expires.err .. ' (PEXPIRE)'
+  return expires
+end
+call('ZREMRANGEBYSCORE', readers, string.format('(%.0f', -nowMillis), before)
+if untilMillis < nowMillis + life then
+  -- The ticket of a reader that dies must not block the name for longer than its entry does.
+  call('ZADD', ends, 'XX', string.format('%.0f', untilMillis), waiter)
+end
+forgetThem()
+if nextReader then
+  local client, number = string.match(nextReader, '^(.*):(%d+)$')
+  redis.pcall('PUBLISH', 'redlock:wake:' .. client, number)
+end
+-- Ends with the longest entry, and never before it: the server's clock goes on within a script, so
+-- only times from now count.
+call('SET', lock, 'shared/', 'PX', math.max(ttl, shared and call('PTTL', lock) or 0))
+return 'GRANT ' .. T

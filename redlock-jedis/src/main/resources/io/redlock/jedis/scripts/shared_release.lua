@@ -1,0 +1,90 @@
+-- Ends the entry of one reader, and leaves a tombstone under its owner id, so that a later grant or
+-- join of this owner is refused. The lock lives on as long as the longest entry of the others.
+-- If nothing follows, also removes the caller's ticket. Wakes the first waiter in the queue of a
+-- name that has become free, unless that is the caller, which goes on by itself.
+-- KEYS: lock, queue, ends, readers (see shared_grant.lua).
+-- ARGV: owner, T, the longest ttl requested (ms); then what release.lua gets from skew on.
+-- Returns: RELEASED T | NOT_HELD T | CLOCK T now
+local call = redis.call
+local lock, queue, ends, readers = unpack(KEYS)
+local owner, T, ttl, skew, reported, last, waiter = unpack(ARGV)
+
+-- If a command fails, the rest is still done; the first error is the answer.
+local failure
+local function try(command, ...)
+  local answer = redis.pcall(command, ...)
+  if type(answer) ~= 'table' or not answer.err then
+    return answer
+  end
+  answer.err = answer.err .. ' (' .. command .. ')' -- the server does not say which
+  failure = failure or answer
+end
+
+local time = call('TIME')
+local token, now = T + 0, time[1] * 1000000 + time[2]
+local nowMillis = math.floor(now / 1000)
+local before = string.format('(%.0f', nowMillis)
+local shared = call('GET', lock) == 'shared/'
+local entry = (call('ZSCORE', readers, owner) or 0) + 0
+local reads = shared and entry >= nowMillis
+local answer = (reads and 'RELEASED ' or 'NOT_HELD ') .. T
+local fits = token < 2 ^ 53 and (token <= now + skew or token <= reported + 1)
+-- S6
+if reads or fits and -entry >= nowMillis then
+  try('ZREM', readers, owner) -- makes room for the tombstone
+end
+if fits then
+  -- Until no request of this owner can be executed any more.
+  local lead = math.max(0, math.ceil((token - now) / 1000))
+  local keeps = ttl + math.ceil(2 * skew / 1000) + lead
+  if try('ZADD', readers, string.format('%.0f', -nowMillis - keeps), owner) then
+    local lives = try('PTTL', readers)
+    if not (lives and try('PEXPIRE', readers, math.max(keeps + 1000, lives))) then
+      try('ZREM', readers, owner) -- it must not stay without an end
+    end
+    try('ZREMRANGEBYSCORE', readers, string.format('(%.0f', -nowMillis), before)
+  end
+elseif not reads then
+  answer = 'CLOCK ' .. T .. ' ' .. time[1] .. string.format('%06d', time[2])
+end
+
+local freed = false
+local longest = reads and try('ZRANGE', readers, -1, -1, 'WITHSCORES')
+if longest then -- else the lock stays
+  local left = (longest[2] or 0) - nowMillis
+  if left >= 0 then
+    try('PEXPIRE', lock, math.max(1, left))
+  else
+    freed = true
+    if not try('DEL', lock) then
+      try('PEXPIRE', lock, 0)
+    end
+  end
+end
+
+local function forget(other)
+  call('ZREM', ends, other)
+  return call('ZREM', queue, other)
+end
+
+-- Q3, Q6
+local function leave()
+  local left = last == '1' and waiter ~= '' and forget(waiter) == 1
+  if not (left or freed) or call('EXISTS', lock) == 1 then
+    return
+  end
+  for _, other in ipairs(call('ZRANGEBYSCORE', ends, '-inf', before)) do
+    forget(other) -- their tickets have expired
+  end
+  local first = call('ZRANGE', queue, 0, 0)[1]
+  if first and first ~= waiter then
+    local client, number = string.match(first, '^(.*):(%d+)$')
+    call('PUBLISH', 'redlock:wake:' .. client, number)
+  end
+end
+
+-- A failure in a queue must not make the release fail.
+if (freed or last == '1') and redis.pcall('EXISTS', queue) ~= 0 then
+  pcall(leave)
+end
+return failure or answer
