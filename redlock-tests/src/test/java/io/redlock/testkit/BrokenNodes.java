@@ -361,4 +361,42 @@ public final class BrokenNodes {
       return new Outcome(cells, super.free(cells, request, standing, nowMicros).reply());
     }
   }
+
+  /** The tombstone of a reader ends a millisecond early. */
+  public static final class ShorteningTombstones extends NodeModel {
+    public ShorteningTombstones(long skewMicros, long retentionMillis) {
+      super(skewMicros, retentionMillis);
+    }
+
+    @Override
+    protected Cell buryReader(Cell cell, NodeRequest.Release request, long nowMicros) {
+      return super.buryReader(cell, request, nowMicros - 1_000);
+    }
+  }
+
+  /** A reader's token is the next floor. */
+  public static final class RaisingTheFloorByReaders extends NodeModel {
+    public RaisingTheFloorByReaders(long skewMicros, long retentionMillis) {
+      super(skewMicros, retentionMillis);
+    }
+
+    @Override
+    protected Cell read(Cell cell, String owner, long token, long ttlMillis, long nowMicros) {
+      return forgetFloor(super.read(cell, owner, token, ttlMillis, nowMicros));
+    }
+  }
+
+  /** The first reader of a name removes the tombstones, too. */
+  public static final class DroppingTombstonesOfReaders extends NodeModel {
+    public DroppingTombstonesOfReaders(long skewMicros, long retentionMillis) {
+      super(skewMicros, retentionMillis);
+    }
+
+    @Override
+    protected Cell enter(Cell cell, String owner, long ttlMillis, long nowMicros) {
+      Reading its = cell.reading();
+      Reading bare = new Reading(List.of(), its.floored(), its.floor(), its.floorUntilMillis());
+      return super.enter(cell.isShared() ? cell : cell.read(bare), owner, ttlMillis, nowMicros);
+    }
+  }
 }

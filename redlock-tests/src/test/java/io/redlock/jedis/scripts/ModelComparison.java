@@ -213,7 +213,8 @@ final class ModelComparison {
       List<Cell> before = sent.request.names().stream().map(model::cell).toList();
       String expected = told(expected(sent, before));
       compared++;
-      answers.merge(expected.split(" ")[0], 1, Integer::sum);
+      String kind = (sent.request.shared() ? "shared " : "") + expected.split(" ")[0];
+      answers.merge(kind, 1, Integer::sum);
       String told = told(real);
       if (!expected.equals(told)) {
         throw new AssertionError(
