@@ -13,6 +13,7 @@ import io.redlock.spi.NodeLook;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeReport;
+import io.redlock.spi.NodeReport.Reader;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Free;
@@ -851,6 +852,297 @@ public abstract class LockNodeContract {
   private void listenForFirst(long at) {
     assertEquals(Kind.HELD, fairGrant(B, at, first).kind());
     Await.value("wake-ups get through", listening);
+  }
+
+  // Readers.
+
+  @Test
+  void readersShareANameAndNoWriterGetsIt() {
+    assertEquals(NodeReply.GRANTED, read(A, token, TTL));
+    assertEquals(NodeReply.GRANTED, read(B, token - 5, TTL / 2));
+    assertEquals(Optional.of(HolderLabel.SHARED), subject.owner(name));
+    assertEquals(token, subject.fence(name));
+    assertTrue(subject.fenceRemainingMillis(name) > RETENTION - SLACK);
+    NodeReply refused = grant("owner-c", token + 1, TTL);
+    assertTaken(refused, TTL, token);
+    assertEquals("readers", refused.detail());
+    NodeReport report = inspect(name);
+    assertEquals(HolderLabel.SHARED, report.owner());
+    assertEquals(2, report.reading());
+    assertEquals(List.of(A, B), report.readers().stream().map(Reader::owner).toList());
+    long left = report.readers().get(1).remainingMillis();
+    assertTrue(left <= TTL / 2 && left > TTL / 2 - SLACK, report::toString);
+  }
+
+  @Test
+  void nameThatAWriterHoldsIsReadByNobody() {
+    grant(A, token, TTL);
+    assertTaken(read(B, token + 1, TTL), TTL, token);
+    assertEquals(NodeReply.NOT_HELD, extendReader(B, token + 1, TTL));
+    assertEquals(NodeReply.NOT_HELD, releaseReader(B, token + 1));
+    assertEquals(Optional.of(A), subject.owner(name));
+    subject.set(other, "somebody", TTL);
+    NodeReply taken = ask(new Grant(List.of(other), A, token, 0, TTL, null, true));
+    assertEquals(Kind.HELD, taken.kind());
+  }
+
+  @Test
+  void lockEndsWithTheLongestReader() {
+    read(A, token, TTL);
+    read(B, token, TTL / 2);
+    assertLives(TTL);
+    assertEquals(NodeReply.RELEASED, releaseReader(A, token));
+    assertLives(TTL / 2);
+    assertEquals(NodeReply.RELEASED, releaseReader(B, token));
+    assertEquals(Optional.empty(), subject.owner(name));
+    assertEquals(NodeReply.GRANTED, grant("owner-c", token + 1, TTL));
+  }
+
+  @Test
+  void eachReaderHasAnEndOfItsOwn() {
+    read(A, token, 40);
+    read(B, token, TTL);
+    subject.pass(Duration.ofMillis(60));
+    assertEquals(1, inspect(name).reading());
+    assertEquals(NodeReply.NOT_HELD, releaseReader(A, token));
+    assertLives(TTL);
+    assertEquals(NodeReply.EXTENDED, extendReader(B, token, 2 * TTL));
+    assertLives(2 * TTL);
+    assertEquals(NodeReply.EXTENDED, extendReader(B, token, TTL), "it never shortens");
+    assertLives(2 * TTL);
+  }
+
+  @Test
+  void readerThatIsReleasedDoesNotComeBack() {
+    read(A, token, TTL);
+    releaseReader(A, token);
+    releaseReader(B, token); // it may still be on its way
+    assertEquals(NodeReply.stale(token), read(A, token, TTL));
+    assertEquals(NodeReply.stale(token), read(A, token + 1, TTL));
+    assertEquals(NodeReply.stale(token), read(B, token, TTL));
+    assertEquals(NodeReply.NOT_HELD, extendReader(A, token, TTL));
+    assertEquals(NodeReply.GRANTED, read("owner-c", token, TTL));
+    assertEquals(NodeReply.stale(token), read(A, token, TTL));
+    assertEquals(1, inspect(name).reading());
+  }
+
+  @Test
+  void tombstoneOfAReaderEndsWhenItsRequestsAreTooOld() {
+    read(A, token, TTL);
+    releaseReader(A, token, 1);
+    assertEquals(NodeReply.stale(token), read(A, token, TTL));
+    subject.pass(Duration.ofMillis(1 + 2 * SKEW_MICROS / 1_000 + 1));
+    assertEquals(Kind.CLOCK, read(A, token, 1).kind());
+    assertEquals(NodeReply.GRANTED, read(A, subject.nowMicros(), TTL));
+  }
+
+  @Test
+  void releaseOfAReaderThatIsFarAheadOfTheClockLeavesNoTombstone() {
+    long ahead = token + SKEW_MICROS + 1_000_000_000L;
+    assertEquals(Kind.CLOCK, releaseReader(A, ahead).kind());
+    assertEquals(NodeReply.GRANTED, read(A, token, TTL));
+    assertEquals(NodeReply.RELEASED, releaseReader(A, ahead));
+    assertEquals(Optional.empty(), subject.owner(name));
+    assertEquals(Kind.CLOCK, read(A, ahead, TTL).kind());
+    assertEquals(NodeReply.GRANTED, read(A, token, TTL));
+  }
+
+  @Test
+  void readerBelowTheLastWriterIsRefused() {
+    grant(A, token, TTL);
+    release(A, token);
+    assertEquals(NodeReply.stale(token), read(B, token, TTL));
+    assertEquals(NodeReply.stale(token), read(B, token - 1, TTL));
+    assertEquals(NodeReply.GRANTED, read(B, token + 1, TTL));
+    assertEquals(NodeReply.stale(token + 1), read("owner-c", token, TTL));
+  }
+
+  @Test
+  void writerBelowTheLastReaderIsRefused() {
+    read(A, token, TTL);
+    releaseReader(A, token);
+    assertEquals(NodeReply.stale(token), grant(B, token, TTL));
+    assertEquals(NodeReply.GRANTED, grant(B, token + 1, TTL));
+  }
+
+  @Test
+  void readersComeAndGoWithoutRefusingALowerToken() {
+    grant(A, token, TTL);
+    release(A, token);
+    read(B, token + 10, TTL);
+    releaseReader(B, token + 10);
+    assertEquals(NodeReply.GRANTED, read("owner-c", token + 5, TTL));
+    read("owner-d", token + 20, TTL);
+    assertEquals(NodeReply.GRANTED, read("owner-e", token + 1, TTL));
+    assertEquals(token + 20, subject.fence(name));
+  }
+
+  @Test
+  void readerJoinsUnlessAWriterCame() {
+    grant(A, token, TTL);
+    release(A, token);
+    read(B, token + 5, TTL);
+    assertEquals(NodeReply.JOINED, extendReader("owner-c", token + 2, TTL));
+    assertEquals(NodeReply.JOINED, extendReader("owner-d", token + 7, TTL));
+    assertEquals(token + 7, subject.fence(name));
+    assertEquals(3, inspect(name).reading());
+    for (String reader : List.of(B, "owner-c", "owner-d")) {
+      releaseReader(reader, token + 7);
+    }
+    assertEquals(NodeReply.JOINED, extendReader("owner-e", token + 1, TTL));
+    releaseReader("owner-e", token + 1);
+    assertEquals(NodeReply.GRANTED, grant(A, token + 8, TTL));
+    release(A, token + 8);
+    assertEquals(NodeReply.NOT_HELD, extendReader("owner-f", token + 8, TTL));
+  }
+
+  @Test
+  void extendOfAReaderThatIsTooOldDoesNotJoin() {
+    long sent = token - SKEW_MICROS - TTL * 1_000 - 1;
+    NodeRequest old = new Extend(List.of(name), A, token, TTL, sent, true);
+    assertEquals(NodeReply.NOT_HELD, ask(old));
+    assertNothingStored();
+  }
+
+  /** As after a key was deleted by hand. */
+  @Test
+  void entriesOfANameThatAnotherTookCountNoMore() {
+    read(A, token, TTL);
+    subject.set(name, "somebody", 1);
+    subject.pass(Duration.ofMillis(5));
+    assertEquals(NodeReply.GRANTED, grant(B, token + 1, TTL));
+    assertEquals(NodeReply.NOT_HELD, extendReader(A, token, TTL));
+    release(B, token + 1);
+    assertEquals(NodeReply.GRANTED, read("owner-c", token + 2, TTL / 2));
+    assertEquals(NodeReply.NOT_HELD, extendReader(A, token, TTL));
+    assertEquals(1, inspect(name).reading());
+    assertLives(TTL / 2);
+  }
+
+  @Test
+  void freeEndsAllReaders() {
+    read(A, token, TTL);
+    read(B, token, TTL);
+    NodeReply freed = free(0, HolderLabel.SHARED);
+    assertEquals(Kind.RELEASED, freed.kind());
+    assertEquals("readers", freed.detail());
+    assertEquals(Optional.of(FREED), subject.owner(name));
+    assertLives(TTL);
+    assertEquals(NodeReply.of(Kind.NOT_HELD, "freed by ops@host"), extendReader(A, token, TTL));
+    assertEquals(NodeReply.NOT_HELD, releaseReader(B, token));
+    assertLives(TTL);
+    assertEquals(Kind.HELD, read("owner-c", token + 1, TTL).kind());
+    assertEquals(0, inspect(name).reading());
+  }
+
+  @Test
+  void freeForgetsTheFloorAlsoWhereNobodyReads() {
+    read(A, token + 5, TTL);
+    releaseReader(A, token + 5);
+    assertEquals(NodeReply.NOT_HELD, free(0));
+    assertEquals(NodeReply.NOT_HELD, extendReader(B, token + 5, TTL));
+    assertEquals(NodeReply.stale(token + 5), read(B, token + 5, TTL));
+    assertEquals(NodeReply.GRANTED, read(B, token + 6, TTL));
+  }
+
+  @Test
+  void readerDoesNotPassAWriterThatWaits() {
+    read(A, token, TTL);
+    fairGrant(B, token + 1, first);
+    NodeReply refused = read("owner-c", token + 2, TTL);
+    assertEquals(Kind.WAIT, refused.kind());
+    assertTrue(refused.remainingMillis() <= LIFE && refused.remainingMillis() > LIFE - SLACK);
+    assertEquals(Kind.WAIT, fairRead("owner-d", token + 2, reader(3, token + 2)).kind());
+    assertEquals(NodeReply.EXTENDED, extendReader(A, token, TTL));
+    releaseReader(A, token);
+    assertEquals(Kind.WAIT, read("owner-c", token + 2, TTL).kind());
+    assertEquals(NodeReply.GRANTED, fairGrant("owner-e", token + 3, first));
+  }
+
+  @Test
+  void readerBeforeTheWritersInTheQueueNeedNotWait() {
+    grant(A, token, TTL);
+    fairRead(B, token + 1, reader(3, token));
+    fairGrant("owner-c", token + 2, second);
+    fairRead("owner-d", token + 3, reader(4, token + 2));
+    release(A, token);
+    assertEquals(NodeReply.GRANTED, fairRead("owner-e", token + 4, reader(3, token)));
+    assertEquals(Kind.WAIT, fairRead("owner-f", token + 5, reader(4, token + 2)).kind());
+    assertEquals(List.of("me:03", second.waiter(), "me:04"), subject.queue(name));
+  }
+
+  @Test
+  void writerWaitsForTheReadersBeforeIt() {
+    grant(A, token, TTL);
+    fairRead(B, token + 1, reader(3, token - 1));
+    release(A, token);
+    assertEquals(Kind.WAIT, fairGrant("owner-c", token + 2, first).kind());
+    ask(new RemoveTicket(List.of(name), reader(3, token - 1)));
+    assertEquals(NodeReply.GRANTED, fairGrant("owner-c", token + 2, first));
+  }
+
+  @Test
+  void ticketOfAReaderCountsNoLongerThanItsEntry() {
+    ask(new Grant(List.of(name), A, token, 0, 40, reader(3, token - 1), true));
+    fairGrant(B, token + 1, first);
+    subject.pass(Duration.ofMillis(60));
+    assertEquals(NodeReply.GRANTED, fairGrant("owner-c", token + 2, first));
+    assertEquals(List.of(first.waiter()), subject.queue(name));
+  }
+
+  @Test
+  void lastReaderThatGoesWakesTheFirstInTheQueue() {
+    read(A, token, TTL);
+    read(B, token, TTL);
+    listenForFirst(token + 1);
+    releaseReader(A, token);
+    assertEquals(Kind.HELD, fairGrant(B, token + 2, first).kind());
+    releaseReader(B, token);
+    Await.until("it is woken", () -> List.copyOf(wakes).equals(List.of(first.number())));
+  }
+
+  @Test
+  void readerThatIsGrantedWakesTheNextIfItReads() {
+    grant(A, token, TTL);
+    for (int number = 3; number < 6; number++) {
+      assertEquals(Kind.HELD, fairRead(B, token + 1, reader(number, token + number)).kind());
+    }
+    Ticket last = new Ticket("me", 6, token + 6, LIFE);
+    assertEquals(Kind.HELD, fairGrant("owner-c", token + 6, last).kind());
+    Await.value("wake-ups get through", listening);
+    release(A, token);
+    for (int number = 3; number < 6; number++) {
+      int woken = number - 2;
+      Await.until("the next is woken", () -> wakes.size() == woken);
+      Ticket ticket = reader(number, token + number);
+      assertEquals(NodeReply.GRANTED, fairRead("owner-" + number, token + 7, ticket));
+    }
+    releaseReader("owner-3", token + 7);
+    assertEquals(List.of(3L, 4L, 5L), List.copyOf(wakes));
+  }
+
+  private Ticket reader(long number, long micros) {
+    return new Ticket("me", number, micros, LIFE, true);
+  }
+
+  private NodeReply read(String owner, long at, long ttlMillis) {
+    return ask(new Grant(List.of(name), owner, at, 0, ttlMillis, null, true));
+  }
+
+  private NodeReply fairRead(String owner, long at, Ticket ticket) {
+    return ask(new Grant(List.of(name), owner, at, 0, TTL, ticket, true));
+  }
+
+  private NodeReply extendReader(String owner, long at, long ttlMillis) {
+    return ask(new Extend(List.of(name), owner, at, ttlMillis, subject.nowMicros(), true));
+  }
+
+  private NodeReply releaseReader(String owner, long at) {
+    return releaseReader(owner, at, TTL);
+  }
+
+  private NodeReply releaseReader(String owner, long at, long longestMillis) {
+    return ask(new Release(List.of(name), owner, at, 0, false, null, longestMillis));
   }
 
   // Order, answers, life.

@@ -42,9 +42,11 @@ if not reads and (token >= 2 ^ 53 or sent + 0 > now + skew or sent + 0 < now - t
 end
 
 -- To join, what needs memory is written first; to extend, what needs none.
+local lockLives = call('PTTL', lock)
+local readersLive = math.max(ttl + 1000, call('PTTL', readers))
 local keeps = math.max(retention, call('PTTL', fence))
 if reads then
-  call('PEXPIRE', readers, math.max(ttl + 1000, call('PTTL', readers)))
+  call('PEXPIRE', readers, readersLive)
   call('PEXPIRE', fence, keeps)
 elseif token > highest + 0 then
   -- S3
@@ -60,7 +62,7 @@ if not shared then
 end
 call('ZADD', readers, string.format('%.0f', math.max(nowMillis + ttl, reads and entry or 0)), owner)
 if not reads then
-  local expires = redis.pcall('PEXPIRE', readers, math.max(ttl + 1000, call('PTTL', readers)))
+  local expires = redis.pcall('PEXPIRE', readers, readersLive)
   if type(expires) == 'table' then -- it must not stay without an end
     call('ZREM', readers, owner)
     expires.err = expires.err .. ' (PEXPIRE)'
@@ -68,5 +70,5 @@ if not reads then
   end
 end
 -- Times from now, as in shared_grant.lua.
-call('SET', lock, 'shared/', 'PX', math.max(ttl, shared and call('PTTL', lock) or 0))
+call('SET', lock, 'shared/', 'PX', math.max(ttl, lockLives))
 return (reads and 'EXTENDED ' or 'JOINED ') .. T

@@ -48,6 +48,10 @@ local over = call('ZRANGEBYSCORE', ends, '-inf', before)
 for _, other in ipairs(over) do
   over[other] = true
 end
+local queueLives = call('PTTL', queue)
+local lockLives = call('PTTL', lock)
+local readersLive = call('PTTL', readers)
+local fenceLives = call('PTTL', fence)
 
 -- Leaves no ticket if memory is short, or if the ticket could not be given an end or be removed.
 -- Q1
@@ -61,7 +65,7 @@ local function leaveTicket()
     return not string.find(left.err, 'OOM') and left
   end
   over[waiter] = nil -- its ticket is valid again
-  local keep = math.max(life + 1000, call('PTTL', queue))
+  local keep = math.max(life + 1000, queueLives)
   local expires = redis.pcall('PEXPIRE', ends, keep)
   if type(expires) == 'table' then
     call('ZREM', ends, waiter)
@@ -115,7 +119,7 @@ if refusal then
 end
 if held then
   forgetThem()
-  return 'HELD ' .. T .. ' ' .. string.format('%.0f', call('PTTL', lock)) .. ' '
+  return 'HELD ' .. T .. ' ' .. string.format('%.0f', lockLives) .. ' '
     .. (string.match(string.sub(holder, 1, 128), '^[!-~]+$') or '-') .. ' ' .. highest
 end
 local writerUntil, nextReader = inQueue()
@@ -125,7 +129,7 @@ if writerUntil then
 end
 
 -- What needs memory is written first.
-local keeps = math.max(retention, call('PTTL', fence))
+local keeps = math.max(retention, fenceLives)
 if token > highest + 0 then
   -- S3
   keeps = math.max(retention + math.ceil((token - now) / 1000), keeps) -- it outlives its lead
@@ -140,7 +144,7 @@ if not shared then
 end
 local untilMillis = math.max(nowMillis + ttl, shared and entry or 0)
 call('ZADD', readers, string.format('%.0f', untilMillis), owner)
-local expires = redis.pcall('PEXPIRE', readers, math.max(ttl + 1000, call('PTTL', readers)))
+local expires = redis.pcall('PEXPIRE', readers, math.max(ttl + 1000, readersLive))
 if type(expires) == 'table' then -- it must not stay without an end
   call('ZREM', readers, owner)
   expires.err = expires.err .. ' (PEXPIRE)'
@@ -158,5 +162,5 @@ if nextReader then
 end
 -- Ends with the longest entry, and never before it: the server's clock goes on within a script, so
 -- only times from now count.
-call('SET', lock, 'shared/', 'PX', math.max(ttl, shared and call('PTTL', lock) or 0))
+call('SET', lock, 'shared/', 'PX', math.max(ttl, lockLives))
 return 'GRANT ' .. T

@@ -68,6 +68,18 @@ class ReplyMapperTest {
     assertEquals(
         NodeReply.inspected(new NodeReport("-", -1, 0, 0, List.of(), "")),
         reply(Script.INSPECT, "STATE 42 -1 - 0 0"));
+    List<NodeReport.Reader> readers =
+        List.of(new NodeReport.Reader("a/b-2", 1500), new NodeReport.Reader("sha1:00", 0));
+    for (List<String> waiters : List.of(List.<String>of(), List.of("x:1", "y:02"))) {
+      assertEquals(
+          NodeReply.inspected(
+              new NodeReport("shared/", 1500, 41, waiters.size(), waiters, "", 1000, readers)),
+          reply(
+              Script.INSPECT,
+              String.join(" ", "STATE 42 1500 shared/ 41", "" + waiters.size(), "")
+                  + String.join("", waiters.stream().map(waiter -> waiter + " ").toList())
+                  + "readers 1000 a/b-2 1500 sha1:00 0"));
+    }
     NodeReply unmarked = reply(Script.INSPECT, "UNMARKED 42 -2 - 41 0");
     assertEquals("its birth mark changed; it is being audited", unmarked.report().doubt());
     NodeReply foreign = reply(Script.INSPECT, "STATE 42 -2 - sha1:00 0");

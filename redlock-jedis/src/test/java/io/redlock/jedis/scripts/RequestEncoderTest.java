@@ -93,7 +93,7 @@ class RequestEncoderTest {
   @Test
   void freeNamesTheValuesThatWereSeen() {
     assertWords(
-        "2 a redlock:fence:a 17 freed/ops 6 600000 me@5 you@6",
+        "3 a redlock:fence:a redlock:floor:a 17 freed/ops 6 600000 me@5 you@6",
         Script.FREE,
         new Free(List.of("a"), "freed/ops", 17, 6, List.of("me@5", "you@6")));
   }
@@ -102,6 +102,29 @@ class RequestEncoderTest {
   void lookNamesOnlyTheLocksAndCarriesTheBirthMark() {
     assertWords(
         "3 a b redlock:birth 17 birth", Script.LOOK, new NodeRequest.Look(List.of("a", "b"), 17));
+  }
+
+  @Test
+  void readersAreNamedWithoutTheirToken() {
+    assertWords(
+        "7 a redlock:fence:a redlock:queue:a redlock:ends:a redlock:readers:a redlock:floor:a"
+            + " redlock:birth me 17 3000 600000 2000000 5  0 0 birth",
+        Script.SHARED_GRANT,
+        new Grant(List.of("a"), "me", 17, 5, 3_000, null, true));
+    assertWords(
+        "7 a redlock:fence:a redlock:queue:a redlock:ends:a redlock:readers:a redlock:floor:a"
+            + " redlock:birth me 17 3000 600000 2000000 5 client:07 8 9 birth",
+        Script.SHARED_GRANT,
+        new Grant(List.of("a"), "me", 17, 5, 3_000, new Ticket("client", 7, 8, 9, true), true));
+    assertWords(
+        "5 a redlock:fence:a redlock:readers:a redlock:floor:a redlock:birth me 17 3000 600000"
+            + " 2000000 18 birth |3|",
+        Script.SHARED_EXTEND,
+        new Extend(List.of("a"), "me", 17, 3_000, 18, true));
+    assertWords(
+        "4 a redlock:queue:a redlock:ends:a redlock:readers:a me 17 3000 2000000 5 1 ",
+        Script.SHARED_RELEASE,
+        new Release(List.of("a"), "me", 17, 5, true, null, 3_000));
   }
 
   @Test

@@ -59,6 +59,9 @@ class DeniedCommandsTest {
   /** Without them a release cannot know whose a key is, nor be asked for. */
   private static final Set<String> NEEDED_TO_RELEASE = Set.of("GET");
 
+  /** Without them the entry of a reader ends by itself, too. */
+  private static final Set<String> NEEDED_TO_RELEASE_READERS = Set.of("TIME", "ZSCORE");
+
   /** Without it a ticket that was left before stays until it runs out by itself. */
   private static final Set<String> NEEDED_TO_LEAVE = Set.of("ZREM");
 
@@ -141,6 +144,7 @@ class DeniedCommandsTest {
       }
       boolean isUnfit =
           scene.held && NEEDED_TO_RELEASE.contains(denied)
+              || scene.held && asked.shared() && NEEDED_TO_RELEASE_READERS.contains(denied)
               || scene.name.equals("release with a ticket") && NEEDED_TO_LEAVE.contains(denied);
       if (isUnfit) {
         continue;
@@ -149,7 +153,10 @@ class DeniedCommandsTest {
         if (OWNER.equals(stored().get(name))) {
           faults.add(where + ", and " + name + " is still locked");
         }
-        if (stored().getOrDefault("redlock:queue:" + name, "").contains("me:1")) {
+        if (stored().getOrDefault("redlock:readers:" + name, "").contains(OWNER + "+")) {
+          faults.add(where + ", and it still reads " + name);
+        }
+        if (stored().getOrDefault("redlock:queue:" + name, "").matches(".*\\bme:0?1\\b.*")) {
           faults.add(where + ", and its ticket is still in the queue of " + name);
         }
       }
@@ -164,7 +171,8 @@ class DeniedCommandsTest {
 
   private static NodeRequest release(NodeRequest asked) {
     Ticket ticket = asked instanceof Grant grant ? grant.ticket() : null;
-    return new Release(asked.names(), OWNER, asked.token(), true, ticket);
+    long sharedTtlMillis = asked.shared() ? 2 * TTL_MILLIS : 0;
+    return new Release(asked.names(), OWNER, asked.token(), 0, true, ticket, sharedTtlMillis);
   }
 
   private static Ticket ticket(long micros) {
@@ -233,7 +241,58 @@ class DeniedCommandsTest {
               send(operator, new Grant(ONE, "another", nowMicros(), TTL_MILLIS, ticket(1)));
             },
             now -> new Release(ONE, OWNER, now, true, ticket(1))));
+    Function<Long, NodeRequest> read = now -> reading(OWNER, now, null);
+    Function<Long, NodeRequest> extend =
+        now -> new Extend(ONE, OWNER, now - 1_000, 2 * TTL_MILLIS, now, true);
+    Runnable shared = () -> send(operator, reading("another", nowMicros(), null));
+    Runnable reads = () -> send(operator, reading(OWNER, nowMicros(), null));
+    scenes.add(free("first reader", () -> {}, read));
+    scenes.add(free("first reader after a grant", () -> count(ONE), read));
+    scenes.add(free("second reader", shared, read));
+    scenes.add(free("reader of a lower token", shared, now -> reading(OWNER, now - 500_000, null)));
+    scenes.add(held("repeated reader", reads, read));
+    scenes.add(free("reader in turn", () -> {}, now -> reading(OWNER, now, reader(now))));
+    scenes.add(
+        free(
+            "reader past a ticket that has run out",
+            () -> wait("1"),
+            now -> reading(OWNER, now, reader(now))));
+    scenes.add(
+        free(
+            "reader behind somebody",
+            () -> wait("99999999999999"),
+            now -> reading(OWNER, now, reader(now))));
+    scenes.add(held("extend of a reader", reads, extend));
+    scenes.add(free("join of the first reader", () -> {}, extend));
+    scenes.add(free("join of a reader", shared, extend));
+    Function<Long, NodeRequest> release =
+        now -> new Release(ONE, OWNER, now, 0, true, null, TTL_MILLIS);
+    scenes.add(held("release of a reader", reads, release));
+    scenes.add(
+        held(
+            "release of one of two readers",
+            () -> {
+              shared.run();
+              reads.run();
+            },
+            release));
+    scenes.add(
+        held(
+            "release of a reader before a writer that waits",
+            () -> {
+              reads.run();
+              wait("99999999999999");
+            },
+            now -> new Release(ONE, OWNER, now, 0, true, reader(1), TTL_MILLIS)));
     return scenes;
+  }
+
+  private static NodeRequest reading(String owner, long token, Ticket ticket) {
+    return new Grant(ONE, owner, token, 0, TTL_MILLIS, ticket, true);
+  }
+
+  private static Ticket reader(long micros) {
+    return new Ticket("me", 1, micros, 4_000, true);
   }
 
   private static void grant(List<String> names) {
@@ -292,10 +351,19 @@ class DeniedCommandsTest {
     TreeMap<String, String> stored = new TreeMap<>();
     for (String key : server.keys("*")) {
       boolean isSet = "zset".equals(command("TYPE", key));
+      boolean reads = key.startsWith("redlock:readers:"); // a tombstone is no entry
       stored.put(
-          key, String.valueOf(isSet ? command("ZRANGE", key, "0", "-1") : command("GET", key)));
+          key,
+          reads
+              ? String.join("+, ", readers(key)) + "+"
+              : String.valueOf(isSet ? command("ZRANGE", key, "0", "-1") : command("GET", key)));
     }
     return stored;
+  }
+
+  private static List<String> readers(String key) {
+    return ((List<?>) command("ZRANGEBYSCORE", key, "0", "+inf"))
+        .stream().map(String::valueOf).toList();
   }
 
   private static Object command(String... words) {

@@ -55,6 +55,7 @@ class WireTest {
             faults);
     RequestEncoder encoder = new RequestEncoder(settings.retentionMillis(), settings.skewMicros());
     Ticket ticket = new Ticket("client", 7, TOKEN - 1, 4_000);
+    Ticket reader = new Ticket("client", 7, TOKEN - 1, 4_000, true);
     for (NodeRequest request :
         List.of(
             new Grant(ONE, "owner", TOKEN, 10_000),
@@ -65,11 +66,18 @@ class WireTest {
             new Release(ONE, "owner", TOKEN),
             new Release(ONE, "owner", TOKEN, true, ticket),
             new RemoveTicket(ONE, ticket),
+            new Grant(ONE, "owner", TOKEN, TOKEN - 1, 10_000, null, true),
+            new Grant(ONE, "owner", TOKEN, 0, 10_000, reader, true),
+            new Extend(ONE, "owner", TOKEN, 10_000, TOKEN + 1, true),
+            new Release(ONE, "owner", TOKEN, 0, false, null, 10_000),
+            new Release(ONE, "owner", TOKEN, 0, true, reader, 10_000),
+            new RemoveTicket(ONE, reader),
             new Inspect(ONE, TOKEN),
             new Look(TWO, TOKEN))) {
       text.append(command(encoder.encode(request))).append('\n');
     }
     text.append("\nKeys\n").append(keysAfterTwoFairGrants());
+    text.append("\nKeys of a shared lease\n").append(keysAfterTwoReaders());
     Golden.check("docs/wire.txt", text.toString());
   }
 
@@ -103,14 +111,34 @@ class WireTest {
           throw new AssertionError(reply);
         }
       }
-      StringBuilder text = new StringBuilder();
-      for (String key : server.keys("*")) {
-        text.append(key).append(' ').append(value(server, key)).append(", ");
-        text.append((Long) server.command("PTTL", key) < 0 ? "never expires" : "expires");
-        text.append('\n');
-      }
-      return text.toString();
+      return keys(server);
     }
+  }
+
+  /** One reads, one was released. */
+  private static String keysAfterTwoReaders() {
+    try (RedisServer server = RedisServer.start();
+        LaneFixture lane = new LaneFixture(server.address(), Duration.ofSeconds(4)).up()) {
+      long token = lane.token();
+      for (String owner : List.of("owner-1", "owner-2")) {
+        NodeReply reply = lane.ask(new Grant(ONE, owner, token, 0, 10_000, null, true));
+        if (reply.kind() != NodeReply.Kind.GRANTED) {
+          throw new AssertionError(reply);
+        }
+      }
+      lane.ask(new Release(ONE, "owner-2", token, 0, true, null, 10_000));
+      return keys(server);
+    }
+  }
+
+  private static String keys(RedisServer server) {
+    StringBuilder text = new StringBuilder();
+    for (String key : server.keys("*")) {
+      text.append(key).append(' ').append(value(server, key)).append(", ");
+      text.append((Long) server.command("PTTL", key) < 0 ? "never expires" : "expires");
+      text.append('\n');
+    }
+    return text.toString();
   }
 
   private static String value(RedisServer server, String key) {
