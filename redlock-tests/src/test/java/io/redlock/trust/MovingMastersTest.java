@@ -478,6 +478,26 @@ class MovingMastersTest {
     }
   }
 
+  /** A reader of the future masters must be above writers that only the present ones have seen. */
+  @Test
+  void floorsOfReadersAreForgottenWhereCountersAreCarried() throws Exception {
+    try (Masters masters = new Masters(3, 0, 3)) {
+      assertStarts("done: ", masters.resize(Command.PREPARE));
+      String writer = String.valueOf(System.currentTimeMillis() * 1_000);
+      String reader = String.valueOf(System.currentTimeMillis() * 1_000 + 7);
+      for (int i = 0; i < 6; i++) {
+        RedisServer server = masters.servers.get(i);
+        server.command("SET", "redlock:fence:read", i < 3 ? writer : reader, "PX", "600000");
+        server.command("SET", "redlock:floor:read", reader + " 1", "PX", "600000");
+      }
+      assertStarts("done: ", masters.resize(Command.COMMIT));
+      for (int i = 3; i < 6; i++) {
+        assertEquals(reader, masters.servers.get(i).command("GET", "redlock:fence:read"));
+        assertEquals(null, masters.servers.get(i).command("GET", "redlock:floor:read"));
+      }
+    }
+  }
+
   @Test
   void commandsInTheWrongOrderAreRefused() throws Exception {
     try (Masters masters = new Masters(0, 3, 2)) {

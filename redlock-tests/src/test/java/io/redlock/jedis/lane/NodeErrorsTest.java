@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.NodeStatus.State;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
@@ -60,6 +61,74 @@ class NodeErrorsTest {
     assertEquals(Long.toString(token + 1), server.command("GET", "redlock:fence:higher"));
     assertEquals(Kind.OUT_OF_MEMORY, release("unheard", token).kind());
     assertEquals(State.UP, fixture.lane.status().state());
+  }
+
+  @Test
+  void withoutMemoryNobodyReadsButReadersAreExtendedAndReleased() {
+    long token = fixture.token();
+    assertEquals(NodeReply.GRANTED, read("held", "a", token));
+    assertEquals(NodeReply.GRANTED, read("held", "b", token));
+    assertEquals(NodeReply.GRANTED, read("was", "a", token));
+    assertEquals(NodeReply.RELEASED, releaseReader("was", "a", token));
+    server.command("CONFIG", "SET", "maxmemory", "1");
+
+    assertEquals(Kind.OUT_OF_MEMORY, read("held", "c", token - 1).kind());
+    assertEquals(Kind.OUT_OF_MEMORY, read("was", "c", token).kind(), "where others read once");
+    assertEquals(Kind.OUT_OF_MEMORY, read("free", "c", token).kind());
+    assertEquals(List.of(), server.keys("*free"));
+    assertEquals(List.of(), server.keys("was"));
+    NodeRequest extend = new Extend(List.of("held"), "a", token, 2 * TTL, token, true);
+    assertEquals(NodeReply.EXTENDED, fixture.ask(extend));
+    NodeRequest join = new Extend(List.of("held"), "c", token, TTL, token, true);
+    assertEquals(Kind.OUT_OF_MEMORY, fixture.ask(join).kind());
+    assertEquals(NodeReply.RELEASED, releaseReader("held", "a", token));
+    assertEquals(Kind.STALE, read("held", "a", token + 1).kind(), "its tombstone is there");
+    assertEquals(Kind.OUT_OF_MEMORY, releaseReader("held", "c", token).kind());
+    assertEquals(NodeReply.RELEASED, releaseReader("held", "b", token));
+    assertEquals(List.of(), server.keys("held"));
+    assertEquals(State.UP, fixture.lane.status().state());
+  }
+
+  @Test
+  void keysOfReadersNeverStayForEver() {
+    long token = fixture.token();
+    for (int i = 0; i < 3; i++) {
+      assertEquals(NodeReply.GRANTED, read("name", "reader-" + i, token + i));
+    }
+    assertEquals(NodeReply.RELEASED, releaseReader("name", "reader-1", token));
+    for (String key : List.of("name", "redlock:readers:name", "redlock:floor:name")) {
+      assertTrue((Long) server.command("PTTL", key) > TTL / 2, key);
+    }
+    for (int i = 0; i < 3; i++) {
+      releaseReader("name", "reader-" + i, token);
+    }
+    assertEquals(NodeReply.GRANTED, read("name", "another", token + 5));
+    assertEquals(NodeReply.RELEASED, releaseReader("name", "another", token + 5));
+    assertTrue((Long) server.command("PTTL", "redlock:readers:name") > 0);
+    assertEquals(4L, server.command("ZCARD", "redlock:readers:name"), "tombstones");
+  }
+
+  @Test
+  void keyOfAnotherApplicationUnderTheNameOfReadersConcernsThatNameOnly() {
+    server.command("SET", "redlock:readers:a", "value");
+    server.command("LPUSH", "redlock:floor:b", "value");
+    for (String name : List.of("a", "b")) {
+      NodeReply refused = read(name, "owner", fixture.token());
+      assertEquals(Kind.MISCONFIGURED, refused.kind(), refused::toString);
+      assertTrue(refused.detail().contains("redlock:readers:<key>"), refused::detail);
+      assertEquals(NodeReply.GRANTED, grant(name, fixture.token()));
+      assertEquals(NodeReply.RELEASED, release(name, fixture.token()));
+    }
+    assertEquals(NodeReply.GRANTED, read("c", "owner", fixture.token()));
+    assertEquals(State.UP, fixture.lane.status().state());
+  }
+
+  private NodeReply read(String name, String owner, long token) {
+    return fixture.ask(new Grant(List.of(name), owner, token, 0, TTL, null, true));
+  }
+
+  private NodeReply releaseReader(String name, String owner, long token) {
+    return fixture.ask(new Release(List.of(name), owner, token, 0, false, null, TTL));
   }
 
   @ParameterizedTest
