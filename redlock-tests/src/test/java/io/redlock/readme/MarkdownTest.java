@@ -59,7 +59,7 @@ class MarkdownTest {
 
   private static final Pattern RULE = Pattern.compile("(?m)^- \\*\\*([A-Z]\\d+)\\*\\*");
   private static final Pattern COMMENT = Pattern.compile("(?m)(?://|--|^ *(?:/\\*)?\\*).*$");
-  private static final Pattern RULE_ID = Pattern.compile("\\b[AEFGLMNQRTX]\\d{1,2}\\b");
+  private static final Pattern RULE_ID = Pattern.compile("\\b[AEFGLMNQRSTX]\\d{1,2}\\b");
 
   /**
    * A rule of the protocol can be found by its id: in the script and the model, if it is a node's.
@@ -79,7 +79,7 @@ class MarkdownTest {
     assertEquals(rules, found);
     Set<String> ofNodes =
         rules.stream()
-            .filter(rule -> rule.matches("G.|E[123]|R[123]|F[1-4]|Q[126]|X[15]"))
+            .filter(rule -> rule.matches("G.|E[123]|R[123]|S[1-7]|F[1-4]|Q[126]|X[15]"))
             .collect(Collectors.toCollection(TreeSet::new));
     assertTrue(scripts.containsAll(ofNodes), () -> ofNodes + " in scripts: " + scripts);
     assertTrue(model.containsAll(ofNodes), () -> ofNodes + " in the model: " + model);
