@@ -185,7 +185,7 @@ public class NodeModel {
 
     /** Returns true if readers hold the name. */
     public boolean isShared() {
-      return HolderLabel.isShared(owner);
+      return HolderLabel.isShared(owner); // S1
     }
 
     /** Returns the bound that the token of a reader must be above. */
