@@ -1,276 +1,225 @@
 package io.redlock.jedis.trust;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
-import static org.junit.jupiter.api.Assertions.assertNotNull;
-import static org.junit.jupiter.api.Assertions.assertNull;
-import static org.junit.jupiter.api.Assertions.assertTrue;
-
+import io.redlock.jedis.trust.Agreement.MasterSet;
 import io.redlock.jedis.trust.Roll.Advice;
 import io.redlock.jedis.trust.TrustRules.Surroundings;
 import io.redlock.spi.Quorum;
 import io.redlock.spi.Ticker;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
-import java.util.OptionalLong;
-import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.Test;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
+/** What the lanes of a client know together of their nodes, and what each makes of its own. */
 class PeersTest {
 
-  private static final long SKEW_MICROS = Marks.SKEW_MICROS;
-  private static final List<String> NAMES = List.of("node-0", "node-1", "node-2");
-  private static final long HOUR = 3_600_000_000L;
-  private static final long NOW = 1_700_000_000_000_000L;
+  @RegisterExtension private final KeptLog log = new KeptLog();
 
-  private final Peers peers = new Peers(NAMES, Quorum.of(3), SKEW_MICROS);
-  private long monotonicMicros = 7 * HOUR;
-  private long wallMicros = NOW;
+  @TestFactory
+  Stream<DynamicTest> scenes() {
+    return Stream.of("Peers", "NodeTrust")
+        .flatMap(each -> Scenes.of("trust/" + each + ".txt", Life::new));
+  }
 
-  private final Ticker ticker =
-      new Ticker() {
-        @Override
-        public long monotonicNanos() {
-          return monotonicMicros * 1_000;
+  /** A master as audits see it. */
+  private static final class Master {
+    String run = "";
+    String repl = "repl";
+    String role = "master";
+    String birth = "";
+    int replicas;
+    long evicted;
+    long aheadMicros;
+  }
+
+  private final class Life implements Scenes.Actor, Ticker {
+
+    private static final long SECOND = 1_000_000;
+    private static final long START_MICROS = 1_800_000_000 * SECOND;
+
+    private final List<String> out = new ArrayList<>();
+    private final Map<Integer, Master> masters = new TreeMap<>();
+    private final Map<String, NodeTrust> trusts = new HashMap<>();
+    private List<String> names = List.of("n0", "n1", "n2");
+    private Peers peers = new Peers(names, Quorum.of(3), Marks.SKEW_MICROS);
+    private long monotonicMicros = 77 * SECOND;
+    private long sleptMicros;
+    private int warnings = log.warnings().size();
+
+    @Override
+    public long monotonicNanos() {
+      return monotonicMicros * 1_000;
+    }
+
+    @Override
+    public long wallMicros() {
+      return START_MICROS + monotonicMicros + sleptMicros;
+    }
+
+    private Master master(int node) {
+      return masters.computeIfAbsent(
+          node,
+          key -> {
+            Master master = new Master();
+            master.run = "run" + node;
+            return master;
+          });
+    }
+
+    private NodeAudit audit(Master of) {
+      return new NodeAudit(
+          "7",
+          of.run,
+          of.role,
+          "standalone",
+          of.repl,
+          of.replicas,
+          0,
+          "noeviction",
+          of.evicted,
+          wallMicros() + of.aheadMicros,
+          of.birth);
+    }
+
+    @Override
+    public List<String> act(String command, String rest) {
+      out.clear();
+      String[] words = rest.split(" ");
+      switch (command) {
+        case "moving" -> {
+          names = List.of("n0", "n1", "n2", "n3", "n4");
+          peers = new Peers(names, new Quorum(0b00111, 0b11111), Marks.SKEW_MICROS);
         }
-
-        @Override
-        public long wallMicros() {
-          return wallMicros;
+        case "pass" -> monotonicMicros += amount(rest);
+        case "sleep" -> sleptMicros += amount(rest);
+        case "wait" -> peers.whenQuorum(() -> out.add("there is a quorum"));
+        case "wait-told" -> trust(0, Marks.GUARDED).whenTold(() -> out.add("told"));
+        case "quorum?" -> out.add(peers.hasQuorum() ? "yes" : "no");
+        case "too-few?" -> out.add(peers.tooFew());
+        case "label?" -> out.add(peers.label());
+        case "log?" -> {
+          List<String> all = log.warnings();
+          out.addAll(all.subList(warnings, all.size()));
+          warnings = all.size();
         }
-      };
+        default -> ofNode(command, Integer.parseInt(words[0]), words.length == 1 ? "" : words[1]);
+      }
+      return List.copyOf(out);
+    }
 
-  @Test
-  void beforeAQuorumIsHeardThisMachinesClockCounts() {
-    Surroundings first = hear(0, "a", NOW - HOUR);
-    assertFalse(first.byMedian());
-    assertEquals(NOW, first.clockMicros());
-  }
+    private void ofNode(String command, int node, String value) {
+      Master master = master(node);
+      switch (command) {
+        case "run" -> master.run = value;
+        case "repl" -> master.repl = value;
+        case "role" -> master.role = value;
+        case "replicas" -> master.replicas = Integer.parseInt(value);
+        case "evicted" -> master.evicted = Long.parseLong(value);
+        case "clock" -> master.aheadMicros = amount(value);
+        case "marked" -> master.birth = mark(master.run, master.repl, amount(value));
+        case "foreign" -> master.birth = mark("z", master.repl, amount(value));
+        case "text" -> master.birth = value;
+        case "serves" -> master.birth = serving(master, Served.of(value.split(",")));
+        case "hear" -> tell(hear(node, amount(value) * 1_000), master);
+        case "left" -> peers.left(node);
+        case "accepted" -> out.add(peers.judged(node, true) ? "a quorum" : "too few");
+        case "refused" -> out.add(peers.judged(node, false) ? "a quorum" : "too few");
+        case "judge" -> judge(node, trust(node, Marks.GUARDED));
+        case "observe" -> judge(node, trust(node, TrustRules.observing(false, Marks.SKEW_MICROS)));
+        default -> throw new IllegalArgumentException(command);
+      }
+    }
 
-  @Test
-  void medianOfThreeClocksIsTheMiddleOne() {
-    hear(0, "a", NOW - HOUR);
-    hear(1, "b", NOW + 5);
-    Surroundings third = hear(2, "c", NOW + HOUR);
-    assertTrue(third.byMedian());
-    assertEquals(NOW + 5, third.clockMicros());
-  }
+    /** So many microseconds: a sum of numbers, hours, seconds, skews and abstentions. */
+    private static long amount(String text) {
+      long sum = 0;
+      for (String each : text.replace("-", "+-").split("\\+")) {
+        String word = each.replace("-", "");
+        long size =
+            switch (word) {
+              case "" -> 0;
+              case "hour" -> 3_600 * SECOND;
+              case "second" -> SECOND;
+              case "skew" -> Marks.SKEW_MICROS;
+              case "abstention" -> Marks.ABSTENTION_MILLIS * 1_000;
+              default -> Long.parseLong(word);
+            };
+        sum += each.startsWith("-") ? -size : size;
+      }
+      return sum;
+    }
 
-  @Test
-  void wrongClockIsNotThatOfAQuorumThoughItBeTheMedian() {
-    hear(0, "a", NOW);
-    Surroundings wrong = hear(1, "b", NOW - HOUR);
-    assertTrue(wrong.byMedian());
-    assertEquals(NOW - HOUR, wrong.clockMicros());
-    assertTrue(wrong.beyondSkewMicros().isEmpty());
-    assertTrue(hear(0, "a", NOW).beyondSkewMicros().isEmpty());
-    assertEquals(OptionalLong.of(0), hear(2, "c", NOW).beyondSkewMicros());
-    assertTrue(hear(1, "b", NOW - HOUR).beyondSkewMicros().isEmpty());
-  }
+    private String mark(String run, String repl, long ageMicros) {
+      return Marks.founded(run, repl, (wallMicros() - ageMicros) / 1_000, true, names).toString();
+    }
 
-  @Test
-  void whatWasMisreadMayBeBeyondTheSkew() {
-    hear(0, "a", NOW);
-    assertEquals(OptionalLong.of(0), hear(1, "b", NOW + SKEW_MICROS).beyondSkewMicros());
-    assertTrue(hear(1, "b", NOW + SKEW_MICROS + 1).beyondSkewMicros().isEmpty());
-    assertEquals(OptionalLong.of(9), misread("b", NOW + SKEW_MICROS, 9).beyondSkewMicros());
-    assertEquals(OptionalLong.of(18), misread("b", NOW + SKEW_MICROS + 9, 9).beyondSkewMicros());
-    assertTrue(misread("b", NOW + SKEW_MICROS + 10, 9).beyondSkewMicros().isEmpty());
-    assertEquals(OptionalLong.of(0), hear(2, "c", NOW + 1).beyondSkewMicros());
-  }
+    /** The mark of three masters that become five. */
+    private String serving(Master master, Served served) {
+      MasterSet present = new MasterSet("k7f2", names.subList(0, 3));
+      String future = served.successorOf(present.id()).orElseThrow();
+      Agreement both = Marks.GUARDED.agreement(List.of(present, new MasterSet(future, names)));
+      long seenMillis = wallMicros() / 1_000 - 2 * Marks.ABSTENTION_MILLIS;
+      return Marks.founded(master.run, master.repl, seenMillis, served, both).toString();
+    }
 
-  private Surroundings misread(String runId, long nodeMicros, long uncertaintyMicros) {
-    return misread(1, runId, nodeMicros, uncertaintyMicros);
-  }
+    private Surroundings hear(int node, long halfNanos) {
+      long nanos = monotonicNanos();
+      return peers.hear(
+          node, audit(master(node)), nanos - halfNanos, nanos + halfNanos, this, Marks.GUARDED);
+    }
 
-  private Surroundings misread(int node, String runId, long nodeMicros, long uncertaintyMicros) {
-    long middle = monotonicMicros * 1_000;
-    long half = uncertaintyMicros * 1_000;
-    return peers.hear(
-        node, audit(runId, nodeMicros, ""), middle - half, middle + half, ticker, Marks.GUARDED);
-  }
+    private void tell(Surroundings around, Master master) {
+      long aheadMicros = around.clockMicros() - wallMicros();
+      out.add((around.byMedian() ? "median " : "own clock ") + aheadMicros);
+      around.beyondSkewMicros().ifPresent(beyond -> out.add("a quorum agrees within " + beyond));
+      if (around.uncertaintyMicros() != 0) {
+        out.add("uncertain by " + around.uncertaintyMicros());
+      }
+      if (around.othersInUse()) {
+        out.add("others are in use");
+      }
+      if (!around.sameServerAs().isEmpty()) {
+        out.add("the server of " + around.sameServerAs());
+      }
+      String wrong =
+          TrustRules.observing(true, Marks.SKEW_MICROS).misconfiguration(audit(master), around);
+      if (wrong != null) {
+        out.add("wrong: " + wrong.split(",")[0]);
+      }
+      out.add(text(around.advice()));
+    }
 
-  /**
-   * After a stall the clocks are read again one by one, and the median is still the old reading.
-   */
-  @Test
-  void nodeThatIsReadExactlyIsNotRefusedBecauseTheMedianWasMisread() {
-    long stall = SKEW_MICROS + 450_000;
-    misread(1, "b", NOW + stall, stall);
-    misread(2, "c", NOW + stall, stall);
-    Surroundings exact = hear(0, "a", NOW);
-    assertEquals(NOW + stall, exact.clockMicros());
-    assertEquals(stall, exact.uncertaintyMicros());
-    TrustRules rules = TrustRules.observing(true, SKEW_MICROS);
-    assertNull(rules.misconfiguration(audit("a", NOW, ""), exact));
-    Surroundings wrong = hear(0, "a", NOW - SKEW_MICROS - 1);
-    assertNotNull(rules.misconfiguration(audit("a", NOW - SKEW_MICROS - 1, ""), wrong));
-  }
+    private static String text(Advice advice) {
+      return advice instanceof Advice.Wait wait
+          ? "wait: " + wait.reason()
+          : advice instanceof Advice.Refuse refuse
+              ? "refuse: " + refuse.reason()
+              : advice.getClass().getSimpleName().toLowerCase(Locale.ROOT);
+    }
 
-  @Test
-  void clocksRunOnBetweenAudits() {
-    hear(0, "a", NOW);
-    hear(1, "b", NOW + 5);
-    monotonicMicros += HOUR;
-    wallMicros += HOUR;
-    assertEquals(NOW + HOUR, hear(2, "c", NOW - HOUR).clockMicros());
-  }
+    private NodeTrust trust(int node, TrustRules rules) {
+      return trusts.computeIfAbsent(
+          node + " " + rules.observes(),
+          key -> new NodeTrust("n" + node, node, peers, rules, 10_000));
+    }
 
-  @Test
-  void clockOfANodeThatLeftDoesNotCount() {
-    hear(0, "a", NOW - HOUR);
-    hear(1, "b", NOW - HOUR);
-    peers.left(0);
-    assertFalse(hear(1, "b", NOW - HOUR).byMedian());
-  }
-
-  @Test
-  void clocksThatWereReadBeforeThisMachineSleptDoNotCount() {
-    hear(0, "a", NOW);
-    hear(1, "b", NOW);
-    wallMicros += HOUR;
-    Surroundings afterSleep = hear(2, "c", NOW + HOUR);
-    assertFalse(afterSleep.byMedian());
-    assertEquals(NOW + HOUR, afterSleep.clockMicros());
-    assertTrue(hear(0, "a", NOW + HOUR).byMedian());
-  }
-
-  @Test
-  void timeOfTheAuditIsTheUncertainty() {
-    NodeAudit audit = audit("a", NOW, "");
-    long before = monotonicMicros * 1_000;
-    long after = before + 8_000_000;
-    assertEquals(
-        4_000, peers.hear(0, audit, before, after, ticker, Marks.GUARDED).uncertaintyMicros());
-  }
-
-  @Test
-  void whoComesSecondToAServerIsTheTwinUntilTheFirstLeaves() {
-    assertEquals("", hear(0, "a", NOW).sameServerAs());
-    assertEquals("node-0", hear(1, "a", NOW).sameServerAs());
-    assertEquals("", hear(0, "a", NOW).sameServerAs());
-    assertEquals("node-0", hear(2, "a", NOW).sameServerAs());
-    peers.left(0);
-    assertEquals("", hear(2, "a", NOW).sameServerAs());
-    assertEquals("node-2", hear(1, "a", NOW).sameServerAs());
-  }
-
-  @Test
-  void twinsAreNoQuorum() {
-    hear(0, "a", NOW);
-    assertFalse(hear(1, "a", NOW).byMedian());
-    assertFalse(hear(2, "a", NOW).byMedian());
-  }
-
-  /** Otherwise one server could be the quorum that shows which mark another one gets. */
-  @Test
-  void markOfATwinCountsOnce() {
-    String mark = Marks.founded("a", "r", 1, true, NAMES).toString();
-    hear(0, "a", NOW, mark);
-    hear(2, "a", NOW, mark);
-    Advice advice = hear(1, "b", NOW, "").advice();
-    assertTrue(advice.toString().contains("node-2 must answer"), advice.toString());
-  }
-
-  /** After a pause of this process a change of masters may have gone on: all are asked again. */
-  @Test
-  void auditThatIsOlderThanThreeSecondsShowsNoMark() {
-    String first = Marks.founded("a", "r", 1, true, NAMES).toString();
-    String second = Marks.founded("b", "r", 1, true, NAMES).toString();
-    hear(0, "a", NOW, first);
-    hear(1, "b", NOW, second);
-    monotonicMicros += 3_000_000;
-    assertInstanceOf(Advice.Write.class, hear(2, "c", NOW, "").advice());
-    monotonicMicros += 1;
-    assertInstanceOf(Advice.Wait.class, hear(2, "c", NOW, "").advice());
-    hear(1, "b", NOW, second);
-    Advice advice = hear(2, "c", NOW, "").advice();
-    assertTrue(advice.toString().contains("node-0 must answer"), advice::toString);
-    hear(0, "a", NOW, first);
-    assertInstanceOf(Advice.Write.class, hear(2, "c", NOW, "").advice());
-  }
-
-  @Test
-  void othersAreInUseOnceTheirMarksAreOldEnough() {
-    long bornMillis = NOW / 1_000 - Marks.ABSTENTION_MILLIS;
-    String young = Marks.founded("b", "r", bornMillis + 1, true, NAMES).toString();
-    String old = Marks.founded("b", "r", bornMillis, true, NAMES).toString();
-    String foreign = Marks.founded("z", "r", bornMillis, true, NAMES).toString();
-    assertFalse(hear(0, "a", NOW).othersInUse());
-    hear(1, "b", NOW, young);
-    assertFalse(hear(0, "a", NOW).othersInUse());
-    hear(1, "b", NOW, foreign);
-    assertFalse(hear(0, "a", NOW).othersInUse());
-    assertFalse(hear(1, "b", NOW, old).othersInUse(), "itself does not count");
-    assertTrue(hear(0, "a", NOW).othersInUse());
-  }
-
-  @Test
-  void noneVotesBeforeAQuorumIsAcceptedAtTheSameTime() {
-    AtomicInteger told = new AtomicInteger();
-    peers.whenQuorum(told::incrementAndGet);
-    assertFalse(peers.judged(0, true));
-    peers.left(0);
-    assertFalse(peers.judged(1, true));
-    assertFalse(peers.judged(2, false));
-    assertTrue(peers.tooFew().contains("only 1 of 3"), peers.tooFew());
-    assertFalse(peers.hasQuorum());
-    assertEquals(0, told.get());
-    assertTrue(peers.judged(0, true));
-    assertEquals(1, told.get());
-    assertTrue(peers.hasQuorum());
-    peers.left(0);
-    peers.left(1);
-    assertTrue(peers.judged(2, false));
-    peers.whenQuorum(told::incrementAndGet);
-    assertEquals(1, told.get());
-  }
-
-  private Surroundings hear(int node, String runId, long nodeMicros) {
-    return hear(node, runId, nodeMicros, "");
-  }
-
-  private Surroundings hear(int node, String runId, long nodeMicros, String birth) {
-    long now = monotonicMicros * 1_000;
-    return peers.hear(node, audit(runId, nodeMicros, birth), now, now, ticker, Marks.GUARDED);
-  }
-
-  private static NodeAudit audit(String runId, long nodeMicros, String birth) {
-    return new NodeAudit(
-        "7", runId, "master", "standalone", "r", 0, 0, "noeviction", 0, nodeMicros, birth);
-  }
-
-  // At the boundaries.
-
-  @Test
-  void whatWasHeardIsFreshUpToASkewOfThisMachinesClocks() {
-    hear(0, "a", NOW);
-    wallMicros += SKEW_MICROS;
-    assertTrue(hear(1, "b", NOW).byMedian());
-    wallMicros += SKEW_MICROS + 1;
-    assertFalse(hear(2, "c", NOW).byMedian());
-  }
-
-  @Test
-  void quorumIsToldOnce() {
-    AtomicInteger told = new AtomicInteger();
-    peers.whenQuorum(told::incrementAndGet);
-    peers.judged(0, true);
-    peers.judged(1, true);
-    peers.judged(2, true);
-    peers.left(0);
-    peers.left(1);
-    peers.left(2);
-    peers.judged(0, true);
-    peers.judged(1, true);
-    assertEquals(1, told.get());
-  }
-
-  @Test
-  void twoClocksMayBothHaveBeenMisread() {
-    long middle = monotonicMicros * 1_000;
-    peers.hear(0, audit("a", NOW, ""), middle - 5_000, middle + 5_000, ticker, Marks.GUARDED);
-    Surroundings second = misread("b", NOW + SKEW_MICROS, 9);
-    assertEquals(OptionalLong.of(14), second.beyondSkewMicros());
+    private void judge(int node, NodeTrust trust) {
+      monotonicMicros += SECOND;
+      long nanos = monotonicNanos();
+      String birth = master(node).birth;
+      Verdict verdict =
+          trust.judge(audit(master(node)), nanos, nanos, this, loss -> out.add("lost: " + loss));
+      boolean isCarried = !verdict.birth().isEmpty() && birth.startsWith(verdict.birth());
+      out.add(
+          (verdict.stand() + " " + verdict.reason()).strip()
+              + (isCarried ? ", carrying its mark" : "")
+              + (verdict.refresh() == null ? "" : ", to be marked"));
+    }
   }
 }
