@@ -12,7 +12,6 @@ import io.redlock.Votes.Vote;
 import io.redlock.protocol.AcquireRound;
 import io.redlock.protocol.AcquireRound.Decision;
 import io.redlock.spi.NodeReply;
-import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
 import java.time.Duration;
@@ -163,16 +162,6 @@ class AttemptTest {
   }
 
   @Test
-  void grantedByOneNodeItIsNotOnlyBehindOthers() {
-    start();
-    bed.answerGrants(NodeReply.GRANTED, 0);
-    bed.answerGrants(NodeReply.held(4_000, 5, ""), 1, 2);
-    assertEquals(Decision.CONTENDED, outcome().decision());
-    assertFalse(outcome().isBehindOthers());
-    assertTrue(outcome().keepsPlace());
-  }
-
-  @Test
   void withoutAQuorumAtWorkItIsNotBehindOthersAndLosesItsPlace() {
     start();
     bed.answerGrants(NodeReply.unreachable("refused connection"), 0, 1);
@@ -273,21 +262,6 @@ class AttemptTest {
   }
 
   @Test
-  void grantsOfAnEarlierRoundDoNotCountButAreReleased() {
-    start();
-    long first = grants(0).get(0).token();
-    bed.answerGrants(NodeReply.stale(first), 0, 1);
-    bed.node(2).answer(Grant.class, NodeReply.GRANTED);
-    bed.answerGrants(NodeReply.GRANTED, 0);
-    assertEquals(0, outcomes.size(), "one grant of this round and one of the last: no quorum");
-    bed.script(Bed::yes);
-    bed.answerGrants(NodeReply.held(100, 5, ""), 1, 2);
-    assertEquals(Decision.CONTENDED, outcome().decision());
-    assertEquals("ac", bed.releasedOn());
-    assertEquals(first + 1, bed.node(2).asked(Release.class).get(0).token());
-  }
-
-  @Test
   void threeRoundsShareOneNodeTimeout() {
     start();
     for (int round = 1; round < AcquireRound.MAX_ROUNDS; round++) {
@@ -300,17 +274,6 @@ class AttemptTest {
     assertEquals(0, outcomes.size());
     bed.time.passMillis(1);
     assertEquals(Decision.UNAVAILABLE, outcome().decision());
-  }
-
-  @Test
-  void thirdRefusalByCountersIsContended() {
-    bed.script(
-        request ->
-            request instanceof Grant grant ? NodeReply.stale(grant.token()) : NodeReply.RELEASED);
-    start();
-    assertEquals(Decision.CONTENDED, outcome().decision());
-    assertEquals(3, grants(0).size());
-    assertEquals(0, bed.releases());
   }
 
   @Test
@@ -396,34 +359,6 @@ class AttemptTest {
     bed.time.stepWall(Bed.TTL);
     bed.answerGrants(NodeReply.GRANTED, 0, 1);
     assertEquals(Decision.TOO_SLOW, outcome().decision());
-  }
-
-  @Test
-  void counterIsOutbidHoweverFarItIsAheadAndTheNodesAreToldWhichOne() {
-    long hourMicros = 3_600_000_000L;
-    start();
-    long first = grants(0).get(0).token();
-    assertEquals(0, grants(0).get(0).reported());
-    bed.script(Bed::yes);
-    bed.answerGrants(NodeReply.stale(first + hourMicros), 0, 1);
-    assertEquals(Decision.HELD, outcome().decision());
-    assertEquals(first + hourMicros + 1, grants(2).get(1).token());
-    assertEquals(first + hourMicros, grants(2).get(1).reported());
-  }
-
-  @Test
-  void shortestLifeOfTheHoldersKeysIsReportedAndEndlessOnesAreNot() {
-    start();
-    bed.script(Bed::yes);
-    bed.answerGrants(NodeReply.held(-1, 5, ""), 0);
-    bed.answerGrants(NodeReply.held(300, 5, ""), 1);
-    assertEquals(300, outcome().heldRemainingMillis());
-    outcomes.clear();
-    bed.script(
-        request ->
-            request instanceof NodeRequest.Grant ? NodeReply.held(-1, 5, "") : Bed.yes(request));
-    start();
-    assertEquals(-1, outcome().heldRemainingMillis());
   }
 
   /**

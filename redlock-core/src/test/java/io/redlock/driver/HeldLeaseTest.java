@@ -84,15 +84,6 @@ class HeldLeaseTest {
   }
 
   @Test
-  void lostLeaseSaysHowItEnded() {
-    bed.time.pass(VALIDITY);
-    LeaseLostException lost =
-        assertThrows(LeaseLostException.class, () -> lease.ensureValid(Duration.ZERO));
-    assertEquals(Cause.EXPIRED, lost.end().cause());
-    assertTrue(lost.getMessage().contains(" has ended: EXPIRED, "), lost.getMessage());
-  }
-
-  @Test
   void wallClockThatIsSetBackBetweenTwoLooksEndsNoLease() {
     bed.time.stepWall(Duration.ofHours(1));
     int[] reads = {0};
@@ -201,15 +192,6 @@ class HeldLeaseTest {
   }
 
   @Test
-  void wallClockSetBackChangesNothing() {
-    bed.time.stepWall(Duration.ofDays(-30));
-    bed.time.pass(VALIDITY.minusNanos(1));
-    assertTrue(lease.isValid());
-    bed.time.pass(Duration.ofNanos(1));
-    assertEquals(List.of(Cause.EXPIRED), causes());
-  }
-
-  @Test
   void machineThatSleepsAfterTheWallClockWasSetBackIsNoticedAfterAnExtension() {
     bed.time.stepWall(Duration.ofHours(-1));
     bed.time.passMillis(5_000);
@@ -250,16 +232,6 @@ class HeldLeaseTest {
   }
 
   @Test
-  void extensionWithAShorterTtlDoesNotShorten() {
-    ExtendResult result = Bed.now(lease.extendAsync(Duration.ofSeconds(1)));
-    assertEquals(Optional.of(VALIDITY), result.remaining());
-    assertEquals(VALIDITY, lease.remaining());
-    bed.time.passMillis(5_000);
-    assertEquals(
-        ExtendResult.Outcome.EXTENDED, Bed.now(extend()).outcome(), "the old deadline counts");
-  }
-
-  @Test
   void unknownExtensionChangesNothing() {
     bed.time.passMillis(1_000);
     bed.script(request -> null);
@@ -296,20 +268,6 @@ class HeldLeaseTest {
         bed.events.stream().sorted().toList());
     settle();
     assertEquals("abc", bed.releasedOn());
-  }
-
-  @Test
-  void quorumOfExtensionsThatIsCountedAfterTheOldDeadlineDoesNotRevive() {
-    bed.time.pass(VALIDITY.minusMillis(10));
-    bed.script(request -> null);
-    CompletableFuture<ExtendResult> extension = extend();
-    answerExtends(NodeReply.EXTENDED, 0);
-    bed.time.pause(Duration.ofMillis(10));
-    answerExtends(NodeReply.EXTENDED, 1);
-    assertEquals(ExtendResult.Outcome.LOST, Bed.now(extension).outcome());
-    assertFalse(lease.isValid());
-    assertEquals(List.of(Cause.EXPIRED), causes());
-    settle();
   }
 
   @Test

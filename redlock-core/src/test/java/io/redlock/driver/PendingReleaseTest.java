@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.LeaseRequest;
 import io.redlock.ReleaseResult;
 import io.redlock.spi.NodeReply;
-import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest.Release;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -46,21 +45,6 @@ class PendingReleaseTest {
     assertEquals("owner-1", release.owner());
     assertEquals(lease.fencingToken(), release.token());
     assertEquals("[app:orders/42]", release.names().toString());
-  }
-
-  @Test
-  void nodeIsToldAgainUntilItAcknowledges() {
-    HeldLease lease = bed.lease();
-    bed.node(2).script(request -> NodeReply.unreachable("connecting"));
-    assertEquals(ReleaseResult.RELEASED, Bed.now(lease.releaseAsync()));
-    bed.time.pass(Duration.ofSeconds(2));
-    int told = bed.node(2).releases();
-    assertTrue(told > 3 && told < 30, told + " releases in two seconds");
-    bed.node(2).script(request -> NodeReply.NOT_HELD);
-    bed.time.pass(Duration.ofSeconds(3));
-    assertEquals(bed.node(2).releases(), told + 1);
-    assertEquals(1, bed.node(0).releases());
-    assertEquals(0, bed.time.tasks());
   }
 
   @Test
@@ -145,15 +129,6 @@ class PendingReleaseTest {
     assertEquals("abc", bed.releasedOn());
     assertEquals(ReleaseResult.RELEASED, Bed.now(lease.releaseAsync()));
     assertEquals(0, bed.time.tasks());
-  }
-
-  @Test
-  void outOfMemoryIsToldAgain() {
-    HeldLease lease = bed.lease();
-    bed.node(0).script(request -> NodeReply.of(Kind.OUT_OF_MEMORY, "no tombstone"));
-    lease.close();
-    bed.time.passMillis(100);
-    assertTrue(bed.node(0).releases() > 1);
   }
 
   @Test
@@ -245,18 +220,6 @@ class PendingReleaseTest {
     HeldLease lease = bed.lease();
     bed.script(request -> NodeReply.NOT_HELD);
     assertEquals(ReleaseResult.NOT_HELD, Bed.now(lease.releaseAsync()));
-  }
-
-  @Test
-  void releaseIsSentOnceAgainstALostAnswerAndItsEchoProvesNothing() {
-    HeldLease lease = bed.lease();
-    bed.script(request -> NodeReply.unknown("connection lost"));
-    CompletableFuture<ReleaseResult> result = lease.releaseAsync();
-    bed.script(request -> NodeReply.NOT_HELD);
-    settle();
-    assertEquals(ReleaseResult.UNCONFIRMED, Bed.now(result));
-    assertEquals(6, bed.releases());
-    assertEquals(0, bed.time.tasks());
   }
 
   @Test

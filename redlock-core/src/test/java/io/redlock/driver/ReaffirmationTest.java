@@ -1,7 +1,6 @@
 package io.redlock.driver;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.LeaseRequest;
@@ -111,84 +110,6 @@ class ReaffirmationTest {
     assertEquals(before + leases * 3, moments.size(), "at once");
     bed.time.pass(LONG_ENOUGH);
     assertEquals(before + leases * 3 * MOST, moments.size());
-  }
-
-  @Test
-  void pausesDouble() {
-    hold(1);
-    answerUnknown();
-    bed.node(0).isReset();
-    bed.time.pass(LONG_ENOUGH);
-    List<Long> asked = moments.stream().distinct().toList();
-    assertEquals(MOST, asked.size());
-    for (int index = 1; index < MOST; index++) {
-      long millis = (asked.get(index) - asked.get(index - 1)) / 1_000_000;
-      long ceiling = Bed.NODE_TIMEOUT_MILLIS << index;
-      assertTrue(millis >= ceiling / 2 && millis <= ceiling, millis + " ms before " + index);
-    }
-  }
-
-  @Test
-  void certainAnswerEndsTheChain() {
-    HeldLease lease = hold(1).get(0);
-    answerUnknown();
-    bed.node(0).isReset();
-    bed.time.passMillis(60);
-    bed.node(1).script(counting(Bed::yes));
-    bed.time.passMillis(1_000);
-    int asked = moments.size();
-    bed.time.pass(LONG_ENOUGH);
-    assertEquals(asked, moments.size());
-    assertTrue(lease.isValid());
-  }
-
-  @Test
-  void answersFromBeforeTheLatestLossAreAskedForOnceMore() {
-    HeldLease lease = hold(1).get(0);
-    bed.script(request -> null);
-    bed.node(0).isReset();
-    bed.time.passMillis(0);
-    bed.node(1).isReset();
-    bed.time.passMillis(0);
-    assertEquals(3, bed.asked(Extend.class), "never two at a time");
-    for (ScriptedNode node : bed.nodes) {
-      node.answer(Extend.class, NodeReply.EXTENDED);
-    }
-    bed.time.passMillis(0);
-    assertEquals(6, bed.asked(Extend.class));
-    for (ScriptedNode node : bed.nodes) {
-      node.answer(Extend.class, NodeReply.EXTENDED);
-    }
-    bed.time.passMillis(1_000);
-    assertEquals(6, bed.asked(Extend.class));
-    assertTrue(lease.isValid());
-  }
-
-  @Test
-  void silentNodesAreAskedForAConstantNumberOfTimes() {
-    hold(1);
-    bed.script(request -> null);
-    bed.node(0).isReset();
-    bed.time.pass(LONG_ENOUGH);
-    assertEquals(3 * MOST, bed.asked(Extend.class));
-  }
-
-  @Test
-  void endOfTheLeaseEndsTheChain() {
-    HeldLease lease = hold(1).get(0);
-    answerUnknown();
-    bed.node(0).isReset();
-    bed.time.passMillis(60);
-    int asked = moments.size();
-    lease.close();
-    bed.script(Bed::yes);
-    bed.time.pass(LONG_ENOUGH);
-    assertEquals(0, bed.asked(Extend.class));
-    bed.node(0).isReset();
-    bed.time.pass(LONG_ENOUGH);
-    assertEquals(0, bed.asked(Extend.class));
-    assertTrue(asked > 0);
-    assertFalse(lease.isValid());
   }
 
   @Test

@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseEnd.Cause;
 import io.redlock.LeaseRequest;
-import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest.Extend;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -46,15 +45,6 @@ class RenewalTest {
   }
 
   @Test
-  void extensionByTheHolderDoesNotMoveTheRenewals() {
-    bed.time.pass(Bed.TTL.dividedBy(3).minusMillis(11));
-    lease.extendAsync(Bed.TTL);
-    assertEquals(1, extensions());
-    bed.time.passMillis(11);
-    assertEquals(2, extensions());
-  }
-
-  @Test
   void renewedLeaseRunsOutAtTheEndOfItsLongestHold() {
     bed.time.pass(RENEW_FOR);
     assertTrue(lease.isValid());
@@ -64,20 +54,6 @@ class RenewalTest {
     assertEquals(List.of(Cause.RENEWAL_ENDED), causes());
     bed.time.pass(Duration.ofMinutes(1));
     bed.assertNothingIsLeft("held for as long as allowed");
-  }
-
-  @Test
-  void extensionOfUnknownOutcomeIsTriedAgainUntilTheDeadline() {
-    bed.script(request -> NodeReply.unknown("connection lost"));
-    bed.time.pass(Bed.TTL.dividedBy(3));
-    assertEquals(1, extensions());
-    bed.time.passMillis(100);
-    assertTrue(extensions() > 2, extensions() + " in a tenth of a second");
-    bed.time.pass(Bed.TTL.dividedBy(3));
-    assertTrue(extensions() < 60, extensions() + " in three seconds");
-    bed.script(Bed::yes);
-    bed.time.pass(Bed.TTL.dividedBy(2));
-    assertTrue(lease.isValid());
   }
 
   @Test
@@ -192,38 +168,5 @@ class RenewalTest {
               }
               return Bed.yes(request);
             });
-  }
-
-  @Test
-  void retriesGrowUntilATenthOfTheTtl() {
-    List<Long> moments = new ArrayList<>();
-    Bed other = new Bed(1);
-    other.lease(LeaseRequest.of("r", Duration.ofMinutes(10)).renewFor(Duration.ofHours(10)));
-    other.script(
-        request -> {
-          moments.add(other.time.monotonicNanos());
-          return NodeReply.unknown("connection lost");
-        });
-    other.time.pass(Duration.ofMinutes(9));
-    long longest = 0;
-    for (int index = 1; index < moments.size(); index++) {
-      longest = Math.max(longest, moments.get(index) - moments.get(index - 1));
-    }
-    assertTrue(longest > Duration.ofSeconds(20).toNanos(), longest + " ns");
-    assertTrue(longest <= Duration.ofSeconds(60).toNanos() + 1, longest + " ns");
-    assertTrue(moments.get(1) - moments.get(0) <= 10_000_001);
-    assertTrue(moments.get(2) - moments.get(1) <= 20_000_001);
-  }
-
-  @Test
-  void successBeginsTheRetriesAnew() {
-    bed.script(request -> NodeReply.unknown("connection lost"));
-    bed.time.pass(Bed.TTL.dividedBy(3).plusSeconds(1));
-    bed.script(Bed::yes);
-    bed.time.pass(Duration.ofSeconds(1));
-    bed.script(request -> NodeReply.unknown("connection lost"));
-    int before = extensions();
-    bed.time.pass(Bed.TTL.dividedBy(3));
-    assertTrue(extensions() > before + 4, (extensions() - before) + " extensions");
   }
 }
