@@ -33,7 +33,7 @@ class TroubleshootingTest {
   void everyRefusalOnThePageAboutAChangeIsInTheSources() throws IOException {
     String page = Repository.read("docs/change-the-masters.md");
     String section = page.substring(page.indexOf("## A client is refused"));
-    assertInTheSources(Pattern.compile("`([^`]+ [^`]+)`").matcher(section), 5);
+    assertInTheSources(Pattern.compile("`([^`]+ [^`]+)`").matcher(section), 2);
   }
 
   private static void assertInTheSources(Matcher quoted, int least) throws IOException {
