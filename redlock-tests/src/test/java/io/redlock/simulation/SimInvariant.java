@@ -22,8 +22,12 @@ public enum SimInvariant {
   I19("the number of scripts that one event can cause is bounded"),
   I21("an inspection names the holder of a lease that is valid throughout, or says unknown"),
   I22("what an operator has set free is not extended"),
-  I23("while masters change and majorities are well, leases are granted all the time"),
-  I24("who waits for any one of several names does not wait on while one is free");
+  I23(
+      "while masters change and majorities are well, leases are granted all the time: at most two"
+          + " pauses and two node timeouts apart"),
+  I24(
+      "who waits for any one of several names does not wait on while one is free, for more than two"
+          + " pauses and nine node timeouts");
 
   public final String meaning;
 
