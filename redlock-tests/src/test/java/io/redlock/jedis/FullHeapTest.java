@@ -38,7 +38,7 @@ import org.junit.jupiter.api.io.TempDir;
 class FullHeapTest {
 
   private static final Duration TTL = Duration.ofSeconds(3);
-  private static final Duration FULL = Duration.ofSeconds(6);
+  private static final Duration FULL = Duration.ofSeconds(4);
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   @TempDir private Path folder;

@@ -12,23 +12,17 @@ import io.redlock.LockNotAcquiredException;
 import io.redlock.NodeStatus;
 import io.redlock.NodeStatus.State;
 import io.redlock.Redlock;
-import io.redlock.Votes.Vote;
 import io.redlock.jedis.JedisRedlock;
-import io.redlock.testbed.AgainIfItStoodStill;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.ClockShim;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testkit.GateProxy;
-import io.redlock.testkit.JavaProgram;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordingFile;
 import org.junit.jupiter.api.AfterEach;
@@ -159,13 +153,6 @@ class AuditTest {
   }
 
   @Test
-  void masterInClusterModeIsRefused() {
-    servers = RedisServers.startBrandNew(1, "--cluster-enabled", "yes");
-    connect(unguarded(), servers.addresses());
-    assertRefused(0, "cluster");
-  }
-
-  @Test
   void clockFarFromTheMedianIsRefusedUntilItIsSet() {
     try (ClockShim clock = ClockShim.create();
         RedisServer wrong = RedisServer.start(clock)) {
@@ -182,154 +169,6 @@ class AuditTest {
       assertRefused(2, "s behind the median of the nodes");
       await(0, State.UP);
       await(1, State.UP);
-    }
-  }
-
-  @Test
-  void commandThatMayNotWriteTheMarkIsNamedOnceAndTheNodeIsUpOnceItMay() {
-    servers = RedisServers.startBrandNew(1);
-    RedisServer server = servers.get(0);
-    server.command("ACL", "SETUSER", "locks", "on", ">secret", "~*", "&*", "+@all", "-set");
-    connect(unguarded(), "redis://locks:secret@" + server.host() + ":" + server.port());
-    Await.until("several audits are denied", () -> denials(server) >= 4);
-    assertTrue(
-        status(0).reason().orElse("").toLowerCase(Locale.ROOT).contains("set"),
-        status(0)::toString);
-    assertEquals(List.of(State.MISCONFIGURED), told.states(status(0).name()));
-    server.command("ACL", "SETUSER", "locks", "+set");
-    List<State> once = List.of(State.MISCONFIGURED, State.ABSTAINING, State.UP); // being founded
-    Await.until("it is told once", () -> told.states(status(0).name()).equals(once));
-    long loggedBefore = audits(server);
-    Await.until("it is audited on", () -> audits(server) >= loggedBefore + 8);
-    assertEquals(once, told.states(status(0).name()));
-  }
-
-  /** How often the server was asked what it is: no script but the audit's does that. */
-  private static long audits(RedisServer server) {
-    Matcher calls =
-        Pattern.compile("cmdstat_info:calls=(\\d+)")
-            .matcher((String) server.command("INFO", "commandstats"));
-    return calls.find() ? Long.parseLong(calls.group(1)) : 0;
-  }
-
-  private static long denials(RedisServer server) {
-    return ((List<?>) server.command("ACL", "LOG"))
-        .stream().mapToLong(entry -> (Long) ((List<?>) entry).get(1)).sum();
-  }
-
-  @Test
-  void clientsThatDisagreeOnTheGuardOrTheNumberOfNodesAreRefused() {
-    servers = RedisServers.start(3);
-    connect(unguarded(), servers.addresses());
-    for (int node = 0; node < 3; node++) {
-      assertRefused(
-          node, "agreed on restartGuard(true), this client has restartGuard(false): use the same");
-    }
-    client.close();
-    connect(JedisRedlock.builder(), servers.get(0).address());
-    assertRefused(0, "is not the set of its masters");
-    String names = status(0).reason().orElse("").replaceFirst(".*missing \\[(.*?)].*", "$1");
-    assertEquals(
-        "127.0.0.1:" + servers.get(1).port() + ", 127.0.0.1:" + servers.get(2).port(), names);
-  }
-
-  @Test
-  void whatAnAuditFindsIsLoggedOnce() throws Exception {
-    servers = RedisServers.startBrandNew(2);
-    servers.get(0).command("REPLICAOF", "127.0.0.1", "1");
-    JavaProgram.Run run =
-        JavaProgram.run(ThreeSeconds.class.getName(), "warn", "", servers.addresses());
-    assertEquals(0, run.exitCode(), run::toString);
-    List<String> ofNodes =
-        run.lines().stream()
-            .filter(line -> line.contains(" node "))
-            .map(line -> line.replaceFirst(".* node \\S+ ", ""))
-            .sorted()
-            .toList();
-    assertEquals(
-        List.of(
-            "is ABSTAINING: the set is being founded: not all of its masters are marked",
-            "is MISCONFIGURED: it is a replica: address its master instead"),
-        ofNodes,
-        run::toString);
-  }
-
-  /** Is connected for as long as three audits take. */
-  static final class ThreeSeconds {
-
-    private ThreeSeconds() {}
-
-    public static void main(String[] addresses) throws InterruptedException {
-      JedisRedlock.Builder builder = JedisRedlock.builder().node(String.join(",", addresses));
-      try (Redlock redlock = builder.nodeTimeout(NODE_TIMEOUT).build()) {
-        Await.until(
-            "both are audited",
-            () ->
-                redlock.operations().nodes().get(0).state() == State.MISCONFIGURED
-                    && redlock.operations().nodes().get(1).reason().orElse("").contains("founded"));
-        for (int i = 0; i < 6; i++) {
-          Thread.sleep(500);
-          redlock.tryAcquire("a", TTL);
-        }
-      }
-    }
-  }
-
-  @Test
-  @AgainIfItStoodStill
-  void changesOfStateAreLoggedOnce() throws Exception {
-    JavaProgram.Run run = JavaProgram.run(ComesAndGoes.class.getName(), "warn", "");
-    assertEquals(0, run.exitCode(), run::toString);
-    List<String> ofTheNode =
-        run.lines().stream()
-            .filter(line -> line.contains(" node "))
-            .map(line -> line.replaceFirst(".* node \\S+ ", ""))
-            .map(line -> line.replaceFirst("(DOWN|SILENT): .*", "$1"))
-            .toList();
-    assertEquals(
-        List.of(
-            "is DOWN",
-            "may have lost earlier grants: it was restarted or replaced by another server",
-            "is UP again, was DOWN",
-            "is SILENT",
-            "is UP again, was SILENT"),
-        ofTheNode,
-        run::toString);
-  }
-
-  /** Its master is killed, started again, stopped and resumed. */
-  static final class ComesAndGoes {
-
-    private ComesAndGoes() {}
-
-    public static void main(String[] args) throws InterruptedException {
-      try (RedisServer server = RedisServer.start();
-          Redlock redlock =
-              unguarded().node(server.address()).nodeTimeout(Duration.ofSeconds(1)).build()) {
-        awaitAndAsk(redlock, State.UP);
-        server.kill();
-        awaitAndAsk(redlock, State.DOWN);
-        server.restart();
-        awaitAndAsk(redlock, State.UP);
-        server.pause();
-        awaitAndAsk(redlock, State.SILENT);
-        Duration longEnough = Duration.ofSeconds(2);
-        Await.until(
-            "it is silent for long",
-            () -> redlock.operations().nodes().get(0).sinceAgo().compareTo(longEnough) > 0);
-        server.resume();
-        awaitAndAsk(redlock, State.UP);
-      }
-    }
-
-    /** What happens again and again in one state shall not be logged again and again. */
-    private static void awaitAndAsk(Redlock redlock, State state) throws InterruptedException {
-      Await.until(
-          state + ", not " + redlock.operations().nodes(),
-          () -> redlock.operations().nodes().get(0).state() == state);
-      for (int i = 0; i < 5; i++) {
-        redlock.tryAcquire("a", TTL);
-      }
     }
   }
 
@@ -402,11 +241,15 @@ class AuditTest {
       Thread.sleep(2_500); // two more audits
       assertEquals(4, told.losses().size(), told.losses()::toString);
       assertEquals(
-          told.losses().stream().sorted().toList(), losses(recording, folder.resolve("steps.jfr")));
+          told.losses().stream().sorted().toList(),
+          losses(recording, folder.resolve("steps.jfr")).stream()
+              .filter(
+                  loss -> loss.startsWith(status(1).name()) || loss.startsWith(status(2).name()))
+              .toList());
     }
   }
 
-  /** What the Flight Recorder was told, as {@link Told} writes it, sorted. */
+  /** What the Flight Recorder was told by all tests, as {@link Told} writes it, sorted. */
   private static List<String> losses(Recording recording, Path file) throws IOException {
     recording.dump(file);
     return RecordingFile.readAllEvents(file).stream()
@@ -467,20 +310,6 @@ class AuditTest {
     for (RedisServer server : servers) {
       assertEquals(List.of(), server.keys("*a"));
     }
-  }
-
-  @Test
-  void noMasterVotesBeforeAQuorumHasBeenAudited() throws Exception {
-    servers = RedisServers.start(3);
-    servers.get(1).kill();
-    servers.get(2).kill();
-    connect(JedisRedlock.builder(), servers.addresses());
-    await(0, State.ABSTAINING, "only 1 of 3 nodes");
-    AcquireResult result = client.tryAcquire("a", TTL);
-    assertEquals(Vote.UNABLE, result.votes().nodes().get(0).vote());
-    servers.get(1).restart();
-    await(0, State.UP);
-    await(1, State.ABSTAINING, "its data is new");
   }
 
   @Test

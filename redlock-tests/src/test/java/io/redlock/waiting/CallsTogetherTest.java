@@ -7,6 +7,7 @@ import io.redlock.AcquireResult;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.driver.RedlockBuilder;
+import io.redlock.testkit.Budget;
 import io.redlock.testkit.FakeScheduler;
 import io.redlock.testkit.FakeTicker;
 import io.redlock.testkit.InMemoryNode;
@@ -18,6 +19,7 @@ import java.util.Locale;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.LongSupplier;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -27,9 +29,10 @@ class CallsTogetherTest {
   private static final Duration DECISION = Duration.ofSeconds(2);
   private static final LeaseRequest REQUEST = LeaseRequest.of("orders/42", Duration.ofSeconds(10));
   private static final LeaseRequest DECIDING = REQUEST.waitUpTo(DECISION).unlessHeld();
-  private static final int TICKS = 1_000;
+  private static final int TICKS = Budget.of(200, 1_000);
 
   /** One attempt each is not enough: that is what {@code unlessHeld()} is for. */
+  @Tag("budget")
   @ParameterizedTest(name = "{0} callers, {1} masters, {2} dead")
   @CsvSource({
     "2, 3, 0, false",
