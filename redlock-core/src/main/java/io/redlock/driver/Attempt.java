@@ -62,14 +62,31 @@ final class Attempt implements Timeouts.Timed {
     long token = context.tokens.next();
     long startNanos = context.ticker.monotonicNanos();
     long startWallMicros = context.ticker.wallMicros();
+    context.timeouts.add(this, startNanos);
     boolean begins;
     synchronized (owner) {
       Turn turn = owner.tenure.begin(terms, token, startNanos, startWallMicros);
       begins = turn.outcome() == Outcome.PROPOSED;
     }
-    context.timeouts.add(this, startNanos);
     if (begins) {
-      new GrantFanout(startNanos).start();
+      propose(startNanos);
+    }
+  }
+
+  /** Sends the grant of the round that has begun, unless the attempt was abandoned since. */
+  private void propose(long startNanos) {
+    GrantFanout fanout = null;
+    NodeRequest grant = null;
+    try {
+      fanout = new GrantFanout(startNanos);
+      grant = fanout.grant();
+    } finally {
+      if (grant == null) {
+        owner.handed(0, false); // also where memory is short, or the release would never be sent
+      }
+    }
+    if (grant != null) {
+      fanout.start(grant);
     }
   }
 
@@ -105,28 +122,27 @@ final class Attempt implements Timeouts.Timed {
   }
 
   private final class GrantFanout extends Fanout {
+    private int number; // of the round
 
     GrantFanout(long startNanos) {
       super(Attempt.this.owner, startNanos);
     }
 
-    /** Sends the grant of the round that has begun, unless the attempt was abandoned since. */
-    void start() {
-      current = this;
-      NodeRequest grant = null;
-      int number;
+    /** Returns the grant; null if the attempt was abandoned. */
+    @Nullable NodeRequest grant() {
       synchronized (owner) {
         number = owner.tenure.round();
-        if (number > 0) {
-          QueuePlace place = owner.place;
-          Ticket ticket = place == null ? null : place.ticket(owner.tenure.token());
-          grant = owner.tenure.grant(owner.names, owner.id, ticket);
+        if (number == 0) {
+          return null;
         }
+        QueuePlace place = owner.place;
+        Ticket ticket = place == null ? null : place.ticket(owner.tenure.token());
+        return owner.tenure.grant(owner.names, owner.id, ticket);
       }
-      if (grant == null) {
-        owner.handed(0, false);
-        return;
-      }
+    }
+
+    void start(NodeRequest grant) {
+      current = this;
       send(grant, number);
       if (timedOut) {
         timeout(); // the timeout came between two rounds
@@ -138,7 +154,7 @@ final class Attempt implements Timeouts.Timed {
       try {
         owner.releaseIfDue(turn); // first: whatever fails from here on, the keys go
         if (turn.outcome() == Outcome.PROPOSED) {
-          new GrantFanout(decidedNanos()).start();
+          propose(decidedNanos());
           return;
         }
         Attempted attempted = turn.attempted();

@@ -68,10 +68,17 @@ final class Extension extends Fanout implements Timeouts.Timed {
   /** Sends an extend that has begun. */
   void send(Extending begun) {
     long ttlMillis = begun.round().terms().ttlMillis();
-    send(
-        new NodeRequest.Extend(
-            owner.names, owner.id, lease.fencingToken(), ttlMillis, context.clock.micros()),
-        begun.tag());
+    NodeRequest extend = null;
+    try {
+      extend =
+          new NodeRequest.Extend(
+              owner.names, owner.id, lease.fencingToken(), ttlMillis, context.clock.micros());
+    } finally {
+      if (extend == null) {
+        owner.handed(begun.tag(), false); // memory is short; or the release would never be sent
+      }
+    }
+    send(extend, begun.tag());
     context.timeouts.add(this, startNanos);
   }
 

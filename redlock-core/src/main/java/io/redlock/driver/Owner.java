@@ -65,6 +65,7 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
   private @Nullable Runnable onReleaseSent; // guarded by this
   private @Nullable Pending @Nullable [] pending; // guarded by this; of the release, once it is due
   private NodeRequest.@Nullable Release request; // guarded by this; written before the first send
+  private int unhanded; // guarded by this; requests that were handed over without memory for it
   private boolean mustEnd; // guarded by this; its end had no memory
   private @Nullable Turn unsent; // guarded by this; the release that had no memory
   private int unbooked; // guarded by this; nodes whose release had no memory, as bits
@@ -101,6 +102,7 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
   void wake() {
     boolean done = false;
     try {
+      handAgain();
       endAgain();
       bookAgain();
       while (doNext()) {}
@@ -234,11 +236,35 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
 
   /** Records that a request was handed to every node, or failed to be. */
   void handed(int tag, boolean all) {
-    Turn turn;
-    synchronized (this) {
-      turn = tenure.handed(tag, all, context.ticker.monotonicNanos());
+    Turn turn = null;
+    try {
+      turn = hand(tag, all);
+    } finally {
+      if (turn == null) {
+        synchronized (this) {
+          unhanded++;
+        }
+        context.liveLeases.stalled(this);
+      }
     }
     releaseIfDue(turn);
+  }
+
+  private synchronized Turn hand(int tag, boolean all) {
+    return tenure.handed(tag, all, context.ticker.monotonicNanos());
+  }
+
+  /** Records that requests were handed over, where memory was short; nobody decides on them. */
+  private void handAgain() {
+    while (true) {
+      synchronized (this) {
+        if (unhanded == 0) {
+          return;
+        }
+        unhanded--;
+      }
+      handed(0, false);
+    }
   }
 
   /**

@@ -395,17 +395,18 @@ public final class Tenure {
    * @param all true if every node has it; otherwise its round is never decided
    */
   public Turn handed(int tag, boolean all, long nowNanos) {
-    handing--;
     isHanded |= all; // A7
+    Turn turn = Turn.of(Outcome.NOTHING);
     Extending extend = extending(tag);
-    if (extend != null && all) {
+    if (phase == Phase.ENDED && handing == 1) {
+      turn = beginRelease(Outcome.ENDED, null, isLast, nowNanos); // R6
+    } else if (extend != null && all) {
       replace(extend, new Extending(tag, extend.round, extend.purpose, true));
     } else {
       failed(tag, nowNanos);
     }
-    return phase == Phase.ENDED
-        ? releaseIfDue(Outcome.ENDED, null, isLast, nowNanos)
-        : Turn.of(Outcome.NOTHING);
+    handing--; // last: what fails for want of memory is done again
+    return turn;
   }
 
   /** Gives up an extend that cannot be decided: its result is unknown. */
@@ -715,9 +716,13 @@ public final class Tenure {
 
   private Turn releaseIfDue(
       Outcome outcome, @Nullable Attempted attempted, boolean last, long nowNanos) {
-    if (handing > 0) {
-      return Turn.of(Outcome.NOTHING); // R6
-    }
+    return handing > 0
+        ? Turn.of(Outcome.NOTHING) // R6
+        : beginRelease(outcome, attempted, last, nowNanos);
+  }
+
+  private Turn beginRelease(
+      Outcome outcome, @Nullable Attempted attempted, boolean last, long nowNanos) {
     int silent = 0;
     for (int node = 0; node < nodes; node++) {
       silent |= unanswered(node) > 0 ? 1 << node : 0;

@@ -3,6 +3,7 @@ package io.redlock.driver;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
@@ -12,15 +13,20 @@ import io.redlock.Votes.Vote;
 import io.redlock.protocol.AcquireRound;
 import io.redlock.protocol.AcquireRound.Decision;
 import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Assertions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class AttemptTest {
 
@@ -61,6 +67,60 @@ class AttemptTest {
   private void settle() {
     bed.time.pass(Duration.ofMinutes(1));
     bed.assertNothingIsLeft("after a minute");
+  }
+
+  /** Memory is short between the proposal of a round and its sending. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2})
+  void roundThatFindsNoMemoryIsSentToNobodyAndWhatTheOneBeforeLeftIsReleased(int round) {
+    AtomicInteger begun = new AtomicInteger();
+    bed.whenCounted =
+        () -> {
+          if (Bed.isIn(Fanout.class, "<init>") && begun.incrementAndGet() == round) {
+            throw new OutOfMemoryError("memory is short");
+          }
+        };
+    bed.node(0).script(Bed::yes);
+    bed.node(1).script(request -> stale(request));
+    bed.node(2).script(request -> stale(request));
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(Bed.REQUEST);
+    assertTrue(call.isCompletedExceptionally());
+    assertEquals(round - 1, grants(0).size());
+    settle();
+    assertEquals("abc", bed.releasedOn());
+  }
+
+  private static NodeReply stale(NodeRequest request) {
+    return request instanceof Grant ? NodeReply.stale(Long.MAX_VALUE / 8) : Bed.yes(request);
+  }
+
+  @Test
+  void attemptThatEndsWhileItIsSentAndFindsNoMemoryIsReleasedOnceThereIsSome() {
+    bed.time.whenRead(
+        () -> {
+          if (Bed.isIn(Owner.class, "handed")) {
+            throw new OutOfMemoryError("memory is short");
+          }
+        });
+    Attempt attempt = attempt();
+    bed.node(2).script(request -> abandoned(attempt, request));
+    assertThrows(OutOfMemoryError.class, attempt::start);
+    bed.time.passWithChecks(Duration.ofSeconds(6));
+    assertEquals("", bed.releasedOn());
+    bed.time.whenRead(() -> {});
+    bed.script(Bed::yes);
+    bed.time.passWithChecks(Duration.ofSeconds(2));
+    assertEquals("abc", bed.releasedOn());
+    settle();
+  }
+
+  private @Nullable NodeReply abandoned(Attempt attempt, NodeRequest request) {
+    if (request instanceof Grant) {
+      bed.time.shortOfMemory(Duration.ofSeconds(5));
+      attempt.abandon();
+      return null;
+    }
+    return Bed.yes(request);
   }
 
   @Test

@@ -18,7 +18,9 @@ import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Quorum;
 import io.redlock.spi.Scheduler;
 import java.time.Duration;
+import java.util.AbstractList;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
@@ -41,6 +43,10 @@ final class Bed {
   final ServiceContext context;
   final QuorumRedlock redlock;
   Supplier<String> ownerIds = this::nextOwner;
+
+  /** Runs when the service counts its nodes: as it does wherever it takes memory for each. */
+  Runnable whenCounted = () -> {};
+
   private int owners;
 
   private String nextOwner() {
@@ -122,7 +128,18 @@ final class Bed {
             "app:");
     context =
         new ServiceContext(
-            List.<LockNode>copyOf(nodes),
+            new AbstractList<>() {
+              @Override
+              public LockNode get(int index) {
+                return nodes.get(index);
+              }
+
+              @Override
+              public int size() {
+                whenCounted.run();
+                return nodes.size();
+              }
+            },
             quorum,
             settings,
             time,
@@ -144,6 +161,15 @@ final class Bed {
         scheduler,
         new SystemSources.Threads(LibraryThread.named("redlock-losses")),
         new SystemSources.Threads(LibraryThread.named("redlock-callbacks")));
+  }
+
+  /** Returns true if the caller was called by this method, however indirectly. */
+  static boolean isIn(Class<?> type, String method) {
+    return Arrays.stream(new Throwable().getStackTrace())
+        .anyMatch(
+            frame ->
+                frame.getClassName().equals(type.getName())
+                    && frame.getMethodName().equals(method));
   }
 
   /** Returns the result; fails, and does not wait, if there is none yet. */

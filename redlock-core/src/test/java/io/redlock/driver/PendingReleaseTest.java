@@ -132,6 +132,20 @@ class PendingReleaseTest {
   }
 
   @Test
+  void extendThatFindsNoMemoryDoesNotHoldUpTheRelease() {
+    HeldLease lease = bed.lease();
+    bed.whenCounted =
+        () -> {
+          if (Bed.isIn(MedianClock.class, "micros")) {
+            throw new OutOfMemoryError("memory is short");
+          }
+        };
+    assertThrows(OutOfMemoryError.class, () -> lease.extendAsync(Bed.TTL));
+    assertEquals(ReleaseResult.RELEASED, Bed.now(lease.releaseAsync()));
+    assertEquals("abc", bed.releasedOn());
+  }
+
+  @Test
   void nodeThatNeverAcknowledgesIsGivenUpWhenItsKeyHasRunOut() {
     HeldLease lease = bed.lease();
     bed.node(2).script(request -> NodeReply.unreachable("refused connection"));
