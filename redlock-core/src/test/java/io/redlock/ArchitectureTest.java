@@ -3,8 +3,12 @@ package io.redlock;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.spi.NodeLook;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReport;
 import java.io.DataInputStream;
 import java.io.IOException;
+import java.lang.reflect.RecordComponent;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
@@ -163,6 +167,26 @@ class ArchitectureTest {
     }
     assertEquals(List.of(), found);
     assertEquals(5, rounds);
+  }
+
+  /** It hands them to values of the protocol; two classes read them to show them to people. */
+  @Test
+  void driverDecidesNothingFromTheRepliesOfNodes() throws Exception {
+    Set<String> read = new TreeSet<>();
+    for (Class<?> reply : List.of(NodeReply.class, NodeReport.class, NodeLook.class)) {
+      for (RecordComponent part : reply.getRecordComponents()) {
+        read.add(reply.getName().replace('.', '/') + "." + part.getName());
+      }
+    }
+    Set<String> readers = new TreeSet<>();
+    try (Stream<Path> files = Files.list(CLASSES.resolve(Path.of("io", "redlock", "driver")))) {
+      for (Path file : files.filter(each -> each.toString().endsWith(".class")).toList()) {
+        if (calls(file).stream().anyMatch(read::contains)) {
+          readers.add(outermost(file.getFileName().toString()));
+        }
+      }
+    }
+    assertEquals(Set.of("FlightEvents.class", "ReplyText.class"), readers);
   }
 
   @Test
@@ -342,26 +366,55 @@ class ArchitectureTest {
 
   /** Returns the class names, descriptors and signatures in a class file, one per line. */
   private static String constants(Path file) throws IOException {
-    StringBuilder constants = new StringBuilder();
+    return String.join("\n", texts(file, new ArrayList<>()).values());
+  }
+
+  /** Returns the methods that a class calls, each with its class: {@code a/B.c}. */
+  private static Set<String> calls(Path file) throws IOException {
+    List<int[]> pairs = new ArrayList<>();
+    Map<Integer, String> texts = texts(file, pairs);
+    Map<Integer, int[]> byIndex = new TreeMap<>();
+    pairs.forEach(pair -> byIndex.put(pair[0], pair));
+    Set<String> calls = new TreeSet<>();
+    for (int[] pair : pairs) {
+      int[] owner = byIndex.get(pair[1]);
+      int[] name = byIndex.get(pair[2]);
+      if (owner != null && name != null) {
+        calls.add(texts.get(owner[1]) + "." + texts.get(name[1]));
+      }
+    }
+    return calls;
+  }
+
+  /**
+   * Returns the texts in a class file by their index.
+   *
+   * @param references receives the constants that refer to others: their index, and those of the
+   *     others, 0 if there is one only
+   */
+  private static Map<Integer, String> texts(Path file, List<int[]> references) throws IOException {
+    Map<Integer, String> texts = new TreeMap<>();
     try (DataInputStream in = new DataInputStream(Files.newInputStream(file))) {
       in.skipBytes(8);
       int count = in.readUnsignedShort();
       for (int index = 1; index < count; index++) {
         int tag = in.readUnsignedByte();
         switch (tag) {
-          case 1 -> constants.append(in.readUTF()).append('\n');
-          case 3, 4, 9, 10, 11, 12, 17, 18 -> in.skipBytes(4);
+          case 1 -> texts.put(index, in.readUTF());
+          case 3, 4 -> in.skipBytes(4);
+          case 9, 10, 11, 12, 17, 18 ->
+              references.add(new int[] {index, in.readUnsignedShort(), in.readUnsignedShort()});
           case 5, 6 -> {
             in.skipBytes(8);
             index++; // takes two places
           }
-          case 7, 8, 16, 19, 20 -> in.skipBytes(2);
+          case 7, 8, 16, 19, 20 -> references.add(new int[] {index, in.readUnsignedShort(), 0});
           case 15 -> in.skipBytes(3);
           default -> throw new AssertionError(file + ": constant of kind " + tag);
         }
       }
     }
-    return constants.toString();
+    return texts;
   }
 
   /** Returns the sets of classes in which each class reaches each other one. */

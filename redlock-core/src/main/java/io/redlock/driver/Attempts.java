@@ -198,6 +198,7 @@ final class Attempts {
     Targets.Step step;
     synchronized (this) {
       step = targets.next(state.plan());
+      state = step.resources() == null ? state.looks() : state;
     }
     Set<String> resources = step.resources();
     if (resources == null) {
@@ -244,6 +245,7 @@ final class Attempts {
   private void looked(LookRound look) {
     AttemptEnd refusal = null;
     synchronized (this) {
+      state = state.looked();
       if (!targets.looked(look)) {
         refusal = refusals.last();
       }
@@ -257,11 +259,7 @@ final class Attempts {
 
   private synchronized boolean claimStart() {
     boolean may =
-        state.phase() == Phase.ASKS
-            && running == null
-            && !isStarting
-            && !targets.isLooking()
-            && !context.closed.get();
+        state.phase() == Phase.ASKS && running == null && !isStarting && !context.closed.get();
     isStarting |= may;
     return may;
   }

@@ -4,10 +4,11 @@ import io.redlock.protocol.AcquireRound.Decision;
 import io.redlock.spi.Quorum;
 
 /**
- * The state of a call for a lease: queued, asking, pausing or over. A pure value: each event
- * returns the next one, whose phase says what the call does now. It has no thread, no future and no
- * clock. Its owner has these: it passes the time that is left, makes an attempt when the phase is
- * {@link Phase#ASKS}, and calls {@link #due} when a phase of waiting has lasted {@link #nanos}.
+ * The state of a call for a lease: queued, asking, looking, pausing or over. A pure value: each
+ * event returns the next one, whose phase says what the call does now. It has no thread, no future
+ * and no clock. Its owner has these: it passes the time that is left, makes an attempt when the
+ * phase is {@link Phase#ASKS}, and calls {@link #due} when a phase of waiting has lasted {@link
+ * #nanos}.
  *
  * <p>An event that does not concern the call keeps the plan, so a timer or an answer that comes too
  * late is recognized by the number of its plan.
@@ -43,6 +44,8 @@ record CallState(
     QUEUED,
     /** It asks the nodes: an attempt is under way. */
     ASKS,
+    /** It asks the nodes which of several names are free, between two attempts of a pass. */
+    LOOKS,
     /** Its attempt has failed, and it waits for its retry strategy to choose a pause. */
     PONDERS,
     /** It pauses between two attempts. */
@@ -70,7 +73,22 @@ record CallState(
 
   /** Returns true if the phase ends after a time. */
   boolean isTimed() {
-    return phase != Phase.ASKS && phase != Phase.OVER && nanos < ENDLESS_NANOS;
+    return !isActive() && phase != Phase.OVER && nanos < ENDLESS_NANOS;
+  }
+
+  /** Returns true if nodes are asked: only their answers, or the end of the call, end that. */
+  private boolean isActive() {
+    return phase == Phase.ASKS || phase == Phase.LOOKS;
+  }
+
+  /** Returns the value of a call that asks and now looks at names; the plan stays. */
+  CallState looks() {
+    return phase == Phase.ASKS ? in(Phase.LOOKS) : this;
+  }
+
+  /** Returns the value after it has looked: it asks. */
+  CallState looked() {
+    return phase == Phase.LOOKS ? in(Phase.ASKS) : this;
   }
 
   /** Returns the value after the call has joined its queue, unless the queue has moved since. */
@@ -85,7 +103,7 @@ record CallState(
   CallState moved(long delayNanos, long leftNanos) {
     return switch (phase) {
       case OVER -> this;
-      case ASKS -> noting(true, wokenBy);
+      case ASKS, LOOKS -> noting(true, wokenBy);
       default -> {
         if (leftNanos <= 0) {
           yield over();
@@ -106,7 +124,7 @@ record CallState(
       return this;
     }
     CallState noted = noting(hasMoved, wokenBy | 1 << node);
-    if (phase == Phase.ASKS) {
+    if (isActive()) {
       return noted;
     }
     if (noted.isWokenByQuorum()) {
@@ -179,7 +197,7 @@ record CallState(
    * @param mayAsk true if the call is the head of its queue, or keeps tickets alive
    */
   CallState due(int duePlan, boolean mayAsk, long leftNanos) {
-    if (plan != duePlan || phase == Phase.OVER || phase == Phase.ASKS) {
+    if (plan != duePlan || phase == Phase.OVER || isActive()) {
       return this;
     }
     if (phase != Phase.QUEUED && mayAsk) {
@@ -216,5 +234,9 @@ record CallState(
 
   private CallState noting(boolean moved, int woken) {
     return new CallState(rules, phase, nanos, boundNanos, plan, clockLearned, moved, woken);
+  }
+
+  private CallState in(Phase next) {
+    return new CallState(rules, next, nanos, boundNanos, plan, clockLearned, hasMoved, wokenBy);
   }
 }

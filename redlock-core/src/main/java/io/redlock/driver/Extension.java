@@ -8,7 +8,6 @@ import io.redlock.protocol.LeaseTerms;
 import io.redlock.protocol.Tenure.Extending;
 import io.redlock.protocol.Tenure.Outcome;
 import io.redlock.protocol.Tenure.Turn;
-import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import java.time.Duration;
@@ -89,9 +88,8 @@ final class Extension extends Fanout implements Timeouts.Timed {
 
   @Override
   void record(NodeReply reply) {
-    if (HolderLabel.tellsFreed(reply.detail())) {
-      freedBy = reply.detail();
-    }
+    String label = ReplyText.freedBy(reply);
+    freedBy = label.isEmpty() ? freedBy : label;
   }
 
   @Override

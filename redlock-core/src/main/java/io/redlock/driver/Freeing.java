@@ -7,14 +7,12 @@ import io.redlock.driver.Poll.Answer;
 import io.redlock.protocol.FreeRound;
 import io.redlock.protocol.LeaseTerms;
 import io.redlock.spi.NodeReply;
-import io.redlock.spi.NodeReport;
 import io.redlock.spi.NodeRequest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import org.jspecify.annotations.Nullable;
 
 /** Sets a name free, for an operator: an inspection, then a {@link FreeRound}. */
 final class Freeing {
@@ -53,7 +51,7 @@ final class Freeing {
       Answer answer = answers.get(node);
       NodeReply reply = answer.reply();
       round = reply == null ? round : round.answered(node, reply);
-      votes.add(ReplyText.freeing(answer, doubt(inspected.get(node).reply())));
+      votes.add(ReplyText.freeing(answer, inspected.get(node).reply()));
     }
     Optional<Duration> grantableIn = Optional.empty();
     Outcome outcome =
@@ -75,14 +73,5 @@ final class Freeing {
   private Duration waitFor(long millis) {
     LeaseTerms terms = context.settings.terms(context.quorum, millis + 1);
     return Duration.ofNanos(terms.ttlMillis() * 1_000_000 + terms.driftNanos());
-  }
-
-  /** Returns why a node with this inspection proves nothing; empty if it does. */
-  private static String doubt(@Nullable NodeReply inspection) {
-    NodeReport report = inspection == null ? null : inspection.report();
-    if (report == null) {
-      return "could not be inspected before";
-    }
-    return report.doubt().isEmpty() ? "" : "abstains: " + report.doubt();
   }
 }

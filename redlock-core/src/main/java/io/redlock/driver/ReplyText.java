@@ -37,9 +37,10 @@ final class ReplyText {
   /**
    * Returns the answer to an operator that sets a resource free.
    *
-   * @param doubt why the node's answer proves nothing; empty if it does
+   * @param inspection its answer to the inspection before; null if it gave none
    */
-  static NodeVote freeing(Poll.Answer answer, String doubt) {
+  static NodeVote freeing(Poll.Answer answer, @Nullable NodeReply inspection) {
+    String doubt = doubt(inspection);
     String node = answer.node();
     NodeReply reply = answer.reply();
     Duration took = answer.took();
@@ -65,6 +66,20 @@ final class ReplyText {
         took,
         vote.refusedFor(),
         vote.holder());
+  }
+
+  /** Returns why a node with this inspection proves nothing; empty if it does. */
+  private static String doubt(@Nullable NodeReply inspection) {
+    NodeReport report = inspection == null ? null : inspection.report();
+    if (report == null) {
+      return "could not be inspected before";
+    }
+    return report.doubt().isEmpty() ? "" : "abstains: " + report.doubt();
+  }
+
+  /** Returns the operator who set the name free, as a node names it; empty if none did. */
+  static String freedBy(NodeReply reply) {
+    return HolderLabel.tellsFreed(reply.detail()) ? reply.detail() : "";
   }
 
   private static String freed(NodeReply reply) {

@@ -32,9 +32,6 @@ sealed interface Targets {
   /** Takes the result of the look under way. Returns true if the call goes on. */
   boolean looked(LookRound look);
 
-  /** Returns true while a look is under way. */
-  boolean isLooking();
-
   /** Returns the end of the last attempt, with the time after which another may succeed. */
   AttemptEnd timed(AttemptEnd outcome);
 
@@ -66,11 +63,6 @@ sealed interface Targets {
     }
 
     @Override
-    public boolean isLooking() {
-      return false;
-    }
-
-    @Override
     public AttemptEnd timed(AttemptEnd outcome) {
       return outcome;
     }
@@ -83,7 +75,6 @@ sealed interface Targets {
     private final NameChoice names;
     private int passPlan = -1; // the plan of the call during the pass
     private long passNanos; // when the pass began
-    private boolean isLooking;
 
     AnyOf(ServiceContext context, Set<String> resources, List<String> keys) {
       this.context = context;
@@ -108,8 +99,7 @@ sealed interface Targets {
         passNanos = context.ticker.monotonicNanos();
         names.begin(context.random, context.queues::isLeased);
       }
-      isLooking = names.next() == NameChoice.Step.LOOK;
-      return isLooking
+      return names.next() == NameChoice.Step.LOOK
           ? new Step(null, names.toLookAt().stream().map(names::key).toList())
           : new Step(Collections.singleton(names.current()), List.of(names.currentKey()));
     }
@@ -125,7 +115,6 @@ sealed interface Targets {
 
     @Override
     public boolean looked(LookRound look) {
-      isLooking = false;
       names.looked(look, context.ticker.monotonicNanos());
       return !isOver();
     }
@@ -133,11 +122,6 @@ sealed interface Targets {
     private boolean isOver() {
       return names.next() == NameChoice.Step.OVER
           || context.ticker.monotonicNanos() - passNanos > 2 * context.settings.nodeTimeoutNanos();
-    }
-
-    @Override
-    public boolean isLooking() {
-      return isLooking;
     }
 
     @Override

@@ -56,6 +56,7 @@ class CallStateTest {
     return switch (phase) {
       case QUEUED -> queued();
       case ASKS -> asking(false);
+      case LOOKS -> asking(false).looks();
       case PONDERS -> pondering(false);
       case PAUSES -> pausing();
       case OVER -> queued().over();
@@ -169,6 +170,31 @@ class CallStateTest {
     assertFalse(moved.refused(unavailable(), LEFT).clockLearned());
     assertAsksAnew(moved, moved.refused(unavailable(), 1));
     assertPlan(Phase.OVER, 0, moved.refused(unavailable(), 0));
+  }
+
+  @Test
+  void lookIsAPartOfThePlanAndOnlyItsEndEndsIt() {
+    CallState asks = asking(true);
+    CallState looks = asks.looks();
+    assertPlan(Phase.LOOKS, 0, looks);
+    assertEquals(asks, looks.looked());
+    assertSame(looks, looks.looks());
+    assertSame(looks, looks.due(looks.plan(), true, LEFT));
+    assertSame(looks, looks.refused(unavailable(), LEFT));
+    CallState noted = looks.moved(0, LEFT).woken(0, true, LEFT).woken(1, true, LEFT);
+    assertPlan(Phase.LOOKS, 0, noted);
+    assertEquals(asks.plan(), noted.plan());
+    assertAsksAnew(noted.looked(), noted.looked().refused(unavailable(), LEFT));
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = Phase.class,
+      names = {"QUEUED", "PONDERS", "PAUSES", "OVER"})
+  void onlyACallThatAsksLooks(Phase phase) {
+    CallState other = in(phase);
+    assertSame(other, other.looks());
+    assertSame(other, other.looked());
   }
 
   @Test
@@ -359,7 +385,7 @@ class CallStateTest {
   @ParameterizedTest
   @EnumSource(
       value = Phase.class,
-      names = {"QUEUED", "ASKS", "PAUSES"})
+      names = {"QUEUED", "ASKS", "LOOKS", "PAUSES"})
   void answerOfTheStrategyIsOnlyForTheCallThatPonders(Phase phase) {
     CallState other = in(phase);
     assertSame(other, other.paused(other.plan(), 1, LEFT));

@@ -112,13 +112,14 @@ class ReplyTextTest {
   @Test
   void nodeInDoubtHasNoVoteInWhatIsSetFree() {
     assertEquals(Vote.YES, freeing(NodeReply.NOT_HELD, "").vote());
-    NodeVote vote = freeing(NodeReply.NOT_HELD, "abstains: it is new");
+    NodeVote vote = freeing(NodeReply.NOT_HELD, "it is new");
     assertEquals(Vote.UNABLE, vote.vote());
     assertEquals("a nobody holds it, but abstains: it is new", vote.toString());
   }
 
   private static NodeVote freeing(NodeReply reply, String doubt) {
-    return ReplyText.freeing(new Poll.Answer("a", reply, Duration.ofMillis(1)), doubt);
+    NodeReply inspection = NodeReply.inspected(new NodeReport(null, -1, 0, 0, List.of(), doubt));
+    return ReplyText.freeing(new Poll.Answer("a", reply, Duration.ofMillis(1)), inspection);
   }
 
   @ParameterizedTest
