@@ -739,15 +739,20 @@ public abstract class RedlockContract {
 
   @Test
   void renewedLeaseThatIsSetFreeIsLostWithItsNextRenewal() throws Exception {
-    Lease lease =
-        deployment.connect(BRIEF_TIMEOUT).acquire(brief().renewFor(Duration.ofMinutes(10)));
-    List<LeaseEnd> ends = endsOf(lease);
-    assertEquals(
-        FreeResult.Outcome.FREED, bob.operations().free(resource, lease.fencingToken()).outcome());
-    Await.until("the loss is told", () -> !ends.isEmpty());
-    assertEquals(List.of(Cause.REFUSED), causes(ends));
-    assertTrue(ends.get(0).detail().startsWith("an operator set it free"), ends::toString);
-    assertFalse(lease.isValid());
+    Redlock holder = deployment.connect(BRIEF_TIMEOUT);
+    Await.inTime(
+        BRIEF_TTL,
+        ttl -> {
+          Lease lease = holder.acquire(brief(ttl).renewFor(Duration.ofMinutes(10)));
+          List<LeaseEnd> ends = endsOf(lease);
+          FreeResult freed = bob.operations().free(resource, lease.fencingToken());
+          assertEquals(FreeResult.Outcome.FREED, freed.outcome(), freed::toString);
+          Await.until("the loss is told", () -> !ends.isEmpty());
+          assertEquals(List.of(Cause.REFUSED), causes(ends));
+          assertTrue(ends.get(0).detail().startsWith("an operator set it free"), ends::toString);
+          assertFalse(lease.isValid());
+          return lease;
+        });
   }
 
   @Test
