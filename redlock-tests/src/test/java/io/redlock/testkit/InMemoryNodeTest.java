@@ -9,6 +9,7 @@ import io.redlock.NodeStatus.State;
 import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.NodeRequest.Ticket;
@@ -50,6 +51,16 @@ class InMemoryNodeTest {
     node.letGo();
     assertEquals(List.of(), answers);
     assertEquals(Map.of(), server.locks());
+  }
+
+  @Test
+  void readersOfANameThatIsTakenAwayDoNotJoinAgain() {
+    send(new Grant(NAME, "me", token, 0, 10_000, null, true));
+    send(new Grant(NAME, "you", token - 1, 0, 10_000, null, true));
+    server.delete("n");
+    send(new Extend(NAME, "me", token, 10_000, token, true));
+    send(new Extend(NAME, "you", token - 1, 10_000, token, true));
+    assertEquals(List.of(Kind.GRANTED, Kind.GRANTED, Kind.NOT_HELD, Kind.NOT_HELD), answers);
   }
 
   @Test

@@ -7,6 +7,7 @@ import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.spi.Ticker;
 import io.redlock.testkit.NodeModel.Cell;
 import io.redlock.testkit.NodeModel.Outcome;
+import io.redlock.testkit.NodeModel.Reading;
 import io.redlock.testkit.NodeModel.Standing;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -119,9 +120,9 @@ public final class InMemoryServer {
     put(name, cell(name).locked(owner, HolderLabel.token(value), untilMillis));
   }
 
-  /** Deletes a lock key; the counter stays. */
+  /** Deletes a lock key; the counter stays, and readers must be above it. */
   public synchronized void delete(String name) {
-    put(name, cell(name).locked("", 0));
+    put(name, cell(name).locked("", 0).read(Reading.NONE));
   }
 
   /** Sets a key that is not a string, as another application does. */
