@@ -71,7 +71,12 @@ final class Extension extends Fanout implements Timeouts.Timed {
     try {
       extend =
           new NodeRequest.Extend(
-              owner.names, owner.id, lease.fencingToken(), ttlMillis, context.clock.micros());
+              owner.names,
+              owner.id,
+              lease.fencingToken(),
+              ttlMillis,
+              context.clock.micros(),
+              owner.tenure.isShared());
     } finally {
       if (extend == null) {
         owner.handed(begun.tag(), false); // memory is short; or the release would never be sent

@@ -85,7 +85,7 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
     this.id = id;
     this.place = place;
     this.listeners = listeners;
-    this.tenure = new Tenure(context.rules, context.quorum, place != null, isUnlessHeld);
+    this.tenure = new Tenure(context.rules, context.quorum, place != null, isUnlessHeld, false);
   }
 
   // What is due.

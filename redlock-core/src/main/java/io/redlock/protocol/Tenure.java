@@ -202,6 +202,7 @@ public final class Tenure {
   private final int nodes;
   private final boolean isFair;
   private final boolean isUnlessHeld;
+  private final boolean isShared;
 
   private Phase phase = Phase.NEW;
   private @Nullable AcquireRound acquire;
@@ -229,13 +230,16 @@ public final class Tenure {
    * @param quorum the nodes that are enough
    * @param isFair true if its caller may leave tickets on nodes
    * @param isUnlessHeld true if its caller gives up once one client is known to hold the resource
+   * @param isShared true if it asks for a shared lease, to read
    */
-  public Tenure(TenureRules rules, Quorum quorum, boolean isFair, boolean isUnlessHeld) {
+  public Tenure(
+      TenureRules rules, Quorum quorum, boolean isFair, boolean isUnlessHeld, boolean isShared) {
     this.rules = rules;
     this.quorum = quorum;
     this.nodes = quorum.nodes();
     this.isFair = isFair;
     this.isUnlessHeld = isUnlessHeld;
+    this.isShared = isShared;
   }
 
   /** Makes this the tenure with these books. */
@@ -312,7 +316,7 @@ public final class Tenure {
       throw new IllegalStateException("no grant is under way");
     }
     return new NodeRequest.Grant(
-        names, owner, token, rules.reported(round), round.terms().ttlMillis(), ticket);
+        names, owner, token, rules.reported(round), round.terms().ttlMillis(), ticket, isShared);
   }
 
   /** Returns the number of the acquire round under way; 0 if there is none. */
@@ -742,7 +746,9 @@ public final class Tenure {
   /** Returns its release, which buries the highest token that it proposed. */
   public NodeRequest.Release release(
       List<String> names, String owner, boolean last, @Nullable Ticket ticket) {
-    return new NodeRequest.Release(names, owner, token, reported, last, ticket); // R6
+    long sharedTtlMillis = isShared ? longestTtlMillis : 0; // S6
+    return new NodeRequest.Release(
+        names, owner, token, reported, last, ticket, sharedTtlMillis); // R6
   }
 
   // What it is.
@@ -758,6 +764,11 @@ public final class Tenure {
    */
   private long keptNanos(long nowNanos) {
     return Objects.requireNonNull(deadline).nanos() - nowNanos; // R4
+  }
+
+  /** Returns true if it asks for a shared lease, to read. */
+  public boolean isShared() {
+    return isShared;
   }
 
   /** Returns where in its life it is. */

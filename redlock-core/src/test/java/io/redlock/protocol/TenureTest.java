@@ -74,7 +74,7 @@ class TenureTest {
   }
 
   private static Tenure tenure(boolean isFair, boolean isUnlessHeld) {
-    return new Tenure(RULES, QUORUM, isFair, isUnlessHeld);
+    return new Tenure(RULES, QUORUM, isFair, isUnlessHeld, false);
   }
 
   private static LeaseTerms terms(long ttlMillis) {
@@ -170,6 +170,26 @@ class TenureTest {
   }
 
   @Test
+  void readersRequestsSaySoAndItsReleaseNamesTheLongestTtl() {
+    tenure = new Tenure(RULES, QUORUM, false, false, true);
+    hold();
+    beginExtend(TTL_MILLIS + 1, 0);
+    beginExtend(TTL_MILLIS, 0);
+    assertTrue(tenure.isShared());
+    assertEquals(
+        new Release(NAMES, "o", TOKEN, 0, true, null, TTL_MILLIS + 1),
+        tenure.release(NAMES, "o", true, null));
+    tenure = new Tenure(RULES, QUORUM, false, false, true);
+    begin();
+    assertTrue(tenure.grant(NAMES, "o", null).shared());
+    tenure = tenure(false, false);
+    assertFalse(tenure.isShared());
+    begin();
+    assertFalse(tenure.grant(NAMES, "o", null).shared());
+    assertFalse(release().shared());
+  }
+
+  @Test
   void nothingIsDecidedBeforeEveryNodeHasTheRequest() {
     begin();
     answer(1, NodeReply.GRANTED, 0, 1, 2);
@@ -225,7 +245,7 @@ class TenureTest {
 
   @Test
   void attemptEndsWithItsLastRound() {
-    tenure = new Tenure(rules(2), QUORUM, false, false);
+    tenure = new Tenure(rules(2), QUORUM, false, false, false);
     propose();
     answer(1, NodeReply.stale(70), 1, 2);
     assertEquals(Outcome.PROPOSED, decide(1, 0).outcome());

@@ -380,7 +380,7 @@ final class Scope {
 
   /** An owner as production has it. */
   Tenure tenure() {
-    return new Tenure(clientRules.with(rounds), Quorum.of(NODES), isFair(), false);
+    return new Tenure(clientRules.with(rounds), Quorum.of(NODES), isFair(), false, false);
   }
 
   /** The loss margin is zero, so that a lease is used to the last instant. */
