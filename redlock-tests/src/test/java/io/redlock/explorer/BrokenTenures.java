@@ -218,8 +218,8 @@ final class BrokenTenures {
   /** Comes last again with each attempt. */
   static class DrawsTicketsAnew extends Tickets {
     @Override
-    Ticket ticket(int waiter, long micros, long token) {
-      return super.ticket(waiter, 0, token);
+    Ticket ticket(int waiter, boolean isShared, long micros, long token) {
+      return super.ticket(waiter, isShared, 0, token);
     }
   }
 

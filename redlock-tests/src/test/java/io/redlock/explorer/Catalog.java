@@ -5,8 +5,11 @@ import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.testkit.NodeModel.Cell;
+import io.redlock.testkit.NodeModel.Reader;
+import io.redlock.testkit.NodeModel.Reading;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.function.UnaryOperator;
 
@@ -24,14 +27,17 @@ final class Catalog {
    * @param bornMillis when, by its clock, it was first seen since; {@link #UNBORN} or {@link #OLD}
    * @param gained whether its clock has run fast
    * @param holders which owner each key is of plus 1, four bits each; 0 where there is no key
+   * @param readers the owners that read the first name, as bits
    */
-  record Node(List<Cell> cells, int birth, long bornMillis, boolean gained, int holders) {
+  record Node(
+      List<Cell> cells, int birth, long bornMillis, boolean gained, int holders, int readers) {
     static final long UNBORN = -1;
     static final long OLD = -2;
 
     private static final int HOLDER_BITS = 4;
     private static final int HOLDER = (1 << HOLDER_BITS) - 1;
     private static final int STRANGER = HOLDER - 1;
+    private static final int READERS = HOLDER - 2;
     private static final int NOBODY = -1;
 
     static Node of(List<Cell> cells, int birth, long bornMillis, boolean gained) {
@@ -40,9 +46,14 @@ final class Catalog {
         String owner = cells.get(name).owner();
         boolean isStrangers = owner.equals(STRANGERS) || owner.equals(FREED);
         int number = isStrangers ? STRANGER : OWNERS.indexOf(owner);
+        number = cells.get(name).isShared() ? READERS : number;
         holders |= (number + 1) << HOLDER_BITS * name;
       }
-      return new Node(cells, birth, bornMillis, gained, holders);
+      int readers = 0;
+      for (Reader reader : cells.get(0).readers()) {
+        readers |= 1 << OWNERS.indexOf(reader.owner());
+      }
+      return new Node(cells, birth, bornMillis, gained, holders, readers);
     }
 
     Node with(List<Cell> stored) {
@@ -58,9 +69,10 @@ final class Catalog {
       return holders == 0;
     }
 
-    /** Whether the name's key is this owner's. */
+    /** Whether the name's key is this owner's, or this owner reads the name. */
     boolean isHeld(int name, int owner) {
-      return holder(name) == owner;
+      int holder = holder(name);
+      return holder == READERS ? (readers >>> owner & 1) != 0 : holder == owner;
     }
 
     /** Whether the keys of all these names are this owner's. */
@@ -329,12 +341,29 @@ final class Catalog {
   }
 
   private static Cell renamed(Cell cell, int[] order) {
+    Cell read = cell.reading().all().isEmpty() ? cell : cell.read(renamed(cell.reading(), order));
+    String name = renamed(cell.owner(), order);
+    return name.equals(cell.owner()) ? read : read.locked(name, cell.lockUntilMillis());
+  }
+
+  private static Reading renamed(Reading reading, int[] order) {
+    List<Reader> readers = new ArrayList<>();
+    for (Reader reader : reading.all()) {
+      readers.add(
+          new Reader(renamed(reader.owner(), order), reader.untilMillis(), reader.released()));
+    }
+    readers.sort(Comparator.comparing(Reader::owner));
+    return new Reading(
+        List.copyOf(readers), reading.floored(), reading.floor(), reading.floorUntilMillis());
+  }
+
+  private static String renamed(String owner, int[] order) {
     for (int i = 0; i < order.length; i++) {
-      if (cell.owner().equals(OWNERS.get(order[i]))) {
-        return cell.locked(OWNERS.get(i), cell.lockUntilMillis());
+      if (owner.equals(OWNERS.get(order[i]))) {
+        return OWNERS.get(i);
       }
     }
-    return cell;
+    return owner;
   }
 
   private int column(ExplorerWorld world, int node, int[] order, int[] names) {

@@ -56,7 +56,7 @@ final class ChangeExplorer {
                 scope,
                 model,
                 (event, next) -> {
-                  next.check();
+                  next.check(scope);
                   note(next);
                 });
       } catch (Violated violated) {
@@ -128,7 +128,7 @@ final class ChangeExplorer {
               model,
               (event, next) -> {
                 bad[0] = event.get();
-                next.check();
+                next.check(scope);
                 bad[0] = "what comes after " + event.get();
               });
     } catch (Violated again) {

@@ -104,6 +104,25 @@ class ChangeExplorerTest {
   @Test
   @Tag("search")
   @Tag("budget")
+  void readersAndWritersAcrossTheCommit() {
+    exhaust(
+        committed("1 to another, readers of all clients", 1, 0, 1, OLD, MOVING, NEW).readers(0, 1));
+    exhaust(
+        committed("1 to another, a reader, then a writer", 1, 0, 1, OLD, NEW)
+            .readers(0)
+            .ttlTicks(2)
+            .horizon(5)
+            .extensions(1));
+    exhaust(
+        committed("3 to 1, readers, the old masters were ahead", 2, 1, 0, OLD, NEW)
+            .readers(0, 1)
+            .horizon(2)
+            .counterAtFirst(3_600_000_000L));
+  }
+
+  @Test
+  @Tag("search")
+  @Tag("budget")
   void growing() {
     exhaust(committed("3 to 5", 0, 3, 2, OLD, NEW));
   }

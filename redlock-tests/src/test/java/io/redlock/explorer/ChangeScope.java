@@ -43,6 +43,7 @@ class ChangeScope {
   int operators = 1;
   long counterAtFirst;
   List<Command> allowed = List.of(Command.values());
+  private int readers;
 
   /** So many masters leave, stay and join. Each of the clients tries once. */
   ChangeScope(String name, int leaving, int staying, int joining, Client... attempts) {
@@ -92,6 +93,18 @@ class ChangeScope {
     counterAtFirst = micros;
     rounds = 2;
     return this;
+  }
+
+  /** These attempts are for shared leases. */
+  ChangeScope readers(int... which) {
+    for (int attempt : which) {
+      readers |= 1 << attempt;
+    }
+    return this;
+  }
+
+  boolean isShared(int attempt) {
+    return (readers >>> attempt & 1) != 0;
   }
 
   int nodes() {
@@ -159,6 +172,10 @@ class ChangeScope {
   }
 
   boolean carriesCounters() {
+    return true;
+  }
+
+  boolean forgetsFloors() {
     return true;
   }
 }

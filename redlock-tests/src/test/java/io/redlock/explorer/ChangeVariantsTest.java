@@ -173,6 +173,16 @@ class ChangeVariantsTest {
                 })
                 .counterAtFirst(3_600_000_000L)),
         variant(
+            ExplorerInvariant.I3,
+            one(new ChangeScope("39 a commit leaves the floors", 2, 1, 0, Client.OLD, Client.NEW) {
+                  @Override
+                  boolean forgetsFloors() {
+                    return false;
+                  }
+                })
+                .readers(0, 1)
+                .counterAtFirst(3_600_000_000L)),
+        variant(
             ExplorerInvariant.I1,
             new ChangeScope(
                 "29i an abort does not bar the new masters first",

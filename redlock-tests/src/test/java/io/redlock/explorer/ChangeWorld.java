@@ -17,7 +17,9 @@ import io.redlock.spi.NodeRequest;
 import io.redlock.testkit.NodeModel;
 import io.redlock.testkit.NodeModel.Cell;
 import io.redlock.testkit.NodeModel.Outcome;
+import io.redlock.testkit.NodeModel.Reading;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.function.Supplier;
@@ -164,6 +166,7 @@ record ChangeWorld(
         .noneMatch(
             other ->
                 attempts.get(other).phase == Phase.IDLE
+                    && scope.isShared(other) == scope.isShared(attempt)
                     && scope.attempts.get(other) == scope.attempts.get(attempt));
   }
 
@@ -272,7 +275,13 @@ record ChangeWorld(
         highest = Math.max(highest, nodes.get(node).cell.counter());
       }
     }
-    return highest == cell.counter() ? cell : cell.counting(highest, Long.MAX_VALUE);
+    Cell counted = highest == cell.counter() ? cell : cell.counting(highest, Long.MAX_VALUE);
+    return scope.forgetsFloors() ? floored(counted, 0, 0) : counted;
+  }
+
+  private static Cell floored(Cell cell, long counter, long floor) {
+    long untilMillis = counter == 0 ? 0 : Long.MAX_VALUE;
+    return cell.read(new Reading(cell.reading().all(), counter, floor, untilMillis));
   }
 
   // Clients.
@@ -290,7 +299,7 @@ record ChangeWorld(
 
   private ChangeWorld acquiring(ChangeScope scope, int attempt, AcquireRound round) {
     long floor =
-        Math.max(scope.counterAtFirst, attempts.stream().mapToLong(Attempt::held).max().orElse(0));
+        Math.max(scope.counterAtFirst, Arrays.stream(excluding(scope, attempt)).max().orElse(0));
     int tag = round.number();
     NodeRequest request =
         new NodeRequest.Grant(
@@ -299,7 +308,8 @@ record ChangeWorld(
             round.token(),
             round.highestSeen(),
             scope.ttlMillis(),
-            null);
+            null,
+            scope.isShared(attempt));
     Attempt asks = new Attempt(Phase.ACQUIRING, round, null, null, tag, 0, floor, 0);
     return sent(scope, attempt, asks, new Message(tag, request));
   }
@@ -308,7 +318,13 @@ record ChangeWorld(
     Attempt its = attempts.get(attempt);
     int tag = its.tag + 1;
     NodeRequest request =
-        new NodeRequest.Extend(List.of("r"), owner(attempt), its.held, scope.ttlMillis(), micros());
+        new NodeRequest.Extend(
+            List.of("r"),
+            owner(attempt),
+            its.held,
+            scope.ttlMillis(),
+            micros(),
+            scope.isShared(attempt));
     Attempt asks =
         new Attempt(
             its.phase,
@@ -366,9 +382,14 @@ record ChangeWorld(
     return counts ? heard.decide(scope, attempt, reply.counter()) : heard;
   }
 
-  /** Counters do not expire here. */
+  /** Counters and floors do not expire here. */
   private static Cell forever(Cell cell) {
-    return cell.counter() == 0 ? cell : cell.counting(cell.counter(), Long.MAX_VALUE);
+    if (cell.counter() == 0) {
+      return cell;
+    }
+    Cell counts = cell.counting(cell.counter(), Long.MAX_VALUE);
+    long floored = cell.reading().floored();
+    return floored == 0 ? counts : floored(counts, floored, cell.floor());
   }
 
   private Ballot ballot(ChangeScope scope, int attempt) {
@@ -433,13 +454,18 @@ record ChangeWorld(
   private ChangeWorld held(ChangeScope scope, int attempt, AcquireRound round) {
     Attempt its = attempts.get(attempt);
     Invariants.tokenIsNewAndHighest(
-        owner(attempt),
-        round.token(),
-        its.floor,
-        attempts.stream().mapToLong(Attempt::held).toArray());
+        owner(attempt), round.token(), its.floor, excluding(scope, attempt));
     Attempt holds =
         new Attempt(Phase.HOLDING, null, null, round.deadline(), its.tag, 0, 0, round.token());
     return cleared(attempt, holds);
+  }
+
+  /** The tokens of all leases that exclude the attempt's. */
+  private long[] excluding(ChangeScope scope, int attempt) {
+    return IntStream.range(0, attempts.size())
+        .filter(other -> !(scope.isShared(attempt) && scope.isShared(other)))
+        .mapToLong(other -> attempts.get(other).held)
+        .toArray();
   }
 
   private ChangeWorld cleared(int attempt, Attempt changed) {
@@ -449,14 +475,17 @@ record ChangeWorld(
   }
 
   /** Checks what must hold in every state. */
-  void check() {
-    int good = 0;
-    for (Attempt attempt : attempts) {
-      boolean isGood =
-          attempt.deadline != null && attempt.deadline.remainingNanos(nanos(), micros()) > 0;
-      good += isGood ? 1 : 0;
+  void check(ChangeScope scope) {
+    int writers = 0;
+    int readers = 0;
+    for (int attempt = 0; attempt < attempts.size(); attempt++) {
+      Deadline deadline = attempts.get(attempt).deadline;
+      if (deadline != null && deadline.remainingNanos(nanos(), micros()) > 0) {
+        writers += scope.isShared(attempt) ? 0 : 1;
+        readers = scope.isShared(attempt) ? 1 : readers;
+      }
     }
-    Invariants.leasesDoNotOverlap(good);
+    Invariants.leasesDoNotOverlap(writers + readers);
   }
 
   /** Returns the state with like nodes in an order of their own. */

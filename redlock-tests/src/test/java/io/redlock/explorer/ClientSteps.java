@@ -20,6 +20,7 @@ import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.testkit.NodeModel;
 import java.util.List;
 import java.util.Objects;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** What happens at a client, what it sends, and what is noted of it to check it by. */
@@ -37,13 +38,15 @@ final class ClientSteps {
 
   private final Scope scope;
   private final Catalog catalog;
-  private final Tenure tenure;
+  private final Tenure[] tenures;
   private final int[] columns = new int[Scope.NODES];
+  private Tenure tenure; // that of the attempt that was opened last
 
   ClientSteps(Scope scope, Catalog catalog) {
     this.scope = scope;
     this.catalog = catalog;
-    this.tenure = scope.tenure();
+    tenures = IntStream.range(0, scope.attempts).mapToObj(scope::tenure).toArray(Tenure[]::new);
+    tenure = tenures[0];
   }
 
   Header header(ExplorerWorld world, int attempt) {
@@ -86,6 +89,7 @@ final class ClientSteps {
       columns[node] = link(world, node, attempt).column();
     }
     Books books = TenureColumns.with(header.client(), columns);
+    tenure = tenures[attempt];
     tenure.open(books);
     return books;
   }
@@ -96,6 +100,7 @@ final class ClientSteps {
 
   /** Whether an answer with this tag comes after its round. */
   boolean isLate(ExplorerWorld world, int attempt, int tag) {
+    tenure = tenures[attempt];
     tenure.open(header(world, attempt).client());
     return !tenure.counts(tag);
   }
@@ -153,7 +158,8 @@ final class ClientSteps {
             "",
             tenure.token(),
             round.terms().ttlMillis(),
-            scope.startMicros + round.startNanos() / 1_000);
+            scope.startMicros + round.startNanos() / 1_000,
+            tenure.isShared());
     return new Step(tenure.books(), Outcome.PROPOSED, extend, ALL, extending.tag(), false);
   }
 
@@ -274,22 +280,27 @@ final class ClientSteps {
         && header.place().micros() != 0;
   }
 
-  /** The last attempt of the fair waiter with the lowest ticket of those that go on waiting. */
-  int firstInLine(ExplorerWorld world) {
-    int first = -1;
-    for (int attempt = 0; attempt < scope.attempts; attempt++) {
-      Place place = header(world, attempt).place();
-      boolean comesBack =
-          attempt + 1 < scope.attempts
-              && scope.isRepeated(attempt + 1)
-              && phase(world, attempt + 1) == Phase.NEW
-              && mayTryAgain(world, attempt);
-      if ((place.stands() || comesBack)
-          && (first < 0 || place.micros() < header(world, first).place().micros())) {
-        first = attempt;
+  /** Whether this is the last attempt of a fair waiter that goes on waiting. */
+  boolean isWaiting(ExplorerWorld world, int attempt) {
+    boolean comesBack =
+        attempt + 1 < scope.attempts
+            && scope.isRepeated(attempt + 1)
+            && phase(world, attempt + 1) == Phase.NEW
+            && mayTryAgain(world, attempt);
+    return header(world, attempt).place().stands() || comesBack;
+  }
+
+  /** Whether somebody waits with a lower ticket whose lease would exclude the attempt's. */
+  boolean isBehindOthers(ExplorerWorld world, int attempt) {
+    long micros = header(world, attempt).place().micros();
+    for (int other = 0; other < scope.attempts; other++) {
+      if (scope.exclude(attempt, other)
+          && isWaiting(world, other)
+          && header(world, other).place().micros() < micros) {
+        return true;
       }
     }
-    return first;
+    return false;
   }
 
   /** What the attempt's caller would ask next, above every token so far. */
@@ -304,9 +315,8 @@ final class ClientSteps {
             token,
             counter,
             scope.ttlMillis(1),
-            scope.isFair()
-                ? scope.tickets().ticket(scope.waiter(attempt), place.micros(), token)
-                : null);
+            scope.isFair(attempt) ? ticket(attempt, place.micros(), token) : null,
+            scope.isShared(attempt));
     return catalog.messages.of(new Message(1, asked, 0));
   }
 
@@ -427,7 +437,7 @@ final class ClientSteps {
     Books client = TenureColumns.forgotten(turn.client());
     Outcome outcome = turn.outcome();
     checkTurn(world, attempt, old, client, outcome);
-    NodeRequest send = scope.isFair() ? fair(attempt, old, turn) : turn.send();
+    NodeRequest send = scope.isFair(attempt) ? fair(attempt, old, turn) : turn.send();
     Place place = placed(world, attempt, old, turn, send);
     for (int node = 0; node < Scope.NODES; node++) {
       ExplorerLink link = link(world, node, attempt).column(TenureColumns.column(client, node));
@@ -443,7 +453,7 @@ final class ClientSteps {
       }
       world.links[node][attempt] = catalog.links.of(link);
     }
-    if (outcome == Outcome.ENDED && scope.isFair() && !place.stands()) {
+    if (outcome == Outcome.ENDED && scope.isFair(attempt) && !place.stands()) {
       withdraw(world, attempt, scope.tickets().withdrawsFrom(turn.targets()));
     }
     world.headers[attempt] =
@@ -452,7 +462,7 @@ final class ClientSteps {
       overtakeOthers(world, attempt);
     }
     boolean waitsNoLonger = outcome == Outcome.HELD || outcome == Outcome.ENDED && !place.stands();
-    if (scope.isFair() && waitsNoLonger) {
+    if (scope.isFair(attempt) && waitsNoLonger) {
       isPassedByNobody(world, scope.waiter(attempt));
     }
   }
@@ -461,9 +471,14 @@ final class ClientSteps {
   private @Nullable NodeRequest fair(int attempt, Header old, Step turn) {
     Place place = old.place();
     if (turn.send() instanceof NodeRequest.Grant grant) {
-      Ticket ticket = scope.tickets().ticket(scope.waiter(attempt), place.micros(), grant.token());
       return new NodeRequest.Grant(
-          NAMES, "", grant.token(), grant.reported(), grant.ttlMillis(), ticket);
+          NAMES,
+          "",
+          grant.token(),
+          grant.reported(),
+          grant.ttlMillis(),
+          ticket(attempt, place.micros(), grant.token()),
+          grant.shared());
     }
     boolean leaves = turn.outcome() == Outcome.ENDED ? turn.leaves() : !place.stands();
     return turn.send() instanceof NodeRequest.Release release && leaves && place.micros() != 0
@@ -473,15 +488,29 @@ final class ClientSteps {
             release.token(),
             release.reported(),
             true,
-            Tickets.place(scope.waiter(attempt), place.micros()))
+            place(attempt, place.micros()),
+            release.sharedTtlMillis())
         : turn.send();
+  }
+
+  private Ticket ticket(int attempt, long micros, long token) {
+    return scope.tickets().ticket(scope.waiter(attempt), scope.isShared(attempt), micros, token);
+  }
+
+  private Ticket place(int attempt, long micros) {
+    return Tickets.place(scope.waiter(attempt), scope.isShared(attempt), micros);
   }
 
   private Place placed(
       ExplorerWorld world, int attempt, Header old, Step turn, @Nullable NodeRequest send) {
     Place place = old.place();
-    if (!scope.isFair()) {
-      return place;
+    if (!scope.isFair(attempt)) {
+      return switch (turn.outcome()) {
+        case PROPOSED ->
+            scope.isFair() ? place.behind(notToBePassed(world, attempt, Long.MAX_VALUE)) : place;
+        case HELD, ENDED -> place.behind(0);
+        default -> place;
+      };
     }
     if (send instanceof NodeRequest.Grant grant && grant.ticket() != null) {
       long micros = grant.ticket().micros();
@@ -494,7 +523,7 @@ final class ClientSteps {
     };
   }
 
-  /** Those who wait with a lower ticket that a quorum of nodes has. */
+  /** Those in the way who wait with a lower ticket that a quorum of nodes has. */
   private int notToBePassed(ExplorerWorld world, int attempt, long micros) {
     int waiters = 0;
     for (int other = 0; other < scope.attempts; other++) {
@@ -503,8 +532,9 @@ final class ClientSteps {
       int waiter = scope.waiter(other);
       if (waits
           && waiter != scope.waiter(attempt)
+          && scope.exclude(attempt, other)
           && header.place().micros() < micros
-          && queuedAt(world, waiter) >= QUORUM) {
+          && queuedAt(world, other) >= QUORUM) {
         waiters |= 1 << waiter;
       }
     }
@@ -512,8 +542,9 @@ final class ClientSteps {
   }
 
   /** How many nodes have a waiter's ticket, and not its word on the way that it takes it back. */
-  private int queuedAt(ExplorerWorld world, int waiter) {
-    String name = Tickets.place(waiter, 1).waiter();
+  private int queuedAt(ExplorerWorld world, int attempt) {
+    int waiter = scope.waiter(attempt);
+    String name = place(attempt, 1).waiter();
     int queued = 0;
     for (int node = 0; node < Scope.NODES; node++) {
       for (NodeModel.Place place : catalog.nodes.get(world.nodes[node]).cells().get(0).queue()) {
@@ -549,8 +580,7 @@ final class ClientSteps {
   }
 
   private void withdraw(ExplorerWorld world, int attempt, int targets) {
-    int waiter = scope.waiter(attempt);
-    Ticket ticket = Tickets.place(waiter, header(world, attempt).place().micros());
+    Ticket ticket = place(attempt, header(world, attempt).place().micros());
     NodeRequest withdrawal = new NodeRequest.RemoveTicket(NAMES, ticket);
     for (int node = 0; node < Scope.NODES; node++) {
       if ((targets >>> node & 1) != 0) {
@@ -573,7 +603,7 @@ final class ClientSteps {
         }
         Invariants.leaseRestsOnQuorum(owner, granted, QUORUM);
       }
-      if (scope.checks(ExplorerInvariant.I3)) {
+      if (scope.checks(ExplorerInvariant.I3) && !scope.isForeign(attempt)) {
         Invariants.tokenIsNewAndHighest(
             owner, client.token(), old.floor(), heldTokens(world, attempt));
       }
@@ -653,11 +683,12 @@ final class ClientSteps {
     return scope.nanos(world.now) + ttlMillis * 1_000_000 - scope.driftMicros * 1_000;
   }
 
-  /** The tokens of all leases on a name that the attempt is for. */
+  /** The tokens of all leases that exclude the attempt's. */
   private long[] heldTokens(ExplorerWorld world, int attempt) {
     long[] tokens = new long[scope.attempts];
     for (int other = 0; other < tokens.length; other++) {
-      tokens[other] = scope.meet(attempt, other) ? header(world, other).held() : 0;
+      boolean counts = scope.exclude(attempt, other) && !scope.isForeign(other);
+      tokens[other] = counts ? header(world, other).held() : 0;
     }
     return tokens;
   }
@@ -674,7 +705,7 @@ final class ClientSteps {
     for (int attempt = 0; attempt < scope.attempts; attempt++) {
       Header other = header(world, attempt);
       if (attempt != winner
-          && scope.meet(attempt, winner)
+          && scope.exclude(attempt, winner)
           && other.client().phase() == Phase.HOLDING
           && !other.overtaken()) {
         world.headers[attempt] =

@@ -10,6 +10,7 @@ final class ExplorerEvent {
     SET_BACK,
     GAIN,
     EXPIRE,
+    EXPIRE_ENTRY,
     LAPSE,
     LOSE,
     AUDIT,

@@ -9,7 +9,9 @@ enum ExplorerInvariant {
   I5("a node stores an owner after its release, or for good", false),
   I6("an extend succeeded although somebody else acquired since", true),
   I7("a round has all answers and does not decide", false),
-  I8("a node forgot a token, shortened an owner's key, or voted while it abstains", false),
+  I8(
+      "a node forgot a token or a ticket, shortened an owner's key, or voted while it abstains",
+      false),
   I9("a lease rests on less than a quorum of grants of its round", false),
   I11("a lease that was over is good again", true),
   I13("a fair waiter has gone before another that was queued first", false),
@@ -18,7 +20,9 @@ enum ExplorerInvariant {
   I20("a counter is ahead of the time, and no successor of another", false),
   I25("a change is finished, and a master serves the clients before it", false),
   I26("no master votes, and neither the clients nor one command change that", false),
-  I27("a master abstains for less than a lease may last that it may have forgotten", false);
+  I27("a master abstains for less than a lease may last that it may have forgotten", false),
+  I28("a reader is refused where no writer has come", false),
+  I29("a node keeps an entry or a shared key for longer than its owner asked", false);
 
   final String broken;
   final boolean needsTime;

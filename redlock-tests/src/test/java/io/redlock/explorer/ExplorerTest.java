@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.explorer.Explorer.Result;
+import io.redlock.explorer.Scope.Mode;
 import io.redlock.testkit.Budget;
 import io.redlock.testkit.Pinned;
 import java.io.IOException;
@@ -27,6 +28,10 @@ class ExplorerTest {
   private static final int[] AB = {0, 1};
   private static final int[] BC = {1, 2};
   private static final int[] CA = {0, 2};
+  private static final Mode W = Mode.WRITER;
+  private static final Mode R = Mode.READER;
+  private static final Mode U = Mode.UNFAIR_READER;
+  private static final Mode X = Mode.FOREIGN;
   private static final List<Result> RESULTS = new ArrayList<>();
 
   private static Result explore(Scope scope, int mostStates) {
@@ -263,6 +268,83 @@ class ExplorerTest {
   void oneOfTwoNames() {
     explore(permits("2 permits, 3 attempts"), DEFAULT_BOUND);
     exhaust(sets("2 permits, 2 leases", A, B).aheadMicros(0).grantTicks(2).horizon(2));
+  }
+
+  @Test
+  @Tag("search")
+  @Tag("budget")
+  void readersAndWriters() {
+    exhaust(shared("a writer and a reader, 2 rounds, a cut", W, R).rounds(2).cuts(1));
+    exhaust(shared("a writer and 2 readers", W, R, R));
+    exhaust(shared("2 writers and a reader", W, W, R));
+  }
+
+  @Test
+  @Tag("search")
+  @Tag("budget")
+  void sharedLeases() {
+    exhaust(reading("a lease and a shared lease, an extend each", W, R));
+    exhaust(reading("a foreign client, and a shared lease with an extend", X, R));
+    exhaust(
+        reading("a shared lease and the time windows of nodes, a cut", R)
+            .grantTicks(1)
+            .extendTicks(1)
+            .countersAtFirst(1_040_000, 1_040_000, 0)
+            .skewMicros(10_000)
+            .rounds(2)
+            .horizon(5)
+            .cuts(1));
+    explore(readingForLonger(), DEFAULT_BOUND);
+    explore(
+        reading("a lease and a shared lease, a loss of data", W, R).losses(1, 2), DEFAULT_BOUND);
+    explore(reading("a lease and a shared lease, a copied request", W, R).copies(1), DEFAULT_BOUND);
+    explore(reading("a lease and a shared lease, set free", W, R).setFree(), DEFAULT_BOUND);
+  }
+
+  @Test
+  @Tag("search")
+  @Tag("budget")
+  void fairReaders() {
+    exhaust(crowd("a fair writer and 2 readers", 1, 1, 1).modes(W, R, R));
+    exhaust(crowd("a fair reader and 2 writers", 1, 1, 1).modes(R, W, W));
+    exhaust(crowd("a fair writer, a reader without a ticket and one with", 1, 1, 1).modes(W, U, R));
+    exhaust(crowd("a fair writer that tries twice, and a reader", 2, 1).modes(W, R).heldAtFirst());
+    exhaust(crowd("a fair reader that tries twice, and a writer", 2, 1).modes(R, W).heldAtFirst());
+    exhaust(crowd("a fair writer and a reader that may die", 1, 1).modes(W, R).waitersDie());
+  }
+
+  private static Scope shared(String name, Mode... modes) {
+    return Scope.of(name).modes(modes);
+  }
+
+  private static Scope reading(String name, Mode... modes) {
+    return shared(name, modes).grantTicks(2).extendTicks(2).horizon(2).extensions(1);
+  }
+
+  private static Scope readingForLonger() {
+    return reading("2 shared leases of 2 or 3 ticks, an extend each", R, R)
+        .grantTicks(2, 3)
+        .horizon(3);
+  }
+
+  @Test
+  @Tag("long")
+  void readersAndWritersFurther() {
+    explore(shared("2 writers and 2 readers", W, W, R, R), TO_THE_END);
+    exhaust(crowd("a fair writer and a reader, both try twice", 2, 2).modes(W, R));
+    exhaust(
+        crowd("2 fair readers and a writer, held at first", 1, 1, 1).modes(R, W, R).heldAtFirst());
+  }
+
+  @Test
+  @Tag("long")
+  void sharedLeasesFurther() {
+    explore(readingForLonger(), TO_THE_END);
+    explore(reading("a lease and a shared lease, a loss of data", W, R).losses(1, 2), TO_THE_END);
+    explore(reading("a lease and a shared lease, a copied request", W, R).copies(1), TO_THE_END);
+    explore(reading("a lease and a shared lease, set free", W, R).setFree(), TO_THE_END);
+    explore(reading("a lease and 2 shared leases", W, R, R).extensions(0), TO_THE_END);
+    explore(reading("2 leases and a shared lease", W, W, R).extensions(0), TO_THE_END);
   }
 
   @Test

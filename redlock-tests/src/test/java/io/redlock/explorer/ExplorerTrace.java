@@ -11,6 +11,7 @@ import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.testkit.NodeModel.Cell;
 import io.redlock.testkit.NodeModel.Place;
+import io.redlock.testkit.NodeModel.Reader;
 import java.util.Deque;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
@@ -97,6 +98,7 @@ final class ExplorerTrace {
       case SET_BACK -> owner + "'s wall clock is set back";
       case GAIN -> node + "'s clock gains";
       case EXPIRE -> node + "'s key runs out";
+      case EXPIRE_ENTRY -> owner + "'s entry at " + node + " runs out";
       case LAPSE -> node + "'s ticket no. " + (choice + 1) + " runs out";
       case LOSE -> node + " loses its data";
       case AUDIT -> node + " is audited and gets a birth";
@@ -186,14 +188,27 @@ final class ExplorerTrace {
     };
   }
 
+  private long fromStart(long millis) {
+    return millis - scope.startMicros / 1_000;
+  }
+
   private String describe(Node node) {
     StringBuilder says = new StringBuilder();
     for (Cell cell : node.cells()) {
       says.append(says.isEmpty() ? "" : "; ").append(cell.isFree() ? "-" : cell.owner());
       if (!cell.isFree() && scope.isTimed()) {
-        says.append(" until ").append(cell.lockUntilMillis() - scope.startMicros / 1_000);
+        says.append(" until ").append(fromStart(cell.lockUntilMillis()));
+      }
+      for (Reader reader : cell.reading().all()) {
+        says.append(reader.released() ? " without " : " ").append(reader.owner());
+        if (scope.isTimed() && !scope.outlivesAll(reader.untilMillis())) {
+          says.append(" until ").append(fromStart(reader.untilMillis()));
+        }
       }
       says.append(", c=").append(cell.counter());
+      if (cell.floor() != cell.counter()) {
+        says.append(", f=").append(cell.floor());
+      }
       for (Place place : cell.queue()) {
         says.append(", ticket ").append(place.micros());
       }

@@ -3,7 +3,9 @@ package io.redlock.explorer;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.redlock.explorer.Explorer.Result;
+import io.redlock.explorer.Scope.Mode;
 import io.redlock.testkit.BrokenNodes;
+import io.redlock.testkit.BrokenReaders;
 import io.redlock.testkit.VariantTable;
 import java.io.IOException;
 import java.util.stream.Stream;
@@ -18,12 +20,16 @@ import org.junit.jupiter.params.provider.MethodSource;
 @Tag("search")
 class ExplorerVariantsTest {
 
+  private static final Mode W = Mode.WRITER;
+  private static final Mode R = Mode.READER;
+  private static final Mode U = Mode.UNFAIR_READER;
+  private static final Mode X = Mode.FOREIGN;
   private static final int MOST_STATES = 4_000_000;
   private static final VariantTable TABLE =
       new VariantTable("explorer", "states", ExplorerVariantsTest.class);
 
   @ParameterizedTest
-  @MethodSource("variants")
+  @MethodSource({"variants", "readers"})
   void brokenRuleIsNoticed(Scope scope, ExplorerInvariant expected) {
     Result result = Explorer.search(scope, MOST_STATES);
     System.out.println(result);
@@ -36,7 +42,7 @@ class ExplorerVariantsTest {
 
   @AfterAll
   static void finishTable() throws IOException {
-    TABLE.finish(variants().count());
+    TABLE.finish(variants().count() + readers().count());
   }
 
   private static Arguments variant(ExplorerInvariant expected, Scope scope) {
@@ -298,6 +304,176 @@ class ExplorerVariantsTest {
                 .extensions(1)
                 .renewed(3)
                 .clients(BrokenTenures.RenewsFromTheAnswer::new)));
+  }
+
+  /** What breaks a rule for readers. */
+  static Stream<Arguments> readers() {
+    return Stream.of(
+        variant(
+            ExplorerInvariant.I1,
+            shared("33a a shared grant does not look at the key", W, R)
+                .nodes(BrokenReaders.LookingAtNoKey::new)),
+        variant(
+            ExplorerInvariant.I1,
+            shared("33b readers set no key", X, R).nodes(BrokenReaders.SettingNoKey::new)),
+        variant(
+            ExplorerInvariant.I1,
+            shared("33c a writer passes those who read", W, R)
+                .nodes(BrokenReaders.PassingReaders::new)),
+        variant(
+            ExplorerInvariant.I1_BACKED,
+            internals("33d a reader's release deletes the key although others read")
+                .modes(R, R)
+                .nodes(BrokenReaders.ReleasingAll::new)),
+        variant(
+            ExplorerInvariant.I1,
+            shared("33e the key ends with what was asked last", W, R)
+                .grantTicks(3)
+                .extendTicks(1)
+                .extensions(1)
+                .nodes(BrokenReaders.EndingWithTheLast::new)),
+        variant(
+            ExplorerInvariant.I29,
+            shared("33f all readers have one end", R, R)
+                .grantTicks(1, 2)
+                .nodes(BrokenReaders.EndingTogether::new)),
+        variant(
+            ExplorerInvariant.I29,
+            shared("33g entries have no end", R).nodes(BrokenReaders.NeverEnding::new)),
+        variant(
+            ExplorerInvariant.I3,
+            shared("34a a reader is content with one node", W, R)
+                .readers(BrokenTenures.CountsHalf::new)
+                .without(ExplorerInvariant.I9)),
+        variant(
+            ExplorerInvariant.I1,
+            shared("34b a reader's extend is content with one node", W, R)
+                .readers(BrokenTenures.ExtendsByAnyNode::new)
+                .extensions(1)),
+        variant(
+            ExplorerInvariant.I1,
+            shared("34c a shared lease counts from the end of the round", W, R)
+                .readers(BrokenTenures.StampsAtTheEnd::new)
+                .without(ExplorerInvariant.I2)),
+        variant(
+            ExplorerInvariant.I1,
+            lossy("35a a reader is let in by a node as soon as it is back")
+                .modes(W, R)
+                .abstainingOnlyFor(0)),
+        variant(
+            ExplorerInvariant.I1,
+            lossy("35b a reader is let in by a node that is back a little too early")
+                .modes(W, R)
+                .abstainingOnlyFor(1)),
+        variant(
+            ExplorerInvariant.I8,
+            internals("35c a reader joins whatever the birth")
+                .modes(R)
+                .nodes(BrokenNodes.JoiningAnyBirth::new)
+                .losses(1, 2)
+                .extensions(1)),
+        variant(
+            ExplorerInvariant.I5,
+            shared("36a a reader's release leaves no tombstone", R)
+                .nodes(BrokenReaders.LeavingNoTombstone::new)
+                .cuts(1)),
+        variant(
+            ExplorerInvariant.I5,
+            shared("36b a reader's release leaves a tombstone only where it found an entry", R)
+                .nodes(BrokenReaders.BuryingWhatIsThere::new)
+                .cuts(1)),
+        variant(
+            ExplorerInvariant.I5,
+            shared("36c the tombstone of a reader ends after a ttl", R)
+                .nodes(BrokenReaders.BuryingBriefly::forTtl)
+                .skewMicros(10_000)
+                .grantTicks(1)
+                .horizon(2)
+                .cuts(1)),
+        variant(
+            ExplorerInvariant.I5,
+            shared("36d the tombstone of a reader ends as if its token were of the time", R)
+                .nodes(BrokenReaders.BuryingBriefly::withoutLead)
+                .countersAtFirst(1_040_000, 1_040_000, 0)
+                .skewMicros(10_000)
+                .grantTicks(1)
+                .rounds(2)
+                .horizon(4)
+                .cuts(1)),
+        variant(
+            ExplorerInvariant.I5,
+            shared("36e a reader's release skips nodes that did not answer", R)
+                .readers(BrokenTenures.ReleasesWhereGranted::new)
+                .cuts(1)),
+        variant(
+            ExplorerInvariant.I3,
+            untimed("37a there is no floor")
+                .modes(W, R)
+                .aheadMicros(0, 1)
+                .nodes(BrokenReaders.WithoutFloor::new)),
+        variant(
+            ExplorerInvariant.I3,
+            untimed("37b the floor is not compared with the counter")
+                .modes(R, W, R)
+                .aheadMicros(0, 1)
+                .nodes(BrokenReaders.KeepingTheFloor::new)),
+        variant(
+            ExplorerInvariant.I28,
+            untimed("37c a reader needs a token above the counter")
+                .modes(R, R)
+                .nodes(BrokenReaders.OutbiddingReaders::new)),
+        variant(
+            ExplorerInvariant.I3,
+            untimed("37d readers do not raise the counter")
+                .modes(W, R)
+                .nodes(BrokenReaders.CountingNoReaders::new)),
+        variant(
+            ExplorerInvariant.I9,
+            Scope.of("37e a reader counts grants of different rounds together")
+                .modes(W, R)
+                .rounds(2)
+                .readers(BrokenTenures.CountsAllRounds::new)),
+        variant(
+            ExplorerInvariant.I8,
+            internals("37f a reader joins although a writer has come since")
+                .modes(W, R)
+                .extensions(1)
+                .nodes(BrokenReaders.JoiningAfterWriters::new)),
+        variant(
+            ExplorerInvariant.I1,
+            shared("38b what readers hold is deleted when it is set free", W, R)
+                .setFree()
+                .nodes(BrokenNodes.FreeingByDeletion::new)),
+        variant(
+            ExplorerInvariant.I13,
+            fair("40a a reader passes a writer that waits", W, R)
+                .nodes(BrokenReaders.PassingWriters::new)),
+        variant(
+            ExplorerInvariant.I13,
+            fair("40b a reader without a ticket passes a writer that waits", W, U)
+                .nodes(BrokenReaders.PassingWithoutTicket::new)),
+        variant(
+            ExplorerInvariant.I8,
+            fair("40c a grant takes a reader's ticket", R, W)
+                .nodes(BrokenReaders.DroppingTickets::whenGranted)),
+        variant(
+            ExplorerInvariant.I8,
+            fair("40d a refusal takes a reader's ticket", R, W)
+                .nodes(BrokenReaders.DroppingTickets::whenRefused)),
+        variant(
+            ExplorerInvariant.I14,
+            fair("40e readers wait for readers", R, R)
+                .nodes(BrokenReaders.WaitingForReaders::new)));
+  }
+
+  /** Readers and writers, keys of two ticks; only what users see is looked for. */
+  private static Scope shared(String name, Mode... modes) {
+    return timed(name).modes(modes);
+  }
+
+  /** Fair waiters for a name that is held at first. */
+  private static Scope fair(String name, Mode... modes) {
+    return Scope.of(name).fair(1, 1).modes(modes).heldAtFirst().nothingIsLate();
   }
 
   /** A client that does by itself what is due. */

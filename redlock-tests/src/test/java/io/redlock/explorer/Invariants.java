@@ -2,7 +2,10 @@ package io.redlock.explorer;
 
 import io.redlock.explorer.ExplorerInvariant.Violated;
 import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeRequest;
 import io.redlock.testkit.NodeModel.Cell;
+import io.redlock.testkit.NodeModel.Reader;
+import java.util.List;
 
 /** The checks: each returns if its invariant holds and throws {@link Violated} if it does not. */
 final class Invariants {
@@ -84,6 +87,95 @@ final class Invariants {
         !kept || after.lockUntilMillis() >= before.lockUntilMillis(),
         ExplorerInvariant.I8,
         owner + ": " + before.lockUntilMillis() + " ms became " + after.lockUntilMillis());
+  }
+
+  /** What another reader has stays as it was, and the key ends with the longest of them. */
+  static void readersStay(Cell before, Cell after, String owner) {
+    if (!before.isShared() || !after.isShared()) {
+      return;
+    }
+    for (Reader reader : before.readers()) {
+      long untilMillis = entryMillis(after, reader.owner());
+      boolean isItsOwn = reader.owner().equals(owner);
+      check(
+          untilMillis >= reader.untilMillis() || isItsOwn && untilMillis < 0,
+          ExplorerInvariant.I8,
+          owner + ": " + reader + " became " + untilMillis + " ms");
+    }
+    long longestMillis = longestMillis(after);
+    check(
+        after.lockUntilMillis() >= longestMillis,
+        ExplorerInvariant.I8,
+        "a key until " + after.lockUntilMillis() + " ms, a reader until " + longestMillis);
+  }
+
+  static void readerIsAboveWriters(NodeRequest request, Kind said, long floor) {
+    boolean comes = request.shared() && (said == Kind.GRANTED || said == Kind.JOINED);
+    check(
+        !comes || request.token() > floor,
+        ExplorerInvariant.I8,
+        request.token() + " reads, a writer had " + floor);
+  }
+
+  static void waiterIsQueued(NodeRequest request, Kind said, Cell after) {
+    if (request instanceof NodeRequest.Grant grant
+        && grant.ticket() != null
+        && (said == Kind.GRANTED || said == Kind.HELD || said == Kind.WAIT)) {
+      String waiter = grant.ticket().waiter();
+      check(
+          after.queue().stream().anyMatch(place -> place.waiter().equals(waiter)),
+          ExplorerInvariant.I8,
+          waiter + " has no ticket after " + said);
+    }
+  }
+
+  static void floorNeverFalls(long before, long after) {
+    check(after >= before, ExplorerInvariant.I8, "floor " + before + " became " + after);
+  }
+
+  /** A shared key with its readers alone: none of them was asked to stay for longer. */
+  static void readersStayNoLonger(Cell before, Cell after, NodeRequest request, long nowMillis) {
+    if (!after.isShared()) {
+      return;
+    }
+    long ttlMillis = 0;
+    if (request instanceof NodeRequest.Grant grant) {
+      ttlMillis = grant.ttlMillis();
+    } else if (request instanceof NodeRequest.Extend extend) {
+      ttlMillis = extend.ttlMillis();
+    }
+    for (Reader reader : after.readers()) {
+      boolean asks = ttlMillis > 0 && reader.owner().equals(request.owner());
+      long asked = asks ? nowMillis + ttlMillis : -1;
+      check(
+          reader.untilMillis() <= Math.max(asked, entryMillis(before, reader.owner())),
+          ExplorerInvariant.I29,
+          reader + " after " + request);
+    }
+    check(
+        after.lockUntilMillis() <= Math.max(longestMillis(after), nowMillis + 1),
+        ExplorerInvariant.I29,
+        "a key until " + after.lockUntilMillis() + " ms with " + after.readers());
+  }
+
+  private static long entryMillis(Cell cell, String owner) {
+    for (Reader reader : cell.readers()) {
+      if (reader.owner().equals(owner)) {
+        return reader.untilMillis();
+      }
+    }
+    return -1;
+  }
+
+  private static long longestMillis(Cell cell) {
+    List<Reader> readers = cell.readers();
+    return readers.isEmpty() ? -1 : readers.get(0).untilMillis();
+  }
+
+  /** Where nobody writes, and unless it was released there. */
+  static void readerIsLetIn(String owner, Kind said, boolean wasReleased) {
+    boolean isRefused = said == Kind.HELD || said == Kind.STALE || said == Kind.WAIT;
+    check(wasReleased || !isRefused, ExplorerInvariant.I28, owner + ": " + said);
   }
 
   static void leaseRestsOnQuorum(String owner, int granted, int quorum) {

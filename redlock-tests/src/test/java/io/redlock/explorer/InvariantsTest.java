@@ -5,8 +5,16 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.redlock.explorer.ExplorerInvariant.Violated;
+import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeRequest.Grant;
+import io.redlock.spi.NodeRequest.Release;
+import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.testkit.NodeModel.Cell;
+import io.redlock.testkit.NodeModel.Place;
+import io.redlock.testkit.NodeModel.Reader;
+import io.redlock.testkit.NodeModel.Reading;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 
@@ -114,6 +122,69 @@ class InvariantsTest {
     good(() -> Invariants.ownerNeverShortens(key, key.locked("", 0), "A"));
     good(() -> Invariants.ownerNeverShortens(key, key.locked("B", 50), "B"));
     bad(ExplorerInvariant.I8, () -> Invariants.ownerNeverShortens(key, key.locked("A", 99), "A"));
+  }
+
+  private static Cell read(long lockUntilMillis, Reader... readers) {
+    Reading reading = new Reading(List.of(readers), 0, 0, 0);
+    return new Cell(HolderLabel.SHARED, 0, lockUntilMillis, 5, 900, List.of(), reading);
+  }
+
+  private static Reader reader(String owner, long untilMillis) {
+    return new Reader(owner, untilMillis, false);
+  }
+
+  @Test
+  void readerStaysAndTheKeyWithIt() {
+    Cell two = read(100, reader("A", 100), reader("B", 50));
+    good(() -> Invariants.readersStay(two, read(50, reader("B", 50)), "A"));
+    good(() -> Invariants.readersStay(two, read(110, reader("A", 100), reader("B", 110)), "B"));
+    good(() -> Invariants.readersStay(two, two.locked("X", 100), "X"));
+    bad(ExplorerInvariant.I8, () -> Invariants.readersStay(two, read(50, reader("B", 50)), "B"));
+    Cell shorter = read(100, reader("A", 100), reader("B", 49));
+    bad(ExplorerInvariant.I8, () -> Invariants.readersStay(two, shorter, "B"));
+    Cell shortKey = read(99, reader("A", 100), reader("B", 50));
+    bad(ExplorerInvariant.I8, () -> Invariants.readersStay(two, shortKey, "B"));
+  }
+
+  @Test
+  void readerAndKeyLiveAsLongAsWasAskedFor() {
+    Cell one = read(50, reader("B", 50));
+    Grant grant = new Grant(List.of("r"), "A", 5, 0, 60, null, true);
+    Cell both = read(100, reader("A", 100), reader("B", 50));
+    good(() -> Invariants.readersStayNoLonger(one, both, grant, 40));
+    bad(ExplorerInvariant.I29, () -> Invariants.readersStayNoLonger(one, both, grant, 39));
+    Cell longKey = read(101, reader("A", 100), reader("B", 50));
+    bad(ExplorerInvariant.I29, () -> Invariants.readersStayNoLonger(one, longKey, grant, 40));
+    Cell longOther = read(100, reader("A", 100), reader("B", 51));
+    bad(ExplorerInvariant.I29, () -> Invariants.readersStayNoLonger(one, longOther, grant, 40));
+    Release release = new Release(List.of("r"), "A", 5);
+    good(() -> Invariants.readersStayNoLonger(both, read(51, reader("B", 50)), release, 50));
+    bad(
+        ExplorerInvariant.I29,
+        () -> Invariants.readersStayNoLonger(both, read(52, reader("B", 50)), release, 50));
+  }
+
+  @Test
+  void readerIsAboveAllWritersAndIsNotRefusedWithoutThem() {
+    Grant grant = new Grant(List.of("r"), "A", 5, 0, 60, null, true);
+    good(() -> Invariants.readerIsAboveWriters(grant, Kind.GRANTED, 4));
+    good(() -> Invariants.readerIsAboveWriters(grant, Kind.STALE, 5));
+    bad(ExplorerInvariant.I8, () -> Invariants.readerIsAboveWriters(grant, Kind.GRANTED, 5));
+    good(() -> Invariants.floorNeverFalls(5, 5));
+    bad(ExplorerInvariant.I8, () -> Invariants.floorNeverFalls(5, 4));
+    good(() -> Invariants.readerIsLetIn("A", Kind.CLOCK, false));
+    good(() -> Invariants.readerIsLetIn("A", Kind.STALE, true));
+    bad(ExplorerInvariant.I28, () -> Invariants.readerIsLetIn("A", Kind.STALE, false));
+  }
+
+  @Test
+  void waiterHasTicketWhereItAsked() {
+    Grant grant = new Grant(List.of("r"), "A", 5, 0, 60, new Ticket("c", 7, 5, 9, true), true);
+    Cell empty = read(100, reader("B", 100));
+    Cell queued = empty.queued(List.of(new Place("c:07", 5, 100)));
+    good(() -> Invariants.waiterIsQueued(grant, Kind.WAIT, queued));
+    good(() -> Invariants.waiterIsQueued(grant, Kind.STALE, empty));
+    bad(ExplorerInvariant.I8, () -> Invariants.waiterIsQueued(grant, Kind.WAIT, empty));
   }
 
   @Test

@@ -14,6 +14,8 @@ import io.redlock.testkit.NodeModel;
 import io.redlock.testkit.NodeModel.Cell;
 import io.redlock.testkit.NodeModel.Outcome;
 import io.redlock.testkit.NodeModel.Place;
+import io.redlock.testkit.NodeModel.Reader;
+import io.redlock.testkit.NodeModel.Reading;
 import io.redlock.testkit.NodeModel.Standing;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -68,24 +70,56 @@ final class NodeSteps {
     String owner = scope.ownerName(attempt);
     int[] names = scope.set(attempt);
     List<Cell> asked = Arrays.stream(names).mapToObj(node.cells()::get).toList();
-    Outcome outcome = model.execute(asked, signed(message.request(), owner), standing, micros);
+    NodeRequest request = signed(message.request(), owner);
+    boolean isForeign = scope.isForeign(attempt);
+    Outcome outcome =
+        isForeign
+            ? foreign(asked.get(0), request, Math.floorDiv(micros, 1_000L))
+            : model.execute(asked, request, standing, micros);
     NodeReply reply = outcome.reply();
+    if (scope.checks(ExplorerInvariant.I28) && standing == Standing.VOTING && request.shared()) {
+      Invariants.readerIsLetIn(owner, reply.kind(), asked.get(0).isBuried(owner));
+    }
     List<Cell> cells = new ArrayList<>(node.cells());
     for (int i = 0; i < names.length; i++) {
       Cell before = asked.get(i);
       Cell after = normal(outcome.cells().get(i));
       cells.set(names[i], after);
-      if (scope.checks(ExplorerInvariant.I8)) {
+      if (scope.checks(ExplorerInvariant.I29)) {
+        Invariants.readersStayNoLonger(
+            before, outcome.cells().get(i), request, Math.floorDiv(micros, 1_000L));
+      }
+      if (scope.checks(ExplorerInvariant.I8) && !isForeign) {
         boolean mayVote =
             standing(message, node, now, isShort, scope.neededQuarantineTicks) == Standing.VOTING;
         Invariants.votesOnlyIfAllowed(reply.kind(), mayVote);
         Invariants.grantIsCounted(reply.kind(), message.request().token(), after.counter());
         Invariants.counterNeverFalls(before.counter(), after.counter());
         Invariants.ownerNeverShortens(before, after, owner);
+        Invariants.waiterIsQueued(request, reply.kind(), after);
+        Invariants.readerIsAboveWriters(request, reply.kind(), before.floor());
+        Invariants.readersStay(before, after, owner);
+        boolean writes = !request.shared() && reply.kind() == Kind.GRANTED;
+        Invariants.floorNeverFalls(
+            Math.max(before.floor(), writes ? request.token() : 0), after.floor());
       }
     }
     return (long) catalog.nodes.of(node.with(List.copyOf(cells))) << Integer.SIZE
         | catalog.answers.of(new Answer(message.tag(), normal(message, reply)));
+  }
+
+  /** What a client that only knows {@code SET NX} does. */
+  private static Outcome foreign(Cell cell, NodeRequest request, long nowMillis) {
+    boolean isItsOwn = cell.owner().equals(request.owner());
+    if (request instanceof Grant grant) {
+      return cell.isFree()
+          ? new Outcome(
+              List.of(cell.locked(grant.owner(), nowMillis + grant.ttlMillis())), NodeReply.GRANTED)
+          : new Outcome(List.of(cell), NodeReply.held(1, 0, ""));
+    }
+    return new Outcome(
+        List.of(isItsOwn ? cell.locked("", 0) : cell),
+        isItsOwn ? NodeReply.RELEASED : NodeReply.NOT_HELD);
   }
 
   private NodeRequest signed(NodeRequest request, String owner) {
@@ -97,11 +131,17 @@ final class NodeSteps {
           grant.token(),
           grant.reported(),
           grant.ttlMillis(),
-          ticket == null ? null : lasting(ticket));
+          ticket == null ? null : lasting(ticket),
+          grant.shared());
     }
     if (request instanceof Extend extend) {
       return new Extend(
-          extend.names(), owner, extend.token(), extend.ttlMillis(), extend.sentMicros());
+          extend.names(),
+          owner,
+          extend.token(),
+          extend.ttlMillis(),
+          extend.sentMicros(),
+          extend.shared());
     }
     return request instanceof Release release
         ? new Release(
@@ -110,13 +150,15 @@ final class NodeSteps {
             release.token(),
             release.reported(),
             release.last(),
-            release.ticket())
+            release.ticket(),
+            release.sharedTtlMillis())
         : request;
   }
 
   private Ticket lasting(Ticket ticket) {
     long lifeMillis = scope.ticketMillis(ticket.lifeMillis());
-    return new Ticket(ticket.client(), ticket.number(), ticket.micros(), lifeMillis);
+    return new Ticket(
+        ticket.client(), ticket.number(), ticket.micros(), lifeMillis, ticket.shared());
   }
 
   /** Whether the node would grant this at that time. */
@@ -152,14 +194,32 @@ final class NodeSteps {
   }
 
   /**
-   * When a counter ends is of no interest where none does within the horizon. Nor is the token that
-   * a key names: nothing but what operators are told depends on it.
+   * When a counter or a tombstone ends is of no interest where none does within the horizon. Nor is
+   * the token that a key names: nothing but what operators are told depends on it.
    */
   private Cell normal(Cell cell) {
     Cell unnamed = cell.locked(cell.owner(), cell.lockUntilMillis());
+    Reading reading = cell.reading();
+    if (!reading.equals(Reading.NONE)) {
+      unnamed = unnamed.read(normal(reading));
+    }
     return scope.countersExpire() || cell.counter() == 0
         ? unnamed
         : unnamed.counting(cell.counter(), FAR_MILLIS);
+  }
+
+  private Reading normal(Reading reading) {
+    return new Reading(
+        reading.all().stream()
+            .map(
+                reader ->
+                    reader.released() && scope.outlivesAll(reader.untilMillis())
+                        ? new Reader(reader.owner(), FAR_MILLIS, true)
+                        : reader)
+            .toList(),
+        reading.floored(),
+        reading.floor(),
+        scope.countersExpire() || reading.floored() == 0 ? reading.floorUntilMillis() : FAR_MILLIS);
   }
 
   /** What the client makes nothing of is left out: states that differ in it only are the same. */
@@ -201,6 +261,27 @@ final class NodeSteps {
         node.each(cell -> cell.owner().equals(owner) ? cell.at(cell.lockUntilMillis() + 1) : cell));
   }
 
+  /** A reader's entry runs out, and the key with the last of them. */
+  int expiredEntry(int number, int reader) {
+    Node node = catalog.nodes.get(number);
+    Cell cell = node.cells().get(0);
+    Reading before = cell.reading();
+    String owner = Catalog.OWNERS.get(reader);
+    List<Reader> left =
+        before.all().stream()
+            .filter(each -> each.released() || !each.owner().equals(owner))
+            .toList();
+    Cell after =
+        cell.read(new Reading(left, before.floored(), before.floor(), before.floorUntilMillis()));
+    boolean isLast = after.readers().isEmpty();
+    return catalog.nodes.of(
+        node.with(
+            List.of(
+                isLast
+                    ? after.locked("", 0)
+                    : after.locked(cell.owner(), after.readers().get(0).untilMillis()))));
+  }
+
   /** An operator sets the name free here, and has this counter buried. */
   int freed(int number, int now, long buried) {
     Node node = catalog.nodes.get(number);
@@ -217,6 +298,7 @@ final class NodeSteps {
             .toList();
     if (scope.checks(ExplorerInvariant.I8)) {
       Invariants.counterNeverFalls(before.get(0).counter(), after.get(0).counter());
+      Invariants.floorNeverFalls(before.get(0).floor(), after.get(0).floor());
     }
     return catalog.nodes.of(node.with(after));
   }

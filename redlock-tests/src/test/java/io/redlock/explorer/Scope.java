@@ -70,6 +70,7 @@ final class Scope {
   private int ticketTicks;
   private int[] waiters = {};
   private int[][] sets = {};
+  private List<Mode> modes = List.of();
   private String[] marks = {};
   private int names = 1;
   private boolean heldAtFirst;
@@ -78,8 +79,19 @@ final class Scope {
   private boolean countsTokens;
   private NodeRules nodeRules = NodeModel::new;
   private ClientRules clientRules = ExplorerRules::new;
+  private ClientRules readerRules = ExplorerRules::new;
   private Tickets tickets = new Tickets();
   private final Set<ExplorerInvariant> unchecked = EnumSet.noneOf(ExplorerInvariant.class);
+
+  /** What an attempt is for. */
+  enum Mode {
+    WRITER,
+    READER,
+    /** A reader that leaves no tickets. */
+    UNFAIR_READER,
+    /** Another Redlock client: it sets a key if there is none, and knows no tokens. */
+    FOREIGN
+  }
 
   /** Makes the model of a node. */
   interface NodeRules {
@@ -120,6 +132,44 @@ final class Scope {
             .flatMap(waiter -> IntStream.generate(() -> waiter).limit(attemptsOfEach[waiter]))
             .toArray();
     return attempts(waiters.length);
+  }
+
+  /** What each attempt is for, or each fair waiter; all write unless this is said. */
+  Scope modes(Mode... ofEach) {
+    modes = List.of(ofEach);
+    return isFair() ? this : attempts(ofEach.length);
+  }
+
+  private Mode mode(int attempt) {
+    return modes.isEmpty() ? Mode.WRITER : modes.get(isFair() ? waiters[attempt] : attempt);
+  }
+
+  /** Whether the attempt is for a shared lease. */
+  boolean isShared(int attempt) {
+    return mode(attempt) == Mode.READER || mode(attempt) == Mode.UNFAIR_READER;
+  }
+
+  /** Whether the attempt is of a client that knows no tokens. */
+  boolean isForeign(int attempt) {
+    return mode(attempt) == Mode.FOREIGN;
+  }
+
+  /** Whether the attempt leaves tickets. */
+  boolean isFair(int attempt) {
+    return isFair() && mode(attempt) != Mode.UNFAIR_READER;
+  }
+
+  private boolean hasReaders() {
+    return modes.contains(Mode.READER) || modes.contains(Mode.UNFAIR_READER);
+  }
+
+  /** Whether nothing but a reader ever comes. */
+  private boolean isOnlyRead() {
+    return hasReaders()
+        && IntStream.range(0, attempts).allMatch(this::isShared)
+        && !heldAtFirst
+        && !isSetFree
+        && heldBefore() == 0;
   }
 
   /** One attempt for each of these sets of names, which are numbered from 0. */
@@ -354,12 +404,17 @@ final class Scope {
   /** Clients by other rules. */
   Scope clients(ClientRules rules) {
     clientRules = rules;
+    return readers(rules);
+  }
+
+  /** Readers by other rules. */
+  Scope readers(ClientRules rules) {
+    readerRules = rules;
     return this;
   }
 
   Scope clients(DrivenClientRules rules) {
-    clientRules = rounds -> rules.with(rounds, this);
-    return this;
+    return clients(rounds -> rules.with(rounds, this));
   }
 
   /** Tickets by other rules. */
@@ -378,9 +433,11 @@ final class Scope {
     return nodeRules.with(skewMicros, retentionMillis);
   }
 
-  /** An owner as production has it. */
-  Tenure tenure() {
-    return new Tenure(clientRules.with(rounds), Quorum.of(NODES), isFair(), false, false);
+  /** The owner of an attempt as production has it. */
+  Tenure tenure(int attempt) {
+    ClientRules rules = isShared(attempt) ? readerRules : clientRules;
+    return new Tenure(
+        rules.with(rounds), Quorum.of(NODES), isFair(attempt), false, isShared(attempt));
   }
 
   /** The loss margin is zero, so that a lease is used to the last instant. */
@@ -397,9 +454,10 @@ final class Scope {
         && (isTimed() || !invariant.needsTime)
         && switch (invariant) {
           case I13 -> isFair() && isFaultless();
-          case I14 -> isFair() || names > 1 || heldBefore() > 0;
+          case I14 -> isFair() || names > 1 || heldBefore() > 0 || hasReaders();
           case I15 -> names > 1;
           case I20 -> losses == 0 && !countersExpire();
+          case I28 -> isOnlyRead();
           default -> true;
         };
   }
@@ -438,8 +496,12 @@ final class Scope {
     return sets.length == 0 ? ONE_NAME : sets[attempt];
   }
 
-  /** Whether two attempts are for a name in common. */
-  boolean meet(int attempt, int other) {
+  /** Whether leases of the two attempts exclude each other. */
+  boolean exclude(int attempt, int other) {
+    return !(isShared(attempt) && isShared(other)) && meet(attempt, other);
+  }
+
+  private boolean meet(int attempt, int other) {
     for (int name : set(attempt)) {
       for (int its : set(other)) {
         if (name == its) {
@@ -475,12 +537,13 @@ final class Scope {
    *
    * @param tries how often its fair waiter tries
    */
-  private record Likeness(List<Integer> names, long tries, String mark) {}
+  private record Likeness(List<Integer> names, Mode mode, long tries, String mark) {}
 
   private Likeness likeness(int attempt) {
     int waiter = isFair() ? waiters[attempt] : -1;
     return new Likeness(
         Arrays.stream(set(attempt)).boxed().toList(),
+        mode(attempt),
         Arrays.stream(waiters).filter(each -> each == waiter).count(),
         marks.length == 0 ? "" : marks[attempt]);
   }
@@ -508,6 +571,11 @@ final class Scope {
 
   boolean isTimed() {
     return horizon > 0;
+  }
+
+  /** Whether a tombstone that ends then does not end in this scope. */
+  boolean outlivesAll(long untilMillis) {
+    return !isTimed() || untilMillis > Math.floorDiv(nodeMicros(horizon, true), 1_000L);
   }
 
   boolean countersExpire() {

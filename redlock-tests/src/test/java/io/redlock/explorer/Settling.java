@@ -6,7 +6,9 @@ import io.redlock.protocol.Tenure;
 import io.redlock.protocol.Tenure.Phase;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeRequest.Release;
 import io.redlock.testkit.NodeModel;
+import io.redlock.testkit.NodeModel.Cell;
 
 /**
  * Does at once what makes no difference when it is done, so that a search need not try every moment
@@ -25,7 +27,8 @@ import io.redlock.testkit.NodeModel;
  *   <li>A request whose token is not above the counter, while its owner does not hold the key, will
  *       never do anything again, because the counter never falls: a stray is dropped, and what an
  *       owner that has ended has sent is executed. Not so where it carries a ticket: it can still
- *       add to the queue or take from it.
+ *       add to the queue or take from it. A reader's is dead once it was released there; before
+ *       that all but its release is if its token is not above the floor, which never falls either.
  *   <li>Nothing is remembered of an owner that has ended at a node to which nothing of it is on its
  *       way.
  *   <li>It does not matter for how long a lease has been over.
@@ -114,8 +117,13 @@ final class Settling {
   private boolean isDead(int message, ExplorerWorld world, int attempt, int node) {
     Node state = catalog.nodes.get(world.nodes[node]);
     NodeRequest request = catalog.messages.get(message).request();
-    if (touchesTheQueue(request) || state.holdsAny(scope.owner(attempt))) {
+    if (touchesTheQueue(request)
+        || scope.isForeign(attempt)
+        || state.holdsAny(scope.owner(attempt))) {
       return false;
+    }
+    if (request.shared()) {
+      return isDeadReader(state.cells().get(0), request, scope.ownerName(attempt));
     }
     for (int name : scope.set(attempt)) {
       if (request.token() > state.cells().get(name).counter()) {
@@ -123,6 +131,17 @@ final class Settling {
       }
     }
     return true;
+  }
+
+  private boolean isDeadReader(Cell cell, NodeRequest request, String owner) {
+    boolean isGone =
+        cell.reading().all().stream()
+            .anyMatch(
+                reader ->
+                    reader.released()
+                        && reader.owner().equals(owner)
+                        && scope.outlivesAll(reader.untilMillis()));
+    return isGone || !(request instanceof Release) && request.token() <= cell.floor();
   }
 
   private static boolean touchesTheQueue(NodeRequest request) {

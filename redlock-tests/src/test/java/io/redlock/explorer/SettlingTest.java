@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.explorer.Catalog.Header;
 import io.redlock.explorer.Catalog.Node;
 import io.redlock.explorer.Explorer.Result;
+import io.redlock.explorer.Scope.Mode;
 import io.redlock.testkit.Budget;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -35,6 +36,8 @@ class SettlingTest {
             () -> timed("1 lease, 1 extend").extensions(1).cuts(2),
             () -> Scope.of("2 attempts").attempts(2).aheadMicros(0, 1),
             () -> timed("1 lease, 1 loss").extensions(1).losses(1, 1).cuts(1),
+            () -> Scope.of("a writer and a reader").modes(Mode.WRITER, Mode.READER),
+            () -> timed("1 shared lease, 1 extend").modes(Mode.READER).extensions(1).cuts(2),
             () -> Scope.of("2 overlapping sets").sets(new int[] {0, 1}, new int[] {1, 2}),
             () ->
                 Scope.of("2 fair waiters, nothing is late")

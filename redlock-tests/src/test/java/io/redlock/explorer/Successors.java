@@ -165,8 +165,18 @@ final class Successors {
     }
   }
 
-  /** An owner's keys were set together and run out together. */
+  /** An owner's keys were set together and run out together. Each entry runs out by itself. */
   private void expire(int node, Node state) {
+    if (state.readers() != 0) {
+      for (int reader = 0; reader < scope.attempts && !scope.nothingIsLate; reader++) {
+        if ((state.readers() >>> reader & 1) != 0) {
+          begin(Kind.EXPIRE_ENTRY, reader, node, 0).nodes[node] =
+              nodes.expiredEntry(world.nodes[node], reader);
+          done();
+        }
+      }
+      return;
+    }
     for (int name = 0; name < state.cells().size(); name++) {
       boolean mayRunOut = !scope.nothingIsLate || state.isHeldByStrangers();
       if (mayRunOut && state.isFirstOfItsOwner(name)) {
@@ -204,7 +214,9 @@ final class Successors {
         done();
         if (TenureColumns.isUndecided(header.client())) {
           timeout(attempt);
-        } else if (header.client().begun() < scope.extensions && clients.isValid(world, attempt)) {
+        } else if (header.client().begun() < scope.extensions
+            && !scope.isForeign(attempt)
+            && clients.isValid(world, attempt)) {
           extend(attempt);
         }
       }
@@ -472,11 +484,12 @@ final class Successors {
     }
   }
 
-  /** How many good leases there are on the names that the attempt is for. */
+  /** How many good leases there are: the attempt's, and those that should exclude it. */
   private int goodOnes(int attempt) {
     int good = 0;
     for (int other = 0; other < scope.attempts; other++) {
-      good += scope.meet(attempt, other) && isGood(other) ? 1 : 0;
+      boolean excludes = other == attempt || scope.exclude(attempt, other);
+      good += excludes && isGood(other) ? 1 : 0;
     }
     return good;
   }
@@ -492,7 +505,7 @@ final class Successors {
         boolean holdsAll = state.holdsAll(scope.set(attempt), scope.owner(attempt));
         Invariants.setIsHeldAsWhole(scope.ownerName(attempt), holds, holdsAll);
       }
-      if (holds && scope.checks(ExplorerInvariant.I5)) {
+      if (holds && scope.checks(ExplorerInvariant.I5) && !scope.isForeign(attempt)) {
         ExplorerLink link = catalog.links.get(next.links[node][attempt]);
         Invariants.releasedOwnerIsNotStored(scope.ownerName(attempt), link.isBuried(), true);
         boolean isQuiet =
@@ -527,30 +540,38 @@ final class Successors {
 
   /**
    * Nothing is on its way and nobody holds or acquires: whoever comes next is granted, as soon as
-   * what the faults have left has run out.
+   * what the faults have left has run out. So are all readers that come before the first writer.
    */
   private void checkProgress() {
     if (!isQuiet()) {
       return;
     }
-    int first = scope.isFair() ? clients.firstInLine(next) : 0;
-    if (first < 0) {
-      return;
+    for (int attempt = 0; attempt < scope.attempts; attempt++) {
+      boolean isNext =
+          scope.isFair()
+              ? clients.isWaiting(next, attempt) && !clients.isBehindOthers(next, attempt)
+              : attempt == 0;
+      if (isNext) {
+        checkTurn(attempt);
+      }
     }
+  }
+
+  private void checkTurn(int attempt) {
     boolean isAtOnce = scope.isLossless() && !scope.waitersDie;
     int now = next.now + (isAtOnce ? 0 : Scope.TICKS_UNTIL_ALL_HAS_RUN_OUT);
-    int message = clients.trial(next, first, now);
+    int message = clients.trial(next, attempt, now);
     int grants = 0;
     for (int number : next.nodes) {
       grants += nodes.wouldGrant(message, number, now) ? 1 : 0;
     }
-    Invariants.firstInLineIsGranted(scope.ownerName(first), grants, QUORUM);
+    Invariants.firstInLineIsGranted(scope.ownerName(attempt), grants, QUORUM);
   }
 
   private boolean isQuiet() {
     for (int attempt = 0; attempt < scope.attempts; attempt++) {
       Phase phase = clients.phase(next, attempt);
-      if (phase == Phase.ACQUIRING || phase == Phase.HOLDING) {
+      if (phase == Phase.ACQUIRING || phase == Phase.HOLDING || phase == Phase.LOST) {
         return false;
       }
     }
