@@ -8,6 +8,7 @@ import io.redlock.simulation.SimPlan.Change;
 import io.redlock.simulation.SimPlan.Change.Left;
 import io.redlock.spi.Quorum;
 import io.redlock.testkit.BrokenNodes;
+import io.redlock.testkit.Budget;
 import io.redlock.testkit.VariantTable;
 import java.io.IOException;
 import java.time.Duration;
@@ -19,10 +20,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Lock services with one rule broken: the simulation must notice, within so many seeds, and the
- * same plans with nothing broken must pass.
+ * Lock services with one rule broken: the simulation must notice, within so many seeds, and in CI
+ * the same plans with nothing broken must pass.
  */
 @Tag("search")
+@Tag("budget")
 class SimulationVariantsTest {
 
   private static final int MOST_SEEDS = 5_000;
@@ -71,9 +73,11 @@ class SimulationVariantsTest {
     }
     assertNotNull(violation, variant + " was not noticed in " + MOST_SEEDS + " seeds");
     assertEquals(variant.expected, violation.invariant(), variant + ": " + violation);
-    SimPlan sound = variant.plan(seed);
-    assertNull(
-        Simulation.run(sound, new Parts(), false).violation(), "with nothing broken: " + sound);
+    if (Budget.isAmple()) {
+      SimPlan sound = variant.plan(seed);
+      assertNull(
+          Simulation.run(sound, new Parts(), false).violation(), "with nothing broken: " + sound);
+    }
     TABLE.noticed(variant.rule, violation.invariant(), seed);
   }
 
