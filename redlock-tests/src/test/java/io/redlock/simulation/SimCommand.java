@@ -135,6 +135,9 @@ final class SimCommand {
     return switch (script) {
       case FREE -> Step.OTHER;
       case LOOK -> Step.INSPECT;
+      case SHARED_GRANT -> Step.GRANT;
+      case SHARED_EXTEND -> Step.EXTEND;
+      case SHARED_RELEASE -> Step.RELEASE;
       default -> Step.valueOf(script.name());
     };
   }
@@ -192,6 +195,34 @@ final class SimCommand {
       case EXTEND ->
           new NodeRequest.Extend(
               names(keys, NAME_KEYS), owner, token, number(all, first + 2), number(all, first + 5));
+      case SHARED_GRANT ->
+          new NodeRequest.Grant(
+              names(keys, keys.size()),
+              owner,
+              token,
+              number(all, first + 5),
+              number(all, first + 2),
+              all.get(first + 6).isEmpty()
+                  ? null
+                  : ticket(all.get(first + 6), number(all, first + 7), number(all, first + 8)),
+              true);
+      case SHARED_EXTEND ->
+          new NodeRequest.Extend(
+              names(keys, keys.size()),
+              owner,
+              token,
+              number(all, first + 2),
+              number(all, first + 5),
+              true);
+      case SHARED_RELEASE ->
+          new NodeRequest.Release(
+              names(keys, keys.size()),
+              owner,
+              token,
+              number(all, first + 4),
+              all.get(first + 5).equals("1"),
+              all.get(first + 6).isEmpty() ? null : ticket(all.get(first + 6), 0, 0),
+              number(all, first + 2));
       default -> release(names(keys, QUEUE_KEYS), owner, token, all, first);
     };
   }
@@ -213,7 +244,8 @@ final class SimCommand {
         waiter.substring(0, colon),
         Long.parseLong(waiter.substring(colon + 1)),
         micros,
-        lifeMillis);
+        lifeMillis,
+        Ticket.reads(waiter));
   }
 
   /** Every so many keys there is a name; what is left over is the birth mark. */
@@ -276,7 +308,8 @@ final class SimCommand {
           release.token(),
           release.reported(),
           release.last(),
-          ticket(release.ticket().waiter(), 0, 0));
+          ticket(release.ticket().waiter(), 0, 0),
+          release.sharedTtlMillis());
     }
     return request instanceof NodeRequest.RemoveTicket withdraw
         ? new NodeRequest.RemoveTicket(withdraw.names(), ticket(withdraw.ticket().waiter(), 0, 0))
@@ -341,6 +374,12 @@ final class SimCommand {
     words.add(Long.toString(report.counter()));
     words.add(Integer.toString(report.waiting()));
     words.addAll(report.waiters());
+    if (report.reading() > 0) {
+      words.addAll(List.of("readers", Integer.toString(report.reading())));
+      for (NodeReport.Reader reader : report.readers()) {
+        words.addAll(List.of(reader.owner(), Long.toString(reader.remainingMillis())));
+      }
+    }
     return String.join(" ", words);
   }
 
@@ -361,6 +400,9 @@ final class SimCommand {
   /** Only the label is known, which is nobody's value. */
   private static String holder(NodeReply reply) {
     String label = reply.detail().isEmpty() ? "-" : reply.detail();
+    if (label.equals(HolderLabel.of(HolderLabel.SHARED))) {
+      return HolderLabel.SHARED;
+    }
     return HolderLabel.tellsFreed(label)
         ? HolderLabel.freed(label.substring(label.lastIndexOf(' ') + 1).replace("freed", ""))
         : label;

@@ -17,9 +17,11 @@ import io.redlock.jedis.trust.Agreement.MasterSet;
 import io.redlock.jedis.trust.BirthMark;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.jedis.trust.Served;
+import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeLook;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeReport;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Ticket;
 import java.util.List;
@@ -46,6 +48,14 @@ class SimCommandTest {
       new NodeRequest.Free(ONE, "freed/ops@host", TOKEN, 0, List.of("o@" + TOKEN));
   private static final NodeRequest LOOK = new NodeRequest.Look(THREE, TOKEN);
   private static final NodeRequest WITHDRAW = new NodeRequest.RemoveTicket(ONE, TICKET);
+  private static final Ticket READER = new Ticket("client:a", 17, TOKEN - 5, 3_000, true);
+  private static final NodeRequest READ =
+      new NodeRequest.Grant(ONE, "o", TOKEN, 0, 300, null, true);
+  private static final NodeRequest READ_ON =
+      new NodeRequest.Extend(ONE, "o", TOKEN, 300, TOKEN + 9, true);
+  private static final NodeRequest STOP_READING =
+      new NodeRequest.Release(ONE, "o", TOKEN, 0, true, null, 300);
+  private static final NodeRequest INSPECT = new NodeRequest.Inspect(ONE, TOKEN);
 
   static Stream<NodeRequest> requests() {
     return Stream.of(
@@ -55,8 +65,14 @@ class SimCommandTest {
         RELEASE,
         WITHDRAW,
         FREE,
-        new NodeRequest.Inspect(ONE, TOKEN),
+        INSPECT,
         LOOK,
+        READ,
+        READ_ON,
+        STOP_READING,
+        new NodeRequest.Grant(ONE, "o", TOKEN, TOKEN - 2, 300, READER, true),
+        new NodeRequest.Release(ONE, "o", TOKEN, TOKEN - 3, false, READER, 300),
+        new NodeRequest.RemoveTicket(ONE, READER),
         new NodeRequest.Free(ONE, "freed/", TOKEN, TOKEN - 1, List.of()),
         new NodeRequest.Grant(THREE, "ö", TOKEN, 1),
         new NodeRequest.Grant(ONE, "o", TOKEN, 300, new Ticket("c", 0, TOKEN, 0)),
@@ -142,7 +158,28 @@ class SimCommandTest {
         new Said(FREE, NodeReply.freed(299, TOKEN, "")),
         new Said(FREE, NodeReply.freed(299, 0, "freed by ops@host")),
         new Said(FREE, NodeReply.NOT_HELD),
-        new Said(FREE, NodeReply.held(-1, TOKEN, "")));
+        new Said(FREE, NodeReply.held(-1, TOKEN, "")),
+        new Said(READ, NodeReply.GRANTED),
+        new Said(GRANT, NodeReply.heldBy(299, TOKEN, HolderLabel.SHARED)),
+        new Said(READ, NodeReply.waiting(2_999)),
+        new Said(READ_ON, NodeReply.JOINED),
+        new Said(READ_ON, NodeReply.of(Kind.NOT_HELD, "freed by ops@host")),
+        new Said(STOP_READING, NodeReply.RELEASED),
+        new Said(STOP_READING, NodeReply.of(Kind.CLOCK, "")),
+        new Said(FREE, NodeReply.freed(299, 0, "readers")),
+        new Said(
+            INSPECT,
+            NodeReply.inspected(
+                new NodeReport(
+                    HolderLabel.SHARED, 299, 7, 1, List.of("c:07"), "", 2, readers("o", "p")))),
+        new Said(
+            INSPECT,
+            NodeReply.inspected(
+                new NodeReport(HolderLabel.SHARED, 299, 7, 0, List.of(), "", 1, readers("o")))));
+  }
+
+  private static List<NodeReport.Reader> readers(String... owners) {
+    return Stream.of(owners).map(owner -> new NodeReport.Reader(owner, 299)).toList();
   }
 
   @ParameterizedTest
@@ -158,6 +195,7 @@ class SimCommandTest {
     assertEquals(said.reply.kind(), read.kind());
     assertEquals(said.reply.counter(), read.counter());
     assertEquals(said.reply.look(), read.look());
+    assertEquals(said.reply.report(), read.report());
     assertEquals(said.reply.remainingMillis(), read.remainingMillis());
     if (!said.reply.detail().isEmpty()) {
       assertEquals(said.reply.detail(), read.detail());

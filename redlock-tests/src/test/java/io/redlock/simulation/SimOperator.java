@@ -231,6 +231,11 @@ final class SimOperator {
       }
       return server.isUp();
     }
+
+    @Override
+    public void forgetFloor(String resource) {
+      server.forgetFloor(resource);
+    }
   }
 
   /** The operator's machine. */

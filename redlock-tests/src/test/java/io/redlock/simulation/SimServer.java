@@ -257,6 +257,12 @@ final class SimServer {
     return counters;
   }
 
+  /** Deletes the floor of a name. */
+  void forgetFloor(String name) {
+    Cell cell = cells.getOrDefault(name, Cell.EMPTY);
+    put(name, cell.read(cell.reading().withoutFloor()));
+  }
+
   private Object subscription(SimConnection connection, SimCommand command) {
     String channel = command.arguments.isEmpty() ? "" : command.arguments.get(0);
     boolean begins = command.name.equals("SUBSCRIBE");

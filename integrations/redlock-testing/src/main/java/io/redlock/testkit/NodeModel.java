@@ -105,15 +105,20 @@ public class NodeModel {
       return new Reading(all, counter, floor, untilMillis);
     }
 
+    /** Returns the same readers without a floor: then the counter is the floor. */
+    public Reading withoutFloor() {
+      return floored(0, 0, 0);
+    }
+
     private Reading at(long nowMillis) {
       Reading live = kept(reader -> nowMillis <= reader.untilMillis);
-      return floored != 0 && nowMillis > floorUntilMillis ? live.floored(0, 0, 0) : live;
+      return floored != 0 && nowMillis > floorUntilMillis ? live.withoutFloor() : live;
     }
 
     /** Returns it without what counts nothing under such a lock key and counter. */
     private Reading under(boolean shared, long counter) {
       Reading counts = kept(reader -> shared || reader.released); // S2
-      return floored == 0 || floored == counter ? counts : counts.floored(0, 0, 0); // S3
+      return floored == 0 || floored == counter ? counts : counts.withoutFloor(); // S3
     }
   }
 
@@ -684,7 +689,7 @@ public class NodeModel {
 
   /** Forgets the floor: a reader must then be above the counter. */
   protected Cell forgetFloor(Cell cell) {
-    return cell.read(cell.reading.floored(0, 0, 0)); // F3
+    return cell.read(cell.reading.withoutFloor()); // F3
   }
 
   /** Removes the ticket. */

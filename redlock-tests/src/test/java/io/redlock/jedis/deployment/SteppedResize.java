@@ -39,6 +39,9 @@ public final class SteppedResize {
 
     /** Executes a request; false if it does not answer. */
     boolean execute(NodeRequest request);
+
+    /** Deletes the floor of a resource, as the operator does after each such request. */
+    void forgetFloor(String resource);
   }
 
   private final Resize resize;
@@ -125,6 +128,7 @@ public final class SteppedResize {
                 if (!all.get(to).execute(ProbedMasters.raising(resource, counter))) {
                   throw new NoAnswer(to, "no answer");
                 }
+                all.get(to).forgetFloor(resource);
               });
     }
 
