@@ -2,11 +2,13 @@ package io.redlock;
 
 import io.redlock.text.Brief;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.TreeMap;
+import java.util.function.BinaryOperator;
 import java.util.stream.Collectors;
 
 /**
@@ -68,6 +70,22 @@ public record Inspection(
     NONE
   }
 
+  /**
+   * A client that holds a {@linkplain LeaseRequest#shared shared} lease.
+   *
+   * @param ownerId its owner id, to be kept secret as {@link Node#ownerId()}
+   * @param holder its label; empty if it has none
+   * @param remaining the time after which it no longer reads, unless its lease is extended
+   */
+  public record Reader(String ownerId, Optional<String> holder, Duration remaining) {
+
+    /** For example {@code billing@pod-7:4211 for 9.8s}; not the owner id. */
+    @Override
+    public String toString() {
+      return holder.orElse("a client without a label") + " for " + Brief.duration(remaining);
+    }
+  }
+
   /** One node's answer. Implemented by this project only: methods may be added. */
   public interface Node {
 
@@ -83,8 +101,8 @@ public record Inspection(
     /**
      * Returns the label of the client that holds the resource there.
      *
-     * @return the label; {@code freed by} and the label of the operator if it was set free; empty
-     *     if there is no key, or if it has no label
+     * @return the label; {@code readers} if it is shared; {@code freed by} and the label of the
+     *     operator if it was set free; empty if there is no key, or if it has no label
      */
     Optional<String> holder();
 
@@ -116,6 +134,12 @@ public record Inspection(
      * a client without a label.
      */
     List<String> waiters();
+
+    /** Returns the number of readers, counted up to a thousand; zero if nobody reads. */
+    int reading();
+
+    /** Returns those twenty of them that may read longest, the longest first. */
+    List<Reader> readers();
   }
 
   /**
@@ -206,8 +230,9 @@ public record Inspection(
   /**
    * Returns the label of the client that holds the resource on a majority.
    *
-   * @return the label; {@code freed by} and the label of the operator if it was set free; empty if
-   *     nobody does or that is not known, or if the client has no label
+   * @return the label; {@code readers} if shared leases hold it; {@code freed by} and the label of
+   *     the operator if it was set free; empty if nobody does or that is not known, or if the
+   *     client has no label
    */
   public Optional<String> holder() {
     return holding().stream().flatMap(node -> node.holder().stream()).findFirst();
@@ -254,6 +279,36 @@ public record Inspection(
   }
 
   /**
+   * Returns the number of clients that hold shared leases, if such leases hold a majority. A reader
+   * that only a minority knows counts too: it may be acquiring a lease, or have failed to.
+   *
+   * @return the number, up to a thousand; zero if nobody is known to read
+   */
+  public int reading() {
+    int most = holding().stream().mapToInt(Node::reading).max().orElse(0);
+    return Math.max(most, readers().size());
+  }
+
+  /**
+   * Returns the clients that {@link #reading} counts, as far as nodes name them, the longest first.
+   *
+   * @return the readers; if there are more than twenty, not all
+   */
+  public List<Reader> readers() {
+    Map<String, Reader> longest =
+        holding().stream()
+            .flatMap(node -> node.readers().stream())
+            .collect(
+                Collectors.toMap(
+                    Reader::ownerId,
+                    reader -> reader,
+                    BinaryOperator.maxBy(Comparator.comparing(Reader::remaining))));
+    return longest.values().stream()
+        .sorted(Comparator.comparing(Reader::remaining).thenComparing(Reader::ownerId).reversed())
+        .toList();
+  }
+
+  /**
    * Returns one sentence, for example {@code orders/42 is held by billing@pod-7:4211 for up to 9.8s
    * more, token 1763654400000000 (a held for …, b …)}.
    */
@@ -284,12 +339,18 @@ public record Inspection(
                 .map(duration -> " for up to " + Brief.duration(duration) + " more")
                 .orElse(" without limit");
         String token = token().isPresent() ? ", token " + token().getAsLong() : "";
-        String who = holder().orElse("a client without a label");
+        int reading = reading();
+        String who = reading > 0 ? readers(reading) : holder().orElse("a client without a label");
         String verb =
             (who + " ").startsWith("freed ") ? " is not granted to anybody, " : " is held by ";
         yield name + verb + who + left + token;
       }
     };
+  }
+
+  /** Returns for example {@code 3 readers}. */
+  private static String readers(int count) {
+    return count == 1 ? "1 reader" : count + " readers";
   }
 
   private String majorities() {

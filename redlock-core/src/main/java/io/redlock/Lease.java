@@ -35,10 +35,14 @@ public interface Lease extends AutoCloseable {
     return resources().iterator().next();
   }
 
+  /** Returns true if others may hold {@linkplain LeaseRequest#shared shared} leases beside it. */
+  boolean isShared();
+
   /**
    * Returns a number above that of every lease on the same resource that was acquired before this
-   * one was requested. Send it with every write. The resource stores the highest token it has seen
-   * and, in the same step, refuses a write with a lower one.
+   * one was requested; of a {@linkplain LeaseRequest#shared shared} lease, above those of exclusive
+   * ones only. Send it with every write. The resource stores the highest token it has seen and, in
+   * the same step, refuses a write with a lower one.
    */
   long fencingToken();
 

@@ -24,30 +24,35 @@ public final class LeaseRequest {
       @Nullable Duration waitUpTo,
       @Nullable Duration renewFor,
       boolean fair,
-      boolean unlessHeld) {
+      boolean unlessHeld,
+      boolean shared) {
 
     Terms {
       Objects.requireNonNull(ttl, "ttl is null: give a duration of a few seconds");
     }
 
     static Terms plain(Set<String> resources, Duration ttl, boolean any) {
-      return new Terms(resources, ttl, any, null, null, false, false);
+      return new Terms(resources, ttl, any, null, null, false, false, false);
     }
 
     Terms waiting(Duration waitUpTo) {
-      return new Terms(resources, ttl, any, waitUpTo, renewFor, fair, unlessHeld);
+      return new Terms(resources, ttl, any, waitUpTo, renewFor, fair, unlessHeld, shared);
     }
 
     Terms renewed(Duration renewFor) {
-      return new Terms(resources, ttl, any, waitUpTo, renewFor, fair, unlessHeld);
+      return new Terms(resources, ttl, any, waitUpTo, renewFor, fair, unlessHeld, shared);
     }
 
     Terms inTurn() {
-      return new Terms(resources, ttl, any, waitUpTo, renewFor, true, unlessHeld);
+      return new Terms(resources, ttl, any, waitUpTo, renewFor, true, unlessHeld, shared);
     }
 
     Terms endingIfHeld() {
-      return new Terms(resources, ttl, any, waitUpTo, renewFor, fair, true);
+      return new Terms(resources, ttl, any, waitUpTo, renewFor, fair, true, shared);
+    }
+
+    Terms forReading() {
+      return new Terms(resources, ttl, any, waitUpTo, renewFor, fair, unlessHeld, true);
     }
   }
 
@@ -191,6 +196,28 @@ public final class LeaseRequest {
     return new LeaseRequest(terms.endingIfHeld());
   }
 
+  /**
+   * Returns a copy that asks for a shared lease, for reading. Any number of clients hold shared
+   * leases on a resource at once. A shared and an exclusive lease exclude each other; a request
+   * without this is exclusive.
+   *
+   * <p>A shared request never passes a writer that waits {@linkplain #fair() fairly}: it is
+   * refused, or waits, although the resource is only read. Writers that do not ask fairly may wait
+   * without end while readers overlap.
+   *
+   * <p>The {@linkplain Lease#fencingToken() token} of a shared lease is above those of all earlier
+   * exclusive leases and below those of all later ones. Leases that are shared at the same time
+   * have tokens in no particular order; two may even be equal.
+   *
+   * <p>For one resource only; a request for several, or for {@link #anyOf}, is refused when it is
+   * used.
+   *
+   * @return the changed copy
+   */
+  public LeaseRequest shared() {
+    return new LeaseRequest(terms.forReading());
+  }
+
   /** Returns the names to lock, or to choose one from, in alphabetical order. */
   public Set<String> resources() {
     return terms.resources;
@@ -214,6 +241,11 @@ public final class LeaseRequest {
   /** Returns true if it is served first come, first served. */
   public boolean isFair() {
     return terms.fair;
+  }
+
+  /** Returns true if it asks for a shared lease, false if for an exclusive one. */
+  public boolean isShared() {
+    return terms.shared;
   }
 
   /** Returns true if it asks for one of its resources, false if for all of them. */
@@ -246,6 +278,7 @@ public final class LeaseRequest {
         + (terms.waitUpTo == null ? "" : ", waiting up to " + Brief.exact(terms.waitUpTo))
         + (terms.unlessHeld ? ", unless held" : "")
         + (terms.renewFor == null ? "" : ", renewed for " + Brief.exact(terms.renewFor))
-        + (terms.fair ? ", fair" : "");
+        + (terms.fair ? ", fair" : "")
+        + (terms.shared ? ", shared" : "");
   }
 }

@@ -21,6 +21,9 @@ public interface LeaseStatus {
   /** Returns the time for which it is still valid unless it is extended. */
   Duration remaining();
 
+  /** Returns true if others may hold {@linkplain LeaseRequest#shared shared} leases beside it. */
+  boolean shared();
+
   /** Returns true if it is being renewed. */
   boolean renewed();
 

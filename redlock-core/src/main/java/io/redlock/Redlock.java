@@ -20,9 +20,10 @@ import org.jspecify.annotations.Nullable;
  * Kleppmann, <i>How to do distributed locking</i> (2016), "Making the lock safe with fencing".
  *
  * <p><b>What is promised.</b> While the nodes' clocks and the clients' pauses keep to the
- * assumptions of Redlock, at most one lease on a resource is valid at any moment. Tokens are always
- * unique. A lease that is acquired after another has the higher token, also where those assumptions
- * are broken, as long as the nodes keep their counters (for a retention that users set).
+ * assumptions of Redlock, at most one lease on a resource is valid at any moment, or any number of
+ * {@linkplain LeaseRequest#shared shared} ones. Tokens of exclusive leases are always unique. A
+ * lease that is acquired after another has the higher token, also where those assumptions are
+ * broken, as long as the nodes keep their counters (for a retention that users set).
  *
  * <p><b>What is not promised.</b> A lease can end while its holder is paused or cut off. If a late
  * write does harm, let the resource check {@link Lease#fencingToken()}. Waiters of different
@@ -213,7 +214,8 @@ public interface Redlock extends AutoCloseable {
    * renewed while held. All locks that this instance returns for the same resources are one: a
    * thread that has locked one may lock and unlock it again by another, under the terms of the
    * first. Only locks that are held take memory. Locks on any one of several resources are each
-   * their own.
+   * their own. With {@link LeaseRequest#shared()} it is a lock for reading, as {@link
+   * #asReadWriteLock} has.
    *
    * @param request the resources and terms; must set the longest hold with {@link
    *     LeaseRequest#renewFor(Duration)}
@@ -223,6 +225,20 @@ public interface Redlock extends AutoCloseable {
    *     longest hold, or ends at a holder ({@link LeaseRequest#unlessHeld()})
    */
   LeaseLock asLock(LeaseRequest request);
+
+  /**
+   * Returns the resource as a lock for readers and a writer. Both locks are {@linkplain
+   * LeaseRequest#fair fair}, and one with all others that this instance returns for the resource,
+   * as {@link #asLock} says.
+   *
+   * @param request one resource, and the terms; not {@code shared}; must set the longest hold with
+   *     {@link LeaseRequest#renewFor(Duration)}
+   * @return the two locks
+   * @throws NullPointerException if the request is null
+   * @throws IllegalArgumentException if the request does not fit this instance's settings, is for
+   *     several resources or shared, or sets no longest hold
+   */
+  LeaseReadWriteLock asReadWriteLock(LeaseRequest request);
 
   /**
    * Starts a candidate for the leadership of one resource. It campaigns until it is closed. While

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.redlock.Inspection.Answer;
 import io.redlock.Inspection.Held;
 import io.redlock.Inspection.Node;
+import io.redlock.Inspection.Reader;
 import io.redlock.driver.InspectedNode;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -30,7 +31,52 @@ class InspectionTest {
         left,
         OptionalLong.of(9),
         0,
+        List.of(),
+        0,
         List.of());
+  }
+
+  private static Node read(int reading, Reader... readers) {
+    return new InspectedNode(
+        "n",
+        Answer.HELD,
+        "held",
+        Optional.of("readers"),
+        Optional.of("shared/"),
+        OptionalLong.empty(),
+        Optional.of(Duration.ofSeconds(9)),
+        OptionalLong.of(9),
+        0,
+        List.of(),
+        reading,
+        List.of(readers));
+  }
+
+  private static Reader reader(String id, int seconds) {
+    return new Reader(id, Optional.of("label-" + id), Duration.ofSeconds(seconds));
+  }
+
+  @Test
+  void readersOfAMajorityAreCountedOnceAndTheLongestComesFirst() {
+    Inspection shared =
+        of(
+            read(2, reader("a", 3), reader("b", 9)),
+            read(2, reader("c", 5), reader("a", 4)),
+            without(Answer.FREE));
+    assertEquals(Held.YES, shared.held());
+    assertEquals(3, shared.reading());
+    assertEquals(List.of(reader("b", 9), reader("c", 5), reader("a", 4)), shared.readers());
+    assertEquals("orders/42 is held by 3 readers for up to 9.0s more", shared.summary());
+    assertEquals("label-b for 9.0s", shared.readers().get(0).toString());
+    assertEquals(1_000, of(read(1_000, reader("a", 3))).reading(), "some are not named");
+  }
+
+  @Test
+  void readersOfAMinorityHoldNothing() {
+    Inspection free = of(read(1, reader("a", 3)), without(Answer.FREE), without(Answer.FREE));
+    assertEquals(Held.NO, free.held());
+    assertEquals(0, free.reading());
+    assertEquals(List.of(), free.readers());
   }
 
   private static Node without(Answer answer) {
@@ -192,7 +238,9 @@ class InspectionTest {
         Optional.empty(),
         OptionalLong.empty(),
         waiters.size(),
-        waiters);
+        waiters,
+        0,
+        List.of());
   }
 
   @Test

@@ -25,9 +25,14 @@ class LeaseRequestTest {
 
   @Test
   void requestsWithTheSameTermsAreEqual() {
-    LeaseRequest one = PLAIN.waitUpTo(TTL).renewFor(TTL).fair();
+    LeaseRequest one = PLAIN.waitUpTo(TTL).renewFor(TTL).fair().unlessHeld().shared();
     LeaseRequest other =
-        LeaseRequest.of("orders/42", Duration.ofMillis(10_000)).fair().renewFor(TTL).waitUpTo(TTL);
+        LeaseRequest.of("orders/42", Duration.ofMillis(10_000))
+            .shared()
+            .unlessHeld()
+            .fair()
+            .renewFor(TTL)
+            .waitUpTo(TTL);
     assertEquals(one, other);
     assertEquals(one.hashCode(), other.hashCode());
     assertEquals(
@@ -41,7 +46,9 @@ class LeaseRequestTest {
         LeaseRequest.of("orders/42", TTL.plusNanos(1)),
         PLAIN.waitUpTo(Duration.ZERO),
         PLAIN.renewFor(TTL),
-        PLAIN.fair());
+        PLAIN.fair(),
+        PLAIN.unlessHeld(),
+        PLAIN.shared());
   }
 
   @ParameterizedTest
@@ -63,8 +70,8 @@ class LeaseRequestTest {
   @Test
   void everyTermIsNamed() {
     assertEquals(
-        "orders/42 for 10s, waiting up to 0s, renewed for 1h, fair",
-        PLAIN.waitUpTo(Duration.ZERO).renewFor(Duration.ofHours(1)).fair().toString());
+        "orders/42 for 10s, waiting up to 0s, renewed for 1h, fair, shared",
+        PLAIN.waitUpTo(Duration.ZERO).renewFor(Duration.ofHours(1)).fair().shared().toString());
     assertEquals("a + b for 10s", LeaseRequest.ofAll(Set.of("b", "a"), TTL).toString());
   }
 

@@ -67,6 +67,11 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter, Attem
     return request.isFair();
   }
 
+  @Override
+  public boolean isShared() {
+    return request.isShared();
+  }
+
   /** Returns the result to come, also before the start. */
   CompletableFuture<AcquireResult> result() {
     return result.future;
@@ -85,7 +90,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter, Attem
   private CompletableFuture<AcquireResult> begin() {
     String owner;
     try {
-      place = isFair() ? context.fairWaiters.enter(this, waits()) : null;
+      place = isFair() ? context.fairWaiters.enter(this, waits(), isShared()) : null;
       owner = context.ownerIds.get();
     } catch (IllegalStateException failure) {
       fail(failure);
@@ -240,7 +245,10 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter, Attem
 
   @Override
   public @Nullable QueuePlace place() {
-    return place;
+    QueuePlace own = place;
+    return own == null || !isShared() || !isQueued() || context.queues.isHead(this)
+        ? own
+        : own.passing(); // Q8
   }
 
   @Override
@@ -283,6 +291,9 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter, Attem
     } finally {
       attempts.end(); // not before: a cancel meanwhile has to find the attempt that succeeded
       leave();
+      if (isShared() && end.lease().isPresent()) {
+        context.queues.shared(names);
+      }
     }
   }
 }

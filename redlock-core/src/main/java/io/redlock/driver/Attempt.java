@@ -52,7 +52,7 @@ final class Attempt implements Timeouts.Timed {
     this.context = context;
     this.request = request;
     this.resources = resources;
-    this.owner = new Owner(context, names, ownerId, place, listeners, request.isUnlessHeld());
+    this.owner = new Owner(context, names, ownerId, place, listeners, request);
     this.terms = context.settings.terms(context.quorum, Settings.ceilMillis(request.ttl()));
     this.whenDone = whenDone;
     this.whenFailed = whenFailed;

@@ -26,7 +26,7 @@ final class FairWaiters {
   }
 
   /** Returns a place for this call; if it waits, it receives wake-ups until it leaves. */
-  QueuePlace enter(Waiter call, boolean waits) {
+  QueuePlace enter(Waiter call, boolean waits, boolean isShared) {
     String known = client();
     String drawn = known == null ? ids.get() : known; // user code, which may block
     synchronized (this) {
@@ -37,7 +37,7 @@ final class FairWaiters {
       if (waits) {
         waiting.put(number, call);
       }
-      return new QueuePlace(client, number, waits); // Q8
+      return new QueuePlace(client, number, waits, isShared); // Q8
     }
   }
 

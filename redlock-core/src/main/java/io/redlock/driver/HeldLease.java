@@ -37,6 +37,9 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
   /** The number of times that a thread must unlock to release it; written by that thread only. */
   volatile int holds = 1;
 
+  /** The number of these that are for reading; used by that thread only. */
+  int reads;
+
   private volatile Deadline lossTime; // written under owner; the deadline less the loss margin
 
   private HeldLease(Owner owner, Set<String> resources, AcquireRound round) {
@@ -58,7 +61,9 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
       Owner owner, LeaseRequest request, Set<String> resources, AcquireRound round) {
     ServiceContext context = owner.context;
     HeldLease lease = new HeldLease(owner, resources, round);
-    context.queues.leased(owner.names);
+    if (!lease.isShared()) {
+      context.queues.leased(owner.names);
+    }
     boolean watched = false;
     try {
       context.liveLeases.add(lease);
@@ -84,6 +89,12 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
     try {
       owner.end();
     } finally {
+      leaveQueue();
+    }
+  }
+
+  private void leaveQueue() {
+    if (!isShared()) {
       context.queues.ended(owner.names);
     }
   }
@@ -99,6 +110,11 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
   @Override
   public Set<String> resources() {
     return resources;
+  }
+
+  @Override
+  public boolean isShared() {
+    return owner.tenure.isShared();
   }
 
   @Override
@@ -136,6 +152,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
             token,
             Duration.ofNanos(nowNanos - startNanos),
             Duration.ofNanos(leftNanos),
+            isShared(),
             renewed,
             holds));
   }
@@ -235,7 +252,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
       return owner.end();
     } finally {
       if (first) {
-        context.queues.ended(owner.names);
+        leaveQueue();
       }
     }
   }
@@ -277,7 +294,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
   @Override
   public void tell(LeaseEnd how) {
     report();
-    context.queues.ended(owner.names);
+    leaveQueue();
   }
 
   private void report() {
@@ -345,6 +362,9 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
   /** For example {@code lease on orders/42, token 1763654400000000}. */
   @Override
   public String toString() {
-    return "lease on " + Brief.names(resources) + ", token " + token;
+    return (isShared() ? "shared lease on " : "lease on ")
+        + Brief.names(resources)
+        + ", token "
+        + token;
   }
 }

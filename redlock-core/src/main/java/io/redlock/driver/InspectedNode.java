@@ -18,12 +18,15 @@ public record InspectedNode(
     Optional<Duration> remaining,
     OptionalLong counter,
     int waiting,
-    List<String> waiters)
+    List<String> waiters,
+    int reading,
+    List<Inspection.Reader> readers)
     implements Inspection.Node {
 
-  /** Copies the list. */
+  /** Copies the lists. */
   public InspectedNode {
     waiters = List.copyOf(waiters);
+    readers = List.copyOf(readers);
   }
 
   /** Returns an answer without a key. */
@@ -39,7 +42,9 @@ public record InspectedNode(
         Optional.empty(),
         positive(counter),
         waiting,
-        waiters);
+        waiters,
+        0,
+        List.of());
   }
 
   static OptionalLong positive(long number) {

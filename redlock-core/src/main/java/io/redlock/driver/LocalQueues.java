@@ -1,6 +1,9 @@
 package io.redlock.driver;
 
+import java.util.ArrayDeque;
+import java.util.Collection;
 import java.util.Collections;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -15,6 +18,10 @@ import org.jspecify.annotations.Nullable;
  * release in every node's lane. So a hot key costs the nodes only its acquires and releases, no
  * matter how many calls wait.
  *
+ * <p>Shared calls have a queue of their own per resource, which an exclusive lease holds up as
+ * well. A shared lease holds up nobody: once one is granted, all calls of that queue ask, until one
+ * is refused.
+ *
  * <p>A head may fail and leave while it proceeds, and so may the next. One thread at a time
  * therefore calls the heads, in a loop: no stack grows with the queue.
  */
@@ -26,6 +33,11 @@ final class LocalQueues {
     List<String> names();
 
     boolean isFair();
+
+    /** Returns true if it asks for a shared lease. */
+    default boolean isShared() {
+      return false;
+    }
 
     /** Returns the names of which it wants any one; empty if it wants all of {@link #names}. */
     default List<String> choices() {
@@ -44,8 +56,8 @@ final class LocalQueues {
 
   private static final long COURTESY_NANOS = 2_000_000;
 
-  private static final class Queue {
-    private @Nullable LinkedHashSet<Waiter> waiting; // null if none: a held lease keeps no set
+  private static class Queue {
+    @Nullable LinkedHashSet<Waiter> waiting; // null if none: a held lease keeps no set
     int leases;
     int handoffs;
     boolean isHandedOn; // a thread is in handOn()
@@ -73,21 +85,88 @@ final class LocalQueues {
     boolean mayAsk(Waiter call) {
       return leases == 0 && head() == call;
     }
+
+    /** Takes the next call that may ask, if any. */
+    @Nullable Waiter next() {
+      Waiter next = hasMoved && leases == 0 ? head() : null;
+      hasMoved = false;
+      return next;
+    }
+
+    void lease() {
+      leases++;
+      refusal = null;
+    }
+
+    void refuse(AttemptEnd how) {
+      refusal = how;
+    }
+  }
+
+  /** Shared calls. It exists only while one waits. */
+  private static final class Readers extends Queue {
+    private final Deque<Waiter> opened = new ArrayDeque<>(); // may ask, and were not called yet
+    private boolean isOpen;
+
+    @Override
+    boolean mayAsk(Waiter call) {
+      return isOpen || super.mayAsk(call);
+    }
+
+    @Override
+    @Nullable Waiter next() {
+      Waiter next = opened.poll();
+      return next == null ? super.next() : next;
+    }
+
+    /** Lets all ask. Returns true if there is somebody to call. */
+    boolean open() {
+      if (isOpen || leases > 0 || waiting == null) {
+        return false;
+      }
+      opened.addAll(waiting);
+      refusal = null;
+      isOpen = true;
+      return true;
+    }
+
+    private void shut() {
+      opened.clear();
+      isOpen = false;
+    }
+
+    @Override
+    void lease() {
+      super.lease();
+      shut();
+    }
+
+    @Override
+    void refuse(AttemptEnd how) {
+      super.refuse(how);
+      shut();
+    }
   }
 
   private final Map<List<String>, Queue> queues = new HashMap<>(); // guarded by this, queues too
+
+  private final Map<List<String>, Readers> readers = new HashMap<>(); // guarded by this
 
   /** The queues of calls that want any one of several names, by each of those. */
   private final Map<String, Set<Queue>> choices = new HashMap<>(); // guarded by this
 
   /** Returns true if no call waits and nothing is leased. */
   synchronized boolean isEmpty() {
-    return queues.isEmpty() && choices.isEmpty();
+    return queues.isEmpty() && readers.isEmpty() && choices.isEmpty();
   }
 
   /** Joins the end of the queue. Returns true if the call may ask the nodes now. */
   synchronized boolean join(Waiter call) {
-    Queue queue = queues.computeIfAbsent(call.names(), names -> new Queue());
+    List<String> names = call.names();
+    Queue queue =
+        call.isShared()
+            ? readers.computeIfAbsent(names, this::reading)
+            : queues.computeIfAbsent(names, absent -> new Queue());
     queue.add(call);
     for (String name : call.choices()) {
       choices.computeIfAbsent(name, absent -> new LinkedHashSet<>(2)).add(queue);
@@ -95,23 +174,50 @@ final class LocalQueues {
     return queue.mayAsk(call);
   }
 
-  /** Returns true if the call is the head of its queue and this service has no lease on it. */
+  private Readers reading(List<String> names) {
+    assert Thread.holdsLock(this);
+    Readers queue = new Readers();
+    queue.leases = leases(names);
+    return queue;
+  }
+
+  private int leases(List<String> names) {
+    assert Thread.holdsLock(this);
+    Queue exclusive = queues.get(names);
+    return exclusive == null ? 0 : exclusive.leases;
+  }
+
+  private @Nullable Queue queue(Waiter call) {
+    assert Thread.holdsLock(this);
+    return (call.isShared() ? readers : queues).get(call.names());
+  }
+
+  /**
+   * Returns true if this service has no exclusive lease on the resource, and the call is the head
+   * of its queue, or is shared as the last lease was.
+   */
   synchronized boolean mayAsk(Waiter call) {
-    Queue queue = queues.get(call.names());
+    Queue queue = queue(call);
     return queue != null && queue.mayAsk(call);
   }
 
-  /** Records the failed attempt of a head. */
+  /** Returns true if the call is the head of its queue. */
+  synchronized boolean isHead(Waiter call) {
+    Queue queue = queue(call);
+    return queue != null && queue.head() == call;
+  }
+
+  /** Records the failed attempt of a call that might ask. */
   synchronized void refused(Waiter call, AttemptEnd refusal) {
-    Queue queue = queues.get(call.names());
+    Queue queue = queue(call);
     if (queue != null) {
-      queue.refusal = refusal;
+      queue.refuse(refusal);
     }
   }
 
   /** Returns the queue's last attempt; null if it succeeded, or if there was none. */
   synchronized @Nullable AttemptEnd refusal(Waiter call) {
-    Queue queue = queues.get(call.names());
+    Queue queue = queue(call);
     return queue == null ? null : queue.refusal;
   }
 
@@ -120,11 +226,11 @@ final class LocalQueues {
     List<String> names = call.names();
     Queue queue;
     synchronized (this) {
-      queue = queues.get(names);
+      queue = queue(call);
       if (queue == null) {
         return;
       }
-      boolean moves = queue.mayAsk(call);
+      boolean moves = queue.leases == 0 && queue.head() == call;
       queue.remove(call);
       if (queue.head() == null) {
         for (String name : call.choices()) {
@@ -139,14 +245,28 @@ final class LocalQueues {
     handOn(queue);
   }
 
-  /** Records that a lease of this service holds the resource. */
+  /** Records that an exclusive lease of this service holds the resource. */
   synchronized void leased(List<String> names) {
-    Queue queue = queues.computeIfAbsent(names, absent -> new Queue());
-    queue.leases++;
-    queue.refusal = null;
+    queues.computeIfAbsent(names, absent -> new Queue()).lease();
+    Queue shared = readers.isEmpty() ? null : readers.get(names);
+    if (shared != null) {
+      shared.lease();
+    }
   }
 
-  /** Returns true if this service holds a lease on the name alone. */
+  /** Records that this service was granted a shared lease: all that wait for one may ask. */
+  void shared(List<String> names) {
+    Readers queue;
+    synchronized (this) {
+      queue = readers.get(names);
+      if (queue == null || !queue.open() || !claim(queue)) {
+        return;
+      }
+    }
+    handOn(queue);
+  }
+
+  /** Returns true if this service holds an exclusive lease on the name alone. */
   synchronized boolean isLeased(String name) {
     Queue queue = queues.get(List.of(name));
     return queue != null && queue.leases > 0;
@@ -163,6 +283,7 @@ final class LocalQueues {
   /** Records that such a lease has ended and its release, if any, was sent. */
   void ended(List<String> names) {
     endedAlone(names);
+    endedForReaders(names);
     for (Queue queue : choosing(names)) {
       boolean isOurs;
       synchronized (this) {
@@ -205,11 +326,31 @@ final class LocalQueues {
     handOn(queue);
   }
 
+  private void endedForReaders(List<String> names) {
+    Queue queue;
+    synchronized (this) {
+      queue = readers.isEmpty() ? null : readers.get(names);
+      if (queue == null) {
+        return;
+      }
+      queue.leases = leases(names); // not one less: it may have begun since
+      if (queue.leases > 0 || !claimHandOn(queue, 0)) {
+        return;
+      }
+    }
+    handOn(queue);
+  }
+
   /** Records that the queue has moved. Returns false if another thread is calling its heads. */
   private boolean claimHandOn(Queue queue, long delayNanos) {
     assert Thread.holdsLock(this);
     queue.hasMoved = true;
     queue.delayNanos = delayNanos;
+    return claim(queue);
+  }
+
+  private boolean claim(Queue queue) {
+    assert Thread.holdsLock(this);
     boolean isClaimed = !queue.isHandedOn;
     queue.isHandedOn = true;
     return isClaimed;
@@ -220,9 +361,8 @@ final class LocalQueues {
       Waiter next;
       long delayNanos;
       synchronized (this) {
-        next = queue.hasMoved && queue.leases == 0 ? queue.head() : null;
+        next = queue.next();
         delayNanos = queue.delayNanos;
-        queue.hasMoved = false;
         if (next == null) {
           queue.isHandedOn = false;
           return;
@@ -252,7 +392,13 @@ final class LocalQueues {
   }
 
   private synchronized @Nullable Queue stuck() {
-    for (Queue queue : queues.values()) {
+    Queue stuck = stuck(queues.values());
+    return stuck == null ? stuck(readers.values()) : stuck;
+  }
+
+  private @Nullable Queue stuck(Collection<? extends Queue> among) {
+    assert Thread.holdsLock(this);
+    for (Queue queue : among) {
       if (queue.isStuck) {
         queue.isStuck = false;
         if (!queue.isHandedOn) {
@@ -265,8 +411,12 @@ final class LocalQueues {
   }
 
   private void removeIfEmpty(List<String> names, Queue queue) {
-    if (queue.leases == 0 && queue.head() == null) {
-      queues.remove(names);
+    if (queue.head() == null) {
+      if (queue instanceof Readers) {
+        readers.remove(names);
+      } else if (queue.leases == 0) {
+        queues.remove(names);
+      }
     }
   }
 }

@@ -2,6 +2,7 @@ package io.redlock.driver;
 
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseEnd.Cause;
+import io.redlock.LeaseRequest;
 import io.redlock.ReleaseResult;
 import io.redlock.protocol.ReleaseRound;
 import io.redlock.protocol.Tenure;
@@ -70,22 +71,25 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
   private @Nullable Turn unsent; // guarded by this; the release that had no memory
   private int unbooked; // guarded by this; nodes whose release had no memory, as bits
 
-  /**
-   * @param isUnlessHeld true if its caller gives up once one client is known to hold the resource
-   */
   Owner(
       ServiceContext context,
       List<String> names,
       String id,
       @Nullable QueuePlace place,
       Listeners listeners,
-      boolean isUnlessHeld) {
+      LeaseRequest request) {
     this.context = context;
     this.names = names;
     this.id = id;
     this.place = place;
     this.listeners = listeners;
-    this.tenure = new Tenure(context.rules, context.quorum, place != null, isUnlessHeld, false);
+    this.tenure =
+        new Tenure(
+            context.rules,
+            context.quorum,
+            place != null,
+            request.isUnlessHeld(),
+            request.isShared());
   }
 
   // What is due.

@@ -20,16 +20,24 @@ final class QueuePlace {
   private final String client;
   private final long number;
   private final long lifeMillis;
+  private final boolean isShared;
   private long micros; // guarded by this; 0 before the first attempt
   private boolean hasTickets; // guarded by this; nodes may have tickets
 
   /**
    * @param waits true if the call leaves tickets; otherwise it only respects those of others
+   * @param isShared true if it is for a shared lease
    */
-  QueuePlace(String client, long number, boolean waits) {
+  QueuePlace(String client, long number, boolean waits, boolean isShared) {
     this.client = client;
     this.number = number;
     this.lifeMillis = waits ? LIFE_MILLIS : 0;
+    this.isShared = isShared;
+  }
+
+  /** Returns the same place for an attempt that leaves no ticket. */
+  QueuePlace passing() {
+    return new QueuePlace(client, number, false, isShared);
   }
 
   long number() {
@@ -47,7 +55,7 @@ final class QueuePlace {
       micros = token;
     }
     hasTickets |= lifeMillis > 0;
-    return new Ticket(client, number, micros, lifeMillis); // Q1
+    return new Ticket(client, number, micros, lifeMillis, isShared); // Q1
   }
 
   /** Forgets a first token that nodes refused by their clocks: the next one is more exact. */
@@ -64,7 +72,7 @@ final class QueuePlace {
 
   /** Returns the ticket that nodes may have; null if no node has one. */
   synchronized @Nullable Ticket ticket() {
-    return hasTickets ? new Ticket(client, number, micros, lifeMillis) : null;
+    return hasTickets ? new Ticket(client, number, micros, lifeMillis, isShared) : null;
   }
 
   /** Returns the same, for the caller to remove it. */

@@ -8,6 +8,7 @@ import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseEnd.Cause;
 import io.redlock.LeaseLock;
+import io.redlock.LeaseReadWriteLock;
 import io.redlock.LeaseRequest;
 import io.redlock.LeaseStatus;
 import io.redlock.LeasedCallable;
@@ -173,6 +174,26 @@ final class QuorumRedlock implements Redlock, RedlockOperations, AcquireLoop.Ope
 
   @Override
   public LeaseLock asLock(LeaseRequest request) {
+    checkLock(request);
+    return lock(request);
+  }
+
+  @Override
+  public LeaseReadWriteLock asReadWriteLock(LeaseRequest request) {
+    checkLock(request);
+    if (request.isAnyOf() || request.resources().size() > 1) {
+      throw new IllegalArgumentException(
+          "a read and write lock is on one resource, not on "
+              + (request.isAnyOf() ? "any of several" : request.resources().size())
+              + ": make one with LeaseRequest.of(name, ttl)");
+    }
+    if (request.isShared()) {
+      throw new IllegalArgumentException("its read lock is shared anyway: leave shared() out");
+    }
+    return new ReadWriteLease(lock(request.fair().shared()), lock(request.fair()));
+  }
+
+  private void checkLock(LeaseRequest request) {
     check(request);
     if (request.renewFor().isEmpty()) {
       throw new IllegalArgumentException(
@@ -183,6 +204,9 @@ final class QuorumRedlock implements Redlock, RedlockOperations, AcquireLoop.Ope
     if (request.isUnlessHeld()) {
       throw new IllegalArgumentException("a lock waits for its holder: leave unlessHeld() out");
     }
+  }
+
+  private ReentrantLease lock(LeaseRequest request) {
     return new ReentrantLease(request, this::call, holds);
   }
 

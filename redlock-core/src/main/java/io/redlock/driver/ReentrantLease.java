@@ -16,8 +16,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A {@link LeaseLock} over a lock service: counts the holds of each thread. All locks on the same
- * resources are one.
+ * A {@link LeaseLock} over a lock service, for writing or for reading: counts the holds of each
+ * thread. All locks on the same resources are one; a thread that has both kinds has one lease.
  */
 final class ReentrantLease implements LeaseLock {
 
@@ -114,9 +114,26 @@ final class ReentrantLease implements LeaseLock {
     if (lease == null) {
       return false;
     }
+    if (!request.isShared() && !isHeld(lease)) {
+      throw new IllegalStateException(
+          "this thread reads "
+              + Brief.names(request.resources())
+              + ": unlock the read lock before you lock for writing, or it waits for itself");
+    }
     lease.ensureValid(Duration.ZERO);
     lease.holds = Math.addExact(lease.holds, 1);
+    lease.reads += reads();
     return true;
+  }
+
+  /** Returns how many of a hold of this lock are for reading. */
+  private int reads() {
+    return request.isShared() ? 1 : 0;
+  }
+
+  /** Returns true if the thread of the lease holds this lock, not only the other kind. */
+  private boolean isHeld(HeldLease lease) {
+    return (request.isShared() ? lease.reads : lease.holds - lease.reads) > 0;
   }
 
   private boolean take(AcquireResult result) {
@@ -127,7 +144,9 @@ final class ReentrantLease implements LeaseLock {
   private void remember(Lease lease) {
     boolean remembered = false;
     try {
-      holds.put(lock, (HeldLease) lease);
+      HeldLease held = (HeldLease) lease;
+      held.reads = reads();
+      holds.put(lock, held);
       remembered = true;
     } finally {
       if (!remembered) { // no memory; nobody could unlock it
@@ -138,9 +157,12 @@ final class ReentrantLease implements LeaseLock {
 
   private HeldLease mine() {
     HeldLease lease = holds.get(lock);
-    if (lease == null) {
+    if (lease == null || !isHeld(lease)) {
       throw new IllegalMonitorStateException(
-          "the current thread does not hold the lock on " + Brief.names(request.resources()));
+          "the current thread does not hold the "
+              + (request.isShared() ? "read lock" : "lock")
+              + " on "
+              + Brief.names(request.resources()));
     }
     return lease;
   }
@@ -150,6 +172,7 @@ final class ReentrantLease implements LeaseLock {
     HeldLease lease = mine();
     int left = lease.holds - 1;
     lease.holds = left;
+    lease.reads -= reads();
     if (left > 0) {
       lease.throwIfLost(null);
       return;
@@ -166,6 +189,6 @@ final class ReentrantLease implements LeaseLock {
   /** For example {@code lock on orders/42 for 30s}. */
   @Override
   public String toString() {
-    return "lock on " + request;
+    return (request.isShared() ? "read lock on " : "lock on ") + request;
   }
 }

@@ -128,6 +128,9 @@ final class ReplyText {
     }
     String label = HolderLabel.of(owner);
     String who = label.isEmpty() ? unlabelled(owner) : label;
+    if (report.reading() > 0) {
+      who = report.reading() == 1 ? "1 reader" : report.reading() + " readers";
+    }
     return new InspectedNode(
         node,
         doubtful ? Answer.DOUBTFUL : Answer.HELD,
@@ -140,7 +143,16 @@ final class ReplyText {
             : Optional.of(Duration.ofMillis(report.remainingMillis())),
         InspectedNode.positive(report.counter()),
         report.waiting(),
-        waiters);
+        waiters,
+        report.reading(),
+        report.readers().stream().map(ReplyText::reader).toList());
+  }
+
+  private static Inspection.Reader reader(NodeReport.Reader reader) {
+    return new Inspection.Reader(
+        reader.owner(),
+        named(HolderLabel.of(reader.owner())),
+        Duration.ofMillis(Math.max(0, reader.remainingMillis())));
   }
 
   private static String unlabelled(String owner) {

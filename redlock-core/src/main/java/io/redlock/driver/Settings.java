@@ -95,6 +95,11 @@ record Settings(
     } else if (request.isFair() && count > 1) {
       problems.add("fair() with " + count + " resources: ask for one, or leave fair() out"); // Q9
     }
+    if (request.isShared() && request.isAnyOf()) {
+      problems.add("shared() with anyOf(): each name is a lock of its own; leave shared() out");
+    } else if (request.isShared() && count > 1) {
+      problems.add("shared() with " + count + " resources: ask for one, or leave shared() out");
+    }
     if (request.isUnlessHeld() && (request.isFair() || request.isAnyOf())) {
       problems.add(
           "unlessHeld() with "

@@ -11,6 +11,7 @@ record StatusOfLease(
     long fencingToken,
     Duration heldFor,
     Duration remaining,
+    boolean shared,
     boolean renewed,
     int holds)
     implements LeaseStatus {
@@ -19,6 +20,7 @@ record StatusOfLease(
   @Override
   public String toString() {
     return Brief.names(resources)
+        + (shared ? ", shared" : "")
         + ", held for "
         + Brief.duration(heldFor)
         + ", "

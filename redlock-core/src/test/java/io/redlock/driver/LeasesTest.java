@@ -40,12 +40,14 @@ class LeasesTest {
                 Duration.ofMillis(1_500),
                 first.remaining(),
                 false,
+                false,
                 1),
             new StatusOfLease(
                 Set.of("renewed"),
                 second.fencingToken(),
                 Duration.ofMillis(500),
                 second.remaining(),
+                false,
                 true,
                 1)),
         leases);

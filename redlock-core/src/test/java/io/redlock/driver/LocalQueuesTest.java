@@ -189,6 +189,7 @@ class LocalQueuesTest {
     private final String name;
     private final List<String> told;
     private final boolean isFair;
+    private boolean isShared;
     private Runnable proceeds = () -> {};
     private int compared;
 
@@ -206,6 +207,11 @@ class LocalQueuesTest {
     @Override
     public boolean isFair() {
       return isFair;
+    }
+
+    @Override
+    public boolean isShared() {
+      return isShared;
     }
 
     @Override
@@ -233,6 +239,116 @@ class LocalQueuesTest {
     Waiter waiter = new Waiter(name, told, false);
     queues.join(waiter);
     return waiter;
+  }
+
+  private Waiter reader(String name) {
+    Waiter reader = new Waiter(name, told, false);
+    reader.isShared = true;
+    queues.join(reader);
+    return reader;
+  }
+
+  @Test
+  void readersHaveALineOfTheirOwn() {
+    Waiter writer = waiter("writer");
+    Waiter reader = reader("reader");
+    Waiter second = reader("second reader");
+    assertTrue(queues.mayAsk(writer));
+    assertTrue(queues.mayAsk(reader));
+    assertTrue(queues.isHead(reader));
+    assertFalse(queues.mayAsk(second));
+    assertFalse(queues.isHead(second));
+    queues.leave(reader);
+    assertEquals(List.of("second reader"), told);
+    queues.leave(writer);
+    queues.leave(second);
+    assertTrue(queues.isEmpty());
+  }
+
+  @Test
+  void exclusiveLeaseHoldsUpBothLinesAndMovesBothWhenItEnds() {
+    Waiter writer = waiter("writer");
+    Waiter early = reader("early reader");
+    queues.leased(Waiter.NAMES);
+    assertFalse(queues.mayAsk(writer));
+    assertFalse(queues.mayAsk(early));
+    queues.leave(early);
+    assertEquals(List.of(), told);
+    Waiter late = reader("late reader");
+    assertFalse(queues.mayAsk(late), "its line is new, the lease is not");
+    queues.shared(Waiter.NAMES);
+    assertEquals(List.of(), told);
+    queues.leased(Waiter.NAMES);
+    queues.ended(Waiter.NAMES);
+    assertEquals(List.of(), told);
+    queues.ended(Waiter.NAMES);
+    assertEquals(List.of("writer", "late reader"), told);
+  }
+
+  @Test
+  void allReadersAskWhenOneIsGrantedUntilOneIsRefused() {
+    Waiter head = reader("head");
+    Waiter second = reader("second");
+    Waiter third = reader("third");
+    waiter("writer");
+    queues.leave(head);
+    queues.shared(Waiter.NAMES);
+    assertEquals(List.of("second", "second", "third"), told, "the second became the head, too");
+    assertTrue(queues.mayAsk(third));
+    Waiter fourth = reader("fourth");
+    assertTrue(queues.mayAsk(fourth), "it need not wait for the others");
+    queues.shared(Waiter.NAMES);
+    assertEquals(3, told.size(), "all ask already");
+    AttemptEnd refusal = refusal();
+    queues.refused(third, refusal);
+    assertSame(refusal, queues.refusal(fourth));
+    assertTrue(queues.mayAsk(second));
+    assertFalse(queues.mayAsk(third));
+    assertFalse(queues.mayAsk(fourth));
+    queues.shared(Waiter.NAMES);
+    assertNull(queues.refusal(fourth));
+    assertEquals(List.of("second", "third", "fourth"), told.subList(3, 6));
+    queues.leased(Waiter.NAMES);
+    assertFalse(queues.mayAsk(second));
+    assertFalse(queues.mayAsk(fourth));
+    queues.ended(Waiter.NAMES);
+    assertFalse(queues.mayAsk(fourth), "others may write now");
+  }
+
+  @Test
+  void readersThatAreGrantedAndLeaveWhenTheyAreToldAreFollowedInALoop() {
+    Waiter head = reader("head");
+    List<Integer> depths = new ArrayList<>();
+    for (int waiter = 0; waiter < 100; waiter++) {
+      Waiter next = reader(String.valueOf(waiter));
+      next.proceeds =
+          () -> {
+            depths.add(StackWalker.getInstance().walk(frames -> (int) frames.count()));
+            queues.leave(next);
+            queues.shared(Waiter.NAMES);
+          };
+    }
+    queues.shared(Waiter.NAMES);
+    queues.leave(head);
+    assertEquals("head", told.get(0));
+    assertEquals(
+        IntStream.range(0, 100).mapToObj(String::valueOf).toList(), told.subList(1, told.size()));
+    assertEquals(1, depths.stream().distinct().count(), depths::toString);
+    assertTrue(queues.isEmpty());
+  }
+
+  @Test
+  void readersForWhichMemoryWasShortAreCalledByALaterCheck() {
+    Waiter head = reader("head");
+    Waiter second = reader("second");
+    second.proceeds =
+        () -> {
+          throw new OutOfMemoryError("test");
+        };
+    assertThrows(OutOfMemoryError.class, () -> queues.leave(head));
+    second.proceeds = () -> {};
+    queues.check();
+    assertEquals(List.of("second", "second"), told);
   }
 
   private static AttemptEnd refusal() {

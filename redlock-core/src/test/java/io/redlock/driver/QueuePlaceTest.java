@@ -15,9 +15,19 @@ class QueuePlaceTest {
 
   private static final List<String> NAMES = List.of("orders/42");
 
-  private final QueuePlace place = new QueuePlace("client", 7, true);
+  private final QueuePlace place = new QueuePlace("client", 7, true, false);
   private final Bed bed = new Bed(3);
   private final List<LockNode> nodes = List.copyOf(bed.nodes);
+
+  @Test
+  void placeOfAReaderSaysSoAndMayBePassedByWithoutATicket() {
+    QueuePlace reads = new QueuePlace("client", 7, true, true);
+    assertEquals("client:07", reads.ticket(5).waiter());
+    QueuePlace passing = reads.passing();
+    assertEquals(new Ticket("client", 7, 9, 0, true), passing.ticket(9));
+    assertNull(passing.ticket());
+    assertEquals(5, reads.ticket(9).micros());
+  }
 
   @Test
   void ticketKeepsTheNumberAndTheTokenOfTheFirstAttempt() {
@@ -28,7 +38,7 @@ class QueuePlaceTest {
 
   @Test
   void callThatDoesNotWaitLeavesNoTicket() {
-    QueuePlace impatient = new QueuePlace("client", 7, false);
+    QueuePlace impatient = new QueuePlace("client", 7, false, false);
     assertEquals(new Ticket("client", 7, 100, 0), impatient.ticket(100));
     assertFalse(impatient.hasTickets());
     assertNull(impatient.ticket());

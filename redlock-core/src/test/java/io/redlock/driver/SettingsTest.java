@@ -143,6 +143,23 @@ class SettingsTest {
   }
 
   @Test
+  void sharingIsForOneResource() {
+    assertEquals(
+        List.of(),
+        settings.problems(Bed.REQUEST.shared().fair().waitUpTo(Bed.TTL).renewFor(Bed.TTL)));
+    assertRefused(
+        LeaseRequest.ofAll(List.of("a", "b"), Bed.TTL).shared(),
+        "shared() with 2 resources",
+        "ask for one, or leave shared() out");
+    for (List<String> names : List.of(List.of("a"), List.of("a", "b"))) {
+      assertRefused(
+          LeaseRequest.anyOf(names, Bed.TTL).shared(),
+          "shared() with anyOf(): each name is a lock of its own",
+          "leave shared() out");
+    }
+  }
+
+  @Test
   void fairnessIsForOneResource() {
     assertEquals(List.of(), settings.problems(Bed.REQUEST.fair()));
     assertRefused(

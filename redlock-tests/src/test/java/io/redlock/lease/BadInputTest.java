@@ -7,11 +7,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.ExtendResult;
 import io.redlock.Lease;
 import io.redlock.LeaseLostException;
+import io.redlock.LeaseReadWriteLock;
 import io.redlock.LeaseRequest;
 import io.redlock.LeaseTooShortException;
 import io.redlock.Redlock;
 import io.redlock.ReleaseResult;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.function.Executable;
@@ -53,6 +55,39 @@ class BadInputTest {
     refused("lossMargin -1s", () -> masters.connect(s -> s.lossMargin(Duration.ofSeconds(-1))));
     refused(
         "lossMargin", () -> masters.connect(s -> s.lossMargin(Duration.ofSeconds(Long.MAX_VALUE))));
+  }
+
+  @Test
+  void sharingIsForOneResourceAndOneHolder() throws Exception {
+    Redlock redlock = masters.connect();
+    List<String> names = List.of("a", "b", "c");
+    String several = "shared() with 3 resources: ask for one, or leave shared() out";
+    LeaseRequest all = LeaseRequest.ofAll(names, TTL).shared().renewFor(TTL);
+    refused(several, () -> redlock.acquire(all));
+    refused(several, () -> redlock.acquireAsync(all));
+    refused(several, () -> redlock.runLeased(all, lease -> {}));
+    refused(several, () -> redlock.asLock(all));
+    refused(
+        "shared() with anyOf(): each name is a lock of its own; leave shared() out",
+        () -> redlock.tryAcquire(LeaseRequest.anyOf(names, TTL).shared()));
+    LeaseRequest one = LeaseRequest.of("catalog", TTL).renewFor(TTL);
+    refused("leave shared() out", () -> redlock.asReadWriteLock(one.shared()));
+    refused(
+        "on one resource, not on 3",
+        () -> redlock.asReadWriteLock(LeaseRequest.ofAll(names, TTL).renewFor(TTL)));
+    refused(
+        "holder \"shared\" is reserved for readers: choose another",
+        () -> masters.connect(settings -> settings.holder("shared")));
+    LeaseReadWriteLock lock = redlock.asReadWriteLock(one);
+    lock.readLock().lock();
+    IllegalStateException refused =
+        assertThrows(IllegalStateException.class, () -> lock.writeLock().lock());
+    assertEquals(
+        "this thread reads catalog: unlock the read lock before you lock for writing,"
+            + " or it waits for itself",
+        refused.getMessage());
+    lock.readLock().unlock();
+    assertEquals(0, masters.holders("a"));
   }
 
   @Test

@@ -3,6 +3,7 @@ package io.redlock.simulation;
 import io.redlock.AcquireResult;
 import io.redlock.Leadership;
 import io.redlock.LeaseLock;
+import io.redlock.LeaseReadWriteLock;
 import io.redlock.LeaseRequest;
 import io.redlock.LeasedCallable;
 import io.redlock.LeasedRunnable;
@@ -318,6 +319,11 @@ final class Variants {
     @Override
     public Leadership lead(String resource, Duration ttl, Duration renewFor, Leadership.Work work) {
       return redlock.lead(resource, ttl, renewFor, work);
+    }
+
+    @Override
+    public LeaseReadWriteLock asReadWriteLock(LeaseRequest request) {
+      return redlock.asReadWriteLock(request);
     }
 
     @Override

@@ -15,6 +15,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
+import io.redlock.AcquireResult.By;
 import io.redlock.ExtendResult;
 import io.redlock.FreeResult;
 import io.redlock.Inspection;
@@ -25,6 +26,7 @@ import io.redlock.LeaseEnd;
 import io.redlock.LeaseEnd.Cause;
 import io.redlock.LeaseLock;
 import io.redlock.LeaseLostException;
+import io.redlock.LeaseReadWriteLock;
 import io.redlock.LeaseRequest;
 import io.redlock.LeaseStatus;
 import io.redlock.LeaseTooShortException;
@@ -40,6 +42,7 @@ import io.redlock.testbed.Await;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Queue;
 import java.util.Set;
@@ -406,6 +409,182 @@ public abstract class RedlockContract {
 
   private LeaseRequest fair() {
     return waiting().fair();
+  }
+
+  // Many readers or one writer.
+
+  private LeaseRequest reading() {
+    return LeaseRequest.of(resource, TTL).shared();
+  }
+
+  private LeaseReadWriteLock readWriteLock(Redlock client) {
+    return client.asReadWriteLock(LeaseRequest.of(resource, TTL).renewFor(LONG_WAIT));
+  }
+
+  @Test
+  void readersShareAResourceAndNoWriterGetsItBeforeTheLastHasGone() throws Exception {
+    Lease first = assertAcquired(alice.tryAcquire(reading()));
+    Lease second = assertAcquired(alice.tryAcquire(reading()));
+    Lease third = assertAcquired(bob.tryAcquire(reading()));
+    for (Lease reader : List.of(first, second, third)) {
+      assertTrue(reader.isShared());
+      assertTrue(reader.isValid());
+      AcquireResult refused = assertContended(bob.tryAcquire(resource, TTL));
+      assertEquals(Optional.of("readers"), refused.holder());
+      assertEquals(Optional.of(By.HOLDER), refused.contendedBy());
+      assertEquals(ReleaseResult.RELEASED, reader.release());
+    }
+    assertFalse(bob.acquire(waiting()).isShared());
+  }
+
+  @Test
+  void writerRefusesReadersUntilItReleases() throws Exception {
+    Lease held = acquire(alice);
+    assertContended(bob.tryAcquire(reading()));
+    CompletableFuture<AcquireResult> waits = bob.acquireAsync(reading().waitUpTo(LONG_WAIT));
+    held.release();
+    assertTrue(Await.value("it reads", waits).lease().orElseThrow().isShared());
+  }
+
+  @Test
+  void tokensOfReadersAreBetweenThoseOfWriters() throws Exception {
+    long written = 0;
+    for (int i = 0; i < 5; i++) {
+      Lease writer = alice.acquire(waiting());
+      assertTrue(writer.fencingToken() > written);
+      written = writer.fencingToken();
+      writer.release();
+      List<Lease> readers = new ArrayList<>();
+      for (Redlock client : List.of(alice, bob)) {
+        readers.add(client.acquire(reading().waitUpTo(LONG_WAIT)));
+      }
+      for (Lease reader : readers) {
+        assertTrue(reader.fencingToken() > written);
+        written = Math.max(written, reader.fencingToken());
+        reader.release();
+      }
+    }
+  }
+
+  @Test
+  void sharedLeaseIsExtendedAndRenewedAsAnyOther() throws Exception {
+    Lease extended = bob.acquire(reading());
+    assertExtended(extended.extend(TTL));
+    assertTrue(bob.operations().leases().get(0).shared());
+    extended.release();
+    Duration ttl = Duration.ofSeconds(8); // renewed in time by a machine that stands still for 3 s
+    Lease renewed =
+        deployment
+            .connect(ttl.dividedBy(4))
+            .acquire(LeaseRequest.of(resource, ttl).shared().renewFor(Duration.ofMinutes(5)));
+    assertContended(alice.tryAcquire(waiting().waitUpTo(ttl.multipliedBy(5).dividedBy(4))));
+    assertTrue(renewed.isValid());
+    assertEquals(ReleaseResult.RELEASED, renewed.release());
+  }
+
+  @Test
+  void readerNeverPassesAWriterThatWaitsFairly() throws Exception {
+    Lease reads = alice.acquire(reading());
+    CompletableFuture<AcquireResult> writes = bob.acquireAsync(fair());
+    Await.until("it waits", () -> queued(1));
+    AcquireResult refused = assertContended(alice.tryAcquire(reading()));
+    assertTrue(refused.votes().toString().contains("first in the queue"), refused::toString);
+    CompletableFuture<AcquireResult> readsLater = alice.acquireAsync(fair().shared());
+    Await.until("both wait", () -> queued(2));
+    reads.release();
+    Lease written = Await.value("it writes", writes).lease().orElseThrow();
+    assertFalse(readsLater.isDone());
+    written.release();
+    assertTrue(Await.value("it reads", readsLater).lease().orElseThrow().isValid());
+  }
+
+  @Test
+  void allReadersOfAllProcessesReadAtOnceWhenTheWriterHasGone() throws Exception {
+    Lease held = acquire(alice);
+    List<CompletableFuture<AcquireResult>> readers = new ArrayList<>();
+    for (int i = 0; i < 100; i++) {
+      readers.add((i % 2 == 0 ? alice : bob).acquireAsync(fair().shared()));
+    }
+    Await.until("one of each process waits at the nodes", () -> queued(2));
+    held.release();
+    for (CompletableFuture<AcquireResult> reader : readers) {
+      assertTrue(Await.value("it reads", reader).lease().orElseThrow().isValid());
+    }
+    Inspection inspection = bob.operations().inspect(resource);
+    assertEquals(100, inspection.reading(), inspection::toString);
+    assertTrue(inspection.summary().contains("is held by 100 readers"), inspection::summary);
+    for (CompletableFuture<AcquireResult> reader : readers) {
+      reader.join().lease().orElseThrow().close();
+    }
+    Await.until("nothing stays locked", () -> deployment.holders(resource) == 0);
+    Await.until("nobody stays in the queue", () -> queued(0));
+  }
+
+  @Test
+  void inspectionNamesTheReadersAndTheirTimes() throws Exception {
+    List<Lease> readers = List.of(alice.acquire(reading()), bob.acquire(reading()));
+    Inspection inspection = bob.operations().inspect(resource);
+    assertEquals(Held.YES, inspection.held(), inspection::toString);
+    assertEquals(Optional.of("readers"), inspection.holder());
+    assertEquals(2, inspection.readers().size(), inspection::toString);
+    for (Inspection.Reader reader : inspection.readers()) {
+      assertTrue(reader.remaining().compareTo(TTL) <= 0);
+      assertTrue(reader.remaining().compareTo(Duration.ZERO) > 0);
+    }
+    assertTrue(inspection.toString().contains("more by 2 readers"), inspection::toString);
+    readers.get(0).release();
+    Await.until("one is left", () -> bob.operations().inspectAsync(resource).join().reading() == 1);
+  }
+
+  @Test
+  void allReadersLearnThatTheResourceWasSetFree() throws Exception {
+    Redlock brief = deployment.connect(BRIEF_TIMEOUT);
+    List<List<LeaseEnd>> ends = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      ends.add(endsOf(brief.acquire(brief().shared().renewFor(Duration.ofMinutes(10)))));
+    }
+    FreeResult freed = bob.operations().free(resource);
+    assertEquals(FreeResult.Outcome.FREED, freed.outcome(), freed::toString);
+    for (List<LeaseEnd> each : ends) {
+      Await.until("the loss is told", () -> !each.isEmpty());
+      assertEquals(List.of(Cause.REFUSED), causes(each));
+      assertTrue(each.get(0).detail().startsWith("an operator set it free"), each::toString);
+    }
+    assertFalse(bob.acquire(waiting()).isShared());
+  }
+
+  @Test
+  void threadsReadTogetherUnderTheReadLockAndOneWrites() throws Exception {
+    LeaseReadWriteLock lock = readWriteLock(alice);
+    lock.readLock().lock();
+    Await.value(
+        "another thread reads",
+        later(
+            () -> {
+              assertTrue(lock.readLock().tryLock());
+              assertTrue(lock.readLock().lease().isShared());
+              assertFalse(readWriteLock(bob).writeLock().tryLock());
+              lock.readLock().unlock();
+            }));
+    assertThrows(IllegalStateException.class, lock.writeLock()::lock);
+    lock.readLock().unlock();
+    lock.writeLock().lock();
+    Await.value("nobody reads", later(() -> assertFalse(lock.readLock().tryLock())));
+    lock.writeLock().unlock();
+  }
+
+  @Test
+  void writerThatReadsOnExcludesOthersUntilItHasUnlockedBoth() throws Exception {
+    LeaseReadWriteLock lock = readWriteLock(alice);
+    lock.writeLock().lock();
+    Lease lease = lock.writeLock().lease();
+    lock.readLock().lock();
+    assertSame(lease, lock.readLock().lease());
+    lock.writeLock().unlock();
+    assertFalse(lease.isShared());
+    assertContended(bob.tryAcquire(reading()));
+    lock.readLock().unlock();
+    assertAcquired(bob.tryAcquire(reading().waitUpTo(LONG_WAIT)));
   }
 
   // Bad arguments.
