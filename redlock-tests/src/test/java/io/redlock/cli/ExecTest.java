@@ -111,6 +111,22 @@ class ExecTest {
   }
 
   @Test
+  void sharedCommandsRunTogetherAndNoOtherBesideThem() throws Exception {
+    CompletableFuture<CommandRun> reads =
+        begin("--shared", "sh", "-c", "echo $REDLOCK_FENCING_TOKEN; " + UNTIL_FILE, file());
+    masters.awaitHolders(5, "job");
+    CommandRun.of(settings(), onJob("--shared", "echo", "reads, too"))
+        .assertExit(0)
+        .assertHas("reads, too");
+    CommandRun.of(settings(), onJob("--wait=0s", "echo", "writes"))
+        .assertExit(120)
+        .assertHas("more by readers");
+    Files.createFile(file);
+    end(reads).assertExit(0);
+    awaitNoLocks();
+  }
+
+  @Test
   void jobOfMillisecondsKeepsTheLockAndTheOthersEndSilently() throws Exception {
     CommandRun.of(settings(), onJob("--hold-at-least=300ms", "sh", "-c", "exit 3")).assertExit(3);
     awaitNoLocks();

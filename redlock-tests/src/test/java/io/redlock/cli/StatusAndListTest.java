@@ -121,6 +121,33 @@ class StatusAndListTest {
   }
 
   @Test
+  void statusAndListOfASharedResourceCountItsReaders() throws Exception {
+    LeaseRequest request = LeaseRequest.of("catalog", TTL).waitUpTo(TTL).shared();
+    Lease first = holder.acquire(request);
+    for (RedisServer server : servers) {
+      Await.until("it reads", () -> server.command("GET", PREFIX + "catalog") != null);
+    }
+    run(120, "status", "catalog").assertMatches("catalog is held by 1 reader for up to \\d+s more");
+    holder.acquire(request);
+    for (RedisServer server : servers) {
+      Await.until(
+          "both read",
+          () -> (Long) server.command("ZCARD", "redlock:readers:" + PREFIX + "catalog") == 2);
+    }
+    CommandRun held = run(120, "status", "catalog");
+    held.assertMatches("catalog is held by 2 readers for up to \\d+s more");
+    held.assertMatches("127.0.0.1:\\d+ +held for \\d+s more by 2 readers");
+    held.assertMatches("READER +LEFT");
+    held.assertMatches(HOLDER + " +\\d+\\.\\ds");
+    assertEquals(4 + 1 + 3, held.output().lines().count(), held::output);
+    CommandRun json = run(120, "status", "--json", "catalog");
+    json.assertHas(
+        "\"holder\":\"readers\",\"reading\":2,\"readers\":[{\"holder\":\"" + HOLDER + "\",");
+    run(0, "list").assertMatches("catalog +yes +2 readers +\\d+\\.\\ds +3 of 3");
+    assertTrue(first.isValid());
+  }
+
+  @Test
   void statusOfAFreeResourceAndOfOneThatNobodyCanTell() throws Exception {
     CommandRun free = run(0, "status", "orders/43");
     free.assertHas("orders/43 is free: no client holds it on 2 of 3");

@@ -94,6 +94,12 @@ final class Exec implements Callable<Integer> {
   private Names names = new Names();
 
   @Option(
+      names = "--shared",
+      description =
+          "hold a shared lock, for reading: others may hold one, too, but none without this option")
+  private boolean isShared;
+
+  @Option(
       names = "--ttl",
       paramLabel = "DURATION",
       defaultValue = "30s",
@@ -180,7 +186,8 @@ final class Exec implements Callable<Integer> {
     Duration standard = codeIfHeld == null ? Duration.ZERO : TO_AGREE;
     LeaseRequest request =
         names.request(ttl).waitUpTo(wait == null ? standard : wait).renewFor(renewFor);
-    return codeIfHeld == null ? request : request.unlessHeld();
+    LeaseRequest asked = isShared ? request.shared() : request;
+    return codeIfHeld == null ? asked : asked.unlessHeld();
   }
 
   private int notAcquired(LockNotAcquiredException e) {

@@ -46,6 +46,13 @@ final class Status {
               node.detail()));
     }
     Terminal.printTable(rows, out);
+    if (inspection.reading() > 0) {
+      List<List<String>> readers = new ArrayList<>(List.of(List.of("READER", "LEFT")));
+      for (Inspection.Reader reader : inspection.readers()) {
+        readers.add(List.of(reader.holder().orElse(NO_LABEL), left(reader.remaining())));
+      }
+      Terminal.printTable(readers, out);
+    }
   }
 
   private static String waiters(Inspection.Node node) {
@@ -62,10 +69,19 @@ final class Status {
     json.put("resource", inspection.resource());
     json.put("held", lower(inspection.held()));
     json.put("holder", inspection.holder().orElse(null));
+    json.put("reading", inspection.reading());
+    json.put("readers", inspection.readers().stream().map(Status::json).toList());
     json.put("remainingMillis", inspection.remaining().map(Duration::toMillis).orElse(null));
     json.put("token", inspection.token().isPresent() ? inspection.token().getAsLong() : null);
     json.put("quorum", inspection.quorum());
     json.put("nodes", inspection.nodes().stream().map(Status::json).toList());
+    return json;
+  }
+
+  private static Map<String, @Nullable Object> json(Inspection.Reader reader) {
+    Map<String, @Nullable Object> json = new LinkedHashMap<>();
+    json.put("holder", reader.holder().orElse(null));
+    json.put("remainingMillis", reader.remaining().toMillis());
     return json;
   }
 
@@ -89,6 +105,9 @@ final class Status {
 
   /** Returns the label of the holder; empty if nobody holds the resource. */
   static String holder(Inspection inspection) {
+    if (inspection.reading() > 0) {
+      return inspection.reading() + (inspection.reading() == 1 ? " reader" : " readers");
+    }
     return inspection.holder().orElse(inspection.held() == Inspection.Held.YES ? NO_LABEL : "");
   }
 
@@ -96,7 +115,11 @@ final class Status {
   static String left(Inspection inspection) {
     return inspection
         .remaining()
-        .map(left -> String.format(Locale.ROOT, "%.1fs", left.toMillis() / 1_000.0))
+        .map(Status::left)
         .orElse(inspection.held() == Inspection.Held.YES ? "no end" : "");
+  }
+
+  private static String left(Duration left) {
+    return String.format(Locale.ROOT, "%.1fs", left.toMillis() / 1_000.0);
   }
 }
