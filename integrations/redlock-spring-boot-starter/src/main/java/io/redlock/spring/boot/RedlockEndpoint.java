@@ -80,8 +80,16 @@ public final class RedlockEndpoint {
     fields.put("fencingToken", lease.fencingToken());
     fields.put("heldFor", lease.heldFor());
     fields.put("remaining", lease.remaining());
+    fields.put("shared", lease.shared());
     fields.put("renewed", lease.renewed());
     fields.put("holds", lease.holds());
+    return fields;
+  }
+
+  private static Map<String, Object> fields(Inspection.Reader reader) {
+    Map<String, Object> fields = new LinkedHashMap<>();
+    reader.holder().ifPresent(holder -> fields.put("holder", holder));
+    fields.put("remaining", reader.remaining());
     return fields;
   }
 
@@ -118,6 +126,10 @@ public final class RedlockEndpoint {
     inspection.holder().ifPresent(holder -> fields.put("holder", holder));
     inspection.remaining().ifPresent(time -> fields.put("remaining", time));
     inspection.token().ifPresent(token -> fields.put("token", token));
+    if (inspection.reading() > 0) {
+      fields.put("reading", inspection.reading());
+      fields.put("readers", inspection.readers().stream().map(RedlockEndpoint::fields).toList());
+    }
     fields.put("nodes", inspection.nodes().stream().map(RedlockEndpoint::fields).toList());
     return fields;
   }

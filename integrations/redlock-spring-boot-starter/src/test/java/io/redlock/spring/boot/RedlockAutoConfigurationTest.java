@@ -426,7 +426,11 @@ class RedlockAutoConfigurationTest {
               Await.until(
                   "the acquire is recorded",
                   () ->
-                      meters.get("redlock.acquire").tags("outcome", "unavailable").timer().count()
+                      meters
+                              .get("redlock.acquire")
+                              .tags("outcome", "unavailable", "shared", "false")
+                              .timer()
+                              .count()
                           == 1);
               assertEquals(
                   0, meters.get("redlock.node.votes").tag("node", "127.0.0.1:2").gauge().value());
@@ -446,7 +450,11 @@ class RedlockAutoConfigurationTest {
               Await.until(
                   "the acquire is recorded",
                   () ->
-                      meters.get("redlock.acquire").tags("outcome", "unavailable").timer().count()
+                      meters
+                              .get("redlock.acquire")
+                              .tags("outcome", "unavailable", "shared", "false")
+                              .timer()
+                              .count()
                           == 1);
             });
   }
@@ -487,6 +495,27 @@ class RedlockAutoConfigurationTest {
       assertEquals(name, endpoint.holder("a\n\u009b\u202eb").get("resource"));
       assertEquals(Set.of(name), endpoint.report().leases().get(0).get("resources"));
       assertTrue(lease.isValid());
+    }
+  }
+
+  @Test
+  void endpointCountsAndNamesReadersWithoutOwnerIds() throws Exception {
+    try (InMemoryMasters masters = InMemoryMasters.inVirtualTime(3);
+        Redlock reader = masters.connect(settings -> settings.holder("billing@pod-7:4211"))) {
+      RedlockEndpoint endpoint = new RedlockEndpoint(reader);
+      reader.acquire(LeaseRequest.of("catalog", Duration.ofSeconds(10)).shared());
+      reader.acquire(LeaseRequest.of("catalog", Duration.ofSeconds(9)).shared());
+      Map<String, Object> held = endpoint.holder("catalog");
+      assertEquals("readers", held.get("holder"));
+      assertEquals(2, held.get("reading"));
+      assertEquals(
+          List.of(
+              Map.of("holder", "billing@pod-7:4211", "remaining", Duration.ofSeconds(10)),
+              Map.of("holder", "billing@pod-7:4211", "remaining", Duration.ofSeconds(9))),
+          held.get("readers"));
+      assertTrue(held.toString().contains("by 2 readers, "), held::toString);
+      assertFalse(held.toString().matches(".*[0-9a-f]{32}.*"), held::toString);
+      assertEquals(true, endpoint.report().leases().get(0).get("shared"));
     }
   }
 
