@@ -25,6 +25,7 @@ final class OpenTelemetryListener implements RedlockListener {
   private static final AttributeKey<String> CAUSE = AttributeKey.stringKey("cause");
   private static final AttributeKey<String> NODE = AttributeKey.stringKey("node");
   private static final AttributeKey<String> STATE = AttributeKey.stringKey("state");
+  private static final AttributeKey<String> SHARED = AttributeKey.stringKey("shared");
 
   private final Meter meter;
   private final DoubleHistogram acquire;
@@ -59,7 +60,9 @@ final class OpenTelemetryListener implements RedlockListener {
 
   @Override
   public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
-    acquire.record(seconds(took), Attributes.of(OUTCOME, word(result.outcome())));
+    acquire.record(
+        seconds(took),
+        Attributes.of(OUTCOME, word(result.outcome()), SHARED, String.valueOf(request.isShared())));
     if (result.outcome() == AcquireResult.Outcome.ACQUIRED) {
       leases.add(1);
     }
@@ -67,12 +70,16 @@ final class OpenTelemetryListener implements RedlockListener {
 
   @Override
   public void onExtend(Lease lease, ExtendResult result, Duration took) {
-    extend.record(seconds(took), Attributes.of(OUTCOME, word(result.outcome())));
+    extend.record(
+        seconds(took),
+        Attributes.of(OUTCOME, word(result.outcome()), SHARED, String.valueOf(lease.isShared())));
   }
 
   @Override
   public void onEnd(Lease ended, LeaseEnd end, Duration held) {
-    lease.record(seconds(held), Attributes.of(CAUSE, word(end.cause())));
+    lease.record(
+        seconds(held),
+        Attributes.of(CAUSE, word(end.cause()), SHARED, String.valueOf(ended.isShared())));
     leases.add(-1);
   }
 

@@ -54,12 +54,16 @@ public final class AcquireContext extends Observation.Context {
       return "acquire lease";
     }
 
-    /** Returns the key {@code outcome}: as in the meter, or {@code none} without a result. */
+    /**
+     * Returns the keys {@code shared} and {@code outcome}: as in the meter, or {@code none} without
+     * a result.
+     */
     @Override
     public KeyValues getLowCardinalityKeyValues(AcquireContext context) {
       AcquireResult result = context.result();
       String outcome = result == null ? "none" : result.outcome().name().toLowerCase(Locale.ROOT);
-      return KeyValues.of("outcome", outcome);
+      return KeyValues.of(
+          "outcome", outcome, "shared", String.valueOf(context.request().isShared()));
     }
 
     /** Returns the resources, the terms, the votes, and the token of the lease. */

@@ -53,12 +53,18 @@ public final class HoldContext extends Observation.Context {
       return "hold lease";
     }
 
-    /** Returns the key {@code cause}: as in the meter, or {@code none} before the end. */
+    /**
+     * Returns the keys {@code shared} and {@code cause}: as in the meter, or {@code none} before
+     * the end.
+     */
     @Override
     public KeyValues getLowCardinalityKeyValues(HoldContext context) {
       LeaseEnd end = context.end();
       return KeyValues.of(
-          "cause", end == null ? "none" : end.cause().name().toLowerCase(Locale.ROOT));
+          "cause",
+          end == null ? "none" : end.cause().name().toLowerCase(Locale.ROOT),
+          "shared",
+          String.valueOf(context.lease().isShared()));
     }
 
     /** Returns the resources, the token, and the end in words. */

@@ -128,12 +128,18 @@ public final class RedlockMetrics implements MeterBinder, RedlockListener {
 
   /** Makes each series begin with zero: Prometheus sees no increase where one begins with 1. */
   private void startFromZero(MeterRegistry registry) {
-    Stream.of(AcquireResult.Outcome.values())
-        .forEach(outcome -> acquire(outcome, Tags.empty()).register(registry));
-    Stream.of(ExtendResult.Outcome.values())
-        .forEach(outcome -> extend(outcome, Tags.empty()).register(registry));
-    Stream.of(LeaseEnd.Cause.values())
-        .forEach(cause -> lease(cause, Tags.empty()).register(registry));
+    for (boolean shared : new boolean[] {false, true}) {
+      Tags tags = shared(shared);
+      Stream.of(AcquireResult.Outcome.values())
+          .forEach(outcome -> acquire(outcome, tags).register(registry));
+      Stream.of(ExtendResult.Outcome.values())
+          .forEach(outcome -> extend(outcome, tags).register(registry));
+      Stream.of(LeaseEnd.Cause.values()).forEach(cause -> lease(cause, tags).register(registry));
+    }
+  }
+
+  private static Tags shared(boolean shared) {
+    return Tags.of("shared", String.valueOf(shared));
   }
 
   private void watch(Redlock redlock, MeterRegistry registry) {
@@ -159,17 +165,17 @@ public final class RedlockMetrics implements MeterBinder, RedlockListener {
 
   @Override
   public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
-    record(request.resources(), tags -> acquire(result.outcome(), tags), took);
+    record(request.resources(), request.isShared(), tags -> acquire(result.outcome(), tags), took);
   }
 
   @Override
   public void onExtend(Lease lease, ExtendResult result, Duration took) {
-    record(lease.resources(), tags -> extend(result.outcome(), tags), took);
+    record(lease.resources(), lease.isShared(), tags -> extend(result.outcome(), tags), took);
   }
 
   @Override
   public void onEnd(Lease lease, LeaseEnd end, Duration heldFor) {
-    record(lease.resources(), tags -> lease(end.cause(), tags), heldFor);
+    record(lease.resources(), lease.isShared(), tags -> lease(end.cause(), tags), heldFor);
   }
 
   @Override
@@ -198,7 +204,8 @@ public final class RedlockMetrics implements MeterBinder, RedlockListener {
   }
 
   /** Records a time whether or not the user's function gives a tag; then throws if it failed. */
-  private void record(Set<String> resources, Function<Tags, Timer.Builder> timer, Duration took) {
+  private void record(
+      Set<String> resources, boolean shared, Function<Tags, Timer.Builder> timer, Duration took) {
     String tag = UNKNOWN;
     try {
       if (resource != null) {
@@ -208,7 +215,7 @@ public final class RedlockMetrics implements MeterBinder, RedlockListener {
                 "the function given to withResource returned null: return a text");
       }
     } finally {
-      Tags tags = resource == null ? Tags.empty() : Tags.of("resource", tag);
+      Tags tags = resource == null ? shared(shared) : shared(shared).and("resource", tag);
       inAll(registry -> timer.apply(tags).register(registry).record(took));
     }
   }

@@ -74,7 +74,13 @@ class DashboardTest {
       assertEquals(Outcome.UNAVAILABLE, redlock.tryAcquire("d", TTL).outcome());
       Await.until(
           "the lease is lost",
-          () -> meters.get("redlock.lease").tags("cause", "expired").timer().count() == 1);
+          () ->
+              meters
+                      .get("redlock.lease")
+                      .tags("cause", "expired", "shared", "false")
+                      .timer()
+                      .count()
+                  == 1);
       assertEquals(0, meters.get("redlock.leases").gauge().value());
       return meters.scrape();
     }

@@ -66,6 +66,22 @@ class RedlockMetricsTest {
   }
 
   @Test
+  void metersTellSharedLeasesFromOthers() throws Exception {
+    InMemoryMasters masters = InMemoryMasters.inVirtualTime(3);
+    Redlock redlock = masters.connect(settings -> settings.listener(RedlockMetrics.of(meters)));
+    Lease reader = redlock.acquire(LeaseRequest.of("orders/1", TTL).shared());
+    redlock.tryAcquire("orders/1", TTL);
+    reader.extend(TTL);
+    reader.release();
+    assertEquals(1, timer("redlock.acquire", "shared", "true", "outcome", "acquired"));
+    assertEquals(0, timer("redlock.acquire", "shared", "true", "outcome", "contended"));
+    assertEquals(1, timer("redlock.acquire", "shared", "false", "outcome", "contended"));
+    assertEquals(1, timer("redlock.extend", "shared", "true", "outcome", "extended"));
+    assertEquals(1, timer("redlock.lease", "shared", "true", "cause", "released"));
+    assertEquals(0, timer("redlock.lease", "shared", "false", "cause", "released"));
+  }
+
+  @Test
   void metersAreThoseOfThePage() throws Exception {
     live(RedlockMetrics.of(meters));
     assertEquals(2, timer("redlock.acquire", "outcome", "acquired"));
@@ -75,7 +91,11 @@ class RedlockMetricsTest {
     assertEquals(1, timer("redlock.lease", "cause", "released"));
     assertEquals(
         9,
-        meters.get("redlock.lease").tags("cause", "expired").timer().totalTime(TimeUnit.SECONDS),
+        meters
+            .get("redlock.lease")
+            .tags("cause", "expired", "shared", "false")
+            .timer()
+            .totalTime(TimeUnit.SECONDS),
         0.2);
     assertEquals(0, gauge("redlock.leases"));
     assertEquals(0, votes("master-1"));
@@ -121,11 +141,13 @@ class RedlockMetricsTest {
           .forEach(
               timer -> {
                 for (String value : timer.group(3).split(", ")) {
-                  String tag = timer.group(2) + "=\"" + value + "\",service=\"redlock\"";
-                  series.add(timer.group(1) + "_seconds_count{" + tag + "} 0");
+                  String tag = timer.group(2) + "=\"" + value + "\",service=\"redlock\",shared=\"";
+                  for (boolean shared : new boolean[] {false, true}) {
+                    series.add(timer.group(1) + "_seconds_count{" + tag + shared + "\"} 0");
+                  }
                 }
               });
-      assertEquals(3 * 3 + 4 + 3 + 5, series.size());
+      assertEquals(3 * 3 + 2 * (4 + 3 + 5), series.size());
       for (String one : series) {
         assertTrue(scrape.contains("\nredlock_" + one), () -> one + " in\n" + scrape);
       }
@@ -151,7 +173,7 @@ class RedlockMetricsTest {
     String scrape = meters.scrape();
     assertTrue(
         scrape.contains(
-            "redlock_acquire_seconds_bucket{outcome=\"acquired\",service=\"redlock\",le=\"+Inf\"} 2\n"),
+            "redlock_acquire_seconds_bucket{outcome=\"acquired\",service=\"redlock\",shared=\"false\",le=\"+Inf\"} 2\n"),
         scrape);
     assertTrue(!scrape.contains("redlock_lease_seconds_bucket"), scrape);
   }
@@ -333,7 +355,7 @@ class RedlockMetricsTest {
   }
 
   private long timer(String name, String... tags) {
-    return meters.get(name).tags(tags).timer().count();
+    return meters.get(name).tags(tags).timers().stream().mapToLong(Timer::count).sum();
   }
 
   private static Map<String, Set<String>> tags(MeterRegistry meters) {

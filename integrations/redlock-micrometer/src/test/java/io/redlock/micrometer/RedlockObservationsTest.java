@@ -72,6 +72,7 @@ class RedlockObservationsTest {
 
     SimpleSpan acquire = span("acquire lease");
     assertEquals("acquired", acquire.getTags().get("outcome"));
+    assertEquals("false", acquire.getTags().get("shared"));
     assertEquals("orders/42", acquire.getTags().get("redlock.resources"));
     assertEquals("orders/42 for 10s", acquire.getTags().get("redlock.request"));
     assertTrue(
@@ -90,6 +91,13 @@ class RedlockObservationsTest {
       assertEquals(span("request").getTraceId(), child.getTraceId());
       assertEquals(span("request").getSpanId(), child.getParentId());
     }
+  }
+
+  @Test
+  void traceSaysIfALeaseIsShared() throws Exception {
+    redlock.acquire(LeaseRequest.of("orders/42", TTL).shared()).release();
+    assertEquals("true", span("acquire lease").getTags().get("shared"));
+    assertEquals("true", span("hold lease").getTags().get("shared"));
   }
 
   @Test
