@@ -226,6 +226,117 @@ class BrokenClientsTest {
         });
   }
 
+  @Test
+  void readerThatLooksForNoWriterIsCaught() {
+    caught(
+        TERMS.clients(2),
+        Variant.READS_BESIDE_A_WRITER,
+        Set.of(SimInvariant.I1),
+        deployment -> {
+          assertEquals("true", deployment.client(0).ask("0 acquire r0 20000 0"));
+          for (int node = 0; node < 3; node++) {
+            awaitLocked(deployment, node);
+          }
+          boolean reads = deployment.client(1).ask("0 acquire-shared r0 20000 0").equals("true");
+          deployment.client(0).ask("0 look");
+          deployment.client(0).ask("0 release");
+          if (reads) {
+            deployment.client(1).ask("0 release");
+          }
+        });
+  }
+
+  /** A reader's request is held back until a writer has come and gone. */
+  @Test
+  void readerThatPassesALaterWriterIsCaught() {
+    caught(
+        TERMS.clients(2),
+        Variant.READS_BELOW_A_WRITER,
+        Set.of(SimInvariant.I8),
+        deployment -> {
+          for (int node = 0; node < 3; node++) {
+            deployment.link(0, node).requests().hold("r0");
+          }
+          deployment.client(0).order("0 acquire-shared r0 20000 0");
+          for (int node = 0; node < 3; node++) {
+            deployment.link(0, node).requests().awaitHeld("r0");
+          }
+          assertEquals("true", deployment.client(1).ask("0 acquire r0 20000 0"));
+          for (int node = 0; node < 3; node++) {
+            awaitLocked(deployment, node);
+          }
+          deployment.client(1).ask("0 release");
+          awaitUnlocked(deployment);
+          for (int node = 0; node < 3; node++) {
+            deployment.link(0, node).requests().open();
+          }
+          if (deployment.client(0).outcome("0 acquire-shared").equals("true")) {
+            deployment.client(0).ask("0 release");
+          }
+        });
+  }
+
+  @Test
+  void readerThatReleasesForAllIsCaught() {
+    caught(
+        TERMS.clients(3),
+        Variant.RELEASES_ALL_READERS,
+        Set.of(SimInvariant.I1),
+        deployment -> {
+          for (int reader = 0; reader < 2; reader++) {
+            String outcome = deployment.client(reader).ask("0 acquire-shared r0 20000 0");
+            assertEquals("true", outcome);
+            for (int node = 0; node < 3; node++) {
+              awaitReaders(deployment, node, reader + 1);
+            }
+          }
+          deployment.client(0).ask("0 release");
+          for (int node = 0; node < 3; node++) {
+            awaitReaders(deployment, node, 1);
+          }
+          boolean taken = deployment.client(2).ask("0 acquire r0 20000 0").equals("true");
+          deployment.client(1).ask("0 look");
+          deployment.client(1).ask("0 release");
+          if (taken) {
+            deployment.client(2).ask("0 release");
+          }
+        });
+  }
+
+  private static void awaitReaders(ChaosDeployment deployment, int node, long count) {
+    Await.until(
+        count + " read on n" + node,
+        () ->
+            deployment
+                .nodes
+                .get(node)
+                .server
+                .command("ZCOUNT", "redlock:readers:r0", "(0", "+inf")
+                .equals(count));
+  }
+
+  /** A reader's grant is held back until after its release, which went on the next connection. */
+  @Test
+  void readerThatIsNotBuriedIsCaught() {
+    caught(
+        Variant.BURIES_NO_READER,
+        Set.of(SimInvariant.I5),
+        deployment -> {
+          assertEquals("true", deployment.client(0).ask("0 acquire-shared r1 20000 0"));
+          Await.until("n2 knows the script", () -> !deployment.owner(2, "r1").isEmpty());
+          deployment.client(0).ask("0 release");
+          GateProxy link = deployment.link(0, 2);
+          link.requests().hold("r0");
+          assertEquals("true", deployment.client(0).ask("0 acquire-shared r0 20000 0"));
+          link.requests().awaitHeld("r0");
+          link.cut();
+          deployment.client(0).ask("0 release");
+          Await.until("the release has run", () -> answers(link, "") > 0);
+          link.requests().open();
+          Await.until("the late grant has run", () -> answers(link, "") > 1);
+        });
+  }
+
   /**
    * The holder is stopped between reading and writing, and its lease goes to another: only the copy
    * that checks tokens keeps what the other one wrote.

@@ -212,11 +212,26 @@ final class ChaosDeployment implements AutoCloseable {
       for (String resource : RESOURCES) {
         String owner = nodes.get(node).isRunning() ? owner(node, resource) : "";
         if (!owner.isEmpty()) {
-          held.add(HistoryEvent.now("n" + node, "left", "resource", resource, "owner", owner));
+          held.add(left(node, resource, owner));
+        }
+        if (nodes.get(node).isRunning() && !readers(node, resource).equals("[]")) {
+          held.add(left(node, resource, "readers " + readers(node, resource)));
         }
       }
     }
     return held;
+  }
+
+  private static HistoryEvent left(int node, String resource, String owner) {
+    return HistoryEvent.now("n" + node, "left", "resource", resource, "owner", owner);
+  }
+
+  /** The entries of readers that have not ended, counted by the server's clock. */
+  private String readers(int node, String resource) {
+    String script =
+        "return redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. redis.call('TIME')[1] .. '000', '+inf')";
+    String set = "redlock:readers:" + resource;
+    return nodes.get(node).server.command("EVAL", script, "1", set).toString();
   }
 
   /** What has been written so far. */

@@ -15,6 +15,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Assumptions;
@@ -22,6 +23,7 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.condition.DisabledIfSystemProperty;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /**
@@ -51,13 +53,28 @@ class ChaosTest {
     List<DynamicTest> tests = new ArrayList<>();
     for (Schedule schedule : chosen(only, seed)) {
       if (schedule.obstacle().isEmpty()) {
-        Future<ChaosRun.Report> run = RUNS.submit(() -> ChaosRun.of(schedule, seed));
-        tests.add(DynamicTest.dynamicTest(schedule.name(), () -> assertGood(report(run))));
+        tests.add(run(schedule, seed));
       } else {
         tests.add(DynamicTest.dynamicTest(schedule.name(), () -> skip(schedule)));
       }
     }
     return tests.stream();
+  }
+
+  /** In every build, and in CI with writers that are fair and with others. */
+  @TestFactory
+  @DisabledIfSystemProperty(named = "chaos.schedule", matches = ".+")
+  Stream<DynamicTest> readersSeeNoUpdateInPart() {
+    Schedule readers =
+        Schedules.all().stream().filter(each -> each.name().equals("readers")).findAny().get();
+    long seed = System.currentTimeMillis() % 1_000_000;
+    return LongStream.range(seed, seed + Budget.of(1, 3)).mapToObj(next -> run(readers, next));
+  }
+
+  private static DynamicTest run(Schedule schedule, long seed) {
+    Future<ChaosRun.Report> run = RUNS.submit(() -> ChaosRun.of(schedule, seed));
+    return DynamicTest.dynamicTest(
+        schedule.name() + ", seed " + seed, () -> assertGood(report(run)));
   }
 
   private static List<Schedule> chosen(String only, long seed) {

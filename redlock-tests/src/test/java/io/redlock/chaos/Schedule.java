@@ -10,7 +10,8 @@ import java.util.Set;
  *
  * @param gapMillis the time between two faults on average
  * @param minority whether faults of nodes strike at most a minority at a time
- * @param task what the callers do: {@code work}, {@code lead} or {@code share}
+ * @param task what the callers do: {@code work}, {@code lead}, {@code share}, {@code read} or
+ *     {@code read-fair}
  * @param changes whether the masters change meanwhile; how is drawn from the seed
  */
 record Schedule(
@@ -69,8 +70,16 @@ record Schedule(
 
   /** Every caller asks for any one of the resources, instead of what it does else. */
   Schedule sharing() {
-    return new Schedule(
-        name, terms, callers, length, faults, gapMillis, minority, "share", changes);
+    return task("share");
+  }
+
+  /** Every caller mostly reads. */
+  Schedule reading() {
+    return task("read");
+  }
+
+  private Schedule task(String what) {
+    return new Schedule(name, terms, callers, length, faults, gapMillis, minority, what, changes);
   }
 
   /** An operator changes the masters until all clients know only the future ones. */
@@ -80,7 +89,10 @@ record Schedule(
 
   /** The same with what a seed draws. */
   Schedule drawn(long seed) {
-    return changes ? terms(terms.masters(ChaosMasters.changing(seed))) : this;
+    if (changes) {
+      return terms(terms.masters(ChaosMasters.changing(seed)));
+    }
+    return task.equals("read") && seed % 2 == 0 ? task("read-fair") : this;
   }
 
   /** Why it cannot be run here as it is; empty if it can. */

@@ -73,6 +73,21 @@ final class Schedules {
         Schedule.of("permits", 5, 3, CLIENT_KILL, CLIENT_PAUSE, LINK_CUT, NODE_KILL)
             .everyMillis(200)
             .sharing(),
+        Schedule.of(
+                "readers",
+                5,
+                3,
+                CLIENT_KILL,
+                CLIENT_PAUSE,
+                LINK_CUT,
+                LINK_HOLDS_REQUESTS,
+                LINK_DUPLICATES,
+                NODE_KILL,
+                NODE_FLUSH,
+                NODE_PAUSE)
+            .callers(4)
+            .everyMillis(150)
+            .reading(),
         Schedule.of("masters-change", 3, 2, NODE_KILL, NODE_PAUSE, CLIENT_KILL, CLIENT_PAUSE)
             .nodeTimeout(Duration.ofMillis(200))
             .everyMillis(1_300)

@@ -14,8 +14,8 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * What the locks protect: a number per resource, in two copies. One copy checks fencing tokens, the
- * other takes every write. Knows nothing of leases.
+ * What the locks protect: a number per resource, and for readers a pair of numbers, each in two
+ * copies. One copy checks fencing tokens, the other takes every write. Knows nothing of leases.
  */
 final class Store implements AutoCloseable {
 
@@ -25,7 +25,16 @@ final class Store implements AutoCloseable {
     long unfenced;
   }
 
+  /** Two numbers that differ only while they are written, and the columns of the tokens. */
+  private static final class Pair {
+    long written;
+    long readBy;
+    final long[] fenced = new long[2];
+    final long[] unfenced = new long[2];
+  }
+
   private final Map<String, Cell> cells = new HashMap<>(); // guarded by this
+  private final Map<String, Pair> pairs = new HashMap<>(); // guarded by this
   private final Journal journal;
   private final ServerSocket listener;
 
@@ -61,7 +70,8 @@ final class Store implements AutoCloseable {
             new BufferedReader(
                 new InputStreamReader(client.getInputStream(), StandardCharsets.US_ASCII))) {
       for (String line = requests.readLine(); line != null; line = requests.readLine()) {
-        String answer = answer(line.split(" ")) + "\n";
+        String[] request = line.split(" ");
+        String answer = (request[0].endsWith("pair") ? pair(request) : answer(request)) + "\n";
         client.getOutputStream().write(answer.getBytes(StandardCharsets.US_ASCII));
       }
     } catch (IOException e) {
@@ -98,6 +108,37 @@ final class Store implements AutoCloseable {
             "fenced",
             outcome));
     return outcome;
+  }
+
+  /** Begins to write a pair, writes one of its numbers, or reads one. */
+  private synchronized String pair(String[] request) {
+    Pair pair = pairs.computeIfAbsent(request[1], resource -> new Pair());
+    long token = Long.parseLong(request[2]);
+    HistoryEvent event =
+        HistoryEvent.now("store", request[0], "resource", request[1], "token", token);
+    if (request[0].equals("begin-pair")) {
+      pair.written = Math.max(pair.written, token);
+      journal.write(event);
+      return Math.max(pair.fenced[0], pair.fenced[1])
+          + " "
+          + Math.max(pair.unfenced[0], pair.unfenced[1]);
+    }
+    int half = Integer.parseInt(request[3]);
+    boolean writes = request[0].equals("write-pair");
+    boolean accepted = token >= pair.written && (!writes || token >= pair.readBy);
+    event.details().put("half", request[3]);
+    event.details().put("fenced", accepted ? "accepted" : "refused");
+    if (writes) {
+      pair.written = accepted ? token : pair.written;
+      pair.fenced[half] = accepted ? Long.parseLong(request[4]) : pair.fenced[half];
+      pair.unfenced[half] = Long.parseLong(request[5]);
+      event.details().put("value", request[4]);
+      event.details().put("unfenced", request[5]);
+    } else if (accepted) {
+      pair.readBy = Math.max(pair.readBy, token);
+    }
+    journal.write(event);
+    return event.text("fenced") + " " + pair.fenced[half] + " " + pair.unfenced[half];
   }
 
   private static void daemon(Runnable task) {

@@ -36,7 +36,15 @@ final class Tap implements Consumer<GateProxy.Exchange> {
   Tap(String node, Variant variant, Journal journal) {
     this.node = node;
     this.journal = journal;
-    for (String script : List.of("grant", "fair_grant", "extend", "release")) {
+    for (String script :
+        List.of(
+            "grant",
+            "fair_grant",
+            "extend",
+            "release",
+            "shared_grant",
+            "shared_extend",
+            "shared_release")) {
       operations.put(sha1(Variant.libraryScript(script)), script.replace("fair_", ""));
     }
     if (!variant.script().isEmpty()) {
@@ -71,7 +79,9 @@ final class Tap implements Consumer<GateProxy.Exchange> {
             node,
             "exchange",
             "op",
-            operation,
+            operation.replace("shared_", ""),
+            "shared",
+            operation.startsWith("shared_"),
             "resources",
             String.join(",", resources),
             "owner",

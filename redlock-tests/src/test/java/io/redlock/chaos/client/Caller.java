@@ -99,7 +99,9 @@ final class Caller implements AutoCloseable {
         "ttl",
         request.ttl().toMillis(),
         "within",
-        within.toMillis());
+        within.toMillis(),
+        "shared",
+        request.isShared());
   }
 
   private Duration attempt(LeaseRequest request) {
@@ -221,6 +223,45 @@ final class Caller implements AutoCloseable {
       all &= accepted;
     }
     return all;
+  }
+
+  /**
+   * Reads a pair of numbers, or adds one to both: careless of the lease.
+   *
+   * @param thinking the time between the first number and the second
+   */
+  boolean pair(Duration thinking) {
+    Lease held = held();
+    return held.isShared() ? readPair(held, thinking) : writePair(held, thinking);
+  }
+
+  private boolean writePair(Lease held, Duration thinking) {
+    StoreClient.Read begun = store.beginPair(held.resource(), held.fencingToken());
+    boolean first = store.writePair(held.resource(), held.fencingToken(), 0, begun);
+    LockSupport.parkNanos(thinking.toNanos());
+    return store.writePair(held.resource(), held.fencingToken(), 1, begun) && first;
+  }
+
+  private boolean readPair(Lease held, Duration thinking) {
+    StoreClient.Glance first = store.readPair(held.resource(), held.fencingToken(), 0);
+    LockSupport.parkNanos(thinking.toNanos());
+    StoreClient.Glance second = store.readPair(held.resource(), held.fencingToken(), 1);
+    boolean accepted = first.accepted() && second.accepted();
+    journal.write(
+        HistoryEvent.now(
+            name,
+            "saw",
+            "resource",
+            held.resource(),
+            "token",
+            held.fencingToken(),
+            "accepted",
+            accepted,
+            "fenced",
+            first.fenced() + "," + second.fenced(),
+            "unfenced",
+            first.unfenced() + "," + second.unfenced()));
+    return accepted;
   }
 
   ReleaseResult release() throws InterruptedException {

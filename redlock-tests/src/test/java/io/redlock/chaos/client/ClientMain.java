@@ -29,12 +29,16 @@ import java.util.stream.Collectors;
  *
  * <pre>
  * 0 acquire r0 2000 500    → 0 acquire true      ttl and wait in ms
+ * 0 acquire-shared r0 …    → the same for a shared lease
  * 0 update 100             → 0 update true       ms between reading and writing
+ * 0 pair 100               → 0 pair true         ms between two numbers, read or written
  * 0 look | extend | release | forget
  * 0 must r0 2000 9000      → an acquire that has to succeed
  * 0 work 4711 5000 2 800   → seed, for how many ms, resources, ttl in ms
  * 0 share 4711 5000 2 800  → the same, always for any one of the resources
  * 0 lead 4711 5000 2 800   → the same as a candidate for the leadership of the first resource
+ * 0 read 4711 5000 2 800   → the same, four of five calls for shared leases
+ * 0 read-fair 4711 …       → the same, all others fair
  * 0 pulse 100              acquires, extends and releases a lease of its own every so many ms
  * rest 0                   ends the work or pulse of a caller
  * clock                    → the process's monotonic clock
@@ -184,13 +188,15 @@ public final class ClientMain {
 
   private Object outcome(Caller caller, List<String> words) throws InterruptedException {
     return switch (words.get(1)) {
-      case "acquire", "must" -> {
+      case "acquire", "acquire-shared", "must" -> {
         List<String> resources = List.of(words.get(2).split(","));
         LeaseRequest request =
             LeaseRequest.ofAll(resources, millis(words.get(3))).waitUpTo(millis(words.get(4)));
-        yield caller.acquire(request, words.get(1).equals("must"));
+        boolean isShared = words.get(1).equals("acquire-shared");
+        yield caller.acquire(isShared ? request.shared() : request, words.get(1).equals("must"));
       }
       case "update" -> caller.update(millis(words.get(2)));
+      case "pair" -> caller.pair(millis(words.get(2)));
       case "look" -> caller.look();
       case "extend" -> caller.extend();
       case "release" -> caller.release();
@@ -212,6 +218,11 @@ public final class ClientMain {
       }
       case "lead" -> {
         workload(caller, words).leadFor(millis(words.get(3)));
+        yield true;
+      }
+      case "read", "read-fair" -> {
+        boolean isFair = words.get(1).equals("read-fair");
+        workload(caller, words).readFor(millis(words.get(3)), isFair);
         yield true;
       }
       default -> throw new IllegalArgumentException("no such order: " + words);

@@ -40,6 +40,35 @@ public final class StoreClient implements AutoCloseable {
     return ask(request).equals("accepted");
   }
 
+  /** What one number of a pair was, and whether the copy that checks tokens let it be read. */
+  public record Glance(boolean accepted, long fenced, long unfenced) {}
+
+  /** Returns the highest numbers of both copies of a pair, to write the next. */
+  public Read beginPair(String resource, long token) {
+    String[] values = ask("begin-pair " + resource + " " + token).split(" ");
+    return new Read(Long.parseLong(values[0]), Long.parseLong(values[1]));
+  }
+
+  /** Writes one number of a pair; says whether the copy that checks tokens took it. */
+  public boolean writePair(String resource, long token, int half, Read begun) {
+    return half("write-pair", resource, token, half + next(begun)).accepted();
+  }
+
+  private static String next(Read begun) {
+    return " " + (begun.fenced() + 1) + " " + (begun.unfenced() + 1);
+  }
+
+  /** Reads one number of a pair. */
+  public Glance readPair(String resource, long token, int half) {
+    return half("read-pair", resource, token, Integer.toString(half));
+  }
+
+  private Glance half(String command, String resource, long token, String rest) {
+    String[] words = ask(command + " " + resource + " " + token + " " + rest).split(" ");
+    return new Glance(
+        words[0].equals("accepted"), Long.parseLong(words[1]), Long.parseLong(words[2]));
+  }
+
   private String ask(String request) {
     try {
       socket.getOutputStream().write((request + "\n").getBytes(StandardCharsets.US_ASCII));

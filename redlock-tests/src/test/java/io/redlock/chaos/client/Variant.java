@@ -25,7 +25,16 @@ public enum Variant {
   /** 13: lets a node vote that has just lost its data. */
   KNOWS_NO_ABSTENTION,
   /** 15: its releases delete whoever's key is there. */
-  RELEASES_ANYBODY("release", "if isOwn then", "if holder then");
+  RELEASES_ANYBODY("release", "if isOwn then", "if holder then"),
+  /** Its readers do not look who holds the resource. */
+  READS_BESIDE_A_WRITER("shared_grant", "local held = holder and not shared", "local held = false"),
+  /** Its readers are granted whatever writers came before. */
+  READS_BELOW_A_WRITER("shared_grant", "token <= low + 0", "false"),
+  /** The first of its readers that releases deletes the key of all. */
+  RELEASES_ALL_READERS("shared_release", "if left >= 0 then", "if false then"),
+  /** Its readers' releases leave no tombstone. */
+  BURIES_NO_READER(
+      "shared_release", "if try('ZADD', readers,", "if false and try('ZADD', readers,");
 
   private static final String SCRIPTS = "io/redlock/jedis/scripts/";
 

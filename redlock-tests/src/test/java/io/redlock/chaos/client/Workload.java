@@ -9,6 +9,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 
 /** What a caller does all day, drawn from a seed: asks, works, looks, extends, gives back. */
@@ -34,7 +35,7 @@ final class Workload {
   void runFor(Duration span) throws InterruptedException {
     long startNanos = System.nanoTime();
     while (System.nanoTime() - startNanos < span.toNanos() && !isOver.getAsBoolean()) {
-      once(request());
+      once(request(), caller::update);
       rest(20);
     }
   }
@@ -44,7 +45,23 @@ final class Workload {
     List<String> names = IntStream.range(0, resources).mapToObj(number -> "r" + number).toList();
     long startNanos = System.nanoTime();
     while (System.nanoTime() - startNanos < span.toNanos()) {
-      once(waitOrRenew(LeaseRequest.anyOf(names, ttl())));
+      once(waitOrRenew(LeaseRequest.anyOf(names, ttl())), caller::update);
+      rest(20);
+    }
+  }
+
+  /**
+   * Reads pairs of numbers four times of five, and writes them otherwise, for this long.
+   *
+   * @param isFair whether writers wait in turn
+   */
+  void readFor(Duration span, boolean isFair) throws InterruptedException {
+    long startNanos = System.nanoTime();
+    while (System.nanoTime() - startNanos < span.toNanos()) {
+      boolean isShared = percent(80);
+      LeaseRequest request = waitOrRenew(LeaseRequest.of(name(), ttl()));
+      request = isShared ? request.shared() : request;
+      once((isShared ? percent(20) : isFair) ? request.fair() : request, caller::pair);
       rest(20);
     }
   }
@@ -76,14 +93,14 @@ final class Workload {
     }
   }
 
-  private void once(LeaseRequest request) throws InterruptedException {
+  private void once(LeaseRequest request, Consumer<Duration> work) throws InterruptedException {
     if (!caller.acquire(request, false)) {
       return;
     }
     int steps = random.nextInt(4);
     for (int i = 0; i < steps; i++) {
       if (percent(60)) {
-        caller.update(Duration.ofMillis(random.nextLong(1 + ttlMillis / 20)));
+        work.accept(Duration.ofMillis(random.nextLong(1 + ttlMillis / 20)));
       } else if (percent(50)) {
         caller.extend();
       } else {

@@ -8,11 +8,13 @@ import java.util.Set;
  * between {@code forwardedNanos} and {@code answeredNanos}.
  *
  * @param life how often the node had lost its data by then; −1 if it just did
+ * @param isShared whether it is a reader's
  */
 record Exchange(
     String node,
     int life,
     String operation,
+    boolean isShared,
     Set<String> resources,
     String owner,
     long token,
@@ -45,6 +47,7 @@ record Exchange(
                     event.actor(),
                     lives.at(event.actor(), event.number("forwarded"), event.atNanos()),
                     event.text("op"),
+                    Boolean.parseBoolean(event.details().get("shared")),
                     Set.of(event.text("resources").split(",")),
                     event.text("owner"),
                     event.number("token"),
@@ -57,6 +60,14 @@ record Exchange(
 
   @Override
   public String toString() {
-    return node + " " + operation + " " + owner + " with token " + token + ": " + verdict;
+    return node
+        + (isShared ? " shared " : " ")
+        + operation
+        + " "
+        + owner
+        + " with token "
+        + token
+        + ": "
+        + verdict;
   }
 }

@@ -9,7 +9,8 @@ import java.util.List;
  *
  * @param operations calls that clients began
  * @param leases how many were acquired
- * @param unfencedLosses updates lost where tokens are not checked
+ * @param unfencedLosses updates lost, and pairs that a reader saw half written, where tokens are
+ *     not checked
  * @param longestGapNanos the longest time for which a client whose majorities were well had no
  *     lease that nobody else wanted; 0 where none was wanted
  * @param servedNanos all time of which that is the longest; the clients' times are added up
@@ -38,12 +39,14 @@ public record HistoryVerdict(
     Leases leases = new Leases(history);
     List<Exchange> exchanges = Exchange.of(history);
     UpdateRules.Result updates = UpdateRules.check(history);
+    UpdateRules.Result pairs = PairRules.check(history);
     List<Finding> findings = new ArrayList<>();
     findings.addAll(HoldRules.check(history, leases));
     findings.addAll(QuorumRules.check(history, leases, exchanges));
     findings.addAll(NodeRules.check(history, exchanges));
     findings.addAll(CallRules.check(history));
     findings.addAll(updates.findings());
+    findings.addAll(pairs.findings());
     ServiceRules.Result service = ServiceRules.check(history);
     findings.addAll(service.findings());
     findings.sort(Comparator.comparingLong(Finding::atNanos));
@@ -52,7 +55,7 @@ public record HistoryVerdict(
         findings,
         operations,
         leases.all.size(),
-        updates.unfencedLosses(),
+        updates.unfencedLosses() + pairs.unfencedLosses(),
         service.longestGapNanos(),
         service.countedNanos());
   }

@@ -144,6 +144,119 @@ class HistoryVerdictTest {
     finds();
   }
 
+  /** A shared lease, held from 10 ms after it was asked for until its deadline. */
+  private void reader(long millis, String actor, String owner, long token) {
+    at(millis, actor, "acquire", "resources", "r0", "ttl", 1_000, "within", 100, "shared", true);
+    granted(millis + 5, owner, token, 3);
+    told(millis + 10, actor, "held", token, 970);
+    ended(millis + 981, actor, token, "EXPIRED");
+  }
+
+  /** Exchanges so far become those of readers. */
+  private void asReaders() {
+    events.stream()
+        .filter(event -> event.is("exchange"))
+        .forEach(event -> event.details().put("shared", "true"));
+  }
+
+  @Test
+  void readersAtOnceAreGoodWhateverTheirTokens() {
+    reader(0, "c0/0", "a", 3);
+    reader(100, "c1/0", "b", 3);
+    reader(200, "c2/0", "c", 2);
+    asReaders();
+    finds();
+  }
+
+  @Test
+  void writerBesideReadersViolatesI1() {
+    reader(0, "c0/0", "a", 1);
+    reader(500, "c1/0", "b", 1);
+    asReaders();
+    lease(1_200, "c2/0", "c", 2);
+    finds(SimInvariant.I1);
+  }
+
+  @Test
+  void readerBesideAWriterViolatesI1() {
+    acquire(0, "c0/0");
+    granted(5, "a", 1, 3);
+    told(10, "c0/0", "held", 1, 970);
+    ended(981, "c0/0", 1, "EXPIRED");
+    reader(500, "c1/0", "b", 2);
+    finds(SimInvariant.I1);
+  }
+
+  @Test
+  void readerBelowAnEarlierWriterViolatesI3AndI8() {
+    lease(0, "c0/0", "a", 2);
+    reader(200, "c1/0", "b", 2);
+    events.stream()
+        .filter(event -> event.is("exchange") && event.text("owner").equals("b"))
+        .forEach(event -> event.details().put("shared", "true"));
+    finds(SimInvariant.I3, SimInvariant.I8);
+  }
+
+  @Test
+  void writerBelowAnEarlierReaderViolatesI3AndI8() {
+    reader(0, "c0/0", "a", 2);
+    asReaders();
+    lease(1_000, "c1/0", "b", 1);
+    finds(SimInvariant.I3, SimInvariant.I8);
+  }
+
+  @Test
+  void grantToAReaderAfterItsReleaseViolatesI5() {
+    exchange(10, "n0", "release", "a", 2, "NOT_HELD");
+    exchange(20, "n0", "grant", "b", 1, "GRANT"); // the release buries nobody else
+    asReaders();
+    finds();
+    exchange(30, "n0", "grant", "a", 2, "GRANT");
+    asReaders();
+    finds(SimInvariant.I5);
+  }
+
+  @Test
+  void updateThatAReaderSeesInPartViolatesI4OnceItsWriterHasFinishedIt() {
+    pair(10, "write-pair", 1, 0, 1, "accepted");
+    pair(20, "read-pair", 2, 0, 0, "accepted");
+    at(30, "c0/0", "saw", "resource", "r0", "accepted", true, "fenced", "1,0", "unfenced", "1,0");
+    finds();
+    assertEquals(0, HistoryVerdict.of(new History(events)).unfencedLosses());
+    pair(40, "write-pair", 1, 1, 1, "refused");
+    finds();
+    assertEquals(1, HistoryVerdict.of(new History(events)).unfencedLosses());
+    events.removeIf(event -> event.is("read-pair") || event.atNanos() == BEGIN + 40 * MILLI);
+    pair(40, "write-pair", 1, 1, 1, "accepted");
+    finds(SimInvariant.I4);
+  }
+
+  @Test
+  void lateWriteThatTheStoreAcceptsDuringAReadViolatesI4() {
+    pair(10, "read-pair", 2, 0, 0, "accepted");
+    pair(20, "write-pair", 1, 0, 1, "accepted");
+    finds(SimInvariant.I4);
+  }
+
+  private void pair(long millis, String kind, long token, int half, long value, String outcome) {
+    at(
+        millis,
+        "store",
+        kind,
+        "resource",
+        "r0",
+        "token",
+        token,
+        "half",
+        half,
+        "value",
+        value,
+        "unfenced",
+        value,
+        "fenced",
+        outcome);
+  }
+
   @Test
   void deadlineBeyondWhatTheRoundAllowsViolatesI2() {
     acquire(0, "c0/0");

@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
 /** What holders were told, against what other holders were told: I1, I3, I6, I11. */
 final class HoldRules {
@@ -49,14 +50,21 @@ final class HoldRules {
     byLook.removeIf(hold -> !hold.looks.get(0).good());
     byLook.sort(Comparator.comparingLong(ObservedHold::firstLookNanos));
     ObservedHold longest = null;
+    ObservedHold longestExclusive = null;
     for (ObservedHold hold : byLook) {
-      if (longest != null && hold.firstLookNanos() < longest.certainUntilNanos()) {
-        found(SimInvariant.I1, hold.heldNanos, hold + " begins within " + longest);
+      ObservedHold rival = hold.isShared ? longestExclusive : longest;
+      if (rival != null && hold.firstLookNanos() < rival.certainUntilNanos()) {
+        found(SimInvariant.I1, hold.heldNanos, hold + " begins within " + rival);
       }
-      if (longest == null || hold.certainUntilNanos() > longest.certainUntilNanos()) {
-        longest = hold;
-      }
+      longest = longer(longest, hold);
+      longestExclusive = hold.isShared ? longestExclusive : longer(longestExclusive, hold);
     }
+  }
+
+  private static ObservedHold longer(@Nullable ObservedHold longest, ObservedHold hold) {
+    return longest == null || hold.certainUntilNanos() > longest.certainUntilNanos()
+        ? hold
+        : longest;
   }
 
   private void tokens(List<ObservedHold> holds) {
@@ -64,21 +72,28 @@ final class HoldRules {
     List<ObservedHold> byAsked = new ArrayList<>(holds);
     byAsked.sort(Comparator.comparingLong(hold -> hold.askedNanos));
     int done = 0;
-    ObservedHold highest =
-        null; // of those that had been acquired before the next one was asked for
+    // Of those that had been acquired before the next one was asked for.
+    ObservedHold highest = null;
+    ObservedHold highestExclusive = null;
     for (ObservedHold hold : byAsked) {
       ObservedHold same = byToken.put(hold.token, hold);
-      if (same != null) {
+      if (same != null && hold.excludes(same)) {
         found(SimInvariant.I3, hold.heldNanos, hold + " has the token of " + same);
       }
       while (done < holds.size() && holds.get(done).heldNanos < hold.askedNanos) {
         ObservedHold earlier = holds.get(done++);
-        highest = highest == null || earlier.token > highest.token ? earlier : highest;
+        highest = higher(highest, earlier);
+        highestExclusive = earlier.isShared ? highestExclusive : higher(highestExclusive, earlier);
       }
-      if (highest != null && highest.token >= hold.token && highest != same) {
-        found(SimInvariant.I3, hold.heldNanos, hold + " comes after " + highest);
+      ObservedHold before = hold.isShared ? highestExclusive : highest;
+      if (before != null && before.token >= hold.token && before != same) {
+        found(SimInvariant.I3, hold.heldNanos, hold + " comes after " + before);
       }
     }
+  }
+
+  private static ObservedHold higher(@Nullable ObservedHold highest, ObservedHold hold) {
+    return highest == null || hold.token > highest.token ? hold : highest;
   }
 
   /**
@@ -96,7 +111,7 @@ final class HoldRules {
       }
       for (int j = i + 1; j < byLook.size() && byLook.get(j).firstLookNanos() < until; j++) {
         ObservedHold other = byLook.get(j);
-        if (isLater(other, hold, until)) {
+        if (hold.excludes(other) && isLater(other, hold, until)) {
           found(SimInvariant.I6, until, hold + " was still good after " + other + " had begun");
         }
       }

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
 /** What nodes have executed and what was seen on them: I5, I8. */
 final class NodeRules {
@@ -46,11 +47,15 @@ final class NodeRules {
     return rules.findings;
   }
 
-  /** Of two requests at one node, the later one locks only with a higher token. */
+  /**
+   * Of two requests at one node, the later one locks only with a higher token; a reader's with one
+   * above those of writers that were granted. A release that finds a higher counter, which a reader
+   * may have raised, buries nothing.
+   */
   private void order() {
     Map<Place, List<Exchange>> places = new HashMap<>();
     for (Exchange exchange : exchanges) {
-      boolean buries = exchange.releases() && isBuried(exchange);
+      boolean buries = exchange.releases() && isBuried(exchange); // a reader under its id alone
       if (exchange.life() >= 0 && (exchange.locks() || buries)) {
         for (String resource : exchange.resources()) {
           Place place = new Place(exchange.node(), exchange.life(), resource);
@@ -71,28 +76,39 @@ final class NodeRules {
     forwarded.sort(Comparator.comparingLong(Exchange::forwardedNanos));
     answered.sort(Comparator.comparingLong(Exchange::answeredNanos));
     int done = 0;
-    Exchange highest = null; // of what was certainly executed before the next one
+    // Of what was certainly executed before the next one.
+    Exchange highest = null;
+    Exchange highestExclusive = null;
     Map<String, Exchange> released = new HashMap<>(); // by owner, likewise
     for (Exchange next : forwarded) {
       while (done < answered.size() && answered.get(done).before(next)) {
         Exchange earlier = answered.get(done++);
-        boolean higher = highest == null || earlier.token() >= highest.token();
-        highest = higher ? earlier : highest;
+        if (earlier.locks() || !earlier.isShared()) {
+          highest = higher(highest, earlier);
+        }
+        if (earlier.locks() && !earlier.isShared()) {
+          highestExclusive = higher(highestExclusive, earlier);
+        }
         if (earlier.releases()) {
           released.put(earlier.owner(), earlier);
         }
       }
+      Exchange before = next.isShared() ? highestExclusive : highest;
       if (!next.locks()) {
         continue;
       }
       if (released.containsKey(next.owner())) {
         found(SimInvariant.I5, next, released.get(next.owner()));
-      } else if (highest != null
-          && (next.token() < highest.token()
-              || next.token() == highest.token() && !next.owner().equals(highest.owner()))) {
-        found(SimInvariant.I8, next, highest);
+      } else if (before != null
+          && (next.token() < before.token()
+              || next.token() == before.token() && !next.owner().equals(before.owner()))) {
+        found(SimInvariant.I8, next, before);
       }
     }
+  }
+
+  private static Exchange higher(@Nullable Exchange highest, Exchange next) {
+    return highest == null || next.token() >= highest.token() ? next : highest;
   }
 
   private void found(SimInvariant invariant, Exchange later, Exchange earlier) {

@@ -25,6 +25,7 @@ final class ObservedHold {
 
   final String actor;
   final String process;
+  final boolean isShared;
   final Set<String> resources;
   final long token;
   final long ttlMillis;
@@ -37,12 +38,18 @@ final class ObservedHold {
   ObservedHold(HistoryEvent asked, HistoryEvent held) {
     actor = held.actor();
     process = held.process();
+    isShared = Boolean.parseBoolean(asked.details().get("shared"));
     resources = Set.of(held.text("resources").split(","));
     token = held.number("token");
     ttlMillis = asked.number("ttl");
     askedNanos = asked.atNanos();
     heldNanos = held.atNanos();
     look(held);
+  }
+
+  /** Whether both may not be held at once. */
+  boolean excludes(ObservedHold other) {
+    return !isShared || !other.isShared;
   }
 
   void look(HistoryEvent event) {
@@ -94,6 +101,10 @@ final class ObservedHold {
 
   @Override
   public String toString() {
-    return actor + "'s lease on " + resources + " with token " + token;
+    return actor
+        + (isShared ? "'s shared lease on " : "'s lease on ")
+        + resources
+        + " with token "
+        + token;
   }
 }

@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 
 /** What holders were told, against what nodes have executed: I2, I9. */
@@ -31,7 +32,6 @@ final class QuorumRules {
   }
 
   private void check(ObservedHold hold) {
-    String owner = "";
     Set<String> most = Set.of();
     Map<Round, Set<String>> granted = new HashMap<>();
     for (Exchange exchange : byToken.getOrDefault(hold.token, List.of())) {
@@ -41,18 +41,21 @@ final class QuorumRules {
         Round round = new Round(exchange.owner(), exchange.token());
         Set<String> nodes = granted.computeIfAbsent(round, r -> new HashSet<>());
         nodes.add(exchange.node());
-        if (nodes.size() > most.size()) {
-          most = nodes;
-          owner = exchange.owner();
-        }
+        most = nodes.size() > most.size() ? nodes : most;
       }
     }
-    if (!majorities.areReached(hold.process, most)) {
+    granted.values().removeIf(nodes -> !majorities.areReached(hold.process, nodes));
+    if (granted.isEmpty()) {
       String what = hold + " rests on " + most + " of " + majorities.sets(hold.process);
       findings.add(new Finding(SimInvariant.I9, hold.heldNanos, what));
       return;
     }
-    deadlines(hold, owner);
+    // Readers may have equal tokens: which round was this one's, nobody wrote down.
+    List<Finding> late = new ArrayList<>();
+    granted.keySet().forEach(round -> deadline(hold, round.owner).ifPresent(late::add));
+    if (late.size() == granted.size()) {
+      findings.add(late.get(0));
+    }
   }
 
   /**
@@ -64,7 +67,7 @@ final class QuorumRules {
   }
 
   /** A request begins before it arrives anywhere: so much is certain of when a round began. */
-  private void deadlines(ObservedHold hold, String owner) {
+  private Optional<Finding> deadline(ObservedHold hold, String owner) {
     long first = Long.MAX_VALUE;
     List<Long> extends_ = new ArrayList<>();
     for (Exchange exchange : byToken.get(hold.token)) {
@@ -84,9 +87,9 @@ final class QuorumRules {
       if (look.good() && look.untilNanos() > good) {
         long over = (look.untilNanos() - good) / 1_000;
         String what = hold + " claims to be good " + over + " us longer than its round allows";
-        findings.add(new Finding(SimInvariant.I2, look.atNanos(), what));
-        return;
+        return Optional.of(new Finding(SimInvariant.I2, look.atNanos(), what));
       }
     }
+    return Optional.empty();
   }
 }
