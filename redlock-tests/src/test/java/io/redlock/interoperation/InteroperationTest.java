@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.redlock.Lease;
+import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.ReleaseResult;
 import io.redlock.jedis.JedisRedlock;
@@ -31,6 +32,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class InteroperationTest {
 
   private static final Duration TTL = Duration.ofSeconds(10);
+
+  private static final LeaseRequest READ = LeaseRequest.of("shared", TTL).shared();
 
   private final String packageName;
   private RedisServers masters;
@@ -82,6 +85,48 @@ class InteroperationTest {
     assertContended(redlock.tryAcquire("shared", TTL));
     assertEquals("done", peer.tell("release"));
     assertTrue(redlock.acquire("shared", TTL, TTL).isValid());
+  }
+
+  @Test
+  void readersKeepThePeerOutUntilTheLastIsReleased() throws InterruptedException {
+    Lease first = redlock.acquire(READ);
+    Lease second = redlock.acquire(READ);
+    awaitReaders(2);
+    assertTrue(peer.tell("acquire shared 10000").startsWith("refused: "));
+    assertExtended(first.extend(TTL));
+    assertEquals(ReleaseResult.RELEASED, first.release());
+    awaitReaders(1); // what the peer released where it was refused was nothing
+    assertTrue(peer.tell("acquire shared 10000").startsWith("refused: "));
+    assertExtended(second.extend(TTL));
+    assertEquals(ReleaseResult.RELEASED, second.release());
+    assertEquals("done", peer.tell("acquire shared 10000"));
+  }
+
+  @Test
+  void lockOfThePeerKeepsReadersOutAndItsLateReleaseEndsNone() throws InterruptedException {
+    assertEquals("done", peer.tell("acquire shared 1000"));
+    Lease reader = redlock.acquire(READ.waitUpTo(Duration.ofMinutes(1)));
+    awaitReaders(1);
+    peer.tell("release"); // of a lock that has run out
+    awaitReaders(1);
+    assertExtended(reader.extend(TTL));
+    assertEquals(ReleaseResult.RELEASED, reader.release());
+    assertEquals("done", peer.tell("acquire shared 10000"));
+    assertContended(redlock.tryAcquire(READ));
+    assertEquals("done", peer.tell("release"));
+    assertTrue(redlock.acquire(READ.waitUpTo(TTL)).isValid());
+  }
+
+  private void awaitReaders(int count) {
+    for (RedisServer master : masters) {
+      Await.until(
+          count + " read on each master",
+          () ->
+              "shared/".equals(master.command("GET", "shared"))
+                  && master
+                      .command("ZCOUNT", "redlock:readers:shared", "(0", "+inf")
+                      .equals((long) count));
+    }
   }
 
   @Test

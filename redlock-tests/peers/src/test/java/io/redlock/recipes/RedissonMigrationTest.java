@@ -1,12 +1,15 @@
 package io.redlock.recipes;
 
+import static io.redlock.testbed.Results.assertExtended;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
 import io.redlock.Lease;
+import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
+import io.redlock.ReleaseResult;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.AgainIfItStoodStill;
 import io.redlock.testbed.RedisServers;
@@ -85,6 +88,31 @@ class RedissonMigrationTest {
     lease.release();
     assertTrue(lock.tryLock(0, TTL.toMillis(), TimeUnit.MILLISECONDS));
     lock.unlock();
+  }
+
+  @Test
+  void readersAndLocksOfRedissonKeepEachOtherOut() throws InterruptedException {
+    LeaseRequest read = LeaseRequest.of(NAME, TTL).shared();
+    List<RLock> locks =
+        List.of(
+            redisson.getLock(NAME),
+            redisson.getReadWriteLock(NAME).readLock(),
+            redisson.getReadWriteLock(NAME).writeLock());
+    for (RLock lock : locks) {
+      assertTrue(lock.tryLock(0, TTL.toMillis(), TimeUnit.MILLISECONDS));
+      AcquireResult result = redlock.tryAcquire(read);
+      assertEquals(AcquireResult.Outcome.UNAVAILABLE, result.outcome());
+      assertTrue(result.votes().toString().contains("a key of another application"));
+      lock.unlock();
+      Lease first = redlock.acquire(read);
+      Lease second = redlock.acquire(read);
+      assertThrows(
+          RedisException.class, () -> lock.tryLock(0, TTL.toMillis(), TimeUnit.MILLISECONDS));
+      assertThrows(RuntimeException.class, lock::unlock);
+      assertEquals(ReleaseResult.RELEASED, first.release());
+      assertExtended(second.extend(TTL));
+      assertEquals(ReleaseResult.RELEASED, second.release());
+    }
   }
 
   /** The left columns of the tables: what other libraries call it. */
