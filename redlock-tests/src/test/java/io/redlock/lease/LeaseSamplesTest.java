@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.Lease;
 import io.redlock.LeaseLock;
@@ -14,6 +15,7 @@ import io.redlock.Redlock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.locks.ReadWriteLock;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -97,6 +99,37 @@ class LeaseSamplesTest {
     worker.join(60_000);
     assertFalse(worker.isAlive());
     assertFalse(lease.isValid());
+  }
+
+  @Test
+  void manyReadUnderSharedLeases() throws Exception {
+    Resource catalog = new Resource();
+    // readme:start shared
+    redlock.runLeased(
+        LeaseRequest.of("catalog", Duration.ofSeconds(10)).shared().waitUpTo(Duration.ofSeconds(5)),
+        lease -> report(catalog, lease.fencingToken()));
+    // readme:end
+    // readme:start as-a-read-write-lock
+    ReadWriteLock lock =
+        redlock.asReadWriteLock(
+            LeaseRequest.of("catalog", Duration.ofSeconds(10)).renewFor(Duration.ofMinutes(5)));
+    lock.readLock().lock();
+    try {
+      show(catalog);
+    } finally {
+      lock.readLock().unlock();
+    }
+    // readme:end
+    lock.writeLock().lock();
+    lock.writeLock().unlock();
+  }
+
+  private static void report(Resource catalog, long token) {
+    assertTrue(catalog.highestToken < token);
+  }
+
+  private static void show(Resource catalog) {
+    assertEquals(List.of(), catalog.written);
   }
 
   @Test

@@ -33,6 +33,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReadWriteLock;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -182,7 +183,11 @@ class MigrationTest {
       assertFalse(redlock.asLock(LeaseRequest.of("c", TTL).renewFor(TTL)).tryLock());
       assertUnavailable(redlock.tryAcquire("c", TTL));
     }
-    rows.play("`getReadWriteLock(name)`", "none");
+    rows.play(
+        "`getReadWriteLock(name)`",
+        "[`asReadWriteLock(…)`](readers-and-a-writer.md), fair; a thread that reads and locks for"
+            + " writing gets an exception, where Redisson waits without end");
+    assertReadersAndAWriter();
     rows.end();
   }
 
@@ -191,6 +196,26 @@ class MigrationTest {
     redlock.acquire(permits);
     other.acquire(permits);
     assertContended(redlock.tryAcquire(permits));
+  }
+
+  private static void assertReadersAndAWriter() {
+    LeaseRequest request = LeaseRequest.of("catalog", TTL).renewFor(Duration.ofMinutes(1));
+    try (InMemoryMasters masters = InMemoryMasters.inVirtualTime(3)) {
+      ReadWriteLock ours = masters.connect().asReadWriteLock(request);
+      ReadWriteLock theirs = masters.connect().asReadWriteLock(request);
+      assertTrue(ours.readLock().tryLock());
+      assertTrue(theirs.readLock().tryLock());
+      assertThrows(IllegalStateException.class, () -> ours.writeLock().lock());
+      ours.readLock().unlock();
+      assertFalse(ours.writeLock().tryLock());
+      theirs.readLock().unlock();
+      assertTrue(ours.writeLock().tryLock());
+      assertFalse(theirs.readLock().tryLock());
+      assertTrue(ours.readLock().tryLock(), "a writer may read");
+      ours.writeLock().unlock();
+      ours.readLock().unlock();
+      assertTrue(theirs.writeLock().tryLock());
+    }
   }
 
   @Test
@@ -227,7 +252,11 @@ class MigrationTest {
       masters.advance(Duration.ofMinutes(1));
       assertThrows(LeaseLostException.class, () -> other.asLock(request).unlock());
     }
-    rows.play("`InterProcessReadWriteLock`", "none");
+    rows.play(
+        "`InterProcessReadWriteLock`",
+        "[`asReadWriteLock(…)`](readers-and-a-writer.md), fair too; a thread that reads and locks"
+            + " for writing gets an exception, where Curator waits without end");
+    assertReadersAndAWriter();
     rows.play(
         "`LeaderLatch`",
         "[`Redlock.lead`](leader.md): the work is interrupted when its term ends; the session"

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.Lease;
+import io.redlock.LeaseRequest;
+import io.redlock.Redlock;
 import io.redlock.lease.LeaseMasters;
 import io.redlock.testbed.RequiresRedis;
 import java.sql.Connection;
@@ -13,9 +15,11 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.Random;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -49,6 +53,8 @@ class SqlFencingTest {
     database = DriverManager.getConnection(DATABASE);
     execute("CREATE TABLE account (id INT PRIMARY KEY, balance BIGINT, token BIGINT NOT NULL)");
     execute("INSERT INTO account VALUES (7, 100, 0)");
+    execute("ALTER TABLE account ADD written BIGINT NOT NULL DEFAULT 0");
+    execute("ALTER TABLE account ADD read_by BIGINT NOT NULL DEFAULT 0");
     execute("CREATE TABLE fence (resource VARCHAR(200) PRIMARY KEY, token BIGINT NOT NULL)");
     execute("INSERT INTO fence VALUES ('account/7', 0)");
     execute("CREATE TABLE booking (id IDENTITY PRIMARY KEY, amount BIGINT, token BIGINT)");
@@ -153,6 +159,49 @@ class SqlFencingTest {
       holders.shutdownNow();
     }
   }
+
+  @Test
+  void lateWriterIsRefusedOnceAReaderHasComeAndALateReaderOnceAWriterHas() throws Exception {
+    Redlock redlock = masters.connect();
+    LeaseRequest request =
+        LeaseRequest.of("account/7", Duration.ofSeconds(20)).waitUpTo(Duration.ofMinutes(1));
+    Lease early = redlock.acquire(request);
+    early.release();
+    Lease reader = redlock.acquire(request.shared());
+    Lease beside = redlock.acquire(request.shared());
+    assertTrue(write(database, 110, early.fencingToken()), "so far nobody else was here");
+    assertEquals(OptionalLong.of(110), read(database, reader.fencingToken()));
+    assertFalse(write(database, 120, early.fencingToken()));
+    for (Lease each : List.of(beside, reader)) {
+      assertEquals(OptionalLong.of(110), read(database, each.fencingToken()), "in any order");
+    }
+    reader.release();
+    beside.release();
+    Lease next = redlock.acquire(request);
+    assertTrue(write(database, 130, next.fencingToken()));
+    assertEquals(OptionalLong.empty(), read(database, reader.fencingToken()));
+    assertFalse(write(database, 120, early.fencingToken()));
+    assertEquals(OptionalLong.of(130), read(database, next.fencingToken()), "a writer may read");
+    assertTrue(write(database, 140, next.fencingToken()));
+    next.release();
+  }
+
+  // readme:start sql-readers
+  static boolean write(Connection database, long balance, long token) throws SQLException {
+    String sql =
+        "UPDATE account SET balance = ?, written = ?"
+            + " WHERE id = 7 AND written <= ? AND read_by <= ?";
+    return execute(database, sql, balance, token, token, token) == 1;
+  }
+
+  static OptionalLong read(Connection database, long token) throws SQLException {
+    String sql = "UPDATE account SET read_by = GREATEST(read_by, ?) WHERE id = 7 AND written <= ?";
+    return execute(database, sql, token, token) == 1
+        ? OptionalLong.of(balance(database))
+        : OptionalLong.empty();
+  }
+
+  // readme:end
 
   private static long balance(Connection database) throws SQLException {
     return numbers(database, "SELECT balance FROM account WHERE id = 7").get(0);
