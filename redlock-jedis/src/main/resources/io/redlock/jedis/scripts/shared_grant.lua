@@ -48,8 +48,8 @@ local over = call('ZRANGEBYSCORE', ends, '-inf', before)
 for _, other in ipairs(over) do
   over[other] = true
 end
-local queueLives = call('PTTL', queue)
-local lockLives = call('PTTL', lock)
+local queueLives = life ~= '0' and call('PTTL', queue)
+local lockLives = holder and call('PTTL', lock) or 0
 local readersLive = call('PTTL', readers)
 local fenceLives = call('PTTL', fence)
 
@@ -140,7 +140,7 @@ else
 end
 -- S2
 if not shared then
-  call('ZREMRANGEBYSCORE', readers, string.format('(%.0f', -nowMillis), '+inf')
+  call('ZREMRANGEBYSCORE', readers, string.format('(%.0f', -nowMillis), '+inf') -- all entries
 end
 local untilMillis = math.max(nowMillis + ttl, shared and entry or 0)
 call('ZADD', readers, string.format('%.0f', untilMillis), owner)
@@ -150,7 +150,9 @@ if type(expires) == 'table' then -- it must not stay without an end
   expires.err = expires.err .. ' (PEXPIRE)'
   return expires
 end
-call('ZREMRANGEBYSCORE', readers, string.format('(%.0f', -nowMillis), before)
+if shared then
+  call('ZREMRANGEBYSCORE', readers, string.format('(%.0f', -nowMillis), before) -- what is over
+end
 if untilMillis < nowMillis + life then
   -- The ticket of a reader that dies must not block the name for longer than its entry does.
   call('ZADD', ends, 'XX', string.format('%.0f', untilMillis), waiter)
