@@ -82,6 +82,9 @@ class FaultSentencesTest {
   private static final String FOREIGN_QUEUE =
       "a key of another application has the name redlock:queue:<key> or redlock:ends:<key>: delete"
           + " it on this node (WRONGTYPE)";
+  private static final String FOREIGN_READERS =
+      "a key of another application has the name redlock:readers:<key> or redlock:floor:<key>:"
+          + " delete it on this node (WRONGTYPE)";
   private static final String NO_TLS =
       "TLS failed: the server did not answer the handshake: name its port for TLS, or write"
           + " redis:// to do without";
@@ -216,6 +219,18 @@ class FaultSentencesTest {
       server.command("SET", "redlock:" + part + ":" + RESOURCE, "value");
       assertIsExplained(FOREIGN_QUEUE);
       assertEquals(FOREIGN_QUEUE, vote(redlock, LeaseRequest.of(RESOURCE, TTL).fair()).detail());
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"readers", "floor"})
+  void keyOfAnotherApplicationUnderTheNameOfReaders(String part) throws Exception {
+    try (RedisServer server = RedisServer.start();
+        Redlock redlock = builder(server.address(), null).build()) {
+      server.command("HSET", "redlock:" + part + ":" + RESOURCE, "field", "value");
+      assertIsExplained(FOREIGN_READERS);
+      LeaseRequest read = LeaseRequest.of(RESOURCE, TTL).shared();
+      assertEquals(FOREIGN_READERS, vote(redlock, read).detail());
     }
   }
 

@@ -199,6 +199,19 @@ class InMemoryMastersTest {
   }
 
   @Test
+  void resourceThatIsTakenAwayFromItsReadersIsFoundLostByTheNextExtension()
+      throws InterruptedException {
+    LeaseRequest read = LeaseRequest.of("r", TTL).shared();
+    List<Lease> readers = List.of(redlock.acquire(read), redlock.acquire(read));
+    masters.vacate("r");
+    assertFalse(masters.isHeld("r"));
+    for (Lease reader : readers) {
+      assertLost(reader.extend(TTL));
+      assertEquals(Cause.REFUSED, ends(reader).get(0).cause());
+    }
+  }
+
+  @Test
   void twoClientsExcludeEachOther() throws InterruptedException {
     Redlock other = masters.connect(settings -> settings.keyPrefix(""));
     Lease lease = redlock.acquire("r", TTL, Duration.ZERO);
