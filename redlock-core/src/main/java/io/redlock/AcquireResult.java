@@ -31,7 +31,7 @@ public record AcquireResult(
 
   /** The answers to the question who is in the way, as far as the nodes tell. */
   public enum By {
-    /** One client holds the resource: a quorum of nodes named the same owner. */
+    /** One client holds the resource, or readers do: a quorum of nodes named the same owner. */
     HOLDER,
     /**
      * Several requests came together, and each got a part of the nodes, so that nobody may hold the
@@ -105,8 +105,8 @@ public record AcquireResult(
   /**
    * Returns the label of the client that holds the resource, as {@link Votes#holder()}.
    *
-   * @return the label; {@code freed by} and the label of the operator if it was set free; empty if
-   *     no node names a holder
+   * @return the label, or what {@link Votes#holder()} has in its place; empty if no node names a
+   *     holder
    */
   public Optional<String> holder() {
     return votes.holder();

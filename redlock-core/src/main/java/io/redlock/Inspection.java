@@ -46,7 +46,8 @@ public record Inspection(
   /** The answers to the question if one client holds the resource on a majority of the nodes. */
   public enum Held {
     /**
-     * One client holds it on a majority, or an operator set it free and its keys have not expired.
+     * One client or readers hold it on a majority, or an operator set it free and its keys have not
+     * expired.
      */
     YES,
     /** No client can hold it on a majority. Some nodes may still have a key of a failed attempt. */

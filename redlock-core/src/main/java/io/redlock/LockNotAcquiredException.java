@@ -40,8 +40,8 @@ public final class LockNotAcquiredException extends RedlockException {
   /**
    * Returns the label of the client that holds the resource, as {@link Votes#holder()}.
    *
-   * @return the label; {@code freed by} and the label of the operator if it was set free; empty if
-   *     no node names a holder, and in a deserialized copy
+   * @return the label, or what {@link Votes#holder()} has in its place; empty if no node names a
+   *     holder, and in a deserialized copy
    */
   public Optional<String> holder() {
     return Optional.ofNullable(result).flatMap(last -> last.votes().holder());

@@ -31,7 +31,8 @@ public interface RedlockOperations {
 
   /**
    * Sets a resource free, as {@link #free(String)} does, but only if it is still held at this
-   * token. So a later holder is not hit.
+   * token. So a later holder is not hit. Nodes do not know the tokens of {@linkplain
+   * LeaseRequest#shared shared} leases: {@link #free(String)} ends those, all at once.
    *
    * @param resource the name to set free
    * @param token the {@linkplain Lease#fencingToken() fencing token} of the lease to end

@@ -95,8 +95,9 @@ public record Votes(List<NodeVote> nodes, int quorum, Optional<Moving> moving) {
     /**
      * Returns the label of the client that holds the resource there.
      *
-     * @return the label; {@code freed by} and the label of the operator if it was set free; empty
-     *     if nobody does, or if it has no label, as other Redlock clients
+     * @return the label; {@code readers} if it is shared; {@code freed by} and the label of the
+     *     operator if it was set free; empty if nobody does, or if it has no label, as other
+     *     Redlock clients
      */
     Optional<String> holder();
   }
@@ -121,8 +122,9 @@ public record Votes(List<NodeVote> nodes, int quorum, Optional<Moving> moving) {
    * Returns the label of the client that holds the resource, according to most of the nodes that
    * name one.
    *
-   * @return the label, for example {@code billing@pod-7:4211}; {@code freed by} and the label of
-   *     the operator if it was set free; empty if no node names a holder
+   * @return the label, for example {@code billing@pod-7:4211}; {@code readers} if it is shared;
+   *     {@code freed by} and the label of the operator if it was set free; empty if no node names a
+   *     holder
    */
   public Optional<String> holder() {
     Map<String, Long> named =

@@ -543,6 +543,9 @@ public abstract class RedlockContract {
     for (int i = 0; i < 3; i++) {
       ends.add(endsOf(brief.acquire(brief().shared().renewFor(Duration.ofMinutes(10)))));
     }
+    long token = brief.operations().leases().get(0).fencingToken();
+    FreeResult one = bob.operations().free(resource, token);
+    assertEquals(FreeResult.Outcome.OTHER_HOLDER, one.outcome(), one::toString);
     FreeResult freed = bob.operations().free(resource);
     assertEquals(FreeResult.Outcome.FREED, freed.outcome(), freed::toString);
     for (List<LeaseEnd> each : ends) {
