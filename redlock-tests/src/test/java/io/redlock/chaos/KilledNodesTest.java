@@ -67,20 +67,6 @@ class KilledNodesTest {
     masters.close();
   }
 
-  @ParameterizedTest
-  @ValueSource(ints = {1, 2})
-  void acquireSucceedsWithDeadNodes(int dead) throws Exception {
-    Redlock direct = masters.connectDirectly(NODE_TIMEOUT);
-    for (int node = 0; node < dead; node++) {
-      masters.kill(node);
-    }
-    long start = System.nanoTime();
-    AcquireResult result = direct.tryAcquire(REQUEST);
-    assertTook(start);
-    Lease lease = assertAcquired(result);
-    assertWorksAndLeavesNothing(lease, direct);
-  }
-
   /** How far a victim had come when it was killed. */
   enum Progress {
     /** It has not seen the request. */
@@ -164,17 +150,6 @@ class KilledNodesTest {
     }
     assertTrue(lease.isValid());
     assertWorksAndLeavesNothing(lease, client);
-  }
-
-  @Test
-  void acquireFailsWhenAMajorityIsDead() throws Exception {
-    Redlock direct = masters.connectDirectly(NODE_TIMEOUT);
-    masters.kill(1, 2, 4);
-    long start = System.nanoTime();
-    AcquireResult result = direct.tryAcquire(REQUEST);
-    assertTook(start);
-    assertUnavailable(result, direct, 1, 2, 4);
-    masters.awaitFree(RESOURCE);
   }
 
   @Test

@@ -8,7 +8,6 @@ import io.redlock.AcquireResult;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
-import io.redlock.RetryStrategy;
 import io.redlock.lease.VirtualCluster;
 import io.redlock.testkit.InMemoryNode;
 import java.time.Duration;
@@ -32,11 +31,7 @@ class VirtualTimeWaitersTest {
     final Redlock redlock;
 
     Client() throws InterruptedException {
-      this(RetryStrategy.jitteredBackoff());
-    }
-
-    Client(RetryStrategy strategy) throws InterruptedException {
-      redlock = cluster.client(nodes).retryStrategy(strategy).build();
+      redlock = cluster.client(nodes).build();
       try (Lease other = cluster.client().acquire("other", TTL, Duration.ZERO)) {
         CompletableFuture<AcquireResult> waiting =
             redlock.acquireAsync(LeaseRequest.of("other", TTL).waitUpTo(TTL).fair());
@@ -89,28 +84,5 @@ class VirtualTimeWaitersTest {
       lease.join().lease().orElseThrow().release();
     }
     assertEquals(0, cluster.locked("r"));
-  }
-
-  @Test
-  void wakeUpThatArrivesWhileTheRetryStrategyThinksIsHeard() throws Exception {
-    Client holder = new Client();
-    CompletableFuture<AcquireResult> held = holder.asks();
-    holder.reaches(0, 1, 2);
-    Lease lease = held.join().lease().orElseThrow();
-    List<Integer> failures = new ArrayList<>();
-    Client waiter =
-        new Client(
-            (failed, cause, random) -> {
-              failures.add(failed);
-              holder.releases(lease);
-              holder.reaches(0, 1); // no quorum: the other wake-ups get lost
-              return Duration.ofSeconds(10);
-            });
-    CompletableFuture<AcquireResult> waiting = waiter.asks();
-    waiter.reaches(4, 3, 2, 1, 0);
-    assertEquals(List.of(1), failures);
-    cluster.scheduler.runFor(Duration.ofMillis(20));
-    assertTrue(waiting.isDone(), "it sleeps although it was woken");
-    waiting.join().lease().orElseThrow().release();
   }
 }
