@@ -88,7 +88,7 @@ public final class Setting<T> {
           "holder",
           "host and process id",
           "the label of this client, which refusals, lock keys and connections name; 1 to 64"
-              + " printable ASCII characters without blanks and slashes, not freed; no secret",
+              + " printable ASCII characters without blanks and slashes, not freed or shared; no secret",
           HolderLabel::problem);
 
   /** The prefix of every key. */

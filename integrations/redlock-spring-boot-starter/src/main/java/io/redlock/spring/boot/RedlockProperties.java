@@ -21,7 +21,7 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
  * @param clockSkew The largest difference between the clocks of two masters; the same for all
  *     clients.
  * @param holder The label of this client, which refusals, lock keys and connections name; 1 to 64
- *     printable ASCII characters without blanks and slashes, not freed; no secret.
+ *     printable ASCII characters without blanks and slashes, not freed or shared; no secret.
  * @param keyPrefix The prefix of every lock key; the same for all clients.
  * @param driftPerSecond How much a master's clock may gain on this machine's in a second; 10 ms is
  *     1 %; the same for all clients.
