@@ -41,6 +41,7 @@ class PictureTest {
   }
 
   /** The script draws few paths, however many events there are. */
+  @Tag("ci")
   @ParameterizedTest
   @ValueSource(ints = {1_000, 100_000})
   void browserDrawsItWithoutAnError(int events) throws Exception {
