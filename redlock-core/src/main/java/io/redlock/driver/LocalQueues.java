@@ -282,16 +282,23 @@ final class LocalQueues {
 
   /** Records that such a lease has ended and its release, if any, was sent. */
   void ended(List<String> names) {
-    endedAlone(names);
-    endedForReaders(names);
+    Queue exclusive;
+    Queue shared;
+    synchronized (this) {
+      exclusive = endedAlone(names);
+      shared = endedForReaders(names);
+    }
+    try {
+      handOn(exclusive);
+    } finally { // also where memory was short
+      handOn(shared);
+    }
     for (Queue queue : choosing(names)) {
       boolean isOurs;
       synchronized (this) {
         isOurs = claimHandOn(queue, 0);
       }
-      if (isOurs) {
-        handOn(queue);
-      }
+      handOn(isOurs ? queue : null);
     }
   }
 
@@ -304,41 +311,33 @@ final class LocalQueues {
             .toList();
   }
 
-  private void endedAlone(List<String> names) {
-    Queue queue;
-    synchronized (this) {
-      queue = queues.get(names);
-      if (queue == null || --queue.leases > 0) {
-        return;
-      }
-      Waiter next = queue.head();
-      if (next == null) {
-        removeIfEmpty(names, queue);
-        return;
-      }
-      // A fair waiter is behind the tickets of other processes anyway.
-      // A9
-      boolean pauses = !next.isFair() && ++queue.handoffs % HANDOFFS_IN_A_ROW == 0;
-      if (!claimHandOn(queue, pauses ? COURTESY_NANOS : 0)) {
-        return;
-      }
+  /** Returns the queue if this thread is to hand it on. */
+  private @Nullable Queue endedAlone(List<String> names) {
+    assert Thread.holdsLock(this);
+    Queue queue = queues.get(names);
+    if (queue == null || --queue.leases > 0) {
+      return null;
     }
-    handOn(queue);
+    Waiter next = queue.head();
+    if (next == null) {
+      removeIfEmpty(names, queue);
+      return null;
+    }
+    // A fair waiter is behind the tickets of other processes anyway.
+    // A9
+    boolean pauses = !next.isFair() && ++queue.handoffs % HANDOFFS_IN_A_ROW == 0;
+    return claimHandOn(queue, pauses ? COURTESY_NANOS : 0) ? queue : null;
   }
 
-  private void endedForReaders(List<String> names) {
-    Queue queue;
-    synchronized (this) {
-      queue = readers.isEmpty() ? null : readers.get(names);
-      if (queue == null) {
-        return;
-      }
-      queue.leases = leases(names); // not one less: it may have begun since
-      if (queue.leases > 0 || !claimHandOn(queue, 0)) {
-        return;
-      }
+  /** Returns the readers' queue if this thread is to hand it on. */
+  private @Nullable Queue endedForReaders(List<String> names) {
+    assert Thread.holdsLock(this);
+    Queue queue = readers.isEmpty() ? null : readers.get(names);
+    if (queue == null) {
+      return null;
     }
-    handOn(queue);
+    queue.leases = leases(names);
+    return queue.leases == 0 && claimHandOn(queue, 0) ? queue : null;
   }
 
   /** Records that the queue has moved. Returns false if another thread is calling its heads. */
@@ -356,8 +355,8 @@ final class LocalQueues {
     return isClaimed;
   }
 
-  private void handOn(Queue queue) {
-    while (true) {
+  private void handOn(@Nullable Queue queue) {
+    while (queue != null) {
       Waiter next;
       long delayNanos;
       synchronized (this) {

@@ -351,6 +351,19 @@ class LocalQueuesTest {
     assertEquals(List.of("second", "second"), told);
   }
 
+  @Test
+  void readersGoOnThoughMemoryIsShortForTheWriterBeforeThem() {
+    Waiter writer = waiter("writer");
+    reader("reader");
+    queues.leased(Waiter.NAMES);
+    writer.proceeds =
+        () -> {
+          throw new OutOfMemoryError("test");
+        };
+    assertThrows(OutOfMemoryError.class, () -> queues.ended(Waiter.NAMES));
+    assertEquals(List.of("writer", "reader"), told);
+  }
+
   private static AttemptEnd refusal() {
     return new AttemptEnd(
         Decision.UNAVAILABLE, null, new Votes(List.of(), 2), -1, false, false, By.UNKNOWN);
