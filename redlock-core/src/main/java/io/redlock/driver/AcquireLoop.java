@@ -72,6 +72,11 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter, Attem
     return request.isShared();
   }
 
+  @Override
+  public long sinceNanos() {
+    return result.startNanos;
+  }
+
   /** Returns the result to come, also before the start. */
   CompletableFuture<AcquireResult> result() {
     return result.future;

@@ -12,12 +12,12 @@ import org.jspecify.annotations.Nullable;
 final class CallResult {
 
   final CompletableFuture<AcquireResult> future = new CompletableFuture<>();
+  final long startNanos;
 
   private final ServiceContext context;
   private final LeaseRequest request;
   private final Listeners listeners;
   private final FlightEvents.@Nullable Acquire event = FlightEvents.acquiring();
-  private final long startNanos;
 
   CallResult(ServiceContext context, LeaseRequest request, Listeners listeners) {
     this.context = context;

@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  * matter how many calls wait.
  *
  * <p>Shared calls have a queue of their own per resource, which an exclusive lease holds up as
- * well. A shared lease holds up nobody: once one is granted, all calls of that queue ask, until one
- * is refused.
+ * well; when it ends, the head that waits longer asks first. A shared lease holds up nobody: once
+ * one is granted, all calls of that queue ask, until one is refused.
  *
  * <p>A head may fail and leave while it proceeds, and so may the next. One thread at a time
  * therefore calls the heads, in a loop: no stack grows with the queue.
@@ -37,6 +37,11 @@ final class LocalQueues {
     /** Returns true if it asks for a shared lease. */
     default boolean isShared() {
       return false;
+    }
+
+    /** Returns the monotonic time since which it waits. */
+    default long sinceNanos() {
+      return 0;
     }
 
     /** Returns the names of which it wants any one; empty if it wants all of {@link #names}. */
@@ -68,6 +73,13 @@ final class LocalQueues {
 
     @Nullable Waiter head() {
       return waiting == null ? null : waiting.iterator().next();
+    }
+
+    /** Returns true if its head waits longer than the other's. */
+    boolean isBefore(Queue other) {
+      Waiter mine = head();
+      Waiter theirs = other.head();
+      return mine != null && theirs != null && mine.sinceNanos() - theirs.sinceNanos() < 0;
     }
 
     void add(Waiter call) {
@@ -284,14 +296,16 @@ final class LocalQueues {
   void ended(List<String> names) {
     Queue exclusive;
     Queue shared;
+    boolean readersFirst;
     synchronized (this) {
       exclusive = endedAlone(names);
       shared = endedForReaders(names);
+      readersFirst = exclusive != null && shared != null && shared.isBefore(exclusive);
     }
     try {
-      handOn(exclusive);
+      handOn(readersFirst ? shared : exclusive);
     } finally { // also where memory was short
-      handOn(shared);
+      handOn(readersFirst ? exclusive : shared);
     }
     for (Queue queue : choosing(names)) {
       boolean isOurs;

@@ -190,6 +190,7 @@ class LocalQueuesTest {
     private final List<String> told;
     private final boolean isFair;
     private boolean isShared;
+    private long sinceNanos;
     private Runnable proceeds = () -> {};
     private int compared;
 
@@ -212,6 +213,11 @@ class LocalQueuesTest {
     @Override
     public boolean isShared() {
       return isShared;
+    }
+
+    @Override
+    public long sinceNanos() {
+      return sinceNanos;
     }
 
     @Override
@@ -349,6 +355,24 @@ class LocalQueuesTest {
     second.proceeds = () -> {};
     queues.check();
     assertEquals(List.of("second", "second"), told);
+  }
+
+  @Test
+  void headThatWaitsLongerAsksFirstWhenAnExclusiveLeaseEnds() {
+    for (long reads = -1; reads <= 1; reads++) {
+      told.clear();
+      LocalQueues both = new LocalQueues();
+      Waiter writer = new Waiter("writer", told, false);
+      Waiter reader = new Waiter("reader", told, false);
+      reader.isShared = true;
+      writer.sinceNanos = Long.MAX_VALUE;
+      reader.sinceNanos = Long.MAX_VALUE + reads; // such times wrap around
+      both.leased(Waiter.NAMES);
+      both.join(writer);
+      both.join(reader);
+      both.ended(Waiter.NAMES);
+      assertEquals(reads < 0 ? List.of("reader", "writer") : List.of("writer", "reader"), told);
+    }
   }
 
   @Test

@@ -333,6 +333,24 @@ class LeaseReadWriteLockTest {
     assertEquals(List.of("writer", "last reader"), order);
   }
 
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void readerAndWriterThatWaitForAWriterOfTheirProcessAreServedInTheirOrder(boolean readerFirst) {
+    write.lock();
+    LeaseLock early = readerFirst ? read : write;
+    LeaseLock late = readerFirst ? write : read;
+    Other first = new Other(early);
+    awaitWaiting(1);
+    Other second = new Other(late);
+    awaitWaiting(2);
+    write.unlock();
+    first.thatHasIt();
+    awaitQueued(1);
+    assertFalse(second.locked.isDone());
+    first.unlocks();
+    second.unlocks();
+  }
+
   @Test
   void triedReadLockDoesNotPassAWriterThatWaits() throws Exception {
     Lease first = reads();
