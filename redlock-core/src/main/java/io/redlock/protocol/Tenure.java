@@ -409,6 +409,9 @@ public final class Tenure {
     } else {
       failed(tag, nowNanos);
     }
+    if (handing == 1) {
+      failUnhanded(nowNanos);
+    }
     handing--; // last: what fails for want of memory is done again
     return turn;
   }
@@ -417,8 +420,16 @@ public final class Tenure {
   public void failed(int tag, long nowNanos) {
     Extending extend = extending(tag);
     if (extend != null) {
-      replace(extend, null);
-      next(extend, Outcome.UNKNOWN, nowNanos); // E7
+      over(extend, Outcome.UNKNOWN, nowNanos); // E7
+    }
+  }
+
+  /** Gives up extends whose failure had no memory: nobody hands them over any more. */
+  private void failUnhanded(long nowNanos) {
+    for (Extending extend : extending) {
+      if (!extend.isHanded) {
+        over(extend, Outcome.UNKNOWN, nowNanos); // E7
+      }
     }
   }
 
@@ -480,12 +491,10 @@ public final class Tenure {
     return null;
   }
 
-  private void replace(Extending old, @Nullable Extending next) {
+  private void replace(Extending old, Extending next) {
     List<Extending> changed = new ArrayList<>(extending);
     changed.remove(old);
-    if (next != null) {
-      changed.add(next);
-    }
+    changed.add(next);
     extending = List.copyOf(changed);
   }
 
@@ -550,7 +559,6 @@ public final class Tenure {
     if (decision == ExtendRound.Decision.WAIT) {
       return Turn.of(Outcome.NOTHING);
     }
-    replace(extend, null);
     Outcome outcome =
         switch (decision) {
           case EXTENDED -> Outcome.EXTENDED;
@@ -567,12 +575,15 @@ public final class Tenure {
       deadline = until.max(extended); // E8
       lossTime = loss.max(extend.round.terms().lossTime(extended));
     }
-    next(extend, outcome, nowNanos);
+    over(extend, outcome, nowNanos);
     return Turn.of(outcome);
   }
 
-  /** Plans what follows an extend that has not ended the lease. */
-  private void next(Extending extend, Outcome outcome, long nowNanos) {
+  /** Ends an extend that has not ended the lease, and plans what follows it. */
+  private void over(Extending extend, Outcome outcome, long nowNanos) {
+    List<Extending> others = new ArrayList<>(extending);
+    others.remove(extend);
+    List<Extending> copied = List.copyOf(others); // first: what has no memory changes nothing
     boolean isCertain = outcome == Outcome.EXTENDED;
     if (extend.purpose == Purpose.RENEWED) {
       Renewal now = Objects.requireNonNull(renewal);
@@ -580,6 +591,7 @@ public final class Tenure {
     } else if (extend.purpose == Purpose.CONFIRMED) {
       reaffirmation = reaffirmation.answered(isCertain, nowNanos, rules); // E10
     }
+    extending = copied;
   }
 
   // What is due.

@@ -29,6 +29,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 
 class TenureTest {
 
@@ -47,30 +48,30 @@ class TenureTest {
   private Tenure tenure = tenure(false, false);
 
   /** A node timeout of 50 ms, no skew, the largest random numbers. */
+  private static class Surroundings implements TenureRules.Surroundings {
+    @Override
+    public long nodeTimeoutNanos() {
+      return 50_000_000;
+    }
+
+    @Override
+    public long skewNanos() {
+      return 7;
+    }
+
+    @Override
+    public LeaseTerms termsFor(long validNanos) {
+      return terms(validNanos / 1_000_000 + 2_000);
+    }
+
+    @Override
+    public long randomNanos(long boundNanos) {
+      return boundNanos - 1;
+    }
+  }
+
   private static TenureRules rules(int maxRounds) {
-    return new TenureRules(
-        maxRounds,
-        new TenureRules.Surroundings() {
-          @Override
-          public long nodeTimeoutNanos() {
-            return 50_000_000;
-          }
-
-          @Override
-          public long skewNanos() {
-            return 7;
-          }
-
-          @Override
-          public LeaseTerms termsFor(long validNanos) {
-            return terms(validNanos / 1_000_000 + 2_000);
-          }
-
-          @Override
-          public long randomNanos(long boundNanos) {
-            return boundNanos - 1;
-          }
-        });
+    return new TenureRules(maxRounds, new Surroundings());
   }
 
   private static Tenure tenure(boolean isFair, boolean isUnlessHeld) {
@@ -625,6 +626,45 @@ class TenureTest {
     tenure.handed(tag, false, THIRD_NANOS);
     assertEquals(Outcome.OVER, decide(tag, THIRD_NANOS).outcome());
     extendDue(Purpose.RENEWED, THIRD_NANOS + 10_000_000);
+  }
+
+  private final class Memory extends Surroundings {
+    private boolean isShort;
+
+    @Override
+    public long randomNanos(long boundNanos) {
+      if (isShort) {
+        throw new OutOfMemoryError("on purpose");
+      }
+      return super.randomNanos(boundNanos);
+    }
+
+    void isShortDuring(Executable event) {
+      isShort = true;
+      assertThrows(OutOfMemoryError.class, event);
+      isShort = false;
+    }
+  }
+
+  @Test
+  void extendThatFailsWhileMemoryIsShortIsPlannedAgain() {
+    Memory memory = new Memory();
+    tenure =
+        new Tenure(new TenureRules(AcquireRound.MAX_ROUNDS, memory), QUORUM, false, false, false);
+    hold();
+    tenure.reset(0, 0);
+    int tag = due(0).extending().tag();
+    memory.isShortDuring(() -> tenure.handed(tag, false, 0));
+    int called = beginExtend(TTL_MILLIS, 0);
+    tenure.handed(0, false, 0);
+    assertEquals(LOSS_NANOS, delayNanos(0), "another request is being handed over");
+    tenure.handed(called, true, 0);
+    int again = extendDue(Purpose.CONFIRMED, 99_999_999);
+    answer(again, NodeReply.unknown(""), 0, 1, 2);
+    memory.isShortDuring(() -> decide(again, 99_999_999));
+    assertEquals(Outcome.UNKNOWN, decide(again, 99_999_999).outcome());
+    assertEquals(Outcome.OVER, decide(again, 99_999_999).outcome());
+    extendDue(Purpose.CONFIRMED, 99_999_999 + 199_999_999);
   }
 
   @Test
