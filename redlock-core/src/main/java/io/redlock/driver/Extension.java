@@ -20,9 +20,6 @@ final class Extension extends Fanout implements Timeouts.Timed {
   /** A lease that can be extended. */
   interface Extendable extends Lease {
 
-    /** Returns true if it has ended; checks its deadline. */
-    boolean hasEnded();
-
     /** Returns true if its holder has released it. */
     boolean isReleased();
 
@@ -50,11 +47,10 @@ final class Extension extends Fanout implements Timeouts.Timed {
   CompletableFuture<ExtendResult> start(long ttlMillis) {
     LeaseTerms terms = context.settings.terms(context.quorum, ttlMillis);
     long startWallMicros = context.ticker.wallMicros();
-    Extending begun = null;
-    if (!lease.hasEnded()) {
-      synchronized (owner) {
-        begun = owner.tenure.extend(terms, startNanos, startWallMicros).extending();
-      }
+    owner.wake(); // a lease that expired in a pause has ended
+    Extending begun;
+    synchronized (owner) {
+      begun = owner.tenure.extend(terms, startNanos, startWallMicros).extending();
     }
     if (begun == null) {
       finish(ExtendResult.lost(context.noVotes));

@@ -219,12 +219,6 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
   }
 
   @Override
-  public boolean hasEnded() {
-    owner.wake();
-    return ending.how() != null;
-  }
-
-  @Override
   public boolean isReleased() {
     LeaseEnd how = ending.how();
     return how != null && how.cause() == Cause.RELEASED;
