@@ -8,8 +8,10 @@ import org.jspecify.annotations.Nullable;
 /** The failed attempts of a call, and the pauses that follow them. Guarded by its call. */
 final class Refusals {
 
+  private static final int CAUSES = Cause.values().length;
+
   private final Pauses pauses;
-  private final int[] failures = new int[Cause.values().length]; // of each cause
+  private final int[] failures = new int[CAUSES]; // of each cause
   private @Nullable AttemptEnd last;
   private boolean isStrategyBusy; // it has not answered, perhaps for an older plan
 
