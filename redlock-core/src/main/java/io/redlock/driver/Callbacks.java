@@ -62,11 +62,6 @@ final class Callbacks {
     }
   }
 
-  /** Runs user code that handles a loss. */
-  void ofLoss(Runnable userCode) {
-    deliver(losses, new Callback(userCode));
-  }
-
   /** Runs user code that handles the end of a lease. */
   void ofEnd(LeaseEnd how, Runnable userCode) {
     deliver(of(how), new Callback(userCode));

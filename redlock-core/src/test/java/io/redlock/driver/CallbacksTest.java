@@ -3,6 +3,7 @@ package io.redlock.driver;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.LeaseEnd;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,6 +25,10 @@ class CallbacksTest {
     return Bed.callbacks(executor, direct, time);
   }
 
+  private static void ofLoss(Callbacks callbacks, Runnable userCode) {
+    callbacks.ofEnd(new LeaseEnd(LeaseEnd.Cause.EXPIRED, ""), userCode);
+  }
+
   private static String nameOfThread(java.util.function.Consumer<Runnable> way) throws Exception {
     CompletableFuture<String> name = new CompletableFuture<>();
     way.accept(() -> name.complete(Thread.currentThread().getName()));
@@ -33,7 +38,7 @@ class CallbacksTest {
   @Test
   void lossesAndTheRestHaveThreadsOfTheirOwn() throws Exception {
     Callbacks callbacks = over(Runnable::run, false);
-    assertEquals("redlock-losses", nameOfThread(callbacks::ofLoss));
+    assertEquals("redlock-losses", nameOfThread(code -> ofLoss(callbacks, code)));
     assertEquals("redlock-callbacks", nameOfThread(callbacks::other));
     callbacks.close();
   }
@@ -50,7 +55,7 @@ class CallbacksTest {
               task.run();
             },
             false);
-    nameOfThread(callbacks::ofLoss);
+    nameOfThread(code -> ofLoss(callbacks, code));
     nameOfThread(callbacks::other);
     callbacks.close();
     synchronized (callers) {
@@ -62,7 +67,7 @@ class CallbacksTest {
   void directExecutorIsCalledAtOnce() {
     Callbacks callbacks = over(Runnable::run, true);
     List<String> ran = new ArrayList<>();
-    callbacks.ofLoss(() -> ran.add("loss"));
+    ofLoss(callbacks, () -> ran.add("loss"));
     callbacks.other(() -> ran.add("other"));
     assertEquals(List.of("loss", "other"), ran);
   }
@@ -76,7 +81,7 @@ class CallbacksTest {
                 throw new RejectedExecutionException("full");
               },
               direct);
-      assertEquals("redlock-losses", nameOfThread(callbacks::ofLoss));
+      assertEquals("redlock-losses", nameOfThread(code -> ofLoss(callbacks, code)));
       assertEquals("redlock-callbacks", nameOfThread(callbacks::other));
       callbacks.close();
     }
@@ -91,7 +96,8 @@ class CallbacksTest {
           () -> {
             throw failure;
           });
-      callbacks.ofLoss(
+      ofLoss(
+          callbacks,
           () -> {
             throw failure;
           });
@@ -111,7 +117,7 @@ class CallbacksTest {
             });
     Callbacks callbacks = new Callbacks(Runnable::run, false, time, none, none);
     CompletableFuture<String> told = new CompletableFuture<>();
-    callbacks.ofLoss(() -> told.complete("told"));
+    ofLoss(callbacks, () -> told.complete("told"));
     assertEquals(1, refusals.size());
     assertEquals(1, time.tasks());
     time.passMillis(99);
@@ -141,7 +147,7 @@ class CallbacksTest {
     CompletableFuture<String> internal = new CompletableFuture<>();
     CompletableFuture<Void> told = callbacks.pass(internal).thenRun(delivered::countDown);
     time.shortOfMemory(Duration.ofSeconds(10));
-    callbacks.ofLoss(delivered::countDown);
+    ofLoss(callbacks, delivered::countDown);
     callbacks.other(delivered::countDown);
     internal.complete("acquired");
     time.passWithChecks(Duration.ofSeconds(9));

@@ -1,6 +1,5 @@
 package io.redlock.chaos;
 
-import io.redlock.chaos.history.Finding;
 import io.redlock.chaos.history.History;
 import io.redlock.chaos.history.HistoryVerdict;
 import io.redlock.chaos.picture.Picture;
@@ -70,10 +69,6 @@ final class ChaosRun {
           + schedule.name()
           + " -Dchaos.seed="
           + seed;
-    }
-
-    boolean has(io.redlock.simulation.SimInvariant invariant) {
-      return verdict.findings().stream().map(Finding::invariant).anyMatch(invariant::equals);
     }
   }
 

@@ -137,12 +137,6 @@ final class ClientProcess implements AutoCloseable {
     return heard(prefix).substring(prefix.length() + 1);
   }
 
-  /** Whether an outcome of the order has arrived. */
-  boolean hasOutcome(String order) {
-    String[] words = order.split(" ");
-    return !saidOf(words[0] + " " + words[1]).isEmpty();
-  }
-
   private String heard(String prefix) {
     Deque<String> lines = saidOf(prefix);
     Await.until(

@@ -121,13 +121,6 @@ final class Incident implements AutoCloseable {
     return made;
   }
 
-  /** Returns a new service with this label, which uses the masters of a list as on the page. */
-  Redlock clientOf(String label, String masters) {
-    Redlock made = settingsOf(label, real(masters)).build();
-    clients.put(label, made);
-    return made;
-  }
-
   private JedisRedlock.Builder settings(String label) {
     return settings(label, servers.size());
   }

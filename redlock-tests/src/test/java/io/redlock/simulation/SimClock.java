@@ -30,10 +30,6 @@ final class SimClock {
     return Math.floorDiv(nanos(), 1_000L);
   }
 
-  long ratePpm() {
-    return ratePpm;
-  }
-
   void step(long byNanos) {
     anchor();
     anchorNanos += byNanos;

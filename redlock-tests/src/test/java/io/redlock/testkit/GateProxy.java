@@ -266,11 +266,6 @@ public final class GateProxy implements AutoCloseable {
           () -> ask(() -> held.stream().anyMatch(frame -> frame.carries(text))));
     }
 
-    /** How many frames are held. */
-    public int heldCount() {
-      return ask(held::size);
-    }
-
     /** Forgets what is held. */
     public void drop() {
       act(

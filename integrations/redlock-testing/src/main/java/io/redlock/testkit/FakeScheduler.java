@@ -72,11 +72,6 @@ public final class FakeScheduler implements Scheduler {
     ticker.advanceNanos(Math.max(0, endNanos - ticker.monotonicNanos()));
   }
 
-  /** Runs the tasks that are due now, also those that they schedule for now. */
-  public void runDue() {
-    runFor(Duration.ZERO);
-  }
-
   /** Runs task after task until the condition holds. Fails if it does not within the limit. */
   public void runUntil(String expectation, Duration limit, BooleanSupplier condition) {
     long endNanos = ticker.monotonicNanos() + limit.toNanos();
