@@ -50,7 +50,7 @@ if reads then
   call('PEXPIRE', fence, keeps)
 elseif token > highest + 0 then
   -- S3
-  keeps = math.max(retention + math.ceil((token - now) / 1000), keeps) -- it outlives its lead
+  keeps = math.max(retention + math.ceil((token - now) / 1000), keeps) -- the counter outlives it
   call('SET', fence, T, 'PX', keeps)
   call('SET', floor, T .. ' ' .. low, 'PX', keeps)
 else

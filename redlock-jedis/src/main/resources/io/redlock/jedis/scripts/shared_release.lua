@@ -35,8 +35,8 @@ if reads or fits and -entry >= nowMillis then
 end
 if fits then
   -- Until no request of this owner can be executed any more.
-  local lead = math.max(0, math.ceil((token - now) / 1000))
-  local keeps = ttl + math.ceil(2 * skew / 1000) + lead
+  local aheadMillis = math.max(0, math.ceil((token - now) / 1000))
+  local keeps = ttl + math.ceil(2 * skew / 1000) + aheadMillis
   if try('ZADD', readers, string.format('%.0f', -nowMillis - keeps), owner) then
     local lives = try('PTTL', readers)
     if not (lives and try('PEXPIRE', readers, math.max(keeps + 1000, lives))) then
