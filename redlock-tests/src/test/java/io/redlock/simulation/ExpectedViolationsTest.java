@@ -1,11 +1,12 @@
 package io.redlock.simulation;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.simulation.Simulation.Result;
 import java.time.Duration;
+import java.util.EnumSet;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -40,15 +41,21 @@ class ExpectedViolationsTest {
   @ParameterizedTest
   @EnumSource(names = {"NODE_CLOCK_STEP", "NODE_EVICT"})
   void nodeThatForgetsALeaseBeforeItsTimeGrantsItTwice(SimFault fault) {
-    Violation violation = null;
-    for (long seed = 1; seed <= MOST_SEEDS && violation == null; seed++) {
+    Set<SimInvariant> violated = EnumSet.noneOf(SimInvariant.class);
+    for (long seed = 1; seed <= MOST_SEEDS && !violated.contains(SimInvariant.I1); seed++) {
       SimPlan plan = SimPlan.of(seed).only(fault);
       plan.nodes = 3;
       plan.fewVictims = false;
       plan.nodeFaultGapNanos = plan.maxTtlNanos() / 8;
       plan.assumesTiming = true;
-      violation = Simulation.run(plan, new Parts(), false).violation();
+      Violation violation = Simulation.run(plan, new Parts(), false).violation();
+      if (violation != null) {
+        violated.add(violation.invariant());
+      }
     }
-    assertEquals(SimInvariant.I1, violation == null ? null : violation.invariant(), "" + violation);
+    // A look may see what the node forgot before a grant does.
+    Set<SimInvariant> expected = EnumSet.of(SimInvariant.I1, SimInvariant.I21);
+    assertTrue(violated.contains(SimInvariant.I1), violated::toString);
+    assertTrue(expected.containsAll(violated), violated::toString);
   }
 }
