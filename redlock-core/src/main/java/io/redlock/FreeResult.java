@@ -38,8 +38,8 @@ public record FreeResult(Outcome outcome, Optional<Duration> grantableIn, Votes 
   /**
    * Returns the label of the holder, according to most of the nodes that name one.
    *
-   * @return the label; empty if no node names a holder; {@code freed by ...} if it was set free
-   *     before
+   * @return the label; empty if no node names a holder; {@code readers} if it was shared; {@code
+   *     freed by ...} if it was set free before
    */
   public Optional<String> holder() {
     return votes.holder();

@@ -22,8 +22,9 @@ import org.jspecify.annotations.Nullable;
  * <p><b>What is promised.</b> While the nodes' clocks and the clients' pauses keep to the
  * assumptions of Redlock, at most one lease on a resource is valid at any moment, or any number of
  * {@linkplain LeaseRequest#shared shared} ones. Tokens of exclusive leases are always unique. A
- * lease that is acquired after another has the higher token, also where those assumptions are
- * broken, as long as the nodes keep their counters (for a retention that users set).
+ * lease that is acquired after another has the higher token, unless both are shared, also where
+ * those assumptions are broken, as long as the nodes keep their counters (for a retention that
+ * users set).
  *
  * <p><b>What is not promised.</b> A lease can end while its holder is paused or cut off. If a late
  * write does harm, let the resource check {@link Lease#fencingToken()}. Waiters of different

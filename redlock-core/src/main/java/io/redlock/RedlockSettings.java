@@ -81,8 +81,9 @@ public interface RedlockSettings {
    * waiting: in refusals, on the nodes, and in inspections. Choose one for each process, for
    * example {@code billing@pod-7:4211}. It is no secret.
    *
-   * @param holder 1 to 64 printable ASCII characters, neither blanks nor slashes, not {@code
-   *     freed}; default the host and the process id over Redis, none over masters in memory
+   * @param holder 1 to 64 printable ASCII characters, neither blanks nor slashes, not {@code freed}
+   *     or {@code shared}; default the host and the process id over Redis, none over masters in
+   *     memory
    * @return this
    */
   RedlockSettings holder(String holder);
