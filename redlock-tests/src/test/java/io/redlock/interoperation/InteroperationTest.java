@@ -106,9 +106,8 @@ class InteroperationTest {
   void lockOfThePeerKeepsReadersOutAndItsLateReleaseEndsNone() throws InterruptedException {
     assertEquals("done", peer.tell("acquire shared 1000"));
     Lease reader = redlock.acquire(READ.waitUpTo(Duration.ofMinutes(1)));
-    awaitReaders(1);
-    peer.tell("release"); // of a lock that has run out
-    awaitReaders(1);
+    peer.tell("release"); // of a lock that has run out, on one master perhaps a moment later
+    assertTrue(readOn(1) >= 2, "a majority");
     assertExtended(reader.extend(TTL));
     assertEquals(ReleaseResult.RELEASED, reader.release());
     assertEquals("done", peer.tell("acquire shared 10000"));
@@ -118,15 +117,18 @@ class InteroperationTest {
   }
 
   private void awaitReaders(int count) {
+    Await.until(count + " read on each master", () -> readOn(count) == 3);
+  }
+
+  /** Returns on how many masters so many read. */
+  private long readOn(long count) {
+    long on = 0;
     for (RedisServer master : masters) {
-      Await.until(
-          count + " read on each master",
-          () ->
-              "shared/".equals(master.command("GET", "shared"))
-                  && master
-                      .command("ZCOUNT", "redlock:readers:shared", "(0", "+inf")
-                      .equals((long) count));
+      boolean isShared = "shared/".equals(master.command("GET", "shared"));
+      Object entries = master.command("ZCOUNT", "redlock:readers:shared", "(0", "+inf");
+      on += isShared && entries.equals(count) ? 1 : 0;
     }
+    return on;
   }
 
   @Test

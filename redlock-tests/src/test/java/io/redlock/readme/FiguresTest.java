@@ -236,6 +236,42 @@ class FiguresTest {
     }
   }
 
+  @Test
+  void readerLeavesAsManyBytesOnAMasterAsThePageSays() throws Exception {
+    String page = "docs/readers-and-a-writer.md";
+    Matcher about =
+        Pattern.compile("About (\\d+) bytes on each master for each reader")
+            .matcher(Repository.read(page));
+    assertTrue(about.find());
+    int bytes = Integer.parseInt(about.group(1));
+    long kept = 1_000 * Duration.ofSeconds(10).plus(SKEW.multipliedBy(2)).toSeconds();
+    long hours = 1_000 * Duration.ofHours(1).plus(SKEW.multipliedBy(2)).toSeconds();
+    assertSays(page, "with a ttl of 10 s: %,d × %d B = %.1f MB", kept, bytes, kept * bytes / 1e6);
+    assertSays(page, "With a ttl of an hour it would be %.0f0 MB", hours * bytes / 1e7);
+    double measured = bytesPerReader(1_000);
+    assertTrue(
+        measured > 0.6 * bytes && measured < 1.1 * bytes, () -> "bytes measured: " + measured);
+  }
+
+  /** Returns what each reader of a name that has read for a moment has left on a master. */
+  private static double bytesPerReader(int readers) throws Exception {
+    try (RedisServers servers = RedisServers.start(1);
+        Redlock redlock =
+            JedisRedlock.builder()
+                .node(servers.get(0).address())
+                .nodeTimeout(Duration.ofSeconds(4))
+                .build()) {
+      for (int reader = 0; reader < readers; reader++) {
+        redlock
+            .acquire(LeaseRequest.of("read", MAX_TTL).shared().waitUpTo(Duration.ofMinutes(1)))
+            .release();
+      }
+      Object bytes =
+          servers.get(0).command("MEMORY", "USAGE", "redlock:readers:read", "SAMPLES", "0");
+      return (Long) bytes / (double) readers;
+    }
+  }
+
   private static long usedBytes(RedisServer server) {
     Matcher used =
         Pattern.compile("used_memory:(\\d+)")
