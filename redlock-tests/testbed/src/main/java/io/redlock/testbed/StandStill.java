@@ -11,6 +11,7 @@ public final class StandStill implements AutoCloseable {
 
   private final AtomicLong longestNanos = new AtomicLong();
   private final Thread watch = new Thread(this::watch, "stand-still");
+  private volatile long ranNanos = System.nanoTime();
   private volatile boolean isOver;
 
   private StandStill() {
@@ -24,18 +25,18 @@ public final class StandStill implements AutoCloseable {
   }
 
   private void watch() {
-    long beforeNanos = System.nanoTime();
     while (!isOver) {
       LockSupport.parkNanos(PAUSE_NANOS);
       long nowNanos = System.nanoTime();
-      longestNanos.accumulateAndGet(nowNanos - beforeNanos - PAUSE_NANOS, Math::max);
-      beforeNanos = nowNanos;
+      longestNanos.accumulateAndGet(nowNanos - ranNanos - PAUSE_NANOS, Math::max);
+      ranNanos = nowNanos;
     }
   }
 
   /** The longest time until now for which no thread was run that wanted to. */
   public Duration longest() {
-    return Duration.ofNanos(longestNanos.get());
+    long sinceNanos = System.nanoTime() - ranNanos; // the caller may run again before the watch
+    return Duration.ofNanos(Math.max(longestNanos.get(), sinceNanos - PAUSE_NANOS));
   }
 
   @Override
