@@ -440,6 +440,12 @@ class ExplorerVariantsTest {
                 .extensions(1)
                 .nodes(BrokenReaders.JoiningAfterWriters::new)),
         variant(
+            ExplorerInvariant.I8,
+            internals("38a what is set free keeps its floor")
+                .modes(R)
+                .setFree()
+                .nodes(BrokenReaders.FreeingAboveTheFloor::new)),
+        variant(
             ExplorerInvariant.I1,
             shared("38b what readers hold is deleted when it is set free", W, R)
                 .setFree()

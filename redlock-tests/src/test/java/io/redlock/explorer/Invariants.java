@@ -4,8 +4,7 @@ import io.redlock.explorer.ExplorerInvariant.Violated;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
 import io.redlock.testkit.NodeModel.Cell;
-import io.redlock.testkit.NodeModel.Reader;
-import java.util.List;
+import io.redlock.testkit.ReaderChecks;
 
 /** The checks: each returns if its invariant holds and throws {@link Violated} if it does not. */
 final class Invariants {
@@ -91,22 +90,8 @@ final class Invariants {
 
   /** What another reader has stays as it was, and the key ends with the longest of them. */
   static void readersStay(Cell before, Cell after, String owner) {
-    if (!before.isShared() || !after.isShared()) {
-      return;
-    }
-    for (Reader reader : before.readers()) {
-      long untilMillis = entryMillis(after, reader.owner());
-      boolean isItsOwn = reader.owner().equals(owner);
-      check(
-          untilMillis >= reader.untilMillis() || isItsOwn && untilMillis < 0,
-          ExplorerInvariant.I8,
-          owner + ": " + reader + " became " + untilMillis + " ms");
-    }
-    long longestMillis = longestMillis(after);
-    check(
-        after.lockUntilMillis() >= longestMillis,
-        ExplorerInvariant.I8,
-        "a key until " + after.lockUntilMillis() + " ms, a reader until " + longestMillis);
+    String shortened = ReaderChecks.shortened(before, after, owner);
+    check(shortened.isEmpty(), ExplorerInvariant.I8, shortened);
   }
 
   static void readerIsAboveWriters(NodeRequest request, Kind said, long floor) {
@@ -115,6 +100,11 @@ final class Invariants {
         !comes || request.token() > floor,
         ExplorerInvariant.I8,
         request.token() + " reads, a writer had " + floor);
+  }
+
+  /** Or a reader that was set free could join at its old token. */
+  static void freedNameHasNoFloor(Cell after) {
+    check(after.floor() == after.counter(), ExplorerInvariant.I8, "floor " + after.floor());
   }
 
   static void waiterIsQueued(NodeRequest request, Kind said, Cell after) {
@@ -133,43 +123,10 @@ final class Invariants {
     check(after >= before, ExplorerInvariant.I8, "floor " + before + " became " + after);
   }
 
-  /** A shared key with its readers alone: none of them was asked to stay for longer. */
+  /** No reader stays for longer than it asked, and the key ends with them. */
   static void readersStayNoLonger(Cell before, Cell after, NodeRequest request, long nowMillis) {
-    if (!after.isShared()) {
-      return;
-    }
-    long ttlMillis = 0;
-    if (request instanceof NodeRequest.Grant grant) {
-      ttlMillis = grant.ttlMillis();
-    } else if (request instanceof NodeRequest.Extend extend) {
-      ttlMillis = extend.ttlMillis();
-    }
-    for (Reader reader : after.readers()) {
-      boolean asks = ttlMillis > 0 && reader.owner().equals(request.owner());
-      long asked = asks ? nowMillis + ttlMillis : -1;
-      check(
-          reader.untilMillis() <= Math.max(asked, entryMillis(before, reader.owner())),
-          ExplorerInvariant.I29,
-          reader + " after " + request);
-    }
-    check(
-        after.lockUntilMillis() <= Math.max(longestMillis(after), nowMillis + 1),
-        ExplorerInvariant.I29,
-        "a key until " + after.lockUntilMillis() + " ms with " + after.readers());
-  }
-
-  private static long entryMillis(Cell cell, String owner) {
-    for (Reader reader : cell.readers()) {
-      if (reader.owner().equals(owner)) {
-        return reader.untilMillis();
-      }
-    }
-    return -1;
-  }
-
-  private static long longestMillis(Cell cell) {
-    List<Reader> readers = cell.readers();
-    return readers.isEmpty() ? -1 : readers.get(0).untilMillis();
+    String outlived = ReaderChecks.outlived(before, after, request, nowMillis);
+    check(outlived.isEmpty(), ExplorerInvariant.I29, outlived);
   }
 
   /** Where nobody writes, and unless it was released there. */

@@ -172,6 +172,9 @@ class InvariantsTest {
     bad(ExplorerInvariant.I8, () -> Invariants.readerIsAboveWriters(grant, Kind.GRANTED, 5));
     good(() -> Invariants.floorNeverFalls(5, 5));
     bad(ExplorerInvariant.I8, () -> Invariants.floorNeverFalls(5, 4));
+    good(() -> Invariants.freedNameHasNoFloor(read(100)));
+    Cell floored = read(100).read(new Reading(List.of(), 5, 4, 900));
+    bad(ExplorerInvariant.I8, () -> Invariants.freedNameHasNoFloor(floored));
     good(() -> Invariants.readerIsLetIn("A", Kind.CLOCK, false));
     good(() -> Invariants.readerIsLetIn("A", Kind.STALE, true));
     bad(ExplorerInvariant.I28, () -> Invariants.readerIsLetIn("A", Kind.STALE, false));

@@ -299,6 +299,7 @@ final class NodeSteps {
     if (scope.checks(ExplorerInvariant.I8)) {
       Invariants.counterNeverFalls(before.get(0).counter(), after.get(0).counter());
       Invariants.floorNeverFalls(before.get(0).floor(), after.get(0).floor());
+      Invariants.freedNameHasNoFloor(after.get(0));
     }
     return catalog.nodes.of(node.with(after));
   }

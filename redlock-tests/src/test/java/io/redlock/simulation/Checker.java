@@ -14,6 +14,7 @@ final class Checker {
   final WorkChecks work;
   final ServiceChecks service;
   final PermitChecks permits;
+  final ReadChecks readers;
   private final SimWorld world;
   private final Map<String, ProtectedResource> resources = new TreeMap<>();
 
@@ -27,6 +28,7 @@ final class Checker {
     work = new WorkChecks(world, plan);
     service = new ServiceChecks(world, plan);
     permits = new PermitChecks(world, plan);
+    readers = new ReadChecks(world, plan);
     world.afterEach(holds::checkOverlaps);
   }
 

@@ -93,6 +93,7 @@ class CheckerTest {
         process,
         NAME,
         token,
+        false,
         () -> claimed.ended ? 0 : Math.max(0, claimed.untilNanos - world.nowNanos()));
   }
 

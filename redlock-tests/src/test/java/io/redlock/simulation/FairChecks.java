@@ -32,7 +32,7 @@ final class FairChecks {
   private final SimPlan plan;
   private final Map<String, Waiter> waiters = new HashMap<>();
   private final Map<String, Waiter> byOwner = new HashMap<>();
-  private final Map<String, SimHold> holders = new HashMap<>(); // the last, by name
+  private final Map<String, List<SimHold>> holders = new HashMap<>(); // by name
   private final Map<String, Long> freeNanos = new HashMap<>(); // since when, by name
   private long longestHoldNanos;
   private long served;
@@ -48,6 +48,11 @@ final class FairChecks {
     long askedNanos; // when its last attempt began its first round
     long queuedNanos = -1; // since when a quorum of nodes has had its ticket
     int ahead;
+
+    /** Whether the two never stand in each other's way. */
+    boolean readsWith(boolean shared) {
+      return shared && ticket.shared();
+    }
 
     Waiter(SimProcess process, String name, Ticket ticket) {
       this.process = process;
@@ -119,11 +124,20 @@ final class FairChecks {
     }
   }
 
-  /** Somebody got a lease. */
-  void acquired(String owner, SimHold hold) {
-    hold.names.forEach(name -> holders.put(name, hold));
+  /**
+   * Somebody got a lease.
+   *
+   * @param beganNanos when the round began that it rests on
+   */
+  void acquired(String owner, SimHold hold, long beganNanos) {
+    for (String name : hold.names) {
+      List<SimHold> live = holders.computeIfAbsent(name, n -> new ArrayList<>());
+      live.removeIf(other -> other.ends > 0 || other.process.isDead());
+      live.add(hold);
+    }
     Waiter winner = byOwner.get(owner);
     if (winner == null) {
+      checkGate(hold, beganNanos);
       return;
     }
     served++;
@@ -131,6 +145,7 @@ final class FairChecks {
     if (plan.faults.isEmpty()) {
       for (Waiter other : sorted()) {
         if (other.name.equals(winner.name)
+            && !other.readsWith(hold.shared)
             && ORDER.compare(other, winner) < 0
             && other.queuedNanos >= 0
             && other.queuedNanos < winner.askedNanos) {
@@ -140,7 +155,24 @@ final class FairChecks {
       }
     }
     checkWait(winner, () -> hold + " comes");
-    checkIdleness(winner, hold);
+    if (plan.sharedPercent == 0) {
+      checkIdleness(winner, hold);
+    }
+  }
+
+  /** A reader passes no writer that is queued, whether it asks fairly or not. */
+  private void checkGate(SimHold hold, long beganNanos) {
+    if (!hold.shared || !plan.faults.isEmpty()) {
+      return;
+    }
+    for (Waiter other : sorted()) {
+      if (hold.names.contains(other.name)
+          && !other.ticket.shared()
+          && other.queuedNanos >= 0
+          && other.queuedNanos < beganNanos) {
+        world.violated(SimInvariant.I13, () -> hold + " passes " + other.ticket + ", who writes");
+      }
+    }
   }
 
   private List<Waiter> sorted() {
@@ -173,11 +205,12 @@ final class FairChecks {
   }
 
   private long longestHoldNanos(String name) {
-    SimHold holder = holders.get(name);
-    boolean goesOn = holder != null && holder.ends == 0 && !holder.process.isDead();
-    return goesOn
-        ? Math.max(longestHoldNanos, world.nowNanos() - holder.doneNanos)
-        : longestHoldNanos;
+    long longestNanos = longestHoldNanos;
+    for (SimHold holder : holders.getOrDefault(name, List.of())) {
+      boolean goesOn = holder.ends == 0 && !holder.process.isDead();
+      longestNanos = Math.max(longestNanos, goesOn ? world.nowNanos() - holder.doneNanos : 0);
+    }
+    return longestNanos;
   }
 
   /** Without faults, nobody waits for what nobody holds. */

@@ -32,16 +32,47 @@ final class HoldChecks {
   private static final class History {
     final List<Long> doneNanos = new ArrayList<>();
     final List<Long> highestTokens = new ArrayList<>(); // of that lease and all before
+    final List<Long> highestWriters = new ArrayList<>(); // of those that are not shared
     final Set<Long> tokens = new HashSet<>();
+    final Set<Long> writers = new HashSet<>(); // their tokens
     final List<SimHold> live = new ArrayList<>();
     @Nullable SimHold last; // the one with the highest token
+    @Nullable SimHold lastWriter;
 
-    long highestTokenBefore(long nanos) {
+    /** Of the leases that exclude this one. */
+    long highestTokenBefore(SimHold hold, long nanos) {
       int index = doneNanos.size() - 1;
       while (index >= 0 && doneNanos.get(index) >= nanos) {
         index--;
       }
-      return index < 0 ? -1 : highestTokens.get(index);
+      return index < 0 ? -1 : (hold.shared ? highestWriters : highestTokens).get(index);
+    }
+
+    /** Notes the token; true if no lease that excludes this one had it. */
+    boolean isNew(SimHold hold) {
+      boolean isNew = !(hold.shared ? writers : tokens).contains(hold.token);
+      tokens.add(hold.token);
+      if (!hold.shared) {
+        writers.add(hold.token);
+      }
+      return isNew;
+    }
+
+    void add(SimHold hold) {
+      doneNanos.add(hold.doneNanos);
+      add(highestTokens, hold.token);
+      add(highestWriters, hold.shared ? -1 : hold.token);
+      last = later(last, hold);
+      lastWriter = hold.shared ? lastWriter : later(lastWriter, hold);
+    }
+
+    private static void add(List<Long> highest, long token) {
+      long before = highest.isEmpty() ? -1 : highest.get(highest.size() - 1);
+      highest.add(Math.max(before, token));
+    }
+
+    private static SimHold later(@Nullable SimHold before, SimHold hold) {
+      return before == null || before.token < hold.token ? hold : before;
     }
   }
 
@@ -126,6 +157,7 @@ final class HoldChecks {
             process,
             List.copyOf(lease.resources()),
             lease.fencingToken(),
+            lease.isShared(),
             () -> lease.remaining().toNanos());
     lease.ended().thenAccept(end -> ended(hold, end));
     return hold;
@@ -133,10 +165,15 @@ final class HoldChecks {
 
   /** A caller got a lease. */
   SimHold acquired(
-      SimProcess process, List<String> names, long token, LongSupplier remainingNanos) {
+      SimProcess process,
+      List<String> names,
+      long token,
+      boolean shared,
+      LongSupplier remainingNanos) {
     Round round = bestRound(new RoundKey(process, token, names));
     String owner = round == null ? "nobody" : round.request.owner();
-    SimHold hold = new SimHold(process, names, owner, token, world.nowNanos(), remainingNanos);
+    SimHold hold =
+        new SimHold(process, names, owner, token, shared, world.nowNanos(), remainingNanos);
     all.add(hold);
     byOwner.put(owner, hold);
     world.trace.note(world.nowNanos(), token, () -> hold + " begins");
@@ -152,18 +189,22 @@ final class HoldChecks {
       checkToken(history, hold, beganNanos);
       enter(history, hold);
     }
-    fair.acquired(owner, hold);
+    fair.acquired(owner, hold, beganNanos);
     look(hold);
     return hold;
   }
 
-  /** Of the rounds that a lease may rest on, the one that most servers granted. */
+  /**
+   * Of the rounds that a lease may rest on, the one that most servers granted; two readers of a
+   * process may have the same token.
+   */
   private @Nullable Round bestRound(RoundKey key) {
     Round best = null;
     int most = -1;
     for (Round round : rounds.getOrDefault(key, List.of())) {
       int granted = Integer.bitCount(nodes.grants(round.request.owner(), key.token));
-      if (granted > most) {
+      boolean isTaken = round.request.shared() && byOwner.containsKey(round.request.owner());
+      if (granted > most && !isTaken) {
         most = granted;
         best = round;
       }
@@ -172,8 +213,8 @@ final class HoldChecks {
   }
 
   private void checkToken(History history, SimHold hold, long beganNanos) {
-    long before = history.highestTokenBefore(beganNanos);
-    boolean inOrder = history.tokens.add(hold.token) && before < hold.token;
+    long before = history.highestTokenBefore(hold, beganNanos);
+    boolean inOrder = history.isNew(hold) && before < hold.token;
     if (!inOrder && nodes.keepsTokensInOrder()) {
       world.violated(
           SimInvariant.I3, () -> hold + " comes after one with token " + before + " or the same");
@@ -181,22 +222,15 @@ final class HoldChecks {
   }
 
   private void enter(History history, SimHold hold) {
-    int size = history.highestTokens.size();
-    long highest = size == 0 ? -1 : history.highestTokens.get(size - 1);
-    history.doneNanos.add(hold.doneNanos);
-    history.highestTokens.add(Math.max(highest, hold.token));
+    history.add(hold);
     history.live.removeIf(other -> other.ends > 0 || other.process.isDead());
     history.live.add(hold);
-    SimHold last = history.last;
-    if (last == null || last.token < hold.token) {
-      history.last = hold;
-    }
     if (history.live.size() > 1 && !contested.contains(history)) {
       contested.add(history);
     }
   }
 
-  /** After every event: of the leases on one name at most one is valid. */
+  /** After every event: of the leases on one name that exclude each other one is valid. */
   void checkOverlaps() {
     if (contested.isEmpty() || !plan.keepsTimingAssumptions()) {
       return;
@@ -210,14 +244,14 @@ final class HoldChecks {
   }
 
   private void checkOverlap(List<SimHold> live) {
-    SimHold valid = null;
+    SimHold valid = null; // one that is not shared, if there is one
     for (SimHold hold : live) {
       if (hold.isValid()) {
         SimHold other = valid;
-        if (other != null) {
+        if (other != null && other.excludes(hold)) {
           world.violated(SimInvariant.I1, () -> hold + " and " + other + " are valid at once");
         }
-        valid = hold;
+        valid = other == null || other.shared ? hold : other;
       }
     }
   }
@@ -242,7 +276,8 @@ final class HoldChecks {
     }
     boolean right =
         inspection.held() == Held.UNKNOWN
-            || inspection.ownerId().filter(before.owner::equals).isPresent();
+            || inspection.ownerId().filter(before.owner::equals).isPresent()
+            || before.shared && inspection.holder().filter("readers"::equals).isPresent();
     if (!right) {
       world.violated(SimInvariant.I21, () -> before + " is held, but: " + inspection);
     }
@@ -280,7 +315,8 @@ final class HoldChecks {
     }
     checkGoodUntil(hold);
     for (String name : hold.names) {
-      SimHold last = histories.computeIfAbsent(name, n -> new History()).last;
+      History history = histories.computeIfAbsent(name, n -> new History());
+      SimHold last = hold.shared ? history.lastWriter : history.last;
       if (last != null && last.token > hold.token) {
         world.violated(
             SimInvariant.I6, () -> hold + " is extended though " + last + " was acquired");
@@ -339,14 +375,23 @@ final class HoldChecks {
     world.after(GRACE_NANOS, () -> look(hold));
   }
 
+  private static RoundKey key(SimHold hold) {
+    return new RoundKey(hold.process, hold.token, hold.names);
+  }
+
   /** The lease must not call itself valid beyond what the rounds behind it can carry. */
   private void checkGoodUntil(SimHold hold) {
-    Round round = bestRound(new RoundKey(hold.process, hold.token, hold.names));
-    Round extend = lastExtends.get(hold.owner);
-    if (round == null) {
+    Round best = null;
+    for (Round round : rounds.getOrDefault(key(hold), List.of())) {
+      if (hold.shared || round.request.owner().equals(hold.owner)) {
+        Round extend = lastExtends.get(round.request.owner());
+        Round its = extend == null ? round : later(round, extend);
+        best = best == null ? its : later(best, its);
+      }
+    }
+    if (best == null) {
       return;
     }
-    Round best = extend == null ? round : later(round, extend);
     long leftNanos = best.monotonicEndNanos - hold.process.monotonic.nanos();
     long leftMicros = best.wallEndMicros - hold.process.wall.micros();
     long remainingNanos = hold.remainingNanos();

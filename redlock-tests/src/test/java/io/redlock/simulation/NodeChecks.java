@@ -4,6 +4,8 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
 import io.redlock.testkit.NodeModel.Cell;
+import io.redlock.testkit.NodeModel.Reader;
+import io.redlock.testkit.ReaderChecks;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -22,6 +24,7 @@ final class NodeChecks {
   private final List<Set<String>> released = new ArrayList<>();
   private final long[] lostDataNanos;
   private final Set<Integer> steppedClocks = new HashSet<>();
+  private final Set<String> written = new HashSet<>(); // names with their nodes, by writers
   private final Map<Grant, Integer> grants = new HashMap<>(); // the nodes, as bits
 
   NodeChecks(SimWorld world, SimPlan plan) {
@@ -72,15 +75,27 @@ final class NodeChecks {
 
   void executed(
       SimServer server, NodeRequest request, List<Cell> before, List<Cell> after, NodeReply reply) {
-    executed(server.index, request, before, after, reply);
+    executed(server.index, server.nowMillis(), request, before, after, reply);
   }
 
   void executed(
       int node, NodeRequest request, List<Cell> before, List<Cell> after, NodeReply reply) {
+    executed(node, 0, request, before, after, reply);
+  }
+
+  private void executed(
+      int node,
+      long nowMillis,
+      NodeRequest request,
+      List<Cell> before,
+      List<Cell> after,
+      NodeReply reply) {
     for (int i = 0; i < before.size(); i++) {
       checkCell(node, request, before.get(i), after.get(i));
+      checkReaders(node, nowMillis, request, before.get(i), after.get(i));
     }
     Kind kind = reply.kind();
+    checkRefusal(node, request, before.get(0), kind);
     if (kind == Kind.GRANTED) {
       checkCounters(node, request, after);
       grants.merge(
@@ -101,7 +116,8 @@ final class NodeChecks {
           SimInvariant.I8,
           () -> "n" + node + ": " + Names.of(request) + " lowers the counter from " + before);
     }
-    boolean sameOwner = !before.isFree() && before.owner().equals(after.owner());
+    boolean sameOwner =
+        !before.isFree() && !before.isShared() && before.owner().equals(after.owner());
     if (sameOwner && after.lockUntilMillis() < before.lockUntilMillis()) {
       world.violated(
           SimInvariant.I8, () -> "n" + node + ": " + Names.of(request) + " shortens " + before);
@@ -109,16 +125,55 @@ final class NodeChecks {
     // A clock that is set back may refuse the token of a key that was there: it is not buried.
     if (!after.isFree()
         && !plan.has(SimFault.NODE_CLOCK_STEP)
-        && released.get(node).contains(after.owner())) {
+        && isStored(released.get(node), after)) {
       world.violated(
           SimInvariant.I5,
           () -> "n" + node + ": " + Names.of(request) + " stores an owner that was released here");
     }
   }
 
+  private static boolean isStored(Set<String> owners, Cell cell) {
+    return cell.isShared()
+        ? cell.readers().stream().map(Reader::owner).anyMatch(owners::contains)
+        : owners.contains(cell.owner());
+  }
+
+  private void checkReaders(
+      int node, long nowMillis, NodeRequest request, Cell before, Cell after) {
+    if (!after.isShared()) {
+      return;
+    }
+    String shortened = ReaderChecks.shortened(before, after, request.owner());
+    if (!shortened.isEmpty()) {
+      world.violated(SimInvariant.I8, () -> "n" + node + ": " + shortened);
+    }
+    String outlived = ReaderChecks.outlived(before, after, request, nowMillis);
+    if (!outlived.isEmpty()) {
+      world.violated(SimInvariant.I29, () -> "n" + node + ": " + outlived);
+    }
+  }
+
+  /** Notes who writes; where nobody has, a reader is let in unless it was released. */
+  private void checkRefusal(int node, NodeRequest request, Cell before, Kind kind) {
+    if (!request.shared()) {
+      boolean asks = request instanceof NodeRequest.Inspect || request instanceof NodeRequest.Look;
+      if (!asks) {
+        request.names().forEach(name -> written.add(node + " " + name));
+      }
+      return;
+    }
+    boolean isRefused = kind == Kind.HELD || kind == Kind.STALE || kind == Kind.WAIT;
+    if (isRefused
+        && !before.isBuried(request.owner())
+        && !written.contains(node + " " + request.names().get(0))) {
+      world.violated(
+          SimInvariant.I28, () -> "n" + node + ": " + Names.of(request) + " is refused: " + kind);
+    }
+  }
+
   private void checkCounters(int node, NodeRequest request, List<Cell> after) {
     for (Cell cell : after) {
-      if (cell.counter() != request.token()) {
+      if (request.shared() ? cell.counter() < request.token() : cell.counter() != request.token()) {
         world.violated(
             SimInvariant.I8,
             () -> "n" + node + ": " + Names.of(request) + " is granted and leaves " + cell);

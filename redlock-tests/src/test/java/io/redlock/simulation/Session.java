@@ -93,7 +93,16 @@ final class Session {
           request.renewFor(
               Duration.ofNanos(random.spread(plan.maxTtlNanos() / 2, 4 * plan.maxTtlNanos())));
     }
-    return maybeFair(request);
+    return maybeFair(maybeShared(request));
+  }
+
+  private LeaseRequest maybeShared(LeaseRequest request) {
+    boolean shared =
+        plan.sharedPercent > 0
+            && !request.isAnyOf()
+            && request.resources().size() == 1
+            && random.percent(plan.sharedPercent);
+    return shared ? request.shared() : request;
   }
 
   private List<String> oneNameOrTwo() {
@@ -146,10 +155,17 @@ final class Session {
       return;
     }
     checker.permits.waits(process);
+    ReadChecks.Call reads =
+        request.isShared()
+            ? checker.readers.waits(process, request.resources().iterator().next())
+            : null;
     future.whenComplete(
         (result, failure) -> {
           call.done();
           checker.permits.waitsNoLonger(process);
+          if (reads != null) {
+            reads.done(result != null && result.lease().isPresent());
+          }
           if (result != null && result.lease().isPresent()) {
             hold(request, result.lease().get());
           } else {
@@ -178,8 +194,15 @@ final class Session {
     List<String> names = new ArrayList<>(lease.resources());
     SimHold hold =
         checker.holds.acquired(
-            process, names, lease.fencingToken(), () -> lease.remaining().toNanos());
+            process,
+            names,
+            lease.fencingToken(),
+            lease.isShared(),
+            () -> lease.remaining().toNanos());
     checker.permits.acquired(names);
+    if (!lease.isShared()) {
+      names.forEach(checker.readers::written);
+    }
     boolean renews = !request.renewFor().isEmpty();
     lease
         .ended()
@@ -215,7 +238,7 @@ final class Session {
     later(
         random.spread(10_000, plan.maxTtlNanos() / 4),
         () -> {
-          if (lease.isValid()) {
+          if (lease.isValid() && !lease.isShared()) {
             boolean slow = plan.has(SimFault.SLOW) && random.percent(10);
             long onTheWay = random.spread(1_000, slow ? plan.maxTtlNanos() : 100_000);
             world.after(onTheWay, () -> write(hold, reads));
@@ -287,7 +310,7 @@ final class Session {
     LeaseRequest request =
         LeaseRequest.of("r" + random.nextInt(plan.resources), someTtl())
             .renewFor(Duration.ofNanos(2 * plan.maxTtlNanos()));
-    LeaseLock lock = life.redlock.asLock(maybeFair(request));
+    LeaseLock lock = life.redlock.asLock(maybeFair(maybeShared(request)));
     Lease lease = null;
     try {
       if (!lock.tryLock()) {

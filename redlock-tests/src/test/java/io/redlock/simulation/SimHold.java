@@ -10,6 +10,7 @@ final class SimHold {
   final List<String> names;
   final String owner;
   final long token;
+  final boolean shared;
   final long doneNanos;
   private final LongSupplier remainingNanos;
   int ends;
@@ -20,6 +21,7 @@ final class SimHold {
   long freedNanos = -1; // since when it is known to be set free
 
   /**
+   * @param shared whether others may read meanwhile
    * @param doneNanos the true time at which the caller got it
    * @param remainingNanos what the lease says when it is asked
    */
@@ -28,12 +30,14 @@ final class SimHold {
       List<String> names,
       String owner,
       long token,
+      boolean shared,
       long doneNanos,
       LongSupplier remainingNanos) {
     this.process = process;
     this.names = names;
     this.owner = owner;
     this.token = token;
+    this.shared = shared;
     this.doneNanos = doneNanos;
     this.remainingNanos = remainingNanos;
   }
@@ -45,6 +49,10 @@ final class SimHold {
 
   boolean isValid() {
     return remainingNanos() > 0;
+  }
+
+  boolean excludes(SimHold other) {
+    return !(shared && other.shared);
   }
 
   @Override

@@ -25,9 +25,9 @@ public enum SimInvariant {
   I23(
       "while masters change and majorities are well, leases are granted all the time: at most two"
           + " pauses and two node timeouts apart"),
-  I24(
-      "who waits for any one of several names does not wait on while one is free, for more than two"
-          + " pauses and nine node timeouts");
+  I24("no call waits on for any one of several names, or to read, while it could be granted"),
+  I28("no reader is refused where no writer has come but for abstention, clock or memory"),
+  I29("no entry and no shared key lives longer than its owner asked");
 
   public final String meaning;
 

@@ -79,6 +79,7 @@ final class SimPlan {
   long networkFaultGapNanos;
 
   int fairPercent; // of the requests for one resource
+  int sharedPercent; // of the same
   long maxWaitNanos; // of a caller that waits
 
   /**
@@ -206,6 +207,27 @@ final class SimPlan {
         faults.add(fault);
       }
     }
+    return this;
+  }
+
+  /** Half of the requests for one resource are to read, a quarter are fair. */
+  SimPlan shared() {
+    fair(25);
+    sharedPercent = 50;
+    resources = 1 + (int) (seed % 2);
+    nodes = Math.max(3, nodes);
+    clients = Math.max(3, clients);
+    return this;
+  }
+
+  /** The same, with masters that answer in time. */
+  SimPlan sharedAndServed() {
+    shared();
+    serve(1_000, 20 * MILLI, 8);
+    sessions = 3;
+    thinkNanos = maxTtlNanos() / 8;
+    maxWaitNanos = 5 * maxTtlNanos();
+    chaosNanos = 12_000 * MILLI;
     return this;
   }
 

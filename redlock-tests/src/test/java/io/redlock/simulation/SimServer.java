@@ -13,6 +13,7 @@ import io.redlock.spi.NodeRequest;
 import io.redlock.testkit.NodeModel;
 import io.redlock.testkit.NodeModel.Cell;
 import io.redlock.testkit.NodeModel.Outcome;
+import io.redlock.testkit.NodeModel.Reader;
 import io.redlock.testkit.NodeModel.Standing;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -160,12 +161,15 @@ final class SimServer {
   }
 
   /** The names that somebody holds now, with their owners. */
-  Map<String, String> locks() {
-    Map<String, String> locks = new TreeMap<>();
+  Map<String, List<String>> locks() {
+    Map<String, List<String>> locks = new TreeMap<>();
     cells.forEach(
-        (name, cell) -> {
-          if (!cell.at(nowMillis()).isFree()) {
-            locks.put(name, cell.owner());
+        (name, stored) -> {
+          Cell cell = stored.at(nowMillis());
+          if (cell.isShared()) {
+            locks.put(name, cell.readers().stream().map(Reader::owner).toList());
+          } else if (!cell.isFree()) {
+            locks.put(name, List.of(cell.owner()));
           }
         });
     return locks;

@@ -34,6 +34,7 @@ final class Simulation {
       long longestFreeNanos,
       long served,
       long queued,
+      long reads,
       FaultCount faults,
       SimTrace trace) {}
 
@@ -108,6 +109,9 @@ final class Simulation {
     if (plan.permits && plan.leavesTheNetworkAlone()) {
       checker.permits.watch(plan.names(), servers, clients);
     }
+    if (plan.sharedPercent > 0 && plan.leavesTheNetworkAlone()) {
+      checker.readers.watch(servers, clients);
+    }
     world.runUntil(plan.calmFromNanos());
     world.trace.note(world.nowNanos(), 12, () -> "-- it gets calm");
     clients.forEach(client -> world.after(0, () -> startAgain(client)));
@@ -143,6 +147,7 @@ final class Simulation {
         checker.permits.longestFreeNanos(),
         checker.fair.served(),
         checker.fair.queued(),
+        checker.readers.reads(),
         faults,
         world.trace);
   }
@@ -172,7 +177,11 @@ final class Simulation {
     }
     world.runUntil(world.nowNanos() + releaseNanos());
     servers.forEach(
-        server -> server.locks().forEach((name, owner) -> expectNone(server, name, owner)));
+        server ->
+            server
+                .locks()
+                .forEach(
+                    (name, owners) -> owners.forEach(owner -> expectNone(server, name, owner))));
   }
 
   private boolean isAtRest() {
@@ -313,7 +322,7 @@ final class Simulation {
     for (SimServer server : servers) {
       server
           .locks()
-          .forEach((name, owner) -> violated(SimInvariant.I5, server + " still has " + name));
+          .forEach((name, owners) -> violated(SimInvariant.I5, server + " still has " + name));
     }
     clients.forEach(SimClient::close);
     world.runUntil(world.nowNanos() + 2 * SECOND);

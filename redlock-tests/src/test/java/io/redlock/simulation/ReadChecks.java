@@ -1,0 +1,139 @@
+package io.redlock.simulation;
+
+import io.redlock.spi.NodeRequest.Ticket;
+import io.redlock.testkit.NodeModel.Cell;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * I24 for readers: no call waits to read while nobody holds the name exclusively and no writer is
+ * queued. The bound is that of {@link PermitChecks}, and the second after which a fair call asks
+ * without a wake: others may be behind it in the queue of their process.
+ */
+final class ReadChecks {
+
+  private static final long LOOK_NANOS = 10 * SimPlan.MILLI;
+  private static final long UNWOKEN_NANOS = 1_000 * SimPlan.MILLI;
+
+  private final SimWorld world;
+  private final SimPlan plan;
+  private final Set<Call> waiting = new LinkedHashSet<>();
+  private final Map<String, Long> openNanos = new HashMap<>(); // since when, by name
+  private long reads;
+
+  /** A call that waits to read. */
+  final class Call {
+    private final SimProcess process;
+    private final String name;
+    private final long sinceNanos = world.nowNanos();
+
+    private Call(SimProcess process, String name) {
+      this.process = process;
+      this.name = name;
+    }
+
+    void done(boolean reads) {
+      waiting.remove(this);
+      ReadChecks.this.reads += reads ? 1 : 0;
+    }
+  }
+
+  ReadChecks(SimWorld world, SimPlan plan) {
+    this.world = world;
+    this.plan = plan;
+  }
+
+  /** How many calls have read. */
+  long reads() {
+    return reads;
+  }
+
+  /** A call begins to wait. */
+  Call waits(SimProcess process, String name) {
+    Call call = new Call(process, name);
+    waiting.add(call);
+    return call;
+  }
+
+  /** Somebody acquired a name exclusively, perhaps between two looks. */
+  void written(String name) {
+    openNanos.remove(name);
+  }
+
+  /** Looks from now on until it is calm. */
+  void watch(List<SimServer> servers, List<SimClient> clients) {
+    new Watch(servers, clients).look();
+  }
+
+  private final class Watch {
+    private final List<SimServer> servers;
+    private final WellClients well;
+    private final Map<SimProcess, Long> wellNanos = new HashMap<>(); // since when
+    private final int clients;
+
+    Watch(List<SimServer> servers, List<SimClient> clients) {
+      this.servers = servers;
+      this.clients = clients.size();
+      this.well = new WellClients(world, plan, servers, clients);
+    }
+
+    private void look() {
+      if (world.nowNanos() >= plan.calmFromNanos()) {
+        return;
+      }
+      well.look();
+      Map<SimProcess, Long> before = new HashMap<>(wellNanos);
+      wellNanos.clear();
+      for (int i = 0; i < clients; i++) {
+        SimProcess process = well.process(i);
+        if (process != null) {
+          wellNanos.put(process, before.getOrDefault(process, world.nowNanos()));
+        }
+      }
+      for (String name : plan.names()) {
+        if (isOpen(name)) {
+          openNanos.putIfAbsent(name, world.nowNanos());
+        } else {
+          openNanos.remove(name);
+        }
+      }
+      waiting.removeIf(call -> call.process.isDead());
+      waiting.forEach(this::judge);
+      world.after(LOOK_NANOS, this::look);
+    }
+
+    private boolean isOpen(String name) {
+      int open = 0;
+      for (SimServer server : servers) {
+        Cell cell = server.cell(name);
+        boolean isRead = cell.isFree() || cell.isShared();
+        boolean isQueued = cell.queue().stream().anyMatch(place -> !Ticket.reads(place.waiter()));
+        open |= isRead && !isQueued ? 1 << server.index : 0;
+      }
+      return plan.allMasters().isReachedBy(open & well.servers());
+    }
+
+    private void judge(Call call) {
+      Long open = openNanos.get(call.name);
+      Long wellSince = wellNanos.get(call.process);
+      if (open == null || wellSince == null) {
+        return;
+      }
+      long nanos = world.nowNanos() - Math.max(call.sinceNanos, Math.max(open, wellSince));
+      if (nanos > PermitChecks.longestNanos(plan) + UNWOKEN_NANOS) {
+        world.violated(
+            SimInvariant.I24,
+            () ->
+                call.process
+                    + " waits to read "
+                    + call.name
+                    + " for "
+                    + nanos / SimPlan.MILLI
+                    + " ms, and nobody writes");
+      }
+    }
+  }
+}
