@@ -241,6 +241,12 @@ class MarkExplorerTest {
             .agreeing(list, RULES)
             .mostFaults(1)
             .faults(Fault.EMPTIED, Fault.RESTARTED),
+        new MarkScope("three operators change the terms back and forth", 3)
+            .agreeing(list, LONGER, RULES)
+            .agreeing(list, LONGER)
+            .agreeing(list, RULES)
+            .commands(3)
+            .dated(4),
         new MarkScope("2 to 3, and a longer ttl is agreed", 3)
             .changing(range(1, 2), list, Command.values())
             .client("after", range(1, 2), List.of(), LONGER)

@@ -273,8 +273,7 @@ final class MarkRules {
         audits.add(nodes.get(node).audit(node));
       }
       step =
-          scope.step(
-              its, Objects.requireNonNull(running.job()), audits, wanted, running.waitedMillis());
+          scope.step(its, Objects.requireNonNull(running.job()), audits, wanted, running.waited());
       steps.put(asked, step);
     }
     return step;
@@ -311,7 +310,7 @@ final class MarkRules {
 
   /** Returns the nodes that are in the same lists, where there are several. */
   List<List<Integer>> alike() {
-    if (scope.delays || scope.histories > 1) {
+    if (scope.delays || scope.agrees || scope.histories > 1) {
       return List.of();
     }
     Map<List<Boolean>, List<Integer>> groups = new HashMap<>();

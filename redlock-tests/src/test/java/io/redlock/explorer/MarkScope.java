@@ -5,6 +5,7 @@ import io.redlock.jedis.trust.Agreement;
 import io.redlock.jedis.trust.Agreement.MasterSet;
 import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.jedis.trust.NodeAudit;
+import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.jedis.trust.Roll;
 import io.redlock.jedis.trust.Roll.Advice;
 import io.redlock.jedis.trust.Served;
@@ -61,6 +62,7 @@ class MarkScope {
   int commands;
   boolean delays;
   boolean needsWayOut = true;
+  int mostChanges; // 0: marks have no dates
   boolean agrees; // so leases under several terms may last at the same time
 
   /**
@@ -222,6 +224,12 @@ class MarkScope {
     return this;
   }
 
+  /** Marks have dates, and operators change the terms of each so often at most. */
+  MarkScope dated(int most) {
+    mostChanges = most;
+    return this;
+  }
+
   /** A change from one list to another that is finished, with dumps from before. */
   MarkScope finished(List<Integer> present, List<Integer> future) {
     MasterSet from = set(PRESENT, present);
@@ -309,13 +317,19 @@ class MarkScope {
 
   /** Returns what a command does next. */
   OperatorStep step(
-      Operator operator, Job job, List<NodeAudit> audits, String wanted, long waitedMillis) {
+      Operator operator, Job job, List<NodeAudit> audits, String wanted, List<String> waited) {
     Client as = operator.asClient();
     List<String> names = names(as.list());
     if (job instanceof Resizing resizing) {
       return OperatorStep.resizing(
-          resizing.command, names, audits, as.quorum(), RULES, wanted, waitedMillis > 0);
+          resizing.command, names, audits, as.quorum(), RULES, wanted, !waited.isEmpty());
     }
-    return OperatorStep.agreeing(names, audits, as.quorum(), ((Agreeing) job).terms, waitedMillis);
+    OperatorStep step =
+        OperatorStep.agreeing(names, audits, as.quorum(), ((Agreeing) job).terms, waited);
+    Refresh refresh = step.refresh();
+    if (mostChanges == 0 || refresh == null) {
+      return mostChanges == 0 ? step.undated() : step;
+    }
+    return refresh.mark().firstSeenMillis() <= mostChanges ? step : OperatorStep.ENDED;
   }
 }

@@ -224,8 +224,8 @@ class MarkVariantsTest {
                   Job job,
                   List<NodeAudit> audits,
                   String wanted,
-                  long waitedMillis) {
-                OperatorStep step = super.step(operator, job, audits, wanted, waitedMillis);
+                  List<String> waited) {
+                OperatorStep step = super.step(operator, job, audits, wanted, waited);
                 boolean isDone =
                     step.succeeded() || step.told().startsWith("no change of these masters");
                 return new OperatorStep(
@@ -233,7 +233,7 @@ class MarkVariantsTest {
                     step.refresh(),
                     step.carries(),
                     step.waits(),
-                    step.waitedMillis(),
+                    step.waited(),
                     isDone,
                     step.told());
               }
@@ -247,12 +247,12 @@ class MarkVariantsTest {
                   Job job,
                   List<NodeAudit> audits,
                   String wanted,
-                  long waitedMillis) {
+                  List<String> waited) {
                 List<NodeAudit> seen = new ArrayList<>(audits);
                 if (job.equals(new Resizing(Command.COMMIT))) {
                   seen.set(0, with(seen.get(0), seen.get(0).birth().replace("|p|p>", "|p>")));
                 }
-                return super.step(operator, job, seen, wanted, waitedMillis);
+                return super.step(operator, job, seen, wanted, waited);
               }
             }.changing(range(1, 2), range(3, 4), Command.PREPARE, Command.COMMIT)
                 .commands(2)
@@ -272,8 +272,8 @@ class MarkVariantsTest {
                   Job job,
                   List<NodeAudit> audits,
                   String wanted,
-                  long waitedMillis) {
-                OperatorStep step = super.step(operator, job, audits, wanted, waitedMillis);
+                  List<String> waited) {
+                OperatorStep step = super.step(operator, job, audits, wanted, waited);
                 return under(step, LONGER.agreement(List.of()));
               }
             }.agreeing(range(1, 3), RULES, LONGER).faults(Fault.EMPTIED).sparing(2)),
@@ -286,8 +286,9 @@ class MarkVariantsTest {
                   Job job,
                   List<NodeAudit> audits,
                   String wanted,
-                  long waitedMillis) {
-                return super.step(operator, job, audits, wanted, Long.MAX_VALUE);
+                  List<String> waited) {
+                List<String> marks = audits.stream().map(NodeAudit::birth).toList();
+                return super.step(operator, job, audits, wanted, marks);
               }
             }.agreeing(range(1, 3), LONGER, RULES)),
         variant(
@@ -299,12 +300,19 @@ class MarkVariantsTest {
                   Job job,
                   List<NodeAudit> audits,
                   String wanted,
-                  long waitedMillis) {
+                  List<String> waited) {
                 List<NodeAudit> seen = new ArrayList<>(audits);
                 seen.set(2, with(seen.get(2), seen.get(1).birth().replace(" r1 h1x", " r2 h2x")));
-                return super.step(operator, job, seen, wanted, waitedMillis);
+                return super.step(operator, job, seen, wanted, waited);
               }
-            }.agreeing(range(1, 3), RULES, LONGER).sparing(2)));
+            }.agreeing(range(1, 3), RULES, LONGER).sparing(2)),
+        variant(
+            ExplorerInvariant.I27,
+            new MarkScope("31q a mark whose terms are changed back is the same", 3)
+                .agreeing(range(1, 3), LONGER, RULES)
+                .agreeing(range(1, 3), LONGER)
+                .agreeing(range(1, 3), RULES)
+                .commands(3)));
   }
 
   /** Returns a step that writes other terms. */
@@ -320,7 +328,7 @@ class MarkVariantsTest {
         new Refresh(refresh.seen(), other),
         step.carries(),
         step.waits(),
-        step.waitedMillis(),
+        step.waited(),
         step.succeeded(),
         step.told());
   }

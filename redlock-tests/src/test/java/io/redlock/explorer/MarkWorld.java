@@ -44,21 +44,23 @@ record MarkWorld(
    * A command that is run.
    *
    * @param job null if none is
-   * @param waitedMillis for what it has waited; 0 if it has not
+   * @param waited the marks for which it has waited; empty if it has not
    * @param since the clients, as bits, that may have got a lease since it began to wait; −1 if it
    *     does not wait
    */
-  record Running(@Nullable Job job, long waitedMillis, int since) {
-    static final Running IDLE = new Running(null, 0, -1);
+  record Running(@Nullable Job job, List<String> waited, int since) {
+    private static final List<String> ANY = List.of("any");
+
+    static final Running IDLE = new Running(null, List.of(), -1);
 
     static Running of(Job job, boolean waited) {
-      return new Running(job, waited ? 1 : 0, -1);
+      return new Running(job, waited ? ANY : List.of(), -1);
     }
 
     /** Returns the same command after a step that wrote a mark. */
     Running written(OperatorStep step) {
-      long millis = step.carries() ? waitedMillis : 0;
-      return new Running(job, job instanceof Agreeing ? step.waitedMillis() : millis, -1);
+      List<String> still = step.carries() ? waited : List.of();
+      return new Running(job, job instanceof Agreeing ? step.waited() : still, -1);
     }
   }
 
@@ -105,8 +107,7 @@ record MarkWorld(
   MarkWorld leasing(int clients) {
     List<Running> waiting = new ArrayList<>(running);
     waiting.replaceAll(
-        each ->
-            each.since < 0 ? each : new Running(each.job, each.waitedMillis, each.since | clients));
+        each -> each.since < 0 ? each : new Running(each.job, each.waited, each.since | clients));
     return new MarkWorld(
         nodes, known, sent, Collections.unmodifiableList(waiting), faults, begun, leases | clients);
   }
@@ -238,17 +239,17 @@ record MarkWorld(
       sink.found(() -> who + " is interrupted", running(operator, Running.IDLE, begun));
     }
     if (now.since >= 0) {
-      MarkWorld after = running(operator, new Running(now.job, now.waitedMillis, -1), begun);
+      MarkWorld after = running(operator, new Running(now.job, now.waited, -1), begun);
       sink.found(
           () -> who + " has waited",
-          new MarkWorld(nodes, known, sent, after.running, faults, begun, now.since));
+          new MarkWorld(nodes, known, sent, after.running, faults, begun, leases & now.since));
       return;
     }
     OperatorStep step = rules.step(operator, now, nodes, "");
     if (step.waits() && now.job instanceof Agreeing) {
       sink.found(
           () -> who + " begins to wait",
-          running(operator, new Running(now.job, step.waitedMillis(), 0), begun));
+          running(operator, new Running(now.job, step.waited(), 0), begun));
     } else if (step.waits()) {
       sink.found(() -> who + " waits", running(operator, Running.of(now.job, true), begun));
     } else if (step.refresh() == null) {

@@ -32,19 +32,21 @@ record MarkedNode(Kind kind, int history, String mark) {
   /** When every node is audited: long after every mark was written. */
   private static final long NOW_MICROS = 1_000_000_000_000_000L;
 
-  private static MarkedNode of(boolean isFounded, Served serves, Agreement agreement) {
-    BirthMark mark = new BirthMark("r", "h", 0, false, isFounded, 0, serves, agreement);
+  private static MarkedNode of(
+      long firstSeenMillis, boolean isFounded, Served serves, Agreement agreement) {
+    BirthMark mark =
+        new BirthMark("r", "h", firstSeenMillis, false, isFounded, 0, serves, agreement);
     return new MarkedNode(Kind.VALID, 0, mark.toString());
   }
 
   /** A member of a founded set. */
   static MarkedNode of(Served serves, Agreement agreement) {
-    return of(true, serves, agreement);
+    return of(0, true, serves, agreement);
   }
 
   /** A member of a set that is being founded. */
   static MarkedNode founding(Served serves, Agreement agreement) {
-    return of(false, serves, agreement);
+    return of(0, false, serves, agreement);
   }
 
   /** A member of so many, by a version of the library that knew no ids. */
@@ -58,8 +60,10 @@ record MarkedNode(Kind kind, int history, String mark) {
 
   /** Returns it as it is after the write of a mark. */
   MarkedNode marked(BirthMark written) {
-    return new MarkedNode(
-        Kind.VALID, history, of(written.isFounded(), written.serves(), written.agreement()).mark);
+    long firstSeenMillis = Math.max(0, written.firstSeenMillis()); // 0: now
+    MarkedNode node =
+        of(firstSeenMillis, written.isFounded(), written.serves(), written.agreement());
+    return new MarkedNode(Kind.VALID, history, node.mark);
   }
 
   /** Returns the audit of a node of this number in this state. */

@@ -122,9 +122,7 @@ final class WayOut {
         running = running.written(step);
       } else if (step.waits()) {
         running =
-            job instanceof Agreeing
-                ? new Running(job, step.waitedMillis(), -1)
-                : Running.of(job, true);
+            job instanceof Agreeing ? new Running(job, step.waited(), -1) : Running.of(job, true);
       } else {
         return now;
       }

@@ -31,28 +31,31 @@ final class Agree extends OperatorCommand {
 
   private final TermsChange change;
 
-  private long waitedMillis;
+  private List<String> waited;
   private int writes;
 
   /**
    * @param without the masters that are gone for good
-   * @param waitedMillis the abstention for which this run has waited already
+   * @param waited the marks for which this run has waited already; empty if it has not
    */
   Agree(
       ChangedMasters masters,
       Quorum quorum,
       TrustRules rules,
       Set<String> without,
-      long waitedMillis,
+      List<String> waited,
       PrintStream out) {
     super(masters, quorum, rules, without, out);
     this.change = new TermsChange(rules.agreement(List.of()));
-    this.waitedMillis = waitedMillis;
+    this.waited = waited;
   }
 
-  /** Returns the abstention for which it has waited; 0 if it has not. */
-  long waitedMillis() {
-    return waitedMillis;
+  /**
+   * Returns the marks for which it has waited, with its own last writes; empty if it has not. Other
+   * marks show that somebody wrote since: leases under the old terms may have begun.
+   */
+  List<String> waited() {
+    return waited;
   }
 
   @Override
@@ -70,14 +73,16 @@ final class Agree extends OperatorCommand {
         return mark(each, read);
       }
     }
-    Step step = change.next(members, waitedMillis);
+    List<String> marks = new ArrayList<>(read.stream().map(each -> each.audit().birth()).toList());
+    Step step = change.next(members, marks.equals(waited));
     if (step instanceof Step.Write write) {
-      waitedMillis = write.isLast() ? waitedMillis : 0;
       Read target = read.get(write.master());
-      BirthMark mark = Objects.requireNonNull(target.mark());
-      return write(target, mark.serving(mark.serves(), write.terms()));
+      BirthMark mark = Objects.requireNonNull(target.mark()).under(write.terms());
+      marks.set(write.master(), mark.toString());
+      waited = write.isLast() ? marks : List.of();
+      return write(target, mark);
     } else if (step instanceof Step.Wait wait) {
-      waitedMillis = wait.longestMillis();
+      waited = marks;
       out.println(
           "waiting for "
               + wait.time().toSeconds()

@@ -280,7 +280,7 @@ public final class DeploymentSettings {
           new RequestEncoder(checked.settings.retentionMillis(), checked.settings.skewMicros());
       ChangedMasters masters =
           new ProbedMasters(probe, new Survey(probe, rules), encoder, keyPrefix());
-      return new Agree(masters, checked.quorum, rules, gone, 0, out).run();
+      return new Agree(masters, checked.quorum, rules, gone, List.of(), out).run();
     } finally {
       checked.lanes.forEach(NodeLane::close);
     }

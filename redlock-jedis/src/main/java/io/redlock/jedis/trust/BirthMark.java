@@ -150,6 +150,15 @@ public record BirthMark(
         runId, replId, firstSeenMillis, isAdopted, isFounded, evictedKeys, clients, terms);
   }
 
+  /**
+   * Returns a mark of the same data under other terms. It is dated a millisecond later, so that a
+   * node never shows the same mark again when terms are changed back.
+   */
+  public BirthMark under(Agreement terms) {
+    return new BirthMark(
+        runId, replId, firstSeenMillis + 1, isAdopted, isFounded, evictedKeys, serves, terms);
+  }
+
   /** Returns the text before the time of the first sight. */
   public String head() {
     return VERSION + " " + runId + " " + replId + " ";

@@ -7,6 +7,7 @@ import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -39,13 +40,15 @@ public final class NodeTrust {
   private long alternatedNanos;
 
   /** The owner of the data when the node last had a valid mark. */
-  private record Past(String runId, String replId, long evictedKeys, long firstSeenMillis) {
+  private record Past(
+      String runId, String replId, long evictedKeys, long firstSeenMillis, Agreement terms) {
 
+    /** An operator who changes the terms of a mark dates it anew. */
     boolean isThatOf(@Nullable Past other) {
       return other != null
           && runId.equals(other.runId)
           && replId.equals(other.replId)
-          && firstSeenMillis == other.firstSeenMillis;
+          && (firstSeenMillis == other.firstSeenMillis || !terms.equals(other.terms));
     }
   }
 
@@ -95,7 +98,12 @@ public final class NodeTrust {
     BirthMark mark = BirthMark.parse(audit.birth());
     past =
         mark != null && mark.isOf(audit)
-            ? new Past(audit.runId(), audit.replId(), mark.evictedKeys(), mark.firstSeenMillis())
+            ? new Past(
+                audit.runId(),
+                audit.replId(),
+                mark.evictedKeys(),
+                mark.firstSeenMillis(),
+                mark.agreement().of(List.of()))
             : null;
     if (before == null || before.isThatOf(past)) {
       return "";

@@ -34,20 +34,10 @@ public record TermsChange(Agreement wanted) {
     record Done() implements Step {}
 
     /**
-     * Let all leases under the old terms end.
-     *
-     * @param longestMillis the longest abstention of any master, which they do not outlast
+     * Let all leases under the old terms end: none outlasts the longest abstention of any master,
+     * and a client that was paused since its last audit may extend one once more.
      */
-    record Wait(long longestMillis) implements Step {
-
-      /**
-       * Returns for how long: a lease may be extended once more by a client that was paused since
-       * its last audit.
-       */
-      public Duration time() {
-        return Duration.ofMillis(2 * longestMillis + AUDIT_MILLIS);
-      }
-    }
+    record Wait(Duration time) implements Step {}
 
     /**
      * Let a master have these terms, if it still has those that were read.
@@ -64,19 +54,22 @@ public record TermsChange(Agreement wanted) {
    * Returns the next step.
    *
    * @param masters all masters that are not gone for good
-   * @param waitedMillis the abstention for which this run of the command has waited since any write
-   *     but a last one; 0 if it has not
+   * @param hasWaited true if this run of the command has waited, and nobody has written a mark
+   *     since it began to wait, except for its own last writes
    */
-  public Step next(List<Master> masters, long waitedMillis) {
-    long longestMillis = wanted.abstentionMillis();
-    for (Master each : masters) {
-      longestMillis = Math.max(longestMillis, each.terms.abstentionMillis());
+  public Step next(List<Master> masters, boolean hasWaited) {
+    int longer = first(masters, each -> each.abstentionMillis() > wanted.abstentionMillis());
+    if (hasWaited && longer >= 0) {
+      return new Step.Write(longer, wanted.of(masters.get(longer).terms.sets()), true);
     }
-    boolean hasWaited = longestMillis <= waitedMillis;
-    long leastMillis = hasWaited ? wanted.abstentionMillis() : longestMillis;
-    int shorter = first(masters, each -> each.abstentionMillis() < leastMillis);
+    long longestMillis =
+        masters.stream()
+            .mapToLong(each -> each.terms.abstentionMillis())
+            .reduce(wanted.abstentionMillis(), Math::max);
+    int shorter = first(masters, each -> each.abstentionMillis() < longestMillis);
     if (shorter >= 0) {
-      return new Step.Write(shorter, masters.get(shorter).terms.abstainingFor(leastMillis), false);
+      return new Step.Write(
+          shorter, masters.get(shorter).terms.abstainingFor(longestMillis), false);
     }
     int other = first(masters, each -> !isWanted(each));
     if (other >= 0) {
@@ -86,13 +79,9 @@ public record TermsChange(Agreement wanted) {
           : new Step.Write(
               other, wanted.abstainingFor(longestMillis).of(master.terms.sets()), false);
     }
-    int longer = first(masters, each -> each.abstentionMillis() > wanted.abstentionMillis());
-    if (longer < 0) {
-      return new Step.Done();
-    }
-    return hasWaited
-        ? new Step.Write(longer, wanted.of(masters.get(longer).terms.sets()), true)
-        : new Step.Wait(longestMillis);
+    return longer < 0
+        ? new Step.Done()
+        : new Step.Wait(Duration.ofMillis(2 * longestMillis + AUDIT_MILLIS));
   }
 
   private boolean isWanted(Agreement terms) {

@@ -400,15 +400,7 @@ class ResizeTest implements Ticker {
 
   private String agree(TrustRules terms) {
     ByteArrayOutputStream out = new ByteArrayOutputStream();
-    Masters masters = new Masters(this, names("a b c"), Quorum.of(3));
-    Agree agree =
-        new Agree(
-            masters,
-            Quorum.of(3),
-            terms,
-            without,
-            0,
-            new PrintStream(out, true, StandardCharsets.UTF_8));
+    Agree agree = agreeing(terms, out);
     for (Optional<Duration> pause = agree.step(); pause.isPresent(); pause = agree.step()) {
       if (!pause.get().isZero()) {
         pauses.add(pause.get());
@@ -417,6 +409,25 @@ class ResizeTest implements Ticker {
     }
     String[] lines = out.toString(StandardCharsets.UTF_8).strip().split("\\R");
     return (agree.hasSucceeded() ? "yes: " : "no: ") + lines[lines.length - 1];
+  }
+
+  private Agree agreeing(TrustRules terms, ByteArrayOutputStream out) {
+    return new Agree(
+        new Masters(this, names("a b c"), Quorum.of(3)),
+        Quorum.of(3),
+        terms,
+        without,
+        List.of(),
+        new PrintStream(out, true, StandardCharsets.UTF_8));
+  }
+
+  /** Returns a command that has begun to wait. */
+  private Agree waiting(TrustRules terms) {
+    Agree agree = agreeing(terms, new ByteArrayOutputStream());
+    while (agree.step().orElseThrow().isZero()) {
+      // it goes on at once
+    }
+    return agree;
   }
 
   private static String abstention(TrustRules rules) {
@@ -444,6 +455,20 @@ class ResizeTest implements Ticker {
     assertSays("yes: agreed", agree(shorter));
     assertEquals(List.of(Duration.ofMillis(2 * RULES.abstentionMillis() + 3_000)), pauses);
     births.values().forEach(mark -> assertTrue(mark.contains(abstention(shorter)), mark));
+  }
+
+  @Test
+  void termsThatWereChangedBackDuringTheWaitAreWaitedForAnew() {
+    mark("a b c", Served.of("old"), OLD);
+    TrustRules shorter = terms(1);
+    Agree first = waiting(shorter);
+    assertSays("yes: agreed", agree(RULES));
+    waiting(shorter);
+    assertEquals(
+        Optional.of(Duration.ofMillis(2 * RULES.abstentionMillis() + 3_000)), first.step());
+    births.values().forEach(mark -> assertTrue(mark.contains(abstention(RULES)), mark));
+    assertEquals(Optional.of(Duration.ZERO), first.step(), "nobody wrote meanwhile");
+    assertTrue(births.get("a").contains(abstention(shorter)), births::toString);
   }
 
   @Test

@@ -10,6 +10,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
@@ -123,6 +124,7 @@ class PeersTest {
         case "evicted" -> master.evicted = Long.parseLong(value);
         case "clock" -> master.aheadMicros = amount(value);
         case "marked" -> master.birth = mark(master.run, master.repl, amount(value));
+        case "agreed" -> master.birth = agreed(master.birth);
         case "foreign" -> master.birth = mark("z", master.repl, amount(value));
         case "text" -> master.birth = value;
         case "serves" -> master.birth = serving(master, Served.of(value.split(",")));
@@ -157,6 +159,12 @@ class PeersTest {
 
     private String mark(String run, String repl, long ageMicros) {
       return Marks.founded(run, repl, (wallMicros() - ageMicros) / 1_000, true, names).toString();
+    }
+
+    /** The mark after an operator has changed the terms. */
+    private static String agreed(String birth) {
+      BirthMark mark = Objects.requireNonNull(BirthMark.parse(birth));
+      return mark.under(mark.agreement().abstainingFor(2 * Marks.ABSTENTION_MILLIS)).toString();
     }
 
     /** The mark of three masters that become five. */

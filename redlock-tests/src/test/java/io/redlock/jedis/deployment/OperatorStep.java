@@ -15,6 +15,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.SplittableRandom;
@@ -26,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * @param master the master whose mark it writes; −1 if it writes none
  * @param carries true if it carries counters to that master first
  * @param waits true if it waits
- * @param waitedMillis the abstention for which it has waited then, if it changes terms
+ * @param waited the marks for which it has waited then, if it changes terms
  * @param succeeded true if nothing is left to do
  * @param told what it prints
  */
@@ -35,9 +36,13 @@ public record OperatorStep(
     @Nullable Refresh refresh,
     boolean carries,
     boolean waits,
-    long waitedMillis,
+    List<String> waited,
     boolean succeeded,
     String told) {
+
+  /** The command has ended before its time. */
+  public static final OperatorStep ENDED =
+      new OperatorStep(-1, null, false, false, List.of(), false, "interrupted");
 
   /**
    * Returns the next step of a change of masters.
@@ -70,27 +75,53 @@ public record OperatorStep(
     if (waited && goesOn && masters.refresh == null) {
       goesOn = resize.step().isPresent();
     }
-    return masters.after(resize, goesOn, 0, told);
+    return masters.after(resize, goesOn, List.of(), told);
   }
 
   /**
    * Returns the next step of a change of terms.
    *
    * @param terms the settings of the operator
-   * @param waitedMillis the abstention for which the command has waited; 0 if it has not
+   * @param waited the marks for which the command has waited; empty if it has not
    */
   public static OperatorStep agreeing(
       List<String> names,
       List<NodeAudit> audits,
       Quorum quorum,
       TrustRules terms,
-      long waitedMillis) {
+      List<String> waited) {
     ByteArrayOutputStream told = new ByteArrayOutputStream();
     Masters masters = new Masters(names, audits);
     PrintStream out = new PrintStream(told, true, StandardCharsets.UTF_8);
-    Agree agree = new Agree(masters, quorum, terms, Set.of(), waitedMillis, out);
+    Agree agree = new Agree(masters, quorum, terms, Set.of(), waited, out);
     boolean goesOn = agree.step().isPresent();
-    return masters.after(agree, goesOn, agree.waitedMillis(), told);
+    return masters.after(agree, goesOn, agree.waited(), told);
+  }
+
+  /** Returns the same step if marks had no dates. */
+  public OperatorStep undated() {
+    return new OperatorStep(
+        master,
+        refresh == null ? null : new Refresh(refresh.seen(), dated(refresh.mark(), 0)),
+        carries,
+        waits,
+        waited.stream()
+            .map(text -> dated(Objects.requireNonNull(BirthMark.parse(text)), 0).toString())
+            .toList(),
+        succeeded,
+        told);
+  }
+
+  private static BirthMark dated(BirthMark mark, long firstSeenMillis) {
+    return new BirthMark(
+        mark.runId(),
+        mark.replId(),
+        firstSeenMillis,
+        mark.isAdopted(),
+        mark.isFounded(),
+        mark.evictedKeys(),
+        mark.serves(),
+        mark.agreement());
   }
 
   private static final class Masters implements ChangedMasters {
@@ -106,13 +137,13 @@ public record OperatorStep(
     }
 
     OperatorStep after(
-        OperatorCommand command, boolean goesOn, long waitedMillis, ByteArrayOutputStream told) {
+        OperatorCommand command, boolean goesOn, List<String> waited, ByteArrayOutputStream told) {
       return new OperatorStep(
           written,
           refresh,
           carries,
           goesOn && refresh == null,
-          waitedMillis,
+          waited,
           command.hasSucceeded(),
           told.toString(StandardCharsets.UTF_8).strip());
     }
@@ -139,17 +170,7 @@ public record OperatorStep(
     public NodeAudit write(int master, Refresh mark) {
       written = master;
       refresh = mark;
-      BirthMark its = mark.mark();
-      BirthMark dated =
-          new BirthMark(
-              its.runId(),
-              its.replId(),
-              0,
-              its.isAdopted(),
-              its.isFounded(),
-              its.evictedKeys(),
-              its.serves(),
-              its.agreement());
+      BirthMark dated = dated(mark.mark(), Math.max(0, mark.mark().firstSeenMillis())); // 0: now
       NodeAudit before = audits.get(master);
       return new NodeAudit(
           before.version(),
