@@ -250,9 +250,10 @@ final class LocalQueues {
         }
       }
       removeIfEmpty(names, queue);
-      if (!moves || !claimHandOn(queue, 0)) {
+      if (!moves) {
         return;
       }
+      move(queue, 0);
     }
     handOn(queue);
   }
@@ -271,7 +272,7 @@ final class LocalQueues {
     Readers queue;
     synchronized (this) {
       queue = readers.get(names);
-      if (queue == null || !queue.open() || !claim(queue)) {
+      if (queue == null || !queue.open()) {
         return;
       }
     }
@@ -308,11 +309,10 @@ final class LocalQueues {
       handOn(readersFirst ? exclusive : shared);
     }
     for (Queue queue : choosing(names)) {
-      boolean isOurs;
       synchronized (this) {
-        isOurs = claimHandOn(queue, 0);
+        move(queue, 0);
       }
-      handOn(isOurs ? queue : null);
+      handOn(queue);
     }
   }
 
@@ -325,7 +325,7 @@ final class LocalQueues {
             .toList();
   }
 
-  /** Returns the queue if this thread is to hand it on. */
+  /** Returns the queue if it has moved. */
   private @Nullable Queue endedAlone(List<String> names) {
     assert Thread.holdsLock(this);
     Queue queue = queues.get(names);
@@ -340,10 +340,10 @@ final class LocalQueues {
     // A fair waiter is behind the tickets of other processes anyway.
     // A9
     boolean pauses = !next.isFair() && ++queue.handoffs % HANDOFFS_IN_A_ROW == 0;
-    return claimHandOn(queue, pauses ? COURTESY_NANOS : 0) ? queue : null;
+    return move(queue, pauses ? COURTESY_NANOS : 0);
   }
 
-  /** Returns the readers' queue if this thread is to hand it on. */
+  /** Returns the readers' queue if it has moved. */
   private @Nullable Queue endedForReaders(List<String> names) {
     assert Thread.holdsLock(this);
     Queue queue = readers.isEmpty() ? null : readers.get(names);
@@ -351,26 +351,23 @@ final class LocalQueues {
       return null;
     }
     queue.leases = leases(names);
-    return queue.leases == 0 && claimHandOn(queue, 0) ? queue : null;
+    return queue.leases == 0 ? move(queue, 0) : null;
   }
 
-  /** Records that the queue has moved. Returns false if another thread is calling its heads. */
-  private boolean claimHandOn(Queue queue, long delayNanos) {
+  /** Records that the queue has moved, and returns it. */
+  private Queue move(Queue queue, long delayNanos) {
     assert Thread.holdsLock(this);
     queue.hasMoved = true;
     queue.delayNanos = delayNanos;
-    return claim(queue);
+    return queue;
   }
 
-  private boolean claim(Queue queue) {
-    assert Thread.holdsLock(this);
-    boolean isClaimed = !queue.isHandedOn;
-    queue.isHandedOn = true;
-    return isClaimed;
-  }
-
+  /** Calls the heads of a queue that has moved, unless another thread does. */
   private void handOn(@Nullable Queue queue) {
-    while (queue != null) {
+    if (queue == null || !claim(queue)) {
+      return;
+    }
+    while (true) {
       Waiter next;
       long delayNanos;
       synchronized (this) {
@@ -397,6 +394,12 @@ final class LocalQueues {
     }
   }
 
+  private synchronized boolean claim(Queue queue) {
+    boolean isClaimed = !queue.isHandedOn;
+    queue.isHandedOn = true;
+    return isClaimed;
+  }
+
   /** Calls the heads for which memory was too short. Called about once a second. */
   void check() {
     for (Queue queue = stuck(); queue != null; queue = stuck()) {
@@ -414,10 +417,7 @@ final class LocalQueues {
     for (Queue queue : among) {
       if (queue.isStuck) {
         queue.isStuck = false;
-        if (!queue.isHandedOn) {
-          queue.isHandedOn = true;
-          return queue;
-        }
+        return queue;
       }
     }
     return null;

@@ -376,6 +376,22 @@ class LocalQueuesTest {
   }
 
   @Test
+  void readersGoOnWhileAnotherThreadStillCallsWriters() {
+    Waiter writer = waiter("writer");
+    reader("reader");
+    queues.leased(Waiter.NAMES);
+    writer.proceeds =
+        () -> {
+          writer.proceeds = () -> {};
+          queues.leased(Waiter.NAMES);
+          queues.ended(Waiter.NAMES);
+          assertEquals(List.of("writer", "reader"), told);
+        };
+    queues.ended(Waiter.NAMES);
+    assertEquals(List.of("writer", "reader", "writer"), told);
+  }
+
+  @Test
   void readersGoOnThoughMemoryIsShortForTheWriterBeforeThem() {
     Waiter writer = waiter("writer");
     reader("reader");
