@@ -55,7 +55,6 @@ final class Scope {
   int quarantineTicks;
   int neededQuarantineTicks;
   boolean lossIsNoticed = true;
-  boolean orderedLanes = true;
   boolean everyDelay;
 
   boolean waitersDie;
@@ -377,12 +376,6 @@ final class Scope {
     return this;
   }
 
-  /** Each request has a connection of its own. */
-  Scope unorderedLanes() {
-    orderedLanes = false;
-    return this;
-  }
-
   /** Tries every moment even for what makes no difference, as {@link Settling} has it. */
   Scope everyDelay() {
     everyDelay = true;
@@ -469,7 +462,7 @@ final class Scope {
 
   /** Whether requests get to their nodes, once and in order. */
   boolean isLossless() {
-    return cuts == 0 && copies == 0 && withdrawals == 0 && losses == 0 && orderedLanes;
+    return cuts == 0 && copies == 0 && withdrawals == 0 && losses == 0;
   }
 
   boolean isFair() {

@@ -306,16 +306,13 @@ final class Successors {
     ExplorerLink link = catalog.links.get(world.links[node][attempt]);
     int waiting = ExplorerLink.size(link.lane());
     boolean isBehind = isBehindItsOwn(attempt, node);
-    for (int i = 0; i < (scope.orderedLanes ? Math.min(waiting, 1) : waiting); i++) {
-      if (isBehind) {
-        break;
-      }
-      execute(Kind.EXECUTE, attempt, node, i);
+    if (waiting > 0 && !isBehind) {
+      execute(Kind.EXECUTE, attempt, node, 0);
       if (world.copies < scope.copies) {
-        execute(Kind.COPY, attempt, node, i);
+        execute(Kind.COPY, attempt, node, 0);
       }
       if (world.shortages < scope.shortages) {
-        execute(Kind.STARVE, attempt, node, i);
+        execute(Kind.STARVE, attempt, node, 0);
       }
     }
     if (waiting > 0 && world.withdrawals < scope.withdrawals) {
@@ -327,11 +324,10 @@ final class Successors {
     for (int i = 0; i < ExplorerLink.size(link.strays()); i++) {
       execute(Kind.STRAY, attempt, node, i);
     }
-    int replies = ExplorerLink.size(link.replies());
-    for (int i = 0; i < (scope.orderedLanes ? Math.min(replies, 1) : replies); i++) {
-      begin(Kind.DELIVER, attempt, node, i);
-      Answer answer = catalog.answers.get(ExplorerLink.item(link.replies(), i));
-      ExplorerLink emptier = link.replies(ExplorerLink.without(link.replies(), i));
+    if (link.replies() != 0) {
+      begin(Kind.DELIVER, attempt, node, 0);
+      Answer answer = catalog.answers.get(ExplorerLink.item(link.replies(), 0));
+      ExplorerLink emptier = link.replies(ExplorerLink.without(link.replies(), 0));
       next.links[node][attempt] = catalog.links.of(emptier);
       clients.answered(next, attempt, node, answer);
       done();
