@@ -406,8 +406,6 @@ public final class Tenure {
       turn = beginRelease(Outcome.ENDED, null, isLast, nowNanos); // R6
     } else if (extend != null && all) {
       replace(extend, new Extending(tag, extend.round, extend.purpose, true));
-    } else {
-      failed(tag, nowNanos);
     }
     if (handing == 1) {
       failUnhanded(nowNanos);
@@ -424,7 +422,7 @@ public final class Tenure {
     }
   }
 
-  /** Gives up extends whose failure had no memory: nobody hands them over any more. */
+  /** Gives up extends that nobody hands over any more. */
   private void failUnhanded(long nowNanos) {
     for (Extending extend : extending) {
       if (!extend.isHanded) {

@@ -628,6 +628,15 @@ class TenureTest {
     extendDue(Purpose.RENEWED, THIRD_NANOS + 10_000_000);
   }
 
+  @Test
+  void extendThatIsGivenUpCountsAsUnknown() {
+    renewed();
+    int tag = extendDue(Purpose.RENEWED, THIRD_NANOS);
+    tenure.failed(tag, THIRD_NANOS);
+    assertEquals(Outcome.OVER, decide(tag, THIRD_NANOS).outcome());
+    extendDue(Purpose.RENEWED, THIRD_NANOS + 10_000_000);
+  }
+
   private final class Memory extends Surroundings {
     private boolean isShort;
 
