@@ -26,8 +26,9 @@ import java.util.concurrent.locks.Lock;
  * </ul>
  *
  * <p>Ownership is per thread, platform or virtual. All locks that one {@link Redlock} returns for
- * the same resources are one lock. Conditions are not supported. Thread-safe. Implemented by this
- * project only: methods may be added.
+ * the same resources are one lock; but a thread that only {@linkplain LeaseRequest#shared reads}
+ * must unlock before it locks to write, or gets {@link IllegalStateException}. Conditions are not
+ * supported. Thread-safe. Implemented by this project only: methods may be added.
  */
 public interface LeaseLock extends Lock {
 
