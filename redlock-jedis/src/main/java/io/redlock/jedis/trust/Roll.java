@@ -267,7 +267,6 @@ public final class Roll {
     }
     if (mark != null
         && node.isValid()
-        && !mark.isOfEarlierVersion()
         && !its.isIn(mark)
         && mark.agreement().sets().stream().noneMatch(set -> set.isOf(present))) {
       return foreign(node);
@@ -456,7 +455,6 @@ public final class Roll {
     }
     String id = Agreement.idOf(nodes.stream().map(each -> each.answer().replId()).toList());
     Optional<Agreement> begun = Optional.empty();
-    long earlierMillis = 0;
     boolean isMarked = true;
     for (Node each : nodes) {
       BirthMark mark = each.mark;
@@ -464,28 +462,17 @@ public final class Roll {
       if (mark == null || !each.isValid()) {
         continue;
       }
-      if (mark.isOfEarlierVersion()) {
-        earlierMillis = Math.max(earlierMillis, mark.agreement().abstentionMillis());
-        if (!mark.serves().includes("" + present.size())) {
-          return new Advice.Refuse(
-              each.name + " serves clients of another number of masters, " + mark.serves());
-        }
-      } else if (mark.agreement().set(id).isPresent()) {
+      if (mark.agreement().set(id).isPresent()) {
         begun = Optional.of(mark.agreement());
       } else if (!mark.agreement().sets().get(0).isOf(present)) {
         return foreign(each);
       }
-      String difference =
-          mark.isOfEarlierVersion()
-              ? client.differenceInGuard(mark.agreement())
-              : client.difference(mark.agreement());
+      String difference = client.difference(mark.agreement());
       if (!difference.isEmpty()) {
         return new Advice.Refuse(difference);
       }
     }
-    Agreement agreement =
-        begun.orElse(
-            client.agreement(List.of(new MasterSet(id, present))).abstainingFor(earlierMillis));
+    Agreement agreement = begun.orElse(client.agreement(List.of(new MasterSet(id, present))));
     boolean hasIt = node.isValid() && node.shown().agreement().set(id).isPresent();
     return isMarked || !hasIt
         ? new Advice.Write(Served.of(id), agreement, isMarked)
