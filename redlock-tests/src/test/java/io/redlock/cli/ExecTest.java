@@ -127,6 +127,26 @@ class ExecTest {
   }
 
   @Test
+  void fairCommandWaitsInTurnAndNoReaderPassesIt() throws Exception {
+    Redlock other = masters.connect();
+    CompletableFuture<CommandRun> reads = begin("--shared", "sh", "-c", UNTIL_FILE, file());
+    masters.awaitHolders(5, "job");
+    CompletableFuture<CommandRun> writes = begin("--fair --wait=1m", "echo", "writes");
+    while (other.operations().inspect("job").nodes().get(0).waiting() == 0) {
+      assertFalse(writes.isDone(), "it waits");
+    }
+    CommandRun.of(settings(), onJob("--shared --wait=0s", "echo", "reads, too"))
+        .assertExit(120)
+        .assertHas("others are first in the queue");
+    Files.createFile(file);
+    end(reads).assertExit(0);
+    end(writes).assertExit(0).assertHas("writes");
+    CommandRun.of(settings(), words("exec --any-of=a,b --fair --", "true"))
+        .assertExit(123)
+        .assertHas("Missing required argument(s): --resource=NAME");
+  }
+
+  @Test
   void jobOfMillisecondsKeepsTheLockAndTheOthersEndSilently() throws Exception {
     CommandRun.of(settings(), onJob("--hold-at-least=300ms", "sh", "-c", "exit 3")).assertExit(3);
     awaitNoLocks();

@@ -70,9 +70,36 @@ final class Exec implements Callable<Integer> {
   @Mixin private final Deployment.Named masters = new Deployment.Named();
 
   /** The names, in one of two ways. */
+  /** One name; only a name by itself is shared, or has a queue. */
+  private static final class OneName {
+    @Option(
+        names = "--resource",
+        paramLabel = "NAME",
+        required = true,
+        description = "the name to lock")
+    private String resource = "";
+
+    @Option(
+        names = "--shared",
+        description =
+            "hold a shared lock, for reading: others may hold one, too, but none without this option")
+    private boolean isShared;
+
+    @Option(
+        names = "--fair",
+        description = "wait in turn: no client that asks later gets the lock before")
+    private boolean isFair;
+
+    private LeaseRequest request(Duration ttl) {
+      LeaseRequest request = LeaseRequest.of(resource, ttl);
+      LeaseRequest asked = isShared ? request.shared() : request;
+      return isFair ? asked.fair() : asked;
+    }
+  }
+
   private static final class Names {
-    @Option(names = "--resource", paramLabel = "NAME", description = "the name to lock")
-    private @Nullable String resource;
+    @ArgGroup(exclusive = false)
+    private @Nullable OneName name;
 
     @Option(
         names = "--any-of",
@@ -84,20 +111,14 @@ final class Exec implements Callable<Integer> {
     private @Nullable List<String> anyOf;
 
     private LeaseRequest request(Duration ttl) {
-      return resource == null
+      return name == null
           ? LeaseRequest.anyOf(Objects.requireNonNull(anyOf), ttl)
-          : LeaseRequest.of(resource, ttl);
+          : name.request(ttl);
     }
   }
 
   @ArgGroup(multiplicity = "1")
   private Names names = new Names();
-
-  @Option(
-      names = "--shared",
-      description =
-          "hold a shared lock, for reading: others may hold one, too, but none without this option")
-  private boolean isShared;
 
   @Option(
       names = "--ttl",
@@ -186,8 +207,7 @@ final class Exec implements Callable<Integer> {
     Duration standard = codeIfHeld == null ? Duration.ZERO : TO_AGREE;
     LeaseRequest request =
         names.request(ttl).waitUpTo(wait == null ? standard : wait).renewFor(renewFor);
-    LeaseRequest asked = isShared ? request.shared() : request;
-    return codeIfHeld == null ? asked : asked.unlessHeld();
+    return codeIfHeld == null ? request : request.unlessHeld();
   }
 
   private int notAcquired(LockNotAcquiredException e) {
