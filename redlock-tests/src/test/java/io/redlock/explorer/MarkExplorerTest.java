@@ -140,6 +140,7 @@ class MarkExplorerTest {
     known.add(MarkedNode.EMPTY);
     known.add(member(list));
     known.add(member(list).isVoid());
+    known.add(MarkedNode.earlier(nodes));
     known.add(MarkedNode.founding(Served.of("q"), terms(set("q", list))));
     return new MarkScope("every start of " + nodes, nodes)
         .everyStart(known)

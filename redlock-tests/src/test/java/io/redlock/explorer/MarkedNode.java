@@ -49,6 +49,11 @@ record MarkedNode(Kind kind, int history, String mark) {
     return of(0, false, serves, agreement);
   }
 
+  /** A member of so many, by a version of the library that knew no ids. */
+  static MarkedNode earlier(int members) {
+    return new MarkedNode(Kind.VALID, 0, "3 r h 0 seen 102 |" + members + "| guarded");
+  }
+
   MarkedNode isVoid() {
     return new MarkedNode(Kind.VOID, history, mark);
   }

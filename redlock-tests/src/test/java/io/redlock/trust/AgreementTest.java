@@ -310,6 +310,24 @@ class AgreementTest {
     return null;
   }
 
+  @Test
+  void marksThatCountTheMastersAreRewrittenButTheirAgeProvesNothing() throws Exception {
+    servers = RedisServers.startBrandNew(3);
+    for (RedisServer server : servers) {
+      String its =
+          String.valueOf(server.command("INFO", "everything"))
+              .replaceFirst("(?s).*run_id:(\\w+).*master_replid:(\\w+).*", "3 $1 $2");
+      server.command("SET", "redlock:birth", its + " 1700000000000 seen 34302 |3| guarded");
+    }
+    long startMillis = System.currentTimeMillis();
+    client(settings(list(0, 1, 2))).acquire("a", MAX_TTL, PATIENCE).release();
+    for (Object mark : marks()) {
+      String[] words = mark.toString().split(" ");
+      assertEquals("4", words[0]);
+      assertTrue(Long.parseLong(words[3]) >= startMillis, "it abstains: " + mark);
+    }
+  }
+
   // Changes of masters.
 
   @Test

@@ -19,8 +19,8 @@ import java.util.stream.Collectors;
  * The agreement of all clients of a set of masters. Marks carry it; it is made when a set is
  * founded, and only copied afterwards.
  *
- * @param sets the set, or the present and the future one while its masters change; none where only
- *     the terms count
+ * @param sets the set, or the present and the future one while its masters change; none in a mark
+ *     of an earlier version
  * @param guarded true if the clients respect the marks
  * @param maxTtlMillis the longest ttl of any lease
  * @param abstentionMillis how long a master that was reset abstains: until every lease that it may

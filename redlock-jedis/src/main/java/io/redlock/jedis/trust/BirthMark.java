@@ -56,11 +56,17 @@ public record BirthMark(
               + Agreement.FORM
               + ")");
 
+  /** Versions 1 to 3 named a set by the number of its members. */
+  private static final Pattern EARLIER =
+      Pattern.compile(
+          "[123] (\\w+) (\\w+) (\\d{1,15}) (seen|adopted) (\\d{1,15}) \\|?(\\d{1,3})\\|?"
+              + " (guarded|unguarded)(?: [!-~]{1,64})?");
+
   /** Returns the mark in a text; null if it is none, or one of another version. */
   public static @Nullable BirthMark parse(String text) {
     Matcher matcher = FORM.matcher(text);
     if (!matcher.matches()) {
-      return null;
+      return parseEarlier(EARLIER.matcher(text));
     }
     return new BirthMark(
         matcher.group(1),
@@ -77,9 +83,34 @@ public record BirthMark(
             Long.parseLong(matcher.group(9))));
   }
 
+  /** Reads a mark whose set has no id: as one of a set that is not founded, of unknown age. */
+  private static @Nullable BirthMark parseEarlier(Matcher matcher) {
+    return !matcher.matches()
+        ? null
+        : new BirthMark(
+            matcher.group(1),
+            matcher.group(2),
+            Long.parseLong(matcher.group(3)),
+            matcher.group(4).equals("adopted"),
+            false,
+            Long.MAX_VALUE,
+            Served.of(matcher.group(6)),
+            new Agreement(
+                List.of(),
+                matcher.group(7).equals("guarded"),
+                0,
+                Long.parseLong(matcher.group(5))));
+  }
+
+  /** Returns true if an earlier version wrote it, which knew no ids. */
+  boolean isOfEarlierVersion() {
+    return agreement.sets().isEmpty();
+  }
+
   /** Returns true if the data is still that of this server and this history, and whole. */
   public boolean isOf(NodeAudit audit) {
-    return runId.equals(audit.runId())
+    return !isOfEarlierVersion() // a number names no set
+        && runId.equals(audit.runId())
         && replId.equals(audit.replId())
         && audit.evictedKeys() <= evictedKeys;
   }

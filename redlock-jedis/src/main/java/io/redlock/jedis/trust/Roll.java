@@ -455,24 +455,30 @@ public final class Roll {
     }
     String id = Agreement.idOf(nodes.stream().map(each -> each.answer().replId()).toList());
     Optional<Agreement> begun = Optional.empty();
+    long earlierMillis = 0;
     boolean isMarked = true;
     for (Node each : nodes) {
       BirthMark mark = each.mark;
       isMarked &= mark != null && each.isValid() && mark.agreement().set(id).isPresent();
-      if (mark == null || !each.isValid()) {
-        continue;
+      String difference = "";
+      if (mark != null && mark.isOfEarlierVersion()) {
+        earlierMillis = Math.max(earlierMillis, mark.agreement().abstentionMillis());
+        difference = client.differenceInGuard(mark.agreement());
+      } else if (mark != null && each.isValid()) {
+        if (mark.agreement().set(id).isPresent()) {
+          begun = Optional.of(mark.agreement());
+        } else if (!mark.agreement().sets().get(0).isOf(present)) {
+          return foreign(each);
+        }
+        difference = client.difference(mark.agreement());
       }
-      if (mark.agreement().set(id).isPresent()) {
-        begun = Optional.of(mark.agreement());
-      } else if (!mark.agreement().sets().get(0).isOf(present)) {
-        return foreign(each);
-      }
-      String difference = client.difference(mark.agreement());
       if (!difference.isEmpty()) {
         return new Advice.Refuse(difference);
       }
     }
-    Agreement agreement = begun.orElse(client.agreement(List.of(new MasterSet(id, present))));
+    Agreement agreement =
+        begun.orElse(
+            client.agreement(List.of(new MasterSet(id, present))).abstainingFor(earlierMillis));
     boolean hasIt = node.isValid() && node.shown().agreement().set(id).isPresent();
     return isMarked || !hasIt
         ? new Advice.Write(Served.of(id), agreement, isMarked)

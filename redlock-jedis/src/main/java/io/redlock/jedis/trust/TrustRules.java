@@ -126,7 +126,7 @@ public record TrustRules(
   }
 
   /** Returns in which guard an agreement differs from this client's; empty if in none. */
-  private String differenceInGuard(Agreement agreed) {
+  String differenceInGuard(Agreement agreed) {
     return observes() || agreed.guarded() == guarded
         ? ""
         : differs("restartGuard(" + agreed.guarded() + ")", "restartGuard(" + guarded + ")");

@@ -247,7 +247,7 @@ class RollTest {
     private String text(String birth) {
       BirthMark mark = BirthMark.parse(birth);
       return mark == null
-          ? "no mark"
+          ? birth.isEmpty() ? "no mark" : "an earlier mark"
           : (mark.isFounded() ? "" : "founding ")
               + mark.serves()
               + " of "
@@ -287,6 +287,7 @@ class RollTest {
         case "founded" -> founded(String.join(" ", words));
         case "pass" -> pass(words[0].equals("abstention") ? Q : Long.parseLong(words[0]));
         case "change" -> step(words[0]);
+        case "earlier" -> earlier(words);
         case "serve" -> {
           String[] lists = String.join(" ", words).split(", ");
           serve(lists[0], lists[1], lists[2], serves(lists[3]));
@@ -335,6 +336,17 @@ class RollTest {
         }
       }
       return true;
+    }
+
+    /** A mark of an earlier version: its number, size, age and abstention. */
+    private void earlier(String[] words) {
+      Master master = master(words[0]);
+      int version = Integer.parseInt(words[1]);
+      String size = version == 3 ? " |" + words[2] + "|" : " " + words[2];
+      master.birth =
+          String.join(" ", words[1], master.run, master.repl)
+              + (" " + (nowMillis - Long.parseLong(words[3])) + " seen " + words[4] + size)
+              + (" guarded" + (version == 1 ? "" : " host:1"));
     }
   }
 
