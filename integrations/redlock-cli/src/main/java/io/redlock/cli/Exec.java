@@ -69,7 +69,6 @@ final class Exec implements Callable<Integer> {
 
   @Mixin private final Deployment.Named masters = new Deployment.Named();
 
-  /** The names, in one of two ways. */
   /** One name; only a name by itself is shared, or has a queue. */
   private static final class OneName {
     @Option(
@@ -97,6 +96,7 @@ final class Exec implements Callable<Integer> {
     }
   }
 
+  /** The names, in one of two ways. */
   private static final class Names {
     @ArgGroup(exclusive = false)
     private @Nullable OneName name;
