@@ -28,10 +28,7 @@ import java.util.TreeMap;
 import java.util.function.BiFunction;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
-import redis.clients.jedis.DefaultJedisClientConfig;
-import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Protocol;
-import redis.clients.jedis.RedisProtocol;
 import redis.clients.jedis.exceptions.JedisDataException;
 
 /**
@@ -90,7 +87,7 @@ final class ModelComparison {
   Map<String, Integer> run() {
     try (ClockShim clock = ClockShim.create();
         RedisServer server = RedisServer.start(clock);
-        Connection connection = connect(server)) {
+        Connection connection = server.connect()) {
       for (Script script : Script.values()) {
         String text = new String(script.text.getRaw(), StandardCharsets.UTF_8);
         command(connection, "SCRIPT", "LOAD", text);
@@ -116,12 +113,6 @@ final class ModelComparison {
   /** Returns true if the server is a replica at times. */
   boolean isReplica() {
     return isReplica;
-  }
-
-  private static Connection connect(RedisServer server) {
-    return new Connection(
-        new HostAndPort(server.host(), server.port()),
-        DefaultJedisClientConfig.builder().protocol(RedisProtocol.RESP2).build());
   }
 
   private static void command(Connection connection, String... words) {
