@@ -86,7 +86,8 @@ final class Exec implements Callable<Integer> {
 
     @Option(
         names = "--fair",
-        description = "wait in turn: no client that asks later gets the lock before")
+        description =
+            "wait in turn: first come, first served among commands and clients that ask so")
     private boolean isFair;
 
     private LeaseRequest request(Duration ttl) {
