@@ -239,16 +239,21 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
   /** Ends the lease, unless it has ended, and releases it on every node that may hold it. */
   CompletableFuture<ReleaseResult> end(LeaseEnd how) {
     boolean first = endsNow(how);
-    if (first) {
-      report();
-    }
-    try {
-      return owner.end();
-    } finally {
+    CompletableFuture<ReleaseResult> released;
+    try { // whatever has no memory, the others follow
       if (first) {
-        leaveQueue();
+        report();
+      }
+    } finally {
+      try {
+        released = owner.end();
+      } finally {
+        if (first) {
+          leaveQueue();
+        }
       }
     }
+    return released;
   }
 
   /**
@@ -278,17 +283,20 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
 
   @Override
   public boolean ends(LeaseEnd how) {
-    boolean first = ending.come(how);
-    if (first) {
-      owner.tenure.lose();
+    if (ending.how() != null) {
+      return false;
     }
-    return first;
+    owner.tenure.lose(); // first: what has no memory has not ended
+    return ending.come(how);
   }
 
   @Override
   public void tell(LeaseEnd how) {
-    report();
-    leaveQueue();
+    try {
+      report();
+    } finally {
+      leaveQueue();
+    }
   }
 
   private void report() {

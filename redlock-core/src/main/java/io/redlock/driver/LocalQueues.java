@@ -8,6 +8,7 @@ import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -67,7 +68,6 @@ final class LocalQueues {
     int handoffs;
     boolean isHandedOn; // a thread is in handOn()
     boolean hasMoved; // its head has not been called yet
-    boolean isStuck; // memory was too short to call its head
     long delayNanos;
     @Nullable AttemptEnd refusal; // of the last attempt, if it failed
 
@@ -94,8 +94,18 @@ final class LocalQueues {
       }
     }
 
+    /** Returns true if nobody waits. Takes no memory, as {@link #head} does. */
+    boolean isEmpty() {
+      return waiting == null;
+    }
+
     boolean mayAsk(Waiter call) {
       return leases == 0 && head() == call;
+    }
+
+    /** Returns true if a call may be waiting to be called. */
+    boolean isDue() {
+      return hasMoved;
     }
 
     /** Takes the next call that may ask, if any. */
@@ -129,6 +139,11 @@ final class LocalQueues {
     @Nullable Waiter next() {
       Waiter next = opened.poll();
       return next == null ? super.next() : next;
+    }
+
+    @Override
+    boolean isDue() {
+      return super.isDue() || !opened.isEmpty();
     }
 
     /** Lets all ask. Returns true if there is somebody to call. */
@@ -243,8 +258,11 @@ final class LocalQueues {
         return;
       }
       boolean moves = queue.leases == 0 && queue.head() == call;
+      if (moves) {
+        move(queue, 0); // first: what follows may take memory
+      }
       queue.remove(call);
-      if (queue.head() == null) {
+      if (queue.isEmpty()) {
         for (String name : call.choices()) {
           forget(name, queue);
         }
@@ -253,7 +271,6 @@ final class LocalQueues {
       if (!moves) {
         return;
       }
-      move(queue, 0);
     }
     handOn(queue);
   }
@@ -299,13 +316,16 @@ final class LocalQueues {
     Queue shared;
     boolean readersFirst;
     synchronized (this) {
-      exclusive = endedAlone(names);
-      shared = endedForReaders(names);
+      try {
+        exclusive = endedAlone(names);
+      } finally { // also where memory was short
+        shared = endedForReaders(names);
+      }
       readersFirst = exclusive != null && shared != null && shared.isBefore(exclusive);
     }
     try {
       handOn(readersFirst ? shared : exclusive);
-    } finally { // also where memory was short
+    } finally {
       handOn(readersFirst ? exclusive : shared);
     }
     for (Queue queue : choosing(names)) {
@@ -332,11 +352,12 @@ final class LocalQueues {
     if (queue == null || --queue.leases > 0) {
       return null;
     }
-    Waiter next = queue.head();
-    if (next == null) {
+    if (queue.isEmpty()) {
       removeIfEmpty(names, queue);
       return null;
     }
+    move(queue, 0); // first: what follows takes memory
+    Waiter next = Objects.requireNonNull(queue.head());
     // A fair waiter is behind the tickets of other processes anyway.
     // A9
     boolean pauses = !next.isFair() && ++queue.handoffs % HANDOFFS_IN_A_ROW == 0;
@@ -367,31 +388,34 @@ final class LocalQueues {
     if (queue == null || !claim(queue)) {
       return;
     }
-    while (true) {
-      Waiter next;
-      long delayNanos;
-      synchronized (this) {
-        next = queue.next();
-        delayNanos = queue.delayNanos;
-        if (next == null) {
+    boolean done = false;
+    try {
+      while (callNext(queue)) {}
+      done = true;
+    } finally {
+      if (!done) {
+        synchronized (this) {
+          queue.hasMoved = true; // a check calls its head
           queue.isHandedOn = false;
-          return;
-        }
-      }
-      boolean proceeded = false;
-      try {
-        next.proceed(delayNanos);
-        proceeded = true;
-      } finally {
-        if (!proceeded) {
-          synchronized (this) {
-            queue.hasMoved = true;
-            queue.isHandedOn = false;
-            queue.isStuck = true;
-          }
         }
       }
     }
+  }
+
+  /** Calls the next; lets go of the queue, and returns false, if there is none. */
+  private boolean callNext(Queue queue) {
+    Waiter next;
+    long delayNanos;
+    synchronized (this) {
+      next = queue.next();
+      delayNanos = queue.delayNanos;
+      if (next == null) {
+        queue.isHandedOn = false;
+        return false;
+      }
+    }
+    next.proceed(delayNanos);
+    return true;
   }
 
   private synchronized boolean claim(Queue queue) {
@@ -415,8 +439,7 @@ final class LocalQueues {
   private @Nullable Queue stuck(Collection<? extends Queue> among) {
     assert Thread.holdsLock(this);
     for (Queue queue : among) {
-      if (queue.isStuck) {
-        queue.isStuck = false;
+      if (queue.isDue() && !queue.isHandedOn) {
         return queue;
       }
     }
@@ -424,7 +447,7 @@ final class LocalQueues {
   }
 
   private void removeIfEmpty(List<String> names, Queue queue) {
-    if (queue.head() == null) {
+    if (queue.isEmpty()) {
       if (queue instanceof Readers) {
         readers.remove(names);
       } else if (queue.leases == 0) {
