@@ -59,7 +59,7 @@ final class Attempt implements Timeouts.Timed {
   }
 
   void start() {
-    long token = context.tokens.next();
+    long token = context.clock.nextToken();
     long startNanos = context.ticker.monotonicNanos();
     long startWallMicros = context.ticker.wallMicros();
     context.timeouts.add(this, startNanos);

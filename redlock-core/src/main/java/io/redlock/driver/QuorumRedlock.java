@@ -1,8 +1,6 @@
 package io.redlock.driver;
 
 import io.redlock.AcquireResult;
-import io.redlock.FreeResult;
-import io.redlock.Inspection;
 import io.redlock.Leadership;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
@@ -10,22 +8,17 @@ import io.redlock.LeaseEnd.Cause;
 import io.redlock.LeaseLock;
 import io.redlock.LeaseReadWriteLock;
 import io.redlock.LeaseRequest;
-import io.redlock.LeaseStatus;
 import io.redlock.LeasedCallable;
 import io.redlock.LeasedRunnable;
 import io.redlock.LockNotAcquiredException;
 import io.redlock.NodeStatus;
 import io.redlock.Redlock;
 import io.redlock.RedlockOperations;
-import io.redlock.WaitStatus;
 import io.redlock.spi.BackgroundLog;
 import io.redlock.spi.LibraryThread;
 import io.redlock.spi.LockNode;
-import io.redlock.spi.NodeRequest;
 import io.redlock.text.Brief;
 import java.time.Duration;
-import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -40,7 +33,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /** The lock service: all methods of {@link Redlock}, over {@link AcquireLoop}. */
-final class QuorumRedlock implements Redlock, RedlockOperations, AcquireLoop.OpenCalls {
+final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
 
   private final ServiceContext context;
 
@@ -54,12 +47,14 @@ final class QuorumRedlock implements Redlock, RedlockOperations, AcquireLoop.Ope
   private final Set<LeaderCandidate> candidates = ConcurrentHashMap.newKeySet();
   private final Pauses pauses;
   private final QuorumWatch quorumWatch;
+  private final Operations operations;
   private final ReentrantLease.Holds holds = new ReentrantLease.Holds();
 
   QuorumRedlock(ServiceContext context) {
     this.context = context;
     this.quorumWatch = new QuorumWatch(context.quorum, context.nodes.size());
     this.pauses = new Pauses(context.retryStrategy, context.random);
+    this.operations = new Operations(context, calls.keySet());
   }
 
   void start() {
@@ -224,7 +219,7 @@ final class QuorumRedlock implements Redlock, RedlockOperations, AcquireLoop.Ope
     check(request);
     Objects.requireNonNull(work, "work is null: give the work of the leader");
     if (isClosed()) {
-      throw new IllegalStateException("this Redlock is closed");
+      throw AcquireLoop.closed();
     }
     ThreadFactory daemons =
         LibraryThread.named("redlock-leader-" + request.resources().iterator().next());
@@ -252,123 +247,7 @@ final class QuorumRedlock implements Redlock, RedlockOperations, AcquireLoop.Ope
 
   @Override
   public RedlockOperations operations() {
-    return this;
-  }
-
-  @Override
-  public FreeResult free(String resource) throws InterruptedException {
-    return Blocking.await(freeing(resource, 0), context.scheduler);
-  }
-
-  @Override
-  public FreeResult free(String resource, long token) throws InterruptedException {
-    return Blocking.await(freeing(resource, checked(token)), context.scheduler);
-  }
-
-  @Override
-  public CompletableFuture<FreeResult> freeAsync(String resource) {
-    return context.callbacks.pass(freeing(resource, 0));
-  }
-
-  @Override
-  public CompletableFuture<FreeResult> freeAsync(String resource, long token) {
-    return context.callbacks.pass(freeing(resource, checked(token)));
-  }
-
-  private static long checked(long token) {
-    if (token <= 0) {
-      throw new IllegalArgumentException(
-          "cannot set free: token " + token + " is not positive: give the holder's, or none");
-    }
-    return token;
-  }
-
-  private CompletableFuture<FreeResult> freeing(String resource, long token) {
-    Objects.requireNonNull(resource, "resource is null: name the one to set free");
-    Settings.reject("cannot set free", context.settings.problems(resource));
-    if (context.closed.get()) {
-      throw new IllegalStateException("this Redlock is closed");
-    }
-    return Freeing.start(context, context.settings.keyPrefix() + resource, token);
-  }
-
-  @Override
-  public List<NodeStatus> nodes() {
-    return context.nodes.stream().map(LockNode::status).toList();
-  }
-
-  @Override
-  public boolean isAvailable() {
-    List<NodeStatus> nodes = nodes();
-    int up = 0;
-    for (int node = 0; node < nodes.size(); node++) {
-      up |= nodes.get(node).state() == NodeStatus.State.UP ? 1 << node : 0;
-    }
-    return context.quorum.isReachedBy(up);
-  }
-
-  @Override
-  public List<LeaseStatus> leases() {
-    return context.liveLeases.statuses();
-  }
-
-  @Override
-  public List<WaitStatus> waits() {
-    Map<Set<String>, WaitStatus> waits = new HashMap<>();
-    for (AcquireLoop call : calls.keySet()) {
-      WaitStatus wait = call.status();
-      if (wait != null) {
-        waits.merge(wait.resources(), wait, WaitStatus::and);
-      }
-    }
-    return waits.values().stream()
-        .sorted(
-            Comparator.comparingInt(WaitStatus::calls)
-                .thenComparing(WaitStatus::longest)
-                .reversed())
-        .toList();
-  }
-
-  @Override
-  public Inspection inspect(String resource) throws InterruptedException {
-    checkName(resource);
-    Blocking.checkInterrupt();
-    return Blocking.await(inquire(resource), context.scheduler);
-  }
-
-  @Override
-  public CompletableFuture<Inspection> inspectAsync(String resource) {
-    checkName(resource);
-    return context.callbacks.pass(inquire(resource));
-  }
-
-  /** Asks all nodes; fails if this is closed before they have answered. */
-  private CompletableFuture<Inspection> inquire(String resource) {
-    CompletableFuture<Inspection> answered = new CompletableFuture<>();
-    String key = context.settings.keyPrefix() + resource;
-    Poll.ask(context, new NodeRequest.Inspect(List.of(key), context.ticker.wallMicros()))
-        .thenAccept(
-            nodes -> {
-              if (context.closed.get()) {
-                answered.completeExceptionally(AcquireLoop.closed());
-              } else {
-                answered.complete(inspection(resource, nodes));
-              }
-            });
-    return answered;
-  }
-
-  private Inspection inspection(String resource, List<Poll.Answer> answers) {
-    return new Inspection(
-        resource,
-        answers.stream().map(ReplyText::inspected).toList(),
-        context.quorum.least(),
-        context.moving(context.quorum));
-  }
-
-  private void checkName(String resource) {
-    Objects.requireNonNull(resource, "resource is null: give the name to inspect");
-    Settings.reject("cannot inspect", context.settings.problems(resource));
+    return operations;
   }
 
   @Override

@@ -102,46 +102,44 @@ public final class RedlockBuilder implements RedlockSettings {
     return this;
   }
 
+  private <T> RedlockBuilder set(Setting<T> setting, T value) {
+    values.set(setting, value);
+    return this;
+  }
+
   @Override
   public RedlockBuilder nodeTimeout(Duration nodeTimeout) {
-    values.set(Setting.NODE_TIMEOUT, nodeTimeout);
-    return this;
+    return set(Setting.NODE_TIMEOUT, nodeTimeout);
   }
 
   @Override
   public RedlockBuilder maxTtl(Duration maxTtl) {
-    values.set(Setting.MAX_TTL, maxTtl);
-    return this;
+    return set(Setting.MAX_TTL, maxTtl);
   }
 
   @Override
   public RedlockBuilder driftPerSecond(Duration driftPerSecond) {
-    values.set(Setting.DRIFT_PER_SECOND, driftPerSecond);
-    return this;
+    return set(Setting.DRIFT_PER_SECOND, driftPerSecond);
   }
 
   @Override
   public RedlockBuilder clockSkew(Duration clockSkew) {
-    values.set(Setting.CLOCK_SKEW, clockSkew);
-    return this;
+    return set(Setting.CLOCK_SKEW, clockSkew);
   }
 
   @Override
   public RedlockBuilder lossMargin(Duration lossMargin) {
-    values.set(Setting.LOSS_MARGIN, lossMargin);
-    return this;
+    return set(Setting.LOSS_MARGIN, lossMargin);
   }
 
   @Override
   public RedlockBuilder minValidity(Duration minValidity) {
-    values.set(Setting.MIN_VALIDITY, minValidity);
-    return this;
+    return set(Setting.MIN_VALIDITY, minValidity);
   }
 
   @Override
   public RedlockBuilder keyPrefix(String keyPrefix) {
-    values.set(Setting.KEY_PREFIX, keyPrefix);
-    return this;
+    return set(Setting.KEY_PREFIX, keyPrefix);
   }
 
   @Override
@@ -199,8 +197,7 @@ public final class RedlockBuilder implements RedlockSettings {
 
   @Override
   public RedlockBuilder holder(String holder) {
-    values.set(Setting.HOLDER, holder);
-    return this;
+    return set(Setting.HOLDER, holder);
   }
 
   /**
@@ -332,10 +329,9 @@ public final class RedlockBuilder implements RedlockSettings {
   /** Builds the service without checks and log lines. */
   Redlock start() {
     Scheduler timers = scheduler != null ? scheduler : SystemSources.scheduler();
-    Callbacks callbacks =
-        callbackExecutor == null
-            ? new Callbacks(Runnable::run, false, timers, losses, others)
-            : new Callbacks(callbackExecutor, scheduler != null, timers, losses, others);
+    boolean isDirect = scheduler != null && callbackExecutor != null;
+    Executor executor = callbackExecutor == null ? Runnable::run : callbackExecutor;
+    Callbacks callbacks = new Callbacks(executor, isDirect, timers, losses, others);
     ServiceContext context =
         new ServiceContext(
             all(),

@@ -33,7 +33,6 @@ final class ServiceContext {
   final OwnerIds ownerIds;
   final RetryStrategy retryStrategy;
   final MedianClock clock;
-  final FencingTokens tokens;
   final Timeouts timeouts;
   final LocalQueues queues = new LocalQueues();
   final FairWaiters fairWaiters;
@@ -68,8 +67,7 @@ final class ServiceContext {
     this.retryStrategy = retryStrategy;
     this.callbacks = callbacks;
     this.listeners = new Listeners(listeners, callbacks);
-    clock = new MedianClock(nodes, quorum, ticker);
-    tokens = new FencingTokens(clock, settings.skewMicros());
+    clock = new MedianClock(nodes, quorum, ticker, settings.skewMicros());
     timeouts = new Timeouts(scheduler, ticker, settings.nodeTimeoutNanos());
     liveLeases = new LiveLeases(scheduler, ticker);
     noVotes = votes(quorum, List.of());

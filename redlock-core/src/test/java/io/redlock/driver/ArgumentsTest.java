@@ -94,8 +94,11 @@ class ArgumentsTest {
   }
 
   private static Object receiver(Bed bed, Class<?> type) {
-    if (type == Redlock.class || type == RedlockOperations.class) {
+    if (type == Redlock.class) {
       return bed.redlock;
+    }
+    if (type == RedlockOperations.class) {
+      return bed.redlock.operations();
     }
     if (type == Lease.class) {
       return bed.lease();

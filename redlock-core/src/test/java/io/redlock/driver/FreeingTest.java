@@ -48,7 +48,9 @@ class FreeingTest {
 
   private CompletableFuture<FreeResult> free(Bed bed, long token) {
     CompletableFuture<FreeResult> free =
-        token == 0 ? bed.redlock.freeAsync(RESOURCE) : bed.redlock.freeAsync(RESOURCE, token);
+        token == 0
+            ? bed.redlock.operations().freeAsync(RESOURCE)
+            : bed.redlock.operations().freeAsync(RESOURCE, token);
     bed.nodes.forEach(node -> node.answer(Inspect.class, SEEN));
     return free;
   }
@@ -83,7 +85,7 @@ class FreeingTest {
 
   @Test
   void requestNamesTheKeyTheValuesThatWereSeenAndTheHighestCounter() {
-    bed.redlock.freeAsync(RESOURCE, TOKEN);
+    bed.redlock.operations().freeAsync(RESOURCE, TOKEN);
     assertEquals(List.of("app:orders/42"), bed.node(0).asked(Inspect.class).get(0).names());
     bed.node(0).answer(Inspect.class, SEEN);
     bed.node(1).answer(Inspect.class, inspected("other@5", TOKEN + 3, ""));
@@ -100,7 +102,7 @@ class FreeingTest {
 
   @Test
   void nodeInDoubtDoesNotProveThatNobodyHoldsIt() {
-    CompletableFuture<FreeResult> free = bed.redlock.freeAsync(RESOURCE);
+    CompletableFuture<FreeResult> free = bed.redlock.operations().freeAsync(RESOURCE);
     bed.node(0).answer(Inspect.class, inspected(null, 0, "it was restarted"));
     bed.node(1).answer(Inspect.class, NodeReply.unreachable("refused connection"));
     bed.node(2).answer(Inspect.class, EMPTY);
@@ -136,7 +138,7 @@ class FreeingTest {
 
   @Test
   void nodesThatDoNotAnswerInTimeLeaveTheResultUnknown() {
-    CompletableFuture<FreeResult> free = bed.redlock.freeAsync(RESOURCE, TOKEN);
+    CompletableFuture<FreeResult> free = bed.redlock.operations().freeAsync(RESOURCE, TOKEN);
     bed.node(2).holdSends();
     bed.nodes.forEach(node -> node.answer(Inspect.class, SEEN));
     answer(FREED, 0);
@@ -175,25 +177,29 @@ class FreeingTest {
   @Test
   void blockingCallsReturnWhatTheNodesSay() throws InterruptedException {
     bed.script(request -> request instanceof Inspect ? SEEN : FREED);
-    assertEquals(Outcome.FREED, bed.redlock.free(RESOURCE).outcome());
+    assertEquals(Outcome.FREED, bed.redlock.operations().free(RESOURCE).outcome());
     NodeReply held = NodeReply.held(4_000, TOKEN, "billing@pod-7:4211");
     bed.script(request -> request instanceof Inspect ? SEEN : held);
-    assertEquals(Outcome.OTHER_HOLDER, bed.redlock.free(RESOURCE, TOKEN + 1).outcome());
+    assertEquals(
+        Outcome.OTHER_HOLDER, bed.redlock.operations().free(RESOURCE, TOKEN + 1).outcome());
     assertEquals(List.of(), bed.node(0).asked(Free.class).get(1).seen());
   }
 
   @Test
   void wrongArgumentSendsNothing() {
-    assertThrows(NullPointerException.class, () -> bed.redlock.freeAsync(null));
+    assertThrows(NullPointerException.class, () -> bed.redlock.operations().freeAsync(null));
     for (String resource : new String[] {"", "x".repeat(600)}) {
       String message =
-          assertThrows(IllegalArgumentException.class, () -> bed.redlock.free(resource))
+          assertThrows(
+                  IllegalArgumentException.class, () -> bed.redlock.operations().free(resource))
               .getMessage();
       assertTrue(message.startsWith("cannot set free: "), message);
     }
     for (long token : new long[] {0, -1}) {
       String message =
-          assertThrows(IllegalArgumentException.class, () -> bed.redlock.free(RESOURCE, token))
+          assertThrows(
+                  IllegalArgumentException.class,
+                  () -> bed.redlock.operations().free(RESOURCE, token))
               .getMessage();
       assertTrue(message.contains("token " + token + " is not positive"), message);
     }
@@ -224,7 +230,7 @@ class FreeingTest {
 
   @Test
   void errorOfOneNodeInTheSecondRoundSparesTheOthers() {
-    CompletableFuture<FreeResult> free = bed.redlock.freeAsync(RESOURCE);
+    CompletableFuture<FreeResult> free = bed.redlock.operations().freeAsync(RESOURCE);
     bed.node(0).answer(Inspect.class, SEEN);
     bed.node(1).answer(Inspect.class, SEEN);
     bed.node(1).failsNext(new AssertionError("broken"));

@@ -49,7 +49,7 @@ class InquiryTest {
   @Test
   void everyNodeIsAskedOnceForTheKeyAndForNothingElse() throws Exception {
     bed.script(request -> held("billing@pod-7/" + HEX, 9_800));
-    Inspection inspection = bed.redlock.inspect("orders/42");
+    Inspection inspection = bed.redlock.operations().inspect("orders/42");
     assertEquals(List.of("a Inspect", "b Inspect", "c Inspect"), bed.journal);
     assertEquals(List.of("app:orders/42"), bed.node(0).asked(Inspect.class).get(0).names());
     assertEquals("orders/42", inspection.resource());
@@ -70,7 +70,7 @@ class InquiryTest {
         "a held for 9.8s more by a client without a label;"
             + " b held without limit by another Redlock client, or another version of this one;"
             + " c held for 100ms more by redlock:newer",
-        words(bed.redlock.inspect("r")));
+        words(bed.redlock.operations().inspect("r")));
   }
 
   @Test
@@ -78,7 +78,7 @@ class InquiryTest {
     bed.node(0).script(request -> free("it was restarted"));
     bed.node(1).script(request -> free("", "w@1/" + HEX + ":7", HEX + ":8"));
     bed.node(2).script(request -> NodeReply.misconfigured("a key of another application"));
-    Inspection inspection = bed.redlock.inspect("r");
+    Inspection inspection = bed.redlock.operations().inspect("r");
     assertEquals(
         "a free, but abstains: it was restarted; b free, 2 waiting; c a key of another application",
         words(inspection));
@@ -94,7 +94,7 @@ class InquiryTest {
     bed.node(0).script(request -> held("billing@pod-7/" + HEX, 9_800));
     bed.node(1).script(request -> held("shop@pod-8/" + HEX, 900, "it was restarted"));
     bed.node(2).script(request -> free(""));
-    Inspection inspection = bed.redlock.inspect("r");
+    Inspection inspection = bed.redlock.operations().inspect("r");
     assertEquals(
         List.of(Answer.HELD, Answer.DOUBTFUL, Answer.FREE),
         inspection.nodes().stream().map(Inspection.Node::answer).toList());
@@ -109,7 +109,7 @@ class InquiryTest {
   void nodesAreAwaitedForOneNodeTimeout() {
     bed.node(0).script(request -> free(""));
     bed.node(2).holdSends();
-    CompletableFuture<Inspection> inspection = bed.redlock.inspectAsync("r");
+    CompletableFuture<Inspection> inspection = bed.redlock.operations().inspectAsync("r");
     bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS - 1);
     assertFalse(inspection.isDone());
     bed.time.passMillis(1);
@@ -152,21 +152,22 @@ class InquiryTest {
   @Test
   void nameThatCannotBeLockedIsRefusedUnsent() {
     for (String name : List.of(" ", "r".repeat(600))) {
-      assertThrows(IllegalArgumentException.class, () -> bed.redlock.inspect(name));
-      assertThrows(IllegalArgumentException.class, () -> bed.redlock.inspectAsync(name));
+      assertThrows(IllegalArgumentException.class, () -> bed.redlock.operations().inspect(name));
+      assertThrows(
+          IllegalArgumentException.class, () -> bed.redlock.operations().inspectAsync(name));
     }
-    assertThrows(NullPointerException.class, () -> bed.redlock.inspect(null));
+    assertThrows(NullPointerException.class, () -> bed.redlock.operations().inspect(null));
     assertEquals(List.of(), bed.journal);
   }
 
   @Test
   void closedServiceDoesNotPassOffItsOwnEndAsTheNodesState() {
-    CompletableFuture<Inspection> during = bed.redlock.inspectAsync("r");
+    CompletableFuture<Inspection> during = bed.redlock.operations().inspectAsync("r");
     bed.redlock.close();
     CompletionException ended = assertThrows(CompletionException.class, during::join);
     assertTrue(ended.getCause() instanceof IllegalStateException, ended::toString);
-    assertThrows(IllegalStateException.class, () -> bed.redlock.inspect("r"));
-    CompletableFuture<Inspection> after = bed.redlock.inspectAsync("r");
+    assertThrows(IllegalStateException.class, () -> bed.redlock.operations().inspect("r"));
+    CompletableFuture<Inspection> after = bed.redlock.operations().inspectAsync("r");
     assertThrows(CompletionException.class, after::join);
     assertEquals(0, bed.asked(NodeRequest.Release.class));
   }
@@ -174,7 +175,7 @@ class InquiryTest {
   @Test
   void interruptedThreadAsksNobody() {
     Thread.currentThread().interrupt();
-    assertThrows(InterruptedException.class, () -> bed.redlock.inspect("r"));
+    assertThrows(InterruptedException.class, () -> bed.redlock.operations().inspect("r"));
     assertFalse(Thread.interrupted(), "the interrupt was consumed");
     assertEquals(List.of(), bed.journal);
   }

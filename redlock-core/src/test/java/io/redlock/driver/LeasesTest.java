@@ -21,8 +21,11 @@ class LeasesTest {
   private final Bed bed = new Bed(3);
 
   private LeaseStatus only() {
-    assertEquals(1, bed.redlock.leases().size(), () -> bed.redlock.leases().toString());
-    return bed.redlock.leases().get(0);
+    assertEquals(
+        1,
+        bed.redlock.operations().leases().size(),
+        () -> bed.redlock.operations().leases().toString());
+    return bed.redlock.operations().leases().get(0);
   }
 
   @Test
@@ -31,7 +34,7 @@ class LeasesTest {
     bed.time.passMillis(1_000);
     HeldLease second = bed.lease(RENEWED);
     bed.time.passMillis(500);
-    List<LeaseStatus> leases = bed.redlock.leases();
+    List<LeaseStatus> leases = bed.redlock.operations().leases();
     assertEquals(
         List.of(
             new StatusOfLease(
@@ -74,14 +77,14 @@ class LeasesTest {
     bed.time.passMillis(31_000);
     assertTrue(lease.isValid() && !only().renewed(), only()::toString);
     bed.time.passMillis(10_000);
-    assertEquals(List.of(), bed.redlock.leases());
+    assertEquals(List.of(), bed.redlock.operations().leases());
   }
 
   @Test
   void leaseThatExpiredInAPauseIsNotListedAlthoughNoTimerHasRun() {
     bed.lease();
     bed.time.pause(Bed.TTL);
-    assertEquals(List.of(), bed.redlock.leases());
+    assertEquals(List.of(), bed.redlock.operations().leases());
   }
 
   @Test
@@ -97,13 +100,13 @@ class LeasesTest {
     assertEquals(2, only().holds());
     lock.unlock();
     lock.unlock();
-    assertEquals(List.of(), bed.redlock.leases());
+    assertEquals(List.of(), bed.redlock.operations().leases());
   }
 
   @Test
   void closedServiceHoldsNothing() {
     bed.lease();
     bed.redlock.close();
-    assertEquals(List.of(), bed.redlock.leases());
+    assertEquals(List.of(), bed.redlock.operations().leases());
   }
 }

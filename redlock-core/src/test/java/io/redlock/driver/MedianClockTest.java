@@ -24,7 +24,7 @@ class MedianClockTest {
       }
       nodes.add(node);
     }
-    return new MedianClock(nodes, Quorum.of(nodes.size()), time);
+    return new MedianClock(nodes, Quorum.of(nodes.size()), time, 0);
   }
 
   private long expected(long offsetMicros) {

@@ -102,11 +102,11 @@ class QuorumRedlockTest {
 
   @Test
   void serviceIsAvailableWhileAMajorityVotes() {
-    assertTrue(bed.redlock.isAvailable());
+    assertTrue(bed.redlock.operations().isAvailable());
     bed.node(1).state(State.ABSTAINING);
-    assertTrue(bed.redlock.isAvailable());
+    assertTrue(bed.redlock.operations().isAvailable());
     bed.node(0).state(State.DOWN);
-    assertFalse(bed.redlock.isAvailable());
+    assertFalse(bed.redlock.operations().isAvailable());
   }
 
   @Test
@@ -114,10 +114,11 @@ class QuorumRedlockTest {
     Bed moving = new Bed(Quorum.of(List.of("a", "b", "c"), List.of("d", "e", "f")));
     moving.node(3).state(State.DOWN);
     moving.node(2).state(State.DOWN);
-    assertTrue(moving.redlock.isAvailable());
+    assertTrue(moving.redlock.operations().isAvailable());
     moving.node(2).state(State.UP);
     moving.node(4).state(State.DOWN);
-    assertFalse(moving.redlock.isAvailable(), "four of six, but one of the three future ones");
+    assertFalse(
+        moving.redlock.operations().isAvailable(), "four of six, but one of the three future ones");
   }
 
   @Test
@@ -356,7 +357,8 @@ class QuorumRedlockTest {
   @Test
   void nodesAreListedInTheOrderOfTheConfiguration() {
     assertEquals(
-        List.of("a", "b", "c"), bed.redlock.nodes().stream().map(node -> node.name()).toList());
+        List.of("a", "b", "c"),
+        bed.redlock.operations().nodes().stream().map(node -> node.name()).toList());
   }
 
   @Test

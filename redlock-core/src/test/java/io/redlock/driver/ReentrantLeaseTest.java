@@ -83,7 +83,7 @@ class ReentrantLeaseTest {
         LeaseRequest.anyOf(List.of("a", "b"), Bed.TTL).renewFor(Duration.ofMinutes(5));
     bed.redlock.asLock(permits).lock();
     bed.redlock.asLock(permits).lock();
-    assertEquals(2, bed.redlock.leases().size());
+    assertEquals(2, bed.redlock.operations().leases().size());
   }
 
   @Test
@@ -97,7 +97,7 @@ class ReentrantLeaseTest {
           }
         };
     assertThrows(InternalError.class, lock(REQUEST, full)::lock);
-    assertEquals(List.of(), bed.redlock.leases());
+    assertEquals(List.of(), bed.redlock.operations().leases());
     assertEquals(3, bed.releases());
   }
 

@@ -54,7 +54,7 @@ class SharedLeaseTest {
     lease.extend(Bed.TTL.multipliedBy(2));
     lease.extend(Bed.TTL);
     assertTrue(lease.isShared());
-    assertTrue(bed.redlock.leases().get(0).shared());
+    assertTrue(bed.redlock.operations().leases().get(0).shared());
     assertTrue(lease.toString().startsWith("shared lease on orders/42"), lease::toString);
     lease.release();
     assertTrue(grants().get(0).shared());
@@ -181,7 +181,8 @@ class SharedLeaseTest {
     lock.readLock().lock();
     lock.readLock().lock();
     assertSame(lease, lock.readLock().lease());
-    assertEquals(List.of(3), bed.redlock.leases().stream().map(LeaseStatus::holds).toList());
+    assertEquals(
+        List.of(3), bed.redlock.operations().leases().stream().map(LeaseStatus::holds).toList());
     lock.writeLock().unlock();
     assertThrows(IllegalMonitorStateException.class, lock.writeLock()::unlock);
     assertThrows(IllegalStateException.class, lock.writeLock()::lock);

@@ -101,9 +101,9 @@ class TimeoutsTest {
       assertEquals(1, bed.context.timeouts.kept(), "the extend");
       lease.release();
       assertEquals(1, bed.context.timeouts.kept(), "the release");
-      bed.redlock.inspect("orders/42");
+      bed.redlock.operations().inspect("orders/42");
       assertEquals(1, bed.context.timeouts.kept(), "the inspection");
-      bed.redlock.free("orders/42");
+      bed.redlock.operations().free("orders/42");
       assertEquals(1, bed.context.timeouts.kept(), "the freeing");
     }
   }

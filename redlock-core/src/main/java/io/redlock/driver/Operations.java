@@ -1,0 +1,197 @@
+package io.redlock.driver;
+
+import io.redlock.FreeResult;
+import io.redlock.FreeResult.Outcome;
+import io.redlock.Inspection;
+import io.redlock.LeaseStatus;
+import io.redlock.NodeStatus;
+import io.redlock.RedlockOperations;
+import io.redlock.Votes;
+import io.redlock.WaitStatus;
+import io.redlock.driver.Poll.Answer;
+import io.redlock.protocol.FreeRound;
+import io.redlock.protocol.LeaseTerms;
+import io.redlock.spi.LockNode;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+
+/** What operators ask of a lock service. */
+final class Operations implements RedlockOperations {
+
+  private final ServiceContext context;
+  private final Collection<AcquireLoop> calls;
+
+  /**
+   * @param calls the open calls
+   */
+  Operations(ServiceContext context, Collection<AcquireLoop> calls) {
+    this.context = context;
+    this.calls = calls;
+  }
+
+  @Override
+  public List<NodeStatus> nodes() {
+    return context.nodes.stream().map(LockNode::status).toList();
+  }
+
+  @Override
+  public boolean isAvailable() {
+    List<NodeStatus> nodes = nodes();
+    int up = 0;
+    for (int node = 0; node < nodes.size(); node++) {
+      up |= nodes.get(node).state() == NodeStatus.State.UP ? 1 << node : 0;
+    }
+    return context.quorum.isReachedBy(up);
+  }
+
+  @Override
+  public List<LeaseStatus> leases() {
+    return context.liveLeases.statuses();
+  }
+
+  @Override
+  public List<WaitStatus> waits() {
+    Map<Set<String>, WaitStatus> waits = new HashMap<>();
+    for (AcquireLoop call : calls) {
+      WaitStatus wait = call.status();
+      if (wait != null) {
+        waits.merge(wait.resources(), wait, WaitStatus::and);
+      }
+    }
+    return waits.values().stream()
+        .sorted(
+            Comparator.comparingInt(WaitStatus::calls)
+                .thenComparing(WaitStatus::longest)
+                .reversed())
+        .toList();
+  }
+
+  @Override
+  public Inspection inspect(String resource) throws InterruptedException {
+    String key = key(resource, "inspect");
+    Blocking.checkInterrupt();
+    return Blocking.await(inspecting(resource, key), context.scheduler);
+  }
+
+  @Override
+  public CompletableFuture<Inspection> inspectAsync(String resource) {
+    return context.callbacks.pass(inspecting(resource, key(resource, "inspect")));
+  }
+
+  /** Asks all nodes; fails if the service is closed before they have answered. */
+  private CompletableFuture<Inspection> inspecting(String resource, String key) {
+    CompletableFuture<Inspection> answered = new CompletableFuture<>();
+    look(key)
+        .thenAccept(
+            nodes -> {
+              if (context.closed.get()) {
+                answered.completeExceptionally(AcquireLoop.closed());
+              } else {
+                answered.complete(inspection(resource, nodes));
+              }
+            });
+    return answered;
+  }
+
+  private Inspection inspection(String resource, List<Answer> answers) {
+    return new Inspection(
+        resource,
+        answers.stream().map(ReplyText::inspected).toList(),
+        context.quorum.least(),
+        context.moving(context.quorum));
+  }
+
+  private CompletableFuture<List<Answer>> look(String key) {
+    return Poll.ask(context, new NodeRequest.Inspect(List.of(key), context.ticker.wallMicros()));
+  }
+
+  private String key(String resource, String toDo) {
+    Objects.requireNonNull(resource, () -> "resource is null: give the name to " + toDo);
+    Settings.reject("cannot " + toDo, context.settings.problems(resource));
+    return context.settings.keyPrefix() + resource;
+  }
+
+  @Override
+  public FreeResult free(String resource) throws InterruptedException {
+    return Blocking.await(freeing(resource, 0), context.scheduler);
+  }
+
+  @Override
+  public FreeResult free(String resource, long token) throws InterruptedException {
+    return Blocking.await(freeing(resource, checked(token)), context.scheduler);
+  }
+
+  @Override
+  public CompletableFuture<FreeResult> freeAsync(String resource) {
+    return context.callbacks.pass(freeing(resource, 0));
+  }
+
+  @Override
+  public CompletableFuture<FreeResult> freeAsync(String resource, long token) {
+    return context.callbacks.pass(freeing(resource, checked(token)));
+  }
+
+  private static long checked(long token) {
+    if (token <= 0) {
+      throw new IllegalArgumentException(
+          "cannot set free: token " + token + " is not positive: give the holder's, or none");
+    }
+    return token;
+  }
+
+  /** Sets the name free: an inspection, then a {@link FreeRound}. */
+  private CompletableFuture<FreeResult> freeing(String resource, long token) {
+    String key = key(resource, "set free");
+    if (context.closed.get()) {
+      throw AcquireLoop.closed();
+    }
+    return look(key).thenCompose(inspected -> free(key, token, inspected));
+  }
+
+  private CompletableFuture<FreeResult> free(String key, long token, List<Answer> inspected) {
+    FreeRound round = FreeRound.begin(context.quorum, Poll.replies(inspected), token);
+    NodeRequest free =
+        new NodeRequest.Free(
+            List.of(key),
+            context.ownerIds.freed(),
+            context.ticker.wallMicros(),
+            round.buried(),
+            round.seen());
+    return Poll.ask(context, free).thenApply(answers -> result(round, answers, inspected));
+  }
+
+  private FreeResult result(FreeRound begun, List<Answer> answers, List<Answer> inspected) {
+    FreeRound round = begun;
+    List<Votes.NodeVote> votes = new ArrayList<>();
+    for (int node = 0; node < answers.size(); node++) {
+      Answer answer = answers.get(node);
+      NodeReply reply = answer.reply();
+      round = reply == null ? round : round.answered(node, reply);
+      votes.add(ReplyText.freeing(answer, inspected.get(node).reply()));
+    }
+    Votes all = context.votes(context.quorum, votes);
+    return switch (round.decide()) {
+      case FREED -> new FreeResult(Outcome.FREED, Optional.of(waitFor(round.longestMillis())), all);
+      case NOT_HELD -> new FreeResult(Outcome.NOT_HELD, Optional.of(Duration.ZERO), all);
+      case OTHER_HOLDER -> new FreeResult(Outcome.OTHER_HOLDER, Optional.empty(), all);
+      case UNKNOWN -> new FreeResult(Outcome.UNKNOWN, Optional.empty(), all);
+    };
+  }
+
+  /** Returns the time after which such a key is gone, as this machine counts it. */
+  private Duration waitFor(long millis) {
+    LeaseTerms terms = context.settings.terms(context.quorum, millis + 1);
+    return Duration.ofNanos(terms.ttlMillis() * 1_000_000 + terms.driftNanos());
+  }
+}
