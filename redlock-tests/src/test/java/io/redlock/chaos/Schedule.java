@@ -2,7 +2,6 @@ package io.redlock.chaos;
 
 import java.time.Duration;
 import java.util.EnumSet;
-import java.util.List;
 import java.util.Set;
 
 /**
@@ -25,74 +24,20 @@ record Schedule(
     String task,
     boolean changes) {
 
-  private static final Duration SHORT = Duration.ofMillis(4_500);
-
-  static Schedule of(String name, int nodes, int clients, ChaosFault... faults) {
-    EnumSet<ChaosFault> kinds = EnumSet.noneOf(ChaosFault.class);
-    kinds.addAll(List.of(faults));
-    return new Schedule(
-        name, ChaosTerms.of(nodes, clients), 2, SHORT, kinds, 400, true, "work", false);
-  }
-
-  Schedule everyMillis(int millis) {
-    return new Schedule(name, terms, callers, length, faults, millis, minority, task, changes);
-  }
-
-  /** Faults may strike any number of nodes at a time. */
-  Schedule anyNumber() {
-    return new Schedule(name, terms, callers, length, faults, gapMillis, false, task, changes);
-  }
-
-  Schedule callers(int each) {
-    return new Schedule(name, terms, each, length, faults, gapMillis, minority, task, changes);
-  }
-
   Schedule nodes(int count) {
-    return terms(terms.masters(ChaosMasters.of(count)));
+    return with(terms.masters(ChaosMasters.of(count)), faults, task);
   }
 
-  Schedule nodeTimeout(Duration timeout) {
-    return terms(terms.nodeTimeout(timeout));
-  }
-
-  private Schedule terms(ChaosTerms others) {
-    return new Schedule(name, others, callers, length, faults, gapMillis, minority, task, changes);
-  }
-
-  Schedule lasting(Duration time) {
-    return new Schedule(name, terms, callers, time, faults, gapMillis, minority, task, changes);
-  }
-
-  /** Every client is a candidate for one leadership, instead of what it does else. */
-  Schedule electing() {
-    return new Schedule(name, terms, 1, length, faults, gapMillis, minority, "lead", changes);
-  }
-
-  /** Every caller asks for any one of the resources, instead of what it does else. */
-  Schedule sharing() {
-    return task("share");
-  }
-
-  /** Every caller mostly reads. */
-  Schedule reading() {
-    return task("read");
-  }
-
-  private Schedule task(String what) {
-    return new Schedule(name, terms, callers, length, faults, gapMillis, minority, what, changes);
-  }
-
-  /** An operator changes the masters until all clients know only the future ones. */
-  Schedule changing() {
-    return new Schedule(name, terms, callers, length, faults, gapMillis, minority, task, true);
+  private Schedule with(ChaosTerms others, Set<ChaosFault> kinds, String what) {
+    return new Schedule(name, others, callers, length, kinds, gapMillis, minority, what, changes);
   }
 
   /** The same with what a seed draws. */
   Schedule drawn(long seed) {
     if (changes) {
-      return terms(terms.masters(ChaosMasters.changing(seed)));
+      return with(terms.masters(ChaosMasters.changing(seed)), faults, task);
     }
-    return task.equals("read") && seed % 2 == 0 ? task("read-fair") : this;
+    return task.equals("read") && seed % 2 == 0 ? with(terms, faults, "read-fair") : this;
   }
 
   /** Why it cannot be run here as it is; empty if it can. */
@@ -108,7 +53,7 @@ record Schedule(
   Schedule asFarAsPossible() {
     Set<ChaosFault> possible = EnumSet.copyOf(faults);
     possible.removeIf(fault -> !fault.obstacle().isEmpty());
-    return new Schedule(name, terms, callers, length, possible, gapMillis, minority, task, changes);
+    return with(terms, possible, task);
   }
 
   /** Whether nothing happens that leases assume not to happen. */
