@@ -1,6 +1,5 @@
 package io.redlock.chaos;
 
-import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.Journal;
 import io.redlock.testkit.GateProxy;
 import java.io.IOException;
@@ -69,7 +68,7 @@ final class ChaosClient implements AutoCloseable {
     journals.add(lifeJournal);
     for (int node = 0; node < links.size(); node++) {
       String way = "127.0.0.1:" + ports.get(node);
-      journal.write(HistoryEvent.now(life, "way", "node", "n" + node, "address", way));
+      journal.note("%s way node=n%s address=%s", life, node, way);
     }
     ClientProcess living = launcher.start(life, lifeJournal, lifeFolder);
     started = launcher;
@@ -114,19 +113,19 @@ final class ChaosClient implements AutoCloseable {
 
   synchronized void pause() {
     paused = true;
-    journal.write(HistoryEvent.now("harness", "pause", "target", process().name()));
+    journal.note("harness pause target=%s", process().name());
     process().pause();
   }
 
   synchronized void resume() {
     process().resume();
-    journal.write(HistoryEvent.now("harness", "resume", "target", process().name()));
+    journal.note("harness resume target=%s", process().name());
     paused = false;
   }
 
   synchronized void kill() {
     process().kill();
-    journal.write(HistoryEvent.now(process().name(), "killed"));
+    journal.note("%s killed", process().name());
   }
 
   List<Path> journals() {

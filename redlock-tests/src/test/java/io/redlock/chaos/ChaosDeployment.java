@@ -85,7 +85,7 @@ final class ChaosDeployment implements AutoCloseable {
       adopt(terms.masters().present().stream().map(nodes::get).toList(), terms);
     }
     for (ChaosNode node : nodes) {
-      journal.write(HistoryEvent.now(node.name, "up"));
+      journal.note("%s up", node.name);
       watches.add(new NodeWatch(node, RESOURCES, journal));
     }
     for (int i = 0; i < terms.clients(); i++) {
@@ -130,8 +130,7 @@ final class ChaosDeployment implements AutoCloseable {
     List<Integer> present = terms.masters().nodes(known);
     List<Integer> future = terms.masters().movingTo(known);
     return (life, lifeJournal, lifeFolder) -> {
-      journal.write(
-          HistoryEvent.now(life, "knows", "nodes", names(present), "movingTo", names(future)));
+      journal.note("%s knows nodes=%s movingTo=%s", life, names(present), names(future));
       return ClientProcess.of(
           new ClientSettings(
               life,
@@ -223,7 +222,7 @@ final class ChaosDeployment implements AutoCloseable {
   }
 
   private static HistoryEvent left(int node, String resource, String owner) {
-    return HistoryEvent.now("n" + node, "left", "resource", resource, "owner", owner);
+    return HistoryEvent.now("n%s left resource=%s owner=%s", node, resource, owner);
   }
 
   /** The entries of readers that have not ended, counted by the server's clock. */
@@ -248,7 +247,7 @@ final class ChaosDeployment implements AutoCloseable {
   /** Everything that was written, in one file; the parts are deleted. */
   History history() {
     watches.forEach(NodeWatch::close);
-    journal.write(HistoryEvent.now("harness", "end"));
+    journal.note("harness end");
     List<Path> parts = parts();
     History history = History.read(parts);
     history.save(folder.resolve("history.tsv"));

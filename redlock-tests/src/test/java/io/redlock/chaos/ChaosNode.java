@@ -1,7 +1,6 @@
 package io.redlock.chaos;
 
 import io.redlock.chaos.ChaosPlan.Strike;
-import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.Journal;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.ClockShim;
@@ -16,6 +15,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.exceptions.JedisDataException;
@@ -27,13 +27,10 @@ final class ChaosNode implements ChaosServer {
   static final String PASSWORD = "secret";
 
   /** What the clients' user may lose: to write, to delete, to run scripts, to ask, to touch. */
-  private static final List<List<String>> RIGHTS =
-      List.of(
-          List.of("-set"),
-          List.of("-del"),
-          List.of("-eval", "-evalsha"),
-          List.of("-info"),
-          List.of("resetkeys", "~r*"));
+  private static final List<String[]> RIGHTS =
+      Stream.of("-set", "-del", "-eval -evalsha", "-info", "resetkeys ~r*")
+          .map(rules -> rules.split(" "))
+          .toList();
 
   /** How often a server that loads looks after its clients; Redis 6.2 has no such setting. */
   private static final String LOOK_UP = "loading-process-events-interval-bytes";
@@ -87,14 +84,18 @@ final class ChaosNode implements ChaosServer {
       case NODE_KILL -> kill();
       case NODE_OLD_DUMP -> dump();
       case NODE_PAUSE -> pause();
-      case NODE_FLUSH -> flush();
-      case NODE_OOM -> fillMemory();
-      case NODE_DEMOTION -> demote();
-      case NODE_SCRIPT_FLUSH -> forgetScripts();
+      case NODE_FLUSH -> lose(() -> command("FLUSHALL"));
+      case NODE_OOM -> config("maxmemory", "1");
+      // a replica of a master that is not there: it keeps its data and takes no writes
+      case NODE_DEMOTION -> command("REPLICAOF", server.host(), "1");
+      case NODE_SCRIPT_FLUSH -> command("SCRIPT", "FLUSH");
       case NODE_EVICTION -> evict();
       case NODE_FAILED_SAVE -> failToSave();
-      case NODE_RIGHT_LOST -> takeRight(strike.amount());
-      case NODE_PASSWORD -> changePassword();
+      case NODE_RIGHT_LOST -> setUser(RIGHTS.get(strike.amount() % RIGHTS.size()));
+      case NODE_PASSWORD -> {
+        setUser("resetpass", ">another");
+        command("CLIENT", "KILL", "USER", USER);
+      }
       case NODE_BUSY -> keepBusy(strike.endMillis() - strike.beginMillis());
       case NODE_CROWDED -> letNobodyIn();
       case NODE_LOADING -> restartLoading();
@@ -109,26 +110,34 @@ final class ChaosNode implements ChaosServer {
       case NODE_KILL -> restartEmpty();
       case NODE_OLD_DUMP -> restartFromDump();
       case NODE_PAUSE -> resume();
-      case NODE_OOM -> emptyMemory();
-      case NODE_DEMOTION -> promote();
+      case NODE_OOM -> config("maxmemory", "0");
+      case NODE_DEMOTION -> command("REPLICAOF", "NO", "ONE");
       case NODE_EVICTION -> evictNoMore();
       case NODE_FAILED_SAVE -> saveAgain();
-      case NODE_RIGHT_LOST -> giveRightsBack();
-      case NODE_PASSWORD -> changePasswordBack();
-      case NODE_BUSY -> awaitIdle();
+      case NODE_RIGHT_LOST -> setUser("resetkeys", "~*", "+@all");
+      case NODE_PASSWORD -> setUser("resetpass", ">" + PASSWORD);
+      case NODE_BUSY ->
+          Await.value(name + " has run its script", Objects.requireNonNull(script, "not busy"));
       case NODE_CROWDED -> letEverybodyIn();
-      case NODE_LOADING -> awaitLoaded();
+      case NODE_LOADING -> {
+        awaitInfo("persistence", "\nloading:0");
+        command("EVAL", EMPTY, "0");
+      }
       case NODE_CLOCK -> setClock(Duration.ZERO);
       default -> throw new IllegalStateException("has no end: " + strike);
     }
   }
 
   void kill() {
+    lose(server::kill);
+    note("down");
+  }
+
+  private void lose(Runnable how) {
     losses.incrementAndGet();
     note("losing");
-    server.kill();
+    how.run();
     note("lost");
-    note("down");
   }
 
   void restartEmpty() {
@@ -161,67 +170,37 @@ final class ChaosNode implements ChaosServer {
 
   void pause() {
     paused = true;
-    journal.write(HistoryEvent.now("harness", "pause", "target", name));
+    journal.note("harness pause target=%s", name);
     server.pause();
   }
 
   void resume() {
     server.resume();
-    journal.write(HistoryEvent.now("harness", "resume", "target", name));
+    journal.note("harness resume target=%s", name);
     paused = false;
-  }
-
-  void flush() {
-    losses.incrementAndGet();
-    note("losing");
-    command("FLUSHALL");
-    note("lost");
-  }
-
-  void fillMemory() {
-    command("CONFIG", "SET", "maxmemory", "1");
-  }
-
-  void emptyMemory() {
-    command("CONFIG", "SET", "maxmemory", "0");
-  }
-
-  /** Makes it a replica of a master that is not there: it keeps its data and takes no writes. */
-  void demote() {
-    command("REPLICAOF", server.host(), "1");
-  }
-
-  void promote() {
-    command("REPLICAOF", "NO", "ONE");
-  }
-
-  void forgetScripts() {
-    command("SCRIPT", "FLUSH");
   }
 
   /** It would evict if it needed to; it does not need to. */
   void evict() {
-    command("CONFIG", "SET", "maxmemory", "1gb");
+    config("maxmemory", "1gb");
     command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
     note("unfit");
   }
 
   void evictNoMore() {
     note("fit");
-    command("CONFIG", "SET", "maxmemory-policy", "noeviction");
-    command("CONFIG", "SET", "maxmemory", "0");
+    config("maxmemory-policy", "noeviction");
+    config("maxmemory", "0");
   }
 
   /** Evicts, once, everything that has a time to live. */
   void evictLocks() {
-    losses.incrementAndGet();
-    note("losing");
-    command("CONFIG", "SET", "maxmemory-policy", "volatile-lru");
-    command("CONFIG", "SET", "maxmemory", "1");
-    Await.until(
-        name + " has evicted",
-        () -> String.valueOf(server.command("INFO", "keyspace")).contains("expires=0"));
-    note("lost");
+    lose(
+        () -> {
+          config("maxmemory-policy", "volatile-lru");
+          config("maxmemory", "1");
+          awaitInfo("keyspace", "expires=0");
+        });
     evictNoMore();
   }
 
@@ -236,7 +215,7 @@ final class ChaosNode implements ChaosServer {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-    command("CONFIG", "SET", "save", "3600 1000000");
+    config("save", "3600 1000000");
     save("BGSAVE");
     awaitInfo("persistence", "rdb_last_bgsave_status:err");
   }
@@ -258,38 +237,20 @@ final class ChaosNode implements ChaosServer {
     return dump.resolveSibling(dump.getFileName() + ".aside");
   }
 
-  void takeRight(int which) {
-    setUser(RIGHTS.get(which % RIGHTS.size()));
+  private void config(String setting, String value) {
+    command("CONFIG", "SET", setting, value);
   }
 
-  void giveRightsBack() {
-    setUser(List.of("resetkeys", "~*", "+@all"));
-  }
-
-  void changePassword() {
-    setUser(List.of("resetpass", ">another"));
-    command("CLIENT", "KILL", "USER", USER);
-  }
-
-  void changePasswordBack() {
-    setUser(List.of("resetpass", ">" + PASSWORD));
-  }
-
-  private void setUser(List<String> rules) {
-    List<String> command = new ArrayList<>(List.of("ACL", "SETUSER", USER));
-    command.addAll(rules);
-    command(command.toArray(String[]::new));
+  private void setUser(String... rules) {
+    String[] user = {"ACL", "SETUSER", USER};
+    command(Stream.concat(Stream.of(user), Stream.of(rules)).toArray(String[]::new));
   }
 
   void keepBusy(long millis) {
-    command("CONFIG", "SET", "lua-time-limit", "20");
+    config("lua-time-limit", "20");
     script =
         CompletableFuture.supplyAsync(
             () -> server.command("EVAL", RUN, "0", Long.toString(millis)));
-  }
-
-  void awaitIdle() {
-    Await.value(name + " has run its script", Objects.requireNonNull(script, "not busy"));
   }
 
   void letNobodyIn() {
@@ -309,7 +270,7 @@ final class ChaosNode implements ChaosServer {
   /** SIGKILL, and back with the data of just before, which is slow to load. */
   void restartLoading() {
     boolean adjustable = !((List<?>) server.command("CONFIG", "GET", LOOK_UP)).isEmpty();
-    command("CONFIG", "SET", "rdbcompression", "no");
+    config("rdbcompression", "no");
     command("EVAL", FILL, "0", adjustable ? "40" : "10", adjustable ? "4000" : "2200000");
     save("SAVE");
     kill();
@@ -318,11 +279,6 @@ final class ChaosNode implements ChaosServer {
     } else {
       restart("--key-load-delay", "160000");
     }
-  }
-
-  void awaitLoaded() {
-    awaitInfo("persistence", "\nloading:0");
-    command("EVAL", EMPTY, "0");
   }
 
   /** Saves, after the save that the server may have begun by itself. */
@@ -353,7 +309,7 @@ final class ChaosNode implements ChaosServer {
       throw new IllegalStateException(name + "'s clock cannot be set");
     }
     clock.set(ahead);
-    journal.write(HistoryEvent.now(name, "clock", "ahead", ahead.toMillis()));
+    journal.note("%s clock ahead=%s", name, ahead.toMillis());
   }
 
   /** Only to the process that was started here: another may have come to listen on its port. */
@@ -372,7 +328,7 @@ final class ChaosNode implements ChaosServer {
   }
 
   private void note(String kind) {
-    journal.write(HistoryEvent.now(name, kind));
+    journal.note("%s %s", name, kind);
   }
 
   @Override

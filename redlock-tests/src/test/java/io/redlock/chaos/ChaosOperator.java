@@ -1,7 +1,6 @@
 package io.redlock.chaos;
 
 import io.redlock.chaos.ChaosMasters.Known;
-import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.testbed.Await;
 import java.io.OutputStream;
@@ -158,18 +157,12 @@ final class ChaosOperator {
         isInterrupted = true;
       }
       isInterrupted |= Thread.interrupted();
-      deployment.journal.write(
-          HistoryEvent.now(
-              "operator",
-              "resize",
-              "command",
-              command,
-              "from",
-              fromNanos,
-              "done",
-              isDone,
-              "lines",
-              String.join("; ", lines) + (isInterrupted ? "; interrupted" : "")));
+      deployment.journal.note(
+          "operator resize command=%s from=%s done=%s lines=%s",
+          command,
+          fromNanos,
+          isDone,
+          String.join("; ", lines) + (isInterrupted ? "; interrupted" : ""));
       return isDone;
     }
 

@@ -1,11 +1,10 @@
 package io.redlock.chaos;
 
 import io.redlock.chaos.ChaosPlan.Strike;
-import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.Journal;
 import io.redlock.testkit.GateProxy;
 import java.time.Duration;
-import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -13,6 +12,7 @@ import java.util.PriorityQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
+import java.util.stream.IntStream;
 
 /** Does what the plan says, on the calling thread. When it is done no fault is left. */
 final class Nemesis {
@@ -28,11 +28,7 @@ final class Nemesis {
   private final Consumer<ChaosClient> revive;
   private final Map<ChaosFault, Long> counts = new EnumMap<>(ChaosFault.class);
   private final PriorityQueue<Step> steps =
-      new PriorityQueue<>(
-          (one, other) ->
-              one.atMillis != other.atMillis
-                  ? Long.compare(one.atMillis, other.atMillis)
-                  : Long.compare(one.order, other.order));
+      new PriorityQueue<>(Comparator.comparingLong(Step::atMillis).thenComparing(Step::order));
   private long order;
 
   /**
@@ -135,21 +131,17 @@ final class Nemesis {
       case LINK_HOLDS_REQUESTS -> link.requests().hold();
       case LINK_HOLDS_REPLIES -> link.replies().hold();
       case LINK_DUPLICATES -> link.requests().duplicate("EVALSHA");
-      case LINK_SLOW -> delay(link, Duration.ofMillis(1 + strike.amount() * 8 / 10));
-      case LINK_NARROW -> limit(link, 10_000);
+      case LINK_SLOW ->
+          bothWays(link, way -> way.delay(Duration.ofMillis(1 + strike.amount() * 8 / 10)));
+      case LINK_NARROW -> bothWays(link, way -> way.limit(10_000));
       case LINK_LOSES_PACKETS -> PacketLoss.begin(link.port(), 1 + strike.amount() * 3 / 10);
       default -> throw new IllegalStateException("not of a link: " + strike);
     }
   }
 
-  private static void limit(GateProxy link, long bytesPerSecond) {
-    link.requests().limit(bytesPerSecond);
-    link.replies().limit(bytesPerSecond);
-  }
-
-  private static void delay(GateProxy link, Duration delay) {
-    link.requests().delay(delay);
-    link.replies().delay(delay);
+  private static void bothWays(GateProxy link, Consumer<GateProxy.Gate> change) {
+    change.accept(link.requests());
+    change.accept(link.replies());
   }
 
   private void end(Strike strike) {
@@ -185,30 +177,25 @@ final class Nemesis {
         at(strike.endMillis() + LATE_MILLIS, link.requests()::open);
       }
       case LINK_HOLDS_REPLIES -> link.replies().open();
-      case LINK_SLOW -> delay(link, Duration.ZERO);
-      case LINK_NARROW -> limit(link, 0);
+      case LINK_SLOW -> bothWays(link, way -> way.delay(Duration.ZERO));
+      case LINK_NARROW -> bothWays(link, way -> way.limit(0));
       case LINK_LOSES_PACKETS -> PacketLoss.end(link.port());
       default -> throw new IllegalStateException("has no end: " + strike);
     }
   }
 
   private List<GateProxy> links(Strike strike) {
-    List<GateProxy> links = new ArrayList<>();
-    for (int client = 0; client < clients.size(); client++) {
-      for (int node = 0; node < servers.size(); node++) {
-        boolean hit =
-            (strike.client() < 0 || strike.client() == client)
-                && (strike.node() < 0 || strike.node() == node);
-        if (hit) {
-          links.add(clients.get(client).links.get(node));
-        }
-      }
-    }
-    return links;
+    return range(strike.client(), clients.size())
+        .mapToObj(clients::get)
+        .flatMap(client -> range(strike.node(), servers.size()).mapToObj(client.links::get))
+        .toList();
+  }
+
+  private static IntStream range(int only, int all) {
+    return only < 0 ? IntStream.range(0, all) : IntStream.of(only);
   }
 
   private void note(String kind, Strike strike) {
-    journal.write(
-        HistoryEvent.now("nemesis", kind, "fault", strike.fault(), "target", strike.target()));
+    journal.note("nemesis %s fault=%s target=%s", kind, strike.fault(), strike.target());
   }
 }

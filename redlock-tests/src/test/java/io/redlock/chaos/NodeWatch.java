@@ -64,7 +64,7 @@ final class NodeWatch implements AutoCloseable {
       List<?> seen = look(connection);
       long atNanos = System.nanoTime();
       if (atNanos - fromNanos > SLOW_NANOS) {
-        journal.write(HistoryEvent.at(atNanos, node, "slow", "from", fromNanos));
+        journal.write(HistoryEvent.at(atNanos, "%s slow from=%s", node, fromNanos));
       }
       for (int i = 0; i < resources.size(); i++) {
         List<?> pair = seen.subList(2 * i, 2 * i + 2);
@@ -72,15 +72,11 @@ final class NodeWatch implements AutoCloseable {
           journal.write(
               HistoryEvent.at(
                   atNanos,
+                  "%s seen resource=%s owner=%s counter=%s from=%s",
                   node,
-                  "seen",
-                  "resource",
                   resources.get(i),
-                  "owner",
                   pair.get(0),
-                  "counter",
                   pair.get(1),
-                  "from",
                   fromNanos));
         }
       }

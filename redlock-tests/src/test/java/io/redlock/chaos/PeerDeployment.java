@@ -89,7 +89,7 @@ final class PeerDeployment implements AutoCloseable {
       }
     }
     for (int node = 0; node < servers.size(); node++) {
-      journal.write(HistoryEvent.now("n" + node, "up"));
+      journal.note("n%s up", node);
     }
   }
 
@@ -147,7 +147,7 @@ final class PeerDeployment implements AutoCloseable {
     for (ChaosNode node : masters) {
       for (String key : node.server.keys("*r[01]*")) {
         if (!key.startsWith("redlock:")) { // this library's counters
-          left.add(HistoryEvent.now(node.name, "left", "resource", key));
+          left.add(HistoryEvent.now("%s left resource=%s", node.name, key));
         }
       }
     }
@@ -156,7 +156,7 @@ final class PeerDeployment implements AutoCloseable {
 
   /** Everything that was written, in one file; the parts are deleted. */
   History history() {
-    journal.write(HistoryEvent.now("harness", "end"));
+    journal.note("harness end");
     List<Path> parts = new ArrayList<>(List.of(folder.resolve("harness.tsv")));
     clients.forEach(client -> parts.addAll(client.journals()));
     History history = History.read(parts);

@@ -171,10 +171,16 @@ final class PeerRecords {
   }
 
   private HistoryEvent line(Key key, Map<String, Long> counts, int number) {
-    List<Object> details =
-        new ArrayList<>(List.of("version", key.version, "dates", String.join(",", dates)));
-    counts.forEach((name, count) -> details.addAll(List.of(name, count)));
-    return HistoryEvent.at(number, key.peer.name(), key.schedule, details.toArray());
+    HistoryEvent line =
+        HistoryEvent.at(
+            number,
+            "%s %s version=%s dates=%s",
+            key.peer.name(),
+            key.schedule,
+            key.version,
+            String.join(",", dates));
+    counts.forEach((name, count) -> line.details().put(name, count.toString()));
+    return line;
   }
 
   private static void write(Shortest each, Path folder) throws IOException {
@@ -182,15 +188,10 @@ final class PeerRecords {
     lines.add(
         HistoryEvent.at(
                 0,
-                "harness",
-                "excerpt",
-                "version",
+                "harness excerpt version=%s schedule=%s seed=%s what=%s",
                 each.version,
-                "schedule",
                 each.schedule,
-                "seed",
                 each.seed,
-                "what",
                 each.what)
             .toString());
     each.history.events().forEach(event -> lines.add(event.toString()));

@@ -3,7 +3,6 @@ package io.redlock.chaos;
 import io.redlock.chaos.ChaosPlan.Strike;
 import io.redlock.chaos.history.Finding;
 import io.redlock.chaos.history.History;
-import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.PeerVerdict;
 import io.redlock.chaos.peers.PeerLibrary;
 import io.redlock.chaos.picture.Picture;
@@ -193,7 +192,7 @@ final class PeerRun {
         ask(deployment, client, caller + " work", false);
       }
     }
-    deployment.journal.write(HistoryEvent.now("harness", "worked"));
+    deployment.journal.note("harness worked");
     long ttlMillis = terms.maxTtl().toMillis();
     long patience = 4 * ttlMillis + 2 * terms.skew().toMillis() + 20_000;
     for (ChaosClient client : deployment.clients) {
@@ -223,7 +222,7 @@ final class PeerRun {
   }
 
   private static void giveUp(PeerDeployment deployment, ChaosClient client, String what) {
-    deployment.journal.write(HistoryEvent.now(client.process().name(), "hung", "what", what));
+    deployment.journal.note("%s hung what=%s", client.process().name(), what);
     client.kill();
   }
 

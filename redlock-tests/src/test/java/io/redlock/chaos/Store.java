@@ -84,7 +84,7 @@ final class Store implements AutoCloseable {
     long token = Long.parseLong(request[2]);
     if (request[0].equals("read")) {
       cell.highestToken = Math.max(cell.highestToken, token);
-      journal.write(HistoryEvent.now("store", "read", "resource", request[1], "token", token));
+      journal.note("store read resource=%s token=%s", request[1], token);
       return cell.fenced + " " + cell.unfenced;
     }
     String outcome = token >= cell.highestToken ? "accepted" : "refused";
@@ -93,20 +93,9 @@ final class Store implements AutoCloseable {
       cell.fenced = Long.parseLong(request[3]) + 1;
     }
     cell.unfenced = Long.parseLong(request[4]) + 1;
-    journal.write(
-        HistoryEvent.now(
-            "store",
-            "write",
-            "resource",
-            request[1],
-            "token",
-            token,
-            "value",
-            request[3],
-            "unfenced",
-            request[4],
-            "fenced",
-            outcome));
+    journal.note(
+        "store write resource=%s token=%s value=%s unfenced=%s fenced=%s",
+        request[1], token, request[3], request[4], outcome);
     return outcome;
   }
 
@@ -115,7 +104,7 @@ final class Store implements AutoCloseable {
     Pair pair = pairs.computeIfAbsent(request[1], resource -> new Pair());
     long token = Long.parseLong(request[2]);
     HistoryEvent event =
-        HistoryEvent.now("store", request[0], "resource", request[1], "token", token);
+        HistoryEvent.now("store %s resource=%s token=%s", request[0], request[1], token);
     if (request[0].equals("begin-pair")) {
       pair.written = Math.max(pair.written, token);
       journal.write(event);

@@ -76,23 +76,16 @@ final class Tap implements Consumer<GateProxy.Exchange> {
     journal.write(
         HistoryEvent.at(
             exchange.answeredNanos(),
+            "%s exchange op=%s shared=%s resources=%s owner=%s token=%s verdict=%s"
+                + " arrived=%s forwarded=%s",
             node,
-            "exchange",
-            "op",
             operation.replace("shared_", ""),
-            "shared",
             operation.startsWith("shared_"),
-            "resources",
             String.join(",", resources),
-            "owner",
             HolderLabel.owner(words.get(3 + keys)),
-            "token",
             words.get(4 + keys),
-            "verdict",
             verdict(exchange.reply()),
-            "arrived",
             exchange.arrivedNanos(),
-            "forwarded",
             exchange.forwardedNanos()));
   }
 

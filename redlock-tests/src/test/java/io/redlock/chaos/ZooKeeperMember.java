@@ -1,7 +1,6 @@
 package io.redlock.chaos;
 
 import io.redlock.chaos.ChaosPlan.Strike;
-import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.Journal;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.JavaCommand;
@@ -113,10 +112,10 @@ final class ZooKeeperMember implements ChaosServer {
     switch (strike.fault()) {
       case NODE_KILL -> {
         process.close();
-        journal.write(HistoryEvent.now(name, "down"));
+        journal.note("%s down", name);
       }
       case NODE_PAUSE -> {
-        journal.write(HistoryEvent.now("harness", "pause", "target", name));
+        journal.note("harness pause target=%s", name);
         process.pause();
       }
       default -> throw new IllegalStateException("has no counterpart: " + strike);
@@ -128,11 +127,11 @@ final class ZooKeeperMember implements ChaosServer {
     switch (strike.fault()) {
       case NODE_KILL -> {
         process = launch();
-        journal.write(HistoryEvent.now(name, "up"));
+        journal.note("%s up", name);
       }
       case NODE_PAUSE -> {
         process.resume();
-        journal.write(HistoryEvent.now("harness", "resume", "target", name));
+        journal.note("harness resume target=%s", name);
       }
       default -> throw new IllegalStateException("has no counterpart: " + strike);
     }

@@ -36,7 +36,7 @@ final class Recording {
 
   /** Records an event of a master: {@code up} or {@code down}. */
   void node(String node, String what) {
-    events.add(HistoryEvent.now(node, what));
+    events.add(HistoryEvent.now("%s %s", node, what));
   }
 
   /** Builds a client whose calls and leases are recorded under a name. */
@@ -49,7 +49,7 @@ final class Recording {
             (proxy, method, arguments) -> {
               if (method.getName().contains("cquire")) {
                 String resource = String.valueOf(arguments[0]);
-                events.add(HistoryEvent.now(name + "/", "acquire", "resources", resource));
+                events.add(HistoryEvent.now("%s acquire resources=%s", name + "/", resource));
               }
               try {
                 return method.invoke(redlock, arguments);
@@ -79,7 +79,7 @@ final class Recording {
     @Override
     public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
       if (result.lease().isEmpty()) {
-        events.add(HistoryEvent.now(actor, "refused", "why", result));
+        events.add(HistoryEvent.now("%s refused why=%s", actor, result));
         return;
       }
       Lease lease = result.lease().orElseThrow();
@@ -87,15 +87,11 @@ final class Recording {
       events.add(
           HistoryEvent.at(
               nowNanos,
+              "%s held resources=%s token=%s from=%s left=%s",
               actor,
-              "held",
-              "resources",
               String.join(",", request.resources()),
-              "token",
               lease.fencingToken(),
-              "from",
               nowNanos,
-              "left",
               lease.remaining().toNanos()));
     }
 
@@ -104,14 +100,8 @@ final class Recording {
       String kind = end.lost() ? "ended" : "release";
       events.add(
           HistoryEvent.now(
-              actor,
-              kind,
-              "token",
-              lease.fencingToken(),
-              "cause",
-              end.cause(),
-              "detail",
-              end.detail()));
+              "%s %s token=%s cause=%s detail=%s",
+              actor, kind, lease.fencingToken(), end.cause(), end.detail()));
     }
 
     @Override
@@ -119,14 +109,8 @@ final class Recording {
       String node = nodes.getOrDefault(status.name(), status.name());
       events.add(
           HistoryEvent.now(
-              process,
-              "node",
-              "name",
-              node,
-              "state",
-              status.state(),
-              "why",
-              status.reason().orElse("")));
+              "%s node name=%s state=%s why=%s",
+              process, node, status.state(), status.reason().orElse("")));
     }
   }
 }

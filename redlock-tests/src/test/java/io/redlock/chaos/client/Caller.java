@@ -79,7 +79,7 @@ final class Caller implements AutoCloseable {
     AcquireResult result = redlock.tryAcquire(request);
     if (result.lease().isEmpty()) {
       String what = result.outcome().name();
-      journal.write(HistoryEvent.now(name, "refused", "result", what, "why", result));
+      journal.note("%s refused result=%s why=%s", name, what, result);
       return false;
     }
     got(result.lease().orElseThrow(), request);
@@ -92,15 +92,11 @@ final class Caller implements AutoCloseable {
 
   private HistoryEvent call(LeaseRequest request, Duration within) {
     return HistoryEvent.now(
+        "%s acquire resources=%s ttl=%s within=%s shared=%s",
         name,
-        "acquire",
-        "resources",
         String.join(",", request.resources()),
-        "ttl",
         request.ttl().toMillis(),
-        "within",
         within.toMillis(),
-        "shared",
         request.isShared());
   }
 
@@ -112,7 +108,7 @@ final class Caller implements AutoCloseable {
     acquiredNanos = System.nanoTime();
     ttl = request.ttl();
     lease = got;
-    look(got, "held", "resources", String.join(",", got.resources()));
+    look(got, "held resources=" + String.join(",", got.resources()));
     untold.incrementAndGet();
     got.ended().thenAccept(end -> ended(got, end, request.renewFor().isPresent()));
   }
@@ -131,31 +127,25 @@ final class Caller implements AutoCloseable {
           try {
             work.run();
           } finally {
-            journal.write(HistoryEvent.now(name, "yields", "token", term.fencingToken()));
+            journal.note("%s yields token=%s", name, term.fencingToken());
             journal.write(call(renewed, hour));
           }
         });
   }
 
   void campaignIsOver() {
-    journal.write(HistoryEvent.now(name, "refused", "result", "Closed", "why", "closed"));
+    journal.note("%s refused result=Closed why=closed", name);
   }
 
   private void ended(Lease over, LeaseEnd end, boolean renewed) {
-    journal.write(
-        HistoryEvent.now(
-            name,
-            "ended",
-            "resources",
-            String.join(",", over.resources()),
-            "token",
-            over.fencingToken(),
-            "cause",
-            end.cause(),
-            "renewed",
-            renewed ? 1 : 0,
-            "detail",
-            end.detail()));
+    journal.note(
+        "%s ended resources=%s token=%s cause=%s renewed=%s detail=%s",
+        name,
+        String.join(",", over.resources()),
+        over.fencingToken(),
+        end.cause(),
+        renewed ? 1 : 0,
+        end.detail());
     untold.decrementAndGet();
   }
 
@@ -164,16 +154,15 @@ final class Caller implements AutoCloseable {
     return look(held(), "look");
   }
 
-  private boolean look(Lease asked, String kind, Object... details) {
+  private boolean look(Lease asked, String what) {
     long fromNanos = System.nanoTime();
     long leftNanos = leftNanos(asked);
-    HistoryEvent event =
-        HistoryEvent.now(
-            name, kind, "token", asked.fencingToken(), "from", fromNanos, "left", leftNanos);
-    for (int i = 0; i < details.length; i += 2) {
-      event.details().put(details[i].toString(), details[i + 1].toString());
-    }
-    journal.write(event);
+    journal.note(
+        "%s " + what + " token=%s from=%s left=%s",
+        name,
+        asked.fencingToken(),
+        fromNanos,
+        leftNanos);
     return leftNanos > 0;
   }
 
@@ -187,14 +176,9 @@ final class Caller implements AutoCloseable {
 
   boolean extend() throws InterruptedException {
     Lease held = held();
-    journal.write(
-        HistoryEvent.now(
-            name,
-            "extend",
-            "token",
-            held.fencingToken(),
-            "within",
-            settings.nodeTimeout().toMillis()));
+    journal.note(
+        "%s extend token=%s within=%s",
+        name, held.fencingToken(), settings.nodeTimeout().toMillis());
     ExtendResult result = held.extend(ttl);
     if (result.outcome() == ExtendResult.Outcome.EXTENDED) {
       acquiredNanos = System.nanoTime();
@@ -202,8 +186,7 @@ final class Caller implements AutoCloseable {
       return true;
     }
     String what = result.outcome().name();
-    journal.write(
-        HistoryEvent.now(name, "not-extended", "token", held.fencingToken(), "result", what));
+    journal.note("%s not-extended token=%s result=%s", name, held.fencingToken(), what);
     return false;
   }
 
@@ -216,9 +199,7 @@ final class Caller implements AutoCloseable {
       LockSupport.parkNanos(thinking.toNanos());
       boolean accepted = store.write(resource, held.fencingToken(), read);
       if (accepted) {
-        journal.write(
-            HistoryEvent.now(
-                name, "confirmed", "resource", resource, "token", held.fencingToken()));
+        journal.note("%s confirmed resource=%s token=%s", name, resource, held.fencingToken());
       }
       all &= accepted;
     }
@@ -247,36 +228,24 @@ final class Caller implements AutoCloseable {
     LockSupport.parkNanos(thinking.toNanos());
     StoreClient.Glance second = store.readPair(held.resource(), held.fencingToken(), 1);
     boolean accepted = first.accepted() && second.accepted();
-    journal.write(
-        HistoryEvent.now(
-            name,
-            "saw",
-            "resource",
-            held.resource(),
-            "token",
-            held.fencingToken(),
-            "accepted",
-            accepted,
-            "fenced",
-            first.fenced() + "," + second.fenced(),
-            "unfenced",
-            first.unfenced() + "," + second.unfenced()));
+    journal.note(
+        "%s saw resource=%s token=%s accepted=%s fenced=%s unfenced=%s",
+        name,
+        held.resource(),
+        held.fencingToken(),
+        accepted,
+        first.fenced() + "," + second.fenced(),
+        first.unfenced() + "," + second.unfenced());
     return accepted;
   }
 
   ReleaseResult release() throws InterruptedException {
     Lease held = held();
-    journal.write(
-        HistoryEvent.now(
-            name,
-            "release",
-            "token",
-            held.fencingToken(),
-            "within",
-            settings.nodeTimeout().toMillis()));
+    journal.note(
+        "%s release token=%s within=%s",
+        name, held.fencingToken(), settings.nodeTimeout().toMillis());
     ReleaseResult result = held.release();
-    journal.write(
-        HistoryEvent.now(name, "released", "token", held.fencingToken(), "result", result));
+    journal.note("%s released token=%s result=%s", name, held.fencingToken(), result);
     lease = null;
     return result;
   }

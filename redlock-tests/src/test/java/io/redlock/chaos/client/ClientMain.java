@@ -4,7 +4,6 @@ import io.redlock.LeaseRequest;
 import io.redlock.NodeStatus;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
-import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.Journal;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -79,25 +78,17 @@ public final class ClientMain {
     try (Journal journal = new Journal(settings.journal())) {
       Heartbeat.start(settings.name(), journal);
       Set<Thread> before = Thread.getAllStackTraces().keySet();
-      journal.write(
-          HistoryEvent.now(settings.name(), "started", "pid", ProcessHandle.current().pid()));
+      journal.note("%s started pid=%s", settings.name(), ProcessHandle.current().pid());
       new ClientMain(settings, journal).run();
       long left = awaitOrGiveUp(PATIENCE_MILLIS, () -> threadsSince(before), 0L);
-      journal.write(HistoryEvent.now(settings.name(), "stopped", "threads", left));
+      journal.note("%s stopped threads=%s", settings.name(), left);
     }
   }
 
   private void node(NodeStatus status) {
-    journal.write(
-        HistoryEvent.now(
-            settings.name(),
-            "node",
-            "name",
-            status.name(),
-            "state",
-            status.state(),
-            "why",
-            status.reason().orElse("")));
+    journal.note(
+        "%s node name=%s state=%s why=%s",
+        settings.name(), status.name(), status.state(), status.reason().orElse(""));
   }
 
   private void run() throws IOException, InterruptedException {
@@ -137,23 +128,16 @@ public final class ClientMain {
         .freeAsync(resource)
         .thenAccept(
             result -> {
-              journal.write(
-                  HistoryEvent.now(
-                      settings.name(),
-                      "freed",
-                      "resource",
-                      resource,
-                      "outcome",
-                      result.outcome(),
-                      "why",
-                      result));
+              journal.note(
+                  "%s freed resource=%s outcome=%s why=%s",
+                  settings.name(), resource, result.outcome(), result);
               untold.decrementAndGet();
             });
   }
 
   private void masters(long patienceMillis) throws InterruptedException {
     String missing = awaitOrGiveUp(patienceMillis, this::notUp, "");
-    journal.write(HistoryEvent.now(settings.name(), "masters", "missing", missing));
+    journal.note("%s masters missing=%s", settings.name(), missing);
     say("masters " + missing.isEmpty());
   }
 

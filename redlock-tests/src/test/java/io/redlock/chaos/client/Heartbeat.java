@@ -33,7 +33,7 @@ public final class Heartbeat implements AutoCloseable {
         Thread.sleep(SLEEP_MILLIS);
         long toNanos = System.nanoTime();
         if (toNanos - fromNanos > OVERSLEPT_NANOS) {
-          journal.write(HistoryEvent.at(toNanos, process, "stalled", "from", fromNanos));
+          journal.write(HistoryEvent.at(toNanos, "%s stalled from=%s", process, fromNanos));
         }
       }
     } catch (InterruptedException e) {

@@ -1,7 +1,11 @@
 package io.redlock.chaos.history;
 
+import java.util.Arrays;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /**
  * Something that happened. As text: time, actor and kind, then details as {@code name=value}, all
@@ -15,31 +19,41 @@ import java.util.Map;
 public record HistoryEvent(long atNanos, String actor, String kind, Map<String, String> details) {
 
   /** An event of now. */
-  public static HistoryEvent now(String actor, String kind, Object... details) {
-    return at(System.nanoTime(), actor, kind, details);
+  public static HistoryEvent now(String text, Object... values) {
+    return at(System.nanoTime(), text, values);
   }
 
   /**
    * An event of some time ago.
    *
-   * @param details name, value, name, value …
+   * @param text actor, kind and details, for example {@code "%s held resources=%s token=%s"}
+   * @param values what stands for each {@code %s}, which is the end of a word
    */
-  public static HistoryEvent at(long atNanos, String actor, String kind, Object... details) {
-    Map<String, String> named = new LinkedHashMap<>();
-    for (int i = 0; i < details.length; i += 2) {
-      named.put(details[i].toString(), String.valueOf(details[i + 1]));
+  public static HistoryEvent at(long atNanos, String text, Object... values) {
+    Iterator<Object> left = Arrays.asList(values).iterator();
+    List<String> words = Stream.of(text.split(" ")).map(word -> filled(word, left)).toList();
+    if (left.hasNext()) {
+      throw new IllegalArgumentException("too many values for " + text);
     }
-    return new HistoryEvent(atNanos, actor, kind, named);
+    return of(atNanos, words);
+  }
+
+  private static String filled(String word, Iterator<Object> values) {
+    return word.endsWith("%s") ? word.replace("%s", String.valueOf(values.next())) : word;
   }
 
   static HistoryEvent parse(String line) {
-    String[] parts = line.split("\t", -1);
-    Map<String, String> named = new LinkedHashMap<>();
-    for (int i = 3; i < parts.length; i++) {
-      int equals = parts[i].indexOf('=');
-      named.put(parts[i].substring(0, equals), parts[i].substring(equals + 1));
+    List<String> words = List.of(line.split("\t", -1));
+    return of(Long.parseLong(words.get(0)), words.subList(1, words.size()));
+  }
+
+  private static HistoryEvent of(long atNanos, List<String> words) {
+    Map<String, String> details = new LinkedHashMap<>();
+    for (String word : words.subList(2, words.size())) {
+      int equals = word.indexOf('=');
+      details.put(word.substring(0, equals), word.substring(equals + 1));
     }
-    return new HistoryEvent(Long.parseLong(parts[0]), parts[1], parts[2], named);
+    return new HistoryEvent(atNanos, words.get(0), words.get(1), details);
   }
 
   public boolean is(String otherKind) {
@@ -66,14 +80,9 @@ public record HistoryEvent(long atNanos, String actor, String kind, Map<String, 
 
   @Override
   public String toString() {
-    StringBuilder line = new StringBuilder();
-    line.append(atNanos).append('\t').append(actor).append('\t').append(kind);
+    StringBuilder line = new StringBuilder(atNanos + "\t" + actor + "\t" + kind);
     details.forEach(
-        (name, value) ->
-            line.append('\t')
-                .append(name)
-                .append('=')
-                .append(value.replaceAll("[\\t\\r\\n]+", " ")));
+        (name, value) -> line.append("\t" + name + "=" + value.replaceAll("[\\t\\r\\n]+", " ")));
     return line.toString();
   }
 }

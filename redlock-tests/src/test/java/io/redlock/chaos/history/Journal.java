@@ -24,6 +24,11 @@ public final class Journal implements AutoCloseable {
     }
   }
 
+  /** Writes an event of now: actor, kind and details, with values for each {@code %s}. */
+  public void note(String text, Object... values) {
+    write(HistoryEvent.now(text, values));
+  }
+
   public void write(HistoryEvent event) {
     byte[] line = (event + "\n").getBytes(StandardCharsets.UTF_8);
     try {

@@ -33,20 +33,8 @@ public record RunSettings(
 
   public HistoryEvent event() {
     return HistoryEvent.now(
-        "harness",
-        "run",
-        "nodes",
-        nodes,
-        "maxTtl",
-        maxTtlMillis,
-        "skew",
-        skewMillis,
-        "wallAhead",
-        wallAheadMicros,
-        "guarded",
-        guarded,
-        "keepsTime",
-        keepsTime);
+        "harness run nodes=%s maxTtl=%s skew=%s wallAhead=%s guarded=%s keepsTime=%s",
+        nodes, maxTtlMillis, skewMillis, wallAheadMicros, guarded, keepsTime);
   }
 
   /** Of now. */

@@ -115,18 +115,12 @@ final class PeerCaller implements AutoCloseable {
 
   private HistoryEvent call(String resource, Duration ttl, Duration wait) {
     return HistoryEvent.now(
-        name,
-        "acquire",
-        "resources",
-        resource,
-        "ttl",
-        ttl.toMillis(),
-        "within",
-        wait.plusNanos(callNanos).toMillis());
+        "%s acquire resources=%s ttl=%s within=%s",
+        name, resource, ttl.toMillis(), wait.plusNanos(callNanos).toMillis());
   }
 
   private void refused(String why) {
-    journal.write(HistoryEvent.now(name, "refused", "result", "NotAcquired", "why", why));
+    journal.note("%s refused result=NotAcquired why=%s", name, why);
   }
 
   private boolean held(String resource) {
@@ -136,7 +130,7 @@ final class PeerCaller implements AutoCloseable {
       return false;
     }
     number = got.token().orElseGet(NUMBERS::incrementAndGet);
-    look(got, "held", "resources", resource);
+    look(got, "held resources=" + resource);
     return true;
   }
 
@@ -144,15 +138,10 @@ final class PeerCaller implements AutoCloseable {
     return look(held(), "look");
   }
 
-  private boolean look(PeerLocks.Held asked, String kind, Object... details) {
+  private boolean look(PeerLocks.Held asked, String what) {
     long fromNanos = System.nanoTime();
     long leftNanos = asked.left().toNanos();
-    HistoryEvent event =
-        HistoryEvent.now(name, kind, "token", number, "from", fromNanos, "left", leftNanos);
-    for (int i = 0; i < details.length; i += 2) {
-      event.details().put(details[i].toString(), details[i + 1].toString());
-    }
-    journal.write(event);
+    journal.note("%s " + what + " token=%s from=%s left=%s", name, number, fromNanos, leftNanos);
     return leftNanos > 0;
   }
 
@@ -162,20 +151,20 @@ final class PeerCaller implements AutoCloseable {
     StoreClient.Read read = store.read(resource, token);
     LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(thinkingMillis));
     if (look() && store.write(resource, token, read)) {
-      journal.write(HistoryEvent.now(name, "confirmed", "resource", resource, "token", token));
+      journal.note("%s confirmed resource=%s token=%s", name, resource, token);
     }
   }
 
   void release() {
     long within = TimeUnit.NANOSECONDS.toMillis(callNanos);
-    journal.write(HistoryEvent.now(name, "release", "token", number, "within", within));
+    journal.note("%s release token=%s within=%s", name, number, within);
     String result = "RELEASED";
     try {
       held().release();
     } catch (Exception e) {
       result = e.toString();
     }
-    journal.write(HistoryEvent.now(name, "released", "token", number, "result", result));
+    journal.note("%s released token=%s result=%s", name, number, result);
     lock = null;
   }
 

@@ -1,7 +1,6 @@
 package io.redlock.chaos.peers;
 
 import io.redlock.chaos.client.Heartbeat;
-import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.history.Journal;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
@@ -40,14 +39,12 @@ public final class PeerMain {
     try (Journal journal = new Journal(settings.journal())) {
       Heartbeat.start(settings.name(), journal);
       Set<Thread> before = Thread.getAllStackTraces().keySet();
-      journal.write(
-          HistoryEvent.now(settings.name(), "started", "pid", ProcessHandle.current().pid()));
+      journal.note("%s started pid=%s", settings.name(), ProcessHandle.current().pid());
       try (PeerLocks locks = settings.peer().locks(settings)) {
         new PeerMain(settings, locks, journal).run();
       }
       List<String> left = left(before);
-      journal.write(
-          HistoryEvent.now(settings.name(), "stopped", "threads", left.size(), "names", left));
+      journal.note("%s stopped threads=%s names=%s", settings.name(), left.size(), left);
     }
     System.exit(0); // whatever threads are left have been written down
   }

@@ -107,35 +107,29 @@ class PictureTest {
     SplittableRandom random = new SplittableRandom(count);
     List<HistoryEvent> events = new ArrayList<>();
     for (int node = 0; node < 5; node++) {
-      events.add(HistoryEvent.at(node, "n" + node, "up"));
+      events.add(HistoryEvent.at(node, "n%s up", node));
     }
     for (int step = 1; events.size() < count; step++) {
       long at = step * 10 * MILLI;
       String node = "n" + random.nextInt(5);
       String caller = "c" + random.nextInt(4) + ".0/" + random.nextInt(2);
-      events.add(HistoryEvent.at(at, caller, "acquire", "resources", "r0"));
+      events.add(HistoryEvent.at(at, "%s acquire resources=r0", caller));
       events.add(exchange(at + MILLI, node, step));
       events.add(
           HistoryEvent.at(
               at + 2 * MILLI,
+              "%s held resources=r0 token=%s from=%s left=%s",
               caller,
-              "held",
-              "resources",
-              "r0",
-              "token",
               step,
-              "from",
               at + 2 * MILLI,
-              "left",
               900 * MILLI));
-      events.add(HistoryEvent.at(at + 5 * MILLI, caller, "release", "token", step));
+      events.add(HistoryEvent.at(at + 5 * MILLI, "%s release token=%s", caller, step));
       if (step % 40 == 0) {
-        events.add(HistoryEvent.at(at, "nemesis", "fault", "fault", "NODE_KILL", "target", node));
-        events.add(HistoryEvent.at(at, node, "down"));
-        events.add(HistoryEvent.at(at + 300 * MILLI, node, "up"));
+        events.add(HistoryEvent.at(at, "nemesis fault fault=NODE_KILL target=%s", node));
+        events.add(HistoryEvent.at(at, "%s down", node));
+        events.add(HistoryEvent.at(at + 300 * MILLI, "%s up", node));
         events.add(
-            HistoryEvent.at(
-                at + 300 * MILLI, "nemesis", "healed", "fault", "NODE_KILL", "target", node));
+            HistoryEvent.at(at + 300 * MILLI, "nemesis healed fault=NODE_KILL target=%s", node));
       }
     }
     return events.subList(0, count);
@@ -143,6 +137,6 @@ class PictureTest {
 
   private static HistoryEvent exchange(long at, String node, long token) {
     return HistoryEvent.at(
-        at, node, "exchange", "op", "grant", "resources", "r0", "token", token, "verdict", "GRANT");
+        at, "%s exchange op=grant resources=r0 token=%s verdict=GRANT", node, token);
   }
 }

@@ -1,0 +1,154 @@
+package io.redlock.chaos.history;
+
+import static java.util.stream.Collectors.joining;
+import static java.util.stream.Collectors.toMap;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.function.BiFunction;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+
+/**
+ * Histories made by hand, in texts beside the tests. A comment says what a history shows; an empty
+ * line ends it. A line is a time in milliseconds, actors, and an event as in a journal, or a word
+ * that stands for events. A line with an arrow asks what is found in the lines above it.
+ *
+ * <p>Times in details are in milliseconds too: {@code 5ms} is a span, {@code +5} is so long after
+ * the time of the line, {@code @5} so long after the beginning.
+ */
+final class HandMade {
+
+  private static final long MILLI = 1_000_000;
+  private static final long BEGIN = 1_000_000 * MILLI;
+
+  /** What words stand for; $0 is the actor, the others are what follows the word. */
+  private static final Map<String, String> WORDS =
+      """
+      asks | +0 $0 acquire resources=r0 ttl=1000 within=100
+      locks | +0 $0 asks | +0 $0 gets $1 $2
+      gets | +0 $0 held resources=r0 token=$1 from=+0 left=$2ms
+      looks | +0 $0 look token=$1 from=+0 left=$2ms
+      ends | +0 $0 ended resources=r0 token=$1 cause=$2 renewed=0
+      releases | +0 $0 release token=$1 within=100 | +0 $0 released token=$1 result=RELEASED
+      grants | +0 $0 executes grant $1 $2 verdict=GRANT
+      extends | +0 $0 executes extend $1 $2 verdict=EXTENDED
+      frees | +0 $0 executes release $1 $2 verdict=RELEASED
+      executes | +0 $0 exchange op=$1 resources=r0 owner=$2 token=$3 arrived=-2 forwarded=-1
+      holds | +0 $0 asks | +5 n0,n1,n2 grants $1 $2 | +10 $0 gets $2 970
+      leaves | +110 $0 release token=$2 within=100 | +111 $0 ends $2 RELEASED \
+      | +115 n0,n1,n2 frees $1 $2 | +120 $0 released token=$2 result=RELEASED
+      uses | +0 $0 holds $1 $2 | +0 $0 leaves $1 $2
+      reads | +0 $0 asks shared=true | +5 n0,n1,n2 grants $1 $2 shared=true \
+      | +10 $0 gets $2 970 | +981 $0 ends $2 EXPIRED
+      acquires-own | +0 $0 asks pause=100 | +5 n0,n1,n2 grants own$1 $1 | +10 $0 gets $1 970 \
+      | +0 $0 leaves own$1 $1
+      pulses | +0 $0 acquires-own $1 | +50 $0 extend token=$1 within=100 \
+      | +60 $0 extended token=$1 from=+0 left=900ms
+      writes | +0 $0 write resource=r0 token=$1 value=$2 unfenced=$2 fenced=$3
+      pair | +0 $0 $1-pair resource=r0 token=$2 half=$3 value=$4 unfenced=$4 fenced=$5
+      """
+          .lines()
+          .map(line -> line.split(" \\| ", 2))
+          .collect(toMap(line -> line[0], line -> line[1]));
+
+  private HandMade() {}
+
+  /**
+   * Returns a test for each history of a file.
+   *
+   * @param answer says what is found in a history, by the question before the arrow
+   */
+  static Stream<DynamicTest> of(String file, BiFunction<History, String, Object> answer) {
+    String folder = HandMade.class.getPackageName().replace('.', '/');
+    try {
+      return Stream.of(
+              Files.readString(Path.of("src/test/resources", folder, file)).strip().split("\n\n+"))
+          .filter(text -> text.contains("\n")) // not a headline alone
+          .map(text -> test(text, answer));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static DynamicTest test(String text, BiFunction<History, String, Object> answer) {
+    String shows = text.lines().findFirst().orElseThrow();
+    return DynamicTest.dynamicTest(
+        shows,
+        () -> {
+          List<HistoryEvent> events = new ArrayList<>();
+          for (String line : text.lines().skip(1).toList()) {
+            String[] question = line.split(" -> ");
+            if (question.length == 1) {
+              events.addAll(events(line));
+            } else {
+              Object found = answer.apply(new History(events), question[0]);
+              assertEquals(question[1], found.toString(), text);
+            }
+          }
+        });
+  }
+
+  /** Returns the invariants that were violated, each as often as it was, or {@code nothing}. */
+  static String kinds(List<Finding> findings) {
+    return findings.isEmpty()
+        ? "nothing"
+        : findings.stream().map(each -> each.invariant().name()).collect(joining(" "));
+  }
+
+  /** Returns the events of some lines. */
+  static List<HistoryEvent> events(String text) {
+    List<HistoryEvent> events = new ArrayList<>();
+    for (String line : text.lines().toList()) {
+      String[] words = line.strip().split(" +", 3);
+      add(Long.parseLong(words[0]), words[1], words[2], events);
+    }
+    return events;
+  }
+
+  private static void add(long millis, String actors, String what, List<HistoryEvent> events) {
+    String[] words = what.split(" +");
+    for (String actor : actors.split(",")) {
+      if (!WORDS.containsKey(words[0])) {
+        String details = Stream.of(words).map(word -> inNanos(word, millis)).collect(joining(" "));
+        events.add(HistoryEvent.at(BEGIN + millis * MILLI, actor + " " + details));
+        continue;
+      }
+      for (String line : meaning(actor, words).split(" \\| ")) {
+        String[] part = line.split(" ", 3);
+        add(millis + Long.parseLong(part[0]), part[1], part[2], events);
+      }
+    }
+  }
+
+  /** Returns what a word stands for, with the details that follow it behind its only event. */
+  private static String meaning(String actor, String... words) {
+    String meaning = WORDS.get(words[0]).replace("$0", actor);
+    for (int i = 1; i < words.length; i++) {
+      meaning =
+          words[i].contains("=") ? meaning + " " + words[i] : meaning.replace("$" + i, words[i]);
+    }
+    return meaning;
+  }
+
+  private static String inNanos(String word, long lineMillis) {
+    String value = word.substring(word.indexOf('=') + 1);
+    long nanos;
+    if (value.matches("[+-]\\d+")) {
+      nanos = BEGIN + (lineMillis + Long.parseLong(value)) * MILLI;
+    } else if (value.matches("@\\d+")) {
+      nanos = BEGIN + Long.parseLong(value.substring(1)) * MILLI;
+    } else if (value.matches("[\\d.]+ms")) {
+      nanos = (long) (Double.parseDouble(value.replace("ms", "")) * MILLI);
+    } else {
+      return word;
+    }
+    return word.replace(value, Long.toString(nanos));
+  }
+}
