@@ -2,6 +2,7 @@ package io.redlock.driver;
 
 import io.redlock.AcquireResult;
 import io.redlock.AcquireResult.By;
+import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.WaitStatus;
 import java.util.List;
@@ -202,6 +203,11 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter, Attem
     } finally {
       result.reportGivenUp();
     }
+  }
+
+  @Override
+  public boolean hasTaken(Lease lease) {
+    return result.has(lease);
   }
 
   /** Returns true if the call ended with this result. */

@@ -14,6 +14,7 @@ import io.redlock.spi.NodeRequest.Ticket;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,6 +30,7 @@ final class Attempt implements Timeouts.Timed {
   private final LeaseTerms terms;
   private final Consumer<AttemptEnd> whenDone;
   private final Consumer<Throwable> whenFailed;
+  private final Predicate<Lease> isTaken;
   private volatile @Nullable GrantFanout current;
   private volatile boolean timedOut;
   private volatile boolean done;
@@ -38,6 +40,7 @@ final class Attempt implements Timeouts.Timed {
    * @param names their keys
    * @param whenDone receives its end
    * @param whenFailed receives an exception or error of this library, and then abandons the attempt
+   * @param isTaken tells whether the caller has been given this lease
    */
   Attempt(
       ServiceContext context,
@@ -48,7 +51,8 @@ final class Attempt implements Timeouts.Timed {
       @Nullable QueuePlace place,
       Listeners listeners,
       Consumer<AttemptEnd> whenDone,
-      Consumer<Throwable> whenFailed) {
+      Consumer<Throwable> whenFailed,
+      Predicate<Lease> isTaken) {
     this.context = context;
     this.request = request;
     this.resources = resources;
@@ -56,6 +60,7 @@ final class Attempt implements Timeouts.Timed {
     this.terms = context.settings.terms(context.quorum, Settings.ceilMillis(request.ttl()));
     this.whenDone = whenDone;
     this.whenFailed = whenFailed;
+    this.isTaken = isTaken;
   }
 
   void start() {
@@ -151,6 +156,7 @@ final class Attempt implements Timeouts.Timed {
 
     @Override
     void act(Turn turn) {
+      HeldLease lease = null;
       try {
         owner.releaseIfDue(turn); // first: whatever fails from here on, the keys go
         if (turn.outcome() == Outcome.PROPOSED) {
@@ -159,11 +165,21 @@ final class Attempt implements Timeouts.Timed {
         }
         Attempted attempted = turn.attempted();
         if (attempted != null) {
-          boolean isHeld = turn.outcome() == Outcome.HELD;
-          finish(end(attempted, isHeld ? held(attempted.round()) : null));
+          lease = turn.outcome() == Outcome.HELD ? held(attempted.round()) : null;
+          finish(end(attempted, lease));
         }
       } catch (RuntimeException | Error e) { // on a lane's thread, nobody else would see it
-        whenFailed.accept(e);
+        failed(e, lease);
+      }
+    }
+
+    private void failed(Throwable why, @Nullable HeldLease lease) {
+      try {
+        whenFailed.accept(why);
+      } finally {
+        if (lease != null && !isTaken.test(lease)) {
+          lease.discard();
+        }
       }
     }
 

@@ -1,6 +1,7 @@
 package io.redlock.driver;
 
 import io.redlock.AcquireResult;
+import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.driver.CallState.Phase;
 import io.redlock.protocol.LookRound;
@@ -41,6 +42,9 @@ final class Attempts {
 
     /** Ends because this library failed, for example for want of memory. */
     void failed(Throwable why);
+
+    /** Returns true if its result is this lease. */
+    boolean hasTaken(Lease lease);
   }
 
   private final Call call;
@@ -219,7 +223,8 @@ final class Attempts {
             call.place(),
             listeners,
             this::attempted,
-            call::failed);
+            call::failed,
+            call::hasTaken);
     if (claimRun(next)) {
       next.start();
     }

@@ -67,6 +67,11 @@ final class CallResult {
     return result != null && hasResult() && future.join() == result;
   }
 
+  /** Returns true if the caller has been given this lease. Needs no memory. */
+  boolean has(Lease lease) {
+    return hasResult() && future.join().lease().orElse(null) == lease;
+  }
+
   /** Releases its lease: its caller has given up. */
   void releaseUnwanted() {
     if (hasResult()) {

@@ -30,9 +30,15 @@ final class Extension extends Fanout implements Timeouts.Timed {
     void lose(LeaseEnd how);
   }
 
+  private static final LeaseEnd TOO_LATE =
+      new LeaseEnd(Cause.EXPIRED, "its deadline came before the extension");
+  private static final LeaseEnd NOT_HELD =
+      new LeaseEnd(Cause.REFUSED, "too few nodes still hold it");
+
   private final Extendable lease;
   private final FlightEvents.@Nullable Extend event = FlightEvents.extending();
   private final CompletableFuture<ExtendResult> future = new CompletableFuture<>();
+  private final ExtendResult unknown;
   private String freedBy = ""; // guarded by owner
 
   /**
@@ -41,6 +47,7 @@ final class Extension extends Fanout implements Timeouts.Timed {
   Extension(Extendable lease, Owner owner, long startNanos) {
     super(owner, startNanos);
     this.lease = lease;
+    this.unknown = ExtendResult.unknown(context.noVotes);
   }
 
   /** Extends the lease for its holder. */
@@ -102,21 +109,38 @@ final class Extension extends Fanout implements Timeouts.Timed {
 
   @Override
   void act(Turn turn) {
+    Outcome outcome = turn.outcome();
     try {
-      switch (turn.outcome()) {
-        case REFUSED -> lease.lose(new LeaseEnd(Cause.REFUSED, refusal()));
-        case EXPIRED ->
-            lease.lose(new LeaseEnd(Cause.EXPIRED, "its deadline came before the extension"));
-        default -> {}
+      if (outcome == Outcome.REFUSED) {
+        lease.lose(new LeaseEnd(Cause.REFUSED, refusal()));
+      } else {
+        loseIfLost(outcome);
       }
       finish(
-          switch (turn.outcome()) {
+          switch (outcome) {
             case EXTENDED -> ExtendResult.extended(lease.remaining(), votes());
             case UNKNOWN -> ExtendResult.unknown(votes());
             default -> ExtendResult.lost(votes());
           });
-    } finally { // a renewal that waits for this must go on after any failure
-      future.complete(ExtendResult.unknown(context.noVotes));
+    } finally { // what follows needs no memory
+      goOn(outcome);
+    }
+  }
+
+  private void loseIfLost(Outcome outcome) {
+    if (outcome == Outcome.EXPIRED) {
+      lease.lose(TOO_LATE);
+    } else if (outcome == Outcome.REFUSED) {
+      lease.lose(NOT_HELD);
+    }
+  }
+
+  /** Lets all that wait for this go on, whatever has failed. */
+  private void goOn(Outcome outcome) {
+    try {
+      loseIfLost(outcome);
+    } finally {
+      future.complete(unknown);
       owner.plan();
     }
   }

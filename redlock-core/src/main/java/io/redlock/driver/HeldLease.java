@@ -33,6 +33,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
   private final long token;
   private final long startNanos;
   final Ending ending;
+  private LocalQueues.@Nullable Queue queue; // null if it is shared; written before it is seen
 
   /** The number of times that a thread must unlock to release it; written by that thread only. */
   volatile int holds = 1;
@@ -61,25 +62,23 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
       Owner owner, LeaseRequest request, Set<String> resources, AcquireRound round) {
     ServiceContext context = owner.context;
     HeldLease lease = new HeldLease(owner, resources, round);
-    if (!lease.isShared()) {
-      context.queues.leased(owner.names);
-    }
     boolean watched = false;
     try {
+      lease.queue = lease.isShared() ? null : context.queues.leased(owner.names);
       context.liveLeases.add(lease);
       request.renewFor().ifPresent(renewFor -> lease.renew(round, renewFor));
       owner.watch(lease);
       watched = true;
     } finally {
-      if (!watched) { // no memory for a timer
+      if (!watched) { // no memory
         lease.discard();
       }
     }
     return lease;
   }
 
-  /** Releases a lease that nobody has seen yet. */
-  private void discard() {
+  /** Releases a lease that nobody has seen, without a report. Needs no memory. */
+  void discard() {
     synchronized (owner) {
       if (!ending.come(RELEASED)) {
         return;
@@ -94,8 +93,8 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
   }
 
   private void leaveQueue() {
-    if (!isShared()) {
-      context.queues.ended(owner.names);
+    if (queue != null) {
+      context.queues.ended(queue);
     }
   }
 
@@ -263,8 +262,11 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
   @Override
   public void lose(LeaseEnd how) {
     if (endsNow(how)) {
-      tell(how);
-      owner.plan();
+      try {
+        tell(how);
+      } finally {
+        owner.plan();
+      }
     }
   }
 

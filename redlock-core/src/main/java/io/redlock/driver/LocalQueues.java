@@ -8,7 +8,6 @@ import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -62,7 +61,9 @@ final class LocalQueues {
 
   private static final long COURTESY_NANOS = 2_000_000;
 
-  private static class Queue {
+  /** The calls that wait for the same, and how many leases hold them up. */
+  static class Queue {
+    final List<String> names;
     @Nullable LinkedHashSet<Waiter> waiting; // null if none: a held lease keeps no set
     int leases;
     int handoffs;
@@ -70,6 +71,10 @@ final class LocalQueues {
     boolean hasMoved; // its head has not been called yet
     long delayNanos;
     @Nullable AttemptEnd refusal; // of the last attempt, if it failed
+
+    private Queue(List<String> names) {
+      this.names = names;
+    }
 
     @Nullable Waiter head() {
       return waiting == null ? null : waiting.iterator().next();
@@ -130,6 +135,10 @@ final class LocalQueues {
     private final Deque<Waiter> opened = new ArrayDeque<>(); // may ask, and were not called yet
     private boolean isOpen;
 
+    private Readers(List<String> names) {
+      super(names);
+    }
+
     @Override
     boolean mayAsk(Waiter call) {
       return isOpen || super.mayAsk(call);
@@ -182,6 +191,8 @@ final class LocalQueues {
   /** The queues of calls that want any one of several names, by each of those. */
   private final Map<String, Set<Queue>> choices = new HashMap<>(); // guarded by this
 
+  private boolean isBehind; // guarded by this; what followed the end of a lease had no memory
+
   /** Returns true if no call waits and nothing is leased. */
   synchronized boolean isEmpty() {
     return queues.isEmpty() && readers.isEmpty() && choices.isEmpty();
@@ -193,7 +204,7 @@ final class LocalQueues {
     Queue queue =
         call.isShared()
             ? readers.computeIfAbsent(names, this::reading)
-            : queues.computeIfAbsent(names, absent -> new Queue());
+            : queues.computeIfAbsent(names, Queue::new);
     queue.add(call);
     for (String name : call.choices()) {
       choices.computeIfAbsent(name, absent -> new LinkedHashSet<>(2)).add(queue);
@@ -203,7 +214,7 @@ final class LocalQueues {
 
   private Readers reading(List<String> names) {
     assert Thread.holdsLock(this);
-    Readers queue = new Readers();
+    Readers queue = new Readers(names);
     queue.leases = leases(names);
     return queue;
   }
@@ -267,7 +278,7 @@ final class LocalQueues {
           forget(name, queue);
         }
       }
-      removeIfEmpty(names, queue);
+      removeIfEmpty(queue);
       if (!moves) {
         return;
       }
@@ -275,13 +286,19 @@ final class LocalQueues {
     handOn(queue);
   }
 
-  /** Records that an exclusive lease of this service holds the resource. */
-  synchronized void leased(List<String> names) {
-    queues.computeIfAbsent(names, absent -> new Queue()).lease();
+  /**
+   * Records that an exclusive lease of this service holds the resource.
+   *
+   * @return what it holds up, until it has {@link #ended}
+   */
+  synchronized Queue leased(List<String> names) {
+    Queue queue = queues.computeIfAbsent(names, Queue::new);
     Queue shared = readers.isEmpty() ? null : readers.get(names);
+    queue.lease(); // from here on nothing takes memory
     if (shared != null) {
       shared.lease();
     }
+    return queue;
   }
 
   /** Records that this service was granted a shared lease: all that wait for one may ask. */
@@ -310,17 +327,32 @@ final class LocalQueues {
     }
   }
 
-  /** Records that such a lease has ended and its release, if any, was sent. */
-  void ended(List<String> names) {
+  /**
+   * Records that such a lease has ended and its release, if any, was sent. If memory is too short
+   * to call those that wait, a check does it.
+   */
+  void ended(Queue held) {
+    boolean done = false;
+    try {
+      passOn(held);
+      done = true;
+    } finally {
+      if (!done) {
+        synchronized (this) {
+          isBehind = true;
+        }
+      }
+    }
+  }
+
+  private void passOn(Queue held) {
     Queue exclusive;
     Queue shared;
     boolean readersFirst;
     synchronized (this) {
-      try {
-        exclusive = endedAlone(names);
-      } finally { // also where memory was short
-        shared = endedForReaders(names);
-      }
+      held.leases--; // first: what follows takes memory
+      exclusive = endedAlone(held);
+      shared = endedForReaders(held);
       readersFirst = exclusive != null && shared != null && shared.isBefore(exclusive);
     }
     try {
@@ -328,7 +360,7 @@ final class LocalQueues {
     } finally {
       handOn(readersFirst ? exclusive : shared);
     }
-    for (Queue queue : choosing(names)) {
+    for (Queue queue : choosing(held.names)) {
       synchronized (this) {
         move(queue, 0);
       }
@@ -346,18 +378,13 @@ final class LocalQueues {
   }
 
   /** Returns the queue if it has moved. */
-  private @Nullable Queue endedAlone(List<String> names) {
+  private @Nullable Queue endedAlone(Queue queue) {
     assert Thread.holdsLock(this);
-    Queue queue = queues.get(names);
-    if (queue == null || --queue.leases > 0) {
+    Waiter next = queue.leases == 0 ? queue.head() : null;
+    if (next == null) {
+      removeIfEmpty(queue);
       return null;
     }
-    if (queue.isEmpty()) {
-      removeIfEmpty(names, queue);
-      return null;
-    }
-    move(queue, 0); // first: what follows takes memory
-    Waiter next = Objects.requireNonNull(queue.head());
     // A fair waiter is behind the tickets of other processes anyway.
     // A9
     boolean pauses = !next.isFair() && ++queue.handoffs % HANDOFFS_IN_A_ROW == 0;
@@ -365,13 +392,13 @@ final class LocalQueues {
   }
 
   /** Returns the readers' queue if it has moved. */
-  private @Nullable Queue endedForReaders(List<String> names) {
+  private @Nullable Queue endedForReaders(Queue held) {
     assert Thread.holdsLock(this);
-    Queue queue = readers.isEmpty() ? null : readers.get(names);
+    Queue queue = readers.isEmpty() ? null : readers.get(held.names);
     if (queue == null) {
       return null;
     }
-    queue.leases = leases(names);
+    queue.leases = held.leases;
     return queue.leases == 0 ? move(queue, 0) : null;
   }
 
@@ -426,8 +453,20 @@ final class LocalQueues {
 
   /** Calls the heads for which memory was too short. Called about once a second. */
   void check() {
+    catchUp();
     for (Queue queue = stuck(); queue != null; queue = stuck()) {
       handOn(queue);
+    }
+  }
+
+  /** Moves all queues, since nobody knows which of them an ended lease has left behind. */
+  private synchronized void catchUp() {
+    if (isBehind) {
+      readers.forEach((names, queue) -> queue.leases = leases(names));
+      readers.values().forEach(queue -> move(queue, 0));
+      queues.values().forEach(queue -> move(queue, 0));
+      queues.values().removeIf(queue -> queue.isEmpty() && queue.leases == 0);
+      isBehind = false;
     }
   }
 
@@ -446,12 +485,12 @@ final class LocalQueues {
     return null;
   }
 
-  private void removeIfEmpty(List<String> names, Queue queue) {
+  private void removeIfEmpty(Queue queue) {
     if (queue.isEmpty()) {
       if (queue instanceof Readers) {
-        readers.remove(names);
+        readers.remove(queue.names);
       } else if (queue.leases == 0) {
-        queues.remove(names);
+        queues.remove(queue.names);
       }
     }
   }

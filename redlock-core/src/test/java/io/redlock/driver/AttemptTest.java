@@ -44,7 +44,8 @@ class AttemptTest {
         null,
         bed.context.listeners,
         outcomes::add,
-        Assertions::fail);
+        Assertions::fail,
+        lease -> true);
   }
 
   private void start() {
@@ -112,6 +113,41 @@ class AttemptTest {
     bed.time.passWithChecks(Duration.ofSeconds(2));
     assertEquals("abc", bed.releasedOn());
     settle();
+  }
+
+  @Test
+  void leaseThatNoMemoryPassesOnIsReleasedAndHoldsUpNobody() {
+    bed.whenCounted = () -> shortOfMemoryIn(Fanout.class, "votes");
+    bed.script(Bed::yes);
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(Bed.REQUEST);
+    assertTrue(call.isCompletedExceptionally());
+    assertEquals("abc", bed.releasedOn());
+    settle();
+  }
+
+  @Test
+  void leaseOfACancelledCallIsReleasedThoughNoMemoryReportsIt() {
+    List<CompletableFuture<AcquireResult>> calls = new ArrayList<>();
+    bed.time.whenRead(
+        () -> {
+          if (Bed.isIn(HeldLease.class, "<init>")) {
+            calls.get(0).cancel(true);
+          }
+          shortOfMemoryIn(CallResult.class, "complete");
+        });
+    calls.add(bed.redlock.acquireAsync(Bed.REQUEST));
+    bed.answerGrants(NodeReply.GRANTED, 0, 1, 2);
+    bed.time.whenRead(() -> {});
+    assertTrue(calls.get(0).isCancelled());
+    bed.script(Bed::yes);
+    settle();
+    assertEquals("abc", bed.releasedOn());
+  }
+
+  private static void shortOfMemoryIn(Class<?> type, String method) {
+    if (Bed.isIn(type, method)) {
+      throw new OutOfMemoryError("memory is short");
+    }
   }
 
   private @Nullable NodeReply abandoned(Attempt attempt, NodeRequest request) {

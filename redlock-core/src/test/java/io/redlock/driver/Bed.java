@@ -44,7 +44,7 @@ final class Bed {
   final QuorumRedlock redlock;
   Supplier<String> ownerIds = this::nextOwner;
 
-  /** Runs when the service counts its nodes: as it does wherever it takes memory for each. */
+  /** Runs when the service counts its nodes or takes one: as wherever it takes memory for each. */
   Runnable whenCounted = () -> {};
 
   private int owners;
@@ -131,6 +131,7 @@ final class Bed {
             new AbstractList<>() {
               @Override
               public LockNode get(int index) {
+                whenCounted.run();
                 return nodes.get(index);
               }
 

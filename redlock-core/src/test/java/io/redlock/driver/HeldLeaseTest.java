@@ -26,6 +26,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class HeldLeaseTest {
@@ -268,6 +269,30 @@ class HeldLeaseTest {
         bed.events.stream().sorted().toList());
     settle();
     assertEquals("abc", bed.releasedOn());
+  }
+
+  @ParameterizedTest
+  @CsvSource({"false, 0, REFUSED", "true, 12, EXPIRED"})
+  void extendThatLosesTheLeaseEndsItThoughNoMemoryTellsWhy(
+      boolean isHeld, long seconds, Cause cause) {
+    bed.script(request -> null);
+    CompletableFuture<ExtendResult> extension = extend();
+    bed.whenCounted =
+        () -> {
+          if (Bed.isIn(Fanout.class, "votes")) {
+            throw new OutOfMemoryError("memory is short");
+          }
+        };
+    bed.time.pause(Duration.ofSeconds(seconds));
+    NodeReply reply = isHeld ? NodeReply.EXTENDED : NodeReply.NOT_HELD;
+    assertThrows(OutOfMemoryError.class, () -> answerExtends(reply, 0, 1));
+    bed.whenCounted = () -> {};
+    assertEquals(List.of(cause), causes());
+    assertEquals(ExtendResult.Outcome.UNKNOWN, Bed.now(extension).outcome());
+    assertFalse(bed.context.queues.isLeased("app:orders/42"));
+    bed.script(Bed::yes);
+    answerExtends(reply, 2);
+    settle();
   }
 
   @Test

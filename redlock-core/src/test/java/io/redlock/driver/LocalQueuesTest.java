@@ -17,6 +17,7 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Grant;
 import java.time.Duration;
+import java.util.AbstractList;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -240,6 +241,7 @@ class LocalQueuesTest {
 
   private final LocalQueues queues = new LocalQueues();
   private final List<String> told = new ArrayList<>();
+  private LocalQueues.Queue lease; // on the names of the waiters
 
   private Waiter waiter(String name) {
     Waiter waiter = new Waiter(name, told, false);
@@ -275,7 +277,7 @@ class LocalQueuesTest {
   void exclusiveLeaseHoldsUpBothLinesAndMovesBothWhenItEnds() {
     Waiter writer = waiter("writer");
     Waiter early = reader("early reader");
-    queues.leased(Waiter.NAMES);
+    lease = queues.leased(Waiter.NAMES);
     assertFalse(queues.mayAsk(writer));
     assertFalse(queues.mayAsk(early));
     queues.leave(early);
@@ -284,10 +286,10 @@ class LocalQueuesTest {
     assertFalse(queues.mayAsk(late), "its line is new, the lease is not");
     queues.shared(Waiter.NAMES);
     assertEquals(List.of(), told);
-    queues.leased(Waiter.NAMES);
-    queues.ended(Waiter.NAMES);
+    lease = queues.leased(Waiter.NAMES);
+    queues.ended(lease);
     assertEquals(List.of(), told);
-    queues.ended(Waiter.NAMES);
+    queues.ended(lease);
     assertEquals(List.of("writer", "late reader"), told);
   }
 
@@ -314,10 +316,10 @@ class LocalQueuesTest {
     queues.shared(Waiter.NAMES);
     assertNull(queues.refusal(fourth));
     assertEquals(List.of("second", "third", "fourth"), told.subList(3, 6));
-    queues.leased(Waiter.NAMES);
+    lease = queues.leased(Waiter.NAMES);
     assertFalse(queues.mayAsk(second));
     assertFalse(queues.mayAsk(fourth));
-    queues.ended(Waiter.NAMES);
+    queues.ended(lease);
     assertFalse(queues.mayAsk(fourth), "others may write now");
   }
 
@@ -367,10 +369,10 @@ class LocalQueuesTest {
       reader.isShared = true;
       writer.sinceNanos = Long.MAX_VALUE;
       reader.sinceNanos = Long.MAX_VALUE + reads; // such times wrap around
-      both.leased(Waiter.NAMES);
+      lease = both.leased(Waiter.NAMES);
       both.join(writer);
       both.join(reader);
-      both.ended(Waiter.NAMES);
+      both.ended(lease);
       assertEquals(reads < 0 ? List.of("reader", "writer") : List.of("writer", "reader"), told);
     }
   }
@@ -379,15 +381,15 @@ class LocalQueuesTest {
   void readersGoOnWhileAnotherThreadStillCallsWriters() {
     Waiter writer = waiter("writer");
     reader("reader");
-    queues.leased(Waiter.NAMES);
+    lease = queues.leased(Waiter.NAMES);
     writer.proceeds =
         () -> {
           writer.proceeds = () -> {};
-          queues.leased(Waiter.NAMES);
-          queues.ended(Waiter.NAMES);
+          lease = queues.leased(Waiter.NAMES);
+          queues.ended(lease);
           assertEquals(List.of("writer", "reader"), told);
         };
-    queues.ended(Waiter.NAMES);
+    queues.ended(lease);
     assertEquals(List.of("writer", "reader", "writer"), told);
   }
 
@@ -395,13 +397,57 @@ class LocalQueuesTest {
   void readersGoOnThoughMemoryIsShortForTheWriterBeforeThem() {
     Waiter writer = waiter("writer");
     reader("reader");
-    queues.leased(Waiter.NAMES);
+    lease = queues.leased(Waiter.NAMES);
     writer.proceeds =
         () -> {
           throw new OutOfMemoryError("test");
         };
-    assertThrows(OutOfMemoryError.class, () -> queues.ended(Waiter.NAMES));
+    assertThrows(OutOfMemoryError.class, () -> queues.ended(lease));
     assertEquals(List.of("writer", "reader"), told);
+  }
+
+  @Test
+  void leaseThatEndsWhileMemoryIsShortHoldsUpNobodyOnceThereIsSome() {
+    ShortNames names = new ShortNames();
+    lease = queues.leased(names);
+    Waiter writer = waiter("writer");
+    Waiter reader = reader("reader");
+    names.isShort = true;
+    assertThrows(OutOfMemoryError.class, () -> queues.ended(lease));
+    names.isShort = false;
+    queues.check();
+    assertEquals(List.of("writer", "reader"), told);
+    queues.leave(reader);
+    queues.leave(writer);
+    assertTrue(queues.isEmpty());
+  }
+
+  @Test
+  void queueOfALeaseThatEndedWhileMemoryWasShortIsForgotten() {
+    ShortNames names = new ShortNames();
+    lease = queues.leased(names);
+    names.isShort = true;
+    assertThrows(OutOfMemoryError.class, () -> queues.ended(lease));
+    names.isShort = false;
+    assertTrue(queues.join(new Waiter("next", told, false)));
+  }
+
+  /** Names that take memory to compare. */
+  private static final class ShortNames extends AbstractList<String> {
+    private boolean isShort;
+
+    @Override
+    public String get(int index) {
+      if (isShort) {
+        throw new OutOfMemoryError("memory is short");
+      }
+      return Waiter.NAMES.get(index);
+    }
+
+    @Override
+    public int size() {
+      return Waiter.NAMES.size();
+    }
   }
 
   private static AttemptEnd refusal() {
@@ -419,14 +465,14 @@ class LocalQueuesTest {
     assertTrue(queues.mayAsk(first));
     assertFalse(queues.mayAsk(second));
     assertFalse(queues.isLeased("orders/42"), "it is only asked for");
-    queues.leased(Waiter.NAMES);
+    lease = queues.leased(Waiter.NAMES);
     assertFalse(queues.mayAsk(first));
     assertTrue(queues.isLeased("orders/42"));
-    queues.leased(Waiter.NAMES);
-    queues.ended(Waiter.NAMES);
+    lease = queues.leased(Waiter.NAMES);
+    queues.ended(lease);
     assertFalse(queues.mayAsk(first));
     assertEquals(List.of(), told);
-    queues.ended(Waiter.NAMES);
+    queues.ended(lease);
     assertTrue(queues.mayAsk(first));
     assertEquals(List.of("first"), told);
     queues.leave(first);
@@ -436,7 +482,7 @@ class LocalQueuesTest {
 
   @Test
   void joiningALineThatALeaseHoldsIsNoReasonToAsk() {
-    queues.leased(Waiter.NAMES);
+    lease = queues.leased(Waiter.NAMES);
     assertFalse(queues.join(new Waiter("first", told, false)));
   }
 
@@ -447,16 +493,15 @@ class LocalQueuesTest {
     waiter("third");
     queues.leave(second);
     assertEquals(List.of(), told);
-    queues.leased(Waiter.NAMES);
+    lease = queues.leased(Waiter.NAMES);
     queues.leave(first);
     assertEquals(List.of(), told);
-    queues.ended(Waiter.NAMES);
+    queues.ended(lease);
     assertEquals(List.of("third"), told);
   }
 
   @Test
   void nothingHappensToALineThatIsNotThere() {
-    queues.ended(Waiter.NAMES);
     queues.leave(new Waiter("nobody", told, false));
     queues.refused(new Waiter("nobody", told, false), refusal());
     assertNull(queues.refusal(new Waiter("nobody", told, false)));
@@ -467,10 +512,10 @@ class LocalQueuesTest {
   void lineIsForgottenWhenItsLastWaiterAndItsLastLeaseHaveGone() {
     assertTrue(queues.isEmpty());
     Waiter first = waiter("first");
-    queues.leased(Waiter.NAMES);
+    lease = queues.leased(Waiter.NAMES);
     queues.leave(first);
     assertFalse(queues.isEmpty());
-    queues.ended(Waiter.NAMES);
+    queues.ended(lease);
     assertTrue(queues.isEmpty());
     queues.leave(waiter("second"));
     assertTrue(queues.isEmpty());
@@ -479,14 +524,14 @@ class LocalQueuesTest {
   @Test
   void leaseBesideAnotherDoesNotCountAsHandedOver() {
     waiter("first");
-    for (int lease = 0; lease < 15; lease++) {
-      queues.leased(Waiter.NAMES);
+    for (int round = 0; round < 15; round++) {
+      lease = queues.leased(Waiter.NAMES);
     }
-    for (int lease = 0; lease < 15; lease++) {
-      queues.ended(Waiter.NAMES);
+    for (int round = 0; round < 15; round++) {
+      queues.ended(lease);
     }
-    queues.leased(Waiter.NAMES);
-    queues.ended(Waiter.NAMES);
+    lease = queues.leased(Waiter.NAMES);
+    queues.ended(lease);
     assertEquals(List.of("first", "first"), told);
   }
 
@@ -498,7 +543,7 @@ class LocalQueuesTest {
     assertNull(queues.refusal(second));
     queues.refused(first, refusal);
     assertSame(refusal, queues.refusal(second));
-    queues.leased(Waiter.NAMES);
+    lease = queues.leased(Waiter.NAMES);
     assertNull(queues.refusal(second));
   }
 
@@ -509,9 +554,9 @@ class LocalQueuesTest {
       LocalQueues served = new LocalQueues();
       Waiter head = new Waiter("head", told, isFair);
       served.join(head);
-      for (int lease = 0; lease < 33; lease++) {
-        served.leased(Waiter.NAMES);
-        served.ended(Waiter.NAMES);
+      for (int handoff = 0; handoff < 33; handoff++) {
+        lease = served.leased(Waiter.NAMES);
+        served.ended(lease);
       }
       assertEquals(33, told.size());
       assertEquals(
@@ -547,10 +592,10 @@ class LocalQueuesTest {
     waiter("third");
     second.proceeds =
         () -> {
-          queues.leased(Waiter.NAMES);
+          lease = queues.leased(Waiter.NAMES);
           queues.leave(second);
           assertEquals(List.of("second"), told);
-          queues.ended(Waiter.NAMES);
+          queues.ended(lease);
           assertEquals(List.of("second"), told, "the loop is not left");
         };
     queues.leave(head);
@@ -565,11 +610,11 @@ class LocalQueuesTest {
     second.proceeds =
         () -> {
           queues.leave(second);
-          queues.leased(Waiter.NAMES);
+          lease = queues.leased(Waiter.NAMES);
         };
     queues.leave(head);
     assertEquals(List.of("second"), told);
-    queues.ended(Waiter.NAMES);
+    queues.ended(lease);
     assertEquals(List.of("second", "third"), told);
   }
 
@@ -651,8 +696,8 @@ class LocalQueuesTest {
   @Test
   void firstCallForAnyOfSeveralNamesAsksWhenALeaseOnOneOfThemEnds() {
     LocalQueues queues = new LocalQueues();
-    queues.leased(List.of("a"));
-    queues.leased(List.of("b", "c"));
+    LocalQueues.Queue alone = queues.leased(List.of("a"));
+    LocalQueues.Queue both = queues.leased(List.of("b", "c"));
     Chooser first = new Chooser("a", "b");
     Chooser second = new Chooser("a", "b");
     Chooser elsewhere = new Chooser("c", "d");
@@ -661,9 +706,9 @@ class LocalQueuesTest {
     assertTrue(queues.join(elsewhere));
     assertTrue(queues.isLeased("a"));
     assertFalse(queues.isLeased("b"), "not alone");
-    queues.ended(List.of("a"));
+    queues.ended(alone);
     assertEquals(List.of(1, 0, 0), List.of(first.proceeded, second.proceeded, elsewhere.proceeded));
-    queues.ended(List.of("b", "c"));
+    queues.ended(both);
     assertEquals(List.of(2, 0, 1), List.of(first.proceeded, second.proceeded, elsewhere.proceeded));
     queues.leave(first);
     assertEquals(1, second.proceeded);
@@ -698,12 +743,10 @@ class LocalQueuesTest {
     Chooser elsewhere = new Chooser("b", "c");
     List.of(first, second, elsewhere).forEach(queues::join);
     queues.leave(second);
-    queues.leased(List.of("b"));
-    queues.ended(List.of("b"));
+    queues.ended(queues.leased(List.of("b")));
     assertEquals(List.of(1, 1), List.of(first.proceeded, elsewhere.proceeded));
     queues.leave(first);
-    queues.leased(List.of("b"));
-    queues.ended(List.of("b"));
+    queues.ended(queues.leased(List.of("b")));
     assertEquals(List.of(1, 2), List.of(first.proceeded, elsewhere.proceeded));
   }
 
@@ -714,13 +757,11 @@ class LocalQueuesTest {
     call.proceeds =
         () -> {
           if (call.proceeded == 1) {
-            queues.leased(List.of("b"));
-            queues.ended(List.of("b"));
+            queues.ended(queues.leased(List.of("b")));
             assertEquals(1, call.proceeded, "not within the first");
           }
         };
-    queues.leased(List.of("a"));
-    queues.ended(List.of("a"));
+    queues.ended(queues.leased(List.of("a")));
     assertEquals(2, call.proceeded);
   }
 }

@@ -35,8 +35,6 @@ import org.junit.jupiter.api.io.TempDir;
 /** A process whose heap is full for seconds, and then has room again. */
 @RequiresRedis
 @Tag("servers")
-@Tag("long") // shows a known defect about once in four runs: a local queue that nobody serves any
-// more
 class FullHeapTest {
 
   private static final Duration TTL = Duration.ofSeconds(3);
