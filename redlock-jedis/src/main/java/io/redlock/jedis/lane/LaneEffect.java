@@ -27,6 +27,9 @@ sealed interface LaneEffect {
     /** Notes that the first attempt to connect has succeeded or failed. */
     void attempted();
 
+    /** Notes that no connection is made any more. */
+    void closing();
+
     /** Notes that every call is answered and no more are sent. */
     void closed();
   }
@@ -76,6 +79,14 @@ sealed interface LaneEffect {
     @Override
     public void perform(Shell shell) {
       shell.attempted();
+    }
+  }
+
+  /** See {@link Shell#closing}. */
+  record Closing() implements LaneEffect {
+    @Override
+    public void perform(Shell shell) {
+      shell.closing();
     }
   }
 

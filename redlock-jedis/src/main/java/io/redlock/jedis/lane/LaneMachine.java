@@ -363,6 +363,7 @@ final class LaneMachine {
       return;
     }
     phase = Phase.CLOSED;
+    effects.add(new LaneEffect.Closing()); // first: a pool replaces a connection that is given up
     connection.close();
     health.closed(nowNanos);
     calls.answerSent(NodeReply.unknown("closed before the answer came"));

@@ -450,11 +450,15 @@ public final class NodeLane implements LockNode {
     }
 
     @Override
+    public void closing() {
+      closeDialers();
+    }
+
+    @Override
     public void closed() {
       try {
         running().wakes.close();
       } finally {
-        closeDialers();
         hasEnded.complete(null);
       }
     }
