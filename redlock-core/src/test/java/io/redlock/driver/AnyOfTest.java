@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
-import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.spi.NodeLook;
 import io.redlock.spi.NodeReply;
@@ -22,13 +21,10 @@ import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 import java.util.random.RandomGenerator;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -40,46 +36,27 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(300)
 class AnyOfTest {
 
-  private static final Duration TTL = Duration.ofSeconds(10);
   private static final Duration WAIT = Duration.ofMinutes(1);
 
   private final Bed bed = new Bed(3);
 
   private static LeaseRequest permits(int count) {
-    return LeaseRequest.anyOf(
-        IntStream.range(0, count).mapToObj(number -> "pool/" + number).toList(), TTL);
+    return LeaseRequest.anyOf(ServiceLife.permits(count), Bed.TTL);
   }
 
-  private static NodeReply looked(NodeRequest request, Predicate<String> isHeld) {
-    return looked(request.names().stream().map(name -> isHeld.test(name) ? 5_000 : NodeLook.FREE));
-  }
-
-  private static NodeReply looked(Stream<Long> remainingMillis) {
-    return NodeReply.looked(new NodeLook(remainingMillis.toList(), ""));
-  }
-
-  /** Makes every node hold some names for somebody else. */
-  private void hold(Predicate<String> isHeld) {
-    bed.script(
-        request -> {
-          if (request instanceof Look) {
-            return looked(request, isHeld);
-          }
-          return request instanceof Grant && isHeld.test(request.names().get(0))
-              ? NodeReply.held(5_000, 1, "")
-              : Bed.yes(request);
-        });
-  }
-
-  @Test
-  void freeNameIsAcquiredInOneRoundTrip() {
-    bed.script(Bed::yes);
-    AcquireResult result = Bed.now(bed.redlock.acquireAsync(permits(100)));
-    Lease lease = result.lease().orElseThrow();
-    assertEquals(1, lease.resources().size());
-    assertTrue(permits(100).resources().containsAll(lease.resources()));
-    assertEquals(3, bed.asked(Grant.class));
-    assertEquals(0, bed.asked(Look.class));
+  /** Answers as a node that holds some names for somebody else. */
+  private static NodeReply holding(NodeRequest request, Predicate<String> isHeld) {
+    if (request instanceof Look) {
+      return NodeReply.looked(
+          new NodeLook(
+              request.names().stream()
+                  .map(name -> isHeld.test(name) ? 5_000 : NodeLook.FREE)
+                  .toList(),
+              ""));
+    }
+    return request instanceof Grant && isHeld.test(request.names().get(0))
+        ? NodeReply.held(5_000, 1, "")
+        : Bed.yes(request);
   }
 
   @Test
@@ -100,16 +77,7 @@ class AnyOfTest {
     for (int free = 0; free < count; free += 7) {
       String only = "app:pool/" + free;
       Bed one = new Bed(3);
-      one.script(
-          request -> {
-            boolean held = !request.names().get(0).equals(only);
-            if (request instanceof Look) {
-              return looked(request, name -> !name.equals(only));
-            }
-            return request instanceof Grant && held
-                ? NodeReply.held(5_000, 1, "")
-                : Bed.yes(request);
-          });
+      one.script(request -> holding(request, name -> !name.equals(only)));
       AcquireResult result = Bed.now(one.redlock.acquireAsync(permits(count)));
       assertEquals(Set.of("pool/" + free), result.lease().orElseThrow().resources());
       assertTrue(one.asked(Grant.class) <= 6, "two attempts at most");
@@ -149,15 +117,7 @@ class AnyOfTest {
       }
       Set<String> taken = names.stream().map(name -> "app:" + name).collect(Collectors.toSet());
       Bed one = new Bed(3);
-      one.script(
-          request -> {
-            if (request instanceof Look) {
-              return looked(request, taken::contains);
-            }
-            return request instanceof Grant && taken.contains(request.names().get(0))
-                ? NodeReply.held(5_000, 1, "")
-                : Bed.yes(request);
-          });
+      one.script(request -> holding(request, taken::contains));
       Bed.now(one.redlock.acquireAsync(permits(count)));
       ScriptedNode node = one.node(0);
       roundTrips += node.asked(Grant.class).size() + node.asked(Look.class).size();
@@ -166,84 +126,20 @@ class AnyOfTest {
     assertEquals(expected, average, 0.1, "seed " + seed);
   }
 
-  @ParameterizedTest
-  @ValueSource(ints = {1, 2, 100})
-  void callWithoutAWaitIsContendedWhenAllNamesAreTaken(int count) {
-    hold(name -> true);
-    assertEquals(
-        AcquireResult.Outcome.CONTENDED,
-        Bed.now(bed.redlock.acquireAsync(permits(count))).outcome());
-    assertTrue(bed.asked(Grant.class) <= 6);
-    bed.time.pass(TTL);
-    bed.assertNothingIsLeft("contended");
-  }
-
-  @Test
-  void moreNamesThanOneLookTakesAreLookedAtOneHundredAtATime() {
-    hold(name -> !name.equals("app:pool/777"));
-    AcquireResult result = Bed.now(bed.redlock.acquireAsync(permits(1_000)));
-    assertEquals(Set.of("pool/777"), result.lease().orElseThrow().resources());
-  }
-
   @Test
   void nameThatLooksFreeAndIsTakenMeanwhileIsFollowedByAnother() {
     List<String> tried = new ArrayList<>();
     bed.script(
         request -> {
-          if (request instanceof Look) {
-            return looked(request, name -> false);
-          }
           if (request instanceof Grant) {
             tried.add(request.names().get(0));
-            return tried.size() <= 9 ? NodeReply.held(5_000, 1, "") : Bed.yes(request);
           }
-          return Bed.yes(request);
+          return holding(request, name -> request instanceof Grant && tried.size() <= 9);
         });
     AcquireResult result = Bed.now(bed.redlock.acquireAsync(permits(10)));
     assertTrue(result.lease().isPresent());
     assertEquals(4, Set.copyOf(tried).size());
-    bed.time.pass(TTL);
-  }
-
-  @Test
-  void nodesThatAreDownAreAskedForOneNameOnly() {
-    bed.script(request -> NodeReply.unreachable("down"));
-    assertEquals(
-        AcquireResult.Outcome.UNAVAILABLE, Bed.now(bed.redlock.acquireAsync(permits(5))).outcome());
-    assertEquals(List.of("a Grant", "b Grant", "c Grant"), bed.journal);
-  }
-
-  @Test
-  void noNameIsTriedOnceTwoNodeTimeoutsHavePassed() {
-    bed.node(0).script(request -> request instanceof Grant ? NodeReply.held(5_000, 1, "") : null);
-    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(permits(10));
-    bed.time.passMillis(2 * Bed.NODE_TIMEOUT_MILLIS);
-    assertEquals(2, bed.node(0).asked(Grant.class).size(), "one before the look and one after");
-    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS - 1);
-    assertFalse(call.isDone());
-    bed.time.passMillis(1);
-    assertEquals(AcquireResult.Outcome.UNAVAILABLE, Bed.now(call).outcome());
-    assertEquals(2, bed.node(0).asked(Grant.class).size());
-  }
-
-  @Test
-  void refusalByClocksBeginsASecondPassOfThreeNodeTimeoutsAtMost() {
-    AtomicInteger grants = new AtomicInteger();
-    bed.node(0)
-        .script(
-            request ->
-                request instanceof Grant && grants.incrementAndGet() != 2
-                    ? NodeReply.held(5_000, 1, "")
-                    : null);
-    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(permits(10));
-    bed.time.passMillis(3 * Bed.NODE_TIMEOUT_MILLIS - 1);
-    bed.answerGrants(NodeReply.held(5_000, 1, ""), 1); // the first attempt's, too late
-    bed.answerGrants(NodeReply.of(NodeReply.Kind.CLOCK, "2 s behind"), 0, 1);
-    bed.time.passMillis(3 * Bed.NODE_TIMEOUT_MILLIS - 1);
-    assertFalse(call.isDone());
-    bed.time.passMillis(1);
-    assertEquals(AcquireResult.Outcome.UNAVAILABLE, Bed.now(call).outcome());
-    assertEquals(4, grants.get(), "two in each pass");
+    bed.time.pass(Bed.TTL);
   }
 
   @ParameterizedTest
@@ -264,12 +160,7 @@ class AnyOfTest {
 
   @Test
   void callThatIsCancelledWhileItChoosesAsksNoNode() {
-    AcquireLoop loop =
-        new AcquireLoop(
-            bed.context,
-            permits(3).waitUpTo(WAIT),
-            new Pauses(bed.context.retryStrategy, bed.context.random),
-            bed.redlock);
+    AcquireLoop loop = AcquireLoopTest.loop(bed, permits(3).waitUpTo(WAIT));
     bed.time.whenRead(
         () -> {
           if (Thread.holdsLock(loop.attempts)) {
@@ -282,29 +173,6 @@ class AnyOfTest {
     assertEquals(0, bed.time.tasks());
   }
 
-  @Test
-  void callThatWaitsForAnyStandsInNoLineForItsFirstAttempt() {
-    hold(name -> true);
-    bed.redlock.acquireAsync(permits(2).waitUpTo(WAIT));
-    int before = bed.asked(Grant.class);
-    bed.redlock.acquireAsync(permits(2).waitUpTo(WAIT));
-    assertEquals(2 * before, bed.asked(Grant.class));
-  }
-
-  @Test
-  void lookThatNobodyAnswersEndsAfterANodeTimeout() {
-    bed.script(
-        request ->
-            request instanceof Look
-                ? null
-                : request instanceof Grant ? NodeReply.held(5_000, 1, "") : Bed.yes(request));
-    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(permits(10));
-    assertFalse(call.isDone());
-    bed.time.passMillis(2 * Bed.NODE_TIMEOUT_MILLIS);
-    assertEquals(AcquireResult.Outcome.CONTENDED, Bed.now(call).outcome());
-    bed.time.pass(TTL);
-  }
-
   /**
    * Makes two of five nodes silent, pool/3 free, pool/5 on one of the others, and the rest taken.
    */
@@ -314,14 +182,7 @@ class AnyOfTest {
       boolean isFirst = node == 0;
       Predicate<String> isHeld =
           name -> isFirst ? !name.endsWith("3") : !name.endsWith("3") && !name.endsWith("5");
-      five.node(node)
-          .script(
-              request ->
-                  request instanceof Look
-                      ? looked(request, isHeld)
-                      : request instanceof Grant && isHeld.test(request.names().get(0))
-                          ? NodeReply.held(5_000, 1, "")
-                          : Bed.yes(request));
+      five.node(node).script(request -> holding(request, isHeld));
     }
     return five;
   }
@@ -338,48 +199,5 @@ class AnyOfTest {
       assertEquals(
           Set.of("pool/3"), Bed.now(call).lease().orElseThrow().resources(), "round " + round);
     }
-  }
-
-  @Test
-  void callThatIsCancelledWhileItLooksLeavesNothing() {
-    bed.script(
-        request ->
-            request instanceof Look
-                ? null
-                : request instanceof Grant ? NodeReply.held(5_000, 1, "") : Bed.yes(request));
-    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(permits(10).waitUpTo(WAIT));
-    int grants = bed.asked(Grant.class);
-    call.cancel(false);
-    bed.time.pass(TTL);
-    assertEquals(grants, bed.asked(Grant.class));
-    bed.assertNothingIsLeft("cancelled");
-  }
-
-  @Test
-  void callThatIsCancelledWhileItWaitsLeavesNothing() {
-    hold(name -> true);
-    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(permits(10).waitUpTo(WAIT));
-    bed.time.pass(Duration.ofSeconds(1));
-    call.cancel(false);
-    bed.time.pass(TTL);
-    bed.assertNothingIsLeft("cancelled");
-  }
-
-  @Test
-  void closedRedlockEndsTheCall() {
-    hold(name -> true);
-    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(permits(10).waitUpTo(WAIT));
-    bed.redlock.close();
-    assertTrue(call.isCompletedExceptionally());
-  }
-
-  @Test
-  void callForAllOfSeveralNamesDoesNotStandInLineBehindOneForAny() {
-    hold(name -> true);
-    bed.redlock.acquireAsync(permits(2).waitUpTo(WAIT));
-    bed.script(Bed::yes);
-    CompletableFuture<AcquireResult> both =
-        bed.redlock.acquireAsync(LeaseRequest.ofAll(permits(2).resources(), TTL).waitUpTo(WAIT));
-    assertTrue(Bed.now(both).lease().isPresent());
   }
 }

@@ -335,6 +335,8 @@ class QuorumRedlockTest {
     assertEquals(
         "a lock on orders/42 needs a longest hold: add .renewFor(...) to the request",
         refused.getMessage());
+    LeaseRequest deciding = Bed.REQUEST.renewFor(Bed.TTL).unlessHeld();
+    assertThrows(IllegalArgumentException.class, () -> bed.redlock.asLock(deciding));
   }
 
   private static void await(CountDownLatch latch) {

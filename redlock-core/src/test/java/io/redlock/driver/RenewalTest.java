@@ -86,12 +86,7 @@ class RenewalTest {
     bed.time.passMillis(3_340);
     assertEquals(1, extensions());
     lease.close();
-    for (ScriptedNode node : bed.nodes) {
-      node.calls().stream()
-          .filter(ScriptedNode.Call::isOpen)
-          .toList()
-          .forEach(call -> call.answer(Bed.yes(call.request)));
-    }
+    bed.answerAllThatIsOpen();
     bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
     bed.assertNothingIsLeft("released during a renewal");
     assertEquals(List.of("RELEASED"), bed.events, "nothing was lost");

@@ -7,8 +7,6 @@ import static io.redlock.driver.AcquireLoopTest.lease;
 import static io.redlock.driver.AcquireLoopTest.loop;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
@@ -16,14 +14,12 @@ import io.redlock.RedlockListener;
 import io.redlock.RetryStrategy;
 import io.redlock.RetryStrategy.Cause;
 import io.redlock.spi.NodeReply;
-import io.redlock.spi.NodeReply.Kind;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -56,44 +52,6 @@ class RetryPausesTest {
     while (!callbacks.isEmpty()) {
       callbacks.poll().run();
     }
-  }
-
-  /** Returns a bed whose strategy notes what it is told and answers this. */
-  private Bed telling(long pauseMillis) {
-    return new Bed(
-        3,
-        (failures, cause, random) -> {
-          asked.add(failures + " " + cause);
-          return Duration.ofMillis(pauseMillis);
-        });
-  }
-
-  @Test
-  void strategyIsAskedAfterTheAttemptThatFollowsARefusalByClocks() {
-    Bed telling = telling(500);
-    telling.script(
-        request ->
-            attempts(telling) == 1
-                ? NodeReply.of(Kind.CLOCK, "2 s behind")
-                : NodeReply.held(-1, 5, ""));
-    telling.redlock.acquireAsync(PATIENT);
-    assertEquals(List.of("1 HELD"), asked);
-    telling.time.passMillis(499);
-    assertEquals(2, attempts(telling));
-    telling.time.passMillis(1);
-    assertEquals(3, attempts(telling));
-  }
-
-  @Test
-  void strategyIsToldWhyTheCallFailedAndHowOftenForThat() {
-    Bed telling = telling(10);
-    telling.script(grants(NodeReply.held(-1, 5, "")));
-    telling.redlock.acquireAsync(PATIENT);
-    telling.script(grants(NodeReply.unreachable("down")));
-    telling.time.passMillis(20);
-    telling.script(grants(NodeReply.held(-1, 5, "")));
-    telling.time.passMillis(10);
-    assertEquals(List.of("1 HELD", "1 UNAVAILABLE", "2 UNAVAILABLE", "2 HELD"), asked);
   }
 
   /** The answers of the nodes: the token of a holder, 0 for a grant, ? if it may be either. */
@@ -190,70 +148,6 @@ class RetryPausesTest {
   }
 
   @Test
-  void strategyRunsOnTheCallbackExecutorOnly() {
-    Bed thoughtful = thoughtful(20);
-    thoughtful.redlock.acquireAsync(PATIENT);
-    assertEquals(List.of(), asked);
-    assertEquals(1, callbacks.size());
-    thoughtful.time.passMillis(5);
-    runCallbacks();
-    assertEquals(List.of("1 HELD"), asked);
-    thoughtful.time.passMillis(19);
-    assertEquals(1, attempts(thoughtful));
-    thoughtful.time.passMillis(1);
-    assertEquals(2, attempts(thoughtful));
-    runCallbacks();
-    assertEquals(List.of("1 HELD", "2 HELD"), asked);
-  }
-
-  @Test
-  void defaultStrategyNeedsNoOtherThread() {
-    Bed usual =
-        new Bed(3, callbacks::add, new RedlockListener() {}, RetryStrategy.jitteredBackoff());
-    usual.script(grants(NodeReply.held(-1, 5, "")));
-    usual.redlock.acquireAsync(PATIENT);
-    usual.time.passMillis(500);
-    assertTrue(attempts(usual) > 5);
-    assertEquals(0, callbacks.size());
-  }
-
-  @Test
-  void strategyThatBlocksIsAskedOnceAndTheDefaultDecidesInItsPlace() {
-    Bed thoughtful = thoughtful(20);
-    CompletableFuture<AcquireResult> call = thoughtful.redlock.acquireAsync(PATIENT);
-    thoughtful.time.passMillis(Bed.NODE_TIMEOUT_MILLIS - 1);
-    assertEquals(1, attempts(thoughtful));
-    thoughtful.time.passMillis(1);
-    assertEquals(1, attempts(thoughtful), "the default pauses as well");
-    thoughtful.time.passMillis(949);
-    assertTrue(attempts(thoughtful) > 5);
-    assertEquals(1, callbacks.size(), "one question for the call, however often it failed");
-    int before = attempts(thoughtful);
-    thoughtful.time.passMillis(1);
-    assertEquals(before + 1, attempts(thoughtful), "the last attempt");
-    thoughtful.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
-    assertEquals(0, thoughtful.time.tasks());
-    assertEquals(3, callbacks.size(), "the question, the result and its event");
-    runCallbacks();
-    assertEquals(AcquireResult.Outcome.CONTENDED, Bed.now(call).outcome());
-    assertEquals(List.of("1 HELD"), asked);
-  }
-
-  @Test
-  void strategyThatBlockedAndAnswersAtLastIsAskedAgain() {
-    Bed thoughtful = thoughtful(20);
-    thoughtful.redlock.acquireAsync(PATIENT);
-    thoughtful.time.passMillis(400);
-    int attempts = attempts(thoughtful);
-    runCallbacks();
-    assertEquals(attempts, attempts(thoughtful), "too late an answer");
-    thoughtful.time.passMillis(200);
-    runCallbacks();
-    assertEquals(2, asked.size());
-    assertTrue(attempts < attempts(thoughtful));
-  }
-
-  @Test
   void timerThatIsOvertakenByTheNextRefusalLeavesThePauseToTheStrategy() {
     Bed thoughtful = thoughtful(20);
     AcquireLoop loop = loop(thoughtful, PATIENT);
@@ -273,41 +167,5 @@ class RetryPausesTest {
     assertEquals(2, attempts(thoughtful));
     thoughtful.time.passMillis(1);
     assertEquals(3, attempts(thoughtful));
-  }
-
-  @Test
-  void callWhoseStrategyBlocksCanBeCancelled() {
-    Bed thoughtful = thoughtful(20);
-    CompletableFuture<AcquireResult> call = thoughtful.redlock.acquireAsync(PATIENT);
-    assertTrue(call.cancel(false));
-    thoughtful.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
-    assertEquals(0, thoughtful.time.tasks());
-    runCallbacks();
-    thoughtful.time.passMillis(1_000);
-    assertEquals(1, attempts(thoughtful));
-  }
-
-  @Test
-  void callWhoseStrategyBlocksIsEndedByClose() {
-    Bed thoughtful = thoughtful(20);
-    CompletableFuture<AcquireResult> call = thoughtful.redlock.acquireAsync(PATIENT);
-    thoughtful.redlock.close();
-    runCallbacks();
-    CompletionException failure = assertThrows(CompletionException.class, call::join);
-    assertInstanceOf(IllegalStateException.class, failure.getCause());
-    assertEquals(0, thoughtful.time.tasks());
-  }
-
-  @Test
-  void strategyThatBlocksForOneCallHoldsUpNoOther() {
-    Bed thoughtful = thoughtful(20);
-    thoughtful.redlock.acquireAsync(Bed.REQUEST.waitUpTo(Duration.ofNanos(100)));
-    CompletableFuture<AcquireResult> next = thoughtful.redlock.acquireAsync(PATIENT);
-    thoughtful.time.passMillis(100);
-    thoughtful.script(Bed::yes);
-    thoughtful.time.passMillis(500);
-    assertEquals(1, thoughtful.context.liveLeases.snapshot().size());
-    runCallbacks();
-    assertTrue(lease(next).isValid());
   }
 }

@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -85,6 +86,7 @@ final class ScriptedNode implements LockNode {
   private final List<String> journal;
   private final List<Call> calls = new ArrayList<>();
   private Function<NodeRequest, @Nullable NodeReply> script = request -> null;
+  private Consumer<NodeRequest> before = request -> {};
   private boolean holdsSends;
 
   /** True if it answers other requests before those that are open. */
@@ -110,6 +112,11 @@ final class ScriptedNode implements LockNode {
   /** Sets how to answer at once; null keeps a request open. */
   void script(Function<NodeRequest, @Nullable NodeReply> answers) {
     script = answers;
+  }
+
+  /** Runs an action whenever it has received a request, before it answers. */
+  void before(Consumer<NodeRequest> action) {
+    before = action;
   }
 
   /** Keeps requests in the client from now on, where they can be withdrawn. */
@@ -199,6 +206,7 @@ final class ScriptedNode implements LockNode {
     Call call = new Call(request, slot, handler, !holdsSends);
     calls.add(call);
     journal.add(name + " " + request.getClass().getSimpleName());
+    before.accept(request);
     NodeReply reply =
         closed && !owesAnswers ? NodeReply.unreachable("closed") : script.apply(request);
     if (reply != null) {

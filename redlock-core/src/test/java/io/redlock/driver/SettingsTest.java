@@ -167,6 +167,17 @@ class SettingsTest {
   }
 
   @Test
+  void decisionIsAwaitedOutOfTurnAndForAllNames() {
+    assertEquals(List.of(), settings.problems(Bed.REQUEST.waitUpTo(Bed.TTL).unlessHeld()));
+    assertRefused(
+        Bed.REQUEST.fair().unlessHeld(), "unlessHeld() with fair()", "leave one of them out");
+    assertRefused(
+        LeaseRequest.anyOf(List.of("a", "b"), Bed.TTL).unlessHeld(),
+        "unlessHeld() with anyOf()",
+        "leave one of them out");
+  }
+
+  @Test
   void longestHoldIsPositive() {
     assertRefused(Bed.REQUEST.renewFor(Duration.ofSeconds(-1)), "renewFor -1s", "longest time");
     assertEquals(List.of(), settings.problems(Bed.REQUEST.renewFor(Duration.ofNanos(1))));

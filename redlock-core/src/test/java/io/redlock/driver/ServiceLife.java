@@ -1,0 +1,417 @@
+package io.redlock.driver;
+
+import io.redlock.AcquireResult;
+import io.redlock.AcquireResult.By;
+import io.redlock.LeaseRequest;
+import io.redlock.RetryStrategy;
+import io.redlock.Votes;
+import io.redlock.spi.HolderLabel;
+import io.redlock.spi.NodeLook;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeRequest.Extend;
+import io.redlock.spi.NodeRequest.Grant;
+import io.redlock.spi.NodeRequest.Look;
+import io.redlock.spi.NodeRequest.Release;
+import io.redlock.spi.NodeRequest.Ticket;
+import io.redlock.text.Scenes;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.function.Function;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Assertions;
+
+/**
+ * The life of a lock service over scripted nodes, as a scene tells it. The nodes are a, b, c and so
+ * on; a command that names none is for all. Calls, and the leases that they get, are numbered from
+ * 1. Times are in ms. What comes of a command are the requests that are sent, as {@code grant abc},
+ * and the results of calls, as {@code 1 ACQUIRED}; a command with a question mark shows more.
+ */
+final class ServiceLife implements Scenes.Actor {
+
+  private final List<String> out = new ArrayList<>();
+  private final List<CompletableFuture<AcquireResult>> calls = new ArrayList<>();
+  private final Deque<Runnable> callbacks = new ArrayDeque<>();
+  private final List<String> asked = new ArrayList<>();
+  private Bed bed = new Bed(3);
+  private int written;
+  private int heard;
+  private int shown;
+
+  @Override
+  public List<String> act(String command, String rest) {
+    out.clear();
+    perform(command, rest.isEmpty() ? List.of() : List.of(rest.split(" ")));
+    writeRequests();
+    return List.copyOf(out);
+  }
+
+  private void perform(String command, List<String> words) {
+    switch (command) {
+      case "service" -> begin(words);
+      case "every" -> script(words, NodeRequest.class);
+      case "grants" -> script(words, Grant.class);
+      case "extends" -> script(words, Extend.class);
+      case "releases" -> script(words, Release.class);
+      case "answer" -> answer(words);
+      case "during" ->
+          during(nodes(words).get(0), words.get(1), later(words.subList(2, words.size())));
+      case "between" -> bed.betweenSteps(later(words));
+      case "hold" -> nodes(words).forEach(ScriptedNode::holdSends);
+      case "busy" -> bed.nodes.forEach(node -> node.isBusy = words.isEmpty());
+      case "defect" -> nodes(words).forEach(node -> node.failsNext(new Error("a defect")));
+      case "reset" -> nodes(words).forEach(ScriptedNode::isReset);
+      case "wake" ->
+          nodes(words).forEach(node -> bed.context.fairWaiters.woken(1, bed.nodes.indexOf(node)));
+      case "pass" -> bed.time.pass(span(words.get(0)));
+      case "pass-checks" -> bed.time.passWithChecks(span(words.get(0)));
+      case "pause" -> bed.time.pause(span(words.get(0)));
+      case "step" -> bed.time.stepWall(span(words.get(0)));
+      case "short-of-memory" -> bed.time.shortOfMemory(span(words.get(0)));
+      case "callbacks" -> {
+        while (!callbacks.isEmpty()) {
+          callbacks.poll().run();
+        }
+      }
+      case "call" -> call(request(words));
+      case "clock-ahead" ->
+          bed.nodes.forEach(
+              node ->
+                  node.clockOffsetMicros(
+                      FakeTime.START_WALL_MICROS + span(words.get(0)).toNanos() / 1_000));
+      case "clock-forbidden" -> bed.time.whenRead(() -> Assertions.fail("the clock was read"));
+      case "no-timer" -> failTimer(words.isEmpty() ? 0 : Integer.parseInt(words.get(0)));
+      case "close-service" -> bed.redlock.close();
+      case "callbacks?" -> out.add(callbacks.size() + " callbacks");
+      case "timers?" -> out.add(bed.time.tasks() + " timers");
+      case "leases?" -> out.add(bed.context.liveLeases.snapshot().size() + " leases");
+      case "queues?" -> out.add(bed.context.queues.isEmpty() ? "no queue" : "a queue");
+      case "heard?" -> {
+        List<String> events = bed.events.subList(heard, bed.events.size());
+        out.add(events.isEmpty() ? "nothing heard" : "heard " + String.join(", ", events));
+        heard = bed.events.size();
+      }
+      case "asked?" -> {
+        out.add(asked.isEmpty() ? "not asked" : String.join(", ", asked));
+        asked.clear();
+      }
+      case "sent?" -> sent(words);
+      case "nothing-left" -> bed.assertNothingIsLeft("at the end");
+      default -> call(command, Integer.parseInt(words.get(0)), words.subList(1, words.size()));
+    }
+  }
+
+  private void call(String command, int number, List<String> words) {
+    CompletableFuture<AcquireResult> call = calls.get(number - 1);
+    switch (command) {
+      case "cancel" -> call.cancel(false);
+      case "complete" ->
+          call.complete(AcquireResult.contended(By.UNKNOWN, new Votes(List.of(), 2)));
+      case "votes?" -> out.add(Bed.now(call).votes().toString());
+      case "names?" -> out.add(Bed.now(call).lease().orElseThrow().resources().toString());
+      default -> lease(command, number, (HeldLease) Bed.now(call).lease().orElseThrow(), words);
+    }
+  }
+
+  private void lease(String command, int number, HeldLease lease, List<String> words) {
+    switch (command) {
+      case "close" -> lease.close();
+      case "release" -> tell(number + " release", lease.releaseAsync(), Object::toString);
+      case "extend" ->
+          tell(
+              number + " extend",
+              lease.extendAsync(words.isEmpty() ? Bed.TTL : span(words.get(0))),
+              result -> result.outcome().toString());
+      case "await-end" -> tell(number + " end", lease.ended(), end -> end.cause().toString());
+      case "check" -> lease.check();
+      case "valid?" -> out.add(lease.isValid() ? "valid" : "not valid");
+      case "left?" -> out.add(lease.remaining().toNanos() / 1e6 + " ms left");
+      default -> throw new IllegalArgumentException(command);
+    }
+  }
+
+  /** Begins anew: the number of nodes, how long the strategy pauses, if callbacks wait. */
+  private void begin(List<String> words) {
+    Executor executor = words.contains("late") ? callbacks::add : Runnable::run;
+    int pauses = words.indexOf("pauses");
+    RetryStrategy strategy =
+        (failures, cause, random) -> {
+          asked.add(failures + " " + cause);
+          return span(words.get(pauses + 1));
+        };
+    bed =
+        new Bed(
+            Integer.parseInt(words.get(0)),
+            executor,
+            null,
+            pauses < 0 ? RetryStrategy.jitteredBackoff() : strategy);
+    calls.clear();
+    written = 0;
+    heard = 0;
+    shown = 0;
+  }
+
+  private static LeaseRequest request(List<String> words) {
+    LeaseRequest request = Bed.REQUEST;
+    for (int word = 0; word < words.size(); word++) {
+      String term = words.get(word);
+      String value = word + 1 < words.size() ? words.get(word + 1) : "";
+      word += List.of("on", "all-of", "any-of", "ttl", "wait", "renew").contains(term) ? 1 : 0;
+      request =
+          switch (term) {
+            case "on" -> LeaseRequest.of(value, Bed.TTL);
+            case "all-of" -> LeaseRequest.ofAll(List.of(value.split(",")), Bed.TTL);
+            case "any-of" -> LeaseRequest.anyOf(permits(Integer.parseInt(value)), Bed.TTL);
+            case "ttl" -> LeaseRequest.of("orders/42", span(value));
+            case "wait" -> request.waitUpTo(span(value));
+            case "renew" -> request.renewFor(span(value));
+            case "fair" -> request.fair();
+            case "shared" -> request.shared();
+            case "unless-held" -> request.unlessHeld();
+            default -> throw new IllegalArgumentException(term);
+          };
+    }
+    return request;
+  }
+
+  static List<String> permits(int count) {
+    return IntStream.range(0, count).mapToObj(number -> "pool/" + number).toList();
+  }
+
+  private void call(LeaseRequest request) {
+    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(request);
+    calls.add(call);
+    tell(
+        String.valueOf(calls.size()),
+        call,
+        result ->
+            result.outcome()
+                + result
+                    .contendedBy()
+                    .filter(by -> by != By.UNKNOWN)
+                    .map(by -> " by " + by)
+                    .orElse(""));
+  }
+
+  private <T> void tell(String what, CompletionStage<T> future, Function<T, String> words) {
+    future.whenComplete(
+        (result, failure) ->
+            tell(what + " " + (failure == null ? words.apply(result) : text(failure))));
+  }
+
+  private void tell(String news) {
+    writeRequests();
+    out.add(news);
+  }
+
+  private static String text(Throwable failure) {
+    if (failure instanceof CancellationException) {
+      return "cancelled";
+    }
+    return failure instanceof CompletionException
+        ? text(failure.getCause())
+        : failure.toString().replaceAll("java\\.[a-z.]+", "");
+  }
+
+  /** Shows the requests, or those of a type, that node a received since the last time. */
+  private void sent(List<String> types) {
+    List<ScriptedNode.Call> all = bed.node(0).calls();
+    all.subList(shown, all.size()).stream()
+        .map(call -> call.request)
+        .filter(request -> types.isEmpty() || types.contains(type(request)))
+        .forEach(request -> out.add(type(request) + " " + text(request)));
+    shown = all.size();
+  }
+
+  private static String text(NodeRequest request) {
+    String text = request.owner() + " at " + micros(request.token());
+    text += request.shared() ? ", shared" : "";
+    if (request instanceof Grant grant) {
+      return text + " for " + grant.ttlMillis() + text(grant.ticket());
+    }
+    if (request instanceof Extend extend) {
+      return text + " for " + extend.ttlMillis() + ", sent at " + micros(extend.sentMicros());
+    }
+    if (request instanceof Release release) {
+      long longest = release.sharedTtlMillis();
+      return text + (longest == 0 ? "" : " of " + longest) + text(release.ticket());
+    }
+    return request.names().toString();
+  }
+
+  private static String text(@Nullable Ticket ticket) {
+    return ticket == null
+        ? ""
+        : ", ticket "
+            + ticket.waiter().split(":")[1]
+            + " of "
+            + micros(ticket.micros())
+            + " for "
+            + ticket.lifeMillis();
+  }
+
+  private static String micros(long token) {
+    return (token - FakeTime.START_WALL_MICROS) + " µs";
+  }
+
+  /** Writes the requests that were sent since the last time, those of a kind together. */
+  private void writeRequests() {
+    String type = "";
+    StringBuilder nodes = new StringBuilder();
+    for (String request : bed.journal.subList(written, bed.journal.size())) {
+      String[] words = request.split(" ");
+      boolean goesOn = words[1].equals(type) && nodes.toString().compareTo(words[0]) < 0;
+      if (!goesOn) {
+        writeRequest(type, nodes);
+      }
+      type = words[1];
+      nodes.append(words[0]);
+    }
+    writeRequest(type, nodes);
+    written = bed.journal.size();
+  }
+
+  private void writeRequest(String type, StringBuilder nodes) {
+    if (!type.isEmpty()) {
+      out.add(type.toLowerCase(Locale.ROOT) + " " + nodes);
+    }
+    nodes.setLength(0);
+  }
+
+  private static String type(NodeRequest request) {
+    return request.getClass().getSimpleName().toLowerCase(Locale.ROOT);
+  }
+
+  private static Duration span(String text) {
+    return text.endsWith("ns")
+        ? Duration.ofNanos(Long.parseLong(text.substring(0, text.length() - 2)))
+        : Duration.ofMillis(Long.parseLong(text));
+  }
+
+  private static boolean namesNodes(List<String> words) {
+    return !words.isEmpty() && words.get(0).matches("[a-f]+");
+  }
+
+  private static List<String> withoutNodes(List<String> words) {
+    return words.subList(namesNodes(words) ? 1 : 0, words.size());
+  }
+
+  private List<ScriptedNode> nodes(List<String> words) {
+    return bed.nodes.stream()
+        .filter(node -> !namesNodes(words) || words.get(0).contains(node.name()))
+        .toList();
+  }
+
+  /** Sets how nodes answer requests of a type from now on; they accept others, but no look. */
+  private void script(List<String> words, Class<? extends NodeRequest> type) {
+    List<String> reply = withoutNodes(words);
+    nodes(words)
+        .forEach(
+            node ->
+                node.script(
+                    request ->
+                        type.isInstance(request)
+                            ? reply(request, reply)
+                            : request instanceof Look ? null : Bed.yes(request)));
+  }
+
+  /** Answers the oldest open request of a type on each node, or all that are open. */
+  private void answer(List<String> words) {
+    List<String> rest = withoutNodes(words);
+    boolean isAll = rest.get(0).equals("all");
+    for (ScriptedNode node : nodes(words)) {
+      List<ScriptedNode.Call> open =
+          node.calls().stream()
+              .filter(ScriptedNode.Call::isOpen)
+              .filter(call -> isAll || type(call.request).equals(rest.get(0)))
+              .toList();
+      for (ScriptedNode.Call call : isAll ? open : open.subList(0, 1)) {
+        call.answer(reply(call.request, rest.subList(1, rest.size())));
+      }
+    }
+  }
+
+  private static @Nullable NodeReply reply(NodeRequest request, List<String> words) {
+    long number =
+        words.size() > 1 && words.get(1).matches("-?\\d+") ? Long.parseLong(words.get(1)) : -1;
+    return switch (words.get(0)) {
+      case "yes" -> Bed.yes(request);
+      case "silent" -> null;
+      case "held" -> held(request, number, words.size() > 2 ? words.get(2) : "someone");
+      case "read" -> held(request, number, HolderLabel.SHARED);
+      case "free" -> held(request, 5_000, "someone", "app:" + words.get(1));
+      case "waiting" -> NodeReply.waiting(number);
+      case "stale" -> NodeReply.stale(request.token() + number);
+      case "clock" -> NodeReply.of(Kind.CLOCK, "2 s behind");
+      case "abstains" -> NodeReply.abstain(number, "restarted");
+      case "joined" -> NodeReply.JOINED;
+      case "gone" -> NodeReply.NOT_HELD;
+      case "down" -> NodeReply.unreachable("down");
+      case "lost" -> NodeReply.unknown("connection lost");
+      case "throws" -> throw new IllegalArgumentException("a node's mistake");
+      case "fails" -> throw new OutOfMemoryError("memory is short");
+      default -> throw new IllegalArgumentException(words.get(0));
+    };
+  }
+
+  private static NodeReply held(NodeRequest request, long millis, String owner) {
+    return held(request, millis, owner, "");
+  }
+
+  /** Holds every name but one. */
+  private static NodeReply held(NodeRequest request, long millis, String owner, String free) {
+    if (request instanceof Look) {
+      return NodeReply.looked(
+          new NodeLook(
+              request.names().stream()
+                  .map(name -> name.equals(free) ? NodeLook.FREE : millis)
+                  .toList(),
+              ""));
+    }
+    return request instanceof Grant && !request.names().get(0).equals(free)
+        ? NodeReply.heldBy(millis, 5, owner)
+        : Bed.yes(request);
+  }
+
+  private static void during(ScriptedNode node, String type, Runnable action) {
+    node.before(
+        request -> {
+          if (type(request).equals(type)) {
+            action.run();
+          }
+        });
+  }
+
+  /** Lets no timer be set after so many. */
+  private void failTimer(int timers) {
+    bed.time.duringNextSchedule(
+        () -> {
+          if (timers == 0) {
+            throw new Error("no memory for a timer");
+          }
+          failTimer(timers - 1);
+        });
+  }
+
+  /** Returns an action that performs a command, once. */
+  private Runnable later(List<String> words) {
+    boolean[] done = {false};
+    return () -> {
+      if (!done[0]) {
+        done[0] = true;
+        perform(words.get(0), words.subList(1, words.size()));
+      }
+    };
+  }
+}

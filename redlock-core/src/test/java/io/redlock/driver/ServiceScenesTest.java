@@ -1,0 +1,39 @@
+package io.redlock.driver;
+
+import io.redlock.text.Scenes;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.TestFactory;
+
+/** What a lock service does. The tests of its classes show what no scene can. */
+class ServiceScenesTest {
+
+  private static Stream<DynamicTest> scenes(String file) {
+    return Scenes.of("driver/" + file, ServiceLife::new);
+  }
+
+  @TestFactory
+  Stream<DynamicTest> calls() {
+    return scenes("Calls.txt");
+  }
+
+  @TestFactory
+  Stream<DynamicTest> fairCalls() {
+    return scenes("FairCalls.txt");
+  }
+
+  @TestFactory
+  Stream<DynamicTest> pauses() {
+    return scenes("Pauses.txt");
+  }
+
+  @TestFactory
+  Stream<DynamicTest> callsForAnyOfSeveralNames() {
+    return scenes("AnyOf.txt");
+  }
+
+  @TestFactory
+  Stream<DynamicTest> readers() {
+    return scenes("Readers.txt");
+  }
+}
