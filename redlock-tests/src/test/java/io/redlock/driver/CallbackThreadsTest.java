@@ -152,13 +152,6 @@ class CallbackThreadsTest {
   }
 
   @Test
-  void lossIsToldThoughEveryDependentOfAFutureBlocks() throws Exception {
-    Redlock redlock = connect(settings -> {});
-    blockDependents(redlock, 50);
-    assertALossIsTold(redlock);
-  }
-
-  @Test
   void lossThatIsAskedForLaterIsToldThoughEveryDependentOfAFutureBlocks() throws Exception {
     Redlock redlock = connect(settings -> {});
     blockDependents(redlock, 50);
@@ -281,60 +274,6 @@ class CallbackThreadsTest {
 
   private static void blockUntilIdle() {
     await("idle threads end", () -> threads("redlock-callbacks").isEmpty());
-  }
-
-  @Test
-  void everyKindOfFailureOfADependentHarmsNobodyElse() throws Exception {
-    Redlock redlock = connect(settings -> {});
-    Consumer<Throwable> thrower = CallbackThreadsTest::sneak;
-    List<Throwable> failures =
-        List.of(
-            new IllegalStateException("a user's mistake"),
-            new AssertionError("a user's assertion"),
-            new OutOfMemoryError("in user code"),
-            new StackOverflowError("in user code"),
-            new Exception("not declared"));
-    List<Lease> lost = new ArrayList<>();
-    for (Throwable failure : failures) {
-      RedlockListener failing =
-          new RedlockListener() {
-            @Override
-            public void onEnd(Lease lease, LeaseEnd end, Duration held) {
-              thrower.accept(failure);
-            }
-          };
-      Redlock other = connect(settings -> settings.listener(failing));
-      other.acquire("r", LONG, WAIT).close();
-      lost.add(other.acquire("lost " + lost.size(), SHORT, WAIT));
-    }
-    for (Lease lease : lost) {
-      assertEquals(LeaseEnd.Cause.EXPIRED, soon(lease.ended().toCompletableFuture()).cause());
-      lease.release();
-      String name = lease.resource();
-      redlock.acquire(name, LONG, WAIT).close();
-    }
-    assertALossIsTold(redlock);
-  }
-
-  @SuppressWarnings("unchecked")
-  private static <T extends Throwable> void sneak(Throwable failure) throws T {
-    throw (T) failure;
-  }
-
-  @Test
-  void threadsStartWhenNeededAndEndWhenIdle() throws Exception {
-    Set<Thread> before = threads("redlock-");
-    Redlock redlock = connect(settings -> {});
-    Lease lease = redlock.acquire("r", LONG, WAIT);
-    assertEquals(0, since(before, "redlock-callbacks") + since(before, "redlock-losses"));
-    lease.releaseAsync().get(60, TimeUnit.SECONDS);
-    await("idle threads end", () -> since(before, "redlock-callbacks") == 0);
-    lease = redlock.acquire("r", LONG, WAIT);
-    lease.releaseAsync().get(60, TimeUnit.SECONDS);
-  }
-
-  private static long since(Set<Thread> before, String name) {
-    return threads(name).stream().filter(thread -> !before.contains(thread)).count();
   }
 
   @Test

@@ -159,17 +159,6 @@ class CloseTest {
   }
 
   @Test
-  void releaseBeforeTheCloseStillReachesTheNodes() throws Exception {
-    for (int round = 0; round < 20; round++) {
-      Redlock redlock = masters.connect();
-      Lease lease = redlock.acquire("closing", LONG.dividedBy(2), TTL);
-      lease.close();
-      redlock.close();
-      masters.awaitHolders(0, "closing");
-    }
-  }
-
-  @Test
   void leaseHandedOutByAClosingServiceIsNotReleasedUnderItsHolder() throws Exception {
     ExecutorService callers = Executors.newFixedThreadPool(8);
     try {

@@ -94,19 +94,6 @@ class ExtendTest {
   }
 
   @Test
-  void keyOfAnotherLibraryIsNotOverridden() throws Exception {
-    Redlock redlock = masters.connect();
-    Lease lease = redlock.acquire("foreign", TTL, TTL);
-    masters.awaitHolders(5, "foreign");
-    masters.get(2).command("SET", "foreign", "somebody else", "PX", "60000");
-    assertExtended(lease.extend(TTL));
-    lease.release();
-    Await.until("our four keys are gone", () -> masters.holders("foreign") == 1);
-    assertEquals("somebody else", masters.owner(2, "foreign"));
-    masters.get(2).command("DEL", "foreign");
-  }
-
-  @Test
   void majorityThatRefusesEndsTheLeaseAtOnceAndForGood() throws Exception {
     LeaseEvents events = new LeaseEvents();
     Redlock redlock = masters.connect(settings -> settings.listener(events));

@@ -17,11 +17,8 @@ import io.redlock.LeaseEnd.Cause;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.testbed.Await;
-import io.redlock.testbed.JavaCommand;
 import io.redlock.testbed.RequiresRedis;
 import io.redlock.testbed.Signal;
-import java.io.BufferedReader;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -98,32 +95,20 @@ class FreeTest {
 
   @Test
   void holderWhoseProcessIsStoppedWakesUpToALeaseThatIsOver() throws Exception {
-    try (StoppedHolder holder = new StoppedHolder(BRIEF)) {
+    try (PausedClient.Remote holder = new PausedClient.Remote(BRIEF, masters.addresses())) {
+      long token = holder.tokens.get(PausedClient.LEASES - 1); // of its renewed lease
       String resource = PausedClient.resource(PausedClient.LEASES - 1);
       Signal.STOP.to(holder.process);
-      assertFreed(operator().operations().free(resource, holder.token()));
+      assertFreed(operator().operations().free(resource, token));
       long fromNanos = grantableFromNanos(resource);
       Lease next =
           masters.connect().acquire(LeaseRequest.of(resource, TTL).waitUpTo(Duration.ofMinutes(1)));
-      assertIsNext(next, fromNanos, holder.token());
-      holder.ask();
+      assertIsNext(next, fromNanos, token);
+      holder.ask(PausedClient.LEASES);
       Signal.CONT.to(holder.process);
       assertTrue(holder.answer().endsWith(" invalid"), "its renewed lease is over");
       assertExtended(next.extend(TTL));
       next.release();
-    }
-  }
-
-  @Test
-  void holderWhoseProcessIsContinuedInTimeLosesItsLease() throws Exception {
-    try (StoppedHolder holder = new StoppedHolder(TTL)) {
-      String resource = PausedClient.resource(PausedClient.LEASES - 1);
-      Signal.STOP.to(holder.process);
-      assertFreed(operator().operations().free(resource));
-      Signal.CONT.to(holder.process);
-      holder.askFor(1);
-      holder.answer();
-      assertEquals("ended REFUSED", holder.answer());
     }
   }
 
@@ -199,67 +184,5 @@ class FreeTest {
     assertEquals(Outcome.OTHER_HOLDER, free.get().outcome());
     assertExtended(next.extend(TTL));
     next.release();
-  }
-
-  @Test
-  void minorityOfMastersThatAreDownOrHungChangesNothing() throws Exception {
-    Redlock operator = operator();
-    Redlock other = masters.connect();
-    Lease lease =
-        masters.connect().acquire("resource", Duration.ofSeconds(12)); // the hung one delays
-    masters.awaitHolders(LeaseMasters.NODES, "resource");
-    masters.kill(0);
-    masters.pause(1);
-    FreeResult result = operator.operations().free("resource", lease.fencingToken());
-    assertFreed(result);
-    assertLost(lease.extend(TTL));
-    Lease next = other.acquire(NEXT);
-    assertTrue(next.fencingToken() > lease.fencingToken());
-    masters.resume(1);
-    assertExtended(next.extend(TTL));
-    next.release();
-  }
-
-  /** The client of {@link PauseTest}, in a process of its own. */
-  private final class StoppedHolder implements AutoCloseable {
-    final Process process;
-    private final BufferedReader lines;
-    private final long token;
-
-    StoppedHolder(Duration ttl) throws Exception {
-      List<String> command =
-          JavaCommand.likeThis(64, "-Dorg.slf4j.simpleLogger.defaultLogLevel=off");
-      command.add(PausedClient.class.getName());
-      command.add(Long.toString(ttl.toMillis()));
-      command.addAll(List.of(masters.addresses()));
-      process = new ProcessBuilder(command).redirectErrorStream(true).start();
-      lines = process.inputReader(StandardCharsets.UTF_8);
-      String[] held = answer().split(" ");
-      assertEquals("held", held[0]);
-      token = Long.parseLong(held[PausedClient.LEASES]);
-    }
-
-    /** That of its renewed lease. */
-    long token() {
-      return token;
-    }
-
-    void ask() throws Exception {
-      askFor(PausedClient.LEASES);
-    }
-
-    void askFor(int ends) throws Exception {
-      process.getOutputStream().write((ends + "\n").getBytes(StandardCharsets.UTF_8));
-      process.getOutputStream().flush();
-    }
-
-    String answer() throws Exception {
-      return String.valueOf(lines.readLine());
-    }
-
-    @Override
-    public void close() {
-      process.destroyForcibly();
-    }
   }
 }

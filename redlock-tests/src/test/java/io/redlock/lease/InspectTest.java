@@ -191,21 +191,6 @@ class InspectTest {
   }
 
   @Test
-  void masterThatIsDownIsNamedWithTheReason() throws Exception {
-    onAllMasters("held");
-    servers.get(2).kill();
-    Await.until("it is down", () -> operator.operations().nodes().get(2).state() == State.DOWN);
-    Inspection inspection = inspect("held");
-    assertEquals(Held.YES, inspection.held(), inspection::toString);
-    assertEquals(Answer.NONE, inspection.nodes().get(2).answer());
-    assertEquals("refused connection", line(inspection, 2));
-    servers.get(1).kill();
-    Await.until("it is down", () -> operator.operations().nodes().get(1).state() == State.DOWN);
-    assertEquals(Held.UNKNOWN, inspect("held").held());
-    assertEquals(Held.UNKNOWN, inspect("another").held());
-  }
-
-  @Test
   void hungMasterDelaysAnInspectionByANodeTimeoutAndIsNamed() throws Exception {
     onAllMasters("held");
     servers.get(0).pause();

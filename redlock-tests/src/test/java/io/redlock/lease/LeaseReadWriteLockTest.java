@@ -9,7 +9,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
-import io.redlock.Inspection;
 import io.redlock.Lease;
 import io.redlock.LeaseLock;
 import io.redlock.LeaseLostException;
@@ -149,69 +148,26 @@ class LeaseReadWriteLockTest {
     return here.operations().leases().get(0).holds();
   }
 
-  // One writer.
+  // Each.
 
-  @Test
-  void oneThreadWritesAndNobodyElseReadsOrWrites() {
-    write.lock();
-    assertFalse(write.lease().isShared());
-    assertFalse(elsewhere(() -> write.tryLock()));
-    assertFalse(elsewhere(() -> read.tryLock()));
-    assertFalse(elsewhere(() -> connect().asReadWriteLock(REQUEST).readLock().tryLock()));
-    write.unlock();
-    new Other(write).unlocks();
-    new Other(read).unlocks();
-  }
-
-  @Test
-  void writerCountsEveryWayToLockAgain() throws Exception {
-    write.lock();
-    Lease lease = write.lease();
-    write.lockInterruptibly();
-    assertTrue(write.tryLock());
-    assertTrue(write.tryLock(0, TimeUnit.SECONDS));
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void everyWayToLockAgainCounts(boolean reads) throws Exception {
+    LeaseLock lock = reads ? read : write;
+    lock.lock();
+    Lease lease = lock.lease();
+    lock.lockInterruptibly();
+    assertTrue(lock.tryLock());
+    assertTrue(lock.tryLock(0, TimeUnit.SECONDS));
     assertEquals(4, holds());
     for (int left = 3; left > 0; left--) {
-      write.unlock();
+      lock.unlock();
       assertEquals(left, holds());
-      assertSame(lease, write.lease());
+      assertSame(lease, lock.lease());
     }
-    write.unlock();
+    lock.unlock();
+    assertThrows(IllegalMonitorStateException.class, lock::unlock);
     assertEquals(List.of(), here.operations().leases());
-  }
-
-  // Many readers.
-
-  @Test
-  void threadsReadTogetherEachUnderALeaseOfItsOwn() {
-    List<Other> readers = new ArrayList<>();
-    for (int i = 0; i < 5; i++) {
-      readers.add(new Other(read).thatHasIt());
-    }
-    assertEquals(5, here.operations().leases().size());
-    for (Other reader : readers) {
-      assertTrue(reader.locked.join().isShared());
-      assertFalse(elsewhere(() -> write.tryLock()));
-      reader.unlocks();
-    }
-    new Other(write).unlocks();
-  }
-
-  @Test
-  void readerCountsEveryWayToLockAgain() throws Exception {
-    read.lock();
-    Lease lease = read.lease();
-    read.lockInterruptibly();
-    assertTrue(read.tryLock());
-    assertTrue(read.tryLock(0, TimeUnit.SECONDS));
-    assertEquals(4, holds());
-    for (int left = 3; left > 0; left--) {
-      read.unlock();
-      assertEquals(left, holds());
-      assertSame(lease, read.lease());
-    }
-    read.unlock();
-    assertThrows(IllegalMonitorStateException.class, read::unlock);
   }
 
   @Test
@@ -364,22 +320,6 @@ class LeaseReadWriteLockTest {
   }
 
   @Test
-  void allReadersThatWaitForAWriterReadTogetherAfterIt() {
-    Lease writer = Await.value("it writes", connect().acquireAsync(REQUEST)).lease().orElseThrow();
-    LeaseReadWriteLock theirs = connect().asReadWriteLock(REQUEST);
-    List<Other> readers = new ArrayList<>();
-    for (int i = 0; i < 10; i++) {
-      readers.add(new Other(i % 2 == 0 ? read : theirs.readLock()));
-    }
-    awaitQueued(2);
-    writer.close();
-    readers.forEach(Other::thatHasIt);
-    Inspection inspection = here.operations().inspectAsync("catalog").join();
-    assertEquals(10, inspection.reading(), inspection::toString);
-    readers.forEach(Other::unlocks);
-  }
-
-  @Test
   void writerThatGivesUpLetsTheReadersBehindItPass() {
     Lease first = reads();
     Other writer = new Other(write, write::lockInterruptibly, () -> {});
@@ -481,28 +421,7 @@ class LeaseReadWriteLockTest {
     }
   }
 
-  @Test
-  void heldLocksAreRenewed() {
-    try (InMemoryMasters virtual = InMemoryMasters.inVirtualTime(3)) {
-      Redlock redlock = virtual.connect();
-      LeaseReadWriteLock renewed = redlock.asReadWriteLock(REQUEST);
-      for (LeaseLock lock : List.of(renewed.readLock(), renewed.writeLock())) {
-        lock.lock();
-        virtual.advance(Duration.ofMinutes(5));
-        assertTrue(lock.lease().isValid());
-        assertTrue(redlock.operations().leases().get(0).renewed());
-        lock.unlock();
-      }
-    }
-  }
-
   // What it is not.
-
-  @Test
-  void conditionsAreNotSupported() {
-    assertThrows(UnsupportedOperationException.class, read::newCondition);
-    assertThrows(UnsupportedOperationException.class, write::newCondition);
-  }
 
   @Test
   void locksSayWhatTheyLock() {

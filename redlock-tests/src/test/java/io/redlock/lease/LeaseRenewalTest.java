@@ -52,41 +52,6 @@ class LeaseRenewalTest {
   }
 
   @Test
-  void leaseIsHeldWithoutAGapBeyondItsTtl() throws Exception {
-    Redlock redlock = connect();
-    Redlock contender = connect();
-    Lease lease = redlock.acquire(request("long").renewFor(LONG));
-    long token = lease.fencingToken();
-    int refused = 0;
-    while (events.count(ExtendResult.Outcome.EXTENDED) < 4) { // more than a ttl
-      assertTrue(lease.isValid());
-      assertTrue(contender.tryAcquire("long", TTL).lease().isEmpty());
-      refused++;
-      assertTrue(masters.pttl(refused % 5, "long") <= TTL.toMillis());
-      Thread.sleep(50);
-    }
-    assertEquals(token, lease.fencingToken());
-    lease.release();
-    masters.awaitHolders(0, "long");
-    assertNoMoreExtends(TTL.dividedBy(2), "a released lease is not renewed");
-    assertEquals(List.of(LeaseEnd.Cause.RELEASED), events.causes());
-  }
-
-  @Test
-  void renewalEndsWithTheLongestHoldAndTheLeaseRunsOut() throws Exception {
-    Redlock redlock = connect();
-    Duration renewFor = Duration.ofMillis(2_000);
-    long start = System.nanoTime();
-    Lease lease = redlock.acquire(request("hung holder").renewFor(renewFor));
-    LeaseEnd end = Await.value("the end", lease.ended().toCompletableFuture());
-    long held = System.nanoTime() - start;
-    assertEquals(LeaseEnd.Cause.RENEWAL_ENDED, end.cause());
-    assertTrue(held > renewFor.toNanos(), "held for " + held);
-    masters.awaitHolders(0, "hung holder");
-    assertTrue(redlock.acquire(request("hung holder")).isValid());
-  }
-
-  @Test
   void minorityThatDiesIsNotMissedAndJoinsAgainWhenItIsBack() throws Exception {
     Redlock redlock = connect();
     Lease lease = redlock.acquire(request("minority").renewFor(LONG));

@@ -1,24 +1,19 @@
 package io.redlock.lease;
 
-import static io.redlock.testbed.Results.assertExtended;
 import static io.redlock.testbed.Results.assertLost;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
-import io.redlock.ReleaseResult;
 import io.redlock.testbed.Await;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadLocalRandom;
@@ -229,54 +224,5 @@ class LossTest {
 
   private static String threadName() {
     return Thread.currentThread().getName();
-  }
-
-  @Test
-  void callbacksThatThrowOrBlockHarmNobodyElse() throws Exception {
-    CountDownLatch never = new CountDownLatch(1);
-    ConcurrentHashMap<String, LeaseEnd> told = new ConcurrentHashMap<>();
-    Redlock redlock =
-        masters.connect(settings -> settings.nodeTimeout(NODE_TIMEOUT).callbackExecutor(callbacks));
-    Lease throwing = redlock.acquire("throws", SHORT, WAIT);
-    Lease blocking = redlock.acquire("blocks", SHORT, WAIT);
-    Lease sound = redlock.acquire("sound", SHORT, WAIT);
-    throwing
-        .ended()
-        .thenRun(
-            () -> {
-              throw new IllegalStateException("thrown by a user's callback");
-            });
-    blocking.ended().thenRun(() -> awaitQuietly(never));
-    sound.ended().thenAccept(end -> told.put("sound", end));
-    Await.until("the third is told", () -> told.containsKey("sound"));
-    assertFalse(sound.isValid());
-    Await.until("the others are lost too", () -> !throwing.isValid() && !blocking.isValid());
-
-    // With one thread, which is blocked, only callbacks wait; leases and timers go on.
-    ExecutorService single = Executors.newSingleThreadExecutor();
-    try {
-      Redlock other = masters.connect(settings -> settings.callbackExecutor(single));
-      Redlock brief =
-          masters.connect(settings -> settings.nodeTimeout(NODE_TIMEOUT).callbackExecutor(single));
-      single.execute(() -> awaitQuietly(never));
-      LeaseRequest request = LeaseRequest.of("renewed", TTL).waitUpTo(WAIT);
-      Lease renewed = other.acquire(request.renewFor(Duration.ofMinutes(1)));
-      Lease short1 = brief.acquire("short", SHORT, WAIT);
-      Await.until("the short one is lost", () -> !short1.isValid());
-      assertExtended(renewed.extend(TTL));
-      assertEquals(ReleaseResult.RELEASED, renewed.release());
-      assertFalse(short1.ended().toCompletableFuture().isDone(), "its executor is blocked");
-    } finally {
-      never.countDown();
-      single.shutdown();
-    }
-  }
-
-  private static void awaitQuietly(CountDownLatch latch) {
-    try {
-      latch.await();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
   }
 }

@@ -17,16 +17,10 @@ import io.redlock.jedis.JedisCore;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import io.redlock.testbed.Await;
-import io.redlock.testbed.JavaCommand;
 import io.redlock.testbed.Signal;
-import java.io.BufferedReader;
-import java.io.IOException;
-import java.io.Writer;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -39,8 +33,8 @@ class PauseTest {
   void processThatWasStoppedForLongerThanItsTtlIsToldTheTruthByItsFirstQuestion() throws Exception {
     Duration ttl = Duration.ofSeconds(9);
     FencedResource resource = new FencedResource();
-    try (ClientProcess client = new ClientProcess(ttl)) {
-      List<Long> stale = client.heldTokens();
+    try (PausedClient.Remote client = new PausedClient.Remote(ttl, masters.addresses())) {
+      List<Long> stale = client.tokens;
       stale.forEach(token -> assertTrue(resource.write(token)));
       Signal.STOP.to(client.process);
       client.ask(0);
@@ -175,48 +169,6 @@ class PauseTest {
     @Override
     public long wallMicros() {
       return real.wallMicros();
-    }
-  }
-
-  /** A {@link PausedClient} in a JVM of its own. */
-  private static final class ClientProcess implements AutoCloseable {
-    private final Process process;
-    private final BufferedReader answers;
-    private final Writer questions;
-
-    ClientProcess(Duration ttl) throws IOException {
-      List<String> command =
-          JavaCommand.likeThis(64, "-Dorg.slf4j.simpleLogger.defaultLogLevel=error");
-      command.addAll(List.of(PausedClient.class.getName(), Long.toString(ttl.toMillis())));
-      command.addAll(List.of(masters.addresses()));
-      process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
-      answers = process.inputReader(StandardCharsets.UTF_8);
-      questions = process.outputWriter(StandardCharsets.UTF_8);
-    }
-
-    List<Long> heldTokens() throws IOException {
-      List<String> held = List.of(answer().split(" "));
-      assertEquals("held", held.get(0));
-      return held.stream().skip(1).map(Long::valueOf).toList();
-    }
-
-    void ask(int toEnd) throws IOException {
-      questions.write(toEnd + "\n");
-      questions.flush();
-    }
-
-    String answer() throws IOException {
-      String line = answers.readLine();
-      if (line == null) {
-        throw new AssertionError("the client is gone");
-      }
-      return line;
-    }
-
-    @Override
-    public void close() {
-      process.destroyForcibly();
-      process.onExit().orTimeout(60, TimeUnit.SECONDS).join();
     }
   }
 }

@@ -1,5 +1,7 @@
 package io.redlock.lease;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import io.redlock.ExtendResult;
 import io.redlock.Lease;
 import io.redlock.LeaseLostException;
@@ -7,13 +9,16 @@ import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.Await;
+import io.redlock.testbed.JavaCommand;
 import java.io.BufferedReader;
+import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
 
 /**
  * A holder in a process of its own, so that it can be stopped: takes five leases, the last of them
@@ -82,5 +87,44 @@ final class PausedClient {
         ensured,
         extended.outcome().toString(),
         renewed ? "valid" : "invalid");
+  }
+
+  /** The program in a JVM of its own. */
+  static final class Remote implements AutoCloseable {
+    final Process process;
+    final List<Long> tokens;
+    private final BufferedReader answers;
+
+    Remote(Duration ttl, String... addresses) throws IOException {
+      List<String> command =
+          JavaCommand.likeThis(64, "-Dorg.slf4j.simpleLogger.defaultLogLevel=off");
+      command.addAll(List.of(PausedClient.class.getName(), Long.toString(ttl.toMillis())));
+      command.addAll(List.of(addresses));
+      process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+      answers = process.inputReader(StandardCharsets.UTF_8);
+      List<String> held = List.of(answer().split(" "));
+      assertEquals("held", held.get(0));
+      tokens = held.stream().skip(1).map(Long::valueOf).toList();
+    }
+
+    /** Has it ask its leases, and wait until so many have ended. */
+    void ask(int toEnd) throws IOException {
+      process.getOutputStream().write((toEnd + "\n").getBytes(StandardCharsets.UTF_8));
+      process.getOutputStream().flush();
+    }
+
+    String answer() throws IOException {
+      String line = answers.readLine();
+      if (line == null) {
+        throw new AssertionError("the client is gone");
+      }
+      return line;
+    }
+
+    @Override
+    public void close() {
+      process.destroyForcibly();
+      process.onExit().orTimeout(60, TimeUnit.SECONDS).join();
+    }
   }
 }

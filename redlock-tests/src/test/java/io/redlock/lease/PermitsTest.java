@@ -1,6 +1,5 @@
 package io.redlock.lease;
 
-import static io.redlock.testbed.Results.assertContended;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -82,19 +81,6 @@ class PermitsTest {
       each.get();
     }
     assertEquals(120, served.get());
-  }
-
-  @Test
-  void eachFreePermitIsFoundByAClientThatHasNotHeldIt() throws Exception {
-    LeaseRequest request = permits("each", 10, TTL);
-    Redlock holder = masters.connect();
-    Redlock seeker = masters.connect();
-    for (Lease lease : takeAll(request, holder)) {
-      assertContended(seeker.tryAcquire(request));
-      lease.release();
-      Lease found = seeker.acquire(request);
-      assertEquals(lease.resources(), found.resources());
-    }
   }
 
   @Test

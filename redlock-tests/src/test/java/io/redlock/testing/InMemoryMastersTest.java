@@ -1,19 +1,16 @@
 package io.redlock.testing;
 
-import static io.redlock.testbed.Results.assertContended;
 import static io.redlock.testbed.Results.assertLost;
 import static io.redlock.testbed.Results.assertUnavailable;
 import static io.redlock.testbed.Results.assertUnknown;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
 import io.redlock.Inspection;
 import io.redlock.Inspection.Held;
-import io.redlock.Leadership;
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseEnd.Cause;
@@ -28,10 +25,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.LinkedBlockingQueue;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -212,15 +206,6 @@ class InMemoryMastersTest {
   }
 
   @Test
-  void twoClientsExcludeEachOther() throws InterruptedException {
-    Redlock other = masters.connect(settings -> settings.keyPrefix(""));
-    Lease lease = redlock.acquire("r", TTL, Duration.ZERO);
-    assertContended(other.tryAcquire("r", TTL));
-    assertEquals(ReleaseResult.RELEASED, lease.release());
-    assertTrue(other.tryAcquire("r", TTL).lease().isPresent());
-  }
-
-  @Test
   void stoppedMajorityIsUnavailableUntilItIsBack() throws InterruptedException {
     Lease lease = redlock.acquire("r", TTL, Duration.ZERO);
     masters.stop(2);
@@ -243,18 +228,6 @@ class InMemoryMastersTest {
   }
 
   @Test
-  void closedClientLeavesTheOthersTheirTime() throws InterruptedException {
-    Redlock other = masters.connect();
-    Lease lease = other.acquire(LeaseRequest.of("r", TTL).renewFor(Duration.ofHours(1)));
-    redlock.close();
-    masters.advance(Duration.ofMinutes(5));
-    assertTrue(lease.isValid());
-    long token = lease.fencingToken();
-    lease.release();
-    assertNotEquals(token, other.acquire("r", TTL, Duration.ZERO).fencingToken());
-  }
-
-  @Test
   void realTimeCannotBeMoved() {
     try (InMemoryMasters real = InMemoryMasters.inRealTime(1)) {
       assertThrows(IllegalStateException.class, () -> real.advance(TTL));
@@ -267,28 +240,6 @@ class InMemoryMastersTest {
     List<LeaseEnd> ends = new ArrayList<>();
     lease.ended().thenAccept(ends::add);
     return ends;
-  }
-
-  @Test
-  void candidatesOfTwoClientsLeadOneAfterTheOther() throws InterruptedException {
-    try (InMemoryMasters real = InMemoryMasters.inRealTime(3)) {
-      BlockingQueue<String> leaders = new LinkedBlockingQueue<>();
-      Leadership first =
-          real.connect().lead("sweeper", TTL, (term, leadership) -> leadAs("first", leaders));
-      assertEquals("first", leaders.take());
-      Leadership second =
-          real.connect().lead("sweeper", TTL, (term, leadership) -> leadAs("second", leaders));
-      assertFalse(second.isLeader());
-      first.close();
-      assertEquals("second", leaders.take());
-      second.close();
-    }
-  }
-
-  private static void leadAs(String name, BlockingQueue<String> leaders)
-      throws InterruptedException {
-    leaders.add(name);
-    new CountDownLatch(1).await();
   }
 
   @Test

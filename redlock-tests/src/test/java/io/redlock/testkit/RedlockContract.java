@@ -51,6 +51,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -607,7 +608,14 @@ public abstract class RedlockContract {
     rejects("positive", LeaseRequest.of(resource, Duration.ofSeconds(-1)));
     rejects("31s", LeaseRequest.of(resource, Duration.ofSeconds(31)));
     rejects("nodeTimeout", LeaseRequest.of(resource, NODE_TIMEOUT.multipliedBy(2)));
-    rejects("fair()", LeaseRequest.ofAll(List.of(resource, "another"), TTL).fair());
+    rejects("name 1 to 1000", LeaseRequest.anyOf(List.of(), TTL));
+    rejects("1001 resources", LeaseRequest.anyOf(names(1_001), TTL));
+    rejects("17 resources", LeaseRequest.ofAll(names(17), TTL));
+    rejects("fair() with 2 resources", LeaseRequest.ofAll(names(2), TTL).fair());
+    rejects("fair() with anyOf()", LeaseRequest.anyOf(names(2), TTL).fair());
+    rejects("shared() with 2 resources", LeaseRequest.ofAll(names(2), TTL).shared());
+    rejects("shared() with anyOf()", LeaseRequest.anyOf(names(2), TTL).shared());
+    rejects("renewFor 0s is not positive", LeaseRequest.of(resource, TTL).renewFor(Duration.ZERO));
     rejects("negative", LeaseRequest.of(resource, TTL).waitUpTo(Duration.ofMillis(-1)));
     assertEquals(0, deployment.holders(resource));
   }
@@ -1185,6 +1193,10 @@ public abstract class RedlockContract {
 
   private static List<String> names(List<NodeStatus> nodes) {
     return nodes.stream().map(NodeStatus::name).toList();
+  }
+
+  private List<String> names(int count) {
+    return IntStream.range(0, count).mapToObj(i -> resource + "/" + i).toList();
   }
 
   private static boolean isWaiting(Thread thread) {
