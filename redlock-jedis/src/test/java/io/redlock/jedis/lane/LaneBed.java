@@ -340,7 +340,7 @@ final class LaneBed implements LockNode.Observer, Ticker {
   LaneBed others(int count) {
     for (int index = 1; index <= count; index++) {
       TestNode other = new TestNode();
-      other.runId = "run" + index;
+      other.run = "run" + index;
       other.mark(nodes, rules.guarded());
       trust(index).judge(other.audit(wallMicros()), nowNanos, nowNanos, this, reason -> {});
     }
@@ -533,13 +533,14 @@ final class LaneBed implements LockNode.Observer, Ticker {
     if (call.purpose == Call.Purpose.AUDIT) {
       return node.audited(command, wallMicros());
     }
-    String word =
+    long token = asked.get(call).request.token();
+    return TestNode.bytes(
         switch (call.script) {
-          case EXTEND -> "EXTENDED ";
-          case RELEASE -> "RELEASED ";
-          default -> "GRANT ";
-        };
-    return TestNode.bytes(word + asked.get(call).request.token());
+          case EXTEND -> "EXTENDED " + token;
+          case RELEASE -> "RELEASED " + token;
+          case LOOK -> "LOCKS " + token + " -2".repeat(call.invocation().names());
+          default -> "GRANT " + token;
+        });
   }
 
   /** Something arrives, whatever is due. */
@@ -598,7 +599,14 @@ final class LaneBed implements LockNode.Observer, Ticker {
         + (reply.counter() > 0 ? " #" + reply.counter() : "")
         + (reply.detail().isEmpty() ? "" : " " + reply.detail())
         + (report == null ? "" : " of " + report.owner() + " " + report.doubt()).stripTrailing()
-        + (look == null ? "" : " " + look.remainingMillis() + " " + look.doubt()).stripTrailing();
+        + (look == null ? "" : " " + held(look) + " " + look.doubt()).stripTrailing();
+  }
+
+  private static String held(NodeLook look) {
+    List<Long> remainingMillis = look.remainingMillis();
+    return remainingMillis.size() < 10
+        ? remainingMillis.toString()
+        : "of " + remainingMillis.size() + " names";
   }
 
   @Override

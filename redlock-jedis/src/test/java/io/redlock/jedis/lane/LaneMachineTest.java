@@ -1,5 +1,7 @@
 package io.redlock.jedis.lane;
 
+import static java.util.Collections.nCopies;
+
 import io.redlock.jedis.lane.LaneBed.Asked;
 import io.redlock.jedis.lane.LaneConnection.Writer;
 import io.redlock.jedis.trust.KeptLog;
@@ -62,9 +64,11 @@ class LaneMachineTest {
         case "fair" -> asked.add(bed.fairGrant(name));
         case "extend" -> asked.add(bed.extend(name));
         case "release" -> asked.add(bed.release(name));
+        case "take-back" -> bed.grant(name).withdraw();
         case "withdraw" -> asked.add(bed.giveUpTicket(name));
         case "inspect" -> asked.add(bed.send("inspect " + name, new Inspect(List.of(name), 17)));
         case "look" -> asked.add(bed.send("look " + name, new Look(List.of(name.split(" ")), 17)));
+        case "long-look" -> asked.add(bed.send("look " + name, new Look(nCopies(300, name), 17)));
         default -> {
           return false;
         }
@@ -118,7 +122,7 @@ class LaneMachineTest {
                 true,
                 bed.wallMicros() / 1_000 - TestNode.ABSTENTION_MILLIS + Long.parseLong(rest));
         case "role" -> bed.node.role = rest;
-        case "run" -> bed.node.runId = rest;
+        case "run" -> bed.node.run = rest;
         case "takes-marks" -> bed.node.takesMarks = rest.equals("yes");
         case "start" -> bed.start();
         case "up" -> bed.up();
@@ -164,6 +168,8 @@ class LaneMachineTest {
       return switch (command) {
         case "take?" -> last(rest).withdraw() ? "taken back" : "too late";
         case "known?" -> bed.machine.knows(call(rest)) ? "yes" : "no";
+        case "turns?" -> turnsBefore(last(rest).call) + " requests";
+        case "kept?" -> isKept(last(rest).call) ? "yes" : "no";
         case "state?" -> status.state() + status.reason().map(reason -> ": " + reason).orElse("");
         case "error?" -> status.lastError().orElse("none");
         case "since?" -> status.sinceAgo().toMillis() + " ms";
@@ -188,6 +194,27 @@ class LaneMachineTest {
         }
         default -> throw new IllegalArgumentException(command);
       };
+    }
+
+    /** How many requests go before a look on a lane that is never idle. */
+    private int turnsBefore(Call look) {
+      int turns = 0;
+      while (look.state == Call.State.QUEUED && turns < 100) {
+        bed.large("x", 1 << 19);
+        bed.answer();
+        turns++;
+      }
+      bed.came();
+      return turns;
+    }
+
+    /** Tells whether the lane still has the call, which is known in any case if it is over. */
+    private boolean isKept(Call call) {
+      Call.State state = call.state;
+      call.state = Call.State.SENT;
+      boolean isKept = bed.machine.knows(call);
+      call.state = state;
+      return isKept;
     }
 
     private @Nullable Call call(String label) {

@@ -1,5 +1,6 @@
 package io.redlock.jedis.lane;
 
+import io.redlock.jedis.trust.AuditedMaster;
 import io.redlock.jedis.trust.Marks;
 import io.redlock.jedis.trust.NodeAudit;
 import java.nio.charset.StandardCharsets;
@@ -9,18 +10,17 @@ import java.util.stream.IntStream;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.args.Rawable;
 
-/** A master as far as audits see it. */
-final class TestNode {
+/** A master that answers audits as audit.lua does. */
+final class TestNode extends AuditedMaster {
 
   static final long FIRST_SEEN_MILLIS = 1_700_000_000_000L;
   static final long ABSTENTION_MILLIS = Marks.ABSTENTION_MILLIS;
 
-  String runId = "run0";
-  String replId = "repl0";
-  String role = "master";
-  String birth = "";
-  long aheadMicros;
   boolean takesMarks = true;
+
+  TestNode() {
+    super("run0", "repl0");
+  }
 
   /** Gives it the mark of a node that has been in use for long. */
   void mark(int nodes, boolean guarded) {
@@ -37,18 +37,14 @@ final class TestNode {
   }
 
   void mark(int nodes, boolean guarded, long firstSeenMillis) {
-    birth = Marks.founded(runId, replId, firstSeenMillis, guarded, names(nodes)).toString();
+    birth = Marks.founded(run, repl, firstSeenMillis, guarded, names(nodes)).toString();
   }
 
-  /** What it answers to an audit, as audit.lua does. */
+  /** What it answers to an audit. */
   List<byte[]> audited(List<String> command, long wallMicros) {
     List<String> arguments = command.subList(4, command.size()); // EVAL, script, 1, key
     if (arguments.size() > 1 && arguments.get(1).equals(birth) && takesMarks) {
-      String seen = arguments.get(3);
-      birth =
-          arguments.get(2)
-              + (seen.startsWith("+") ? wallMicros / 1_000 + Long.parseLong(seen) : seen)
-              + arguments.get(4);
+      write(arguments.get(2), arguments.get(3), arguments.get(4), wallMicros / 1_000);
     }
     NodeAudit audit = audit(wallMicros);
     return texts(
@@ -64,21 +60,6 @@ final class TestNode {
         "0",
         Long.toString(audit.nodeMicros()),
         audit.birth());
-  }
-
-  NodeAudit audit(long wallMicros) {
-    return new NodeAudit(
-        "7.0.15",
-        runId,
-        role,
-        "standalone",
-        replId,
-        0,
-        0,
-        "noeviction",
-        0,
-        wallMicros + aheadMicros,
-        birth);
   }
 
   static List<byte[]> texts(String... texts) {

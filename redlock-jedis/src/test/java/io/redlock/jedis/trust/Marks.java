@@ -35,4 +35,23 @@ public final class Marks {
       String runId, String replId, long firstSeenMillis, Served serves, Agreement agreement) {
     return new BirthMark(runId, replId, firstSeenMillis, false, true, 0, serves, agreement);
   }
+
+  /** Returns so many microseconds: a sum of numbers, hours, seconds, skews and abstentions. */
+  static long micros(String text) {
+    long sum = 0;
+    for (String each : text.replace("-", "+-").split("\\+")) {
+      String word = each.replace("-", "");
+      long size =
+          switch (word) {
+            case "" -> 0;
+            case "hour" -> 3_600_000_000L;
+            case "second" -> 1_000_000;
+            case "skew" -> SKEW_MICROS;
+            case "abstention" -> ABSTENTION_MILLIS * 1_000;
+            default -> Long.parseLong(word);
+          };
+      sum += each.startsWith("-") ? -size : size;
+    }
+    return sum;
+  }
 }

@@ -28,24 +28,13 @@ class PeersTest {
         .flatMap(each -> Scenes.of("trust/" + each + ".txt", Life::new));
   }
 
-  /** A master as audits see it. */
-  private static final class Master {
-    String run = "";
-    String repl = "repl";
-    String role = "master";
-    String birth = "";
-    int replicas;
-    long evicted;
-    long aheadMicros;
-  }
-
   private final class Life implements Scenes.Actor, Ticker {
 
     private static final long SECOND = 1_000_000;
     private static final long START_MICROS = 1_800_000_000 * SECOND;
 
     private final List<String> out = new ArrayList<>();
-    private final Map<Integer, Master> masters = new TreeMap<>();
+    private final Map<Integer, AuditedMaster> masters = new TreeMap<>();
     private final Map<String, NodeTrust> trusts = new HashMap<>();
     private List<String> names = List.of("n0", "n1", "n2");
     private Peers peers = new Peers(names, Quorum.of(3), Marks.SKEW_MICROS);
@@ -63,29 +52,12 @@ class PeersTest {
       return START_MICROS + monotonicMicros + sleptMicros;
     }
 
-    private Master master(int node) {
-      return masters.computeIfAbsent(
-          node,
-          key -> {
-            Master master = new Master();
-            master.run = "run" + node;
-            return master;
-          });
+    private AuditedMaster master(int node) {
+      return masters.computeIfAbsent(node, key -> new AuditedMaster("run" + node, "repl"));
     }
 
-    private NodeAudit audit(Master of) {
-      return new NodeAudit(
-          "7",
-          of.run,
-          of.role,
-          "standalone",
-          of.repl,
-          of.replicas,
-          0,
-          "noeviction",
-          of.evicted,
-          wallMicros() + of.aheadMicros,
-          of.birth);
+    private NodeAudit audit(AuditedMaster of) {
+      return of.audit(wallMicros());
     }
 
     @Override
@@ -97,8 +69,8 @@ class PeersTest {
           names = List.of("n0", "n1", "n2", "n3", "n4");
           peers = new Peers(names, new Quorum(0b00111, 0b11111), Marks.SKEW_MICROS);
         }
-        case "pass" -> monotonicMicros += amount(rest);
-        case "sleep" -> sleptMicros += amount(rest);
+        case "pass" -> monotonicMicros += Marks.micros(rest);
+        case "sleep" -> sleptMicros += Marks.micros(rest);
         case "wait" -> peers.whenQuorum(() -> out.add("there is a quorum"));
         case "wait-told" -> trust(0, Marks.GUARDED).whenTold(() -> out.add("told"));
         case "quorum?" -> out.add(peers.hasQuorum() ? "yes" : "no");
@@ -115,20 +87,20 @@ class PeersTest {
     }
 
     private void ofNode(String command, int node, String value) {
-      Master master = master(node);
+      AuditedMaster master = master(node);
       switch (command) {
         case "run" -> master.run = value;
         case "repl" -> master.repl = value;
         case "role" -> master.role = value;
         case "replicas" -> master.replicas = Integer.parseInt(value);
         case "evicted" -> master.evicted = Long.parseLong(value);
-        case "clock" -> master.aheadMicros = amount(value);
-        case "marked" -> master.birth = mark(master.run, master.repl, amount(value));
+        case "clock" -> master.aheadMicros = Marks.micros(value);
+        case "marked" -> master.birth = mark(master.run, master.repl, Marks.micros(value));
         case "agreed" -> master.birth = agreed(master.birth);
-        case "foreign" -> master.birth = mark("z", master.repl, amount(value));
+        case "foreign" -> master.birth = mark("z", master.repl, Marks.micros(value));
         case "text" -> master.birth = value;
         case "serves" -> master.birth = serving(master, Served.of(value.split(",")));
-        case "hear" -> tell(hear(node, amount(value) * 1_000), master);
+        case "hear" -> tell(hear(node, Marks.micros(value) * 1_000), master);
         case "left" -> peers.left(node);
         case "accepted" -> out.add(peers.judged(node, true) ? "a quorum" : "too few");
         case "refused" -> out.add(peers.judged(node, false) ? "a quorum" : "too few");
@@ -136,25 +108,6 @@ class PeersTest {
         case "observe" -> judge(node, trust(node, TrustRules.observing(false, Marks.SKEW_MICROS)));
         default -> throw new IllegalArgumentException(command);
       }
-    }
-
-    /** So many microseconds: a sum of numbers, hours, seconds, skews and abstentions. */
-    private static long amount(String text) {
-      long sum = 0;
-      for (String each : text.replace("-", "+-").split("\\+")) {
-        String word = each.replace("-", "");
-        long size =
-            switch (word) {
-              case "" -> 0;
-              case "hour" -> 3_600 * SECOND;
-              case "second" -> SECOND;
-              case "skew" -> Marks.SKEW_MICROS;
-              case "abstention" -> Marks.ABSTENTION_MILLIS * 1_000;
-              default -> Long.parseLong(word);
-            };
-        sum += each.startsWith("-") ? -size : size;
-      }
-      return sum;
     }
 
     private String mark(String run, String repl, long ageMicros) {
@@ -168,7 +121,7 @@ class PeersTest {
     }
 
     /** The mark of three masters that become five. */
-    private String serving(Master master, Served served) {
+    private String serving(AuditedMaster master, Served served) {
       MasterSet present = new MasterSet("k7f2", names.subList(0, 3));
       String future = served.successorOf(present.id()).orElseThrow();
       Agreement both = Marks.GUARDED.agreement(List.of(present, new MasterSet(future, names)));
@@ -182,7 +135,7 @@ class PeersTest {
           node, audit(master(node)), nanos - halfNanos, nanos + halfNanos, this, Marks.GUARDED);
     }
 
-    private void tell(Surroundings around, Master master) {
+    private void tell(Surroundings around, AuditedMaster master) {
       long aheadMicros = around.clockMicros() - wallMicros();
       out.add((around.byMedian() ? "median " : "own clock ") + aheadMicros);
       around.beyondSkewMicros().ifPresent(beyond -> out.add("a quorum agrees within " + beyond));

@@ -43,25 +43,17 @@ class RollTest {
   private long nowMillis = 1_700_000_000_000L;
   private final Map<String, Master> masters = new TreeMap<>();
 
-  /** A master, which stores what is written if nobody wrote meanwhile. */
-  private final class Master {
+  private final class Master extends AuditedMaster {
     final String name;
-    String run;
-    String repl;
-    String birth = "";
-    long evicted;
     boolean isSilent;
 
     Master(String name) {
+      super("run" + name, "repl" + name);
       this.name = name;
-      run = "run" + name;
-      repl = "repl" + name;
     }
 
     NodeAudit audit() {
-      long nowMicros = nowMillis * 1_000;
-      return new NodeAudit(
-          "7", run, "master", "standalone", repl, 0, 0, "noeviction", evicted, nowMicros, birth);
+      return audit(nowMillis * 1_000);
     }
 
     BirthMark mark() {
@@ -71,14 +63,8 @@ class RollTest {
     }
 
     void write(Refresh refresh) {
-      if (refresh.seen().equals(birth)) {
-        String firstSeen = refresh.firstSeen();
-        birth =
-            refresh.mark().head()
-                + (firstSeen.startsWith("+") ? nowMillis : firstSeen)
-                + refresh.mark().tail();
-        assertEquals(birth, mark().toString(), "what is written is read");
-      }
+      write(refresh, nowMillis);
+      assertEquals(birth, mark().toString(), "what is written is read");
     }
 
     /** Restarts, with its data or without. */

@@ -35,12 +35,7 @@ class TrustRulesTest {
   private static final class Life implements Scenes.Actor {
 
     private TrustRules rules = Marks.GUARDED;
-    private String role = "master";
-    private String mode = "standalone";
-    private String policy = "noeviction";
-    private int replicas;
-    private long limit;
-    private String birth = "";
+    private final AuditedMaster master = new AuditedMaster(RUN, REPL);
     private long clockMicros = NOW_MILLIS * 1_000;
     private boolean byMedian = true;
     private OptionalLong beyondSkewMicros = OptionalLong.of(0);
@@ -53,26 +48,28 @@ class TrustRulesTest {
     public List<String> act(String command, String rest) {
       switch (command) {
         case "unguarded" -> rules = Marks.rules(false);
-        case "role" -> role = rest;
-        case "mode" -> mode = rest;
-        case "policy" -> policy = rest;
-        case "replicas" -> replicas = Integer.parseInt(rest);
-        case "limit" -> limit = Long.parseLong(rest);
-        case "text" -> birth = rest;
-        case "marked" -> birth = mark(RUN, REPL, amount(rest)).toString();
-        case "adopted" -> birth = mark(RUN, REPL, amount(rest)).adopted().toString();
-        case "of-another-process" -> birth = mark("cccc", REPL, amount(rest)).toString();
-        case "of-another-history" -> birth = mark(RUN, "dddd", amount(rest)).toString();
-        case "median" -> clockMicros = NOW_MILLIS * 1_000 + amount(rest);
+        case "role" -> master.role = rest;
+        case "mode" -> master.mode = rest;
+        case "policy" -> master.policy = rest;
+        case "replicas" -> master.replicas = Integer.parseInt(rest);
+        case "limit" -> master.limit = Long.parseLong(rest);
+        case "text" -> master.birth = rest;
+        case "marked" -> master.birth = mark(RUN, REPL, Marks.micros(rest)).toString();
+        case "adopted" -> master.birth = mark(RUN, REPL, Marks.micros(rest)).adopted().toString();
+        case "of-another-process" ->
+            master.birth = mark("cccc", REPL, Marks.micros(rest)).toString();
+        case "of-another-history" ->
+            master.birth = mark(RUN, "dddd", Marks.micros(rest)).toString();
+        case "median" -> clockMicros = NOW_MILLIS * 1_000 + Marks.micros(rest);
         case "own-clock" -> {
           byMedian = false;
-          clockMicros = amount(rest);
+          clockMicros = Marks.micros(rest);
         }
         case "no-median" -> byMedian = false;
-        case "misread" -> uncertaintyMicros = amount(rest);
+        case "misread" -> uncertaintyMicros = Marks.micros(rest);
         case "beyond" ->
             beyondSkewMicros =
-                rest.equals("all") ? OptionalLong.empty() : OptionalLong.of(amount(rest));
+                rest.equals("all") ? OptionalLong.empty() : OptionalLong.of(Marks.micros(rest));
         case "used" -> othersInUse = true;
         case "twin" -> twin = rest;
         case "write", "found" -> {
@@ -95,30 +92,12 @@ class TrustRulesTest {
       return List.of();
     }
 
-    /** A sum of microseconds, skews and abstentions. */
-    private static long amount(String text) {
-      long sum = 0;
-      for (String each : text.replace("-", "+-").split("\\+")) {
-        String word = each.replace("-", "");
-        long size =
-            switch (word) {
-              case "" -> 0;
-              case "skew" -> SKEW_MICROS;
-              case "abstention" -> Q * 1_000;
-              default -> Long.parseLong(word);
-            };
-        sum += each.startsWith("-") ? -size : size;
-      }
-      return sum;
-    }
-
     private BirthMark mark(String run, String repl, long ageMicros) {
       return Marks.founded(run, repl, NOW_MILLIS - ageMicros / 1_000, rules.guarded(), NAMES);
     }
 
     private NodeAudit audit() {
-      return new NodeAudit(
-          "7", RUN, role, mode, REPL, replicas, limit, policy, 0, NOW_MILLIS * 1_000, birth);
+      return master.audit(NOW_MILLIS * 1_000);
     }
 
     private Surroundings around() {
@@ -135,12 +114,12 @@ class TrustRulesTest {
       told.add(
           verdict.birth().isEmpty()
               ? "grants carry nothing"
-              : birth.startsWith(verdict.birth())
+              : master.birth.startsWith(verdict.birth())
                   ? "grants carry its mark"
                   : "grants carry " + verdict.birth());
       Refresh refresh = verdict.refresh();
       if (refresh != null) {
-        assertEquals(birth, refresh.seen());
+        assertEquals(master.birth, refresh.seen());
         told.add("write " + refresh.mark().head() + refresh.firstSeen() + refresh.mark().tail());
       }
       return told;
@@ -183,17 +162,16 @@ class TrustRulesTest {
   void adoptedMarkIsSettledIfAClientUsesIt() {
     BirthMark adopted = seen(NOW_MILLIS).adopted();
     assertTrue(adopted.isAdopted());
-    assertTrue(adopted.isSettled(audit("")));
-    assertTrue(seen(NOW_MILLIS - Q).isSettled(audit("")));
-    assertFalse(seen(NOW_MILLIS - Q + 1).isSettled(audit("")));
+    assertTrue(adopted.isSettled(audit()));
+    assertTrue(seen(NOW_MILLIS - Q).isSettled(audit()));
+    assertFalse(seen(NOW_MILLIS - Q + 1).isSettled(audit()));
   }
 
   private static BirthMark seen(long atMillis) {
     return Marks.founded(RUN, REPL, atMillis, true, NAMES);
   }
 
-  private static NodeAudit audit(String birth) {
-    return new NodeAudit(
-        "7", RUN, "master", "standalone", REPL, 0, 0, "noeviction", 0, NOW_MILLIS * 1_000, birth);
+  private static NodeAudit audit() {
+    return new AuditedMaster(RUN, REPL).audit(NOW_MILLIS * 1_000);
   }
 }
