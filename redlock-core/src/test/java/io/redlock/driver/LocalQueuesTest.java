@@ -13,9 +13,6 @@ import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Votes;
 import io.redlock.protocol.AcquireRound.Decision;
-import io.redlock.spi.NodeReply;
-import io.redlock.spi.NodeRequest;
-import io.redlock.spi.NodeRequest.Grant;
 import java.time.Duration;
 import java.util.AbstractList;
 import java.util.ArrayList;
@@ -36,38 +33,6 @@ class LocalQueuesTest {
 
   private static Lease lease(CompletableFuture<AcquireResult> call) {
     return Bed.now(call).lease().orElseThrow();
-  }
-
-  @Test
-  void waitersOfOneServiceAreServedInOrderAndAskTheNodesOncePerLease() {
-    bed.script(Bed::yes);
-    Lease held = lease(call());
-    List<CompletableFuture<AcquireResult>> waiting = new ArrayList<>();
-    for (int waiter = 0; waiter < 5; waiter++) {
-      waiting.add(call());
-    }
-    bed.time.passMillis(5_000);
-    assertEquals(3, bed.asked(Grant.class), "nobody polls");
-    for (CompletableFuture<AcquireResult> next : waiting) {
-      assertFalse(next.isDone());
-      held.close();
-      held = lease(next);
-    }
-    assertEquals(18, bed.asked(Grant.class));
-    held.close();
-    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
-    bed.assertNothingIsLeft("all were served");
-  }
-
-  @Test
-  void nextGrantStandsBehindTheReleaseOnEveryNode() {
-    Lease held = bed.lease(PATIENT);
-    call();
-    bed.journal.clear();
-    held.close();
-    assertEquals(
-        List.of("a Release", "b Release", "c Release", "a Grant", "b Grant", "c Grant"),
-        bed.journal);
   }
 
   @Test
@@ -100,87 +65,6 @@ class LocalQueuesTest {
       held.close();
       held = lease(next);
     }
-  }
-
-  @Test
-  void waiterThatGivesUpInTheMiddleOfTheLineIsSkipped() {
-    Lease held = bed.lease(PATIENT);
-    CompletableFuture<AcquireResult> first = call();
-    CompletableFuture<AcquireResult> second = call();
-    CompletableFuture<AcquireResult> third = call();
-    second.cancel(false);
-    held.close();
-    lease(first).close();
-    assertTrue(lease(third).isValid());
-  }
-
-  @Test
-  void headThatGivesUpMakesWayAtOnce() {
-    bed.script(
-        request -> request instanceof Grant ? NodeReply.held(60_000, 5, "") : NodeReply.RELEASED);
-    CompletableFuture<AcquireResult> head = call();
-    CompletableFuture<AcquireResult> second = call();
-    bed.script(Bed::yes);
-    head.cancel(false);
-    assertTrue(lease(second).isValid());
-  }
-
-  @Test
-  void waitThatEndsInTheLineSaysThatNoNodeWasAsked() {
-    Lease held = bed.lease(PATIENT);
-    CompletableFuture<AcquireResult> call =
-        bed.redlock.acquireAsync(Bed.REQUEST.waitUpTo(Duration.ofMillis(300)));
-    bed.time.passMillis(299);
-    assertFalse(call.isDone());
-    bed.script(request -> NodeReply.held(5_000, 9, "")); // for a call that stands in no line
-    assertEquals(
-        AcquireResult.Outcome.CONTENDED, Bed.now(bed.redlock.acquireAsync(Bed.REQUEST)).outcome());
-    bed.script(Bed::yes);
-    bed.time.passMillis(1);
-    AcquireResult result = Bed.now(call);
-    assertEquals(AcquireResult.Outcome.CONTENDED, result.outcome());
-    assertEquals("no node was asked", result.votes().toString());
-    held.close();
-    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
-    bed.assertNothingIsLeft("gave up in the queue");
-  }
-
-  @Test
-  void lostLeaseMovesTheLine() {
-    Lease held = bed.lease(PATIENT);
-    CompletableFuture<AcquireResult> next = call();
-    bed.time.pass(Bed.TTL);
-    assertFalse(held.isValid());
-    assertTrue(lease(next).isValid());
-  }
-
-  @Test
-  void singleAttemptDoesNotStandInLine() {
-    bed.lease(PATIENT);
-    bed.script(request -> NodeReply.held(5_000, 9, ""));
-    AcquireResult result = Bed.now(bed.redlock.acquireAsync(Bed.REQUEST));
-    assertEquals(AcquireResult.Outcome.CONTENDED, result.outcome());
-    assertEquals(6, bed.asked(Grant.class));
-  }
-
-  @Test
-  void otherResourcesHaveOtherLines() {
-    bed.lease(PATIENT);
-    LeaseRequest other = LeaseRequest.of("orders/43", Bed.TTL).waitUpTo(Duration.ofSeconds(1));
-    assertTrue(lease(bed.redlock.acquireAsync(other)).isValid());
-  }
-
-  @Test
-  void severalResourcesAreLockedInOneRequestUnderSortedNames() {
-    bed.script(Bed::yes);
-    LeaseRequest both = LeaseRequest.ofAll(List.of("b", "a"), Bed.TTL);
-    Lease lease = lease(bed.redlock.acquireAsync(both));
-    assertEquals("[a, b]", lease.resources().toString());
-    NodeRequest grant = bed.node(0).asked(Grant.class).get(0);
-    assertEquals(List.of("app:a", "app:b"), grant.names());
-    lease.close();
-    assertEquals(
-        List.of("app:a", "app:b"), bed.node(0).asked(NodeRequest.Release.class).get(0).names());
   }
 
   /** A waiter that records its calls, and counts how often it is compared. */

@@ -69,7 +69,7 @@ final class ServiceLife implements Scenes.Actor {
           during(nodes(words).get(0), words.get(1), later(words.subList(2, words.size())));
       case "between" -> bed.betweenSteps(later(words));
       case "hold" -> nodes(words).forEach(ScriptedNode::holdSends);
-      case "busy" -> bed.nodes.forEach(node -> node.isBusy = words.isEmpty());
+      case "busy", "idle" -> bed.nodes.forEach(node -> node.isBusy = command.equals("busy"));
       case "defect" -> nodes(words).forEach(node -> node.failsNext(new Error("a defect")));
       case "reset" -> nodes(words).forEach(ScriptedNode::isReset);
       case "wake" ->
@@ -91,9 +91,12 @@ final class ServiceLife implements Scenes.Actor {
                   node.clockOffsetMicros(
                       FakeTime.START_WALL_MICROS + span(words.get(0)).toNanos() / 1_000));
       case "clock-forbidden" -> bed.time.whenRead(() -> Assertions.fail("the clock was read"));
+      case "pause-before-timer" -> bed.time.pauseBeforeScheduling(span(words.get(0)));
+      case "throws" -> fail(words);
       case "no-timer" -> failTimer(words.isEmpty() ? 0 : Integer.parseInt(words.get(0)));
       case "close-service" -> bed.redlock.close();
       case "callbacks?" -> out.add(callbacks.size() + " callbacks");
+      case "withdrawn?" -> withdrawn();
       case "timers?" -> out.add(bed.time.tasks() + " timers");
       case "leases?" -> out.add(bed.context.liveLeases.snapshot().size() + " leases");
       case "queues?" -> out.add(bed.context.queues.isEmpty() ? "no queue" : "a queue");
@@ -132,11 +135,18 @@ final class ServiceLife implements Scenes.Actor {
           tell(
               number + " extend",
               lease.extendAsync(words.isEmpty() ? Bed.TTL : span(words.get(0))),
-              result -> result.outcome().toString());
+              result ->
+                  result.outcome()
+                      + result
+                          .remaining()
+                          .map(left -> " for " + text(left))
+                          .orElse(": " + result.votes()));
       case "await-end" -> tell(number + " end", lease.ended(), end -> end.cause().toString());
       case "check" -> lease.check();
+      case "ensure" -> lease.ensureValid(span(words.get(0)));
+      case "text?" -> out.add(lease.toString());
       case "valid?" -> out.add(lease.isValid() ? "valid" : "not valid");
-      case "left?" -> out.add(lease.remaining().toNanos() / 1e6 + " ms left");
+      case "left?" -> out.add(text(lease.remaining()));
       default -> throw new IllegalArgumentException(command);
     }
   }
@@ -221,7 +231,7 @@ final class ServiceLife implements Scenes.Actor {
     }
     return failure instanceof CompletionException
         ? text(failure.getCause())
-        : failure.toString().replaceAll("java\\.[a-z.]+", "");
+        : failure.toString().replaceAll("(java|io)\\.[a-z.]+", "");
   }
 
   /** Shows the requests, or those of a type, that node a received since the last time. */
@@ -235,7 +245,7 @@ final class ServiceLife implements Scenes.Actor {
   }
 
   private static String text(NodeRequest request) {
-    String text = request.owner() + " at " + micros(request.token());
+    String text = request.names() + " by " + request.owner() + " at " + micros(request.token());
     text += request.shared() ? ", shared" : "";
     if (request instanceof Grant grant) {
       return text + " for " + grant.ttlMillis() + text(grant.ticket());
@@ -248,6 +258,10 @@ final class ServiceLife implements Scenes.Actor {
       return text + (longest == 0 ? "" : " of " + longest) + text(release.ticket());
     }
     return request.names().toString();
+  }
+
+  private static String text(Duration span) {
+    return span.toNanos() / 1e6 + " ms";
   }
 
   private static String text(@Nullable Ticket ticket) {
@@ -391,6 +405,24 @@ final class ServiceLife implements Scenes.Actor {
             action.run();
           }
         });
+  }
+
+  /** Shows with which failure a command ends. */
+  private void fail(List<String> words) {
+    Throwable failure =
+        Assertions.assertThrows(
+            Throwable.class, () -> perform(words.get(0), words.subList(1, words.size())));
+    tell(text(failure));
+  }
+
+  /** Shows the nodes whose last request was withdrawn. */
+  private void withdrawn() {
+    List<String> names =
+        bed.nodes.stream()
+            .filter(node -> node.calls().get(node.calls().size() - 1).wasWithdrawn())
+            .map(ScriptedNode::name)
+            .toList();
+    out.add("withdrawn " + names);
   }
 
   /** Lets no timer be set after so many. */

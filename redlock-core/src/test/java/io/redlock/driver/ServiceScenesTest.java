@@ -36,4 +36,29 @@ class ServiceScenesTest {
   Stream<DynamicTest> readers() {
     return scenes("Readers.txt");
   }
+
+  @TestFactory
+  Stream<DynamicTest> leases() {
+    return scenes("Leases.txt");
+  }
+
+  @TestFactory
+  Stream<DynamicTest> renewals() {
+    return scenes("Renewals.txt");
+  }
+
+  @TestFactory
+  Stream<DynamicTest> releases() {
+    return scenes("Releases.txt");
+  }
+
+  @TestFactory
+  Stream<DynamicTest> attempts() {
+    return scenes("Attempts.txt");
+  }
+
+  @TestFactory
+  Stream<DynamicTest> localQueues() {
+    return scenes("LocalQueues.txt");
+  }
 }
