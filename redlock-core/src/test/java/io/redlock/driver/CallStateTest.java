@@ -8,7 +8,7 @@ import io.redlock.driver.CallState.Phase;
 import io.redlock.driver.CallState.Rules;
 import io.redlock.protocol.AcquireRound.Decision;
 import io.redlock.spi.Quorum;
-import io.redlock.text.Scenes;
+import io.redlock.text.SceneFile;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.IntStream;
@@ -29,10 +29,10 @@ class CallStateTest {
 
   @TestFactory
   Stream<DynamicTest> scenes() {
-    return Scenes.of("driver/CallState.txt", Life::new);
+    return SceneFile.of("driver/CallState.txt", Life::new);
   }
 
-  private static final class Life implements Scenes.Actor {
+  private static final class Life implements SceneFile.Actor {
 
     private CallState state = begin("");
 

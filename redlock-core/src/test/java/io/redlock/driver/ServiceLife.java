@@ -15,7 +15,7 @@ import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Look;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.NodeRequest.Ticket;
-import io.redlock.text.Scenes;
+import io.redlock.text.SceneFile;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -38,7 +38,7 @@ import org.junit.jupiter.api.Assertions;
  * 1. Times are in ms. What comes of a command are the requests that are sent, as {@code grant abc},
  * and the results of calls, as {@code 1 ACQUIRED}; a command with a question mark shows more.
  */
-final class ServiceLife implements Scenes.Actor {
+final class ServiceLife implements SceneFile.Actor {
 
   private final List<String> out = new ArrayList<>();
   private final List<CompletableFuture<AcquireResult>> calls = new ArrayList<>();

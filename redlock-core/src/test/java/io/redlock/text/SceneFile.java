@@ -15,14 +15,14 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 
 /**
- * Scenes of a life, in a text beside the tests: commands, a line each, and after an arrow what came
- * of them. An empty line ends a scene, and the next begins with a new life. Several commands share
- * a line with semicolons between them, and {@code 3 * tick} is a command three times. A line that
+ * A file of scenes: a text beside the tests: commands, a line each, and after an arrow what came of
+ * them. An empty line ends a scene, and the next begins with a new life. Several commands share a
+ * line with semicolons between them, and {@code 3 * tick} is a command three times. A line that
  * begins with {@code #} is a comment; the first of a scene says what it shows.
  *
  * <p>With {@code -Dpinned.update=true} what came of the commands is written instead of compared.
  */
-public final class Scenes {
+public final class SceneFile {
 
   private static final Path FOLDER = Path.of("src/test/resources/io/redlock");
   private static final String ARROW = " -> ";
@@ -35,7 +35,7 @@ public final class Scenes {
     List<String> act(String command, String rest);
   }
 
-  private Scenes() {}
+  private SceneFile() {}
 
   /** Returns a test for each scene of a file. */
   public static Stream<DynamicTest> of(String file, Supplier<Actor> newLife) {
