@@ -178,4 +178,9 @@ class ChangeScope {
   boolean forgetsFloors() {
     return true;
   }
+
+  @Override
+  public String toString() {
+    return name;
+  }
 }

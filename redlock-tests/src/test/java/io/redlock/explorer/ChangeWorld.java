@@ -1,6 +1,7 @@
 package io.redlock.explorer;
 
 import io.redlock.explorer.ChangeScope.Client;
+import io.redlock.explorer.Search.Sink;
 import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.jedis.trust.MasterChange.Master;
 import io.redlock.jedis.trust.MasterChange.Role;
@@ -107,11 +108,6 @@ record ChangeWorld(
     }
   }
 
-  /** Takes what can come next. Only a trace asks for the words. */
-  interface Sink {
-    void found(Supplier<String> event, ChangeWorld next);
-  }
-
   static ChangeWorld first(ChangeScope scope) {
     int attempts = scope.attempts.size();
     List<Link> links = IntStream.range(0, attempts).mapToObj(i -> Link.NONE).toList();
@@ -133,7 +129,7 @@ record ChangeWorld(
 
   // Everything that can happen next.
 
-  void successors(ChangeScope scope, NodeModel model, Sink sink) {
+  void successors(ChangeScope scope, NodeModel model, Sink<ChangeWorld> sink) {
     if (now < scope.horizon) {
       sink.found(() -> "time passes", tick(scope));
     }
@@ -199,7 +195,7 @@ record ChangeWorld(
 
   // Operators.
 
-  private void operate(ChangeScope scope, int operator, Sink sink) {
+  private void operate(ChangeScope scope, int operator, Sink<ChangeWorld> sink) {
     Operator its = operators.get(operator);
     String who = "operator " + operator;
     Command command = its.command;

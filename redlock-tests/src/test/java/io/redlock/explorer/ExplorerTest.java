@@ -1,19 +1,21 @@
 package io.redlock.explorer;
 
-import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.explorer.Explorer.Result;
 import io.redlock.explorer.Scope.Mode;
+import io.redlock.explorer.Search.Result;
 import io.redlock.testkit.Budget;
 import io.redlock.testkit.Pinned;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * The protocol as it is: nothing bad is found. CI searches the scopes that end within a minute to
@@ -35,10 +37,8 @@ class ExplorerTest {
   private static final List<Result> RESULTS = new ArrayList<>();
 
   private static Result explore(Scope scope, int mostStates) {
-    Result result = Explorer.search(scope, mostStates);
-    System.out.println(result);
+    Result result = Explorer.search(scope, mostStates).assertGood();
     RESULTS.add(result);
-    assertNull(result.violated(), result.trace());
     return result;
   }
 
@@ -94,8 +94,48 @@ class ExplorerTest {
     return Scope.of(name).sets(names).aheadMicros(0, 1);
   }
 
+  /** Each attempt is for one of two names; apart from their order these are all ways to do so. */
   private static Scope permits(String name) {
     return sets(name, A, A, B).aheadMicros(0);
+  }
+
+  /** An owner does what is due by itself, as late as it likes. */
+  private static Scope driven(String name, int ticks, int horizon) {
+    return Scope.of(name).attempts(1).grantTicks(ticks).horizon(horizon).driven();
+  }
+
+  private static Scope shared(String name, Mode... modes) {
+    return Scope.of(name).modes(modes);
+  }
+
+  private static Scope reading(String name, Mode... modes) {
+    return shared(name, modes).grantTicks(2).extendTicks(2).horizon(2).extensions(1);
+  }
+
+  private static Scope readingForLonger() {
+    return reading("2 shared leases of 2 or 3 ticks, an extend each", R, R)
+        .grantTicks(2, 3)
+        .horizon(3);
+  }
+
+  private static Scope readingLossy() {
+    return reading("a lease and a shared lease, a loss of data", W, R).losses(1, 2);
+  }
+
+  private static Scope readingCopied() {
+    return reading("a lease and a shared lease, a copied request", W, R).copies(1);
+  }
+
+  private static Scope readingFreed() {
+    return reading("a lease and a shared lease, set free", W, R).setFree();
+  }
+
+  private static Scope freed() {
+    return Scope.of("2 leases of a tick with an extend each, set free at any moment")
+        .attempts(2)
+        .horizon(2)
+        .extensions(1)
+        .setFree();
   }
 
   /** On this JDK as on the one on which the file was written. */
@@ -120,8 +160,7 @@ class ExplorerTest {
             Scope.of("2 attempts at overlapping sets").sets(AB, BC));
     List<String> found = new ArrayList<>();
     for (Scope scope : small) {
-      Result result = explore(scope, TO_THE_END);
-      assertTrue(result.isExhausted(), result::toString);
+      Result result = explore(scope, TO_THE_END).assertExhausted();
       found.add(scope.name + ": " + result.states() + " states, depth " + result.depth());
     }
     Pinned.expect("io/redlock/explorer/states.txt", ExplorerTest.class, found);
@@ -130,25 +169,18 @@ class ExplorerTest {
   /** Whoever adds a property and forgets that it tells attempts apart misses states. */
   @Test
   void attemptsThatDifferInAnyPropertyAreNotSearchedAsOne() {
-    Result alike = explore(Scope.of("2 like attempts").marked("a", "a"), TO_THE_END);
-    Result unlike = explore(Scope.of("2 unlike attempts").marked("a", "b"), TO_THE_END);
-    assertTrue(alike.isExhausted() && unlike.isExhausted());
+    Result alike =
+        explore(Scope.of("2 like attempts").marked("a", "a"), TO_THE_END).assertExhausted();
+    Result unlike =
+        explore(Scope.of("2 unlike attempts").marked("a", "b"), TO_THE_END).assertExhausted();
     assertTrue(unlike.states() > alike.states() * 3 / 2, alike + ", " + unlike);
   }
 
-  @Test
-  @Tag("search")
-  @Tag("budget")
-  void twoAttemptsOfTwoRounds() {
-    exhaust(Scope.of("2 attempts of 2 rounds, a cut").attempts(2).rounds(2).cuts(1));
-  }
-
-  @Test
-  @Tag("search")
-  @Tag("budget")
-  void majorityThatWasAheadAndIsSetRight() {
-    exhaust(setRight("2 attempts of 2 rounds, a majority was ahead").attempts(2));
-    exhaust(
+  static Stream<Scope> scopes() {
+    return Stream.of(
+        Scope.of("2 attempts of 2 rounds, a cut").attempts(2).rounds(2).cuts(1),
+        Scope.of("3 attempts of 1 round").attempts(3),
+        setRight("2 attempts of 2 rounds, a majority was ahead").attempts(2),
         setRight("1 lease with an extend, a majority was ahead, a cut")
             .attempts(1)
             .grantTicks(2)
@@ -156,136 +188,28 @@ class ExplorerTest {
             .horizon(3)
             .extensions(1)
             .cuts(1)
-            .copies(1));
+            .copies(1),
+        driven("1 release that is repeated, 3 shortages", 1, 4).shortages(3),
+        driven("1 lease that is renewed", 4, 5).renewed(3).extensions(2),
+        driven("1 lease that is renewed, a cut", 4, 3).renewed(3).extensions(1).cuts(1),
+        driven("1 lease that is confirmed, a loss of data", 2, 3).losses(1, 2).extensions(1),
+        crowd("2 fair waiters, set free at any moment", 1, 1).setFree(),
+        crowd("3 fair waiters", 1, 1, 1),
+        crowd("2 fair waiters, one tries twice, held at first", 2, 1).heldAtFirst(),
+        crowd("2 fair waiters that may die, a copied request", 1, 1).waitersDie().copies(1),
+        crowd("2 fair leases, tickets of a tick", 1, 1).ticketTicks(1).horizon(3),
+        sets("2 overlapping sets, 2 rounds", AB, BC).rounds(2),
+        sets("2 overlapping sets, a cut", AB, BC).aheadMicros(0).cuts(1),
+        sets("2 permits, 2 leases", A, B).aheadMicros(0).grantTicks(2).horizon(2));
   }
 
-  @Test
-  @Tag("long")
-  void majorityThatWasAheadFurther() {
-    exhaust(setRight("2 attempts of 2 rounds, a majority was ahead, a cut").attempts(2).cuts(1));
-  }
-
-  @Test
-  @Tag("search")
-  @Tag("budget")
-  void threeAttemptsOfOneRound() {
-    exhaust(Scope.of("3 attempts of 1 round").attempts(3));
-  }
-
-  @Test
-  @Tag("search")
-  @Tag("budget")
-  void extendsAndJoins() {
-    explore(extending(), DEFAULT_BOUND);
-  }
-
-  /** Owners do what is due by themselves, as late as they like. */
-  @Test
-  @Tag("search")
-  @Tag("budget")
-  void renewalsConfirmationsAndRepeatedReleases() {
-    exhaust(driven("1 release that is repeated, 3 shortages", 1, 4).shortages(3));
-    exhaust(driven("1 lease that is renewed", 4, 5).renewed(3).extensions(2));
-    exhaust(driven("1 lease that is renewed, a cut", 4, 3).renewed(3).extensions(1).cuts(1));
-    exhaust(driven("1 lease that is confirmed, a loss of data", 2, 3).losses(1, 2).extensions(1));
-  }
-
-  private static Scope driven(String name, int ticks, int horizon) {
-    return Scope.of(name).attempts(1).grantTicks(ticks).horizon(horizon).driven();
-  }
-
-  @Test
-  @Tag("search")
-  @Tag("budget")
-  void resourceThatIsSetFreeAtAnyMoment() {
-    explore(
-        Scope.of("2 leases of a tick with an extend each, set free at any moment")
-            .attempts(2)
-            .horizon(2)
-            .extensions(1)
-            .setFree(),
-        DEFAULT_BOUND);
-    exhaust(crowd("2 fair waiters, set free at any moment", 1, 1).setFree());
-  }
-
-  @Test
-  @Tag("search")
-  @Tag("budget")
-  void lossOfData() {
-    explore(losing(), DEFAULT_BOUND);
-  }
-
-  @Test
-  @Tag("search")
-  @Tag("budget")
-  void differentTtlsAndRepeatedGrants() {
-    explore(differing(), DEFAULT_BOUND);
-  }
-
-  @Test
-  @Tag("search")
-  @Tag("budget")
-  void threeFairWaiters() {
-    exhaust(crowd("3 fair waiters", 1, 1, 1));
-  }
-
-  @Test
-  @Tag("search")
-  @Tag("budget")
-  void fairWaiterThatTriesAgain() {
-    exhaust(crowd("2 fair waiters, one tries twice, held at first", 2, 1).heldAtFirst());
-  }
-
-  @Test
-  @Tag("search")
-  @Tag("budget")
-  void fairWaitersThatDieAndMessagesThatAreCopied() {
-    exhaust(crowd("2 fair waiters that may die, a copied request", 1, 1).waitersDie().copies(1));
-  }
-
-  @Test
-  @Tag("search")
-  @Tag("budget")
-  void fairLeases() {
-    exhaust(crowd("2 fair leases, tickets of a tick", 1, 1).ticketTicks(1).horizon(3));
-  }
-
-  @Test
-  @Tag("search")
-  @Tag("budget")
-  void overlappingSets() {
-    exhaust(sets("2 overlapping sets, 2 rounds", AB, BC).rounds(2));
-    exhaust(sets("2 overlapping sets, a cut", AB, BC).aheadMicros(0).cuts(1));
-  }
-
-  /**
-   * Three callers want one of two names. Each attempt is for one name, so apart from their order
-   * these are all ways to spread three attempts that do not all want the same.
-   */
-  @Test
-  @Tag("search")
-  @Tag("budget")
-  void oneOfTwoNames() {
-    explore(permits("2 permits, 3 attempts"), DEFAULT_BOUND);
-    exhaust(sets("2 permits, 2 leases", A, B).aheadMicros(0).grantTicks(2).horizon(2));
-  }
-
-  @Test
-  @Tag("search")
-  @Tag("budget")
-  void readersAndWriters() {
-    exhaust(shared("a writer and a reader, 2 rounds, a cut", W, R).rounds(2).cuts(1));
-    exhaust(shared("a writer and 2 readers", W, R, R));
-    exhaust(shared("2 writers and a reader", W, W, R));
-  }
-
-  @Test
-  @Tag("search")
-  @Tag("budget")
-  void sharedLeases() {
-    exhaust(reading("a lease and a shared lease, an extend each", W, R));
-    exhaust(reading("a foreign client, and a shared lease with an extend", X, R));
-    exhaust(
+  static Stream<Scope> readers() {
+    return Stream.of(
+        shared("a writer and a reader, 2 rounds, a cut", W, R).rounds(2).cuts(1),
+        shared("a writer and 2 readers", W, R, R),
+        shared("2 writers and a reader", W, W, R),
+        reading("a lease and a shared lease, an extend each", W, R),
+        reading("a foreign client, and a shared lease with an extend", X, R),
         reading("a shared lease and the time windows of nodes, a cut", R)
             .grantTicks(1)
             .extendTicks(1)
@@ -293,113 +217,88 @@ class ExplorerTest {
             .skewMicros(10_000)
             .rounds(2)
             .horizon(5)
-            .cuts(1));
-    explore(readingForLonger(), DEFAULT_BOUND);
-    explore(
-        reading("a lease and a shared lease, a loss of data", W, R).losses(1, 2), DEFAULT_BOUND);
-    explore(reading("a lease and a shared lease, a copied request", W, R).copies(1), DEFAULT_BOUND);
-    explore(reading("a lease and a shared lease, set free", W, R).setFree(), DEFAULT_BOUND);
+            .cuts(1),
+        crowd("a fair writer and 2 readers", 1, 1, 1).modes(W, R, R),
+        crowd("a fair reader and 2 writers", 1, 1, 1).modes(R, W, W),
+        crowd("a fair writer, a reader without a ticket and one with", 1, 1, 1).modes(W, U, R),
+        crowd("a fair writer that tries twice, and a reader", 2, 1).modes(W, R).heldAtFirst(),
+        crowd("a fair reader that tries twice, and a writer", 2, 1).modes(R, W).heldAtFirst(),
+        crowd("a fair writer and a reader that may die", 1, 1).modes(W, R).waitersDie());
   }
 
-  @Test
+  @ParameterizedTest
+  @MethodSource({"scopes", "readers"})
   @Tag("search")
   @Tag("budget")
-  void fairReaders() {
-    exhaust(crowd("a fair writer and 2 readers", 1, 1, 1).modes(W, R, R));
-    exhaust(crowd("a fair reader and 2 writers", 1, 1, 1).modes(R, W, W));
-    exhaust(crowd("a fair writer, a reader without a ticket and one with", 1, 1, 1).modes(W, U, R));
-    exhaust(crowd("a fair writer that tries twice, and a reader", 2, 1).modes(W, R).heldAtFirst());
-    exhaust(crowd("a fair reader that tries twice, and a writer", 2, 1).modes(R, W).heldAtFirst());
-    exhaust(crowd("a fair writer and a reader that may die", 1, 1).modes(W, R).waitersDie());
+  void nothingBadIsFoundToTheEnd(Scope scope) {
+    exhaust(scope);
   }
 
-  private static Scope shared(String name, Mode... modes) {
-    return Scope.of(name).modes(modes);
+  static Stream<Scope> largeScopes() {
+    return Stream.of(
+        extending(),
+        freed(),
+        losing(),
+        differing(),
+        permits("2 permits, 3 attempts"),
+        readingForLonger(),
+        readingLossy(),
+        readingCopied(),
+        readingFreed());
   }
 
-  private static Scope reading(String name, Mode... modes) {
-    return shared(name, modes).grantTicks(2).extendTicks(2).horizon(2).extensions(1);
+  @ParameterizedTest
+  @MethodSource("largeScopes")
+  @Tag("search")
+  @Tag("budget")
+  void nothingBadIsFoundAtTheBeginning(Scope scope) {
+    explore(scope, DEFAULT_BOUND);
   }
 
-  private static Scope readingForLonger() {
-    return reading("2 shared leases of 2 or 3 ticks, an extend each", R, R)
-        .grantTicks(2, 3)
-        .horizon(3);
-  }
-
-  @Test
-  @Tag("long")
-  void readersAndWritersFurther() {
-    explore(shared("2 writers and 2 readers", W, W, R, R), TO_THE_END);
-    exhaust(crowd("a fair writer and a reader, both try twice", 2, 2).modes(W, R));
-    exhaust(
+  static Stream<Scope> longScopes() {
+    return Stream.of(
+        extending(),
+        freed(),
+        timed("2 leases with an extend each, set free at any moment").extensions(1).setFree(),
+        Scope.of("2 attempts of 2 rounds, set free at any moment").attempts(2).rounds(2).setFree(),
+        setRight("2 attempts of 2 rounds, a majority was ahead, a cut").attempts(2).cuts(1),
+        permits("2 permits, 3 attempts"),
+        crowd("2 fair waiters that may die, a cut", 1, 1).waitersDie().cuts(1),
+        Scope.of("2 fair waiters, held at first").fair(1, 1).heldAtFirst(),
+        crowd("2 fair waiters, both try twice, held at first", 2, 2).heldAtFirst(),
+        Scope.of("2 fair leases that may lose patience").fair(1, 1).ticketTicks(1).horizon(2),
+        crowd("3 fair waiters, held at first", 1, 1, 1).heldAtFirst(),
+        Scope.of("2 fair waiters that may lose patience, a cut").fair(1, 1).cuts(1),
+        crowd("a fair writer and a reader, both try twice", 2, 2).modes(W, R),
         crowd("2 fair readers and a writer, held at first", 1, 1, 1).modes(R, W, R).heldAtFirst());
   }
 
-  @Test
+  @ParameterizedTest
+  @MethodSource("longScopes")
   @Tag("long")
-  void sharedLeasesFurther() {
-    explore(readingForLonger(), TO_THE_END);
-    explore(reading("a lease and a shared lease, a loss of data", W, R).losses(1, 2), TO_THE_END);
-    explore(reading("a lease and a shared lease, a copied request", W, R).copies(1), TO_THE_END);
-    explore(reading("a lease and a shared lease, set free", W, R).setFree(), TO_THE_END);
-    explore(reading("a lease and 2 shared leases", W, R, R).extensions(0), TO_THE_END);
-    explore(reading("2 leases and a shared lease", W, W, R).extensions(0), TO_THE_END);
+  void nothingBadIsFoundToTheDistantEnd(Scope scope) {
+    exhaust(scope);
   }
 
-  @Test
-  @Tag("long")
-  void oneOfTwoNamesFurther() {
-    exhaust(permits("2 permits, 3 attempts"));
-    explore(permits("2 permits, 3 leases").grantTicks(2).horizon(2), TO_THE_END);
+  static Stream<Scope> endlessScopes() {
+    return Stream.of(
+        losing(),
+        differing(),
+        permits("2 permits, 3 leases").grantTicks(2).horizon(2),
+        sets("3 overlapping sets", AB, BC, CA).aheadMicros(0),
+        shared("2 writers and 2 readers", W, W, R, R),
+        readingForLonger(),
+        readingLossy(),
+        readingCopied(),
+        readingFreed(),
+        reading("a lease and 2 shared leases", W, R, R).extensions(0),
+        reading("2 leases and a shared lease", W, W, R).extensions(0));
   }
 
-  @Test
+  @ParameterizedTest
+  @MethodSource("endlessScopes")
   @Tag("long")
-  void extendsAndJoinsFurther() {
-    exhaust(extending());
-  }
-
-  @Test
-  @Tag("long")
-  void lossOfDataFurther() {
-    explore(losing(), TO_THE_END);
-  }
-
-  @Test
-  @Tag("long")
-  void differentTtlsAndRepeatedGrantsFurther() {
-    explore(differing(), TO_THE_END);
-  }
-
-  @Test
-  @Tag("long")
-  void resourceThatIsSetFreeFurther() {
-    exhaust(
-        Scope.of("2 leases of a tick with an extend each, set free at any moment")
-            .attempts(2)
-            .horizon(2)
-            .extensions(1)
-            .setFree());
-    exhaust(timed("2 leases with an extend each, set free at any moment").extensions(1).setFree());
-    exhaust(
-        Scope.of("2 attempts of 2 rounds, set free at any moment").attempts(2).rounds(2).setFree());
-  }
-
-  @Test
-  @Tag("long")
-  void fairWaitersFurther() {
-    exhaust(crowd("2 fair waiters that may die, a cut", 1, 1).waitersDie().cuts(1));
-    exhaust(Scope.of("2 fair waiters, held at first").fair(1, 1).heldAtFirst());
-    exhaust(crowd("2 fair waiters, both try twice, held at first", 2, 2).heldAtFirst());
-    exhaust(Scope.of("2 fair leases that may lose patience").fair(1, 1).ticketTicks(1).horizon(2));
-    exhaust(crowd("3 fair waiters, held at first", 1, 1, 1).heldAtFirst());
-    exhaust(Scope.of("2 fair waiters that may lose patience, a cut").fair(1, 1).cuts(1));
-  }
-
-  @Test
-  @Tag("long")
-  void overlappingSetsFurther() {
-    explore(sets("3 overlapping sets", AB, BC, CA).aheadMicros(0), TO_THE_END);
+  void nothingBadIsFoundFarFromTheBeginning(Scope scope) {
+    explore(scope, TO_THE_END);
   }
 }

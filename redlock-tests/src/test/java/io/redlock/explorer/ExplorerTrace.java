@@ -4,7 +4,6 @@ import io.redlock.explorer.Catalog.Answer;
 import io.redlock.explorer.Catalog.Header;
 import io.redlock.explorer.Catalog.Message;
 import io.redlock.explorer.Catalog.Node;
-import io.redlock.explorer.ExplorerInvariant.Violated;
 import io.redlock.protocol.Tenure;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
@@ -12,14 +11,10 @@ import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.testkit.NodeModel.Cell;
 import io.redlock.testkit.NodeModel.Place;
 import io.redlock.testkit.NodeModel.Reader;
-import java.util.Deque;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The way to a bad state, for people: one event a line, and after it what each node stores. The
- * nodes keep their names all the way, although the search itself sorts them anew in every state.
- */
+/** An event on the way to a bad state, for people, and after it what each node stores. */
 final class ExplorerTrace {
 
   private static final String NODE_NAMES = "abc";
@@ -27,66 +22,25 @@ final class ExplorerTrace {
   private final Scope scope;
   private final Catalog catalog;
   private final Successors successors;
-  private final ExplorerWorld world;
-  private final ExplorerWorld before;
-  private final StringBuilder text = new StringBuilder();
-  private boolean stepped;
 
   ExplorerTrace(Scope scope, Catalog catalog, Successors successors) {
     this.scope = scope;
     this.catalog = catalog;
     this.successors = successors;
-    world = new ExplorerWorld(scope.attempts);
-    before = new ExplorerWorld(scope.attempts);
   }
 
-  /** Follows the states, each by its two halves, and then whatever violates an invariant. */
-  String of(Deque<long[]> path) {
-    long[] first = path.removeFirst();
-    catalog.unpack(first[0], first[1], world);
-    for (long[] state : path) {
-      step(state);
-    }
-    before.set(world);
-    try {
-      successors.of(before, (event, next) -> {});
-    } catch (Violated again) {
-      line(successors.event(), successors.outcome());
-      return text.append(again.getMessage()).append('\n').toString();
-    }
-    throw new IllegalStateException("on the way again nothing is violated:\n" + text);
-  }
-
-  private void step(long[] state) {
-    before.set(world);
-    stepped = false;
-    successors.of(
-        before,
-        (event, next) -> {
-          catalog.pack(next);
-          boolean isIt = catalog.low() == state[0] && catalog.high() == state[1];
-          if (!stepped && isIt) {
-            stepped = true;
-            line(event, next);
-            world.set(next);
-          }
-        });
-    if (!stepped) {
-      throw new IllegalStateException("the way is lost after\n" + text);
-    }
-  }
-
-  private void line(int event, ExplorerWorld after) {
+  String line(int event, ExplorerWorld before, ExplorerWorld after) {
     String time = scope.isTimed() ? String.format(Locale.ROOT, "%3d  ", before.now) : "";
-    text.append(String.format(Locale.ROOT, "%s%-58s", time, describe(event, after)));
+    StringBuilder line = new StringBuilder();
+    line.append(String.format(Locale.ROOT, "%s%-58s", time, describe(event, before, after)));
     for (int node = 0; node < Scope.NODES; node++) {
-      text.append("  ").append(NODE_NAMES.charAt(node)).append(": ");
-      text.append(describe(catalog.nodes.get(after.nodes[node])));
+      line.append("  ").append(NODE_NAMES.charAt(node)).append(": ");
+      line.append(describe(catalog.nodes.get(after.nodes[node])));
     }
-    text.append('\n');
+    return line.toString();
   }
 
-  private String describe(int event, ExplorerWorld after) {
+  private String describe(int event, ExplorerWorld before, ExplorerWorld after) {
     int attempt = ExplorerEvent.attempt(event);
     String owner = scope.ownerName(attempt);
     String node = String.valueOf(NODE_NAMES.charAt(ExplorerEvent.node(event)));
@@ -102,8 +56,8 @@ final class ExplorerTrace {
       case LAPSE -> node + "'s ticket no. " + (choice + 1) + " runs out";
       case LOSE -> node + " loses its data";
       case AUDIT -> node + " is audited and gets a birth";
-      case START -> owner + " begins" + state(after, attempt);
-      case TIMEOUT -> owner + " waits no longer" + state(after, attempt);
+      case START -> owner + " begins" + state(before, after, attempt);
+      case TIMEOUT -> owner + " waits no longer" + state(before, after, attempt);
       case EXTEND -> owner + " extends by " + scope.ttlMillis(scope.extendTicks[choice]) + " ms";
       case END -> owner + " ends its lease";
       case GIVE_UP -> owner + " gives up";
@@ -123,11 +77,11 @@ final class ExplorerTrace {
               + said(successors.answer());
       case WITHDRAW -> owner + " takes back from " + node + " " + request(link.lane(), choice);
       case CUT -> owner + "'s connection to " + node + " breaks";
-      case DUE -> owner + " does what is due" + state(after, attempt);
+      case DUE -> owner + " does what is due" + state(before, after, attempt);
       case RESET -> owner + " notices that " + node + " was reset";
       case FREE -> node + " is told to set the name free";
       case FREE_AND_BURY -> node + " is told to set the name free and to bury the highest counter";
-      case DELIVER -> hears(owner, node, link, choice) + state(after, attempt);
+      case DELIVER -> hears(owner, node, link, choice) + state(before, after, attempt);
     };
   }
 
@@ -169,7 +123,7 @@ final class ExplorerTrace {
     return owner + " hears " + said(answer) + " from " + node + " to its " + to;
   }
 
-  private String state(ExplorerWorld after, int attempt) {
+  private String state(ExplorerWorld before, ExplorerWorld after, int attempt) {
     Header old = catalog.headers.get(before.headers[attempt]);
     Header now = catalog.headers.get(after.headers[attempt]);
     boolean isNews =

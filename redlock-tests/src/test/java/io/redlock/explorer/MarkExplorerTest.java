@@ -7,10 +7,7 @@ import static io.redlock.explorer.MarkScope.range;
 import static io.redlock.explorer.MarkScope.rules;
 import static io.redlock.explorer.MarkScope.set;
 import static io.redlock.explorer.MarkScope.terms;
-import static org.junit.jupiter.api.Assertions.assertNull;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.explorer.Explorer.Result;
 import io.redlock.explorer.MarkScope.Fault;
 import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.jedis.trust.Served;
@@ -30,11 +27,26 @@ class MarkExplorerTest {
 
   private static final int MOST_STATES = 4_000_000;
 
-  private static void exhaust(MarkScope scope) {
-    Result result = MarkExplorer.search(scope, MOST_STATES);
-    System.out.println(result);
-    assertNull(result.violated(), result.trace());
-    assertTrue(result.isExhausted(), () -> "not exhausted: " + result);
+  @ParameterizedTest
+  @MethodSource({"lists", "starts", "operators", "agreements"})
+  @Tag("search")
+  void nothingBadIsFound(MarkScope scope) {
+    MarkExplorer.search(scope, MOST_STATES).assertGood().assertExhausted();
+  }
+
+  @ParameterizedTest
+  @MethodSource({"finished", "changes"})
+  @Tag("search")
+  @Tag("budget")
+  void nothingBadIsFoundInAChange(MarkScope scope) {
+    nothingBadIsFound(scope);
+  }
+
+  @ParameterizedTest
+  @MethodSource({"finishedWide", "changesWide"})
+  @Tag("long")
+  void nothingBadIsFoundInAWideChange(MarkScope scope) {
+    nothingBadIsFound(scope);
   }
 
   /** A client of the masters before lives to the end, and every master may lose its data. */
@@ -50,14 +62,6 @@ class MarkExplorerTest {
     return Budget.part(all, 4);
   }
 
-  @ParameterizedTest
-  @MethodSource
-  @Tag("search")
-  @Tag("budget")
-  void finished(MarkScope scope) {
-    exhaust(scope);
-  }
-
   /** Where new masters are a majority, one of those before must keep its mark. */
   static Stream<MarkScope> finishedWide() {
     return Stream.of(
@@ -65,13 +69,6 @@ class MarkExplorerTest {
         new MarkScope("2 of 3 swapped, finished", 5).finished(range(1, 3), range(3, 5)).sparing(0),
         new MarkScope("3 to others finished", 6).finished(range(1, 3), range(4, 6)).sparing(0),
         new MarkScope("one of 5 swapped, finished", 6).finished(range(1, 5), range(2, 6)));
-  }
-
-  @ParameterizedTest
-  @MethodSource
-  @Tag("long")
-  void finishedWide(MarkScope scope) {
-    exhaust(scope);
   }
 
   static Stream<MarkScope> lists() {
@@ -119,13 +116,6 @@ class MarkExplorerTest {
             .faults(Fault.EMPTIED, Fault.RESTARTED, Fault.EVICTED));
   }
 
-  @ParameterizedTest
-  @MethodSource
-  @Tag("search")
-  void lists(MarkScope scope) {
-    exhaust(scope);
-  }
-
   static Stream<MarkScope> starts() {
     return Stream.of(2, 3).map(MarkExplorerTest::anyStart);
   }
@@ -149,13 +139,6 @@ class MarkExplorerTest {
         .faults(Fault.EMPTIED, Fault.RESTARTED);
   }
 
-  @ParameterizedTest
-  @MethodSource
-  @Tag("search")
-  void starts(MarkScope scope) {
-    exhaust(scope);
-  }
-
   /** Every command at any moment, interrupted anywhere, and two masters that lose their data. */
   static List<MarkScope> changes() {
     List<MarkScope> all =
@@ -168,14 +151,6 @@ class MarkExplorerTest {
     return Budget.part(all, 3);
   }
 
-  @ParameterizedTest
-  @MethodSource
-  @Tag("search")
-  @Tag("budget")
-  void changes(MarkScope scope) {
-    exhaust(scope);
-  }
-
   static Stream<MarkScope> changesWide() {
     return Stream.of(
         change("2 to others", 4, range(1, 2), range(3, 4)).sparing(0),
@@ -184,13 +159,6 @@ class MarkExplorerTest {
         change("3 to 4", 4, range(1, 3), range(1, 4)),
         change("2 of 3 swapped", 5, range(1, 3), range(3, 5)).sparing(0),
         change("one of 3 swapped", 4, range(1, 3), range(2, 4)));
-  }
-
-  @ParameterizedTest
-  @MethodSource
-  @Tag("long")
-  void changesWide(MarkScope scope) {
-    exhaust(scope);
   }
 
   static Stream<MarkScope> operators() {
@@ -203,13 +171,6 @@ class MarkExplorerTest {
             .mostFaults(1)
             .faults(Fault.EMPTIED)
             .commands(4));
-  }
-
-  @ParameterizedTest
-  @MethodSource
-  @Tag("search")
-  void operators(MarkScope scope) {
-    exhaust(scope);
   }
 
   /**
@@ -265,13 +226,6 @@ class MarkExplorerTest {
             .mostFaults(1)
             .faults(Fault.EMPTIED)
             .delays());
-  }
-
-  @ParameterizedTest
-  @MethodSource
-  @Tag("search")
-  void agreements(MarkScope scope) {
-    exhaust(scope);
   }
 
   private static MarkScope change(

@@ -6,6 +6,7 @@ import io.redlock.explorer.MarkScope.Client;
 import io.redlock.explorer.MarkScope.Job;
 import io.redlock.explorer.MarkScope.Operator;
 import io.redlock.explorer.MarkScope.Resizing;
+import io.redlock.explorer.MarkScope.Sight;
 import io.redlock.explorer.MarkWorld.Running;
 import io.redlock.explorer.MarkWorld.Sent;
 import io.redlock.explorer.MarkedNode.Kind;
@@ -272,8 +273,8 @@ final class MarkRules {
       for (int node : its.list()) {
         audits.add(nodes.get(node).audit(node));
       }
-      step =
-          scope.step(its, Objects.requireNonNull(running.job()), audits, wanted, running.waited());
+      Job job = Objects.requireNonNull(running.job());
+      step = scope.step(new Sight(its, job, audits, wanted, running.waited()));
       steps.put(asked, step);
     }
     return step;

@@ -17,6 +17,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -110,6 +111,26 @@ class MarkScope {
 
     Client asClient() {
       return new Client("operator", present, future, RULES, false);
+    }
+  }
+
+  /**
+   * A command that runs, and what it sees.
+   *
+   * @param wanted the change to abort; empty if it is the operator's own
+   * @param waited the marks for which it has waited; empty if it has not
+   */
+  record Sight(
+      Operator operator, Job job, List<NodeAudit> audits, String wanted, List<String> waited) {
+
+    Sight seeing(int index, UnaryOperator<String> birth) {
+      List<NodeAudit> seen = new ArrayList<>(audits);
+      seen.set(index, MarkedNode.with(seen.get(index), birth.apply(seen.get(index).birth())));
+      return new Sight(operator, job, seen, wanted, waited);
+    }
+
+    Sight waitedFor(List<String> marks) {
+      return new Sight(operator, job, audits, wanted, marks);
     }
   }
 
@@ -316,20 +337,31 @@ class MarkScope {
   }
 
   /** Returns what a command does next. */
-  OperatorStep step(
-      Operator operator, Job job, List<NodeAudit> audits, String wanted, List<String> waited) {
-    Client as = operator.asClient();
+  OperatorStep step(Sight sight) {
+    Client as = sight.operator.asClient();
     List<String> names = names(as.list());
-    if (job instanceof Resizing resizing) {
+    if (sight.job instanceof Resizing resizing) {
       return OperatorStep.resizing(
-          resizing.command, names, audits, as.quorum(), RULES, wanted, !waited.isEmpty());
+          resizing.command,
+          names,
+          sight.audits,
+          as.quorum(),
+          RULES,
+          sight.wanted,
+          !sight.waited.isEmpty());
     }
+    TrustRules terms = ((Agreeing) sight.job).terms;
     OperatorStep step =
-        OperatorStep.agreeing(names, audits, as.quorum(), ((Agreeing) job).terms, waited);
+        OperatorStep.agreeing(names, sight.audits, as.quorum(), terms, sight.waited);
     Refresh refresh = step.refresh();
     if (mostChanges == 0 || refresh == null) {
       return mostChanges == 0 ? step.undated() : step;
     }
     return refresh.mark().firstSeenMillis() <= mostChanges ? step : OperatorStep.ENDED;
+  }
+
+  @Override
+  public String toString() {
+    return name;
   }
 }

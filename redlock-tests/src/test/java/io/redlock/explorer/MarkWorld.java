@@ -6,6 +6,7 @@ import io.redlock.explorer.MarkScope.Fault;
 import io.redlock.explorer.MarkScope.Job;
 import io.redlock.explorer.MarkScope.Operator;
 import io.redlock.explorer.MarkedNode.Kind;
+import io.redlock.explorer.Search.Sink;
 import io.redlock.jedis.deployment.OperatorStep;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -64,11 +65,6 @@ record MarkWorld(
     }
   }
 
-  /** Takes what can come next. Only a trace asks for the words. */
-  interface Sink {
-    void found(Supplier<String> event, MarkWorld next);
-  }
-
   static MarkWorld first(MarkScope scope, List<MarkedNode> marks) {
     return new MarkWorld(
         marks,
@@ -114,7 +110,7 @@ record MarkWorld(
 
   // Everything that can happen next.
 
-  void successors(MarkScope scope, MarkRules rules, Sink sink) {
+  void successors(MarkScope scope, MarkRules rules, Sink<MarkWorld> sink) {
     if (scope.mostFaults < 0 || faults < scope.mostFaults) {
       fail(scope, sink);
     }
@@ -139,7 +135,7 @@ record MarkWorld(
     }
   }
 
-  private void fail(MarkScope scope, Sink sink) {
+  private void fail(MarkScope scope, Sink<MarkWorld> sink) {
     for (int node = 0; node < nodes.size(); node++) {
       MarkedNode its = nodes.get(node);
       String name = MarkScope.name(node);
@@ -174,7 +170,7 @@ record MarkWorld(
   }
 
   private void failed(
-      MarkScope scope, int node, MarkedNode its, Supplier<String> event, Sink sink) {
+      MarkScope scope, int node, MarkedNode its, Supplier<String> event, Sink<MarkWorld> sink) {
     if (!nodes.get(node).equals(its)) {
       int counted = scope.mostFaults < 0 ? 0 : faults + 1;
       MarkWorld after = node(node, its);
@@ -182,7 +178,7 @@ record MarkWorld(
     }
   }
 
-  private void hear(MarkScope scope, MarkRules rules, int client, Sink sink) {
+  private void hear(MarkScope scope, MarkRules rules, int client, Sink<MarkWorld> sink) {
     Client its = scope.clients.get(client);
     for (int answering = 1; answering < 1 << its.list().size(); answering++) {
       hear(scope, rules, client, answering, known.get(client), sink);
@@ -193,7 +189,13 @@ record MarkWorld(
   }
 
   /** A client hears of some nodes, and marks one of them. */
-  void hear(MarkScope scope, MarkRules rules, int client, int answering, String knows, Sink sink) {
+  void hear(
+      MarkScope scope,
+      MarkRules rules,
+      int client,
+      int answering,
+      String knows,
+      Sink<MarkWorld> sink) {
     Client its = scope.clients.get(client);
     MarkRules.Look look = rules.look(client, nodes, answering, knows);
     MarkWorld heard = look.label().isEmpty() ? this : knowing(client, look.label());
@@ -218,7 +220,7 @@ record MarkWorld(
     }
   }
 
-  private void operate(MarkScope scope, MarkRules rules, int operator, Sink sink) {
+  private void operate(MarkScope scope, MarkRules rules, int operator, Sink<MarkWorld> sink) {
     Operator its = scope.operators.get(operator);
     Running now = running.get(operator);
     String who = "operator " + operator;

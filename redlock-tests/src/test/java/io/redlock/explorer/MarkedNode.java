@@ -85,6 +85,22 @@ record MarkedNode(Kind kind, int history, String mark) {
         mark.replace(NOBODYS, owner));
   }
 
+  /** Returns an audit with another mark. */
+  static NodeAudit with(NodeAudit audit, String birth) {
+    return new NodeAudit(
+        audit.version(),
+        audit.runId(),
+        audit.role(),
+        audit.mode(),
+        audit.replId(),
+        audit.replicas(),
+        audit.maxMemoryBytes(),
+        audit.evictionPolicy(),
+        audit.evictedKeys(),
+        audit.nodeMicros(),
+        birth);
+  }
+
   /** Returns the mark; fails if there is none that can be read. */
   BirthMark parsed() {
     return Objects.requireNonNull(BirthMark.parse(mark), mark);

@@ -416,9 +416,9 @@ final class Scope {
     return this;
   }
 
-  /** Leaves an invariant out. */
-  Scope without(ExplorerInvariant invariant) {
-    unchecked.add(invariant);
+  /** Leaves invariants out. */
+  Scope without(ExplorerInvariant... invariants) {
+    unchecked.addAll(List.of(invariants));
     return this;
   }
 
@@ -596,5 +596,10 @@ final class Scope {
   /** What a monotonic clock shows that never stopped. */
   long nanos(int now) {
     return now * TICK_MILLIS * 1_000_000;
+  }
+
+  @Override
+  public String toString() {
+    return name;
   }
 }

@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.explorer.Catalog.Header;
 import io.redlock.explorer.Catalog.Node;
-import io.redlock.explorer.Explorer.Result;
 import io.redlock.explorer.Scope.Mode;
+import io.redlock.explorer.Search.Result;
 import io.redlock.testkit.Budget;
 import java.util.Arrays;
 import java.util.HashSet;
