@@ -3,23 +3,16 @@ package io.redlock.bench;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
-import io.redlock.jedis.JedisRedlock;
-import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
-import io.redlock.testkit.GateProxy;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
-import org.redisson.Redisson;
 import org.redisson.api.RSemaphore;
 import org.redisson.api.RedissonClient;
-import org.redisson.config.Config;
 
 /**
  * How long a permit of several takes: with {@code anyOf}, by trying name after name, and with a
@@ -45,7 +38,6 @@ final class AnyOf {
           "p99");
 
   private final Report report;
-  private final List<GateProxy> proxies = new ArrayList<>();
 
   AnyOf(Report report) {
     this.report = report;
@@ -54,10 +46,11 @@ final class AnyOf {
   void run() throws Exception {
     try (RedisServers servers = RedisServers.start(5);
         RedisServers single = RedisServers.startBrandNew(1);
-        Redlock holder = connect(servers.addresses());
-        Redlock seeker = connect(away(servers))) {
-      RedissonClient redisson = redisson(away(single)[0]);
-      RedissonClient other = redisson(single.addresses()[0]);
+        Distance far = Distance.of(AWAY);
+        Redlock holder = RedlockPeer.settings(servers.addresses()).build();
+        Redlock seeker = RedlockPeer.settings(far.addresses(servers)).build()) {
+      RedissonClient redisson = RedissonPeer.client(far.addresses(single)[0]);
+      RedissonClient other = RedissonPeer.client(single.addresses()[0]);
       try {
         crowds(holder, servers);
         List<List<String>> rows = new ArrayList<>();
@@ -69,38 +62,10 @@ final class AnyOf {
         }
         report.print("One of several, masters 1 ms away", HEAD, rows);
       } finally {
-        redisson.shutdown(0, 5, TimeUnit.SECONDS);
-        other.shutdown(0, 5, TimeUnit.SECONDS);
-        proxies.forEach(GateProxy::close);
+        RedissonPeer.close(redisson);
+        RedissonPeer.close(other);
       }
     }
-  }
-
-  private String[] away(RedisServers servers) {
-    List<String> addresses = new ArrayList<>();
-    for (RedisServer server : servers) {
-      GateProxy proxy = GateProxy.to(server);
-      proxies.add(proxy);
-      proxy.requests().delay(AWAY);
-      proxy.replies().delay(AWAY);
-      addresses.add(proxy.address());
-    }
-    return addresses.toArray(String[]::new);
-  }
-
-  private static Redlock connect(String... addresses) {
-    return JedisRedlock.builder()
-        .node(String.join(",", addresses))
-        .nodeTimeout(Uncontended.PATIENT)
-        .build();
-  }
-
-  private static RedissonClient redisson(String address) {
-    Config config = new Config();
-    config
-        .useSingleServer()
-        .setAddress(address.startsWith("redis://") ? address : "redis://" + address);
-    return Redisson.create(config);
   }
 
   /** An acquire, or a refusal, while so many of the permits are held elsewhere. */
@@ -109,10 +74,7 @@ final class AnyOf {
       throws Exception {
     String pool = "pool-" + permits + "-" + held + "/";
     List<String> names = IntStream.range(0, permits).mapToObj(i -> pool + i).toList();
-    List<Lease> leases = new ArrayList<>();
-    for (String name : names.subList(0, held)) {
-      leases.add(holder.acquire(LeaseRequest.of(name, TTL).renewFor(HOLD)));
-    }
+    List<Lease> leases = hold(holder, names.subList(0, held));
     LeaseRequest any = LeaseRequest.anyOf(names, TTL);
     RSemaphore semaphore = redisson.getSemaphore(pool);
     semaphore.trySetPermits(permits - held);
@@ -121,10 +83,16 @@ final class AnyOf {
     row.addAll(times(() -> seeker.tryAcquire(any).lease().orElse(null), Lease::close));
     row.addAll(times(() -> oneByOne(seeker, names), Lease::close));
     row.addAll(times(() -> semaphore.tryAcquire() ? semaphore : null, RSemaphore::release));
-    for (Lease lease : leases) {
-      lease.release();
-    }
+    leases.forEach(Lease::close);
     return row;
+  }
+
+  private static List<Lease> hold(Redlock holder, List<String> names) throws Exception {
+    List<Lease> leases = new ArrayList<>();
+    for (String name : names) {
+      leases.add(holder.acquire(LeaseRequest.of(name, TTL).renewFor(HOLD)));
+    }
+    return leases;
   }
 
   private static Lease oneByOne(Redlock seeker, List<String> names) throws Exception {
@@ -141,17 +109,13 @@ final class AnyOf {
 
   /** Callers that are refused all the time, on masters beside them: what a look costs these. */
   private void crowds(Redlock holder, RedisServers servers) throws Exception {
-    List<Long> masters = new ArrayList<>();
-    servers.forEach(server -> masters.add(server.pid()));
+    List<Long> masters = Comparison.pids(servers);
     List<List<String>> rows = new ArrayList<>();
     double one = 0;
     for (int permits : List.of(1, 10, 100)) {
       String pool = "crowd-" + permits + "/";
       List<String> names = IntStream.range(0, permits).mapToObj(i -> pool + i).toList();
-      List<Lease> held = new ArrayList<>();
-      for (String name : names) {
-        held.add(holder.acquire(LeaseRequest.of(name, TTL).renewFor(HOLD)));
-      }
+      List<Lease> held = hold(holder, names);
       ClosedLoop.Run run = refusals(holder, LeaseRequest.anyOf(names, TTL), masters);
       one = permits == 1 ? run.perSecond() : one;
       rows.add(
@@ -160,9 +124,7 @@ final class AnyOf {
               Report.number(run.perSecond()),
               Report.number(one / run.perSecond()),
               Report.number(run.used().serverNanos() / run.cycles() / masters.size() / 1e3)));
-      for (Lease lease : held) {
-        lease.release();
-      }
+      held.forEach(Lease::close);
     }
     report.print(
         CROWD + " callers refused all the time",
@@ -189,19 +151,19 @@ final class AnyOf {
   }
 
   private static <T> List<String> times(Callable<T> acquire, Release<T> release) throws Exception {
-    long[] nanos = new long[TURNS];
+    Times times = new Times();
     for (int turn = -TURNS / 10; turn < TURNS; turn++) { // the first are a warm-up
-      long start = System.nanoTime();
+      long startNanos = System.nanoTime();
       T got = acquire.call();
       if (turn >= 0) {
-        nanos[turn] = System.nanoTime() - start;
+        times.addSince(startNanos);
       }
       if (got != null) {
         release.release(got);
         Thread.sleep(5); // until the masters have the release
       }
     }
-    return shown(nanos);
+    return List.of(times.millis(50), times.millis(99));
   }
 
   /** From a release by another client, while all are held, to the permit of one that waits. */
@@ -218,43 +180,36 @@ final class AnyOf {
     theirs.trySetPermits(permits);
     theirs.acquire(permits);
     RSemaphore ours = redisson.getSemaphore("handed-" + permits);
-    long[] nanos = new long[HAND_OVERS];
-    long[] redissonNanos = new long[HAND_OVERS];
+    Times leases = new Times();
+    Times permitsOfRedisson = new Times();
     for (int turn = 0; turn < HAND_OVERS; turn++) {
       CompletableFuture<Lease> next =
           seeker.acquireAsync(any.waitUpTo(HOLD)).thenApply(result -> result.lease().orElseThrow());
       Thread.sleep(100);
-      long start = System.nanoTime();
+      long startNanos = System.nanoTime();
       held.remove(0).release();
       next.join();
-      nanos[turn] = System.nanoTime() - start;
+      leases.addSince(startNanos);
       next.join().release();
       held.add(holder.acquire(any.renewFor(HOLD).waitUpTo(HOLD)));
 
       CompletableFuture<Void> waiting = ours.acquireAsync().toCompletableFuture();
       Thread.sleep(100);
-      start = System.nanoTime();
+      startNanos = System.nanoTime();
       theirs.release();
       waiting.join();
-      redissonNanos[turn] = System.nanoTime() - start;
+      permitsOfRedisson.addSince(startNanos);
       ours.release();
       theirs.acquire();
     }
-    for (Lease lease : held) {
-      lease.release();
-    }
-    List<String> row = new ArrayList<>();
-    row.add(permits + ", handed over");
-    row.addAll(shown(nanos));
-    row.addAll(List.of("–", "–"));
-    row.addAll(shown(redissonNanos));
-    return row;
-  }
-
-  private static List<String> shown(long[] nanos) {
-    Arrays.sort(nanos);
+    held.forEach(Lease::close);
     return List.of(
-        Report.number(nanos[nanos.length / 2] / 1e6),
-        Report.number(nanos[nanos.length * 99 / 100] / 1e6));
+        permits + ", handed over",
+        leases.millis(50),
+        leases.millis(99),
+        "–",
+        "–",
+        permitsOfRedisson.millis(50),
+        permitsOfRedisson.millis(99));
   }
 }

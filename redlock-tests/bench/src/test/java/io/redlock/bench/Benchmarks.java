@@ -48,10 +48,10 @@ public final class Benchmarks {
     Map<String, Part> parts = new LinkedHashMap<>();
     parts.put("uncontended", () -> new Uncontended(report).run(docs));
     parts.put("callers", () -> new Callers(report).run(docs));
-    parts.put("guard", new GuardCost(report)::run);
-    parts.put("label", new LabelCost(report)::run);
+    parts.put("guard", new SettingCosts(report)::guard);
+    parts.put("label", new SettingCosts(report)::label);
     parts.put("failed-nodes", new FailedNodes(report)::run);
-    parts.put("growth", new Growth(report)::run);
+    parts.put("growth", () -> Growth.run(report));
     parts.put("contention", new Contention(report)::run);
     parts.put("waiting", new WaitingTurns(report)::run);
     parts.put("leader", new LeaderGaps(report)::run);

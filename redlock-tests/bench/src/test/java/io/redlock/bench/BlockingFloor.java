@@ -2,6 +2,7 @@ package io.redlock.bench;
 
 import io.redlock.jedis.scripts.Floor;
 import io.redlock.jedis.scripts.Invocation;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
@@ -14,7 +15,7 @@ import java.util.stream.IntStream;
  * one thread that asks the masters, and is parked until all have answered. That thread asks
  * whatever has been handed to it, at once.
  */
-final class BlockingFloor implements Peer {
+final class BlockingFloor extends Peer {
 
   static final String NAME = FloorPeer.PREFIX + "C";
 
@@ -25,17 +26,13 @@ final class BlockingFloor implements Peer {
   private final Thread asker = new Thread(this::work, NAME);
 
   BlockingFloor(int callers, String... addresses) {
+    super(NAME, "floor/");
     floor = new Floor(callers, addresses);
     asker.start();
   }
 
   @Override
-  public String name() {
-    return NAME;
-  }
-
-  @Override
-  public List<Cycle> cycles(int callers) {
+  List<Cycle> cycles(int callers) {
     return IntStream.range(0, callers).<Cycle>mapToObj(caller -> () -> run(caller)).toList();
   }
 
@@ -67,6 +64,11 @@ final class BlockingFloor implements Peer {
     } catch (RuntimeException e) {
       batch.forEach(request -> request.answered.completeExceptionally(e));
     }
+  }
+
+  @Override
+  Cycle cycle(String resource, Duration wait) {
+    throw new UnsupportedOperationException("a floor has resources of its own");
   }
 
   @Override

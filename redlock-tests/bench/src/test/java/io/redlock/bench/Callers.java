@@ -72,7 +72,7 @@ final class Callers {
       return;
     }
     Ratio ratio = Ratio.of(many.get(RedlockPeer.NAME), many.get(FEW_THREADS), n -> n);
-    report.target(workload, target, ratio, ratio.median() >= 1);
+    report.atLeast(1, workload, target, ratio);
     judgeGrowth();
   }
 
@@ -184,29 +184,21 @@ final class Callers {
 
   private static Map<String, List<Run>> measure(
       int callers, ThreadFactory threads, Rounds rounds, String... addresses) throws Exception {
-    List<Peer> peers = new ArrayList<>();
-    Map<String, ClosedLoop> loops = new LinkedHashMap<>();
-    try {
+    try (Comparison all = new Comparison()) {
       Peer redlock = new RedlockPeer(PATIENT, addresses);
-      peers.add(redlock);
+      all.add(redlock, callers, threads);
       if (callers <= MOST_OF_CONNECTIONS) {
-        peers.add(new RedissonPeer(addresses));
-        peers.add(new PoolsPeer(callers, addresses));
+        all.add(new RedissonPeer(addresses), callers, List.of());
+        all.add(new PoolsPeer(callers, addresses), callers, List.of());
       }
       if (callers <= MOST_OF_THREADS) {
-        peers.add(FloorPeer.perCaller(callers, addresses));
+        all.add(FloorPeer.perCaller(callers, addresses), callers, List.of());
       }
-      peers.add(FloorPeer.batched(callers, addresses));
-      for (Peer peer : peers) {
-        ThreadFactory its = peer == redlock ? threads : Thread::new;
-        loops.put(peer.name(), new ClosedLoop(peer.cycles(callers), its, List.of()));
-      }
+      all.add(FloorPeer.batched(callers, addresses), callers, List.of());
       if (callers == MANY) {
-        loops.put(FEW_THREADS, new ClosedLoop(redlock.cycles(FEW), Thread::new, List.of()));
+        all.add(FEW_THREADS, new ClosedLoop(redlock.cycles(FEW), Thread::new, List.of()));
       }
-      return rounds.run(loops);
-    } finally {
-      peers.forEach(Peer::close);
+      return all.run(rounds);
     }
   }
 

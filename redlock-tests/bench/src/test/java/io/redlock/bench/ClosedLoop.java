@@ -8,6 +8,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.ToDoubleFunction;
 import org.HdrHistogram.ConcurrentHistogram;
 import org.HdrHistogram.Histogram;
 
@@ -22,6 +23,10 @@ final class ClosedLoop {
 
     double perSecond() {
       return cycles / seconds;
+    }
+
+    double perCycle(ToDoubleFunction<Counters> counter) {
+      return counter.applyAsDouble(used) / Math.max(1, cycles);
     }
 
     double p50() {

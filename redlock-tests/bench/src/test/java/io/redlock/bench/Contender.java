@@ -17,7 +17,6 @@ import java.util.stream.Stream;
 final class Contender {
 
   static final int THREADS = 4;
-  static final String FAIR = RedlockPeer.NAME + ", fairly";
 
   private Contender() {}
 
@@ -40,32 +39,17 @@ final class Contender {
   }
 
   private static ClosedLoop loop(String name, String... addresses) {
-    Supplier<Cycle> cycles = cycles(name, addresses);
+    Peer peer = peer(name, addresses);
+    Supplier<Cycle> cycles = () -> peer.cycle("contended with " + name, Duration.ofSeconds(1));
     return new ClosedLoop(Stream.generate(cycles).limit(THREADS).toList(), Thread::new, List.of());
   }
 
-  private static Supplier<Cycle> cycles(String name, String... addresses) {
-    switch (name) {
-      case RedlockPeer.NAME -> {
-        RedlockPeer peer = new RedlockPeer(Uncontended.PATIENT, addresses);
-        return () -> peer.contender("contended");
-      }
-      case FAIR -> {
-        RedlockPeer peer = new RedlockPeer(Uncontended.PATIENT, addresses);
-        return () -> peer.fairContender("contended fairly");
-      }
-      case RedissonPeer.NAME -> {
-        RedissonPeer peer = new RedissonPeer(addresses);
-        return () -> peer.contender("redisson contended");
-      }
-      default -> {
-        if (name.startsWith(EtcdPeer.NAME)) {
-          EtcdPeer peer = new EtcdPeer(name, addresses);
-          return () -> peer.contender("contended");
-        }
-        ZooKeeperPeer peer = new ZooKeeperPeer(name, addresses);
-        return () -> peer.contender("contended");
-      }
-    }
+  private static Peer peer(String name, String... addresses) {
+    return switch (name) {
+      case RedlockPeer.NAME, RedlockPeer.FAIR ->
+          new RedlockPeer(name, settings -> settings, addresses);
+      case RedissonPeer.NAME -> new RedissonPeer(addresses);
+      default -> Elsewhere.connect(name, addresses);
+    };
   }
 }

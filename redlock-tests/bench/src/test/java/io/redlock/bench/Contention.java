@@ -4,6 +4,7 @@ import io.redlock.testbed.RedisServers;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.LongSummaryStatistics;
 import java.util.Map;
 
 /** Four JVMs with four threads each that all want the same resource, and hold it for no time. */
@@ -15,7 +16,13 @@ final class Contention {
   private final Report report;
 
   /** What one round gave: how often the resource was held, in all and per process. */
-  record Handoffs(double perSecond, double mostOverLeast) {}
+  record Handoffs(double perSecond, double mostOverLeast) {
+
+    static final List<Column<Handoffs>> COLUMNS =
+        List.of(
+            Column.median("hand-offs/s", Handoffs::perSecond),
+            Column.median("most / least per process", Handoffs::mostOverLeast));
+  }
 
   Contention(Report report) {
     this.report = report;
@@ -26,7 +33,7 @@ final class Contention {
       List<String> masters = List.of(servers.addresses());
       Map<String, List<String>> peers = new LinkedHashMap<>();
       peers.put(RedlockPeer.NAME, masters);
-      peers.put(Contender.FAIR, masters);
+      peers.put(RedlockPeer.FAIR, masters);
       peers.put(RedissonPeer.NAME, masters);
       show(measure(peers, ROUNDS));
     }
@@ -70,45 +77,31 @@ final class Contention {
       counts.add(Long.parseLong(process.answer()));
     }
     double seconds = (System.nanoTime() - start) / 1e9;
-    double sum = counts.stream().mapToLong(Long::longValue).sum();
-    double most = counts.stream().mapToLong(Long::longValue).max().orElse(0);
-    double least = counts.stream().mapToLong(Long::longValue).min().orElse(0);
-    return new Handoffs(sum / seconds, most / Math.max(1, least));
+    LongSummaryStatistics all = counts.stream().mapToLong(Long::longValue).summaryStatistics();
+    double most = all.getMax();
+    return new Handoffs(all.getSum() / seconds, most / Math.max(1, all.getMin()));
   }
 
   private void show(Map<String, List<Handoffs>> results) {
-    List<List<String>> rows = new ArrayList<>();
-    results.forEach(
-        (name, of) ->
-            rows.add(
-                List.of(
-                    name,
-                    Report.number(Ratio.median(of, Handoffs::perSecond)),
-                    Report.number(Ratio.median(of, Handoffs::mostOverLeast)))));
     report.table(
         "Contention",
         PROCESSES
             + " JVMs with "
             + Contender.THREADS
-            + " threads each contend for one resource and release it at once. Handoffs are counted"
+            + " threads each contend for one resource and release it at once. Hand-offs are counted"
             + " over all.",
-        List.of("", "handoffs/s", "most / least per process"),
-        rows);
+        results,
+        Handoffs.COLUMNS);
     Ratio ratio =
         Ratio.of(
             results.get(RedlockPeer.NAME), results.get(RedissonPeer.NAME), Handoffs::perSecond);
-    report.target(
-        "4 JVMs x 4 threads contend",
-        "at least 4 x Redisson's handoffs/s",
-        ratio,
-        ratio.median() >= 4);
-    Ratio shares =
-        Ratio.of(
-            results.get(Contender.FAIR).stream().mapToDouble(Handoffs::mostOverLeast).toArray());
-    report.target(
+    report.atLeast(4, "4 JVMs x 4 threads contend", "at least 4 x Redisson's hand-offs/s", ratio);
+    double[] shares =
+        results.get(RedlockPeer.FAIR).stream().mapToDouble(Handoffs::mostOverLeast).toArray();
+    report.atMost(
+        1.5,
         "the same, fairly",
         "no process gets more than 1.5 x another's share",
-        shares,
-        shares.median() <= 1.5);
+        Ratio.of(shares));
   }
 }

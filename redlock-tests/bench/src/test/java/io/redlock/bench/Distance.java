@@ -40,12 +40,12 @@ final class Distance implements AutoCloseable {
   }
 
   /** Returns the addresses at which clients reach the masters. */
-  List<String> to(RedisServers masters) throws IOException {
+  String[] addresses(RedisServers masters) throws IOException {
     List<String> addresses = new ArrayList<>();
     for (RedisServer master : masters) {
       addresses.add("redis://127.0.0.1:" + to(master.port()));
     }
-    return addresses;
+    return addresses.toArray(String[]::new);
   }
 
   @Override

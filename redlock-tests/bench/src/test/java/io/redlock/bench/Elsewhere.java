@@ -5,7 +5,6 @@ import io.redlock.bench.Contention.Handoffs;
 import io.redlock.testbed.RedisServers;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -28,19 +27,17 @@ final class Elsewhere {
   /** The fewest last: then the members of ZooKeeper, which are JVMs, have run for the longest. */
   private static final List<Integer> CALLERS = List.of(64, 8, 1);
 
-  private static final List<Double> PERCENTILES = List.of(50.0, 90.0, 99.0, 99.9);
   private static final List<String> IN_NO_ORDER = List.of(RedlockPeer.NAME, RedissonPeer.NAME);
   private static final String NO_FSYNC = ", no fsync";
-  private static final List<String> HEAD =
+  private static final List<Column<Run>> COLUMNS =
       List.of(
-          "",
-          "cycles/s",
-          "p50 (us)",
-          "p90 (us)",
-          "p99 (us)",
-          "p99.9 (us)",
-          "client CPU (us)",
-          "servers CPU (us)");
+          Column.PER_SECOND,
+          Column.P50,
+          Column.median("p90 (us)", run -> run.micros().getValueAtPercentile(90)),
+          Column.P99,
+          Column.median("p99.9 (us)", run -> run.micros().getValueAtPercentile(99.9)),
+          Column.CLIENT,
+          Column.SERVERS);
 
   private final Report report = new Report();
   private final Optional<String> etcd;
@@ -75,7 +72,8 @@ final class Elsewhere {
             ZooKeeperPeer.NAME + suffix,
             ZooKeeperServers.start(onDisk, ZooKeeperServers.TICK_MILLIS, distance));
       }
-      Servers servers = new Servers(distance.to(masters), Uncontended.pids(masters), ensembles);
+      Servers servers =
+          new Servers(List.of(distance.addresses(masters)), Comparison.pids(masters), ensembles);
       uncontended(where, servers, picture);
       contended(where, servers);
     } finally {
@@ -96,62 +94,32 @@ final class Elsewhere {
   }
 
   private void table(int callers, String where, Map<String, List<Run>> runs) {
-    List<List<String>> rows = new ArrayList<>();
-    runs.forEach((name, of) -> rows.add(row(name, of)));
-    String title = callers + (callers == 1 ? " caller, " : " callers, ") + where;
-    report.table(title, "Per cycle, medians of the rounds.", HEAD, rows);
+    String title = Report.callers(callers) + ", " + where;
+    report.table(title, "Per cycle, medians of the rounds.", runs, COLUMNS);
     report.paragraph(Conclusion.of(title, "cycles", runs, Run::perSecond));
   }
 
   private static Map<String, List<Run>> measure(Servers servers, int callers, Rounds rounds)
       throws Exception {
     String[] masters = servers.masters.toArray(String[]::new);
-    List<Peer> peers = new ArrayList<>();
-    Map<String, ClosedLoop> loops = new LinkedHashMap<>();
-    try {
-      peers.add(new RedlockPeer(PATIENT, masters));
-      peers.add(new RedissonPeer(masters));
-      peers.add(new PoolsPeer(callers, masters));
-      peers.add(FloorPeer.perCaller(callers, masters));
-      for (Peer peer : peers) {
-        loops.put(peer.name(), loop(peer, callers, servers.masterPids));
-      }
+    try (Comparison all = new Comparison()) {
+      all.add(new RedlockPeer(PATIENT, masters), callers, servers.masterPids);
+      all.add(new RedissonPeer(masters), callers, servers.masterPids);
+      all.add(new PoolsPeer(callers, masters), callers, servers.masterPids);
+      all.add(FloorPeer.perCaller(callers, masters), callers, servers.masterPids);
       for (Map.Entry<String, Ensemble> each : servers.ensembles.entrySet()) {
-        Peer peer = connect(each.getKey(), each.getValue());
-        peers.add(peer);
-        loops.put(peer.name(), loop(peer, callers, each.getValue().pids()));
+        String[] members = each.getValue().addresses().toArray(String[]::new);
+        all.add(connect(each.getKey(), members), callers, each.getValue().pids());
       }
-      return rounds.run(loops);
-    } finally {
-      peers.forEach(Peer::close);
+      return all.run(rounds);
     }
   }
 
-  private static Peer connect(String name, Ensemble ensemble) {
-    String[] addresses = ensemble.addresses().toArray(String[]::new);
+  /** Returns a client of etcd or ZooKeeper, as its name begins. */
+  static Peer connect(String name, String... addresses) {
     return name.startsWith(EtcdPeer.NAME)
         ? new EtcdPeer(name, addresses)
         : new ZooKeeperPeer(name, addresses);
-  }
-
-  private static ClosedLoop loop(Peer peer, int callers, List<Long> pids) {
-    return new ClosedLoop(peer.cycles(callers), Thread::new, pids);
-  }
-
-  private static List<String> row(String name, List<Run> runs) {
-    List<String> cells = new ArrayList<>();
-    cells.add(name);
-    cells.add(Report.number(Ratio.median(runs, Run::perSecond)));
-    for (double percentile : PERCENTILES) {
-      cells.add(Report.number(micros(runs, percentile)));
-    }
-    cells.add(Uncontended.perCycle(runs, counters -> counters.clientNanos() / 1_000));
-    cells.add(Uncontended.perCycle(runs, counters -> counters.serverNanos() / 1_000));
-    return cells;
-  }
-
-  private static double micros(List<Run> runs, double percentile) {
-    return Ratio.median(runs, run -> run.micros().getValueAtPercentile(percentile));
   }
 
   private void plot(
@@ -174,18 +142,10 @@ final class Elsewhere {
   private void contended(String where, Servers servers) throws Exception {
     Map<String, List<String>> peers = new LinkedHashMap<>();
     peers.put(RedlockPeer.NAME, servers.masters);
-    peers.put(Contender.FAIR, servers.masters);
+    peers.put(RedlockPeer.FAIR, servers.masters);
     peers.put(RedissonPeer.NAME, servers.masters);
     servers.ensembles.forEach((name, ensemble) -> peers.put(name, ensemble.addresses()));
     Map<String, List<Handoffs>> results = Contention.measure(peers, CONTENTION);
-    List<List<String>> rows = new ArrayList<>();
-    results.forEach(
-        (name, of) ->
-            rows.add(
-                List.of(
-                    name,
-                    Report.number(Ratio.median(of, Handoffs::perSecond)),
-                    Report.number(Ratio.median(of, Handoffs::mostOverLeast)))));
     String title = "One hot key, " + where;
     report.table(
         title,
@@ -194,8 +154,8 @@ final class Elsewhere {
             + Contender.THREADS
             + " threads each contend for one resource and release it at once. etcd, ZooKeeper and"
             + " *fairly* serve in turn: first come, first served.",
-        List.of("", "hand-offs/s", "most / least per process"),
-        rows);
+        results,
+        Handoffs.COLUMNS);
     Map<String, List<Handoffs>> inNoOrder = new LinkedHashMap<>();
     Map<String, List<Handoffs>> inTurn = new LinkedHashMap<>();
     results.forEach((name, of) -> (IN_NO_ORDER.contains(name) ? inNoOrder : inTurn).put(name, of));

@@ -11,7 +11,6 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.function.Predicate;
@@ -105,19 +104,18 @@ final class Ensemble implements AutoCloseable {
   /** How long a small write takes to reach the disk below this folder: the median. */
   static double fsyncMicros(Path parent) throws IOException {
     Path file = Files.createTempFile(parent, "bench-fsync-", null);
-    long[] nanos = new long[201];
+    Times times = new Times();
     try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
-      for (int i = 0; i < nanos.length; i++) {
+      for (int i = 0; i < 201; i++) {
         channel.write(ByteBuffer.allocate(512));
         long start = System.nanoTime();
         channel.force(false);
-        nanos[i] = System.nanoTime() - start;
+        times.addSince(start);
       }
     } finally {
       Files.delete(file);
     }
-    Arrays.sort(nanos);
-    return nanos[nanos.length / 2] / 1e3;
+    return times.medianNanos() / 1e3;
   }
 
   /** Kills the members, and deletes their data. */

@@ -7,46 +7,27 @@ import io.etcd.jetcd.lease.LeaseKeepAliveResponse;
 import io.etcd.jetcd.lock.LockResponse;
 import io.grpc.stub.StreamObserver;
 import java.nio.charset.StandardCharsets;
-import java.util.List;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
-import java.util.stream.IntStream;
 
 /** etcd's lock service, through jetcd: one client, whose session is a lease that it keeps alive. */
-final class EtcdPeer implements Peer {
+final class EtcdPeer extends Peer {
 
   static final String NAME = "etcd";
 
   private static final long TTL_SECONDS = 30;
-  private static final AtomicLong RESOURCES = new AtomicLong();
 
-  private final String name;
   private final Client client;
 
   EtcdPeer(String name, String... addresses) {
-    this.name = name;
+    super(name, "bench/");
     this.client = Client.builder().endpoints(addresses).build();
   }
 
+  /** Returns a cycle with a session of its own. */
   @Override
-  public String name() {
-    return name;
-  }
-
-  @Override
-  public List<Cycle> cycles(int callers) {
+  Cycle cycle(String resource, Duration wait) {
     long session = session();
-    return IntStream.range(0, callers)
-        .mapToObj(caller -> cycle("bench/" + RESOURCES.incrementAndGet(), session))
-        .toList();
-  }
-
-  /** A cycle of one thread of those that all want the resource; each has a session of its own. */
-  Cycle contender(String resource) {
-    return cycle(resource, session());
-  }
-
-  private Cycle cycle(String resource, long session) {
     ByteSequence key = ByteSequence.from(resource, StandardCharsets.UTF_8);
     return () -> {
       LockResponse lock =

@@ -3,8 +3,6 @@ package io.redlock.bench;
 import io.redlock.bench.ClosedLoop.Run;
 import io.redlock.testbed.RedisServers;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -27,61 +25,51 @@ final class FailedNodes {
   void run() throws Exception {
     try (RedisServers healthy = RedisServers.start(5);
         RedisServers hung = RedisServers.start(5);
-        RedisServers dead = RedisServers.start(5)) {
-      List<Peer> peers = new ArrayList<>();
-      try {
-        Map<String, ClosedLoop> loops = new LinkedHashMap<>();
-        loops.put(HEALTHY, loop(healthy, peers));
-        loops.put(HUNG, loop(hung, peers));
-        loops.put(DEAD, loop(dead, peers));
-        hung.get(4).pause();
-        dead.get(3).kill();
-        dead.get(4).kill();
-        show(ROUNDS.run(loops));
-      } finally {
-        peers.forEach(Peer::close);
-      }
+        RedisServers dead = RedisServers.start(5);
+        Comparison all = new Comparison()) {
+      add(all, HEALTHY, healthy);
+      add(all, HUNG, hung);
+      add(all, DEAD, dead);
+      all.run(new Rounds(1, Duration.ofMillis(500), Duration.ZERO)); // while all are well
+      hung.get(4).pause();
+      dead.get(3).kill();
+      dead.get(4).kill();
+      show(all.run(ROUNDS));
     }
   }
 
-  private static ClosedLoop loop(RedisServers servers, List<Peer> peers) throws Exception {
-    Peer peer = new RedlockPeer(NODE_TIMEOUT, servers.addresses());
-    peers.add(peer);
+  private static void add(Comparison all, String name, RedisServers servers) {
     List<Long> counted = List.of(); // some will be dead
-    ClosedLoop loop = new ClosedLoop(peer.cycles(CALLERS), Thread::new, counted);
-    loop.run(Duration.ofMillis(500));
-    return loop;
+    all.add(name, new RedlockPeer(NODE_TIMEOUT, servers.addresses()), CALLERS, counted);
   }
 
   private void show(Map<String, List<Run>> runs) {
-    List<List<String>> rows = new ArrayList<>();
     List<Run> healthy = runs.get(HEALTHY);
-    runs.forEach(
-        (name, of) ->
-            rows.add(
-                List.of(
-                    name,
-                    Report.number(Ratio.median(of, Run::perSecond)),
-                    Report.number(Ratio.median(of, Run::p50)),
-                    Report.number(Ratio.median(of, Run::p99)),
-                    Report.number(of.stream().mapToDouble(Run::max).max().orElse(0)),
-                    Ratio.of(of, healthy, Run::p50).toString(),
-                    Ratio.of(of, healthy, Run::p99).toString())));
     report.print(
         "Failed nodes",
-        List.of("", "cycles/s", "p50 (us)", "p99 (us)", "longest (us)", "p50 / well", "p99 / well"),
-        rows);
+        runs,
+        List.of(
+            Column.PER_SECOND,
+            Column.P50,
+            Column.P99,
+            new Column<>("longest (us)", of -> Report.number(longest(of))),
+            Column.over("p50 / well", healthy, Run::p50),
+            Column.over("p99 / well", healthy, Run::p99)));
     judge(HUNG, "one of five hangs, 8 callers", runs);
     judge(DEAD, "two of five dead, 8 callers", runs);
+  }
+
+  private static double longest(List<Run> runs) {
+    return runs.stream().mapToDouble(Run::max).max().orElse(0);
   }
 
   private void judge(String failure, String workload, Map<String, List<Run>> runs) {
     List<Run> failed = runs.get(failure);
     Ratio p50 = Ratio.of(failed, runs.get(HEALTHY), Run::p50);
     Ratio p99 = Ratio.of(failed, runs.get(HEALTHY), Run::p99);
-    report.target(workload, "p50 at most 1.2 x healthy", p50, p50.median() <= 1.2);
-    report.target(workload, "p99 at most 2 x healthy", p99, p99.median() <= 2);
-    double longest = failed.stream().mapToDouble(Run::max).max().orElse(0);
+    report.atMost(1.2, workload, "p50 at most 1.2 x healthy", p50);
+    report.atMost(2, workload, "p99 at most 2 x healthy", p99);
+    double longest = longest(failed);
     report.target(
         workload,
         "no caller waits for a node timeout",

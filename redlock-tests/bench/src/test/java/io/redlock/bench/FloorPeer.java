@@ -1,22 +1,22 @@
 package io.redlock.bench;
 
 import io.redlock.jedis.scripts.Floor;
+import java.time.Duration;
 import java.util.List;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /** The floors: a thread per caller that asks all masters itself, or one that does it in batches. */
-final class FloorPeer implements Peer {
+final class FloorPeer extends Peer {
 
   static final String PREFIX = "floor ";
   static final String PER_CALLER = PREFIX + "A";
   static final String BATCHED = PREFIX + "B";
 
-  private final String name;
   private final List<Floor> floors;
 
   private FloorPeer(String name, List<Floor> floors) {
-    this.name = name;
+    super(name, "floor/");
     this.floors = floors;
   }
 
@@ -33,13 +33,13 @@ final class FloorPeer implements Peer {
   }
 
   @Override
-  public String name() {
-    return name;
+  List<Cycle> cycles(int callers) {
+    return floors.stream().flatMap(floor -> Stream.<Cycle>of(floor::run)).toList();
   }
 
   @Override
-  public List<Cycle> cycles(int callers) {
-    return floors.stream().flatMap(floor -> Stream.<Cycle>of(floor::run)).toList();
+  Cycle cycle(String resource, Duration wait) {
+    throw new UnsupportedOperationException("a floor has resources of its own");
   }
 
   @Override

@@ -13,80 +13,56 @@ final class Growth {
   private static final List<Integer> NODES = List.of(3, 5, 7, 9);
   private static final Rounds ROUNDS = Rounds.ofMillis(7, 1_000, 1_000);
 
-  private final Report report;
+  private Growth() {}
 
-  Growth(Report report) {
-    this.report = report;
-  }
-
-  void run() throws Exception {
-    List<AutoCloseable> open = new ArrayList<>();
-    try {
-      Map<String, ClosedLoop> loops = new LinkedHashMap<>();
+  static void run(Report report) throws Exception {
+    List<RedisServers> masters = new ArrayList<>();
+    try (Comparison all = new Comparison()) {
       for (int nodes : NODES) {
         RedisServers servers = RedisServers.start(nodes);
-        open.add(0, servers);
-        add(loops, open, servers, new RedlockPeer(Uncontended.PATIENT, servers.addresses()));
-        add(loops, open, servers, FloorPeer.perCaller(1, servers.addresses()));
+        masters.add(servers);
+        List<Long> pids = Comparison.pids(servers);
+        Peer ours = new RedlockPeer(RedlockPeer.PATIENT, servers.addresses());
+        all.add(key(ours.name, nodes), ours, 1, pids);
+        Peer floor = FloorPeer.perCaller(1, servers.addresses());
+        all.add(key(floor.name, nodes), floor, 1, pids);
       }
-      show(ROUNDS.run(loops));
+      show(report, all.run(ROUNDS));
     } finally {
-      for (AutoCloseable each : open) {
-        each.close();
-      }
+      masters.forEach(RedisServers::close);
     }
-  }
-
-  private static void add(
-      Map<String, ClosedLoop> loops, List<AutoCloseable> open, RedisServers servers, Peer peer) {
-    open.add(0, peer);
-    List<Long> masters = Uncontended.pids(servers);
-    loops.put(
-        key(peer.name(), masters.size()), new ClosedLoop(peer.cycles(1), Thread::new, masters));
   }
 
   private static String key(String peer, int nodes) {
     return peer + ", " + nodes + " nodes";
   }
 
-  private void show(Map<String, List<Run>> runs) {
+  private static void show(Report report, Map<String, List<Run>> runs) {
     List<List<String>> rows = new ArrayList<>();
+    List<String> head = List.of();
     for (String peer : List.of(RedlockPeer.NAME, FloorPeer.PER_CALLER)) {
-      for (int nodes : NODES) {
-        rows.add(row(peer, nodes, runs));
-      }
+      Map<String, List<Run>> its = new LinkedHashMap<>();
+      NODES.forEach(nodes -> its.put(key(peer, nodes), runs.get(key(peer, nodes))));
+      List<Column<Run>> columns =
+          List.of(
+              Column.PER_SECOND,
+              Column.P50,
+              Column.over("p50 / 3 nodes", its.get(key(peer, 3)), Run::p50),
+              Column.P99,
+              Column.CLIENT,
+              Column.SERVERS);
+      head = Report.head(columns);
+      rows.addAll(Report.rows(its, columns));
     }
     report.table(
         "Number of nodes",
         "One caller. The same processors do the work of the client and of all masters, so most of a"
             + " cycle grows with the number of nodes, for the floor too.",
-        List.of(
-            "",
-            "cycles/s",
-            "p50 (us)",
-            "p50 / 3 nodes",
-            "p99 (us)",
-            "client CPU (us)",
-            "servers CPU (us)"),
+        head,
         rows,
         4);
-    Ratio growth = growth(RedlockPeer.NAME, 9, runs);
+    Ratio growth =
+        Ratio.of(runs.get(key(RedlockPeer.NAME, 9)), runs.get(key(RedlockPeer.NAME, 3)), Run::p50);
     report.target("9 nodes for 3, 1 caller", "p50 less than 3 x", growth, growth.median() < 3);
-  }
-
-  private static Ratio growth(String peer, int nodes, Map<String, List<Run>> runs) {
-    return Ratio.of(runs.get(key(peer, nodes)), runs.get(key(peer, NODES.get(0))), Run::p50);
-  }
-
-  private static List<String> row(String peer, int nodes, Map<String, List<Run>> runs) {
-    List<Run> of = runs.get(key(peer, nodes));
-    return List.of(
-        key(peer, nodes),
-        Report.number(Ratio.median(of, Run::perSecond)),
-        Report.number(Ratio.median(of, Run::p50)),
-        growth(peer, nodes, runs).toString(),
-        Report.number(Ratio.median(of, Run::p99)),
-        Uncontended.perCycle(of, counters -> counters.clientNanos() / 1_000),
-        Uncontended.perCycle(of, counters -> counters.serverNanos() / 1_000));
   }
 }

@@ -3,9 +3,7 @@ package io.redlock.bench;
 import io.redlock.testbed.RedisServers;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 
 /**
  * How long nobody leads: from the moment at which a leader resigns, is killed or is stopped, to the
@@ -63,26 +61,12 @@ final class LeaderGaps {
 
   private static List<String> row(
       String what, int rounds, Election redlock, Election latch, Fault fault) throws Exception {
-    long[] ours = new long[rounds];
-    long[] theirs = new long[rounds];
+    Times ours = new Times();
+    Times theirs = new Times();
     for (int round = 0; round < rounds; round++) {
-      ours[round] = fault.strike(redlock);
-      theirs[round] = fault.strike(latch);
+      ours.add(fault.strike(redlock));
+      theirs.add(fault.strike(latch));
     }
-    return List.of(what, median(ours), longest(ours), median(theirs), longest(theirs));
-  }
-
-  private static String median(long[] nanos) {
-    long[] sorted = nanos.clone();
-    Arrays.sort(sorted);
-    return millis(sorted[sorted.length / 2]);
-  }
-
-  private static String longest(long[] nanos) {
-    return millis(Arrays.stream(nanos).max().orElseThrow());
-  }
-
-  private static String millis(long nanos) {
-    return String.format(Locale.ROOT, "%.1f", nanos / 1e6);
+    return List.of(what, ours.millis(50), ours.millis(100), theirs.millis(50), theirs.millis(100));
   }
 }

@@ -1,6 +1,7 @@
 package io.redlock.bench;
 
 import java.net.URI;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -8,9 +9,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Predicate;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.JedisPool;
@@ -22,19 +21,19 @@ import redis.clients.jedis.params.SetParams;
  * {@code SET NX PX}, and a script that deletes only what is one's own. No counters, no deadlines.
  */
 @SuppressWarnings("deprecation") // JedisPool still is what people use
-final class PoolsPeer implements Peer {
+final class PoolsPeer extends Peer {
 
   static final String NAME = "JedisPool per node";
 
   private static final String DELETE_OWN =
       "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0";
   private static final long TTL_MILLIS = 20_000;
-  private static final AtomicLong RESOURCES = new AtomicLong();
 
   private final List<JedisPool> pools;
   private final ExecutorService threads = Executors.newCachedThreadPool();
 
   PoolsPeer(int callers, String... addresses) {
+    super(NAME, "pools/");
     JedisPoolConfig config = new JedisPoolConfig();
     config.setMaxTotal(Math.max(8, callers));
     config.setMaxIdle(Math.max(8, callers));
@@ -46,17 +45,7 @@ final class PoolsPeer implements Peer {
   }
 
   @Override
-  public String name() {
-    return NAME;
-  }
-
-  @Override
-  public List<Cycle> cycles(int callers) {
-    return IntStream.range(0, callers).mapToObj(caller -> cycle()).toList();
-  }
-
-  private Cycle cycle() {
-    String resource = "pools/" + RESOURCES.incrementAndGet();
+  Cycle cycle(String resource, Duration wait) {
     return () -> {
       String owner = UUID.randomUUID().toString();
       SetParams ifFree = SetParams.setParams().nx().px(TTL_MILLIS);

@@ -4,12 +4,10 @@ import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.bench.ClosedLoop.Run;
-import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -20,10 +18,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
-import org.redisson.Redisson;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
-import org.redisson.config.Config;
 
 /**
  * Shared leases beside exclusive ones, and beside the read-write lock of Redisson on one master;
@@ -60,10 +56,10 @@ final class Readers {
   void run() throws Exception {
     try (RedisServers one = RedisServers.start(1);
         RedisServers five = RedisServers.start(5);
-        Redlock onOne = connect(one);
-        Redlock other = connect(one);
-        Redlock onFive = connect(five)) {
-      RedissonClient redisson = redisson(one);
+        Redlock onOne = RedlockPeer.settings(one.addresses()).build();
+        Redlock other = RedlockPeer.settings(one.addresses()).build();
+        Redlock onFive = RedlockPeer.settings(five.addresses()).build()) {
+      RedissonClient redisson = RedissonPeer.client(one.get(0).address());
       try {
         for (int callers : CALLERS) {
           cycles(callers, one, onOne, redisson, five, onFive);
@@ -71,22 +67,9 @@ final class Readers {
         memory(onOne, one.get(0));
         waits(onOne, other, redisson);
       } finally {
-        redisson.shutdown(0, 5, TimeUnit.SECONDS);
+        RedissonPeer.close(redisson);
       }
     }
-  }
-
-  private static Redlock connect(RedisServers servers) {
-    return JedisRedlock.builder()
-        .node(String.join(",", servers.addresses()))
-        .nodeTimeout(Uncontended.PATIENT)
-        .build();
-  }
-
-  private static RedissonClient redisson(RedisServers one) {
-    Config config = new Config();
-    config.useSingleServer().setAddress(one.get(0).address());
-    return Redisson.create(config);
   }
 
   private static Locking leases(Redlock redlock, boolean shared, boolean fair) {
@@ -136,28 +119,25 @@ final class Readers {
         "exclusive leases, 5 masters", loop(callers, own, leases(onFive, false, false), five));
     loops.put("shared leases, 5 masters", loop(callers, own, leases(onFive, true, false), five));
     Map<String, List<Run>> runs = ROUNDS.run(loops);
-    List<List<String>> rows = new ArrayList<>();
-    runs.forEach((name, of) -> rows.add(row(name, of, runs.get(EXCLUSIVE))));
     report.table(
-        "Readers, " + callers + (callers == 1 ? " caller" : " callers"),
+        "Readers, " + Report.callers(callers),
         "Cycles on one master, if nothing else is said; each caller has a name of its own. With"
             + " Redisson an `RReadWriteLock`.",
+        runs,
         List.of(
-            "",
-            "cycles/s",
-            "over exclusive leases",
-            "p50 (us)",
-            "p99 (us)",
-            "client CPU (us)",
-            "servers CPU (us)"),
-        rows);
+            Column.PER_SECOND,
+            Column.over("over exclusive leases", runs.get(EXCLUSIVE), Run::perSecond),
+            Column.P50,
+            Column.P99,
+            Column.CLIENT,
+            Column.SERVERS));
   }
 
   private static ClosedLoop loop(
       int callers, IntFunction<String> names, Locking locking, RedisServers servers) {
     List<Peer.Cycle> cycles =
         IntStream.range(0, callers).mapToObj(i -> cycle(locking, names.apply(i))).toList();
-    return new ClosedLoop(cycles, Thread::new, Uncontended.pids(servers));
+    return new ClosedLoop(cycles, Thread::new, Comparison.pids(servers));
   }
 
   private static Peer.Cycle cycle(Locking locking, String name) {
@@ -165,17 +145,6 @@ final class Readers {
       locking.tryLock(name, Duration.ZERO).orElseThrow().close();
       return 1;
     };
-  }
-
-  private static List<String> row(String name, List<Run> runs, List<Run> exclusive) {
-    return List.of(
-        name,
-        Report.number(Ratio.median(runs, Run::perSecond)),
-        Ratio.of(runs, exclusive, Run::perSecond).toString(),
-        Report.number(Ratio.median(runs, Run::p50)),
-        Report.number(Ratio.median(runs, Run::p99)),
-        Uncontended.perCycle(runs, counters -> counters.clientNanos() / 1_000),
-        Uncontended.perCycle(runs, counters -> counters.serverNanos() / 1_000));
   }
 
   // Memory.
@@ -253,25 +222,19 @@ final class Readers {
                         () -> read(reads, name, over), task -> new Thread(task).start()))
             .toList();
     Thread.sleep(2 * HOLD_MILLIS);
-    List<Long> waits = new ArrayList<>();
+    Times waits = new Times();
     for (int turn = 0; turn < TURNS; turn++) {
-      long start = System.nanoTime();
+      long startNanos = System.nanoTime();
       Optional<AutoCloseable> held = writes.tryLock(name, patience);
-      long nanos = System.nanoTime() - start;
       if (held.isPresent()) {
-        waits.add(nanos);
+        waits.addSince(startNanos);
         held.get().close();
       }
       Thread.sleep(2 * HOLD_MILLIS); // they read again
     }
     over.set(true);
     crowd.forEach(CompletableFuture::join);
-    long[] sorted = waits.stream().mapToLong(Long::longValue).sorted().toArray();
-    return List.of(
-        what,
-        Integer.toString(sorted.length),
-        sorted.length == 0 ? "–" : Report.number(sorted[sorted.length / 2] / 1e6),
-        sorted.length == 0 ? "–" : Report.number(Arrays.stream(sorted).max().getAsLong() / 1e6));
+    return List.of(what, "" + waits.count(), waits.millis(50), waits.millis(100));
   }
 
   private static void read(Locking reads, String name, AtomicBoolean over) {

@@ -8,7 +8,6 @@ import io.redlock.LeaseEnd;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
-import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.RedisServers;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
@@ -51,16 +50,10 @@ final class RenewedLeases {
   void run() throws Exception {
     try (RedisServers servers = RedisServers.start(5);
         Redlock redlock =
-            JedisRedlock.builder()
-                .node(String.join(",", servers.addresses()))
-                .nodeTimeout(Uncontended.PATIENT)
-                .listener(new Counter())
-                .build()) {
+            RedlockPeer.settings(servers.addresses()).listener(new Counter()).build()) {
       List<Lease> leases = new ArrayList<>(LEASES);
       acquire(redlock, leases, "warm-up-", WARM_UP);
-      for (Lease lease : leases) {
-        lease.release();
-      }
+      leases.forEach(Lease::close);
       leases.clear();
       int threadsIdle = threads();
       long heapIdle = liveHeap();

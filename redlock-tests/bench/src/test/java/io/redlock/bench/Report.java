@@ -6,6 +6,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Stream;
 
 /** The targets and the tables, printed as they come and written as a page at the end. */
 final class Report {
@@ -18,6 +20,16 @@ final class Report {
   /** A target that was measured. */
   void target(String workload, String target, Object measured, boolean met) {
     add(List.of(workload, target, measured.toString(), met ? "met" : "**not met**"));
+  }
+
+  /** A ratio that is to be so much at least. */
+  void atLeast(double least, String workload, String target, Ratio measured) {
+    target(workload, target, measured, measured.median() >= least);
+  }
+
+  /** A ratio that is to be so much at most. */
+  void atMost(double most, String workload, String target, Ratio measured) {
+    target(workload, target, measured, measured.median() <= most);
   }
 
   /** A target that could not be measured, and why. */
@@ -43,6 +55,30 @@ final class Report {
       List<List<String>> shown = rows.stream().map(row -> row.subList(0, columns)).toList();
       sections.append("\n").append(markdown(head.subList(0, columns), shown));
     }
+  }
+
+  /** Prints the table of a comparison, and writes it on the page. */
+  <T> void table(String title, String text, Map<String, List<T>> runs, List<Column<T>> columns) {
+    table(title, text, head(columns), rows(runs, columns));
+  }
+
+  /** Prints the table of a comparison, which the page does not show. */
+  <T> void print(String title, Map<String, List<T>> runs, List<Column<T>> columns) {
+    print(title, head(columns), rows(runs, columns));
+  }
+
+  static <T> List<String> head(List<Column<T>> columns) {
+    return Stream.concat(Stream.of(""), columns.stream().map(Column::head)).toList();
+  }
+
+  static <T> List<List<String>> rows(Map<String, List<T>> runs, List<Column<T>> columns) {
+    List<List<String>> rows = new ArrayList<>();
+    runs.forEach(
+        (name, of) -> {
+          Stream<String> figures = columns.stream().map(column -> column.figure().apply(of));
+          rows.add(Stream.concat(Stream.of(name), figures).toList());
+        });
+    return rows;
   }
 
   /** Prints a table that the page does not show. */
@@ -79,6 +115,11 @@ final class Report {
 
   private static void line(StringBuilder table, List<String> cells) {
     table.append("| ").append(String.join(" | ", cells)).append(" |\n");
+  }
+
+  /** For example {@code 8 callers}. */
+  static String callers(int count) {
+    return String.format(Locale.ROOT, "%,d %s", count, count == 1 ? "caller" : "callers");
   }
 
   static String number(double value) {

@@ -4,37 +4,21 @@ import io.redlock.bench.ClosedLoop.Run;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.ToDoubleFunction;
-import java.util.stream.StreamSupport;
+import java.util.stream.Stream;
 
 /** Callers that do not get into each other's way, on five masters: this library and its peers. */
 final class Uncontended {
-
-  static final Duration PATIENT = Duration.ofSeconds(1);
 
   private static final Rounds WARM_UP = Rounds.ofMillis(1, 2_000, 15_000);
   private static final Rounds ROUNDS = Rounds.ofMillis(5, 1_200, 1_000);
   private static final List<Integer> CALLERS = List.of(1, 8, 64);
   private static final List<Double> PERCENTILES = List.of(50.0, 90.0, 99.0, 99.9);
-  private static final List<String> HEAD =
-      List.of(
-          "",
-          "cycles/s",
-          "p50 (us)",
-          "p99 (us)",
-          "p50 / floor A",
-          "client CPU (us)",
-          "servers CPU (us)",
-          "allocated (B)",
-          "switches",
-          "client calls",
-          "server calls");
   private static final int COLUMNS_ON_THE_PAGE = 7;
 
   private final Report report;
@@ -62,21 +46,15 @@ final class Uncontended {
   private static Map<String, List<Run>> measure(RedisServers servers, int callers, Rounds rounds)
       throws Exception {
     String[] addresses = servers.addresses();
-    List<Peer> peers = new ArrayList<>();
-    try {
-      peers.add(new RedlockPeer(PATIENT, addresses));
-      peers.add(new RedissonPeer(addresses));
-      peers.add(new PoolsPeer(callers, addresses));
-      peers.add(FloorPeer.perCaller(callers, addresses));
-      peers.add(FloorPeer.batched(callers, addresses));
-      peers.add(new BlockingFloor(callers, addresses));
-      Map<String, ClosedLoop> loops = new LinkedHashMap<>();
-      for (Peer peer : peers) {
-        loops.put(peer.name(), new ClosedLoop(peer.cycles(callers), Thread::new, pids(servers)));
-      }
-      return rounds.run(loops);
-    } finally {
-      peers.forEach(Peer::close);
+    List<Long> pids = Comparison.pids(servers);
+    try (Comparison all = new Comparison()) {
+      all.add(new RedlockPeer(RedlockPeer.PATIENT, addresses), callers, pids);
+      all.add(new RedissonPeer(addresses), callers, pids);
+      all.add(new PoolsPeer(callers, addresses), callers, pids);
+      all.add(FloorPeer.perCaller(callers, addresses), callers, pids);
+      all.add(FloorPeer.batched(callers, addresses), callers, pids);
+      all.add(new BlockingFloor(callers, addresses), callers, pids);
+      return all.run(rounds);
     }
   }
 
@@ -90,95 +68,70 @@ final class Uncontended {
     }
   }
 
-  static List<Long> pids(RedisServers servers) {
-    return StreamSupport.stream(servers.spliterator(), false).map(RedisServer::pid).toList();
-  }
-
   private void table(int callers, Map<String, List<Run>> runs) {
-    List<List<String>> rows = new ArrayList<>();
-    runs.forEach((name, of) -> rows.add(row(name, of, runs.get(FloorPeer.PER_CALLER))));
+    List<Column<Run>> columns =
+        List.of(
+            Column.PER_SECOND,
+            Column.P50,
+            Column.P99,
+            Column.over("p50 / floor A", runs.get(FloorPeer.PER_CALLER), Run::p50),
+            Column.CLIENT,
+            Column.SERVERS,
+            Column.perCycle("allocated (B)", Counters::allocatedBytes),
+            Column.perCycle("switches", Counters::switches),
+            Column.perCycle("client calls", Counters::clientCalls),
+            Column.perCycle("server calls", Counters::serverCalls));
     report.table(
-        callers(callers), "Per cycle, medians of the rounds.", HEAD, rows, COLUMNS_ON_THE_PAGE);
-  }
-
-  private static List<String> row(String name, List<Run> runs, List<Run> floor) {
-    List<String> cells = new ArrayList<>();
-    cells.add(name);
-    cells.add(Report.number(Ratio.median(runs, Run::perSecond)));
-    cells.add(Report.number(Ratio.median(runs, Run::p50)));
-    cells.add(Report.number(Ratio.median(runs, Run::p99)));
-    cells.add(Ratio.of(runs, floor, Run::p50).toString());
-    cells.add(perCycle(runs, counters -> counters.clientNanos() / 1_000));
-    cells.add(perCycle(runs, counters -> counters.serverNanos() / 1_000));
-    cells.add(perCycle(runs, Counters::allocatedBytes));
-    cells.add(perCycle(runs, Counters::switches));
-    cells.add(perCycle(runs, Counters::clientCalls));
-    cells.add(perCycle(runs, Counters::serverCalls));
-    return cells;
-  }
-
-  static String perCycle(List<Run> runs, ToDoubleFunction<Counters> counter) {
-    return Report.number(perCycle(counter, runs));
-  }
-
-  private static double perCycle(ToDoubleFunction<Counters> counter, List<Run> runs) {
-    return Ratio.median(runs, run -> counter.applyAsDouble(run.used()) / Math.max(1, run.cycles()));
+        Report.callers(callers),
+        "Per cycle, medians of the rounds.",
+        Report.head(columns),
+        Report.rows(runs, columns),
+        COLUMNS_ON_THE_PAGE);
   }
 
   private void judge() {
-    atMost(1, "p50", 1.05, "floor A", ratio(1, FloorPeer.PER_CALLER, Run::p50));
+    Ratio alone = ratio(1, FloorPeer.PER_CALLER, Run::p50);
+    report.atMost(1.05, Report.callers(1), "p50 at most 1.05 x floor A", alone);
     for (int callers : List.of(8, 64)) {
-      atLeast(callers, 0.9, "floor C's", ratio(callers, BlockingFloor.NAME, Run::perSecond));
-      atLeast(callers, 0.45, "the masters' own", ofMastersAlone(callers));
-      atLeast(
-          callers,
-          callers == 8 ? 7 : 11,
-          "Redisson's",
-          ratio(callers, RedissonPeer.NAME, Run::perSecond));
-      Ratio processor = ratio(callers, BlockingFloor.NAME, Uncontended::clientNanosPerCycle);
-      atMost(callers, "client CPU", 1.5, "floor C's", processor);
+      cyclesAtLeast(callers, 0.9, "floor C's", ratio(callers, BlockingFloor.NAME, Run::perSecond));
+      cyclesAtLeast(callers, 0.45, "the masters' own", ofMastersAlone(callers));
+      Ratio redisson = ratio(callers, RedissonPeer.NAME, Run::perSecond);
+      cyclesAtLeast(callers, callers == 8 ? 7 : 11, "Redisson's", redisson);
+      Ratio processor =
+          ratio(callers, BlockingFloor.NAME, run -> run.perCycle(Counters::clientNanos));
+      report.atMost(1.5, Report.callers(callers), "client CPU at most 1.5 x floor C's", processor);
     }
     costs(1, 12, "switches of threads", Counters::switches);
     costs(64, 6_300, "bytes of the client's heap", Counters::allocatedBytes);
   }
 
-  private void atLeast(int callers, double least, String whose, Ratio ratio) {
+  private void cyclesAtLeast(int callers, double least, String whose, Ratio ratio) {
     String target = String.format(Locale.ROOT, "at least %.3g x %s cycles/s", least, whose);
-    report.target(callers(callers), target, ratio, ratio.median() >= least);
-  }
-
-  private void atMost(int callers, String figure, double most, String whose, Ratio ratio) {
-    String target = String.format(Locale.ROOT, "%s at most %.3g x %s", figure, most, whose);
-    report.target(callers(callers), target, ratio, ratio.median() <= most);
+    report.atLeast(least, Report.callers(callers), target, ratio);
   }
 
   private void costs(int callers, double most, String unit, ToDoubleFunction<Counters> counter) {
-    double measured = perCycle(counter, results.get(callers).get(RedlockPeer.NAME));
+    List<Run> runs = results.get(callers).get(RedlockPeer.NAME);
+    double measured = Ratio.median(runs, run -> run.perCycle(counter));
     report.target(
-        callers(callers),
+        Report.callers(callers),
         String.format(Locale.ROOT, "at most %,.0f %s a cycle", most, unit),
         Report.number(measured),
         measured <= most);
-  }
-
-  private static String callers(int callers) {
-    return callers + (callers == 1 ? " caller" : " callers");
   }
 
   /** How far anybody could get who runs these scripts here, by count of the masters' time. */
   private void bounds() {
     List<List<String>> rows = new ArrayList<>();
     for (int callers : List.of(8, 64)) {
-      Map<String, List<Run>> runs = results.get(callers);
-      List<Run> redisson = runs.get(RedissonPeer.NAME);
-      rows.add(
+      List<Ratio> ratios =
           List.of(
-              callers + " callers",
-              ratio(callers, RedissonPeer.NAME, Run::perSecond).toString(),
-              Ratio.of(runs.get(FloorPeer.BATCHED), redisson, Run::perSecond).toString(),
-              Ratio.of(runs.get(BlockingFloor.NAME), redisson, Run::perSecond).toString(),
-              ratio(callers, RedissonPeer.NAME, Uncontended::mastersAllow, Run::perSecond)
-                  .toString()));
+              ratio(callers, RedissonPeer.NAME, Run::perSecond),
+              overRedisson(callers, FloorPeer.BATCHED),
+              overRedisson(callers, BlockingFloor.NAME),
+              ratio(callers, RedissonPeer.NAME, Uncontended::mastersAllow, Run::perSecond));
+      Stream<String> cells = ratios.stream().map(Ratio::toString);
+      rows.add(Stream.concat(Stream.of(Report.callers(callers)), cells).toList());
     }
     report.table(
         "What bounds the ratio to Redisson",
@@ -190,13 +143,14 @@ final class Uncontended {
         rows);
   }
 
+  private Ratio overRedisson(int callers, String peer) {
+    Map<String, List<Run>> runs = results.get(callers);
+    return Ratio.of(runs.get(peer), runs.get(RedissonPeer.NAME), Run::perSecond);
+  }
+
   /** The share of what the masters alone allow. */
   private Ratio ofMastersAlone(int callers) {
     return ratio(callers, RedlockPeer.NAME, Run::perSecond, Uncontended::mastersAllow);
-  }
-
-  private static double clientNanosPerCycle(Run run) {
-    return run.used().clientNanos() / Math.max(1, run.cycles());
   }
 
   private static double mastersAllow(Run run) {

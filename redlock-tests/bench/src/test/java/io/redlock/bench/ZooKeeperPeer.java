@@ -1,26 +1,21 @@
 package io.redlock.bench;
 
-import java.util.List;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
-import java.util.stream.IntStream;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 
 /** Curator's lock on ZooKeeper: one client with default settings, one mutex per resource. */
-final class ZooKeeperPeer implements Peer {
+final class ZooKeeperPeer extends Peer {
 
   static final String NAME = "ZooKeeper";
 
-  private static final AtomicLong RESOURCES = new AtomicLong();
-
-  private final String name;
   private final CuratorFramework client;
 
   ZooKeeperPeer(String name, String... addresses) {
-    this.name = name;
+    super(name, "bench/");
     this.client =
         CuratorFrameworkFactory.newClient(
             String.join(",", addresses), new ExponentialBackoffRetry(1_000, 3));
@@ -28,30 +23,10 @@ final class ZooKeeperPeer implements Peer {
   }
 
   @Override
-  public String name() {
-    return name;
-  }
-
-  @Override
-  public List<Cycle> cycles(int callers) {
-    return IntStream.range(0, callers).mapToObj(caller -> cycle()).toList();
-  }
-
-  private Cycle cycle() {
-    InterProcessMutex mutex =
-        new InterProcessMutex(client, "/bench/" + RESOURCES.incrementAndGet());
-    return () -> {
-      mutex.acquire();
-      mutex.release();
-      return 1;
-    };
-  }
-
-  /** A cycle of threads that all want the same resource; 0 if it was not had within a second. */
-  Cycle contender(String resource) {
+  Cycle cycle(String resource, Duration wait) {
     InterProcessMutex mutex = new InterProcessMutex(client, "/" + resource);
     return () -> {
-      if (!mutex.acquire(1, TimeUnit.SECONDS)) {
+      if (!mutex.acquire(wait.isZero() ? -1 : wait.toMillis(), TimeUnit.MILLISECONDS)) {
         return 0;
       }
       mutex.release();
