@@ -6,7 +6,9 @@ import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.peers.PeerLibrary;
 import io.redlock.simulation.SimInvariant;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -14,6 +16,11 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
 /** {@code docs/measured/peers.md}, from what all runs came to. */
@@ -32,10 +39,14 @@ final class PeersPage {
   }
 
   private final PeerRecords records;
-  private final List<String> lines = new ArrayList<>();
+  private final List<PeerLibrary> played;
 
   private PeersPage(PeerRecords records) {
     this.records = records;
+    this.played =
+        Stream.of(PeerLibrary.values())
+            .filter(peer -> records.count(peer, "", "runs") > 0)
+            .toList();
   }
 
   static void write(PeerRecords records, Path file) {
@@ -46,71 +57,42 @@ final class PeersPage {
     }
   }
 
+  /** Returns the page: a text beside this class, with what is on record in its gaps. */
   static String text(PeerRecords records) {
     PeersPage page = new PeersPage(records);
-    page.conclusion();
-    page.better();
-    page.result();
-    page.bySchedule();
-    page.who();
-    page.judging();
-    page.shortest();
-    page.again();
-    return String.join("\n", page.lines) + "\n";
-  }
-
-  private void say(String... text) {
-    lines.addAll(List.of(text));
-  }
-
-  private static List<PeerLibrary> played(PeerRecords records) {
-    return Stream.of(PeerLibrary.values())
-        .filter(peer -> records.count(peer, "", "runs") > 0)
-        .toList();
-  }
-
-  private void conclusion() {
-    say("# How do other locks fare under the same faults?", "");
-    List<PeerLibrary> twice = new ArrayList<>();
-    List<PeerLibrary> never = new ArrayList<>();
-    for (PeerLibrary peer : played(records)) {
-      (records.count(peer, "", "I1") > 0 ? twice : never).add(peer);
+    Map<String, String> gaps =
+        Map.of(
+            "never", page.joined(peer -> !page.heldTwice(peer), peer -> peer.title),
+            "twice", page.joined(page::heldTwice, page::where),
+            "minutes", page.fewestMinutes(),
+            "better", page.better(),
+            "result", page.result(),
+            "schedules", page.bySchedule(),
+            "players", page.players(),
+            "shortest", page.shortest(),
+            "dates", String.join(", ", records.dates()));
+    try (InputStream in = PeersPage.class.getResourceAsStream("peers-page.txt")) {
+      String text = new String(in.readAllBytes(), StandardCharsets.UTF_8);
+      return Pattern.compile("\\$\\{(\\w+)}")
+          .matcher(text)
+          .replaceAll(gap -> Matcher.quoteReplacement(gaps.get(gap.group(1))));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
-    say(
-        "Each lock below played the schedules of the [chaos suite](../chaos.md) with the same seeds."
-            + " **Never seen with two holders at once:** "
-            + (never.isEmpty()
-                ? "none"
-                : never.stream().map(peer -> peer.title).collect(joining("; ")))
-            + ". **Seen with two holders at once:** "
-            + (twice.isEmpty() ? "none" : twice.stream().map(this::where).collect(joining("; ")))
-            + ". The tables say under which faults.",
-        "",
-        String.format(
-            Locale.ROOT,
-            "- Each lock was run for %.0f minutes at least. A run shows what does go wrong, and"
-                + " proves nothing where it shows nothing.",
-            played(records).stream()
-                    .mapToLong(peer -> records.count(peer, "", "millis"))
-                    .min()
-                    .orElse(0)
-                / 60_000.0),
-        "- The machine had two processors, which other work shared. Every call took longer there"
-            + " than it would in operation, and a lock that needs more processor time was slowed"
-            + " down more. So the number of locks says nothing about speed. Times without an"
-            + " acquire are measured only in"
-            + " runs in which every process had the processor for 95 % of the time.",
-        "- The faults are far more frequent than in operation, and leases are short (0.5 and 1 s)."
-            + " Compare kinds of finding; do not read the counts as rates in production.",
-        "- In many schedules Redis masters lose their data: they are killed and come back empty,"
-            + " are flushed, or load an old dump. A setup that writes every command to disk"
-            + " (`appendfsync always`) does not lose data when a process is killed. ZooKeeper"
-            + " members keep their data, because they always write it to disk.",
-        "- A lock without fencing tokens can lose an update however well it works. The row"
-            + " *updates lost* shows that for all of them, this library included.",
-        "",
-        "The run writes this page; do not edit it. [Run it](#run-it) adds to the figures.",
-        "");
+  }
+
+  private boolean heldTwice(PeerLibrary peer) {
+    return records.count(peer, "", "I1") > 0;
+  }
+
+  private String joined(Predicate<PeerLibrary> which, Function<PeerLibrary, String> text) {
+    String all = played.stream().filter(which).map(text).collect(joining("; "));
+    return all.isEmpty() ? "none" : all;
+  }
+
+  private String fewestMinutes() {
+    LongStream millis = played.stream().mapToLong(peer -> records.count(peer, "", "millis"));
+    return String.format(Locale.ROOT, "%.0f", millis.min().orElse(0) / 60_000.0);
   }
 
   private String where(PeerLibrary peer) {
@@ -123,19 +105,14 @@ final class PeersPage {
     return peer.title + " (in " + schedules + ")";
   }
 
-  private void better() {
-    say("## Where another lock does better than this library", "");
+  private String better() {
     List<String> found = new ArrayList<>();
-    for (PeerLibrary peer : played(records)) {
+    for (PeerLibrary peer : played) {
       if (peer != PeerLibrary.REDLOCK) {
         compare(peer, found);
       }
     }
-    if (found.isEmpty()) {
-      say("Nothing that these runs measure.");
-    }
-    found.forEach(this::say);
-    say("");
+    return found.isEmpty() ? "Nothing that these runs measure." : String.join("\n", found);
   }
 
   private void compare(PeerLibrary peer, List<String> found) {
@@ -186,77 +163,53 @@ final class PeersPage {
     return runs == 0 ? 0 : sum / runs;
   }
 
-  private void result() {
-    List<PeerLibrary> peers = played(records);
-    say("## What was found", "");
-    say("A dash: the lock cannot be judged by that from outside, and it is not counted.", "");
-    say(row("", peers.stream().map(peer -> peer.title).toList()));
-    say(row("---", peers.stream().map(peer -> "---").toList()));
-    say(row("minutes run", peers.stream().map(this::minutes).toList()));
-    for (String what : List.of("runs", "locks", "faults")) {
-      String name =
-          what.equals("locks") ? "locks acquired" : what.equals("faults") ? "faults" : what;
-      say(
-          row(
-              name,
-              peers.stream().map(peer -> "%,d".formatted(records.count(peer, "", what))).toList()));
-    }
+  private String result() {
+    List<String> rows = new ArrayList<>();
+    rows.add(row("", peer -> peer.title));
+    rows.add(row("---", peer -> "---"));
+    rows.add(row("minutes run", this::minutes));
+    rows.add(row("runs", peer -> counted(peer, "runs")));
+    rows.add(row("locks acquired", peer -> counted(peer, "locks")));
+    rows.add(row("faults", peer -> counted(peer, "faults")));
     KINDS.forEach(
-        (kind, meaning) ->
-            say(
-                row(
-                    meaning + " (" + kind + ")",
-                    peers.stream().map(peer -> found(peer, "", kind)).toList())));
-    say(
-        row(
-            "updates lost where tokens are not checked",
-            peers.stream().map(peer -> "%,d".formatted(records.count(peer, "", "lost"))).toList()));
-    say(
-        row(
-            "longest time without an acquire while enough servers were well (ms)",
-            peers.stream().map(this::gap).toList()));
-    say("");
+        (kind, meaning) -> rows.add(row(meaning + " (" + kind + ")", peer -> found(peer, kind))));
+    rows.add(row("updates lost where tokens are not checked", peer -> counted(peer, "lost")));
+    rows.add(row("longest time without an acquire while enough servers were well (ms)", this::gap));
+    return String.join("\n", rows);
+  }
+
+  private String counted(PeerLibrary peer, String what) {
+    return String.format(Locale.ROOT, "%,d", records.count(peer, "", what));
   }
 
   private String gap(PeerLibrary peer) {
     long gap = records.count(peer, "", "gap");
-    return gap > 0 ? "%,d".formatted(gap) : "not measured";
+    return gap > 0 ? counted(peer, "gap") : "not measured";
   }
 
   private String minutes(PeerLibrary peer) {
     return String.format(Locale.ROOT, "%.1f", records.count(peer, "", "millis") / 60_000.0);
   }
 
-  private String found(PeerLibrary peer, String schedule, SimInvariant kind) {
-    return peer.judged().contains(kind)
-        ? "%,d".formatted(records.count(peer, schedule, kind.name()))
-        : "—";
+  private String found(PeerLibrary peer, SimInvariant kind) {
+    return peer.judged().contains(kind) ? counted(peer, kind.name()) : "—";
   }
 
-  private static String row(String first, List<String> rest) {
-    return "| " + first + " | " + String.join(" | ", rest) + " |";
+  private String row(String first, Function<PeerLibrary, String> cell) {
+    return played.stream().map(cell).collect(joining(" | ", "| " + first + " | ", " |"));
   }
 
-  private void bySchedule() {
-    List<PeerLibrary> peers = played(records);
-    say("## By schedule", "");
-    say(
-        "Findings by kind in all runs of a schedule, after the number of runs. *not played*: the"
-            + " faults have no counterpart there, or no run was made yet. The"
-            + " [faults](../chaos.md#what-goes-wrong) of a schedule stand behind its name.",
-        "");
-    say(row("schedule", peers.stream().map(peer -> peer.title).toList()));
-    say(row("---", peers.stream().map(peer -> "---").toList()));
+  private String bySchedule() {
+    List<String> rows = new ArrayList<>();
+    rows.add(row("schedule", peer -> peer.title));
+    rows.add(row("---", peer -> "---"));
     for (Schedule schedule : Schedules.all()) {
-      if (peers.stream().anyMatch(peer -> records.count(peer, schedule.name(), "runs") > 0)) {
-        String faults = schedule.faults().stream().map(f -> "`" + f + "`").collect(joining(" "));
-        say(
-            row(
-                (schedule.name() + " " + faults).strip(),
-                peers.stream().map(peer -> kinds(peer, schedule)).toList()));
+      if (played.stream().anyMatch(peer -> records.count(peer, schedule.name(), "runs") > 0)) {
+        String faults = schedule.faults().stream().map(f -> " `" + f + "`").collect(joining());
+        rows.add(row(schedule.name() + faults, peer -> kinds(peer, schedule)));
       }
     }
-    say("");
+    return String.join("\n", rows);
   }
 
   private String kinds(PeerLibrary peer, Schedule schedule) {
@@ -274,103 +227,55 @@ final class PeersPage {
     return runs + ": " + (found.isEmpty() ? "nothing" : String.join(", ", found));
   }
 
-  private void who() {
-    say("## Who plays, and how it is set up", "");
-    for (PeerLibrary peer : played(records)) {
-      String versions = String.join(", ", records.versions(peer));
-      say("- **" + peer.title + "**, " + versions + ": " + peer.settings + ".");
-    }
-    say(
-        "",
-        "What their authors say of what is found here:",
-        "",
-        "- Redisson has deprecated `RedissonRedLock`, and recommends `RLock` and `RFencedLock` on"
-            + " one deployment with replicas"
-            + " ([locks](https://redisson.pro/docs/data-and-services/locks-and-synchronizers/))."
-            + " These were not played yet. Here is what people look for under the name Redlock.",
-        "- Curator warns that a process that is paused for longer than its session can take its"
-            + " lock for its own after that ([TN10](https://cwiki.apache.org/confluence/display/CURATOR/Tech+Notes)),"
-            + " and advises longer sessions. Here the session is as long as the ttl of the others.",
-        "- Redis describes one master as right where a lock may fail now and then, and warns of a"
-            + " replica that has not yet received a lock when it is promoted"
-            + " ([distributed locks](https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/)).",
-        "",
-        "redlock4j is missing: in November 2026 Maven Central did not have"
-            + " `org.codarama:redlock4j`, the coordinates that its documentation gives.",
-        "",
-        "- Redisson and this library use as many independent masters as the schedule has. The"
-            + " hand-written locks have one master, or a master and a replica; ZooKeeper has three"
-            + " members. For these the same strikes are drawn as for three masters, and those at"
-            + " servers that they do not have are left out.",
-        "- One master cannot lose a minority: each fault of its master is one of all masters.",
-        "- With a replica, a master that was killed is started again only after Sentinel has"
-            + " promoted the replica. Sentinels see no fault.",
-        "- `NODE_CLOCK`, `CLIENT_SETS_FREE` and `LINK_DUPLICATES` are not played with peers: no"
-            + " lease survives the first, the second is a command of this library, and no network"
-            + " does the third to a TCP connection. A pair has no `NODE_DEMOTION`, `NODE_FLUSH`, `NODE_LOADING`"
-            + " or `NODE_FAILED_SAVE`, and no `NODE_BUSY`, since Sentinels kill the script."
-            + " ZooKeeper's members are killed and stopped; the other faults of masters are"
-            + " Redis's own.",
-        "");
+  private String players() {
+    return played.stream()
+        .map(
+            peer ->
+                "- **%s**, %s: %s."
+                    .formatted(
+                        peer.title, String.join(", ", records.versions(peer)), peer.settings))
+        .collect(joining("\n"));
   }
 
-  private void judging() {
-    say(
-        "## How it is judged",
-        "",
-        "Callers write down each call before and after, on one clock. Nothing else counts.",
-        "",
-        "- A lock is held from the first look at it after the acquire has returned. It ends when"
-            + " the library says so, when its release begins, or when its process is killed.",
-        "- Redisson and the hand-written locks do not say how long a lock is good. They are taken"
-            + " to mean the ttl from *before* the call that acquired it, less 1 % and 2 ms. After"
-            + " a wait that is less than they mean.",
-        "- Curator's lock has no ttl. It is held at the moments at which Curator said so, and"
-            + " between them.",
-        "- Two locks overlap if they do so for more than 2 ms.",
-        "- Callers look at their lock before they write, and write nothing if it is over. A caller"
-            + " that is stopped between the two can still overwrite a later update.",
-        "- A call is late if it takes 5 s longer than its wait and one timeout per server. Time in"
-            + " which a process stood still does not count.",
-        "- This library is judged by the same rules through the same interface.",
-        "");
+  private String shortest() {
+    String all =
+        played.stream()
+            .flatMap(peer -> records.shortest(peer).stream())
+            .map(PeersPage::shortest)
+            .collect(joining("\n\n"));
+    return all.isEmpty() ? "There is none." : all;
   }
 
-  private void shortest() {
-    say("## The shortest history of each kind", "");
-    say("Where a lock has no token, a number of the caller's own takes its place.", "");
-    boolean any = false;
-    for (PeerLibrary peer : played(records)) {
-      for (PeerRecords.Shortest each : records.shortest(peer)) {
-        any = true;
-        shortest(each);
-      }
-    }
-    if (!any) {
-      say("There is none.", "");
-    }
-  }
-
-  private void shortest(PeerRecords.Shortest each) {
-    say("### " + each.peer().title + ": " + KINDS.get(each.kind()), "");
-    say(
-        "Schedule `%s`, seed %d, version %s. [History](peers/%s.tsv), [picture](peers/%s.html) to open in a browser."
-            .formatted(each.schedule(), each.seed(), each.version(), each.name(), each.name()));
-    say("", "```");
+  private static String shortest(PeerRecords.Shortest each) {
     List<HistoryEvent> events = each.history().events();
     long start = events.isEmpty() ? 0 : events.get(0).atNanos();
-    events.stream().limit(40).forEach(event -> say(line(event, start)));
-    say("** " + each.what());
-    say("```", "", "Again (similar, not the same):", "", "```");
-    say(
-        "./mvnw -Ppeers -pl redlock-tests/peers -am test -Dtest=PeerChaosTest"
-            + " -Dsurefire.failIfNoSpecifiedTests=false -Dpeers.only="
-            + each.peer().id()
-            + " -Dpeers.schedule="
-            + each.schedule()
-            + " -Dpeers.seed="
-            + each.seed());
-    say("```", "");
+    return """
+        ### %s: %s
+
+        Schedule `%s`, seed %d, version %s. [History](peers/%6$s.tsv), [picture](peers/%6$s.html) \
+        to open in a browser.
+
+        ```
+        %7$s
+        ** %8$s
+        ```
+
+        Again (similar, not the same):
+
+        ```
+        ./mvnw -Ppeers -pl redlock-tests/peers -am test -Dtest=PeerChaosTest \
+        -Dsurefire.failIfNoSpecifiedTests=false -Dpeers.only=%9$s -Dpeers.schedule=%3$s -Dpeers.seed=%4$d
+        ```"""
+        .formatted(
+            each.peer().title,
+            KINDS.get(each.kind()),
+            each.schedule(),
+            each.seed(),
+            each.version(),
+            each.name(),
+            events.stream().limit(40).map(event -> line(event, start)).collect(joining("\n")),
+            each.what(),
+            each.peer().id());
   }
 
   private static String line(HistoryEvent event, long startNanos) {
@@ -393,25 +298,5 @@ final class PeersPage {
               }
             });
     return line.toString();
-  }
-
-  private void again() {
-    say(
-        "## Run it",
-        "",
-        "| to | run |",
-        "|---|---|",
-        "| play every schedule once with every lock | `./mvnw -Ppeers -pl redlock-tests/peers -am test"
-            + " -Dtest=PeerChaosTest -Dsurefire.failIfNoSpecifiedTests=false` |",
-        "| play for an hour each, and add the result to this page | add `-Dpeers.minutes=150"
-            + " -Dpeers.record=true`, with two runs side by side |",
-        "| play some | add `-Dpeers.only=redisson,curator -Dpeers.schedule=held-back"
-            + " -Dpeers.seed=4711` |",
-        "",
-        "A finding does not fail the run, unless it is one of this library. Totals are in"
-            + " `docs/measured/peers/totals.tsv`, by version of the lock; further runs add to them. Runs were"
-            + " made on "
-            + String.join(", ", records.dates())
-            + ".");
   }
 }
