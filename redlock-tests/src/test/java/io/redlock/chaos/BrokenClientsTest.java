@@ -22,12 +22,14 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Consumer;
+import java.util.function.IntPredicate;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -70,7 +72,7 @@ class BrokenClientsTest {
           deployment.link(0, 0).replies().open();
           deployment.link(0, 1).replies().open();
           assertEquals("true", deployment.client(0).outcome("0 acquire"));
-          deployment.client(0).ask("0 release");
+          deployment.client(0).release();
         });
   }
 
@@ -82,11 +84,9 @@ class BrokenClientsTest {
         Set.of(SimInvariant.I5),
         deployment -> {
           for (int round = 0; round < 2; round++) {
-            assertEquals("true", deployment.client(0).ask("0 acquire r0 20000 0"));
-            for (int node = 0; node < 3; node++) {
-              awaitLocked(deployment, node);
-            }
-            deployment.client(0).ask("0 release");
+            deployment.client(0).acquire("r0 20000 0");
+            awaitLocked(deployment);
+            deployment.client(0).release();
             awaitUnlocked(deployment);
           }
         });
@@ -101,10 +101,10 @@ class BrokenClientsTest {
         deployment -> {
           GateProxy link = deployment.link(0, 2);
           link.replies().hold("r0");
-          assertEquals("true", deployment.client(0).ask("0 acquire r0 20000 0"));
+          deployment.client(0).acquire("r0 20000 0");
           link.replies().awaitHeld("r0");
           link.cut();
-          deployment.client(0).ask("0 release");
+          deployment.client(0).release();
         });
   }
 
@@ -117,10 +117,10 @@ class BrokenClientsTest {
         deployment -> {
           GateProxy link = deployment.link(0, 2);
           link.requests().hold("r0");
-          assertEquals("true", deployment.client(0).ask("0 acquire r0 20000 0"));
+          deployment.client(0).acquire("r0 20000 0");
           link.requests().awaitHeld("r0");
           link.cut();
-          deployment.client(0).ask("0 release");
+          deployment.client(0).release();
           Await.until("the release has run", () -> answers(link, "NOT_HELD") > 0);
           link.requests().open();
           Await.until("the late grant has run", () -> answers(link, "") > 1);
@@ -136,25 +136,21 @@ class BrokenClientsTest {
         Set.of(SimInvariant.I8),
         deployment -> {
           GateProxy link = deployment.link(0, 2);
-          assertEquals("true", deployment.client(0).ask("0 acquire r0 3000 9000"));
+          deployment.client(0).acquire("r0 3000 9000");
           awaitLocked(deployment, 2);
-          for (int node = 0; node < 3; node++) {
-            deployment.link(0, node).requests().hold("r0");
-          }
+          links(deployment).forEach(each -> each.requests().hold("r0"));
           deployment.client(0).order("0 extend");
           link.requests().awaitHeld("r0");
           awaitUnlocked(deployment);
-          assertEquals("true", deployment.client(1).ask("0 acquire r0 20000 9000"));
+          deployment.client(1).acquire("r0 20000 9000");
           awaitLocked(deployment, 2);
-          deployment.client(1).ask("0 release");
+          deployment.client(1).release();
           awaitUnlocked(deployment);
           link.requests().open();
           Await.until("the late extend has run", () -> answers(link, "") > 1);
-          for (int node = 0; node < 2; node++) {
-            deployment.link(0, node).requests().open();
-          }
+          links(deployment).forEach(each -> each.requests().open());
           deployment.client(0).outcome("0 extend");
-          deployment.client(0).ask("0 release");
+          deployment.client(0).release();
         });
   }
 
@@ -166,26 +162,22 @@ class BrokenClientsTest {
         Variant.KNOWS_NO_ABSTENTION,
         Set.of(SimInvariant.I1, SimInvariant.I6),
         deployment -> {
-          assertEquals("true", deployment.client(0).ask("0 acquire r0 20000 0"));
+          deployment.client(0).acquire("r0 20000 0");
           // What it does not hear of, it goes on to believe: the first holder is cut off.
-          for (int node = 0; node < 3; node++) {
-            deployment.link(0, node).requests().hold();
-            deployment.link(0, node).replies().hold();
-          }
+          links(deployment).forEach(link -> link.requests().hold());
+          links(deployment).forEach(link -> link.replies().hold());
           for (int node : new int[] {0, 1}) {
             deployment.nodes.get(node).kill();
             deployment.nodes.get(node).restartEmpty();
           }
-          boolean taken = deployment.client(1).ask("0 acquire r0 20000 4000").equals("true");
-          deployment.client(0).ask("0 look");
+          boolean taken = deployment.client(1).tryAcquire("r0 20000 4000");
+          deployment.client(0).look();
           if (taken) {
-            deployment.client(1).ask("0 release");
+            deployment.client(1).release();
           }
-          for (int node = 0; node < 3; node++) {
-            deployment.link(0, node).cut();
-            deployment.link(0, node).requests().open();
-          }
-          deployment.client(0).ask("0 release");
+          links(deployment).forEach(GateProxy::cut);
+          links(deployment).forEach(link -> link.requests().open());
+          deployment.client(0).release();
         });
   }
 
@@ -197,31 +189,23 @@ class BrokenClientsTest {
         Variant.RELEASES_ANYBODY,
         Set.of(SimInvariant.I1),
         deployment -> {
-          assertEquals("true", deployment.client(0).ask("0 acquire r0 3000 9000"));
-          for (int node = 0; node < 3; node++) {
-            awaitLocked(deployment, node);
-          }
+          deployment.client(0).acquire("r0 3000 9000");
+          awaitLocked(deployment);
           deployment.clients.get(0).pause();
           awaitUnlocked(deployment);
-          assertEquals("true", deployment.client(1).ask("0 acquire r0 20000 9000"));
-          for (int node = 0; node < 3; node++) {
-            awaitLocked(deployment, node);
-          }
-          long[] answered = new long[3];
-          Arrays.setAll(answered, node -> answers(deployment.link(0, node), ""));
+          deployment.client(1).acquire("r0 20000 9000");
+          awaitLocked(deployment);
+          List<Long> answered = links(deployment).map(link -> answers(link, "")).toList();
           deployment.clients.get(0).resume();
-          deployment.client(0).ask("0 release");
-          for (int each = 0; each < 3; each++) {
-            int node = each;
-            Await.until(
-                "the release of the lost lease has run on n" + node,
-                () -> answers(deployment.link(0, node), "") > answered[node]);
-          }
-          boolean taken = deployment.client(2).ask("0 acquire r0 20000 2000").equals("true");
-          deployment.client(1).ask("0 look");
-          deployment.client(1).ask("0 release");
+          deployment.client(0).release();
+          onEach(
+              "the release of the lost lease has run",
+              node -> answers(deployment.link(0, node), "") > answered.get(node));
+          boolean taken = deployment.client(2).tryAcquire("r0 20000 2000");
+          deployment.client(1).look();
+          deployment.client(1).release();
           if (taken) {
-            deployment.client(2).ask("0 release");
+            deployment.client(2).release();
           }
         });
   }
@@ -233,15 +217,13 @@ class BrokenClientsTest {
         Variant.READS_BESIDE_A_WRITER,
         Set.of(SimInvariant.I1),
         deployment -> {
-          assertEquals("true", deployment.client(0).ask("0 acquire r0 20000 0"));
-          for (int node = 0; node < 3; node++) {
-            awaitLocked(deployment, node);
-          }
+          deployment.client(0).acquire("r0 20000 0");
+          awaitLocked(deployment);
           boolean reads = deployment.client(1).ask("0 acquire-shared r0 20000 0").equals("true");
-          deployment.client(0).ask("0 look");
-          deployment.client(0).ask("0 release");
+          deployment.client(0).look();
+          deployment.client(0).release();
           if (reads) {
-            deployment.client(1).ask("0 release");
+            deployment.client(1).release();
           }
         });
   }
@@ -254,24 +236,16 @@ class BrokenClientsTest {
         Variant.READS_BELOW_A_WRITER,
         Set.of(SimInvariant.I8),
         deployment -> {
-          for (int node = 0; node < 3; node++) {
-            deployment.link(0, node).requests().hold("r0");
-          }
+          links(deployment).forEach(each -> each.requests().hold("r0"));
           deployment.client(0).order("0 acquire-shared r0 20000 0");
-          for (int node = 0; node < 3; node++) {
-            deployment.link(0, node).requests().awaitHeld("r0");
-          }
-          assertEquals("true", deployment.client(1).ask("0 acquire r0 20000 0"));
-          for (int node = 0; node < 3; node++) {
-            awaitLocked(deployment, node);
-          }
-          deployment.client(1).ask("0 release");
+          links(deployment).forEach(each -> each.requests().awaitHeld("r0"));
+          deployment.client(1).acquire("r0 20000 0");
+          awaitLocked(deployment);
+          deployment.client(1).release();
           awaitUnlocked(deployment);
-          for (int node = 0; node < 3; node++) {
-            deployment.link(0, node).requests().open();
-          }
+          links(deployment).forEach(each -> each.requests().open());
           if (deployment.client(0).outcome("0 acquire-shared").equals("true")) {
-            deployment.client(0).ask("0 release");
+            deployment.client(0).release();
           }
         });
   }
@@ -284,35 +258,18 @@ class BrokenClientsTest {
         Set.of(SimInvariant.I1),
         deployment -> {
           for (int reader = 0; reader < 2; reader++) {
-            String outcome = deployment.client(reader).ask("0 acquire-shared r0 20000 0");
-            assertEquals("true", outcome);
-            for (int node = 0; node < 3; node++) {
-              awaitReaders(deployment, node, reader + 1);
-            }
+            deployment.client(reader).acquireShared("r0 20000 0");
+            awaitReaders(deployment, reader + 1);
           }
-          deployment.client(0).ask("0 release");
-          for (int node = 0; node < 3; node++) {
-            awaitReaders(deployment, node, 1);
-          }
-          boolean taken = deployment.client(2).ask("0 acquire r0 20000 0").equals("true");
-          deployment.client(1).ask("0 look");
-          deployment.client(1).ask("0 release");
+          deployment.client(0).release();
+          awaitReaders(deployment, 1);
+          boolean taken = deployment.client(2).tryAcquire("r0 20000 0");
+          deployment.client(1).look();
+          deployment.client(1).release();
           if (taken) {
-            deployment.client(2).ask("0 release");
+            deployment.client(2).release();
           }
         });
-  }
-
-  private static void awaitReaders(ChaosDeployment deployment, int node, long count) {
-    Await.until(
-        count + " read on n" + node,
-        () ->
-            deployment
-                .nodes
-                .get(node)
-                .server
-                .command("ZCOUNT", "redlock:readers:r0", "(0", "+inf")
-                .equals(count));
   }
 
   /** A reader's grant is held back until after its release, which went on the next connection. */
@@ -322,15 +279,15 @@ class BrokenClientsTest {
         Variant.BURIES_NO_READER,
         Set.of(SimInvariant.I5),
         deployment -> {
-          assertEquals("true", deployment.client(0).ask("0 acquire-shared r1 20000 0"));
+          deployment.client(0).acquireShared("r1 20000 0");
           Await.until("n2 knows the script", () -> !deployment.owner(2, "r1").isEmpty());
-          deployment.client(0).ask("0 release");
+          deployment.client(0).release();
           GateProxy link = deployment.link(0, 2);
           link.requests().hold("r0");
-          assertEquals("true", deployment.client(0).ask("0 acquire-shared r0 20000 0"));
+          deployment.client(0).acquireShared("r0 20000 0");
           link.requests().awaitHeld("r0");
           link.cut();
-          deployment.client(0).ask("0 release");
+          deployment.client(0).release();
           Await.until("the release has run", () -> answers(link, "") > 0);
           link.requests().open();
           Await.until("the late grant has run", () -> answers(link, "") > 1);
@@ -349,18 +306,18 @@ class BrokenClientsTest {
             SHORT.clients(2),
             Variant.NONE,
             deployment -> {
-              assertEquals("true", deployment.client(0).ask("0 acquire r0 3000 9000"));
+              deployment.client(0).acquire("r0 3000 9000");
               deployment.client(0).order("0 update 3000");
               Await.until(
                   "it has read and is thinking",
                   () -> deployment.soFar().of("read").findAny().isPresent());
               deployment.clients.get(0).pause();
-              assertEquals("true", deployment.client(1).ask("0 acquire r0 20000 20000"));
+              deployment.client(1).acquire("r0 20000 20000");
               assertEquals("true", deployment.client(1).ask("0 update 1"));
               deployment.clients.get(0).resume();
               assertEquals("false", deployment.client(0).outcome("0 update"));
-              deployment.client(1).ask("0 release");
-              deployment.client(0).ask("0 release");
+              deployment.client(1).release();
+              deployment.client(0).release();
             });
     assertEquals(List.of(), verdict.findings());
     assertEquals(1, verdict.unfencedLosses());
@@ -387,15 +344,15 @@ class BrokenClientsTest {
         TERMS.clients(2),
         Variant.NONE,
         deployment -> {
-          assertEquals("true", deployment.client(0).ask("0 acquire r0 20000 0"));
+          deployment.client(0).acquire("r0 20000 0");
           for (int node : new int[] {0, 1}) {
             awaitLocked(deployment, node);
             deployment.nodes.get(node).evictLocks();
           }
           deployment.client(1).ask("0 acquire r0 20000 3000");
-          deployment.client(0).ask("0 look");
-          deployment.client(0).ask("0 release");
-          deployment.client(1).ask("0 release");
+          deployment.client(0).look();
+          deployment.client(0).release();
+          deployment.client(1).release();
         });
   }
 
@@ -435,9 +392,9 @@ class BrokenClientsTest {
       }
     }
     assertEquals("true", future.ask("0 acquire r0 " + ttlMillis + " 20000"));
-    deployment.client(0).ask("0 look");
-    deployment.client(0).ask("0 release");
-    future.ask("0 release");
+    deployment.client(0).look();
+    deployment.client(0).release();
+    future.release();
   }
 
   /**
@@ -480,7 +437,7 @@ class BrokenClientsTest {
       Variant variant,
       Set<SimInvariant> expected,
       Consumer<ChaosDeployment> scene) {
-    String name = variant.name().toLowerCase(java.util.Locale.ROOT).replace('_', '-');
+    String name = variant.name().toLowerCase(Locale.ROOT).replace('_', '-');
     HistoryVerdict sound = play("sound-" + name, terms, Variant.NONE, scene);
     assertEquals(List.of(), sound.findings(), "the same scene with sound clients");
     HistoryVerdict verdict = play(name, terms, variant, scene);
@@ -525,11 +482,30 @@ class BrokenClientsTest {
     Await.until("n" + node + " is locked", () -> !deployment.owner(node, "r0").isEmpty());
   }
 
+  private static void awaitLocked(ChaosDeployment deployment) {
+    onEach("locked", node -> !deployment.owner(node, "r0").isEmpty());
+  }
+
   private static void awaitUnlocked(ChaosDeployment deployment) {
+    onEach("free", node -> deployment.owner(node, "r0").isEmpty());
+  }
+
+  private static void awaitReaders(ChaosDeployment deployment, long count) {
+    String[] question = {"ZCOUNT", "redlock:readers:r0", "(0", "+inf"};
+    onEach(
+        count + " read", node -> deployment.nodes.get(node).server.command(question).equals(count));
+  }
+
+  private static void onEach(String what, IntPredicate holds) {
     for (int each = 0; each < 3; each++) {
       int node = each;
-      Await.until("n" + node + " is free", () -> deployment.owner(node, "r0").isEmpty());
+      Await.until(what + " on n" + node, () -> holds.test(node));
     }
+  }
+
+  /** The ways of the first client. */
+  private static Stream<GateProxy> links(ChaosDeployment deployment) {
+    return deployment.clients.get(0).links.stream();
   }
 
   /** What a round takes counts against its lease. */

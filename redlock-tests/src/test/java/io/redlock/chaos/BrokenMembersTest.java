@@ -60,8 +60,8 @@ class BrokenMembersTest {
     }
     ClientProcess future = deployment.start(Known.FUTURE);
     future.awaitReady();
-    assertEquals("true", future.ask("0 acquire r0 6000 30000"));
-    assertEquals(isBroken, deployment.client(0).ask("0 acquire r0 6000 4000").equals("true"));
+    future.acquire("r0 6000 30000");
+    assertEquals(isBroken, deployment.client(0).tryAcquire("r0 6000 4000"));
     look(future, deployment.client(0), isBroken);
   }
 
@@ -79,7 +79,7 @@ class BrokenMembersTest {
   /** The mark allows for any number of evicted keys. */
   private static void evict(ChaosDeployment deployment, boolean isBroken) {
     List<ChaosNode> struck = deployment.nodes.subList(0, 2);
-    assertEquals("true", deployment.client(0).ask("0 acquire r0 20000 0"));
+    deployment.client(0).acquire("r0 20000 0");
     awaitLocked(deployment, 0);
     awaitLocked(deployment, 1);
     struck.forEach(ChaosNode::evict);
@@ -99,7 +99,7 @@ class BrokenMembersTest {
       rewrite(node, "(founding|founded) \\d+ ", "$1 999999 ");
     }
     struck.forEach(ChaosNode::evictLocks);
-    assertEquals(isBroken, deployment.client(1).ask("0 acquire r0 20000 6000").equals("true"));
+    assertEquals(isBroken, deployment.client(1).tryAcquire("r0 20000 6000"));
     look(deployment.client(0), deployment.client(1), isBroken);
   }
 
@@ -113,8 +113,8 @@ class BrokenMembersTest {
 
   /** The new masters do not know the counters. */
   private static void setBack(ChaosDeployment deployment, boolean isBroken) {
-    assertEquals("true", deployment.client(0).ask("0 acquire r0 3000 9000"));
-    deployment.client(0).ask("0 release");
+    deployment.client(0).acquire("r0 3000 9000");
+    deployment.client(0).release();
     change(deployment, Command.PREPARE, Command.COMMIT);
     for (ChaosNode node : isBroken ? deployment.nodes.subList(3, 6) : List.<ChaosNode>of()) {
       node.server.command("DEL", "redlock:fence:r0");
@@ -122,8 +122,8 @@ class BrokenMembersTest {
     deployment.nodes.forEach(node -> node.setClock(Duration.ofSeconds(-120)));
     ClientProcess future = deployment.start(Known.FUTURE);
     future.awaitReady();
-    assertEquals("true", future.ask("0 acquire r0 3000 30000"));
-    future.ask("0 release");
+    future.acquire("r0 3000 30000");
+    future.release();
   }
 
   /** For longer than masters abstain, other servers answer at the addresses of two masters. */
@@ -145,14 +145,14 @@ class BrokenMembersTest {
         String its = info.replaceFirst("(?s).*run_id:(\\w+).*master_replid:(\\w+).*", "4 $1 $2");
         rewrite(node, "^4 \\w+ \\w+", its);
       }
-      assertEquals("true", deployment.client(0).ask("0 acquire r0 6000 30000"));
+      deployment.client(0).acquire("r0 6000 30000");
       for (GateProxy link : deployment.clients.get(0).links) { // else it would join them at once
         link.requests().hold();
         link.replies().hold();
       }
       lead(deployment.clients.subList(1, 2), away);
-      assertEquals(isBroken, deployment.client(1).ask("0 acquire r0 6000 4000").equals("true"));
-      deployment.client(0).ask("0 look");
+      assertEquals(isBroken, deployment.client(1).tryAcquire("r0 6000 4000"));
+      deployment.client(0).look();
       lead(deployment.clients, away);
       deployment.clients.get(0).links.get(2).cut();
       look(deployment.client(0), deployment.client(1), isBroken);
@@ -181,11 +181,11 @@ class BrokenMembersTest {
   }
 
   private static void look(ClientProcess holder, ClientProcess other, boolean isBroken) {
-    holder.ask("0 look");
+    holder.look();
     if (isBroken) {
-      other.ask("0 release");
+      other.release();
     }
-    holder.ask("0 release");
+    holder.release();
   }
 
   private static void caught(

@@ -5,45 +5,31 @@ import io.redlock.chaos.client.ClientSettings;
 import io.redlock.chaos.client.Heartbeat;
 import io.redlock.chaos.history.History;
 import io.redlock.chaos.history.HistoryEvent;
-import io.redlock.chaos.history.Journal;
 import io.redlock.chaos.history.RunSettings;
 import io.redlock.jedis.AdoptReport;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.deployment.DeploymentSettings;
 import io.redlock.settings.Setting;
 import io.redlock.spi.HolderLabel;
-import io.redlock.testbed.Await;
+import io.redlock.testbed.Folders;
 import io.redlock.testkit.GateProxy;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 
 /**
  * Masters, client processes, a proxy on each way between them, and the store that the locks
  * protect: everything that takes part in a run. Ends with {@link #close()}, whatever happened.
  */
-final class ChaosDeployment implements AutoCloseable {
-
-  static final List<String> RESOURCES = List.of("r0", "r1");
+final class ChaosDeployment extends Deployment {
 
   final List<ChaosNode> nodes;
-  final List<ChaosClient> clients = new ArrayList<>();
-  final Journal journal;
-  private final ChaosTerms terms;
-  private final Path folder;
   private final List<NodeWatch> watches = new ArrayList<>();
   private final Heartbeat heartbeat;
-  private final Store store;
 
   /**
    * Starts everything and waits until it is up.
@@ -52,15 +38,7 @@ final class ChaosDeployment implements AutoCloseable {
    *     something will be can the masters' clocks be set
    */
   ChaosDeployment(ChaosTerms terms, Path folder, boolean keepsTime) {
-    this.terms = terms;
-    this.folder = folder;
-    delete(folder);
-    try {
-      Files.createDirectories(folder);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-    journal = new Journal(folder.resolve("harness.tsv"));
+    super(terms, folder);
     journal.write(
         RunSettings.of(
                 terms.nodes(), terms.maxTtl(), terms.skew(), terms.variant().guarded(), keepsTime)
@@ -70,7 +48,6 @@ final class ChaosDeployment implements AutoCloseable {
             .parallel()
             .mapToObj(node -> new ChaosNode("n" + node, !keepsTime, journal))
             .toList();
-    store = new Store(journal);
     heartbeat = Heartbeat.start("harness", journal);
     try {
       begin();
@@ -196,29 +173,22 @@ final class ChaosDeployment implements AutoCloseable {
     clients.forEach(client -> client.process().stop());
   }
 
-  /** Waits until no lock key is left, for so long at most, and writes down those that are. */
-  void awaitFree(Duration patience) {
-    try {
-      Await.until("all is free", patience, () -> held().isEmpty());
-    } catch (AssertionError e) {
-      held().forEach(journal::write);
-    }
-  }
-
-  private List<HistoryEvent> held() {
-    List<HistoryEvent> held = new ArrayList<>();
+  @Override
+  List<HistoryEvent> left() {
+    List<HistoryEvent> left = new ArrayList<>();
     for (int node = 0; node < nodes.size(); node++) {
-      for (String resource : RESOURCES) {
-        String owner = nodes.get(node).isRunning() ? owner(node, resource) : "";
+      for (String resource : nodes.get(node).isRunning() ? RESOURCES : List.<String>of()) {
+        String owner = owner(node, resource);
         if (!owner.isEmpty()) {
-          held.add(left(node, resource, owner));
+          left.add(left(node, resource, owner));
         }
-        if (nodes.get(node).isRunning() && !readers(node, resource).equals("[]")) {
-          held.add(left(node, resource, "readers " + readers(node, resource)));
+        String readers = readers(node, resource);
+        if (!readers.equals("[]")) {
+          left.add(left(node, resource, "readers " + readers));
         }
       }
     }
-    return held;
+    return left;
   }
 
   private static HistoryEvent left(int node, String resource, String owner) {
@@ -233,30 +203,15 @@ final class ChaosDeployment implements AutoCloseable {
     return nodes.get(node).server.command("EVAL", script, "1", set).toString();
   }
 
-  /** What has been written so far. */
-  History soFar() {
-    return History.read(parts());
-  }
-
-  private List<Path> parts() {
-    List<Path> parts = new ArrayList<>(List.of(folder.resolve("harness.tsv")));
-    clients.forEach(client -> parts.addAll(client.journals()));
-    return parts;
-  }
-
   /** Everything that was written, in one file; the parts are deleted. */
+  @Override
   History history() {
     watches.forEach(NodeWatch::close);
-    journal.note("harness end");
-    List<Path> parts = parts();
-    History history = History.read(parts);
-    history.save(folder.resolve("history.tsv"));
-    parts.forEach(ChaosDeployment::delete);
-    clients.forEach(
-        client ->
-            client
-                .journals()
-                .forEach(part -> delete(Path.of(part.toString().replace(".tsv", "")))));
+    History history = super.history();
+    for (Path part : parts()) {
+      Folders.delete(part);
+      Folders.delete(Path.of(part.toString().replace(".tsv", "")));
+    }
     return history;
   }
 
@@ -266,20 +221,6 @@ final class ChaosDeployment implements AutoCloseable {
     watches.forEach(NodeWatch::close);
     clients.forEach(ChaosClient::close);
     nodes.parallelStream().forEach(ChaosNode::close);
-    store.close();
-    journal.close();
-  }
-
-  static void delete(Path path) {
-    if (!Files.exists(path)) {
-      return;
-    }
-    try (Stream<Path> files = Files.walk(path)) {
-      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-        Files.delete(file);
-      }
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    super.close();
   }
 }

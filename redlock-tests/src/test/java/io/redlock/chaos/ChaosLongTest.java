@@ -2,6 +2,7 @@ package io.redlock.chaos;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.redlock.testbed.Folders;
 import io.redlock.testbed.RequiresRedis;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -73,7 +74,7 @@ class ChaosLongTest {
     ChaosRun.Report report = ChaosRun.of(schedule, seed);
     totals.add(report);
     if (report.verdict().findings().isEmpty()) {
-      ChaosDeployment.delete(report.folder());
+      Folders.delete(report.folder());
     } else {
       System.out.println(report.failure());
     }

@@ -136,21 +136,7 @@ final class ChaosRun {
   private void work(ChaosClient client, long beganNanos) {
     Duration length = schedule.changes() ? Duration.ofHours(1) : schedule.length();
     long leftMillis = length.minusNanos(System.nanoTime() - beganNanos).toMillis();
-    for (int caller = 0; caller < schedule.callers(); caller++) {
-      long callerSeed = seed * 1_000_003 + client.process().name().hashCode() * 31L + caller;
-      client
-          .process()
-          .order(
-              String.format(
-                  Locale.ROOT,
-                  "%d %s %d %d %d %d",
-                  caller,
-                  schedule.task(),
-                  callerSeed,
-                  Math.max(1, leftMillis),
-                  ChaosDeployment.RESOURCES.size(),
-                  schedule.terms().maxTtl().toMillis()));
-    }
+    client.work(schedule, seed, leftMillis);
     if (schedule.changes()) {
       client.process().order(schedule.callers() + " pulse " + PULSE_MILLIS);
     }
@@ -163,13 +149,13 @@ final class ChaosRun {
   private void finish(ChaosDeployment deployment) {
     deployment.clients.forEach(this::rest);
     ChaosTerms terms = schedule.terms();
-    long patience = 4 * terms.maxTtl().toMillis() + 2 * terms.skew().toMillis() + 20_000;
+    long ttlMillis = terms.maxTtl().toMillis();
+    long patience = terms.patienceMillis();
     for (ChaosClient client : deployment.clients) {
-      for (String resource : ChaosDeployment.RESOURCES) {
-        String order =
-            "0 must " + resource + " " + schedule.terms().maxTtl().toMillis() + " " + patience;
+      for (String resource : Deployment.RESOURCES) {
+        String order = "0 must " + resource + " " + ttlMillis + " " + patience;
         if (client.process().ask(order).equals("true")) {
-          client.process().ask("0 release");
+          client.process().release();
         }
       }
       client.process().awaitMasters(patience);

@@ -27,6 +27,11 @@ record ChaosTerms(
     return masters.all();
   }
 
+  /** How long an acquire may take at most when all faults are over. */
+  long patienceMillis() {
+    return 4 * maxTtl.toMillis() + 2 * skew.toMillis() + 20_000;
+  }
+
   ChaosTerms masters(ChaosMasters others) {
     return new ChaosTerms(others, clients, nodeTimeout, maxTtl, skew, variant);
   }

@@ -1,5 +1,7 @@
 package io.redlock.chaos;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import io.redlock.chaos.client.ClientMain;
 import io.redlock.chaos.client.ClientSettings;
 import io.redlock.testbed.Await;
@@ -128,6 +130,29 @@ final class ClientProcess implements AutoCloseable {
   String ask(String order) {
     order(order);
     return outcome(order);
+  }
+
+  /** Acquires a lease, for example {@code r0 20000 0}: resource, ttl and wait in ms. */
+  void acquire(String terms) {
+    assertEquals("true", ask("0 acquire " + terms));
+  }
+
+  void acquireShared(String terms) {
+    assertEquals("true", ask("0 acquire-shared " + terms));
+  }
+
+  /** Returns true if it acquired the lease. */
+  boolean tryAcquire(String terms) {
+    return ask("0 acquire " + terms).equals("true");
+  }
+
+  /** Asks the lease what it has left. */
+  void look() {
+    ask("0 look");
+  }
+
+  void release() {
+    ask("0 release");
   }
 
   /** Waits for the outcome of an order that was sent. */

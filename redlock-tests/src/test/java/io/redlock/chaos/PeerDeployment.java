@@ -1,12 +1,10 @@
 package io.redlock.chaos;
 
-import io.redlock.chaos.history.History;
 import io.redlock.chaos.history.HistoryEvent;
-import io.redlock.chaos.history.Journal;
 import io.redlock.chaos.peers.PeerLibrary;
 import io.redlock.chaos.peers.PeerMain;
 import io.redlock.chaos.peers.PeerSettings;
-import io.redlock.testbed.Await;
+import io.redlock.testbed.Folders;
 import io.redlock.testkit.GateProxy;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -22,32 +20,18 @@ import org.jspecify.annotations.Nullable;
  * Servers, client processes that work with one library, a proxy on each way between them, and the
  * store that the locks protect. Ends with {@link #close()}, whatever happened.
  */
-final class PeerDeployment implements AutoCloseable {
+final class PeerDeployment extends Deployment {
 
   final List<ChaosServer> servers = new ArrayList<>();
-  final List<ChaosClient> clients = new ArrayList<>();
-  final Journal journal;
   private final PeerLibrary peer;
-  private final ChaosTerms terms;
-  private final Path folder;
-  private final Store store;
   private final List<ChaosNode> masters = new ArrayList<>();
   private final List<ZooKeeperMember> members = new ArrayList<>();
   private @Nullable Sentinels sentinels;
 
   /** Starts everything and waits until it is up. */
   PeerDeployment(PeerLibrary peer, ChaosTerms terms, Path folder) {
+    super(terms, folder);
     this.peer = peer;
-    this.terms = terms;
-    this.folder = folder;
-    ChaosDeployment.delete(folder);
-    try {
-      Files.createDirectories(folder);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-    journal = new Journal(folder.resolve("harness.tsv"));
-    store = new Store(journal);
     try {
       startServers();
       startClients();
@@ -133,16 +117,8 @@ final class PeerDeployment implements AutoCloseable {
     return new ClientProcess(life, program, lifeFolder);
   }
 
-  /** Waits until no key of a lock is left, for the longest ttl and 5 s, and writes down those. */
-  void awaitFree() {
-    try {
-      Await.until("all is free", terms.maxTtl().plusSeconds(5), () -> left().isEmpty());
-    } catch (AssertionError e) {
-      left().forEach(journal::write);
-    }
-  }
-
-  private List<HistoryEvent> left() {
+  @Override
+  List<HistoryEvent> left() {
     List<HistoryEvent> left = new ArrayList<>();
     for (ChaosNode node : masters) {
       for (String key : node.server.keys("*r[01]*")) {
@@ -154,23 +130,13 @@ final class PeerDeployment implements AutoCloseable {
     return left;
   }
 
-  /** Everything that was written, in one file; the parts are deleted. */
-  History history() {
-    journal.note("harness end");
-    List<Path> parts = new ArrayList<>(List.of(folder.resolve("harness.tsv")));
-    clients.forEach(client -> parts.addAll(client.journals()));
-    History history = History.read(parts);
-    history.save(folder.resolve("history.tsv"));
-    return history;
-  }
-
   /** Deletes everything but the history and the picture. Only when all is closed. */
   static void tidy(Path folder) {
     try (Stream<Path> files = Files.list(folder)) {
       for (Path file : files.toList()) {
         String name = file.getFileName().toString();
         if (!name.equals("history.tsv") && !name.endsWith(".html")) {
-          ChaosDeployment.delete(file);
+          Folders.delete(file);
         }
       }
     } catch (IOException e) {
@@ -186,7 +152,6 @@ final class PeerDeployment implements AutoCloseable {
     }
     masters.parallelStream().forEach(ChaosNode::close);
     members.forEach(ZooKeeperMember::close);
-    store.close();
-    journal.close();
+    super.close();
   }
 }

@@ -169,20 +169,7 @@ final class PeerRun {
   /** Every caller works until the end of the schedule. */
   private void work(ChaosClient client, long beganNanos) {
     long leftMillis = schedule.length().minusNanos(System.nanoTime() - beganNanos).toMillis();
-    for (int caller = 0; caller < schedule.callers(); caller++) {
-      long callerSeed = seed * 1_000_003 + client.process().name().hashCode() * 31L + caller;
-      client
-          .process()
-          .order(
-              String.format(
-                  Locale.ROOT,
-                  "%d work %d %d %d %d",
-                  caller,
-                  callerSeed,
-                  Math.max(1, leftMillis),
-                  ChaosDeployment.RESOURCES.size(),
-                  schedule.terms().maxTtl().toMillis()));
-    }
+    client.work(schedule, seed, leftMillis);
   }
 
   /** Now that all faults are over: each client gets each resource, everybody ends, all is free. */
@@ -194,9 +181,9 @@ final class PeerRun {
     }
     deployment.journal.note("harness worked");
     long ttlMillis = terms.maxTtl().toMillis();
-    long patience = 4 * ttlMillis + 2 * terms.skew().toMillis() + 20_000;
+    long patience = terms.patienceMillis();
     for (ChaosClient client : deployment.clients) {
-      for (String resource : ChaosDeployment.RESOURCES) {
+      for (String resource : Deployment.RESOURCES) {
         String order = "0 must " + resource + " " + ttlMillis + " " + patience;
         if (ask(deployment, client, order, true)) {
           ask(deployment, client, "0 release", true);
@@ -207,7 +194,7 @@ final class PeerRun {
       stop(deployment, client);
     }
     if (peer.judged().contains(SimInvariant.I5)) {
-      deployment.awaitFree();
+      deployment.awaitFree(terms.maxTtl().plusSeconds(5));
     }
   }
 

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.chaos.peers.PeerLibrary;
+import io.redlock.testbed.Folders;
 import io.redlock.testbed.Repository;
 import io.redlock.testbed.RequiresRedis;
 import java.util.ArrayList;
@@ -124,7 +125,7 @@ class PeerChaosTest {
       PeersPage.write(all, Repository.ROOT.resolve("docs/measured/peers.md"));
     }
     if (report.verdict().findings().isEmpty()) {
-      ChaosDeployment.delete(report.folder());
+      Folders.delete(report.folder());
     }
   }
 }

@@ -1,0 +1,80 @@
+package io.redlock.chaos;
+
+import io.redlock.chaos.history.History;
+import io.redlock.chaos.history.HistoryEvent;
+import io.redlock.chaos.history.Journal;
+import io.redlock.testbed.Await;
+import io.redlock.testbed.Folders;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The clients of a run, the store that their locks protect, and what all write down. Ends with
+ * {@link #close()}, whatever happened.
+ */
+abstract class Deployment implements AutoCloseable {
+
+  static final List<String> RESOURCES = List.of("r0", "r1");
+
+  final List<ChaosClient> clients = new ArrayList<>();
+  final Journal journal;
+  final ChaosTerms terms;
+  final Path folder;
+  final Store store;
+
+  Deployment(ChaosTerms terms, Path folder) {
+    this.terms = terms;
+    this.folder = folder;
+    Folders.delete(folder);
+    try {
+      Files.createDirectories(folder);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    journal = new Journal(folder.resolve("harness.tsv"));
+    store = new Store(journal);
+  }
+
+  /** Returns what is left of locks on the servers now. */
+  abstract List<HistoryEvent> left();
+
+  /** Waits until nothing of a lock is left, for so long at most, and writes down what is. */
+  final void awaitFree(Duration patience) {
+    try {
+      Await.until("all is free", patience, () -> left().isEmpty());
+    } catch (AssertionError e) {
+      left().forEach(journal::write);
+    }
+  }
+
+  /** The files that have been written so far. */
+  final List<Path> parts() {
+    List<Path> parts = new ArrayList<>(List.of(folder.resolve("harness.tsv")));
+    clients.forEach(client -> parts.addAll(client.journals()));
+    return parts;
+  }
+
+  /** What has been written so far. */
+  final History soFar() {
+    return History.read(parts());
+  }
+
+  /** Everything that was written, in one file too. */
+  History history() {
+    journal.note("harness end");
+    History history = soFar();
+    history.save(folder.resolve("history.tsv"));
+    return history;
+  }
+
+  @Override
+  public void close() {
+    store.close();
+    journal.close();
+  }
+}
