@@ -30,7 +30,7 @@ class LaneHealthRulesTest {
 
   @TestFactory
   Stream<DynamicTest> scenes() {
-    return Scenes.of("lane/Health.txt", Life::new);
+    return Scenes.of("lane/Health.txt", log, Life::new);
   }
 
   private final class Life implements Scenes.Actor {
@@ -39,7 +39,6 @@ class LaneHealthRulesTest {
     private final List<LaneEffect> effects = new ArrayList<>();
     private final LaneHealth health = new LaneHealth("n", this::tell, effects::add, 0);
     private long nowNanos = MILLI;
-    private int warnings = log.warnings().size();
 
     private void tell(NodeStatus status) {
       out.add(status.state() + status.reason().map(reason -> ": " + reason).orElse(""));
@@ -72,11 +71,6 @@ class LaneHealthRulesTest {
         }
         case "queued?" ->
             out.add(health.status(nowNanos, Integer.parseInt(rest)).queued() + " waiting");
-        case "log?" -> {
-          List<String> all = log.warnings();
-          out.addAll(all.subList(warnings, all.size()));
-          warnings = all.size();
-        }
         default -> answer(Script.valueOf(command.toUpperCase(Locale.ROOT)), rest);
       }
       effects.forEach(effect -> ((LaneEffect.Report) effect).report().run());

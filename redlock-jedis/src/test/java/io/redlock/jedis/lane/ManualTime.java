@@ -32,6 +32,9 @@ final class ManualTime implements Ticker, Scheduler {
   /** What every call that needs memory throws, while it is set. */
   volatile @Nullable Throwable shortage;
 
+  /** Called whenever a task is scheduled. */
+  Runnable onSchedule = () -> {};
+
   private final List<Runnable> watches = new ArrayList<>();
 
   @Override
@@ -52,6 +55,7 @@ final class ManualTime implements Ticker, Scheduler {
     FakeNet.raise(shortage);
     Task entry = new Task(task, nowNanos + Math.max(0, delayNanos), numbers++);
     tasks.add(entry);
+    onSchedule.run();
     return () -> cancel(entry);
   }
 

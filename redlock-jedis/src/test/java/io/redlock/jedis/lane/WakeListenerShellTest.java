@@ -135,6 +135,36 @@ class WakeListenerShellTest implements LockNode.Observer {
   }
 
   @Test
+  void listenerThatIsClosedWhileItProbesTheNodeUnsubscribesAfterwards() {
+    listener.need();
+    FakeWire wire = listen();
+    net.everywhere = this::closeOnce; // while it writes
+    time.passMillis(1_000);
+    assertProbedAndUnsubscribed(wire);
+  }
+
+  @Test
+  void stepThatOvertakesAnotherWritesAfterIt() {
+    listener.need();
+    FakeWire wire = listen();
+    time.onSchedule = this::closeOnce; // once it is decided to probe, and before it is done
+    time.passMillis(1_000);
+    assertProbedAndUnsubscribed(wire);
+  }
+
+  private void closeOnce() {
+    net.everywhere = () -> {};
+    time.onSchedule = () -> {};
+    listener.close();
+  }
+
+  private static void assertProbedAndUnsubscribed(FakeWire wire) {
+    assertEquals(
+        List.of("SUBSCRIBE", "SUBSCRIBE", "UNSUBSCRIBE"),
+        wire.due.stream().map(command -> command.get(0)).toList());
+  }
+
+  @Test
   void noLockIsHeldWhileAnybodyIsCalled() {
     List<Boolean> asked = new ArrayList<>();
     net.everywhere =

@@ -24,7 +24,7 @@ class WakeMachineTest {
 
   @TestFactory
   Stream<DynamicTest> scenes() {
-    return Scenes.of("lane/WakeMachine.txt", Life::new);
+    return Scenes.of("lane/WakeMachine.txt", log, Life::new);
   }
 
   private final class Life implements Scenes.Actor, LockNode.Observer {
@@ -48,7 +48,6 @@ class WakeMachineTest {
     private long nowNanos = 77_000 * MILLI;
     private @Nullable Wire wire;
     private int wires;
-    private int warnings = log.warnings().size();
 
     @Override
     public List<String> act(String command, String rest) {
@@ -94,11 +93,6 @@ class WakeMachineTest {
         }
         case "due?" ->
             out.add(machine.tickNanos() == WakeMachine.NEVER ? "never" : millisToTick() + " ms");
-        case "log?" -> {
-          List<String> all = log.warnings();
-          out.addAll(all.subList(warnings, all.size()));
-          warnings = all.size();
-        }
         default -> throw new IllegalArgumentException(command);
       }
       machine.takeEffects().forEach(this::tell);

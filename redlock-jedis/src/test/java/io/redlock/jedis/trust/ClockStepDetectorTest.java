@@ -2,180 +2,90 @@ package io.redlock.jedis.trust;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import java.util.List;
 import java.util.OptionalLong;
-import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Test;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.TestFactory;
 
-/** Audits once a second, each of which takes a millisecond. */
+/** Which readings of a node's clock are a step of that clock. */
 class ClockStepDetectorTest {
 
   private static final long EPOCH_MICROS = 1_700_000_000_000_000L;
   private static final long SECOND = 1_000_000;
-  private static final long HOUR = 3_600 * SECOND;
 
-  private final ClockStepDetector watch = new ClockStepDetector(10_000);
-  private long monotonicMicros = -5 * HOUR; // of any origin
-  private long wallMicros = EPOCH_MICROS;
-  private long nodeMicros = EPOCH_MICROS + 300;
-  private long tripMicros = 1_000;
-
-  @BeforeEach
-  void first() {
-    assertNoStep();
+  @TestFactory
+  Stream<DynamicTest> scenes() {
+    return Scenes.of("trust/ClockStepDetector.txt", Life::new);
   }
 
-  @Test
-  void clockThatRunsLikeOursMakesNoStep() {
-    for (int i = 0; i < 1_000; i++) {
-      pass(SECOND);
-      assertNoStep();
+  /** A clock that is read again and again, each time by a round trip of a millisecond. */
+  private static final class Life implements Scenes.Actor {
+
+    private final ClockStepDetector detector = new ClockStepDetector(10_000);
+    private long monotonicMicros = -5 * 3_600 * SECOND; // of any origin
+    private long wallMicros = EPOCH_MICROS;
+    private long nodeMicros = EPOCH_MICROS + 300;
+    private long tripMicros = 1_000;
+
+    Life() {
+      assertEquals("no step", read());
     }
-  }
 
-  @Test
-  void clockThatDriftsWithinTheAllowanceMakesNoStep() {
-    for (int i = 0; i < 1_000; i++) {
-      pass(SECOND);
-      nodeMicros += 9_900;
-      assertNoStep();
+    @Override
+    public List<String> act(String command, String rest) {
+      switch (command) {
+        case "trip" -> tripMicros = Marks.micros(rest);
+        case "pass" -> pass(Marks.micros(rest));
+        case "node" -> nodeMicros += Marks.micros(rest);
+        case "wall" -> wallMicros += Marks.micros(rest);
+        case "read" -> {
+          return List.of(read());
+        }
+        case "second" -> { // passes, and perhaps the node's clock is set
+          pass(SECOND);
+          nodeMicros += Marks.micros(rest);
+          return List.of(read());
+        }
+        case "exactly" -> {
+          return List.of(secondReading(rest.split(" ")));
+        }
+        default -> throw new IllegalArgumentException(command);
+      }
+      return List.of();
     }
-    for (int i = 0; i < 1_000; i++) {
-      pass(SECOND);
-      nodeMicros -= 9_900;
-      assertNoStep();
+
+    private void pass(long micros) {
+      monotonicMicros += micros;
+      wallMicros += micros;
+      nodeMicros += micros;
     }
-  }
 
-  @Test
-  void stepIsToldOnceWithItsSize() {
-    for (long step : new long[] {HOUR, -HOUR, 15_000, -15_000}) {
-      pass(SECOND);
-      nodeMicros += step;
-      assertEquals(step, observe().orElse(0), 1_000);
-      pass(SECOND);
-      assertNoStep();
+    /** The node reads its clock in the middle of the trip. */
+    private String read() {
+      long beforeNanos = monotonicMicros * 1_000;
+      pass(tripMicros / 2);
+      long readMicros = nodeMicros;
+      pass(tripMicros / 2);
+      long afterNanos = monotonicMicros * 1_000;
+      return text(
+          detector.stepMicros(readMicros, beforeNanos, afterNanos, wallMicros - monotonicMicros));
     }
-  }
 
-  @Test
-  void slowAnswersAreNoSteps() {
-    for (long trip : new long[] {50_000, 3 * SECOND, 1_000, 2 * SECOND, 1_000}) {
-      pass(SECOND);
-      tripMicros = trip;
-      assertNoStep();
+    /** After a first reading of 0 by clocks that say 0: of the node, before and after, and ours. */
+    private static String secondReading(String[] micros) {
+      ClockStepDetector fresh = new ClockStepDetector(10_000);
+      fresh.stepMicros(0, 0, 0, 0);
+      return text(
+          fresh.stepMicros(
+              Marks.micros(micros[0]),
+              1_000 * Marks.micros(micros[1]),
+              1_000 * Marks.micros(micros[2]),
+              Marks.micros(micros[3])));
     }
-  }
 
-  @Test
-  void stepBehindASlowAnswerIsFoundByTheNextQuickOne() {
-    pass(SECOND);
-    nodeMicros += SECOND;
-    tripMicros = 3 * SECOND;
-    assertNoStep();
-    tripMicros = 1_000;
-    pass(SECOND);
-    assertEquals(SECOND, observe().orElse(0), 50_000);
-    pass(SECOND);
-    assertNoStep();
-  }
-
-  @Test
-  void sleepOfThisMachineIsNoStepOfTheNode() {
-    nodeMicros += HOUR;
-    wallMicros += HOUR; // while the monotonic clock stood still
-    assertNoStep();
-    pass(SECOND);
-    assertNoStep();
-  }
-
-  @Test
-  void stepOfThisMachineIsNoStepOfTheNode() {
-    pass(SECOND);
-    wallMicros -= HOUR;
-    assertNoStep();
-    pass(SECOND);
-    assertNoStep();
-  }
-
-  @Test
-  void stepOfTheNodeIsFoundAfterBothClocksOfThisMachineWereDisturbed() {
-    sleepOfThisMachineIsNoStepOfTheNode();
-    stepOfThisMachineIsNoStepOfTheNode();
-    stepIsToldOnceWithItsSize();
-  }
-
-  @Test
-  void longSilenceAllowsForMoreDrift() {
-    pass(100 * SECOND);
-    nodeMicros += SECOND;
-    assertNoStep();
-  }
-
-  private void pass(long micros) {
-    monotonicMicros += micros;
-    wallMicros += micros;
-    nodeMicros += micros;
-  }
-
-  private void assertNoStep() {
-    assertEquals(OptionalLong.empty(), observe());
-  }
-
-  /** The node reads its clock in the middle of the trip. */
-  private OptionalLong observe() {
-    long beforeNanos = monotonicMicros * 1_000;
-    pass(tripMicros / 2);
-    long read = nodeMicros;
-    pass(tripMicros / 2);
-    long afterNanos = monotonicMicros * 1_000;
-    return watch.stepMicros(read, beforeNanos, afterNanos, wallMicros - monotonicMicros);
-  }
-
-  // To the microsecond.
-
-  private static OptionalLong second(
-      long nodeMicros, long beforeNanos, long afterNanos, long wallMicros) {
-    ClockStepDetector fresh = new ClockStepDetector(10_000);
-    assertEquals(OptionalLong.empty(), fresh.stepMicros(SECOND, 0, 0, 0));
-    return fresh.stepMicros(nodeMicros, beforeNanos, afterNanos, wallMicros);
-  }
-
-  @Test
-  void stepIsWhatExceedsTwoMillisecondsAndTheReadings() {
-    assertEquals(OptionalLong.empty(), second(SECOND + 2_002, 0, 0, 0));
-    assertEquals(OptionalLong.of(2_003), second(SECOND + 2_003, 0, 0, 0));
-    assertEquals(OptionalLong.empty(), second(SECOND - 2_002, 0, 0, 0));
-    assertEquals(OptionalLong.of(-2_003), second(SECOND - 2_003, 0, 0, 0));
-  }
-
-  @Test
-  void clockMayHaveBeenReadAtAnyTimeOfTheTrip() {
-    assertEquals(OptionalLong.empty(), second(SECOND + 2_102, 0, 100_000, 0));
-    assertEquals(OptionalLong.of(2_055), second(SECOND + 2_105, 0, 100_000, 0));
-    assertEquals(OptionalLong.empty(), second(SECOND - 2_003, -1_000, 0, 0));
-  }
-
-  @Test
-  void smallerOfTheTwoDifferencesIsTheStep() {
-    assertEquals(OptionalLong.of(HOUR), second(SECOND + 2 * HOUR, 0, 0, HOUR));
-    assertEquals(OptionalLong.of(HOUR), second(SECOND + HOUR, 0, 0, -HOUR));
-    assertEquals(OptionalLong.of(-HOUR), second(SECOND - HOUR, 0, 0, HOUR));
-  }
-
-  @Test
-  void differenceThatOnlyOneClockShowsIsNoStepInEitherDirection() {
-    assertEquals(OptionalLong.empty(), second(SECOND, 0, 0, HOUR));
-    assertEquals(OptionalLong.empty(), second(SECOND, 0, 0, -HOUR));
-    assertEquals(OptionalLong.empty(), second(SECOND + HOUR, 0, 0, HOUR));
-    assertEquals(OptionalLong.empty(), second(SECOND - HOUR, 0, 0, -HOUR));
-    assertEquals(OptionalLong.empty(), second(SECOND + HOUR, 0, 0, 2 * HOUR));
-    assertEquals(OptionalLong.empty(), second(SECOND - HOUR, 0, 0, -2 * HOUR));
-  }
-
-  @Test
-  void firstReadingIsComparedWithNothing() {
-    ClockStepDetector fresh = new ClockStepDetector(10_000);
-    assertEquals(OptionalLong.empty(), fresh.stepMicros(2_000, 0, 0, 0));
-    assertEquals(OptionalLong.empty(), fresh.stepMicros(4_002, 0, 0, 0));
+    private static String text(OptionalLong stepMicros) {
+      return stepMicros.isPresent() ? "a step of " + stepMicros.getAsLong() : "no step";
+    }
   }
 }

@@ -22,6 +22,7 @@ public final class KeptLog implements BeforeEachCallback, AfterEachCallback {
 
   private final ByteArrayOutputStream log = new ByteArrayOutputStream();
   private final PrintStream err = System.err;
+  private int warnings; // that were returned
 
   @Override
   public void beforeEach(ExtensionContext context) {
@@ -43,9 +44,12 @@ public final class KeptLog implements BeforeEachCallback, AfterEachCallback {
     return messages(" ERROR ");
   }
 
-  /** Returns the warnings that were logged, without their stack traces. */
-  public List<String> warnings() {
-    return messages(" WARN ");
+  /** Returns the warnings since the last call, without their stack traces. */
+  public List<String> newWarnings() {
+    List<String> all = messages(" WARN ");
+    List<String> fresh = all.subList(warnings, all.size());
+    warnings = all.size();
+    return fresh;
   }
 
   private List<String> messages(String level) {

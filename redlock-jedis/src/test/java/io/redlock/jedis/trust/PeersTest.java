@@ -25,7 +25,7 @@ class PeersTest {
   @TestFactory
   Stream<DynamicTest> scenes() {
     return Stream.of("Peers", "NodeTrust")
-        .flatMap(each -> Scenes.of("trust/" + each + ".txt", Life::new));
+        .flatMap(each -> Scenes.of("trust/" + each + ".txt", log, Life::new));
   }
 
   private final class Life implements Scenes.Actor, Ticker {
@@ -40,7 +40,6 @@ class PeersTest {
     private Peers peers = new Peers(names, Quorum.of(3), Marks.SKEW_MICROS);
     private long monotonicMicros = 77 * SECOND;
     private long sleptMicros;
-    private int warnings = log.warnings().size();
 
     @Override
     public long monotonicNanos() {
@@ -76,11 +75,6 @@ class PeersTest {
         case "quorum?" -> out.add(peers.hasQuorum() ? "yes" : "no");
         case "too-few?" -> out.add(peers.tooFew());
         case "label?" -> out.add(peers.label());
-        case "log?" -> {
-          List<String> all = log.warnings();
-          out.addAll(all.subList(warnings, all.size()));
-          warnings = all.size();
-        }
         default -> ofNode(command, Integer.parseInt(words[0]), words.length == 1 ? "" : words[1]);
       }
       return List.copyOf(out);

@@ -57,6 +57,18 @@ public final class Scenes {
     }
   }
 
+  /** Returns a test for each scene of a file, in which {@code log?} tells the new warnings. */
+  public static Stream<DynamicTest> of(String file, KeptLog log, Supplier<Actor> newLife) {
+    return of(
+        file,
+        () -> {
+          log.newWarnings(); // of the life before
+          Actor life = newLife.get();
+          return (command, rest) ->
+              command.equals("log?") ? log.newWarnings() : life.act(command, rest);
+        });
+  }
+
   private static Stream<String> scenes(Path path) throws IOException {
     return Stream.of(Files.readString(path).strip().split("\n\n+"));
   }
