@@ -364,6 +364,19 @@ final class LaneBed implements LockNode.Observer, Ticker {
     return send("grant " + name, new Grant(names, "owner", token(), TTL_MILLIS));
   }
 
+  /** Requests a grant that counts for so many bytes: a name is in two keys. */
+  Asked filling(String name, int bytes) {
+    Grant smallest = new Grant(List.of(name), "owner", token(), TTL_MILLIS);
+    int missing = bytes - callOf(smallest, new Asked("", smallest)).bytes();
+    List<String> names = List.of("x".repeat(missing / 2) + name);
+    String owner = "owner" + "x".repeat(missing % 2);
+    return send("grant " + name, new Grant(names, owner, token(), TTL_MILLIS));
+  }
+
+  private Call callOf(NodeRequest request, Asked asked) {
+    return Call.request(encoder.encode(request), 7, asked, machine::withdraw);
+  }
+
   Asked fairGrant(String name) {
     return send("fair " + name, new Grant(List.of(name), "owner", token(), TTL_MILLIS, ticket()));
   }
@@ -396,7 +409,7 @@ final class LaneBed implements LockNode.Observer, Ticker {
       each.onReply(7, refusal);
       return each;
     }
-    Call call = Call.request(encoder.encode(request), 7, each, machine::withdraw);
+    Call call = callOf(request, each);
     each.call = call;
     asked.put(call, each);
     machine.enqueue(call, nowNanos);

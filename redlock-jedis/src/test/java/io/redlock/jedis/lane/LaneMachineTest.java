@@ -67,7 +67,10 @@ class LaneMachineTest {
         case "withdraw" -> asked.add(bed.giveUpTicket(name));
         case "inspect" -> asked.add(bed.send("inspect " + name, new Inspect(List.of(name), 17)));
         case "look" -> asked.add(bed.send("look " + name, new Look(List.of(name.split(" ")), 17)));
-        case "long-look" -> asked.add(bed.send("look " + name, new Look(nCopies(300, name), 17)));
+        case "long-look" ->
+            asked.add(
+                bed.send("look " + second(name), new Look(nCopies(first(name), second(name)), 17)));
+        case "filling" -> asked.add(bed.filling(second(name), first(name)));
         default -> {
           return false;
         }
