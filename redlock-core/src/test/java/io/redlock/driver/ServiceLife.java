@@ -2,15 +2,19 @@ package io.redlock.driver;
 
 import io.redlock.AcquireResult;
 import io.redlock.AcquireResult.By;
+import io.redlock.Inspection;
 import io.redlock.LeaseRequest;
+import io.redlock.RedlockOperations;
 import io.redlock.RetryStrategy;
 import io.redlock.Votes;
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeLook;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeReport;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Extend;
+import io.redlock.spi.NodeRequest.Free;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Look;
 import io.redlock.spi.NodeRequest.Release;
@@ -28,6 +32,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Assertions;
@@ -39,6 +44,8 @@ import org.junit.jupiter.api.Assertions;
  * and the results of calls, as {@code 1 ACQUIRED}; a command with a question mark shows more.
  */
 final class ServiceLife implements SceneFile.Actor {
+
+  private static final String HEX = "0123456789abcdef0123456789abcdef";
 
   private final List<String> out = new ArrayList<>();
   private final List<CompletableFuture<AcquireResult>> calls = new ArrayList<>();
@@ -68,6 +75,7 @@ final class ServiceLife implements SceneFile.Actor {
       case "during" ->
           during(nodes(words).get(0), words.get(1), later(words.subList(2, words.size())));
       case "between" -> bed.betweenSteps(later(words));
+      case "owes" -> bed.nodes.forEach(ScriptedNode::owesAnswersWhenClosed);
       case "hold" -> nodes(words).forEach(ScriptedNode::holdSends);
       case "busy", "idle" -> bed.nodes.forEach(node -> node.isBusy = command.equals("busy"));
       case "defect" -> nodes(words).forEach(node -> node.failsNext(new Error("a defect")));
@@ -94,6 +102,9 @@ final class ServiceLife implements SceneFile.Actor {
       case "pause-before-timer" -> bed.time.pauseBeforeScheduling(span(words.get(0)));
       case "throws" -> fail(words);
       case "no-timer" -> failTimer(words.isEmpty() ? 0 : Integer.parseInt(words.get(0)));
+      case "free" -> free(words);
+      case "inspect" ->
+          tell("inspect", bed.redlock.operations().inspectAsync("orders/42"), ServiceLife::text);
       case "close-service" -> bed.redlock.close();
       case "callbacks?" -> out.add(callbacks.size() + " callbacks");
       case "withdrawn?" -> withdrawn();
@@ -214,6 +225,32 @@ final class ServiceLife implements SceneFile.Actor {
                     .orElse(""));
   }
 
+  /** Sets the resource free, whoever holds it or at a token. */
+  private void free(List<String> words) {
+    RedlockOperations operations = bed.redlock.operations();
+    tell(
+        "free",
+        words.isEmpty()
+            ? operations.freeAsync("orders/42")
+            : operations.freeAsync("orders/42", Long.parseLong(words.get(0))),
+        result ->
+            result.outcome()
+                + result.grantableIn().map(span -> " in " + text(span)).orElse("")
+                + result.holder().map(holder -> " of " + holder).orElse("")
+                + ", "
+                + result);
+  }
+
+  private static String text(Inspection inspection) {
+    return inspection.held()
+        + inspection.holder().map(holder -> " by " + holder).orElse("")
+        + inspection.remaining().map(span -> " for " + text(span)).orElse("")
+        + ", "
+        + inspection.nodes().stream()
+            .map(node -> node.answer() + " " + node)
+            .collect(Collectors.joining("; "));
+  }
+
   private <T> void tell(String what, CompletionStage<T> future, Function<T, String> words) {
     future.whenComplete(
         (result, failure) ->
@@ -256,6 +293,13 @@ final class ServiceLife implements SceneFile.Actor {
     if (request instanceof Release release) {
       long longest = release.sharedTtlMillis();
       return text + (longest == 0 ? "" : " of " + longest) + text(release.ticket());
+    }
+    if (request instanceof Free free) {
+      return text
+          + ", of "
+          + free.seen().toString().replace(HEX, "HEX")
+          + " up to "
+          + free.buried();
     }
     return request.names().toString();
   }
@@ -365,6 +409,10 @@ final class ServiceLife implements SceneFile.Actor {
       case "held" -> held(request, number, words.size() > 2 ? words.get(2) : "someone");
       case "read" -> held(request, number, HolderLabel.SHARED);
       case "free" -> held(request, 5_000, "someone", "app:" + words.get(1));
+      case "seen" -> seen(number, words.get(2), words.subList(3, words.size()));
+      case "empty" -> seen(-1, null, words.subList(1, words.size()));
+      case "freed" -> NodeReply.freed(number, 5, words.size() > 2 ? words.get(2) : "");
+      case "foreign" -> NodeReply.misconfigured("a key of another application");
       case "waiting" -> NodeReply.waiting(number);
       case "stale" -> NodeReply.stale(request.token() + number);
       case "clock" -> NodeReply.of(Kind.CLOCK, "2 s behind");
@@ -377,6 +425,16 @@ final class ServiceLife implements SceneFile.Actor {
       case "fails" -> throw new OutOfMemoryError("memory is short");
       default -> throw new IllegalArgumentException(words.get(0));
     };
+  }
+
+  /**
+   * Returns the answer of a node that was inspected; its counter is 5 unless the value says more.
+   */
+  private static NodeReply seen(long millis, @Nullable String value, List<String> doubt) {
+    String owner = value == null ? null : value.replace("HEX", HEX);
+    long counter = value != null && value.contains("@6") ? 6 : 5;
+    return NodeReply.inspected(
+        new NodeReport(owner, millis, counter, 0, List.of(), String.join(" ", doubt)));
   }
 
   private static NodeReply held(NodeRequest request, long millis, String owner) {
@@ -392,6 +450,9 @@ final class ServiceLife implements SceneFile.Actor {
                   .map(name -> name.equals(free) ? NodeLook.FREE : millis)
                   .toList(),
               ""));
+    }
+    if (request instanceof Free) {
+      return NodeReply.held(millis, 6, owner);
     }
     return request instanceof Grant && !request.names().get(0).equals(free)
         ? NodeReply.heldBy(millis, 5, owner)

@@ -61,4 +61,14 @@ class ServiceScenesTest {
   Stream<DynamicTest> localQueues() {
     return scenes("LocalQueues.txt");
   }
+
+  @TestFactory
+  Stream<DynamicTest> operations() {
+    return scenes("Operations.txt");
+  }
+
+  @TestFactory
+  Stream<DynamicTest> closing() {
+    return scenes("Closing.txt");
+  }
 }

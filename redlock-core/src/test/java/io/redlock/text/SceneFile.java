@@ -10,7 +10,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 
@@ -26,6 +25,8 @@ public final class SceneFile {
 
   private static final Path FOLDER = Path.of("src/test/resources/io/redlock");
   private static final String ARROW = " -> ";
+  private static final String INDENT = "    ";
+  private static final int LONGEST = 120;
   private static final String HINT = "if this was meant, run the test with -Dpinned.update=true";
 
   /** A life. */
@@ -61,32 +62,56 @@ public final class SceneFile {
     return Stream.of(Files.readString(path).strip().split("\n\n+"));
   }
 
+  /** A line of commands and what came of them. */
+  private record Line(String commands, List<String> came) {
+
+    String onOneLine() {
+      return String.join(" | ", came);
+    }
+
+    boolean isShort() {
+      return came.isEmpty() || commands.length() + onOneLine().length() <= LONGEST;
+    }
+
+    String text(int width) {
+      if (came.isEmpty()) {
+        return commands;
+      }
+      return isShort()
+          ? String.format("%-" + width + "s", commands) + ARROW + onOneLine()
+          : commands + below();
+    }
+
+    private String below() {
+      StringBuilder text = new StringBuilder();
+      int length = LONGEST;
+      for (String each : came) {
+        boolean fits = length + each.length() < LONGEST;
+        text.append(fits ? " | " : "\n" + INDENT).append(each);
+        length = each.length() + (fits ? length : 0);
+      }
+      return text.toString();
+    }
+  }
+
   private static String play(String scene, Actor life) {
-    List<String> commands = new ArrayList<>();
-    List<String> came = new ArrayList<>();
-    for (String line : scene.lines().toList()) {
+    List<Line> played = new ArrayList<>();
+    for (String line : scene.lines().filter(each -> !each.startsWith(INDENT)).toList()) {
       boolean isComment = line.startsWith("#");
-      String command = isComment ? line : line.split(ARROW, 2)[0].stripTrailing();
-      commands.add(command);
-      came.add(isComment ? "" : String.join(" | ", brief(perform(command, life))));
+      String commands = isComment ? line : line.split(ARROW, 2)[0].stripTrailing();
+      played.add(new Line(commands, isComment ? List.of() : brief(perform(commands, life))));
     }
     int width =
-        commands.stream()
-            .filter(line -> !line.startsWith("#"))
-            .mapToInt(String::length)
+        played.stream()
+            .filter(line -> line.isShort() && !line.commands.startsWith("#"))
+            .mapToInt(line -> line.commands.length())
             .max()
             .orElse(0);
-    return IntStream.range(0, came.size())
-        .mapToObj(
-            i ->
-                came.get(i).isEmpty()
-                    ? commands.get(i)
-                    : String.format("%-" + width + "s%s%s", commands.get(i), ARROW, came.get(i)))
-        .collect(Collectors.joining("\n"));
+    return played.stream().map(line -> line.text(width)).collect(Collectors.joining("\n"));
   }
 
   /** Returns the texts, each once where it is there several times in a row. */
-  public static List<String> brief(List<String> texts) {
+  private static List<String> brief(List<String> texts) {
     List<String> brief = new ArrayList<>();
     for (int i = 0, next; i < texts.size(); i = next) {
       for (next = i; next < texts.size() && texts.get(next).equals(texts.get(i)); next++) {}

@@ -1,0 +1,160 @@
+package io.redlock.driver;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.redlock.ExtendResult;
+import io.redlock.FreeResult.Outcome;
+import io.redlock.Inspection;
+import io.redlock.LeaseEnd;
+import io.redlock.LeaseEnd.Cause;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.NodeReport;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeRequest.Free;
+import io.redlock.spi.NodeRequest.Inspect;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** What operators ask, where {@link ServiceScenesTest} does not show it. */
+class OperationsTest {
+
+  private static final String HEX = "0123456789abcdef0123456789abcdef";
+  private static final String RESOURCE = "orders/42";
+  private static final long TOKEN = 1_700_000_000_000_000L;
+  private static final NodeReply FREED = NodeReply.freed(9_000, TOKEN, "billing@pod-7:4211");
+  private static final NodeReply SEEN = inspected("billing@pod-7:4211/" + HEX + "@" + TOKEN);
+
+  private final Bed bed = new Bed(3);
+
+  private static NodeReply inspected(@Nullable String value, String... waiters) {
+    return NodeReply.inspected(
+        new NodeReport(value, 9_000, TOKEN, waiters.length, List.of(waiters), ""));
+  }
+
+  @Test
+  void waitersAreNamedByTheirLabels() throws Exception {
+    bed.script(request -> inspected(null, "w@1/" + HEX + ":7", HEX + ":8"));
+    Inspection inspection = bed.redlock.operations().inspect(RESOURCE);
+    assertEquals(RESOURCE, inspection.resource());
+    assertEquals(2, inspection.quorum());
+    assertEquals("b free, 2 waiting", inspection.nodes().get(1).toString());
+    assertEquals(List.of("w@1", ""), inspection.nodes().get(1).waiters());
+  }
+
+  @Test
+  void blockingCallsReturnWhatTheNodesSay() throws InterruptedException {
+    bed.script(request -> request instanceof Inspect ? SEEN : FREED);
+    assertEquals(Outcome.FREED, bed.redlock.operations().free(RESOURCE).outcome());
+    NodeReply held = NodeReply.held(4_000, TOKEN, "billing@pod-7:4211");
+    bed.script(request -> request instanceof Inspect ? SEEN : held);
+    assertEquals(
+        Outcome.OTHER_HOLDER, bed.redlock.operations().free(RESOURCE, TOKEN + 1).outcome());
+    assertEquals(List.of(), bed.node(0).asked(Free.class).get(1).seen());
+  }
+
+  @Test
+  void operatorIsNamedByTheLabelOfItsClient() {
+    assertEquals("freed/ops@host", new OwnerIds("ops@host/", () -> "1").freed());
+    assertEquals("freed/", new OwnerIds("", () -> "1").freed());
+  }
+
+  @Test
+  void ownerIdThatLooksLikeAResourceSetFreeIsRefused() {
+    OwnerIds looksLikeIt = new OwnerIds("", () -> "freed/ops@host");
+    String message = assertThrows(IllegalStateException.class, looksLikeIt::get).getMessage();
+    assertTrue(message.endsWith("looks like a resource that was set free: return another id"));
+    assertEquals("a/freed/1", new OwnerIds("a/", () -> "freed/1").get());
+  }
+
+  @Test
+  void wrongArgumentSendsNothing() {
+    assertThrows(NullPointerException.class, () -> bed.redlock.operations().freeAsync(null));
+    for (String resource : new String[] {"", "x".repeat(600)}) {
+      String message =
+          assertThrows(
+                  IllegalArgumentException.class, () -> bed.redlock.operations().free(resource))
+              .getMessage();
+      assertTrue(message.startsWith("cannot set free: "), message);
+    }
+    for (long token : new long[] {0, -1}) {
+      String message =
+          assertThrows(
+                  IllegalArgumentException.class,
+                  () -> bed.redlock.operations().free(RESOURCE, token))
+              .getMessage();
+      assertTrue(message.contains("token " + token + " is not positive"), message);
+    }
+    assertEquals(0, bed.asked(NodeRequest.class));
+  }
+
+  @Test
+  void holderLearnsThatAnOperatorSetItFree() {
+    HeldLease lease = bed.lease();
+    List<LeaseEnd> ends = new ArrayList<>();
+    lease.ended().thenAccept(ends::add);
+    NodeReply freed = NodeReply.of(Kind.NOT_HELD, "freed by ops@host");
+    bed.script(request -> request instanceof NodeRequest.Extend ? freed : NodeReply.NOT_HELD);
+    ExtendResult result = Bed.now(lease.extendAsync(Bed.TTL));
+    assertEquals(ExtendResult.Outcome.LOST, result.outcome(), result::toString);
+    assertEquals(Cause.REFUSED, ends.get(0).cause());
+    assertEquals(
+        "an operator set it free (freed by ops@host): too few nodes still hold it: 0 of 3"
+            + " granted, 2 needed (a freed by ops@host, b freed by ops@host, c freed by ops@host)",
+        ends.get(0).detail());
+  }
+
+  @Test
+  void nodesAreNotAwaitedOnceTheirAnswersAreEnough() {
+    bed.node(1).holdSends();
+    List<List<Boolean>> answered = new ArrayList<>();
+    CompletableFuture<List<Poll.Answer>> answers =
+        Poll.ask(
+            bed.context,
+            new NodeRequest.Look(List.of("a", "b"), 1),
+            replies -> {
+              answered.add(replies.stream().map(reply -> reply != null).toList());
+              return replies.get(2) != null;
+            });
+    bed.node(0).answer(NodeRequest.Look.class, NodeReply.unreachable("down"));
+    assertFalse(answers.isDone());
+    bed.node(2).answer(NodeRequest.Look.class, NodeReply.unreachable("down"));
+    assertEquals(3, Bed.now(answers).size());
+    assertTrue(bed.node(1).calls().get(0).wasWithdrawn());
+    assertEquals(List.of(List.of(true, false, false), List.of(true, false, true)), answered);
+    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
+    bed.assertNothingIsLeft("a question");
+  }
+
+  @Test
+  void nodesAreNotAskedOnceTheAnswersOfOthersAreEnough() {
+    bed.script(request -> NodeReply.unreachable("down"));
+    Poll.ask(bed.context, new NodeRequest.Look(List.of("a"), 1), replies -> replies.get(1) != null);
+    assertEquals(List.of("a Look", "b Look"), bed.journal);
+  }
+
+  @Test
+  void nameThatCannotBeLockedIsRefusedUnsent() {
+    for (String name : List.of(" ", "r".repeat(600))) {
+      assertThrows(IllegalArgumentException.class, () -> bed.redlock.operations().inspect(name));
+      assertThrows(
+          IllegalArgumentException.class, () -> bed.redlock.operations().inspectAsync(name));
+    }
+    assertThrows(NullPointerException.class, () -> bed.redlock.operations().inspect(null));
+    assertEquals(List.of(), bed.journal);
+  }
+
+  @Test
+  void interruptedThreadAsksNobody() {
+    Thread.currentThread().interrupt();
+    assertThrows(InterruptedException.class, () -> bed.redlock.operations().inspect("r"));
+    assertFalse(Thread.interrupted(), "the interrupt was consumed");
+    assertEquals(List.of(), bed.journal);
+  }
+}
