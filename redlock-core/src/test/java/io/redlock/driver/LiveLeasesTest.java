@@ -1,197 +1,111 @@
 package io.redlock.driver;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import io.redlock.Lease;
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseStatus;
+import io.redlock.text.SceneFile;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
-import org.junit.jupiter.api.Test;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.TestFactory;
 
+/** When live leases are checked against the wall clock, and what has stalled is woken. */
 class LiveLeasesTest {
 
-  private final FakeTime time = new FakeTime();
-  private final LiveLeases leases = new LiveLeases(time, time);
-  private final List<String> checked = new ArrayList<>();
+  @TestFactory
+  Stream<DynamicTest> scenes() {
+    return SceneFile.of("driver/LiveLeases.txt", Life::new);
+  }
 
-  private final class Lease implements LiveLeases.Live {
-    final String name;
-    Runnable then = () -> {};
+  /** What comes of a command are the leases that are checked, and what is woken. */
+  private static final class Life implements SceneFile.Actor {
 
-    Lease(String name) {
-      this.name = name;
-    }
+    private final FakeTime time = new FakeTime();
+    private final LiveLeases leases = new LiveLeases(time, time);
+    private final Map<String, Named> named = new HashMap<>();
+    private final Set<String> failing = new HashSet<>();
+    private final Set<String> stallingAgain = new HashSet<>();
+    private final List<String> out = new ArrayList<>();
 
     @Override
-    public void check() {
-      checked.add(name);
-      then.run();
-    }
-
-    @Override
-    public void reaffirm(int node) {
-      checked.add(name + " on " + node);
-      then.run();
-    }
-
-    @Override
-    public void abandon(LeaseEnd how) {
-      checked.add(name + " " + how.cause());
-      then.run();
-    }
-
-    @Override
-    public Optional<LeaseStatus> status() {
-      return Optional.empty();
-    }
-  }
-
-  private Lease add(String name) {
-    Lease lease = new Lease(name);
-    leases.add(lease);
-    return lease;
-  }
-
-  private static Runnable failing() {
-    return () -> {
-      throw new Error("a defect");
-    };
-  }
-
-  @Test
-  void stepOfTheWallClockHasAllCheckedOnce() {
-    add("a");
-    add("b");
-    time.passMillis(1_000);
-    assertEquals(List.of(), checked);
-    time.stepWall(Duration.ofMillis(6));
-    time.passMillis(1_000);
-    assertEquals(List.of("a", "b"), checked);
-  }
-
-  @Test
-  void driftOfTheWallClockAddsUp() {
-    add("a");
-    for (int step = 0; step < 5; step++) {
-      time.stepWall(Duration.ofMillis(1));
-      time.passMillis(50);
-    }
-    assertEquals(List.of(), checked);
-    time.stepWall(Duration.ofMillis(1));
-    time.passMillis(50);
-    assertEquals(List.of("a"), checked);
-  }
-
-  @Test
-  void stepForwardAfterAStepBackIsNoticed() {
-    add("a");
-    time.stepWall(Duration.ofSeconds(-10));
-    time.passMillis(50);
-    assertEquals(List.of(), checked);
-    time.stepWall(Duration.ofSeconds(1));
-    time.passMillis(50);
-    assertEquals(List.of("a"), checked);
-  }
-
-  @Test
-  void stepIsMeasuredFromWhenTheFirstLeaseCame() {
-    leases.remove(add("a"));
-    time.passMillis(200);
-    assertEquals(0, time.tasks(), "nothing to watch");
-    time.stepWall(Duration.ofSeconds(1));
-    add("b");
-    time.passMillis(200);
-    assertEquals(List.of(), checked);
-    assertEquals(1, time.tasks(), "one tick for all");
-  }
-
-  @Test
-  void errorInOneLeaseStopsNeitherTheTickNorTheOthers() {
-    add("a").then = failing();
-    add("b");
-    time.stepWall(Duration.ofSeconds(1));
-    time.passMillis(50);
-    assertEquals(List.of("a", "b"), checked);
-    time.stepWall(Duration.ofSeconds(1));
-    time.passMillis(50);
-    assertEquals(List.of("a", "b", "a", "b"), checked);
-  }
-
-  @Test
-  void errorInOneLeaseKeepsNoOtherFromWhatIsDoneWithEach() {
-    add("a").then = failing();
-    add("b").then = failing();
-    add("c");
-    leases.forEach(lease -> lease.reaffirm(2));
-    assertEquals(List.of("a on 2", "b on 2", "c on 2"), checked);
-  }
-
-  private LiveLeases.Planned planned(Runnable then) {
-    return new LiveLeases.Planned() {
-      @Override
-      void wake() {
-        checked.add("woken");
-        then.run();
+    public List<String> act(String command, String rest) {
+      out.clear();
+      switch (command) {
+        case "add" -> leases.add(named.computeIfAbsent(rest, Named::new));
+        case "remove" -> leases.remove(named.get(rest));
+        case "stalled" -> leases.stalled(named.computeIfAbsent(rest, Named::new).planned);
+        case "fails" -> failing.add(rest);
+        case "stalls-again" -> stallingAgain.add(rest);
+        case "reaffirm" -> leases.forEach(lease -> lease.reaffirm(Integer.parseInt(rest)));
+        case "pass" -> time.passMillis(Long.parseLong(rest));
+        case "step" -> time.stepWall(Duration.ofMillis(Long.parseLong(rest)));
+        case "check" -> leases.check();
+        case "no-timer" ->
+            time.duringNextSchedule(
+                () -> {
+                  throw new Error("no memory for a timer");
+                });
+        case "throws" -> {
+          String[] words = rest.split(" ", 2);
+          assertThrows(Error.class, () -> act(words[0], words[1]));
+        }
+        case "timers?" -> out.add(time.tasks() + " timers");
+        default -> throw new IllegalArgumentException(command);
       }
-    };
-  }
+      return List.copyOf(out);
+    }
 
-  @Test
-  void whatHasStalledIsWokenOnceWithTheNextTickAndNoOther() {
-    add("a");
-    LiveLeases.Planned late = planned(() -> {});
-    leases.stalled(late);
-    leases.stalled(late);
-    leases.stalled(planned(failing()));
-    assertEquals(List.of(), checked);
-    time.passMillis(50);
-    assertEquals(List.of("woken", "woken"), checked);
-    time.passMillis(1_000);
-    assertEquals(List.of("woken", "woken"), checked);
-    leases.stalled(late);
-    time.passMillis(50);
-    assertEquals(List.of("woken", "woken", "woken"), checked);
-  }
+    private void happened(String name, String what) {
+      out.add(name + " " + what);
+      if (failing.contains(name)) {
+        throw new Error("a defect");
+      }
+    }
 
-  @Test
-  void whatStallsAgainIsWokenWithTheTickAfter() {
-    add("a");
-    LiveLeases.Planned[] late = {planned(() -> {})};
-    late[0] = planned(() -> leases.stalled(late[0]));
-    leases.stalled(late[0]);
-    time.passMillis(100);
-    assertEquals(List.of("woken", "woken"), checked);
-  }
+    private final class Named implements LiveLeases.Live {
+      private final String name;
+      private final LiveLeases.Planned planned =
+          new LiveLeases.Planned() {
+            @Override
+            void wake() {
+              if (stallingAgain.remove(name)) {
+                leases.stalled(this);
+              }
+              happened(name, "woken");
+            }
+          };
 
-  @Test
-  void whatHasStalledWithoutALeaseIsWokenAfterTheNextCheck() {
-    leases.stalled(planned(() -> {}));
-    time.passMillis(1_000);
-    assertEquals(List.of(), checked);
-    leases.check();
-    time.passMillis(50);
-    assertEquals(List.of("woken"), checked);
-    time.passMillis(100);
-    assertEquals(0, time.tasks());
-  }
+      Named(String name) {
+        this.name = name;
+      }
 
-  @Test
-  void tickThatCannotBeScheduledIsScheduledWithTheNextLease() {
-    time.duringNextSchedule(failing());
-    assertThrows(Error.class, () -> add("a"));
-    assertEquals(0, time.tasks());
-    add("b");
-    time.passMillis(49);
-    time.duringNextSchedule(failing());
-    assertThrows(Error.class, () -> time.passMillis(1));
-    add("c");
-    assertEquals(1, time.tasks());
-    time.stepWall(Duration.ofSeconds(1));
-    time.passMillis(50);
-    assertEquals(List.of("a", "b", "c"), checked);
+      @Override
+      public void check() {
+        happened(name, "checked");
+      }
+
+      @Override
+      public void reaffirm(int node) {
+        happened(name, "on " + node);
+      }
+
+      @Override
+      public void abandon(LeaseEnd how) {
+        happened(name, how.cause().toString());
+      }
+
+      @Override
+      public Optional<LeaseStatus> status() {
+        return Optional.empty();
+      }
+    }
   }
 }

@@ -2,88 +2,27 @@ package io.redlock.driver;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.Lease;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
+import io.redlock.text.SceneFile;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
 
+/** When those that wait for nodes are struck by a timeout of 50 ms. */
 class TimeoutsTest {
 
-  private static final long TIMEOUT_NANOS = 50_000_000;
-
-  private final FakeTime time = new FakeTime();
-  private final Timeouts timeouts = new Timeouts(time, time, TIMEOUT_NANOS);
-  private final List<String> struck = new ArrayList<>();
-  private final long start = time.monotonicNanos();
-
-  private final class Wait implements Timeouts.Timed {
-    final String name;
-    boolean decided;
-    Runnable then = () -> {};
-
-    Wait(String name) {
-      this.name = name;
-    }
-
-    @Override
-    public boolean isDecided() {
-      return decided;
-    }
-
-    @Override
-    public void onTimeout() {
-      decided = true;
-      struck.add(name + " at " + (time.monotonicNanos() - start) / 1_000_000);
-      then.run();
-    }
-  }
-
-  private Wait add(String name) {
-    Wait wait = new Wait(name);
-    timeouts.add(wait, time.monotonicNanos());
-    assertTrue(time.tasks() <= 1, "one task serves all");
-    return wait;
-  }
-
-  @Test
-  void eachIsStruckOnceANodeTimeoutAfterItsStart() {
-    add("first");
-    time.passMillis(20);
-    add("second");
-    time.passMillis(500);
-    assertEquals(List.of("first at 50", "second at 70"), struck);
-    assertEquals(0, time.tasks());
-  }
-
-  @Test
-  void whatWasDecidedInTimeIsNotStruckAndLeavesNoTask() {
-    add("first").decided = true;
-    time.passMillis(10);
-    add("second").decided = true;
-    time.passMillis(500);
-    assertEquals(List.of(), struck);
-    assertEquals(0, time.tasks());
-  }
-
-  @Test
-  void busyServiceKeepsNoPastRounds() {
-    for (int i = 0; i < 100; i++) {
-      add("quick").decided = true;
-    }
-    Wait slow = add("slow");
-    assertEquals(1, timeouts.kept());
-    add("next").decided = true;
-    assertEquals(2, timeouts.kept());
-    slow.decided = true;
-    add("last");
-    assertEquals(1, timeouts.kept());
-    time.passMillis(500);
-    assertEquals(List.of("last at 50"), struck);
-    assertEquals(0, timeouts.kept());
+  @TestFactory
+  Stream<DynamicTest> scenes() {
+    return SceneFile.of("driver/Timeouts.txt", Life::new);
   }
 
   @Test
@@ -108,159 +47,86 @@ class TimeoutsTest {
     }
   }
 
-  @Test
-  void decidedOnesBetweenOthersAreSkipped() {
-    add("first");
-    add("second").decided = true;
-    time.passMillis(7);
-    add("third");
-    time.passMillis(500);
-    assertEquals(List.of("first at 50", "third at 57"), struck);
-  }
+  /** What comes of a command are those that are struck, and when: {@code first at 50}. */
+  private static final class Life implements SceneFile.Actor {
 
-  @Test
-  void whatIsAddedFromWithinATimeoutIsServedToo() {
-    add("first").then = () -> add("second").then = () -> add("third");
-    time.passMillis(500);
-    assertEquals(List.of("first at 50", "second at 100", "third at 150"), struck);
-    assertEquals(0, time.tasks());
-  }
+    private final FakeTime time = new FakeTime();
+    private final Timeouts timeouts = new Timeouts(time, time, 50_000_000);
+    private final Map<String, Wait> waits = new HashMap<>();
+    private final List<String> out = new ArrayList<>();
+    private final long startNanos = time.monotonicNanos();
 
-  @Test
-  void whatIsAddedAfterAQuietTimeIsServed() {
-    add("first");
-    time.passMillis(500);
-    add("second");
-    time.passMillis(500);
-    assertEquals(List.of("first at 50", "second at 550"), struck);
-  }
-
-  @Test
-  void allThatCameDueDuringAPauseAreStruckAfterIt() {
-    add("first");
-    time.passMillis(10);
-    add("second");
-    time.pause(java.time.Duration.ofSeconds(1));
-    time.passMillis(0);
-    assertEquals(List.of("first at 1010", "second at 1010"), struck);
-  }
-
-  @Test
-  void closingStrikesWhatStillWaitsAndThenWhateverComes() {
-    add("decided").decided = true;
-    add("defect").then = failing(new IllegalStateException("a defect"));
-    add("error").then = failing(new AssertionError("a defect"));
-    add("memory").then = failing(new OutOfMemoryError("a passing one"));
-    add("open");
-    time.passMillis(10);
-    timeouts.close();
-    List<String> all =
-        new ArrayList<>(List.of("defect at 10", "error at 10", "memory at 10", "open at 10"));
-    assertEquals(all, struck);
-    add("late");
-    all.add("late at 10");
-    assertEquals(all, struck);
-    time.passMillis(500);
-    assertEquals(all, struck);
-    assertEquals(0, time.tasks());
-  }
-
-  private static Runnable failing(Throwable failure) {
-    return () -> {
-      if (failure instanceof Error error) {
-        throw error;
+    @Override
+    public List<String> act(String command, String rest) {
+      out.clear();
+      switch (command) {
+        case "add" -> add(rest);
+        case "decided" -> waits.get(rest).isDecided = true;
+        case "pass" -> time.passMillis(Long.parseLong(rest));
+        case "pause" -> time.pause(Duration.ofMillis(Long.parseLong(rest)));
+        case "close" -> timeouts.close();
+        case "check" -> timeouts.check();
+        case "no-timer" -> time.duringNextSchedule(() -> fail("error"));
+        case "throws" -> {
+          String[] words = rest.split(" ", 2);
+          assertThrows(Error.class, () -> act(words[0], words[1]));
+        }
+        case "kept?" -> out.add(timeouts.kept() + " kept");
+        case "timers?" -> out.add(time.tasks() + " timers");
+        default -> throw new IllegalArgumentException(command);
       }
-      throw (RuntimeException) failure;
-    };
-  }
+      return List.copyOf(out);
+    }
 
-  @Test
-  void oneThatFailsDoesNotStopTheOthers() {
-    add("first").then = failing(new IllegalStateException("a defect"));
-    add("second").then = failing(new AssertionError("a defect"));
-    add("third").then = failing(new OutOfMemoryError("a passing one"));
-    add("fourth");
-    time.passMillis(50);
-    assertEquals(List.of("first at 50", "second at 50", "third at 50", "fourth at 50"), struck);
-    add("fifth");
-    time.passMillis(500);
-    assertEquals(5, struck.size());
-    assertEquals(0, time.tasks());
-  }
+    /** Adds one, with what it does when it is struck: fail, starve, or add another. */
+    private void add(String terms) {
+      Wait wait = new Wait(terms);
+      waits.put(wait.name, wait);
+      timeouts.add(wait, time.monotonicNanos());
+    }
 
-  @Test
-  void tickThatCannotBeScheduledIsScheduledWithTheNext() {
-    add("first");
-    time.passMillis(10);
-    add("second");
-    time.duringNextSchedule(failing(new Error("no memory for a task")));
-    assertThrows(Error.class, () -> time.passMillis(40));
-    assertEquals(List.of("first at 50"), struck);
-    time.passMillis(30);
-    add("third");
-    time.passMillis(500);
-    assertEquals(List.of("first at 50", "second at 130", "third at 130"), struck);
-  }
+    private static void fail(String how) {
+      switch (how) {
+        case "exception" -> throw new IllegalStateException("a defect");
+        case "memory" -> throw new OutOfMemoryError("a passing one");
+        default -> throw new Error("a defect");
+      }
+    }
 
-  @Test
-  void memoryThatStaysShortEndsNoWaitForGood() {
-    add("quiet");
-    Wait starved = add("starved");
-    starved.then =
-        () -> {
-          starved.decided = struck.size() > 5;
-          if (!starved.decided) {
-            throw new OutOfMemoryError("it stays short");
-          }
-        };
-    time.passMillis(1_000);
-    assertTrue(starved.decided);
-    assertEquals(6, struck.size(), struck.toString());
-    time.duringNextSchedule(failing(new Error("no memory for a task")));
-    assertThrows(Error.class, () -> timeouts.add(new Wait("forgotten"), time.monotonicNanos()));
-    time.passMillis(1_000);
-    assertEquals(6, struck.size());
-    timeouts.check();
-    time.passMillis(0);
-    assertEquals(7, struck.size());
-    timeouts.check();
-    assertEquals(0, time.tasks());
-  }
+    private final class Wait implements Timeouts.Timed {
+      private final String name;
+      private final String then;
+      private boolean isDecided;
+      private int asked;
+      private int struck;
 
-  @Test
-  void oneWhoseTickCannotBeScheduledDoesNotStopTheNext() {
-    time.duringNextSchedule(failing(new Error("no memory for a task")));
-    assertThrows(Error.class, () -> timeouts.add(new Wait("first"), time.monotonicNanos()));
-    add("second");
-    time.passMillis(500);
-    assertEquals(List.of("first at 50", "second at 50"), struck);
-  }
+      Wait(String terms) {
+        String[] words = terms.split(" ", 2);
+        name = words[0];
+        then = words.length == 1 ? "" : words[1];
+      }
 
-  @Test
-  void oneThatCannotTellWhetherItWaitsDoesNotStopTheTicks() {
-    Wait first = add("first");
-    timeouts.add(
-        new Timeouts.Timed() {
-          private int asked;
+      @Override
+      public boolean isDecided() {
+        if (then.equals("cannot-tell-once") && asked++ == 0) {
+          fail("error");
+        }
+        return isDecided || asked > 0;
+      }
 
-          @Override
-          public boolean isDecided() {
-            if (asked++ == 0) {
-              throw new Error("a defect");
-            }
-            return true;
-          }
-
-          @Override
-          public void onTimeout() {
-            struck.add("undecided");
-          }
-        },
-        time.monotonicNanos());
-    add("third");
-    assertThrows(Error.class, () -> time.passMillis(50));
-    time.passMillis(50);
-    assertEquals(List.of("first at 50", "third at 100"), struck);
-    assertTrue(first.decided);
+      @Override
+      public void onTimeout() {
+        struck++;
+        isDecided = !then.equals("starves") || struck == 5;
+        out.add(name + " at " + (time.monotonicNanos() - startNanos) / 1_000_000);
+        if (then.equals("starves") && !isDecided) {
+          fail("memory");
+        } else if (then.startsWith("fails ")) {
+          fail(then.substring("fails ".length()));
+        } else if (then.startsWith("adds ")) {
+          add(then.substring("adds ".length()));
+        }
+      }
+    }
   }
 }
