@@ -65,9 +65,13 @@ final class FakeNet implements Dialer {
   }
 
   static LaneSettings settings(Duration nodeTimeout) {
+    return settings(nodeTimeout, Duration.ofSeconds(10));
+  }
+
+  static LaneSettings settings(Duration nodeTimeout, Duration silenceTimeout) {
     return LaneSettings.derive(
         nodeTimeout,
-        Duration.ofSeconds(10),
+        silenceTimeout,
         Duration.ofSeconds(30),
         Duration.ofSeconds(2),
         null,

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.NodeStatus;
 import io.redlock.jedis.lane.LaneConnection.Batch;
 import io.redlock.jedis.lane.LaneConnection.Writer;
+import io.redlock.jedis.scripts.Replies;
 import io.redlock.jedis.scripts.RequestEncoder;
 import io.redlock.jedis.trust.Marks;
 import io.redlock.jedis.trust.NodeTrust;
@@ -14,9 +15,7 @@ import io.redlock.jedis.trust.Peers;
 import io.redlock.jedis.trust.Scenes;
 import io.redlock.jedis.trust.TrustRules;
 import io.redlock.spi.LockNode;
-import io.redlock.spi.NodeLook;
 import io.redlock.spi.NodeReply;
-import io.redlock.spi.NodeReport;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
@@ -49,7 +48,6 @@ import redis.clients.jedis.exceptions.JedisNoScriptException;
 final class LaneBed implements LockNode.Observer, Ticker {
 
   static final long NODE_TIMEOUT_MILLIS = 100;
-  static final long SILENCE_TIMEOUT_MILLIS = 10_000;
   static final long WATCH_MILLIS = NODE_TIMEOUT_MILLIS / 4;
   static final long TTL_MILLIS = 20_000;
   private static final String LOADS =
@@ -58,14 +56,7 @@ final class LaneBed implements LockNode.Observer, Ticker {
   private static final long WALL_MICROS = 1_800_000_000_000_000L;
   private static final long SKEW_MICROS = Marks.SKEW_MICROS;
 
-  final LaneSettings settings =
-      LaneSettings.derive(
-          Duration.ofMillis(NODE_TIMEOUT_MILLIS),
-          Duration.ofMillis(SILENCE_TIMEOUT_MILLIS),
-          Duration.ofSeconds(30),
-          Duration.ofMillis(SKEW_MICROS / 1_000),
-          null,
-          new ArrayList<>());
+  final LaneSettings settings = FakeNet.settings(Duration.ofMillis(NODE_TIMEOUT_MILLIS));
   final RequestEncoder encoder = new RequestEncoder(settings.retentionMillis(), SKEW_MICROS);
   final NodeClock clock = new NodeClock();
   final TestNode node = new TestNode();
@@ -94,17 +85,17 @@ final class LaneBed implements LockNode.Observer, Ticker {
   record TestWire(int number) implements Wire {
     @Override
     public void write(CommandArguments command, int bytes) {
-      throw new AssertionError("the machine writes nothing");
+      end(false);
     }
 
     @Override
     public void flush() {
-      throw new AssertionError("the machine writes nothing");
+      end(false);
     }
 
     @Override
     public void end(boolean isWhole) {
-      throw new AssertionError("the machine ends nothing");
+      throw new AssertionError("only the shell writes to a connection and ends it");
     }
   }
 
@@ -126,7 +117,7 @@ final class LaneBed implements LockNode.Observer, Ticker {
     public void onReply(int slot, NodeReply reply) {
       assertEquals(7, slot);
       answers.add(reply);
-      came.add(label + ": " + text(reply));
+      came.add(label + ": " + Replies.text(reply));
     }
 
     boolean withdraw() {
@@ -602,24 +593,6 @@ final class LaneBed implements LockNode.Observer, Ticker {
     long audits = came.stream().filter(each -> each.startsWith("write audit")).count();
     came.removeIf(each -> each.startsWith("write "));
     came.add("audits: " + audits);
-  }
-
-  static String text(NodeReply reply) {
-    NodeReport report = reply.report();
-    NodeLook look = reply.look();
-    return reply.kind()
-        + (reply.remainingMillis() > 0 ? " " + reply.remainingMillis() + " ms" : "")
-        + (reply.counter() > 0 ? " #" + reply.counter() : "")
-        + (reply.detail().isEmpty() ? "" : " " + reply.detail())
-        + (report == null ? "" : " of " + report.owner() + " " + report.doubt()).stripTrailing()
-        + (look == null ? "" : " " + held(look) + " " + look.doubt()).stripTrailing();
-  }
-
-  private static String held(NodeLook look) {
-    List<Long> remainingMillis = look.remainingMillis();
-    return remainingMillis.size() < 10
-        ? remainingMillis.toString()
-        : "of " + remainingMillis.size() + " names";
   }
 
   @Override

@@ -1,6 +1,7 @@
 package io.redlock.jedis.lane;
 
 import io.redlock.NodeStatus;
+import io.redlock.jedis.scripts.Replies;
 import io.redlock.jedis.scripts.Script;
 import io.redlock.jedis.trust.KeptLog;
 import io.redlock.jedis.trust.Scenes;
@@ -54,7 +55,7 @@ class LaneHealthRulesTest {
         case "audited" -> health.audited(verdict(rest), nowNanos);
         case "unaudited" -> health.unaudited("not audited", nowNanos);
         case "down" -> health.down(reply(rest), nowNanos);
-        case "slow" -> out.add(LaneBed.text(health.connectingTooLong(nowNanos)));
+        case "slow" -> out.add(Replies.text(health.connectingTooLong(nowNanos)));
         case "lost" -> health.lost("reset", nowNanos);
         case "closed" -> health.closed(nowNanos);
         case "silent" ->
@@ -126,7 +127,7 @@ class LaneHealthRulesTest {
 
     private static void add(List<String> refused, String what, @Nullable NodeReply reply) {
       if (reply != null) {
-        refused.add(what + ": " + LaneBed.text(reply));
+        refused.add(what + ": " + Replies.text(reply));
       }
     }
   }

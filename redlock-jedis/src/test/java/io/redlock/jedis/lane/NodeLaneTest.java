@@ -182,17 +182,6 @@ class NodeLaneTest implements LockNode.Observer {
   // Between start and close.
 
   @Test
-  void callThatIsTakenBackLeavesTheLaneFree() {
-    up();
-    send(grant("a"));
-    send(grant("b"));
-    Answers withdrawn = new Answers();
-    assertTrue(lane.send(grant("c"), 5, withdrawn).withdraw());
-    assertItIsFree();
-    assertEquals(List.of(), withdrawn.kinds);
-  }
-
-  @Test
   void closeEndsTheConnectionForWakeUps() {
     FakeWire wire = up();
     lane.send(
@@ -308,6 +297,7 @@ class NodeLaneTest implements LockNode.Observer {
     LockNode.Pending pending = lane.send(grant("c"), 5, gone);
     assertTrue(pending.withdraw());
     assertFalse(pending.withdraw());
+    assertItIsFree();
     wire.pump(time.wallMicros());
     assertEquals(List.of(), gone.kinds);
     assertFalse(net.written.contains("GRANT c"));
@@ -347,21 +337,6 @@ class NodeLaneTest implements LockNode.Observer {
     wire.pump(time.wallMicros());
     assertEquals(State.UP, lane.status().state());
     assertEquals(1, time.pending(), "one tick is planned at a time");
-  }
-
-  @Test
-  void failedAttemptsAndLossesAreFollowedByOthers() {
-    lane.start(time, time, this);
-    net.lines.get(0).failed(new IOException("refused"));
-    assertEquals(State.DOWN, lane.status().state());
-    time.passMillis(20);
-    assertEquals(2, net.lines.size());
-    FakeWire wire = introduce();
-    Answers sent = send(grant("a"));
-    wire.line.lost(new IOException("reset"));
-    assertEquals(List.of(Kind.UNKNOWN), sent.kinds);
-    assertEquals(List.of(false), wire.ends);
-    assertItLives();
   }
 
   @Test

@@ -35,16 +35,7 @@ class WakeMachineTest {
 
     private final List<String> out = new ArrayList<>();
     private final WakeMachine machine =
-        new WakeMachine(
-            "n",
-            LaneSettings.derive(
-                Duration.ofMillis(100),
-                Duration.ofSeconds(4),
-                Duration.ofSeconds(30),
-                Duration.ofSeconds(2),
-                null,
-                new ArrayList<>()),
-            this);
+        new WakeMachine("n", FakeNet.settings(Duration.ofMillis(100), Duration.ofSeconds(4)), this);
     private long nowNanos = 77_000 * MILLI;
     private @Nullable Wire wire;
     private int wires;

@@ -5,10 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.jedis.trust.Scenes;
-import io.redlock.spi.NodeLook;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
-import io.redlock.spi.NodeReport;
 import io.redlock.spi.NodeRequest;
 import java.net.ConnectException;
 import java.net.SocketTimeoutException;
@@ -97,29 +95,9 @@ class ReplyMapperTest {
   }
 
   private static String text(@Nullable NodeReply reply) {
-    if (reply == null) {
-      return "out of step";
-    }
-    NodeReport report = reply.report();
-    NodeLook look = reply.look();
-    return reply.kind()
-        + (reply.remainingMillis() == -1 ? "" : " " + reply.remainingMillis() + " ms")
-        + (reply.counter() == 0 ? "" : " #" + reply.counter())
-        + (reply.detail().isEmpty() ? "" : " " + reply.detail())
-        + (reply.owner().isEmpty() ? "" : " (owner " + reply.owner() + ")")
-        + (report == null ? "" : ": " + text(report))
-        + (look == null ? "" : ": " + look.remainingMillis() + " " + look.doubt()).stripTrailing()
-        + (ReplyMapper.concernsOneName(reply) ? " [this name only]" : "")
-        + (ReplyMapper.concernsAllWrites(reply) ? " [all writes]" : "");
-  }
-
-  private static String text(NodeReport report) {
-    List<String> readers =
-        report.readers().stream().map(each -> each + " (" + each.owner() + ")").toList();
-    return report.owner()
-        + (" " + report.remainingMillis() + " ms #" + report.counter())
-        + (", waiting " + report.waiting() + " " + report.waiters())
-        + (", reading " + report.reading() + " " + readers + " " + report.doubt()).stripTrailing();
+    return Replies.text(reply)
+        + (reply != null && ReplyMapper.concernsOneName(reply) ? " [this name only]" : "")
+        + (reply != null && ReplyMapper.concernsAllWrites(reply) ? " [all writes]" : "");
   }
 
   /** The rest of the owner id would let anybody release the lock. */
