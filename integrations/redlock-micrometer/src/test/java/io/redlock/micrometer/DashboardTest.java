@@ -8,7 +8,6 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.redlock.AcquireResult.Outcome;
 import io.redlock.Lease;
 import io.redlock.Redlock;
-import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.Repository;
@@ -53,7 +52,7 @@ class DashboardTest {
   /** Takes, extends, is refused and loses leases; masters die. Returns the scrape at the end. */
   private String scrapeAfterARun() throws Exception {
     try (RedisServers servers = RedisServers.start(3);
-        Redlock other = patient(servers).build();
+        Redlock other = servers.patientClient().build();
         Redlock redlock = builtAgain(servers)) {
       writeSeries(meters.scrape(), 0);
       redlock.acquire("a", TTL, TTL).release();
@@ -88,8 +87,8 @@ class DashboardTest {
 
   /** Returns a service whose predecessor had its meters in the same registry. */
   private Redlock builtAgain(RedisServers servers) {
-    patient(servers).listener(RedlockMetrics.of(meters)).build().close();
-    return patient(servers).listener(RedlockMetrics.of(meters)).build();
+    servers.patientClient().listener(RedlockMetrics.of(meters)).build().close();
+    return servers.patientClient().listener(RedlockMetrics.of(meters)).build();
   }
 
   /** Adds the samples of a scrape, with the labels that Prometheus adds, as taken at that time. */
@@ -103,12 +102,6 @@ class DashboardTest {
       series.append(
           name + "{" + labels + "} " + line.substring(space + 1) + " " + (START + seconds) + "\n");
     }
-  }
-
-  private static JedisRedlock.Builder patient(RedisServers servers) {
-    return JedisRedlock.builder()
-        .node(String.join(",", servers.addresses()))
-        .nodeTimeout(Duration.ofSeconds(4));
   }
 
   @Test

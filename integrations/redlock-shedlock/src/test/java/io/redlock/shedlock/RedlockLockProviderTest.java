@@ -45,9 +45,6 @@ class RedlockLockProviderTest {
   private static final Duration ZERO = Duration.ZERO;
   private static final Duration MINUTES = Duration.ofMinutes(5);
 
-  /** A busy machine's masters answer by then. */
-  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(4);
-
   private static final Duration TTL = Duration.ofSeconds(9);
 
   private static RedisServers servers;
@@ -70,8 +67,8 @@ class RedlockLockProviderTest {
 
   @BeforeEach
   void connect() {
-    redlock = build();
-    otherRedlock = build();
+    redlock = servers.patientClient().build();
+    otherRedlock = servers.patientClient().build();
     provider = new RedlockLockProvider(redlock, TTL, "jobs:");
     other = new RedlockLockProvider(otherRedlock, TTL, "jobs:");
   }
@@ -80,17 +77,6 @@ class RedlockLockProviderTest {
   void disconnect() {
     redlock.close();
     otherRedlock.close();
-  }
-
-  private static Redlock build() {
-    return build(servers);
-  }
-
-  private static Redlock build(RedisServers servers) {
-    return JedisRedlock.builder()
-        .node(String.join(",", servers.addresses()))
-        .nodeTimeout(NODE_TIMEOUT)
-        .build();
   }
 
   private LockConfiguration configuration(Duration atMost, Duration atLeast) {
@@ -219,8 +205,8 @@ class RedlockLockProviderTest {
   @Test
   void extensionThatMostMastersDoNotAnswerLeavesTheLimitAsItWas() {
     try (RedisServers own = RedisServers.start(3);
-        Redlock first = build(own);
-        Redlock second = build(own)) {
+        Redlock first = own.patientClient().build();
+        Redlock second = own.patientClient().build()) {
       long startNanos = System.nanoTime();
       Duration atMost = Duration.ofSeconds(2);
       SimpleLock lock =
@@ -349,12 +335,7 @@ class RedlockLockProviderTest {
             }
           }
         };
-    try (Redlock redlock =
-        JedisRedlock.builder()
-            .node(String.join(",", servers.addresses()))
-            .nodeTimeout(NODE_TIMEOUT)
-            .listener(blocking)
-            .build()) {
+    try (Redlock redlock = servers.patientClient().listener(blocking).build()) {
       for (int index = 0; index < 4; index++) {
         redlock.acquire(job + index, TTL, MINUTES);
       }

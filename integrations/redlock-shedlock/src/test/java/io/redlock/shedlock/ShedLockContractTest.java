@@ -1,13 +1,11 @@
 package io.redlock.shedlock;
 
 import io.redlock.Redlock;
-import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.AgainIfItStoodStill;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.RequiresRedis;
-import java.time.Duration;
 import net.javacrumbs.shedlock.core.ExtensibleLockProvider;
 import net.javacrumbs.shedlock.test.support.AbstractExtensibleLockProviderIntegrationTest;
 import org.junit.jupiter.api.AfterAll;
@@ -40,11 +38,7 @@ class ShedLockContractTest extends AbstractExtensibleLockProviderIntegrationTest
 
   @BeforeEach
   void connect() {
-    redlock =
-        JedisRedlock.builder()
-            .node(String.join(",", servers.addresses()))
-            .nodeTimeout(Duration.ofSeconds(4))
-            .build();
+    redlock = servers.patientClient().build();
     provider = new RedlockLockProvider(redlock);
   }
 

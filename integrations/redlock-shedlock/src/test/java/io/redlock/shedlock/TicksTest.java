@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.Redlock;
-import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.RequiresRedis;
 import java.time.Duration;
@@ -53,8 +52,8 @@ class TicksTest {
     List<Run> runs = new ArrayList<>();
     ExecutorService threads = Executors.newFixedThreadPool(2);
     try (RedisServers servers = RedisServers.start(3);
-        Redlock one = build(servers);
-        Redlock two = build(servers)) {
+        Redlock one = servers.patientClient().build();
+        Redlock two = servers.patientClient().build()) {
       List<LockingTaskExecutor> instances = List.of(executor(one), executor(two));
       for (int tick = 0; tick < TICKS; ) {
         List<Run> ran = tick(tick, instances, threads, random);
@@ -70,13 +69,6 @@ class TicksTest {
       int number = instance;
       assertTrue(runs.stream().anyMatch(run -> run.instance == number), "both instances run it");
     }
-  }
-
-  private static Redlock build(RedisServers servers) {
-    return JedisRedlock.builder()
-        .node(String.join(",", servers.addresses()))
-        .nodeTimeout(Duration.ofSeconds(4))
-        .build();
   }
 
   private static LockingTaskExecutor executor(Redlock redlock) {

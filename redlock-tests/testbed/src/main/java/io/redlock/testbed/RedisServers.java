@@ -81,6 +81,13 @@ public final class RedisServers implements AutoCloseable, Iterable<RedisServer> 
     return servers.stream().map(RedisServer::address).toArray(String[]::new);
   }
 
+  /** Returns the settings of a client of all servers that bears with a machine at a standstill. */
+  public JedisRedlock.Builder patientClient() {
+    return JedisRedlock.builder()
+        .node(String.join(",", addresses()))
+        .nodeTimeout(Duration.ofSeconds(4));
+  }
+
   @Override
   public Iterator<RedisServer> iterator() {
     return servers.iterator();

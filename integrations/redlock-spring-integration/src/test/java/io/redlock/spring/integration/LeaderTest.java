@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.Redlock;
-import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.Repository;
@@ -45,11 +44,7 @@ class LeaderTest {
 
     Instance(RedisServers servers, Duration renewFor) {
       super("instance", "leader");
-      redlock =
-          JedisRedlock.builder()
-              .node(String.join(",", servers.addresses()))
-              .nodeTimeout(Duration.ofSeconds(4))
-              .build();
+      redlock = servers.patientClient().build();
       initiator =
           new LockRegistryLeaderInitiator(
               new RedlockLockRegistry(redlock, "leaders", TTL, renewFor), this);

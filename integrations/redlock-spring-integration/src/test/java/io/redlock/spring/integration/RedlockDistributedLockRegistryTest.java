@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.LeaseLock;
 import io.redlock.Redlock;
-import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.RequiresRedis;
 import java.time.Duration;
@@ -31,8 +30,8 @@ class RedlockDistributedLockRegistryTest {
   @BeforeAll
   static void connect() {
     servers = RedisServers.start(3);
-    redlock = build();
-    otherRedlock = build();
+    redlock = servers.patientClient().build();
+    otherRedlock = servers.patientClient().build();
   }
 
   @AfterAll
@@ -40,13 +39,6 @@ class RedlockDistributedLockRegistryTest {
     redlock.close();
     otherRedlock.close();
     servers.close();
-  }
-
-  private static Redlock build() {
-    return JedisRedlock.builder()
-        .node(String.join(",", servers.addresses()))
-        .nodeTimeout(Duration.ofSeconds(4))
-        .build();
   }
 
   private static RenewableLockRegistry<DistributedLock> registry(Redlock redlock) {
