@@ -51,6 +51,13 @@ class HolderLabelTest {
   }
 
   @Test
+  void noClientHasTheLabelOfReaders() {
+    assertEquals(
+        Optional.of("holder \"shared\" is reserved for readers: choose another"),
+        HolderLabel.problem("shared"));
+  }
+
+  @Test
   void idWithoutALabelHasNone() {
     assertEquals("", HolderLabel.prefix(""));
     assertEquals("", HolderLabel.of(BITS));
