@@ -18,31 +18,20 @@ final class Adversary {
   private final SimWorld world;
   private final SimPlan plan;
   private final SimRandom random;
-  private final FaultCount faults;
   private final SimServer server;
 
-  Adversary(SimWorld world, SimPlan plan, SimRandom random, FaultCount faults, SimServer server) {
-    this.world = world;
-    this.plan = plan;
-    this.random = random;
-    this.faults = faults;
+  Adversary(SimServer server, SimRandom random) {
     this.server = server;
-  }
-
-  private boolean strikes(SimFault fault, long perMillion) {
-    boolean strikes =
-        plan.has(fault) && world.nowNanos() < plan.calmFromNanos() && random.perMillion(perMillion);
-    if (strikes) {
-      faults.count(fault);
-    }
-    return strikes;
+    this.random = random;
+    world = server.world;
+    plan = world.plan;
   }
 
   void maybeHold(SimConnection connection, NodeRequest request) {
-    if (strikes(SimFault.HELD_REQUEST, plan.heldPerMillion)) {
+    if (world.strikes(SimFault.HELD_REQUEST, () -> random.perMillion(plan.heldPerMillion))) {
       hold(connection.requests(), request, "request");
     }
-    if (strikes(SimFault.HELD_REPLY, plan.heldPerMillion)) {
+    if (world.strikes(SimFault.HELD_REPLY, () -> random.perMillion(plan.heldPerMillion))) {
       hold(connection.replies(), request, "reply");
     }
   }
@@ -77,7 +66,7 @@ final class Adversary {
    * that, and the key does no worse than live for its ttl.)
    */
   void maybeRepeat(NodeRequest request, NodeReply first, Known known) {
-    if (!strikes(SimFault.DUPLICATE, plan.duplicatePerMillion)) {
+    if (!world.strikes(SimFault.DUPLICATE, () -> random.perMillion(plan.duplicatePerMillion))) {
       return;
     }
     switch (first.kind()) {

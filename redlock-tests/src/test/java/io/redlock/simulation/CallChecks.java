@@ -19,9 +19,9 @@ final class CallChecks {
 
   private record Asked(SimProcess process, List<String> names) {}
 
-  CallChecks(SimWorld world, SimPlan plan) {
+  CallChecks(SimWorld world) {
     this.world = world;
-    this.nodeTimeoutNanos = plan.nodeTimeoutNanos;
+    this.nodeTimeoutNanos = world.plan.nodeTimeoutNanos;
   }
 
   /** One call that must return. */

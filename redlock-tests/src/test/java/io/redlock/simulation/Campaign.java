@@ -1,13 +1,15 @@
 package io.redlock.simulation;
 
-import io.redlock.simulation.Simulation.Result;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 
 /** Many seeds, one after the other, and what came of them all. */
@@ -17,82 +19,117 @@ final class Campaign {
   private static final int LINES_SHOWN = 60;
   private static final int SEEDS_PER_REPORT = 10_000;
 
-  private final FaultCount faults = new FaultCount();
+  private final String what;
+  private final LongFunction<SimPlan> plans;
+  private final Map<SimFault, Long> faults = new EnumMap<>(SimFault.class);
   private final long startCpuNanos = cpuNanos();
   private int seeds;
   private long steps;
   private long simulatedNanos;
   private long heldNanos;
-  private long leases;
   private long unfencedLosses;
+  private long leases;
+  private long reads;
+  private long served;
+  private long queued;
+  private long longestFreeNanos;
+
+  private Campaign(String what, LongFunction<SimPlan> plans) {
+    this.what = what;
+    this.plans = plans;
+  }
+
+  /** Runs the seeds, and prints the figures; fails at the first violation with all that helps. */
+  static Campaign run(String what, List<Long> seeds, LongFunction<SimPlan> plans) {
+    Campaign campaign = new Campaign(what, plans);
+    Thread runner = Thread.currentThread();
+    String usualName = runner.getName();
+    try {
+      for (long seed : seeds) {
+        runner.setName("simulation of seed " + seed); // in a dump of a run that stands still
+        campaign.run(seed);
+      }
+    } finally {
+      runner.setName(usualName);
+    }
+    System.out.println(campaign.summary());
+    return campaign;
+  }
+
+  private void run(long seed) {
+    SimWorld world = Simulation.run(plans.apply(seed));
+    if (world.violation() != null) {
+      throw new AssertionError(report(what, plans, seed));
+    }
+    world.faults.forEach((fault, times) -> faults.merge(fault, times, Long::sum));
+    steps += world.steps();
+    simulatedNanos += world.nowNanos();
+    Checker checker = world.checker;
+    heldNanos += checker.holds.all().stream().mapToLong(SimHold::heldNanos).sum();
+    unfencedLosses += checker.unfencedLosses();
+    leases += checker.holds.all().size();
+    reads += checker.readers.reads();
+    served += checker.fair.served();
+    queued += checker.fair.queued();
+    longestFreeNanos = Math.max(longestFreeNanos, checker.permits.longestFreeNanos());
+    if (++seeds % SEEDS_PER_REPORT == 0) {
+      System.out.println(summary());
+    }
+  }
+
+  long leases() {
+    return leases;
+  }
+
+  /** How many leases were to read. */
+  long reads() {
+    return reads;
+  }
+
+  /** How many callers had to wait in turn. */
+  long queued() {
+    return queued;
+  }
+
+  /** The longest time for which a name was free while somebody waited for any one of several. */
+  long longestFreeNanos() {
+    return longestFreeNanos;
+  }
 
   private static long cpuNanos() {
     return ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
   }
 
-  /**
-   * Runs the seeds; fails at the first violation with all that helps. The thread bears the seed's
-   * name, so that a dump of a run that stands still tells it.
-   */
-  void run(List<Long> toRun) {
-    Thread runner = Thread.currentThread();
-    String usualName = runner.getName();
-    try {
-      runEach(toRun, runner);
-    } finally {
-      runner.setName(usualName);
-    }
-  }
-
-  private void runEach(List<Long> toRun, Thread runner) {
-    for (long seed : toRun) {
-      runner.setName("simulation of seed " + seed);
-      Result result = Simulation.run(SimPlan.of(seed), new Parts(), false);
-      add(result);
-      if (result.violation() != null) {
-        throw new AssertionError(report(SimPlan.of(seed)));
-      }
-      if (seeds % SEEDS_PER_REPORT == 0 && seeds < toRun.size()) {
-        System.out.println(summary());
-      }
-    }
-  }
-
-  private void add(Result result) {
-    seeds++;
-    steps += result.steps();
-    simulatedNanos += result.simulatedNanos();
-    heldNanos += result.heldNanos();
-    leases += result.leases();
-    unfencedLosses += result.unfencedLosses();
-    faults.add(result.faults());
-  }
-
   /** One line with the figures. Per second means per second of this thread on a processor. */
-  String summary() {
+  private String summary() {
     double cpuSeconds = (cpuNanos() - startCpuNanos) / 1e9;
     double simulatedSeconds = simulatedNanos / 1e9;
     return String.format(
         Locale.ROOT,
-        "simulation: %d seeds, %.1f million events, %.1f simulated hours with %.2f hours of %d"
-            + " leases, %.0f simulated seconds per second, %d updates lost where tokens are not"
-            + " checked and none where they are, faults %s, no violation",
+        "simulation, %s: %d seeds, %.1f million events, %.1f simulated hours with %.2f hours of %d"
+            + " leases, %d of them to read and %d in turn, %d waited in turn, %.0f simulated"
+            + " seconds per second, %d updates lost where tokens are not checked and none where"
+            + " they are, faults %s, no violation",
+        what,
         seeds,
         steps / 1e6,
         simulatedSeconds / 3_600,
         heldNanos / 3.6e12,
         leases,
+        reads,
+        served,
+        queued,
         simulatedSeconds / cpuSeconds,
         unfencedLosses,
-        faults.byKind());
+        faults);
   }
 
   /** All that helps to understand a violation: with as few faults as will do, as a trace. */
-  static String report(SimPlan plan) {
-    SimPlan small = shrink(plan);
-    Result result = Simulation.run(small, new Parts(), true);
-    List<String> lines = result.trace().lines();
-    Path file = TRACES.resolve("seed-" + plan.seed + ".txt");
+  static String report(String what, LongFunction<SimPlan> plans, long seed) {
+    SimPlan small = shrink(plans, seed);
+    SimWorld world = Simulation.run(small, new Parts(), true);
+    List<String> lines = world.trace.lines();
+    Path file = TRACES.resolve(what.replace(' ', '-') + "-" + seed + ".txt");
     try {
       Files.createDirectories(TRACES);
       Files.write(file, lines);
@@ -100,26 +137,36 @@ final class Campaign {
       throw new UncheckedIOException(e);
     }
     List<String> last = lines.subList(Math.max(0, lines.size() - LINES_SHOWN), lines.size());
-    return result.violation()
-        + "\n  "
-        + small
-        + "\n  replay: ./mvnw -pl redlock-tests -am test -Dsurefire.failIfNoSpecifiedTests=false"
-        + " -Dtest=SimulationTest#replay -Dsimulation.seed="
-        + plan.seed
-        + " -Dsimulation.faults="
-        + small.faultNames()
-        + "\n  whole trace: redlock-tests/"
-        + file
-        + "\n  its end:\n"
-        + String.join("\n", last);
+    return """
+    %s, %s: %s
+      %s, %s
+      faults: %s
+      replay, if the test has not changed the plan of the seed: ./mvnw -pl redlock-tests -am test \
+    -Dsurefire.failIfNoSpecifiedTests=false -Dtest=SimulationTest#replay \
+    -Dsimulation.seed=%d -Dsimulation.faults=%s
+      whole trace: redlock-tests/%s
+      its end:
+    %s\
+    """
+        .formatted(
+            what,
+            seed,
+            world.violation(),
+            small,
+            small.change,
+            small.faults.stream().map(fault -> fault.meaning).toList(),
+            seed,
+            small.faultNames(),
+            file,
+            String.join("\n", last));
   }
 
   /** Leaves out one kind of fault after the other, as long as the violation remains. */
-  private static SimPlan shrink(SimPlan plan) {
-    Violation violation = violationOf(plan);
-    SimPlan small = plan;
+  private static SimPlan shrink(LongFunction<SimPlan> plans, long seed) {
+    SimPlan small = plans.apply(seed);
+    Violation violation = violationOf(small);
     for (SimFault fault : SimFault.values()) {
-      SimPlan smaller = SimPlan.of(plan.seed).only(small.faults).without(fault);
+      SimPlan smaller = plans.apply(seed).only(small.faults).without(fault);
       Violation left = smaller.faults.equals(small.faults) ? null : violationOf(smaller);
       if (left != null && violation != null && left.invariant() == violation.invariant()) {
         small = smaller;
@@ -129,6 +176,6 @@ final class Campaign {
   }
 
   private static @Nullable Violation violationOf(SimPlan plan) {
-    return Simulation.run(plan, new Parts(), false).violation();
+    return Simulation.run(plan).violation();
   }
 }

@@ -1,16 +1,9 @@
 package io.redlock.simulation;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.simulation.SimPlan.Change;
 import io.redlock.simulation.SimPlan.Change.Left;
-import io.redlock.simulation.Simulation.Result;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.function.LongFunction;
 import org.junit.jupiter.api.Tag;
@@ -108,31 +101,8 @@ class ChangeSimulationTest {
     run("swapped", FEW, seed -> SimPlan.of(seed).swapping());
   }
 
-  /** The violation, and where the whole run can be read. */
-  private static String report(String what, SimPlan plan) {
-    Result told = Simulation.run(plan, new Parts(), true);
-    Path file = Path.of("target", "simulation", "change-" + what + "-" + plan.seed + ".txt");
-    try {
-      Files.createDirectories(file.getParent());
-      Files.write(file, told.trace().lines());
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-    return plan + " " + plan.change + ": " + told.violation() + ", whole trace: " + file;
-  }
-
   private static void run(String what, List<Long> seeds, LongFunction<SimPlan> plans) {
-    long leases = 0;
-    List<String> violations = new ArrayList<>();
-    for (long seed : seeds) {
-      Result result = Simulation.run(plans.apply(seed), new Parts(), false);
-      if (result.violation() != null) {
-        violations.add(report(what, plans.apply(seed)));
-      }
-      leases += result.leases();
-    }
-    System.out.printf("changes of masters, %s: %d seeds, %d leases%n", what, seeds.size(), leases);
-    assertEquals(List.of(), violations);
-    assertTrue(leases > 50L * seeds.size(), "hardly anybody worked");
+    Campaign campaign = Campaign.run("changes of masters, " + what, seeds, plans);
+    assertTrue(campaign.leases() > 50L * seeds.size(), "hardly anybody worked");
   }
 }

@@ -41,26 +41,18 @@ final class Chaos {
   private final SimWorld world;
   private final SimPlan plan;
   private final SimRandom random;
-  private final FaultCount faults;
   private final List<SimServer> servers;
   private final List<SimClient> clients;
   private final Checker checker;
   private long majorityStruckUntilNanos;
 
-  Chaos(
-      SimWorld world,
-      SimPlan plan,
-      FaultCount faults,
-      List<SimServer> servers,
-      List<SimClient> clients,
-      Checker checker) {
+  Chaos(SimWorld world) {
     this.world = world;
-    this.plan = plan;
-    this.random = SimRandom.of(plan.seed, "chaos");
-    this.faults = faults;
-    this.servers = servers;
-    this.clients = clients;
-    this.checker = checker;
+    plan = world.plan;
+    random = SimRandom.of(plan.seed, "chaos");
+    servers = world.servers;
+    clients = world.clients;
+    checker = world.checker;
   }
 
   void begin() {
@@ -87,41 +79,13 @@ final class Chaos {
   }
 
   private long gapNanos(SimFault fault) {
-    return switch (fault) {
-      case NODE_RATE -> 200 * SimPlan.MILLI;
-      case NODE_CRASH,
-          NODE_WIPE,
-          NODE_OLD_DUMP,
-          NODE_FAILOVER,
-          NODE_FLUSH,
-          NODE_RESYNC,
-          NODE_PAUSE,
-          NODE_ERROR,
-          NODE_OOM,
-          NODE_CLOCK_STEP,
-          NODE_EVICT,
-          NODE_POLICY,
-          NODE_SWAP ->
-          plan.nodeFaultGapNanos;
-      case CLIENT_PAUSE, CLIENT_SUSPEND, CLIENT_WALL_STEP, CLIENT_CRASH, CLIENT_CLOSE ->
-          plan.clientFaultGapNanos;
-      case SCRIPT_FLUSH -> plan.nodeFaultGapNanos;
-      case SET_FREE -> plan.maxTtlNanos();
-      case CUT, HALF_OPEN, PARTITION, WRITE_STALL -> plan.networkFaultGapNanos;
-      case THREAD_PAUSE,
-          CLIENT_RATE,
-          CANCEL,
-          SLOW,
-          HELD_REQUEST,
-          HELD_REPLY,
-          DUPLICATE,
-          WRITE_FAILS,
-          OUT_OF_STEP,
-          CONNECT_HANGS,
-          USER_CODE,
-          WAKE_LOST,
-          WAKE_TWICE ->
-          1_000_000_000_000L; // these strike elsewhere
+    return switch (fault.pace) {
+      case NODES -> plan.nodeFaultGapNanos;
+      case CLIENTS -> plan.clientFaultGapNanos;
+      case NETWORK -> plan.networkFaultGapNanos;
+      case CLOCKS -> 200 * SimPlan.MILLI;
+      case OPERATORS -> plan.maxTtlNanos();
+      case CHANCE -> 1_000_000_000_000L; // these strike elsewhere
     };
   }
 
@@ -258,7 +222,7 @@ final class Chaos {
   }
 
   private void note(SimFault fault, String what) {
-    faults.count(fault);
+    world.struck(fault);
     world.trace.note(world.nowNanos(), fault.ordinal(), () -> "** " + fault + ": " + what);
   }
 
@@ -329,7 +293,7 @@ final class Chaos {
 
   /** Another rate, such that the clock stays within the skew. */
   private void rate(SimServer server) {
-    faults.count(SimFault.NODE_RATE);
+    world.struck(SimFault.NODE_RATE);
     long ppm = random.between(0, 4_000);
     long offMicros = server.clock.micros() - Simulation.trueMicros(world);
     boolean ahead = Math.abs(offMicros) > plan.skewMicros / 4 ? offMicros > 0 : random.percent(50);
@@ -436,13 +400,8 @@ final class Chaos {
     }
     boolean requests = random.percent(70);
     boolean replies = !requests || random.percent(60);
-    note(
-        SimFault.PARTITION,
-        (requests ? "requests " : "")
-            + (replies ? "replies " : "")
-            + "of "
-            + links.size()
-            + " links");
+    String what = (requests ? "requests " : "") + (replies ? "replies " : "");
+    note(SimFault.PARTITION, what + "of " + links.size() + " links");
     links.forEach(link -> link.block(requests, replies));
     end(plan.nodeTimeoutNanos, () -> links.forEach(SimLink::unblock));
   }

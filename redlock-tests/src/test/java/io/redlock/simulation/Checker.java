@@ -18,18 +18,17 @@ final class Checker {
   private final SimWorld world;
   private final Map<String, ProtectedResource> resources = new TreeMap<>();
 
-  Checker(SimWorld world, SimPlan plan) {
+  Checker(SimWorld world) {
     this.world = world;
-    nodes = new NodeChecks(world, plan);
-    fair = new FairChecks(world, plan);
-    holds = new HoldChecks(world, plan, nodes, fair);
-    calls = new CallChecks(world, plan);
-    lanes = new LaneChecks(world, plan);
-    work = new WorkChecks(world, plan);
-    service = new ServiceChecks(world, plan);
-    permits = new PermitChecks(world, plan);
-    readers = new ReadChecks(world, plan);
-    world.afterEach(holds::checkOverlaps);
+    nodes = new NodeChecks(world);
+    fair = new FairChecks(world);
+    holds = new HoldChecks(world, nodes, fair);
+    calls = new CallChecks(world);
+    lanes = new LaneChecks(world);
+    work = new WorkChecks(world);
+    service = new ServiceChecks(world);
+    permits = new PermitChecks(world);
+    readers = new ReadChecks(world);
   }
 
   /** What the lock of that name protects. */

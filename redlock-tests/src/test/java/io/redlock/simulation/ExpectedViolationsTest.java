@@ -3,7 +3,6 @@ package io.redlock.simulation;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.simulation.Simulation.Result;
 import java.time.Duration;
 import java.util.EnumSet;
 import java.util.Set;
@@ -30,9 +29,9 @@ class ExpectedViolationsTest {
       plan.hopNanos = Math.min(plan.hopNanos, SimPlan.MILLI);
       plan.jitterNanos = Math.min(plan.jitterNanos, SimPlan.MILLI);
       plan.thinkNanos = 10 * SimPlan.MILLI;
-      Result result = Simulation.run(plan, new Parts(), false);
-      assertNull(result.violation(), plan::toString);
-      lost = result.unfencedLosses();
+      SimWorld world = Simulation.run(plan);
+      assertNull(world.violation(), plan::toString);
+      lost = world.checker.unfencedLosses();
     }
     assertTrue(lost > 0, "no update was lost in " + MOST_SEEDS + " seeds");
   }
@@ -48,7 +47,7 @@ class ExpectedViolationsTest {
       plan.fewVictims = false;
       plan.nodeFaultGapNanos = plan.maxTtlNanos() / 8;
       plan.assumesTiming = true;
-      Violation violation = Simulation.run(plan, new Parts(), false).violation();
+      Violation violation = Simulation.run(plan).violation();
       if (violation != null) {
         violated.add(violation.invariant());
       }

@@ -62,9 +62,9 @@ final class FairChecks {
     }
   }
 
-  FairChecks(SimWorld world, SimPlan plan) {
+  FairChecks(SimWorld world) {
     this.world = world;
-    this.plan = plan;
+    this.plan = world.plan;
   }
 
   /** A client is about to hand this request to the first or the next of its nodes. */
@@ -193,14 +193,12 @@ final class FairChecks {
       world.violated(
           SimInvariant.I14,
           () ->
-              what.get()
-                  + " after "
-                  + waitedNanos / SimPlan.MILLI
-                  + " ms behind "
-                  + winner.ahead
-                  + " others, each good for "
-                  + turnNanos / SimPlan.MILLI
-                  + " ms");
+              "%s after %d ms behind %d others, each good for %d ms"
+                  .formatted(
+                      what.get(),
+                      waitedNanos / SimPlan.MILLI,
+                      winner.ahead,
+                      turnNanos / SimPlan.MILLI));
     }
   }
 
@@ -222,12 +220,8 @@ final class FairChecks {
       world.violated(
           SimInvariant.I14,
           () ->
-              hold
-                  + " comes "
-                  + idleNanos / SimPlan.MILLI
-                  + " ms after "
-                  + winner.name
-                  + " was free");
+              "%s comes %d ms after %s was free"
+                  .formatted(hold, idleNanos / SimPlan.MILLI, winner.name));
     }
   }
 

@@ -89,9 +89,9 @@ final class HoldChecks {
   private final List<SimHold> all = new ArrayList<>();
   private final Map<String, SimHold> byOwner = new HashMap<>();
 
-  HoldChecks(SimWorld world, SimPlan plan, NodeChecks nodes, FairChecks fair) {
+  HoldChecks(SimWorld world, NodeChecks nodes, FairChecks fair) {
     this.world = world;
-    this.plan = plan;
+    this.plan = world.plan;
     this.nodes = nodes;
     this.fair = fair;
   }

@@ -85,9 +85,9 @@ final class LaneChecks {
     }
   }
 
-  LaneChecks(SimWorld world, SimPlan plan) {
+  LaneChecks(SimWorld world) {
     this.world = world;
-    for (int node = 0; node < plan.nodes; node++) {
+    for (int node = 0; node < world.plan.nodes; node++) {
       letters.add(new HashMap<>());
     }
   }

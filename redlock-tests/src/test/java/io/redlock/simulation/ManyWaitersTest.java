@@ -8,8 +8,6 @@ import io.redlock.AcquireResult;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.FutureTask;
@@ -22,21 +20,18 @@ class ManyWaitersTest {
   private static final Duration TTL = Duration.ofMillis(300);
 
   private final SimPlan plan = plan();
-  private final SimWorld world =
-      new SimWorld(new SimTrace(false), EnumSet.noneOf(SimInvariant.class), 10_000_000);
-  private final Checker checker = new Checker(world, plan);
-  private final FaultCount faults = new FaultCount();
-  private final List<SimServer> servers = new ArrayList<>();
+  private final SimWorld world = new SimWorld(plan);
+  private final Checker checker = world.checker;
+  private final List<SimServer> servers = world.servers;
   private final SimClient client;
   private final SimClient other;
   private int ended;
 
   ManyWaitersTest() {
     for (int i = 0; i < plan.nodes; i++) {
-      SimClock clock = new SimClock(world, Simulation.EPOCH_NANOS, 0);
-      servers.add(new SimServer(i, world, clock, new Parts(), checker, plan, faults));
+      new SimServer(world, new SimClock(world, Simulation.EPOCH_NANOS, 0));
     }
-    SimServer.adopt(servers, plan);
+    SimServer.adopt(servers);
     client = client("c");
     other = client("other");
   }
@@ -44,6 +39,7 @@ class ManyWaitersTest {
   private static SimPlan plan() {
     SimPlan plan = SimPlan.of(1).only();
     plan.nodes = 3;
+    plan.maxSteps = 10_000_000;
     plan.sessions = 0;
     plan.maxTtlMillis = 1_000;
     plan.nodeTimeoutNanos = 20 * SimPlan.MILLI;
@@ -57,10 +53,8 @@ class ManyWaitersTest {
   private SimClient client(String name) {
     SimRandom random = new SimRandom(1);
     List<SimLink> links =
-        servers.stream()
-            .map(server -> new SimLink(world, plan, random, faults, plan.hopNanos))
-            .toList();
-    return new SimClient(name, world, plan, new Parts(), checker, servers, links, random, faults);
+        servers.stream().map(server -> new SimLink(world, random, plan.hopNanos)).toList();
+    return new SimClient(name, world, links, random);
   }
 
   @ParameterizedTest

@@ -13,6 +13,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Supplier;
 
 /** What each node did: I5, I8, and the grants that I9 counts. */
 final class NodeChecks {
@@ -27,9 +28,9 @@ final class NodeChecks {
   private final Set<String> written = new HashSet<>(); // names with their nodes, by writers
   private final Map<Grant, Integer> grants = new HashMap<>(); // the nodes, as bits
 
-  NodeChecks(SimWorld world, SimPlan plan) {
+  NodeChecks(SimWorld world) {
     this.world = world;
-    this.plan = plan;
+    this.plan = world.plan;
     lostDataNanos = new long[plan.nodes];
     for (int node = 0; node < plan.nodes; node++) {
       released.add(new HashSet<>());
@@ -112,23 +113,18 @@ final class NodeChecks {
 
   private void checkCell(int node, NodeRequest request, Cell before, Cell after) {
     if (after.counter() < before.counter()) {
-      world.violated(
-          SimInvariant.I8,
-          () -> "n" + node + ": " + Names.of(request) + " lowers the counter from " + before);
+      violated(SimInvariant.I8, node, request, () -> "lowers the counter from " + before);
     }
     boolean sameOwner =
         !before.isFree() && !before.isShared() && before.owner().equals(after.owner());
     if (sameOwner && after.lockUntilMillis() < before.lockUntilMillis()) {
-      world.violated(
-          SimInvariant.I8, () -> "n" + node + ": " + Names.of(request) + " shortens " + before);
+      violated(SimInvariant.I8, node, request, () -> "shortens " + before);
     }
     // A clock that is set back may refuse the token of a key that was there: it is not buried.
     if (!after.isFree()
         && !plan.has(SimFault.NODE_CLOCK_STEP)
         && isStored(released.get(node), after)) {
-      world.violated(
-          SimInvariant.I5,
-          () -> "n" + node + ": " + Names.of(request) + " stores an owner that was released here");
+      violated(SimInvariant.I5, node, request, () -> "stores an owner that was released here");
     }
   }
 
@@ -166,17 +162,14 @@ final class NodeChecks {
     if (isRefused
         && !before.isBuried(request.owner())
         && !written.contains(node + " " + request.names().get(0))) {
-      world.violated(
-          SimInvariant.I28, () -> "n" + node + ": " + Names.of(request) + " is refused: " + kind);
+      violated(SimInvariant.I28, node, request, () -> "is refused: " + kind);
     }
   }
 
   private void checkCounters(int node, NodeRequest request, List<Cell> after) {
     for (Cell cell : after) {
       if (request.shared() ? cell.counter() < request.token() : cell.counter() != request.token()) {
-        world.violated(
-            SimInvariant.I8,
-            () -> "n" + node + ": " + Names.of(request) + " is granted and leaves " + cell);
+        violated(SimInvariant.I8, node, request, () -> "is granted and leaves " + cell);
       }
     }
   }
@@ -184,17 +177,17 @@ final class NodeChecks {
   private void checkMayVote(int node, NodeRequest request) {
     long agoNanos = world.nowNanos() - lostDataNanos[node];
     if (agoNanos < plan.maxTtlNanos() && !plan.has(SimFault.NODE_CLOCK_STEP)) {
-      world.violated(
+      violated(
           SimInvariant.I8,
-          () ->
-              "n"
-                  + node
-                  + ": "
-                  + Names.of(request)
-                  + " is granted "
-                  + agoNanos / 1_000_000
-                  + " ms after the node lost its past");
+          node,
+          request,
+          () -> "is granted " + agoNanos / SimPlan.MILLI + " ms after the node lost its past");
     }
+  }
+
+  private void violated(
+      SimInvariant invariant, int node, NodeRequest request, Supplier<String> what) {
+    world.violated(invariant, () -> "n" + node + ": " + Names.of(request) + " " + what.get());
   }
 
   /** The nodes that have granted that token to that owner, as bits. */

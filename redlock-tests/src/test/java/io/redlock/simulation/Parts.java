@@ -1,6 +1,6 @@
 package io.redlock.simulation;
 
-import io.redlock.Redlock;
+import io.redlock.AcquireResult;
 import io.redlock.driver.RedlockBuilder;
 import io.redlock.jedis.lane.Dialer;
 import io.redlock.spi.LockNode;
@@ -11,106 +11,96 @@ import io.redlock.testkit.NodeModel;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.function.BiConsumer;
+import java.util.function.BiFunction;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.LongUnaryOperator;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
-import java.util.random.RandomGenerator;
+import java.util.function.UnaryOperator;
 
-/** What clients and nodes are made of. A known-bad variant replaces one part. */
-class Parts {
+/** What clients and nodes are made of. A broken rule replaces one part. */
+final class Parts {
 
-  NodeModel model(SimPlan plan) {
-    return new NodeModel(plan.skewMicros, plan.retentionMillis);
-  }
+  // Of nodes.
 
-  /** Whether a node looks at its mark of birth before it executes this request. */
-  boolean heedsBirth(NodeRequest request) {
-    return true;
-  }
+  /** The scripts, for a skew in microseconds and a retention in milliseconds. */
+  BiFunction<Long, Long, NodeModel> model = NodeModel::new;
+
+  /** Whether a node looks at its mark of birth before it executes a request. */
+  Predicate<NodeRequest> heedsBirth = request -> true;
 
   /** What a node calls the history of its data. */
-  String replicationId(String replicationId) {
-    return replicationId;
-  }
+  UnaryOperator<String> replicationId = id -> id;
 
   /** The mark that is left when everything in a running node is deleted. */
-  String birthAfterFlush(String birth) {
-    return "";
-  }
+  UnaryOperator<String> birthAfterFlush = birth -> "";
 
   /** The mark that is left on the data of a process that ended. */
-  String birthAfterRestart(String birth) {
-    return birth;
-  }
+  UnaryOperator<String> birthAfterRestart = birth -> birth;
 
   /** How many keys a server says that it has evicted. */
-  long evictedKeys(long count) {
-    return count;
-  }
+  LongUnaryOperator evictedKeys = count -> count;
 
   /** Whether clients can tell that a server has answered at its address before. */
-  boolean returnsAsItself() {
-    return true;
-  }
+  boolean returnsAsItself = true;
 
-  /** The counters of a present master that a commit carries to a future one. */
-  Map<String, Long> carried(Map<String, Long> counters, long nowMicros, SimPlan plan) {
-    return counters;
-  }
+  // Of lanes.
 
-  Ticker ticker(SimProcess process) {
-    return process;
-  }
-
-  Scheduler scheduler(SimScheduler scheduler, List<SimNode> lanes) {
-    return scheduler;
-  }
-
-  /** The scheduler as lanes see it. */
-  Scheduler laneScheduler(Scheduler scheduler) {
-    return scheduler;
-  }
-
-  /** The way to a node as its lane sees it. */
-  Dialer dialer(SimSocket socket) {
-    return socket;
-  }
+  /** Whether nodes that may have lost their past do not vote. */
+  boolean guarded = true;
 
   /** The lane as those see it who check what becomes of requests. */
-  LockNode lane(LockNode lane, SimProcess process) {
-    return lane;
-  }
+  BiFunction<LockNode, SimProcess, LockNode> lane = (lane, process) -> lane;
 
-  RandomGenerator random(SimRandom random) {
-    return random;
-  }
+  /** The scheduler as lanes see it. */
+  UnaryOperator<Scheduler> laneScheduler = scheduler -> scheduler;
 
-  Supplier<String> ownerIds(Supplier<String> ownerIds) {
-    return ownerIds;
-  }
+  /** The way to a node as its lane sees it. */
+  Function<SimSocket, Dialer> dialer = socket -> socket;
+
+  // Of clients.
 
   /** The nodes as the lock service sees them. */
-  List<? extends LockNode> nodes(List<SimNode> lanes, SimProcess process) {
-    return lanes;
-  }
+  BiFunction<List<SimNode>, SimProcess, List<? extends LockNode>> nodes = (lanes, process) -> lanes;
 
-  /** Lets a lock service move to other nodes. */
-  void moves(RedlockBuilder builder, List<? extends LockNode> future) {
-    builder.movingTo(future);
-  }
+  Function<SimProcess, Ticker> ticker = process -> process;
+  BiFunction<SimScheduler, List<SimNode>, Scheduler> scheduler = (scheduler, lanes) -> scheduler;
+  UnaryOperator<Supplier<String>> ownerIds = ids -> ids;
+  Consumer<RedlockBuilder> settings = builder -> {};
 
   /** What starts the threads for callbacks that the user's executor refuses. */
-  Executor threads(Executor starter) {
-    return starter;
-  }
+  UnaryOperator<Executor> threads = starter -> starter;
+
+  /** Lets a lock service move to other nodes. */
+  BiConsumer<RedlockBuilder, List<? extends LockNode>> moves = RedlockBuilder::movingTo;
+
+  /** What a caller cancels when it gives up. */
+  UnaryOperator<CompletableFuture<AcquireResult>> cancellable = result -> result;
+
+  // Of operators.
+
+  /** The counters of a present master that a commit carries to a future one. */
+  Carrying carried = (counters, nowMicros, plan) -> counters;
 
   /** How long an operator's command waits before its next step. */
-  Duration operatorPause(Duration pause) {
-    return pause;
+  UnaryOperator<Duration> operatorPause = pause -> pause;
+
+  /** Chooses counters. */
+  interface Carrying {
+    Map<String, Long> of(Map<String, Long> counters, long nowMicros, SimPlan plan);
   }
 
-  void configure(RedlockBuilder builder, SimPlan plan) {}
+  /** Every lane has this habit towards its callers. */
+  void lanesHave(Supplier<Habit> habit) {
+    lane = (sound, process) -> habit.get().of(sound, process);
+  }
 
-  Redlock redlock(Redlock redlock) {
-    return redlock;
+  /** Clients have this habit towards each of their lanes. */
+  void clientsHave(Supplier<Habit> habit) {
+    nodes = (lanes, process) -> lanes.stream().map(lane -> habit.get().of(lane, process)).toList();
   }
 }

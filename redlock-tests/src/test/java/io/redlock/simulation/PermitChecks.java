@@ -26,9 +26,9 @@ final class PermitChecks {
   private final Map<String, Long> freeNanos = new HashMap<>();
   private long longestFreeNanos;
 
-  PermitChecks(SimWorld world, SimPlan plan) {
+  PermitChecks(SimWorld world) {
     this.world = world;
-    this.plan = plan;
+    this.plan = world.plan;
   }
 
   /** So long a name may be free while somebody waits for it. */
@@ -56,25 +56,17 @@ final class PermitChecks {
   }
 
   /** Looks from now on until it is calm. */
-  void watch(List<String> names, List<SimServer> servers, List<SimClient> clients) {
-    new Watch(names, servers, clients).look();
+  void watch() {
+    new Watch().look();
   }
 
   private final class Watch {
-    private final List<String> names;
-    private final List<SimServer> servers;
-    private final WellClients well;
-    private final long[] idleNanos; // when nobody of this client waited, or it was not well
-
-    Watch(List<String> names, List<SimServer> servers, List<SimClient> clients) {
-      this.names = names;
-      this.servers = servers;
-      this.well = new WellClients(world, plan, servers, clients);
-      this.idleNanos = new long[clients.size()];
-    }
+    private final WellClients well = new WellClients(world);
+    private final long[] idleNanos = // when nobody of this client waited, or it was not well
+        new long[world.clients.size()];
 
     private void look() {
-      if (world.nowNanos() >= plan.calmFromNanos()) {
+      if (world.isCalm()) {
         return;
       }
       well.look();
@@ -86,7 +78,7 @@ final class PermitChecks {
         }
         waitsNanos = Math.min(waitsNanos, idleNanos[i]);
       }
-      for (String name : names) {
+      for (String name : plan.names()) {
         if (isFree(name)) {
           judge(name, Math.max(waitsNanos, freeNanos.computeIfAbsent(name, n -> world.nowNanos())));
         } else {
@@ -98,7 +90,7 @@ final class PermitChecks {
 
     private boolean isFree(String name) {
       int free = 0;
-      for (SimServer server : servers) {
+      for (SimServer server : world.servers) {
         free |= server.cell(name).isFree() ? 1 << server.index : 0;
       }
       return plan.allMasters().isReachedBy(free & well.servers());

@@ -1,10 +1,7 @@
 package io.redlock.simulation;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.simulation.Simulation.Result;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.function.LongFunction;
 import org.junit.jupiter.api.Tag;
@@ -43,22 +40,8 @@ class PermitsSimulationTest {
   }
 
   private static void run(String what, LongFunction<SimPlan> plans) {
-    long leases = 0;
-    long longestNanos = 0;
-    List<String> violations = new ArrayList<>();
-    for (long seed : SEEDS) {
-      Result result = Simulation.run(plans.apply(seed), new Parts(), false);
-      if (result.violation() != null) {
-        violations.add(result.plan() + ": " + result.violation());
-      }
-      leases += result.leases();
-      longestNanos = Math.max(longestNanos, result.longestFreeNanos());
-    }
-    System.out.printf(
-        "permits, %s: %d seeds, %d leases, none free for longer than %d ms while somebody waited%n",
-        what, SEEDS.size(), leases, longestNanos / SimPlan.MILLI);
-    assertEquals(List.of(), violations);
-    assertTrue(leases > 50 * SEEDS.size(), "hardly anybody worked");
-    assertTrue(longestNanos > 0, "nobody ever waited");
+    Campaign campaign = Campaign.run("permits, " + what, SEEDS, plans);
+    assertTrue(campaign.leases() > 50 * SEEDS.size(), "hardly anybody worked");
+    assertTrue(campaign.longestFreeNanos() > 0, "nobody ever waited");
   }
 }

@@ -13,19 +13,15 @@ final class Pulse {
   static final long PAUSE_NANOS = 100 * SimPlan.MILLI;
 
   private final SimWorld world;
-  private final SimPlan plan;
-  private final Checker checker;
   private final SimClient.Life life;
   private final SimProcess.Strand strand;
   private final String resource;
 
-  Pulse(SimWorld world, SimPlan plan, Checker checker, SimClient.Life life, String resource) {
+  Pulse(SimWorld world, SimClient.Life life, String resource) {
     this.world = world;
-    this.plan = plan;
-    this.checker = checker;
     this.life = life;
-    this.strand = life.process.strand();
     this.resource = resource;
+    strand = life.process.strand();
   }
 
   void begin() {
@@ -33,11 +29,11 @@ final class Pulse {
   }
 
   private void beat() {
-    if (life.isOver() || world.nowNanos() >= plan.calmFromNanos()) {
+    if (life.isOver() || world.isCalm()) {
       return;
     }
-    LeaseRequest request = LeaseRequest.of(resource, plan.maxTtl());
-    CallChecks.Call call = checker.calls.beginsToAcquire(life.process, request);
+    LeaseRequest request = LeaseRequest.of(resource, world.plan.maxTtl());
+    CallChecks.Call call = world.checker.calls.beginsToAcquire(life.process, request);
     life.redlock
         .acquireAsync(request)
         .whenComplete(
@@ -51,8 +47,8 @@ final class Pulse {
   }
 
   private void acquired(Lease lease) {
-    checker.holds.acquired(life.process, lease);
-    checker.service.granted();
+    world.checker.holds.acquired(life.process, lease);
+    world.checker.service.granted();
     lease.close();
   }
 }

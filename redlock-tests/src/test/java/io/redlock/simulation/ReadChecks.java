@@ -4,7 +4,6 @@ import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.testkit.NodeModel.Cell;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
@@ -41,9 +40,9 @@ final class ReadChecks {
     }
   }
 
-  ReadChecks(SimWorld world, SimPlan plan) {
+  ReadChecks(SimWorld world) {
     this.world = world;
-    this.plan = plan;
+    this.plan = world.plan;
   }
 
   /** How many calls have read. */
@@ -64,30 +63,22 @@ final class ReadChecks {
   }
 
   /** Looks from now on until it is calm. */
-  void watch(List<SimServer> servers, List<SimClient> clients) {
-    new Watch(servers, clients).look();
+  void watch() {
+    new Watch().look();
   }
 
   private final class Watch {
-    private final List<SimServer> servers;
-    private final WellClients well;
+    private final WellClients well = new WellClients(world);
     private final Map<SimProcess, Long> wellNanos = new HashMap<>(); // since when
-    private final int clients;
-
-    Watch(List<SimServer> servers, List<SimClient> clients) {
-      this.servers = servers;
-      this.clients = clients.size();
-      this.well = new WellClients(world, plan, servers, clients);
-    }
 
     private void look() {
-      if (world.nowNanos() >= plan.calmFromNanos()) {
+      if (world.isCalm()) {
         return;
       }
       well.look();
       Map<SimProcess, Long> before = new HashMap<>(wellNanos);
       wellNanos.clear();
-      for (int i = 0; i < clients; i++) {
+      for (int i = 0; i < world.clients.size(); i++) {
         SimProcess process = well.process(i);
         if (process != null) {
           wellNanos.put(process, before.getOrDefault(process, world.nowNanos()));
@@ -107,7 +98,7 @@ final class ReadChecks {
 
     private boolean isOpen(String name) {
       int open = 0;
-      for (SimServer server : servers) {
+      for (SimServer server : world.servers) {
         Cell cell = server.cell(name);
         boolean isRead = cell.isFree() || cell.isShared();
         boolean isQueued = cell.queue().stream().anyMatch(place -> !Ticket.reads(place.waiter()));
@@ -127,12 +118,8 @@ final class ReadChecks {
         world.violated(
             SimInvariant.I24,
             () ->
-                call.process
-                    + " waits to read "
-                    + call.name
-                    + " for "
-                    + nanos / SimPlan.MILLI
-                    + " ms, and nobody writes");
+                "%s waits to read %s for %d ms, and nobody writes"
+                    .formatted(call.process, call.name, nanos / SimPlan.MILLI));
       }
     }
   }

@@ -1,7 +1,5 @@
 package io.redlock.simulation;
 
-import java.util.List;
-
 /**
  * I23: while the masters change, the clients whose majorities are well are served.
  *
@@ -20,9 +18,9 @@ final class ServiceChecks {
   private long grantedNanos;
   private long longestGapNanos;
 
-  ServiceChecks(SimWorld world, SimPlan plan) {
+  ServiceChecks(SimWorld world) {
     this.world = world;
-    this.plan = plan;
+    this.plan = world.plan;
   }
 
   /** No two leases are further apart. */
@@ -41,21 +39,17 @@ final class ServiceChecks {
   }
 
   /** Looks from now on until it is calm. */
-  void watch(List<SimServer> servers, List<SimClient> clients) {
-    new Watch(new WellClients(world, plan, servers, clients)).look();
+  void watch() {
+    new Watch().look();
   }
 
   private final class Watch {
-    private final WellClients well;
+    private final WellClients well = new WellClients(world);
     private long wellNanos;
-
-    Watch(WellClients well) {
-      this.well = well;
-    }
 
     private void look() {
       long now = world.nowNanos();
-      if (now >= plan.calmFromNanos()) {
+      if (world.isCalm()) {
         return;
       }
       well.look();

@@ -24,24 +24,16 @@ final class Session {
   private final SimProcess process;
   private final SimProcess.Strand strand;
   private final SimRandom random;
-  private final FaultCount faults;
   private boolean atRest;
 
-  Session(
-      SimWorld world,
-      SimPlan plan,
-      Checker checker,
-      SimClient.Life life,
-      SimRandom random,
-      FaultCount faults) {
+  Session(SimWorld world, SimClient.Life life, SimRandom random) {
     this.world = world;
-    this.plan = plan;
-    this.checker = checker;
     this.life = life;
-    this.process = life.process;
-    this.strand = process.strand();
     this.random = random;
-    this.faults = faults;
+    plan = world.plan;
+    checker = world.checker;
+    process = life.process;
+    strand = process.strand();
   }
 
   /** Whether it holds nothing, waits for nothing and will do nothing more. */
@@ -62,7 +54,7 @@ final class Session {
   }
 
   private void next() {
-    atRest = world.nowNanos() >= plan.calmFromNanos() || life.isOver();
+    atRest = world.isCalm() || life.isOver();
     if (atRest) {
       return;
     }
@@ -147,7 +139,7 @@ final class Session {
     CallChecks.Call call = checker.calls.beginsToAcquire(process, request);
     CompletableFuture<AcquireResult> future;
     try {
-      future = life.redlock.acquireAsync(request);
+      future = world.parts.cancellable.apply(life.redlock.acquireAsync(request));
     } catch (RuntimeException | Error e) { // of user code, which fails its own call
       call.done();
       note(11, () -> e);
@@ -178,7 +170,7 @@ final class Session {
           random.spread(10_000, 2 * plan.nodeTimeoutNanos),
           () -> {
             if (future.cancel(false)) {
-              faults.count(SimFault.CANCEL);
+              world.struck(SimFault.CANCEL);
             }
           });
     }
@@ -217,7 +209,7 @@ final class Session {
   }
 
   private void proceed(SimHold hold, Lease lease, int steps) {
-    boolean calm = world.nowNanos() >= plan.calmFromNanos();
+    boolean calm = world.isCalm();
     if (steps == 0 || calm || !lease.isValid()) {
       letGo(lease, calm);
       return;

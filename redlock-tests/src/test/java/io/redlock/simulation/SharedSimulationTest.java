@@ -1,14 +1,8 @@
 package io.redlock.simulation;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.simulation.Simulation.Result;
-import io.redlock.testkit.BrokenReaders;
-import io.redlock.testkit.NodeModel;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.function.BiFunction;
 import java.util.function.LongFunction;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -57,45 +51,9 @@ class SharedSimulationTest {
         });
   }
 
-  @Test
-  void nodesThatBreakRulesForReadersAreNoticed() {
-    assertEquals(SimInvariant.I1, firstViolation(BrokenReaders.PassingReaders::new));
-    assertEquals(SimInvariant.I5, firstViolation(BrokenReaders.LeavingNoTombstone::new));
-    assertEquals(SimInvariant.I13, firstViolation(BrokenReaders.PassingWithoutTicket::new));
-    assertEquals(SimInvariant.I28, firstViolation(BrokenReaders.OutbiddingReaders::new));
-    assertEquals(SimInvariant.I29, firstViolation(BrokenReaders.EndingTogether::new));
-  }
-
-  private static SimInvariant firstViolation(BiFunction<Long, Long, NodeModel> model) {
-    for (long seed = 1; seed <= 200; seed++) {
-      SimPlan plan = SimPlan.of(seed).sharedAndServed().only();
-      Violation violation = Simulation.run(plan, Variants.nodes(model), false).violation();
-      if (violation != null) {
-        return violation.invariant();
-      }
-    }
-    throw new AssertionError("nobody noticed");
-  }
-
   private static void run(String what, LongFunction<SimPlan> plans) {
-    long leases = 0;
-    long reads = 0;
-    long queued = 0;
-    List<String> violations = new ArrayList<>();
-    for (long seed : SEEDS) {
-      Result result = Simulation.run(plans.apply(seed), new Parts(), false);
-      if (result.violation() != null) {
-        violations.add(result.plan() + ": " + result.violation());
-      }
-      leases += result.leases();
-      reads += result.reads();
-      queued += result.queued();
-    }
-    System.out.printf(
-        "shared simulation, %s: %d seeds, %d leases, %d of them to read, %d waited in turn%n",
-        what, SEEDS.size(), leases, reads, queued);
-    assertEquals(List.of(), violations);
-    assertTrue(reads > 5 * SEEDS.size(), "hardly anybody reads");
-    assertTrue(queued > SEEDS.size(), "hardly anybody waits in turn");
+    Campaign campaign = Campaign.run("shared, " + what, SEEDS, plans);
+    assertTrue(campaign.reads() > 5 * SEEDS.size(), "hardly anybody reads");
+    assertTrue(campaign.queued() > SEEDS.size(), "hardly anybody waits in turn");
   }
 }

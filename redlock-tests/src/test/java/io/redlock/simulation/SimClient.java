@@ -31,9 +31,6 @@ final class SimClient {
   private final SimWorld world;
   private final SimPlan plan;
   private final Parts parts;
-  private final Checker checker;
-  private final List<SimServer> servers;
-  private final FaultCount faults;
   private final SimRandom random;
   private final List<Session> sessions = new ArrayList<>();
   private final List<SimProcess> processes = new ArrayList<>(); // one, and those that are closing
@@ -71,12 +68,12 @@ final class SimClient {
 
     private Life(String processName) {
       Quorum quorum = known.quorum(plan);
-      process = new SimProcess(processName, world, monotonic, wall, plan, random, faults, quorum);
+      process = new SimProcess(processName, world, monotonic, wall, random, quorum);
       scheduler = new SimScheduler(process);
       addLanes(known == Masters.FUTURE ? Quorum.of(quorum.nodes()) : quorum);
-      List<? extends LockNode> nodes = parts.nodes(lanes, process);
+      List<? extends LockNode> nodes = parts.nodes.apply(lanes, process);
       Supplier<String> ownerIds =
-          parts.ownerIds(() -> processName + "#" + Long.toHexString(random.nextLong()));
+          parts.ownerIds.apply(() -> processName + "#" + Long.toHexString(random.nextLong()));
       RedlockBuilder builder =
           RedlockBuilder.over(known == Masters.BOTH ? of(quorum.present(), nodes) : nodes)
               .nodeTimeout(Duration.ofNanos(plan.nodeTimeoutNanos))
@@ -84,20 +81,20 @@ final class SimClient {
               .driftPerSecond(Duration.ofNanos(plan.driftPartsPerMillion * 1_000))
               .clockSkew(Duration.ofNanos(plan.skewMicros * 1_000))
               .lossMargin(plan.lossMargin)
-              .ticker(parts.ticker(process))
-              .scheduler(parts.scheduler(scheduler, lanes))
-              .random(parts.random(random))
+              .ticker(parts.ticker.apply(process))
+              .scheduler(parts.scheduler.apply(scheduler, lanes))
+              .random(random)
               .ownerIds(ownerIds)
               .callbackExecutor(callbacks());
       if (known == Masters.BOTH) {
-        parts.moves(builder, of(quorum.future(), nodes));
+        parts.moves.accept(builder, of(quorum.future(), nodes));
       }
       if (plan.has(SimFault.USER_CODE)) {
-        new UserCode(process, plan, random, faults).configure(builder, ownerIds, callbacks());
-        CoreBuilder.startRefusedWith(builder, parts.threads(threads()));
+        new UserCode(process, random).configure(builder, ownerIds, callbacks());
+        CoreBuilder.startRefusedWith(builder, parts.threads.apply(threads()));
       }
-      parts.configure(builder, plan);
-      redlock = parts.redlock(builder.build());
+      parts.settings.accept(builder);
+      redlock = builder.build();
     }
 
     private static List<? extends LockNode> of(int set, List<? extends LockNode> nodes) {
@@ -111,11 +108,11 @@ final class SimClient {
     private void addLanes(Quorum quorum) {
       int masters = process.quorum.present() | process.quorum.future();
       List<SimServer> known =
-          servers.stream().filter(server -> (masters & 1 << server.index) != 0).toList();
+          world.servers.stream().filter(server -> (masters & 1 << server.index) != 0).toList();
       Peers peers =
           new Peers(known.stream().map(SimServer::toString).toList(), quorum, plan.skewMicros);
       TrustRules rules =
-          TrustRules.of(plan.guarded, plan.maxTtl(), plan.driftPartsPerMillion, plan.skewMicros);
+          TrustRules.of(parts.guarded, plan.maxTtl(), plan.driftPartsPerMillion, plan.skewMicros);
       RequestEncoder encoder = new RequestEncoder(plan.retentionMillis, plan.skewMicros);
       LaneSettings settings =
           new LaneSettings(
@@ -130,7 +127,7 @@ final class SimClient {
         LockNode lane =
             new NodeLane(
                 server.toString(),
-                parts.dialer(socket),
+                parts.dialer.apply(socket),
                 wakes,
                 encoder,
                 settings,
@@ -139,18 +136,15 @@ final class SimClient {
                 SimRandom.of(plan.seed, process + " backs off from " + server));
         lanes.add(
             new SimNode(
-                parts.lane(lane, process),
+                parts.lane.apply(lane, process),
                 socket,
                 wakes,
-                plan,
-                checker,
-                given -> parts.laneScheduler(scheduler.ofLanes())));
+                given -> parts.laneScheduler.apply(scheduler.ofLanes())));
       }
     }
 
     private SimSocket socket(String purpose, SimServer server) {
-      SimLink link = links.get(server.index);
-      return new SimSocket(purpose, server, link, process, plan, random, faults, checker.lanes);
+      return new SimSocket(purpose, server, links.get(server.index), process, random);
     }
 
     private Executor callbacks() {
@@ -184,25 +178,14 @@ final class SimClient {
     }
   }
 
-  SimClient(
-      String name,
-      SimWorld world,
-      SimPlan plan,
-      Parts parts,
-      Checker checker,
-      List<SimServer> servers,
-      List<SimLink> links,
-      SimRandom random,
-      FaultCount faults) {
+  SimClient(String name, SimWorld world, List<SimLink> links, SimRandom random) {
     this.name = name;
     this.world = world;
-    this.plan = plan;
-    this.parts = parts;
-    this.checker = checker;
-    this.servers = servers;
     this.links = links;
     this.random = random;
-    this.faults = faults;
+    plan = world.plan;
+    parts = world.parts;
+    world.clients.add(this);
     long ratePpm = plan.has(SimFault.CLIENT_RATE) ? random.between(-4_000, 4_000) : 0;
     long offsetNanos = plan.has(SimFault.CLIENT_WALL_STEP) ? Simulation.anyOffset(random) : 0;
     monotonic = new SimClock(world, random.between(-1_000_000_000, 1_000_000_000), ratePpm);
@@ -217,12 +200,12 @@ final class SimClient {
     processes.add(started.process);
     life = started;
     for (int i = 0; i < plan.sessions; i++) {
-      Session session = new Session(world, plan, checker, started, random, faults);
+      Session session = new Session(world, started, random);
       sessions.add(session);
       session.begin();
     }
     if (plan.change != null) {
-      new Pulse(world, plan, checker, started, "pulse of " + started.process).begin();
+      new Pulse(world, started, "pulse of " + started.process).begin();
     }
   }
 

@@ -3,7 +3,6 @@ package io.redlock.simulation;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
@@ -12,24 +11,17 @@ import org.junit.jupiter.api.Test;
 class SimClientTest {
 
   private final SimPlan plan = SimPlan.of(1).only();
-  private final SimWorld world =
-      new SimWorld(new SimTrace(false), EnumSet.noneOf(SimInvariant.class), 1_000_000);
-  private final FaultCount faults = new FaultCount();
+  private final SimWorld world = new SimWorld(plan);
 
   /** Or its clock stops while it runs, and the checker takes its calls for late: seed 895 did. */
   @Test
   void processThatIsBeingClosedSleepsWithItsMachine() {
     plan.nodes = 1;
     plan.sessions = 0;
-    Checker checker = new Checker(world, plan);
-    Parts parts = new Parts();
-    SimServer server =
-        new SimServer(
-            0, world, new SimClock(world, Simulation.EPOCH_NANOS, 0), parts, checker, plan, faults);
+    new SimServer(world, new SimClock(world, Simulation.EPOCH_NANOS, 0));
     SimRandom random = new SimRandom(1);
-    List<SimLink> links = List.of(new SimLink(world, plan, random, faults, SimPlan.MILLI));
-    SimClient client =
-        new SimClient("c", world, plan, parts, checker, List.of(server), links, random, faults);
+    List<SimLink> links = List.of(new SimLink(world, random, SimPlan.MILLI));
+    SimClient client = new SimClient("c", world, links, random);
     client.start();
     SimProcess closing = Objects.requireNonNull(client.life()).process;
     client.close();

@@ -51,6 +51,11 @@ final class SimHold {
     return remainingNanos() > 0;
   }
 
+  /** For how long it was held, if it has ended. */
+  long heldNanos() {
+    return ends > 0 ? endedNanos - doneNanos : 0;
+  }
+
   boolean excludes(SimHold other) {
     return !(shared && other.shared);
   }

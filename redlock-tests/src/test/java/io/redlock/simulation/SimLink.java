@@ -8,19 +8,15 @@ import java.util.List;
 final class SimLink {
 
   private final SimWorld world;
-  private final SimPlan plan;
   private final SimRandom random;
-  private final FaultCount faults;
   private final long baseNanos;
   private final List<Wire> wires = new ArrayList<>();
   private boolean requestsBlocked;
   private boolean repliesBlocked;
 
-  SimLink(SimWorld world, SimPlan plan, SimRandom random, FaultCount faults, long baseNanos) {
+  SimLink(SimWorld world, SimRandom random, long baseNanos) {
     this.world = world;
-    this.plan = plan;
     this.random = random;
-    this.faults = faults;
     this.baseNanos = baseNanos;
   }
 
@@ -49,11 +45,9 @@ final class SimLink {
   }
 
   private long delayNanos() {
+    SimPlan plan = world.plan;
     long delay = baseNanos + (plan.jitterNanos == 0 ? 0 : random.nextLong(plan.jitterNanos));
-    if (plan.has(SimFault.SLOW)
-        && world.nowNanos() < plan.calmFromNanos()
-        && random.perMillion(plan.slowPerMillion)) {
-      faults.count(SimFault.SLOW);
+    if (world.strikes(SimFault.SLOW, () -> random.perMillion(plan.slowPerMillion))) {
       delay += random.spread(plan.nodeTimeoutNanos / 4, 2 * plan.maxTtlNanos());
     }
     return delay;

@@ -28,34 +28,22 @@ final class SimNode implements LockNode {
   private final SimProcess process;
   private final SimWorld world;
   private final SimPlan plan;
-  private final HoldChecks holds;
-  private final CallChecks calls;
-  private final LaneChecks checks;
-  private final WorkChecks work;
+  private final Checker checker;
   private final UnaryOperator<Scheduler> schedulers;
   private final int index;
   private int open;
   private boolean isClosed;
 
-  SimNode(
-      LockNode lane,
-      SimSocket socket,
-      SimSocket wakes,
-      SimPlan plan,
-      Checker checker,
-      UnaryOperator<Scheduler> schedulers) {
+  SimNode(LockNode lane, SimSocket socket, SimSocket wakes, UnaryOperator<Scheduler> schedulers) {
     this.lane = lane;
     this.socket = socket;
     this.wakes = wakes;
-    this.process = socket.process;
-    this.world = socket.world;
-    this.plan = plan;
-    this.holds = checker.holds;
-    this.calls = checker.calls;
-    this.checks = checker.lanes;
-    this.work = checker.work;
     this.schedulers = schedulers;
-    this.index = socket.server.index;
+    process = socket.process;
+    world = socket.world;
+    plan = world.plan;
+    checker = world.checker;
+    index = socket.server.index;
   }
 
   int index() {
@@ -109,7 +97,7 @@ final class SimNode implements LockNode {
 
     @Override
     public void onReset(String reason) {
-      work.resets(process);
+      checker.work.resets(process);
       observer.onReset(reason);
     }
 
@@ -164,8 +152,8 @@ final class SimNode implements LockNode {
     if (process.isDead()) {
       return () -> false;
     }
-    holds.asked(process, request);
-    work.asked(process, request);
+    checker.holds.asked(process, request);
+    checker.work.asked(process, request);
     process.maybeHoldUpThread();
     Call call = new Call(request, slot, handler);
     Pending pending = lane.send(request, slot, call);
@@ -185,7 +173,7 @@ final class SimNode implements LockNode {
       this.request = request;
       this.slot = slot;
       this.handler = handler;
-      this.letter = checks.sent(index, request);
+      this.letter = checker.lanes.sent(index, request);
       open++;
     }
 
@@ -195,14 +183,14 @@ final class SimNode implements LockNode {
         return;
       }
       if (over || node != slot) {
-        checks.answeredTwice(index, request, reply);
+        checker.lanes.answeredTwice(index, request, reply);
         return;
       }
       over = true;
       open--;
-      checks.answered(index, letter, reply);
+      checker.lanes.answered(index, letter, reply);
       if (reply.kind() == NodeReply.Kind.CLOCK) {
-        calls.clockRefused(process, request.names());
+        checker.calls.clockRefused(process, request.names());
       }
       world.trace.note(
           world.nowNanos(),
@@ -217,7 +205,7 @@ final class SimNode implements LockNode {
       }
       over = true;
       open--;
-      checks.withdrawn(index, letter);
+      checker.lanes.withdrawn(index, letter);
       return true;
     }
   }

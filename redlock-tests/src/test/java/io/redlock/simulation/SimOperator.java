@@ -13,6 +13,7 @@ import io.redlock.simulation.SimCommand.Known;
 import io.redlock.simulation.SimPlan.Change.Left;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Ticker;
+import java.io.ByteArrayOutputStream;
 import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -50,16 +51,15 @@ final class SimOperator {
   private int audits;
   private long endedNanos = -1;
 
-  SimOperator(
-      SimWorld world, SimPlan plan, Parts parts, List<SimServer> servers, List<SimClient> clients) {
+  SimOperator(SimWorld world) {
     this.world = world;
-    this.plan = plan;
-    this.change = Objects.requireNonNull(plan.change);
-    this.parts = parts;
-    this.random = SimRandom.of(plan.seed, "change of masters");
-    this.ids = new SplittableRandom(plan.seed);
-    this.clients = clients;
-    this.servers = servers.stream().map(Server::new).toList();
+    plan = world.plan;
+    change = Objects.requireNonNull(plan.change);
+    parts = world.parts;
+    random = SimRandom.of(plan.seed, "change of masters");
+    ids = new SplittableRandom(plan.seed);
+    clients = world.clients;
+    servers = world.servers.stream().map(Server::new).toList();
     this.out = new PrintStream(new Notes(), true, StandardCharsets.UTF_8);
   }
 
@@ -173,7 +173,8 @@ final class SimOperator {
   private void step(Command command, SteppedResize resize, Runnable then) {
     Optional<Duration> pause = resize.step();
     if (pause.isPresent() && !random.percent(INTERRUPTED_PERCENT)) {
-      world.after(parts.operatorPause(pause.get()).toNanos(), () -> step(command, resize, then));
+      world.after(
+          parts.operatorPause.apply(pause.get()).toNanos(), () -> step(command, resize, then));
     } else if (resize.hasSucceeded()) {
       then.run();
     } else {
@@ -221,7 +222,9 @@ final class SimOperator {
 
     @Override
     public @Nullable Map<String, Long> counters() {
-      return server.isUp() ? parts.carried(server.counters(), server.clock.micros(), plan) : null;
+      return server.isUp()
+          ? parts.carried.of(server.counters(), server.clock.micros(), plan)
+          : null;
     }
 
     @Override
@@ -253,20 +256,16 @@ final class SimOperator {
 
   /** What the commands print, as lines of the trace. */
   private final class Notes extends OutputStream {
-    private final List<Byte> line = new ArrayList<>();
+    private final ByteArrayOutputStream line = new ByteArrayOutputStream();
 
     @Override
     public void write(int octet) {
       if (octet != '\n') {
-        line.add((byte) octet);
+        line.write(octet);
         return;
       }
-      byte[] bytes = new byte[line.size()];
-      for (int i = 0; i < bytes.length; i++) {
-        bytes[i] = line.get(i);
-      }
-      line.clear();
-      String text = new String(bytes, StandardCharsets.UTF_8);
+      String text = line.toString(StandardCharsets.UTF_8);
+      line.reset();
       world.trace.note(world.nowNanos(), 17, () -> "operator: " + text);
     }
   }

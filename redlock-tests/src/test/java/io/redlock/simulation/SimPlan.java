@@ -58,7 +58,6 @@ final class SimPlan {
   long jitterNanos;
   long chaosNanos;
   long thinkNanos; // between two things that a caller does, at most
-  boolean guarded = true;
   boolean adopted;
   boolean fewVictims; // faults of nodes strike a minority only
   boolean inARing; // each client has a nearest node of its own, and all have the same distances
@@ -81,6 +80,7 @@ final class SimPlan {
   int fairPercent; // of the requests for one resource
   int sharedPercent; // of the same
   long maxWaitNanos; // of a caller that waits
+  long maxSteps = 3_000_000; // more events show that something never ends
 
   /**
    * A change of masters. The present ones come first, and the last of them stay.
@@ -207,6 +207,14 @@ final class SimPlan {
         faults.add(fault);
       }
     }
+    return this;
+  }
+
+  /** All want the same, and all are fair. */
+  SimPlan crowd() {
+    resources = 1;
+    clients = Math.max(clients, 3);
+    fairPercent = 100;
     return this;
   }
 
@@ -427,23 +435,17 @@ final class SimPlan {
 
   @Override
   public String toString() {
-    return "seed "
-        + seed
-        + ": "
-        + nodes
-        + " nodes, "
-        + clients
-        + " clients of "
-        + sessions
-        + " callers, "
-        + resources
-        + " resources, maxTtl "
-        + maxTtlMillis
-        + " ms, node timeout "
-        + nodeTimeoutNanos / MILLI
-        + " ms, skew "
-        + skewMicros / 1_000
-        + " ms, faults "
-        + faults;
+    return ("seed %d: %d nodes, %d clients of %d callers, %d resources, maxTtl %d ms,"
+            + " node timeout %d ms, skew %d ms, faults %s")
+        .formatted(
+            seed,
+            nodes,
+            clients,
+            sessions,
+            resources,
+            maxTtlMillis,
+            nodeTimeoutNanos / MILLI,
+            skewMicros / 1_000,
+            faults);
   }
 }

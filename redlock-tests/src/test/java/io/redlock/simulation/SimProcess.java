@@ -54,7 +54,6 @@ final class SimProcess implements Ticker {
   final SimClock wall;
   private final SimPlan plan;
   private final SimRandom random;
-  private final FaultCount faults;
   private final List<Strand> strands = new ArrayList<>();
   private Strand current; // whose code is running
   private @Nullable Strand schedulerStrand;
@@ -74,20 +73,17 @@ final class SimProcess implements Ticker {
       SimWorld world,
       SimClock monotonic,
       SimClock wall,
-      SimPlan plan,
       SimRandom random,
-      FaultCount faults,
       Quorum quorum) {
     this.name = name;
     this.world = world;
     this.monotonic = monotonic;
     this.wall = wall;
-    this.plan = plan;
     this.random = random;
-    this.faults = faults;
     this.quorum = quorum;
-    this.current = strand();
-    this.awakeSinceNanos = monotonic.nanos();
+    plan = world.plan;
+    current = strand();
+    awakeSinceNanos = monotonic.nanos();
   }
 
   Strand strand() {
@@ -162,14 +158,14 @@ final class SimProcess implements Ticker {
     world.after(0, () -> new ArrayList<>(strands).forEach(Strand::work));
   }
 
+  private boolean strikes(SimFault fault) {
+    return world.strikes(fault, () -> random.perMillion(plan.pausePerMillion));
+  }
+
   /** Between two steps of the client's code: sometimes the whole process stands still. */
   private void maybeFreezeHere() {
-    if (observed || dead || frozen || !plan.has(SimFault.CLIENT_PAUSE) || !world.mayNest()) {
-      return;
-    }
-    if (world.nowNanos() < plan.calmFromNanos() && random.perMillion(plan.pausePerMillion)) {
+    if (!observed && !dead && !frozen && world.mayNest() && strikes(SimFault.CLIENT_PAUSE)) {
       long nanos = upToCalm(random.spread(1_000_000, 2 * plan.maxTtlNanos()));
-      faults.count(SimFault.CLIENT_PAUSE);
       world.trace.note(world.nowNanos(), 1, () -> this + " stands still for " + nanos + " ns");
       frozen = true;
       letPass(nanos);
@@ -179,12 +175,8 @@ final class SimProcess implements Ticker {
 
   /** Between two steps of the client's code: sometimes the one thread stands still. */
   void maybeHoldUpThread() {
-    if (dead || frozen || isBlocked() || !plan.has(SimFault.THREAD_PAUSE) || !world.mayNest()) {
-      return;
-    }
-    if (world.nowNanos() < plan.calmFromNanos() && random.perMillion(plan.pausePerMillion)) {
+    if (!dead && !frozen && !isBlocked() && world.mayNest() && strikes(SimFault.THREAD_PAUSE)) {
       long nanos = upToCalm(random.spread(10_000, plan.maxTtlNanos()));
-      faults.count(SimFault.THREAD_PAUSE);
       world.trace.note(world.nowNanos(), 2, () -> this + ": a thread stands still, " + nanos);
       standStill(nanos);
     }

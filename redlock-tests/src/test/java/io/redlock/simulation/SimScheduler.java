@@ -18,7 +18,7 @@ final class SimScheduler implements Scheduler {
 
   /** The same thread for the lanes, whose timers do not count: they go on until they are closed. */
   Scheduler ofLanes() {
-    return new Scheduler() {
+    return new ForwardingScheduler(this) {
       @Override
       public Cancellable schedule(Runnable task, long delayNanos) {
         Cancellable timer = SimScheduler.this.schedule(task, delayNanos);
@@ -26,11 +26,6 @@ final class SimScheduler implements Scheduler {
           real.uncounted();
         }
         return timer;
-      }
-
-      @Override
-      public void await(Future<?> future) {
-        SimScheduler.this.await(future);
       }
 
       @Override

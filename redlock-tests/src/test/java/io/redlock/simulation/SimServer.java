@@ -55,8 +55,8 @@ final class SimServer {
   private static final int DUMPS = 6;
 
   final int index;
+  final SimWorld world;
   final SimClock clock;
-  private final SimWorld world;
   private final NodeModel model;
   private final Parts parts;
   private final Checker checker;
@@ -67,9 +67,7 @@ final class SimServer {
   private final List<Trap> traps = new ArrayList<>();
   private final Set<Script> scripts = EnumSet.noneOf(Script.class); // that it was told
   private final Map<String, List<SimConnection>> subscribers = new TreeMap<>(); // by channel
-  private final SimPlan plan;
   private final SimRandom random;
-  private final FaultCount faults;
   private String birth = "";
   private String runId;
   private String replicationId;
@@ -82,32 +80,27 @@ final class SimServer {
   private boolean evicts; // by its policy
   private @Nullable Stranger stranger; // that answers at its address at times
 
-  SimServer(
-      int index,
-      SimWorld world,
-      SimClock clock,
-      Parts parts,
-      Checker checker,
-      SimPlan plan,
-      FaultCount faults) {
-    this.index = index;
-    this.plan = plan;
-    this.random = SimRandom.of(plan.seed, "node " + index);
-    this.faults = faults;
+  SimServer(SimWorld world, SimClock clock) {
     this.world = world;
     this.clock = clock;
-    this.model = parts.model(plan);
-    this.parts = parts;
-    this.checker = checker;
+    index = world.servers.size();
+    world.servers.add(this);
+    random = SimRandom.of(world.plan.seed, "node " + index);
+    parts = world.parts;
+    checker = world.checker;
+    model = parts.model.apply(world.plan.skewMicros, world.plan.retentionMillis);
     this.runId = newIdentity();
     this.replicationId = newIdentity();
   }
 
   /** Gives them the marks that an operator leaves on the brand-new masters of a set. */
-  static void adopt(List<SimServer> masters, SimPlan plan) {
+  static void adopt(List<SimServer> masters) {
+    SimWorld world = masters.get(0).world;
+    SimPlan plan = world.plan;
     List<String> names = masters.stream().map(SimServer::toString).toList();
     Agreement agreement =
-        TrustRules.of(plan.guarded, plan.maxTtl(), plan.driftPartsPerMillion, plan.skewMicros)
+        TrustRules.of(
+                world.parts.guarded, plan.maxTtl(), plan.driftPartsPerMillion, plan.skewMicros)
             .agreement(List.of(new MasterSet("first", names)));
     masters.forEach(master -> master.adopt(agreement));
   }
@@ -116,7 +109,7 @@ final class SimServer {
     birth =
         new BirthMark(
                 runId,
-                parts.replicationId(replicationId),
+                parts.replicationId.apply(replicationId),
                 nowMillis(),
                 true,
                 true,
@@ -291,15 +284,12 @@ final class SimServer {
             SimCommand.bytes("message"),
             SimCommand.bytes(channel),
             SimCommand.bytes(waiter.substring(colon + 1)));
-    boolean calm = world.nowNanos() >= plan.calmFromNanos();
     for (SimConnection connection : subscribers.getOrDefault(channel, List.of())) {
-      if (!calm && plan.has(SimFault.WAKE_LOST) && random.percent(50)) {
-        faults.count(SimFault.WAKE_LOST);
+      if (world.strikes(SimFault.WAKE_LOST, () -> random.percent(50))) {
         continue;
       }
       connection.push(message);
-      if (!calm && plan.has(SimFault.WAKE_TWICE) && random.percent(50)) {
-        faults.count(SimFault.WAKE_TWICE);
+      if (world.strikes(SimFault.WAKE_TWICE, () -> random.percent(50))) {
         connection.push(message);
       }
     }
@@ -333,7 +323,7 @@ final class SimServer {
     if (!birth.contains(known.served())) {
       return Standing.UNSERVING;
     }
-    boolean heeds = !known.birth().isEmpty() && parts.heedsBirth(request);
+    boolean heeds = !known.birth().isEmpty() && parts.heedsBirth.test(request);
     if (heeds && !birth.startsWith(known.birth())) {
       return Standing.ABSTAINING;
     }
@@ -367,11 +357,11 @@ final class SimServer {
             runId,
             "master",
             "standalone",
-            parts.replicationId(replicationId),
+            parts.replicationId.apply(replicationId),
             "0",
             evicts ? "1000000" : "0",
             evicts ? "volatile-lru" : "noeviction",
-            Long.toString(parts.evictedKeys(evictedKeys)),
+            Long.toString(parts.evictedKeys.applyAsLong(evictedKeys)),
             Long.toString(clock.micros()),
             birth)) {
       fields.add(SimCommand.bytes(field));
@@ -440,7 +430,7 @@ final class SimServer {
 
   /** A new process on the same data. */
   void restart() {
-    birth = parts.birthAfterRestart(birth);
+    birth = parts.birthAfterRestart.apply(birth);
     runId = newIdentity();
     running = Running.UP;
     trouble = null;
@@ -475,7 +465,7 @@ final class SimServer {
     replicationId = next == null ? newIdentity() : next.replicationId;
     if (next != null) {
       evictedKeys = next.evictedKeys;
-      if (parts.returnsAsItself()) {
+      if (parts.returnsAsItself) {
         runId = next.runId;
       } else {
         birth = birth.replace(next.runId, runId);
@@ -490,7 +480,7 @@ final class SimServer {
 
   /** Everything is deleted in the running process. */
   void flush() {
-    replaceData(new Dump(Map.of(), parts.birthAfterFlush(birth)));
+    replaceData(new Dump(Map.of(), parts.birthAfterFlush.apply(birth)));
   }
 
   /** The running process takes over an empty data set. */

@@ -20,7 +20,6 @@ final class SimSocket implements Dialer {
   private final String purpose;
   private final SimPlan plan;
   private final SimLink link;
-  private final FaultCount faults;
   private final SimProcess.Strand[] readers; // of one connection and the next
   private int dials;
   private @Nullable SimConnection latest;
@@ -29,35 +28,22 @@ final class SimSocket implements Dialer {
   private long auditedNanos = NEVER; // and says what it is
   private long auditAnsweredNanos = NEVER; // by an error perhaps
 
-  SimSocket(
-      String purpose,
-      SimServer server,
-      SimLink link,
-      SimProcess process,
-      SimPlan plan,
-      SimRandom random,
-      FaultCount faults,
-      LaneChecks checks) {
+  SimSocket(String purpose, SimServer server, SimLink link, SimProcess process, SimRandom random) {
     this.purpose = purpose;
     this.server = server;
     this.link = link;
     this.process = process;
-    this.world = process.world;
-    this.plan = plan;
     this.random = random;
-    this.faults = faults;
-    this.checks = checks;
-    this.adversary = new Adversary(world, plan, random, faults, server);
-    this.readers = new SimProcess.Strand[] {process.strand(), process.strand()};
+    world = process.world;
+    plan = world.plan;
+    checks = world.checker.lanes;
+    adversary = new Adversary(server, random);
+    readers = new SimProcess.Strand[] {process.strand(), process.strand()};
   }
 
   boolean strikes(SimFault fault) {
-    boolean strikes =
-        plan.has(fault)
-            && world.nowNanos() < plan.calmFromNanos()
-            && random.perMillion(plan.socketPerMillion);
+    boolean strikes = world.strikes(fault, () -> random.perMillion(plan.socketPerMillion));
     if (strikes) {
-      faults.count(fault);
       world.trace.note(world.nowNanos(), fault.ordinal(), () -> "** " + fault + ": " + this);
     }
     return strikes;
@@ -107,7 +93,7 @@ final class SimSocket implements Dialer {
   void cut() {
     SimConnection current = current();
     if (current != null) {
-      faults.count(SimFault.CUT);
+      world.struck(SimFault.CUT);
       world.trace.note(world.nowNanos(), 4, () -> "** CUT: " + this);
       current.cut(partOf(current.onTheWay()));
     }
@@ -117,7 +103,7 @@ final class SimSocket implements Dialer {
   void forget() {
     SimConnection current = current();
     if (current != null) {
-      faults.count(SimFault.HALF_OPEN);
+      world.struck(SimFault.HALF_OPEN);
       world.trace.note(world.nowNanos(), 4, () -> "** HALF_OPEN: " + this);
       current.forget(partOf(current.onTheWay()));
     }

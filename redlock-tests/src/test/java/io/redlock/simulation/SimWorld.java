@@ -1,14 +1,18 @@
 package io.redlock.simulation;
 
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
 import java.util.PriorityQueue;
-import java.util.Set;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Virtual time. Everything that happens is an event at a true time, which nobody in the simulation
- * can read; events at one time happen in the order in which they were planned. No thread, no sleep.
+ * A world with its virtual time and all that is in it. Everything that happens is an event at a
+ * true time, which nobody in the simulation can read; events at one time happen in the order in
+ * which they were planned. No thread, no sleep.
  *
  * <p>{@link #runUntil} may be called from within an event: the caller's stack then stands still
  * while the world goes on, which is how a thread is paused between two of its steps.
@@ -52,21 +56,30 @@ final class SimWorld {
     }
   }
 
+  final SimPlan plan;
+  final Parts parts;
   final SimTrace trace;
+  final Map<SimFault, Long> faults = new EnumMap<>(SimFault.class); // how often each has struck
+  final List<SimServer> servers = new ArrayList<>();
+  final List<SimClient> clients = new ArrayList<>();
+  final Checker checker;
   private final PriorityQueue<Event> events = new PriorityQueue<>();
-  private final Set<SimInvariant> unchecked;
-  private final long maxSteps;
-  private Runnable afterEach = () -> {};
   private long nowNanos;
   private long planned;
   private long steps;
   private int depth;
   private @Nullable Violation violation;
 
-  SimWorld(SimTrace trace, Set<SimInvariant> unchecked, long maxSteps) {
-    this.trace = trace;
-    this.unchecked = unchecked;
-    this.maxSteps = maxSteps;
+  /** A world in which nothing is broken, and of which no trace can be read. */
+  SimWorld(SimPlan plan) {
+    this(plan, new Parts(), false);
+  }
+
+  SimWorld(SimPlan plan, Parts parts, boolean readable) {
+    this.plan = plan;
+    this.parts = parts;
+    trace = new SimTrace(readable);
+    checker = new Checker(this);
   }
 
   long nowNanos() {
@@ -78,8 +91,23 @@ final class SimWorld {
     return steps;
   }
 
-  void afterEach(Runnable check) {
-    afterEach = check;
+  /** Whether nothing goes wrong any more. */
+  boolean isCalm() {
+    return nowNanos >= plan.calmFromNanos();
+  }
+
+  /** Whether a fault strikes now, as chance will have it, which is counted. */
+  boolean strikes(SimFault fault, BooleanSupplier byChance) {
+    boolean strikes = plan.has(fault) && !isCalm() && byChance.getAsBoolean();
+    if (strikes) {
+      struck(fault);
+    }
+    return strikes;
+  }
+
+  /** Counts a fault. */
+  void struck(SimFault fault) {
+    faults.merge(fault, 1L, Long::sum);
   }
 
   Event at(long atNanos, Runnable action) {
@@ -125,18 +153,19 @@ final class SimWorld {
       return true;
     }
     nowNanos = Math.max(nowNanos, next.atNanos);
-    if (++steps > maxSteps) {
-      violated(SimInvariant.I12, () -> "more than " + maxSteps + " events: something never ends");
+    if (++steps > plan.maxSteps) {
+      violated(
+          SimInvariant.I12, () -> "more than " + plan.maxSteps + " events: something never ends");
       return false;
     }
     action.run();
-    afterEach.run();
+    checker.holds.checkOverlaps();
     return true;
   }
 
   /** The first violation ends the run. */
   void violated(SimInvariant invariant, Supplier<String> what) {
-    if (violation == null && !unchecked.contains(invariant)) {
+    if (violation == null && !plan.unchecked.contains(invariant)) {
       violation = new Violation(invariant, nowNanos, what.get());
       trace.note(nowNanos, -1, () -> "VIOLATION " + violation);
     }

@@ -19,49 +19,32 @@ final class Simulation {
 
   private static final long SECOND = 1_000_000_000;
   private static final long DAY = 86_400 * SECOND;
-  private static final long MAX_STEPS = 3_000_000;
   private static final long LONGEST_CHANGE_NANOS = 300 * SECOND;
-
-  /** What came of a run. */
-  record Result(
-      SimPlan plan,
-      @Nullable Violation violation,
-      long steps,
-      long simulatedNanos,
-      long leases,
-      long heldNanos,
-      long unfencedLosses,
-      long longestFreeNanos,
-      long served,
-      long queued,
-      long reads,
-      FaultCount faults,
-      SimTrace trace) {}
 
   private final SimPlan plan;
   private final SimWorld world;
   private final Checker checker;
-  private final FaultCount faults = new FaultCount();
-  private final List<SimServer> servers = new ArrayList<>();
-  private final List<SimClient> clients = new ArrayList<>();
+  private final List<SimServer> servers;
+  private final List<SimClient> clients;
   private final @Nullable SimOperator operator;
 
   private Simulation(SimPlan plan, Parts parts, boolean readable) {
     this.plan = plan;
-    world = new SimWorld(new SimTrace(readable), plan.unchecked, MAX_STEPS);
-    checker = new Checker(world, plan);
+    world = new SimWorld(plan, parts, readable);
+    checker = world.checker;
+    servers = world.servers;
+    clients = world.clients;
     SimRandom random = SimRandom.of(plan.seed, "world");
     for (int i = 0; i < plan.nodes; i++) {
-      servers.add(new SimServer(i, world, nodeClock(random), parts, checker, plan, faults));
+      new SimServer(world, nodeClock(random));
     }
     if (plan.adopted) {
-      SimServer.adopt(
-          servers.subList(0, plan.change == null ? plan.nodes : plan.change.present()), plan);
+      SimServer.adopt(servers.subList(0, plan.change == null ? plan.nodes : plan.change.present()));
     }
     for (int i = 0; i < plan.clients; i++) {
-      clients.add(client(i, parts));
+      addClient(i);
     }
-    operator = plan.change == null ? null : new SimOperator(world, plan, parts, servers, clients);
+    operator = plan.change == null ? null : new SimOperator(world);
   }
 
   private SimClock nodeClock(SimRandom random) {
@@ -69,20 +52,28 @@ final class Simulation {
     return new SimClock(world, EPOCH_NANOS + 1_000 * offsetMicros, 0);
   }
 
-  private SimClient client(int i, Parts parts) {
+  private void addClient(int i) {
     SimRandom random = SimRandom.of(plan.seed, "client " + i);
     List<SimLink> links = new ArrayList<>();
     for (int node = 0; node < plan.nodes; node++) {
       long further = Math.floorMod(node - i, plan.nodes);
       long hop =
           plan.hopNanos + (plan.inARing ? further * plan.hopNanos : random.nextLong(plan.hopNanos));
-      links.add(new SimLink(world, plan, random, faults, hop));
+      links.add(new SimLink(world, random, hop));
     }
-    return new SimClient("c" + i, world, plan, parts, checker, servers, links, random, faults);
+    new SimClient("c" + i, world, links, random);
   }
 
-  static Result run(SimPlan plan, Parts parts, boolean readable) {
-    return new Simulation(plan, parts, readable).run();
+  /** Returns the world in which the plan was carried out. */
+  static SimWorld run(SimPlan plan, Parts parts, boolean readable) {
+    Simulation simulation = new Simulation(plan, parts, readable);
+    simulation.run();
+    return simulation.world;
+  }
+
+  /** The same with nothing broken, and without a trace that can be read. */
+  static SimWorld run(SimPlan plan) {
+    return run(plan, new Parts(), false);
   }
 
   /** Microseconds since the epoch by true time. */
@@ -96,21 +87,21 @@ final class Simulation {
     return random.percent(50) ? size : -size;
   }
 
-  private Result run() {
+  private void run() {
     world.trace.note(0, plan.seed, plan::toString);
     clients.forEach(client -> world.after(0, client::start));
-    new Chaos(world, plan, faults, servers, clients, checker).begin();
+    new Chaos(world).begin();
     if (operator != null) {
       operator.begin();
       if (plan.leavesTheNetworkAlone()) {
-        checker.service.watch(servers, clients);
+        checker.service.watch();
       }
     }
     if (plan.permits && plan.leavesTheNetworkAlone()) {
-      checker.permits.watch(plan.names(), servers, clients);
+      checker.permits.watch();
     }
     if (plan.sharedPercent > 0 && plan.leavesTheNetworkAlone()) {
-      checker.readers.watch(servers, clients);
+      checker.readers.watch();
     }
     world.runUntil(plan.calmFromNanos());
     world.trace.note(world.nowNanos(), 12, () -> "-- it gets calm");
@@ -122,34 +113,12 @@ final class Simulation {
     probe();
     crowd();
     end();
-    return result();
   }
 
   private static void startAgain(SimClient client) {
     if (!client.isRunning()) {
       client.start();
     }
-  }
-
-  private Result result() {
-    long heldNanos = 0;
-    for (SimHold hold : checker.holds.all()) {
-      heldNanos += (hold.ends > 0 ? hold.endedNanos : hold.doneNanos) - hold.doneNanos;
-    }
-    return new Result(
-        plan,
-        world.violation(),
-        world.steps(),
-        world.nowNanos(),
-        checker.holds.all().size(),
-        heldNanos,
-        checker.unfencedLosses(),
-        checker.permits.longestFreeNanos(),
-        checker.fair.served(),
-        checker.fair.queued(),
-        checker.readers.reads(),
-        faults,
-        world.trace);
   }
 
   // What must be so once it is calm.

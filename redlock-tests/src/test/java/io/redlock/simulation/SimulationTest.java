@@ -3,11 +3,11 @@ package io.redlock.simulation;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
-import io.redlock.simulation.Simulation.Result;
 import io.redlock.testkit.Pinned;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.LongFunction;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
@@ -20,29 +20,23 @@ class SimulationTest {
   @Test
   @Tag("budget")
   void nothingIsViolatedInManyRuns() {
-    campaign(Seeds.of("simulation.seeds", 60, 400));
+    Campaign.run("any faults", Seeds.of("simulation.seeds", 60, 400), SimPlan::of);
   }
 
   @Test
   @Tag("long")
   void nothingIsViolatedInAHundredThousandRuns() {
-    campaign(Seeds.of("simulation.seeds", 100_000));
-  }
-
-  private static void campaign(List<Long> seeds) {
-    Campaign campaign = new Campaign();
-    campaign.run(seeds);
-    System.out.println(campaign.summary());
+    Campaign.run("any faults", Seeds.of("simulation.seeds", 100_000), SimPlan::of);
   }
 
   /** Each of these seeds has found a defect; what it was is told beside it. */
   @ParameterizedTest
   @CsvFileSource(resources = "pinned-seeds.csv", useHeadersInDisplayName = true)
   void nothingIsViolatedWhereADefectWasFound(long seed, String faults, String found) {
-    SimPlan drawn = SimPlan.of(seed).without(SimFault.SET_FREE); // none of them had it
-    SimPlan plan = faults == null ? drawn : drawn.only(SimPlan.faults(faults));
-    Result result = Simulation.run(plan, new Parts(), false);
-    assertNull(result.violation(), () -> found + ": " + Campaign.report(plan));
+    LongFunction<SimPlan> plans = each -> SimPlan.of(each).only(SimPlan.faults(faults));
+    SimWorld world = Simulation.run(plans.apply(seed));
+    assertNull(
+        world.violation(), () -> found + ": " + Campaign.report("a seed of old", plans, seed));
   }
 
   /** On this JDK as on the one on which the file was written, told in words or not. */
@@ -50,9 +44,9 @@ class SimulationTest {
   void theSameSeedGivesTheSameRun() throws IOException {
     List<String> fingerprints = new ArrayList<>();
     for (long seed = 1; seed <= 20; seed++) {
-      SimTrace first = Simulation.run(SimPlan.of(seed), new Parts(), false).trace();
+      SimTrace first = Simulation.run(SimPlan.of(seed)).trace;
       if (seed % 4 == 0) {
-        SimTrace second = Simulation.run(SimPlan.of(seed), new Parts(), true).trace();
+        SimTrace second = Simulation.run(SimPlan.of(seed), new Parts(), true).trace;
         assertEquals(first.fingerprint(), second.fingerprint(), "seed " + seed);
       }
       fingerprints.add("seed " + seed + ": " + first.fingerprint());
@@ -69,8 +63,8 @@ class SimulationTest {
     if (faults != null) {
       plan.only(SimPlan.faults(faults));
     }
-    Result result = Simulation.run(plan, new Parts(), true);
-    result.trace().lines().forEach(System.out::println);
-    assertNull(result.violation());
+    SimWorld world = Simulation.run(plan, new Parts(), true);
+    world.trace.lines().forEach(System.out::println);
+    assertNull(world.violation());
   }
 }

@@ -30,15 +30,11 @@ final class UserCode {
   }
 
   private final SimProcess process;
-  private final SimPlan plan;
   private final SimRandom random;
-  private final FaultCount faults;
 
-  UserCode(SimProcess process, SimPlan plan, SimRandom random, FaultCount faults) {
+  UserCode(SimProcess process, SimRandom random) {
     this.process = process;
-    this.plan = plan;
     this.random = random;
-    this.faults = faults;
   }
 
   /** Gives the lock service code that misbehaves. */
@@ -64,11 +60,7 @@ final class UserCode {
   }
 
   private boolean strikes() {
-    boolean strikes = process.world.nowNanos() < plan.calmFromNanos() && random.percent(PERCENT);
-    if (strikes) {
-      faults.count(SimFault.USER_CODE);
-    }
-    return strikes;
+    return process.world.strikes(SimFault.USER_CODE, () -> random.percent(PERCENT));
   }
 
   @SuppressWarnings("NullAway") // that is what it is for
@@ -85,7 +77,8 @@ final class UserCode {
     switch (misdeed) {
       case EXCEPTION -> throw new IllegalStateException("user code throws");
       case ERROR -> throw new AssertionError("user code fails");
-      case BLOCK -> process.standStill(random.spread(SimPlan.MILLI, plan.maxTtlNanos()));
+      case BLOCK ->
+          process.standStill(random.spread(SimPlan.MILLI, process.world.plan.maxTtlNanos()));
       default -> {}
     }
     return misdeed == Misdeed.NULL;

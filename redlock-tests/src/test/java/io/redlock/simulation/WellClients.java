@@ -24,11 +24,11 @@ final class WellClients {
   private final boolean[] areWell;
   private int wellServers;
 
-  WellClients(SimWorld world, SimPlan plan, List<SimServer> servers, List<SimClient> clients) {
+  WellClients(SimWorld world) {
     this.world = world;
-    this.plan = plan;
-    this.servers = servers;
-    this.clients = clients;
+    plan = world.plan;
+    servers = world.servers;
+    clients = world.clients;
     serverWellNanos = new long[servers.size()];
     clientWellNanos = new long[clients.size()];
     stoodStillNanos = new long[clients.size()];

@@ -36,9 +36,9 @@ final class WorkChecks {
     }
   }
 
-  WorkChecks(SimWorld world, SimPlan plan) {
+  WorkChecks(SimWorld world) {
     this.world = world;
-    this.plan = plan;
+    this.plan = world.plan;
   }
 
   /** A client is told that a node has lost its past. */
@@ -95,14 +95,8 @@ final class WorkChecks {
       world.violated(
           SimInvariant.I19,
           () ->
-              hold
-                  + " was extended "
-                  + work.extendRounds
-                  + " times: by its holder "
-                  + work.extendsOfItsHolder
-                  + " times, for "
-                  + lost
-                  + " lost pasts");
+              "%s was extended %d times: by its holder %d times, for %d lost pasts"
+                  .formatted(hold, work.extendRounds, work.extendsOfItsHolder, lost));
     }
   }
 }

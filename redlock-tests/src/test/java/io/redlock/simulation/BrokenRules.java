@@ -1,0 +1,536 @@
+package io.redlock.simulation;
+
+import static io.redlock.simulation.SimInvariant.I1;
+import static io.redlock.simulation.SimInvariant.I12;
+import static io.redlock.simulation.SimInvariant.I2;
+import static io.redlock.simulation.SimInvariant.I21;
+import static io.redlock.simulation.SimInvariant.I5;
+import static io.redlock.simulation.SimInvariant.I6;
+import static io.redlock.simulation.SimInvariant.I7;
+import static io.redlock.simulation.SimInvariant.I8;
+import static io.redlock.simulation.SimInvariant.I9;
+
+import io.redlock.jedis.trust.Served;
+import io.redlock.simulation.SimPlan.Change;
+import io.redlock.simulation.SimPlan.Change.Left;
+import io.redlock.spi.LockNode;
+import io.redlock.spi.NodeRequest;
+import io.redlock.spi.Quorum;
+import io.redlock.spi.Scheduler;
+import io.redlock.spi.Ticker;
+import io.redlock.testkit.BrokenNodes;
+import io.redlock.testkit.BrokenReaders;
+import io.redlock.testkit.ForwardingNode;
+import io.redlock.testkit.NodeModel;
+import io.redlock.testkit.NodeModel.Cell;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Consumer;
+import java.util.function.ToIntFunction;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/** Lock services, nodes and operators that break one rule each. */
+final class BrokenRules {
+
+  private BrokenRules() {}
+
+  /**
+   * A broken rule.
+   *
+   * @param text its number in the list of known mistakes, and what is wrong
+   * @param bend makes a plan one under which the rule matters
+   * @param parts breaks it
+   */
+  record BrokenRule(String text, Consumer<SimPlan> bend, Consumer<Parts> parts) {
+
+    BrokenRule under(Consumer<SimPlan> plan) {
+      return new BrokenRule(text, plan, parts);
+    }
+
+    BrokenRule by(Consumer<Parts> broken) {
+      return new BrokenRule(text, bend, broken);
+    }
+
+    SimPlan plan(long seed) {
+      SimPlan plan = SimPlan.of(seed);
+      bend.accept(plan);
+      return plan;
+    }
+
+    Parts broken() {
+      Parts broken = new Parts();
+      parts.accept(broken);
+      return broken;
+    }
+
+    @Override
+    public String toString() {
+      return text;
+    }
+  }
+
+  private static BrokenRule rule(String text) {
+    return new BrokenRule(text, plan -> {}, parts -> {});
+  }
+
+  static Stream<BrokenRule> all() {
+    return Stream.of(
+            clocksAndQuorums(), nodes(), clients(), operators(), waiters(), readers(), lanes())
+        .flatMap(each -> each);
+  }
+
+  private static Stream<BrokenRule> clocksAndQuorums() {
+    return Stream.of(
+        rule("02b the monotonic clock alone decides")
+            .under(plan -> plan.only(SimFault.CLIENT_SUSPEND).unchecked(I2, I21))
+            .by(parts -> parts.ticker = BrokenRules::monotonicClockAlone),
+        rule("03a no allowance for drift")
+            .under(plan -> plan.only(SimFault.CLIENT_RATE, SimFault.NODE_RATE).unchecked(I2))
+            .by(parts -> parts.settings = builder -> builder.driftPerSecond(Duration.ZERO)),
+        rule("04b an error counts as a yes").by(parts -> parts.clientsHave(Habits::countsErrors)),
+        rule("04c a node counts twice")
+            .under(plan -> plan.nodes = 3)
+            .by(parts -> parts.nodes = (lanes, process) -> firstTwice(lanes)),
+        rule("10 grants of different rounds are counted together")
+            .by(parts -> parts.clientsHave(Habits::countsAllRounds)),
+        rule("14a node timeouts pass one after the other")
+            .by(parts -> parts.clientsHave(Habits::oneAfterTheOther)),
+        rule("14b a tie never resolves")
+            .under(plan -> inARing(plan, 2))
+            .by(BrokenRules::retryWithoutJitter),
+        rule("16 retries have no jitter")
+            .under(plan -> inARing(plan, 3))
+            .by(BrokenRules::retryWithoutJitter));
+  }
+
+  private static Ticker monotonicClockAlone(SimProcess process) {
+    return new Ticker() {
+      @Override
+      public long monotonicNanos() {
+        return process.monotonicNanos();
+      }
+
+      @Override
+      public long wallMicros() {
+        return Simulation.EPOCH_NANOS / 1_000 + process.monotonicNanos() / 1_000;
+      }
+    };
+  }
+
+  /** In the place of the last node there is the first one, with a second name. */
+  private static List<LockNode> firstTwice(List<SimNode> lanes) {
+    SimNode first = lanes.get(0);
+    List<LockNode> nodes = new ArrayList<>(lanes.subList(0, lanes.size() - 1));
+    nodes.add(
+        new ForwardingNode(first) {
+          @Override
+          public String name() {
+            return first.name() + "-again";
+          }
+
+          @Override
+          public void start(Ticker ticker, Scheduler scheduler, Observer observer) {}
+        });
+    return nodes;
+  }
+
+  /** As many clients as nodes, each with a nearest node of its own. */
+  private static void inARing(SimPlan plan, int size) {
+    plan.only();
+    plan.nodes = size;
+    plan.clients = size;
+    plan.inARing = true;
+    plan.jitterNanos = 0;
+  }
+
+  private static void retryWithoutJitter(Parts parts) {
+    parts.settings =
+        builder -> builder.retryStrategy((failures, cause, random) -> Duration.ofMillis(20));
+  }
+
+  private static Stream<BrokenRule> nodes() {
+    return Stream.of(
+        rule("07 a release on another connection leaves no tombstone")
+            .by(parts -> parts.model = BrokenNodes.WithoutTombstones::new),
+        rule("08 an extend sets a missing key")
+            .under(plan -> plan.unchecked(I8))
+            .by(parts -> parts.model = BrokenNodes.ExtendingWhatIsMissing::new),
+        rule("11a a free key is granted at the counter not above it")
+            .under(plan -> plan.unchecked(I2, I5))
+            .by(parts -> parts.model = BrokenNodes.GrantingEqualTokens::new),
+        rule("11b a repeated grant does not store its token")
+            .by(parts -> parts.model = BrokenNodes.ForgettingHigherTokens::new),
+        rule("11c tokens are compared as text")
+            .by(parts -> parts.model = BrokenNodes.ComparingText::new),
+        rule("11d counters are printed as doubles")
+            .by(parts -> parts.model = BrokenNodes.PrintingDoubles::new),
+        rule("12a a release deletes the counter")
+            .under(plan -> plan.unchecked(I5, I6, I8))
+            .by(parts -> parts.model = BrokenNodes.ReleasingCounters::new),
+        rule("12b a counter that is ahead runs out before the time has come")
+            .under(BrokenRules::countersRunOut)
+            .by(parts -> parts.model = BrokenNodes.ForgettingTheLead::new),
+        rule("13a a node votes as soon as it is back")
+            .under(plan -> plan.unchecked(I8))
+            .by(parts -> parts.guarded = false),
+        rule("13c only a restart makes a node abstain")
+            .under(plan -> lossy(plan.only(SimFault.NODE_FLUSH)))
+            .by(parts -> parts.birthAfterFlush = birth -> birth),
+        rule("15c a release deletes whatever is there")
+            .under(plan -> plan.unchecked(I21))
+            .by(parts -> parts.model = BrokenNodes.ReleasingAnybody::new),
+        rule("18a an extend shortens the key")
+            .by(parts -> parts.model = BrokenNodes.ShorteningByExtends::new),
+        rule("18b a repeated grant shortens the key")
+            .by(parts -> parts.model = BrokenNodes.ShorteningByGrants::new),
+        rule("20 a join asks for no birth")
+            .by(parts -> parts.heedsBirth = request -> !(request instanceof NodeRequest.Extend)),
+        rule("22 a node that was replaced keeps its birth")
+            .under(plan -> lossy(plan.only(SimFault.NODE_FAILOVER)))
+            .by(parts -> parts.replicationId = id -> "any"),
+        rule("27 an inspection asks for no birth")
+            .under(plan -> lossy(plan.only(SimFault.NODE_FLUSH).unchecked(I1)))
+            .by(parts -> parts.heedsBirth = request -> !(request instanceof NodeRequest.Inspect)),
+        rule("28a what an operator sets free is deleted")
+            .under(plan -> plan.only(SimFault.SET_FREE))
+            .by(parts -> parts.model = BrokenNodes.FreeingByDeletion::new),
+        rule("28b what an operator sets free can still be extended")
+            .under(plan -> plan.only(SimFault.SET_FREE))
+            .by(parts -> parts.model = BrokenNodes.FreeingInWordsOnly::new));
+  }
+
+  private static void countersRunOut(SimPlan plan) {
+    plan.only(SimFault.NODE_CLOCK_STEP);
+    plan.nodes = 3;
+    plan.fewVictims = false;
+    plan.nodeFaultGapNanos = plan.maxTtlNanos();
+    plan.skewMicros = 20_000;
+    plan.retentionMillis = 80; // four times skew: counters run out during the run
+  }
+
+  /** Nodes lose their data so often that holders are hit; only what users see is looked at. */
+  private static void lossy(SimPlan plan) {
+    plan.nodes = 3;
+    plan.maxTtlMillis = 300;
+    plan.nodeTimeoutNanos = 10 * SimPlan.MILLI;
+    plan.hopNanos = Math.min(plan.hopNanos, SimPlan.MILLI);
+    plan.jitterNanos = Math.min(plan.jitterNanos, SimPlan.MILLI);
+    plan.lossMargin = Duration.ZERO;
+    plan.skewMicros = 20_000;
+    plan.fewVictims = false;
+    plan.nodeFaultGapNanos = 150 * SimPlan.MILLI;
+    plan.unchecked(I8, I9);
+  }
+
+  private static Stream<BrokenRule> clients() {
+    return Stream.of(
+        rule("05 a retry uses the owner id again")
+            .under(plan -> plan.unchecked(I1))
+            .by(
+                parts ->
+                    parts.ownerIds =
+                        ids -> {
+                          String only = ids.get();
+                          return () -> only;
+                        }),
+        rule("06 a release skips nodes that did not answer")
+            .under(BrokenRules::longKeys)
+            .by(parts -> parts.clientsHave(Habits::releasesWhereAnswered)),
+        rule("09a an extend succeeds by any one node")
+            .under(plan -> plan.unchecked(I21))
+            .by(
+                parts ->
+                    parts.nodes =
+                        (lanes, process) -> {
+                          Habit shared = Habits.extendsByAnyNode();
+                          return lanes.stream().map(lane -> shared.of(lane, process)).toList();
+                        }),
+        rule("15a a renewal races the release")
+            .by(
+                parts -> {
+                  parts.clientsHave(Habits::extendsAfterRelease);
+                  parts.model = BrokenNodes.WithoutTombstones::new;
+                }),
+        rule("15b no loss is reported while the renewal thread waits")
+            .under(plan -> plan.unchecked(I7))
+            .by(parts -> parts.scheduler = BrokenRules::starving),
+        rule("17 a caller that gives up leaves its lease behind")
+            .under(
+                plan -> {
+                  longKeys(plan);
+                  plan.faults.add(SimFault.CANCEL);
+                })
+            .by(parts -> parts.cancellable = result -> result.thenApply(same -> same)),
+        rule("19 stragglers are released while the lease is alive")
+            .under(plan -> plan.unchecked(I5, I21))
+            .by(parts -> parts.clientsHave(Habits::releasesStragglers)),
+        rule("21 the release forgets what an extend may have left")
+            .under(BrokenRules::longKeys)
+            .by(parts -> parts.clientsHave(Habits::releasesWhereGranted)),
+        rule("U01 a callback that the executor rejects is dropped")
+            .under(plan -> plan.only(SimFault.USER_CODE))
+            .by(parts -> parts.threads = starter -> work -> {}));
+  }
+
+  /** What is left behind is still there once it is calm. */
+  private static void longKeys(SimPlan plan) {
+    plan.maxTtlMillis = 10_000;
+    plan.chaosNanos = 6_000 * SimPlan.MILLI;
+    plan.unchecked(I7);
+  }
+
+  /** Long timers do not run while a node owes an answer: their thread waits for it. */
+  private static Scheduler starving(SimScheduler scheduler, List<SimNode> lanes) {
+    return new ForwardingScheduler(scheduler) {
+      @Override
+      public Cancellable schedule(Runnable task, long delayNanos) {
+        if (delayNanos <= 100 * SimPlan.MILLI) {
+          return scheduler.schedule(task, delayNanos);
+        }
+        Cancellable[] current = new Cancellable[1];
+        current[0] = scheduler.schedule(() -> runOrWait(task, current), delayNanos);
+        return () -> current[0].cancel();
+      }
+
+      private void runOrWait(Runnable task, Cancellable[] current) {
+        if (lanes.stream().anyMatch(lane -> lane.open() > 0)) {
+          current[0] = scheduler.schedule(() -> runOrWait(task, current), 10 * SimPlan.MILLI);
+        } else {
+          task.run();
+        }
+      }
+    };
+  }
+
+  /** Mistakes in a change of masters, none of which stays, and in what marks are to show. */
+  private static Stream<BrokenRule> operators() {
+    return Stream.of(
+        rule("29b clients that move need no majority of the old masters")
+            .under(BrokenRules::swapHalves)
+            .by(parts -> moveWithout(parts, Quorum::present)),
+        rule("29c clients that move need no majority of the new masters")
+            .under(
+                plan -> {
+                  swapHalves(plan);
+                  plan.unchecked(I6); // the second holder may extend before the first
+                })
+            .by(parts -> moveWithout(parts, Quorum::future)),
+        rule("29g a commit does not wait")
+            .under(
+                plan -> {
+                  swapAll(plan, Left.UNTIL_THE_COMMIT);
+                  plan.maxTtlMillis = 3_000;
+                })
+            .by(parts -> parts.operatorPause = pause -> Duration.ZERO),
+        rule("29k clients that move know the old masters only")
+            .under(plan -> swapAll(plan, Left.UNTIL_THE_COMMIT))
+            .by(parts -> parts.moves = (builder, future) -> {}),
+        rule("29l a commit carries only counters of leases that may be valid")
+            .under(
+                plan -> plan.changing(new Change(3, 0, 3, Left.NOBODY)).only().settingClocksBack())
+            .by(parts -> parts.carried = BrokenRules::youngCounters),
+        rule("31h evicted keys are not lost data")
+            .under(plan -> onlySeen(plan.evicting()))
+            .by(parts -> parts.evictedKeys = count -> 0),
+        rule("31i a client marks a node that has left")
+            .under(plan -> swapAll(plan, Left.FOR_EVER))
+            .by(parts -> parts.birthAfterRestart = BrokenRules::unlessItHasLeft),
+        rule("31m a server that comes back to its address is not recognised")
+            .under(plan -> onlySeen(plan.swapping()))
+            .by(parts -> parts.returnsAsItself = false));
+  }
+
+  private static void swapAll(SimPlan plan, Left left) {
+    plan.changing(new Change(3, 0, 3, left)).only();
+    plan.resources = 1;
+  }
+
+  /** Leases of one half of the masters are noticed as such before two meet. */
+  private static void swapHalves(SimPlan plan) {
+    swapAll(plan, Left.UNTIL_THE_COMMIT);
+    plan.unchecked(I9, I21);
+  }
+
+  /** Only what users see is looked at. */
+  private static void onlySeen(SimPlan plan) {
+    plan.unchecked(I6, I8, I9, I21);
+  }
+
+  /** Clients that move do not ask these masters, which count as having granted. */
+  private static void moveWithout(Parts parts, ToIntFunction<Quorum> masters) {
+    parts.nodes =
+        (lanes, process) -> {
+          int left = process.quorum.isJoint() ? masters.applyAsInt(process.quorum) : 0;
+          return lanes.stream()
+              .<LockNode>map(
+                  lane ->
+                      (left & 1 << lane.index()) == 0
+                          ? lane
+                          : Habits.takesForGranted().of(lane, process))
+              .toList();
+        };
+  }
+
+  private static Map<String, Long> youngCounters(
+      Map<String, Long> counters, long nowMicros, SimPlan plan) {
+    long oldest = nowMicros - plan.abstentionMillis() * 1_000 - 2 * plan.skewMicros;
+    Map<String, Long> young = new TreeMap<>(counters);
+    young.values().removeIf(counter -> counter < oldest);
+    return young;
+  }
+
+  private static String unlessItHasLeft(String birth) {
+    return birth.contains(" " + Served.NOBODY + " ") ? "" : birth;
+  }
+
+  private static Stream<BrokenRule> waiters() {
+    return Stream.of(
+        rule("24a a node grants past its queue")
+            .under(plan -> plan.crowd().only())
+            .by(parts -> parts.model = BrokenNodes.PassingTheQueueBy::new),
+        rule("24c a ticket never runs out")
+            .under(BrokenRules::patientCrowd)
+            .by(parts -> parts.model = BrokenRules::keepingTickets),
+        rule("24e a node wakes nobody")
+            .under(plan -> plan.crowd().only())
+            .by(parts -> parts.model = BrokenRules::wakingNobody),
+        rule("30a who has seen that a name is taken does not look at it again")
+            .under(plan -> plan.permits(5).only())
+            .by(parts -> parts.clientsHave(Habits::remembersWhatIsTaken)),
+        rule("30b a look leaves out the name that its process released last")
+            .under(plan -> plan.permits(5).only())
+            .by(parts -> parts.clientsHave(Habits::leavesOutWhatWasReleased)),
+        rule("30c a waiter asks again only when its own process has released a name")
+            .under(BrokenRules::oneCallerEach)
+            .by(
+                parts ->
+                    parts.settings =
+                        builder ->
+                            builder.retryStrategy(
+                                (failures, cause, random) -> Duration.ofHours(1))));
+  }
+
+  /** Some die, and the others wait for longer than that should take. */
+  private static void patientCrowd(SimPlan plan) {
+    plan.crowd().only(SimFault.CLIENT_CRASH).unchecked(I7, I12);
+    plan.maxTtlMillis = 300;
+    plan.nodeTimeoutNanos = 10 * SimPlan.MILLI;
+    plan.maxWaitNanos = 60_000 * SimPlan.MILLI;
+    plan.chaosNanos = 90_000 * SimPlan.MILLI;
+    plan.clients = 3;
+  }
+
+  private static NodeModel wakingNobody(long skewMicros, long retentionMillis) {
+    return new NodeModel(skewMicros, retentionMillis) {
+      @Override
+      protected List<String> woken(
+          List<Cell> before, List<Cell> after, NodeRequest.@Nullable Ticket ticket) {
+        return List.of();
+      }
+    };
+  }
+
+  private static NodeModel keepingTickets(long skewMicros, long retentionMillis) {
+    return new NodeModel(skewMicros, retentionMillis) {
+      @Override
+      protected Outcome grant(
+          List<Cell> cells, NodeRequest.Grant request, Standing standing, long nowMicros) {
+        Outcome outcome = super.grant(cells, request, standing, nowMicros);
+        return new Outcome(outcome.cells().stream().map(this::endless).toList(), outcome.reply());
+      }
+
+      private Cell endless(Cell cell) {
+        return cell.queued(
+            cell.queue().stream()
+                .map(place -> new Place(place.waiter(), place.micros(), Long.MAX_VALUE))
+                .toList());
+      }
+    };
+  }
+
+  /** Keys outlive their leases by far, and names stay free while their last holders think. */
+  private static void oneCallerEach(SimPlan plan) {
+    plan.permits(2).only().unchecked(I7); // it may wait beyond the end, too
+    plan.sessions = 1;
+    plan.maxTtlMillis = 5_000;
+    plan.thinkNanos = plan.maxTtlNanos();
+  }
+
+  private static Stream<BrokenRule> readers() {
+    return Stream.of(
+            rule("33c a writer passes those who read")
+                .by(parts -> parts.model = BrokenReaders.PassingReaders::new),
+            rule("33f all readers have one end")
+                .by(parts -> parts.model = BrokenReaders.EndingTogether::new),
+            rule("36a a reader's release leaves no tombstone")
+                .by(parts -> parts.model = BrokenReaders.LeavingNoTombstone::new),
+            rule("37c a reader needs a token above the counter")
+                .by(parts -> parts.model = BrokenReaders.OutbiddingReaders::new),
+            rule("40b a reader without a ticket passes a writer that waits")
+                .by(parts -> parts.model = BrokenReaders.PassingWithoutTicket::new))
+        .map(rule -> rule.under(plan -> plan.sharedAndServed().only()));
+  }
+
+  /** Defects of a lane, for which nothing in the protocol makes up. */
+  private static Stream<BrokenRule> lanes() {
+    return Stream.of(
+        rule("L01 the ping of an idle node is dropped")
+            .under(SimPlan::only)
+            .by(parts -> parts.laneScheduler = BrokenRules::droppingPings),
+        rule("L02 a release goes last after a reconnect")
+            .under(plan -> plan.unchecked(I12))
+            .by(parts -> parts.lanesHave(Habits::releaseGoesLastAfterAReconnect)),
+        rule("L03 a release overtakes the grant of its owner")
+            .by(parts -> parts.lanesHave(Habits::releaseOvertakesItsGrant)),
+        rule("L04 an answer is given to the neighbour")
+            .by(parts -> parts.lanesHave(Habits::answerGoesToTheNeighbour)),
+        rule("L05 an answer is given twice")
+            .by(parts -> parts.lanesHave(Habits::answerIsGivenTwice)),
+        rule("L06 what was written is called unsent when the connection is lost")
+            .by(parts -> parts.lanesHave(Habits::writtenIsCalledUnsent)),
+        rule("L07 silence never ends")
+            .under(plan -> widely(plan, SimFault.NODE_PAUSE))
+            .by(parts -> parts.lanesHave(Habits::silenceNeverEnds)),
+        rule("L08 the queue is forgotten at close")
+            .under(plan -> plan.faults.add(SimFault.CLIENT_CLOSE))
+            .by(parts -> parts.lanesHave(Habits::queueIsForgottenAtClose)),
+        rule("L09 a late answer is dropped")
+            .by(parts -> parts.lanesHave(Habits::lateAnswerIsDropped)),
+        rule("L10 a withdrawn request is sent all the same")
+            .by(parts -> parts.lanesHave(Habits::withdrawnIsSentAllTheSame)),
+        rule("L11 the unanswered is forgotten with its connection")
+            .by(parts -> parts.lanesHave(Habits::unansweredIsForgottenWithItsConnection)),
+        rule("L12 two threads write at once")
+            .under(plan -> plan.faults.add(SimFault.WRITE_STALL))
+            .by(parts -> parts.dialer = BrokenWires::twoWriteAtOnce),
+        rule("L13 a new connection is not audited")
+            .under(plan -> plan.unchecked(I8))
+            .by(parts -> parts.dialer = BrokenWires::newConnectionIsNotAudited),
+        rule("L14 a missing script is taken for an answer")
+            .under(plan -> widely(plan, SimFault.SCRIPT_FLUSH))
+            .by(parts -> parts.dialer = BrokenWires::missingScriptIsAnAnswer),
+        rule("L15 the birth mark is not carried")
+            .by(parts -> parts.dialer = BrokenWires::birthMarkIsNotCarried));
+  }
+
+  /** The tick that would bring the next audit of an idle node is lost. */
+  private static Scheduler droppingPings(Scheduler scheduler) {
+    return new ForwardingScheduler(scheduler) {
+      @Override
+      public Cancellable schedule(Runnable task, long delayNanos) {
+        return delayNanos > 200 * SimPlan.MILLI ? () -> {} : scheduler.schedule(task, delayNanos);
+      }
+    };
+  }
+
+  /** So many nodes are struck, and so often, that the lanes of a quorum are. */
+  private static void widely(SimPlan plan, SimFault fault) {
+    plan.only(fault);
+    plan.fewVictims = false;
+    plan.nodeFaultGapNanos = plan.maxTtlNanos() / 2;
+  }
+}
