@@ -251,8 +251,9 @@ final class Caller implements AutoCloseable {
   }
 
   /** Lets the lease run out. */
-  void forget() {
+  boolean forget() {
     lease = null;
+    return true;
   }
 
   private Lease held() {

@@ -5,21 +5,12 @@ import io.redlock.NodeStatus;
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
 import io.redlock.chaos.history.Journal;
-import java.io.BufferedReader;
-import java.io.IOException;
-import java.io.InputStreamReader;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
@@ -46,18 +37,13 @@ import java.util.stream.Collectors;
  * masters 9000             → waits for all masters to be up, for so many ms at most
  * </pre>
  */
-public final class ClientMain {
-
-  /** Reached only where something does not end that should. */
-  private static final long PATIENCE_MILLIS = 20_000;
+public final class ClientMain extends ClientProgram {
 
   private final ClientSettings settings;
   private final Journal journal;
   private final Redlock redlock;
   private final AtomicInteger untold = new AtomicInteger();
-  private final Map<String, Caller> callers = new TreeMap<>();
-  private final Map<String, ExecutorService> threads = new TreeMap<>();
-
+  private final Map<String, Caller> callers = new ConcurrentHashMap<>();
   private final Set<String> resting = ConcurrentHashMap.newKeySet();
 
   private ClientMain(ClientSettings settings, Journal journal) {
@@ -71,18 +57,12 @@ public final class ClientMain {
                 node(status);
               }
             });
+    redlock.operations().nodes().forEach(this::node);
   }
 
   public static void main(String[] args) throws Exception {
     ClientSettings settings = ClientSettings.of(args);
-    try (Journal journal = new Journal(settings.journal())) {
-      Heartbeat.start(settings.name(), journal);
-      Set<Thread> before = Thread.getAllStackTraces().keySet();
-      journal.note("%s started pid=%s", settings.name(), ProcessHandle.current().pid());
-      new ClientMain(settings, journal).run();
-      long left = awaitOrGiveUp(PATIENCE_MILLIS, () -> threadsSince(before), 0L);
-      journal.note("%s stopped threads=%s", settings.name(), left);
-    }
+    run(settings.name(), settings.journal(), journal -> new ClientMain(settings, journal));
   }
 
   private void node(NodeStatus status) {
@@ -91,31 +71,19 @@ public final class ClientMain {
         settings.name(), status.name(), status.state(), status.reason().orElse(""));
   }
 
-  private void run() throws IOException, InterruptedException {
-    redlock.operations().nodes().forEach(this::node);
-    say("ready");
-    BufferedReader orders =
-        new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-    for (String line = orders.readLine(); line != null; line = orders.readLine()) {
-      List<String> words = List.of(line.split(" "));
-      if (words.get(0).equals("clock")) {
-        say("clock " + System.nanoTime());
-      } else if (words.get(0).equals("rest")) {
-        resting.add(words.get(1));
-      } else if (words.get(0).equals("free")) {
-        free(words.get(1));
-      } else if (words.get(0).equals("nodes")) {
-        redlock.operations().nodes().forEach(this::node);
-      } else if (words.get(0).equals("masters")) {
-        masters(Long.parseLong(words.get(1)));
-      } else {
-        callerThread(words.get(0)).execute(() -> obey(words));
-      }
+  @Override
+  protected void order(List<String> words) throws InterruptedException {
+    switch (words.get(0)) {
+      case "rest" -> resting.add(words.get(1));
+      case "free" -> free(words.get(1));
+      case "nodes" -> redlock.operations().nodes().forEach(this::node);
+      case "masters" -> masters(Long.parseLong(words.get(1)));
+      default -> super.order(words);
     }
-    for (ExecutorService thread : threads.values()) {
-      thread.shutdown();
-      thread.awaitTermination(1, TimeUnit.MINUTES);
-    }
+  }
+
+  @Override
+  protected void end() throws InterruptedException {
     callers.values().forEach(Caller::close);
     redlock.close();
     awaitOrGiveUp(PATIENCE_MILLIS, untold::get, 0);
@@ -148,72 +116,54 @@ public final class ClientMain {
         .collect(Collectors.joining("; "));
   }
 
-  private ExecutorService callerThread(String number) {
-    return threads.computeIfAbsent(number, n -> Executors.newSingleThreadExecutor());
-  }
-
-  private void obey(List<String> words) {
+  @Override
+  protected Object outcome(List<String> words) throws InterruptedException {
     String number = words.get(0);
-    try {
-      Caller caller;
-      synchronized (callers) {
-        caller =
-            callers.computeIfAbsent(
-                number,
-                n -> new Caller(settings.name() + "/" + n, settings, redlock, journal, untold));
-      }
-      Object outcome = outcome(caller, words);
-      say(number + " " + words.get(1) + " " + outcome);
-    } catch (Exception e) {
-      e.printStackTrace();
-      say(number + " " + words.get(1) + " failed: " + e);
-    }
-  }
-
-  private Object outcome(Caller caller, List<String> words) throws InterruptedException {
+    Caller caller =
+        callers.computeIfAbsent(
+            number, n -> new Caller(settings.name() + "/" + n, settings, redlock, journal, untold));
     return switch (words.get(1)) {
-      case "acquire", "acquire-shared", "must" -> {
-        List<String> resources = List.of(words.get(2).split(","));
-        LeaseRequest request =
-            LeaseRequest.ofAll(resources, millis(words.get(3))).waitUpTo(millis(words.get(4)));
-        boolean isShared = words.get(1).equals("acquire-shared");
-        yield caller.acquire(isShared ? request.shared() : request, words.get(1).equals("must"));
-      }
+      case "acquire", "acquire-shared", "must" -> acquire(caller, words);
       case "update" -> caller.update(millis(words.get(2)));
       case "pair" -> caller.pair(millis(words.get(2)));
       case "look" -> caller.look();
       case "extend" -> caller.extend();
       case "release" -> caller.release();
-      case "forget" -> {
-        caller.forget();
-        yield true;
-      }
-      case "work" -> {
-        workload(caller, words).runFor(millis(words.get(3)));
-        yield true;
-      }
-      case "pulse" -> {
-        pulse(caller, words.get(0), millis(words.get(2)));
-        yield true;
-      }
-      case "share" -> {
-        workload(caller, words).shareFor(millis(words.get(3)));
-        yield true;
-      }
-      case "lead" -> {
-        workload(caller, words).leadFor(millis(words.get(3)));
-        yield true;
-      }
-      case "read", "read-fair" -> {
-        boolean isFair = words.get(1).equals("read-fair");
-        workload(caller, words).readFor(millis(words.get(3)), isFair);
-        yield true;
-      }
-      default -> throw new IllegalArgumentException("no such order: " + words);
+      case "forget" -> caller.forget();
+      case "pulse" -> pulse(caller, number, millis(words.get(2)));
+      default -> work(caller, words);
     };
   }
 
-  private void pulse(Caller caller, String number, Duration pause) throws InterruptedException {
+  private static boolean acquire(Caller caller, List<String> words) throws InterruptedException {
+    List<String> resources = List.of(words.get(2).split(","));
+    LeaseRequest request =
+        LeaseRequest.ofAll(resources, millis(words.get(3))).waitUpTo(millis(words.get(4)));
+    boolean isShared = words.get(1).equals("acquire-shared");
+    return caller.acquire(isShared ? request.shared() : request, words.get(1).equals("must"));
+  }
+
+  private boolean work(Caller caller, List<String> words) throws InterruptedException {
+    Workload workload =
+        new Workload(
+            caller,
+            Long.parseLong(words.get(2)),
+            Integer.parseInt(words.get(4)),
+            Long.parseLong(words.get(5)),
+            () -> resting.contains(words.get(0)));
+    Duration span = millis(words.get(3));
+    switch (words.get(1)) {
+      case "work" -> workload.runFor(span);
+      case "share" -> workload.shareFor(span);
+      case "lead" -> workload.leadFor(span);
+      case "read" -> workload.readFor(span, false);
+      case "read-fair" -> workload.readFor(span, true);
+      default -> throw new IllegalArgumentException("no such order: " + words);
+    }
+    return true;
+  }
+
+  private boolean pulse(Caller caller, String number, Duration pause) throws InterruptedException {
     LeaseRequest request = LeaseRequest.of("own-" + settings.name(), settings.maxTtl());
     while (!resting.contains(number)) {
       if (caller.acquireOwn(request, pause)) {
@@ -222,49 +172,6 @@ public final class ClientMain {
       }
       Thread.sleep(pause.toMillis());
     }
-  }
-
-  private Workload workload(Caller caller, List<String> words) {
-    long seed = Long.parseLong(words.get(2));
-    int resources = Integer.parseInt(words.get(4));
-    return new Workload(
-        caller,
-        seed,
-        resources,
-        Long.parseLong(words.get(5)),
-        () -> resting.contains(words.get(0)));
-  }
-
-  private static Duration millis(String text) {
-    return Duration.ofMillis(Long.parseLong(text));
-  }
-
-  /** Threads that were started since, except those of the platform. */
-  private static long threadsSince(Set<Thread> before) {
-    return Thread.getAllStackTraces().keySet().stream()
-        .filter(thread -> !before.contains(thread))
-        .filter(thread -> !thread.getName().startsWith("ForkJoinPool.commonPool"))
-        .count();
-  }
-
-  /**
-   * Waits until something is as it should be; if it never is, the history will tell.
-   *
-   * @return how it was found last
-   */
-  private static <T> T awaitOrGiveUp(long patienceMillis, Supplier<T> look, T expected)
-      throws InterruptedException {
-    long patienceNanos = TimeUnit.MILLISECONDS.toNanos(patienceMillis);
-    long startNanos = System.nanoTime();
-    T found = look.get();
-    while (!found.equals(expected) && System.nanoTime() - startNanos < patienceNanos) {
-      Thread.sleep(5);
-      found = look.get();
-    }
-    return found;
-  }
-
-  private static synchronized void say(String line) {
-    System.out.println(line);
+    return true;
   }
 }

@@ -1,9 +1,7 @@
 package io.redlock.chaos.history;
 
 import io.redlock.simulation.SimInvariant;
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 
 /** Every call returns in its time, the last ones succeed, and nothing remains: I7, I12. */
@@ -13,15 +11,16 @@ final class CallRules {
   private static final long GRACE_NANOS = 5_000 * RunSettings.MILLI;
 
   private final History history;
-  private final List<Finding> findings = new ArrayList<>();
+  private final Findings findings;
   private final Map<String, HistoryEvent> open = new HashMap<>();
 
-  private CallRules(History history) {
+  private CallRules(History history, Findings findings) {
+    this.findings = findings;
     this.history = history;
   }
 
-  static List<Finding> check(History history) {
-    CallRules rules = new CallRules(history);
+  static void check(History history, Findings findings) {
+    CallRules rules = new CallRules(history, findings);
     for (HistoryEvent event : history.events()) {
       switch (event.kind()) {
         case "acquire", "extend", "release" -> rules.open.put(event.actor(), event);
@@ -31,7 +30,6 @@ final class CallRules {
         default -> {}
       }
     }
-    return rules.findings;
   }
 
   private void returned(HistoryEvent event) {
@@ -65,7 +63,7 @@ final class CallRules {
         .forEach(call -> found(event, name(call) + " did not return"));
     if (event.number("threads") > 0) {
       String what = event.process() + ": " + event.text("threads") + " threads are left";
-      findings.add(new Finding(SimInvariant.I12, event.atNanos(), what));
+      findings.add(SimInvariant.I12, event, what);
     }
   }
 
@@ -74,6 +72,6 @@ final class CallRules {
   }
 
   private void found(HistoryEvent event, String what) {
-    findings.add(new Finding(SimInvariant.I7, event.atNanos(), what));
+    findings.add(SimInvariant.I7, event, what);
   }
 }

@@ -58,25 +58,16 @@ public record History(List<HistoryEvent> events) {
 
   /** For how long the process stood still between two moments: stopped, or without a processor. */
   long stoodStillNanos(String process, long fromNanos, long toNanos) {
-    long still = 0;
-    long since = Long.MIN_VALUE;
-    for (HistoryEvent event : of("pause", "resume", "stalled").toList()) {
-      if (event.is("stalled")) {
-        boolean its = event.actor().equals(process);
-        still += its ? common(event.number("from"), event.atNanos(), fromNanos, toNanos) : 0;
-      } else if (event.text("target").equals(process)) {
-        if (event.is("pause")) {
-          since = event.atNanos();
-        } else if (since != Long.MIN_VALUE) {
-          still += common(since, event.atNanos(), fromNanos, toNanos);
-          since = Long.MIN_VALUE;
-        }
-      }
-    }
-    return since == Long.MIN_VALUE ? still : still + common(since, toNanos, fromNanos, toNanos);
+    Span during = new Span(fromNanos, toNanos);
+    Stream<Span> stalls =
+        of("stalled").filter(event -> event.actor().equals(process)).map(Span::of);
+    return Stream.concat(Span.stopped(this, process).stream(), stalls)
+        .mapToLong(span -> span.within(during))
+        .sum();
   }
 
-  private static long common(long from, long to, long otherFrom, long otherTo) {
-    return Math.max(0, Math.min(to, otherTo) - Math.max(from, otherFrom));
+  /** When the last event was written; 0 if there is none. */
+  long endNanos() {
+    return events.isEmpty() ? 0 : events.get(events.size() - 1).atNanos();
   }
 }

@@ -1,7 +1,5 @@
 package io.redlock.chaos.history;
 
-import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 
 /**
@@ -38,24 +36,19 @@ public record HistoryVerdict(
   public static HistoryVerdict of(History history) {
     Leases leases = new Leases(history);
     List<Exchange> exchanges = Exchange.of(history);
-    UpdateRules.Result updates = UpdateRules.check(history);
-    UpdateRules.Result pairs = PairRules.check(history);
-    List<Finding> findings = new ArrayList<>();
-    findings.addAll(HoldRules.check(history, leases));
-    findings.addAll(QuorumRules.check(history, leases, exchanges));
-    findings.addAll(NodeRules.check(history, exchanges));
-    findings.addAll(CallRules.check(history));
-    findings.addAll(updates.findings());
-    findings.addAll(pairs.findings());
-    ServiceRules.Result service = ServiceRules.check(history);
-    findings.addAll(service.findings());
-    findings.sort(Comparator.comparingLong(Finding::atNanos));
+    Findings findings = new Findings();
+    HoldRules.check(history, leases, findings);
+    QuorumRules.check(history, leases, exchanges, findings);
+    NodeRules.check(history, exchanges, findings);
+    CallRules.check(history, findings);
+    long lost = UpdateRules.check(history, findings) + PairRules.check(history, findings);
+    ServiceRules.Result service = ServiceRules.check(history, findings);
     long operations = history.of("acquire", "extend", "release").count();
     return new HistoryVerdict(
-        findings,
+        findings.inOrder(),
         operations,
         leases.all.size(),
-        updates.unfencedLosses() + pairs.unfencedLosses(),
+        lost,
         service.longestGapNanos(),
         service.countedNanos());
   }

@@ -6,7 +6,6 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /** What holders were told, against what other holders were told: I1, I3, I6, I11. */
@@ -18,23 +17,18 @@ final class HoldRules {
   private final History history;
   private final RunSettings settings;
   private final Leases leases;
-  private final List<Finding> findings = new ArrayList<>();
+  private final Findings findings;
 
-  private HoldRules(History history, Leases leases) {
+  private HoldRules(History history, Leases leases, Findings findings) {
+    this.findings = findings;
     this.history = history;
     this.settings = RunSettings.of(history);
     this.leases = leases;
   }
 
-  static List<Finding> check(History history, Leases leases) {
-    HoldRules rules = new HoldRules(history, leases);
-    Map<String, List<ObservedHold>> byResource = new TreeMap<>();
-    for (ObservedHold hold : leases.all) {
-      for (String resource : hold.resources) {
-        byResource.computeIfAbsent(resource, r -> new ArrayList<>()).add(hold);
-      }
-    }
-    for (List<ObservedHold> holds : byResource.values()) {
+  static void check(History history, Leases leases, Findings findings) {
+    HoldRules rules = new HoldRules(history, leases, findings);
+    for (List<ObservedHold> holds : leases.byResource()) {
       rules.tokens(holds);
       if (rules.settings.keepsTime()) {
         rules.overlaps(holds);
@@ -42,7 +36,6 @@ final class HoldRules {
       }
     }
     rules.ends();
-    return rules.findings;
   }
 
   private void overlaps(List<ObservedHold> holds) {
@@ -54,7 +47,7 @@ final class HoldRules {
     for (ObservedHold hold : byLook) {
       ObservedHold rival = hold.isShared ? longestExclusive : longest;
       if (rival != null && hold.firstLookNanos() < rival.certainUntilNanos()) {
-        found(SimInvariant.I1, hold.heldNanos, hold + " begins within " + rival);
+        findings.add(SimInvariant.I1, hold.heldNanos, hold + " begins within " + rival);
       }
       longest = longer(longest, hold);
       longestExclusive = hold.isShared ? longestExclusive : longer(longestExclusive, hold);
@@ -78,7 +71,7 @@ final class HoldRules {
     for (ObservedHold hold : byAsked) {
       ObservedHold same = byToken.put(hold.token, hold);
       if (same != null && hold.excludes(same)) {
-        found(SimInvariant.I3, hold.heldNanos, hold + " has the token of " + same);
+        findings.add(SimInvariant.I3, hold.heldNanos, hold + " has the token of " + same);
       }
       while (done < holds.size() && holds.get(done).heldNanos < hold.askedNanos) {
         ObservedHold earlier = holds.get(done++);
@@ -87,7 +80,7 @@ final class HoldRules {
       }
       ObservedHold before = hold.isShared ? highestExclusive : highest;
       if (before != null && before.token >= hold.token && before != same) {
-        found(SimInvariant.I3, hold.heldNanos, hold + " comes after " + before);
+        findings.add(SimInvariant.I3, hold.heldNanos, hold + " comes after " + before);
       }
     }
   }
@@ -112,7 +105,8 @@ final class HoldRules {
       for (int j = i + 1; j < byLook.size() && byLook.get(j).firstLookNanos() < until; j++) {
         ObservedHold other = byLook.get(j);
         if (hold.excludes(other) && isLater(other, hold, until)) {
-          found(SimInvariant.I6, until, hold + " was still good after " + other + " had begun");
+          findings.add(
+              SimInvariant.I6, until, hold + " was still good after " + other + " had begun");
         }
       }
     }
@@ -128,9 +122,9 @@ final class HoldRules {
     history.of("stopped").forEach(event -> stopped.put(event.process(), event));
     for (ObservedHold hold : leases.all) {
       if (hold.ends.size() > 1) {
-        found(SimInvariant.I11, hold.ends.get(1).atNanos(), hold + " ends twice");
+        findings.add(SimInvariant.I11, hold.ends.get(1).atNanos(), hold + " ends twice");
       } else if (hold.ends.isEmpty() && stopped.containsKey(hold.process)) {
-        found(SimInvariant.I11, stopped.get(hold.process).atNanos(), hold + " never ends");
+        findings.add(SimInvariant.I11, stopped.get(hold.process).atNanos(), hold + " never ends");
       } else if (hold.ends.size() == 1 && hold.ends.get(0).text("cause").equals("EXPIRED")) {
         late(hold, hold.ends.get(0));
       }
@@ -143,11 +137,7 @@ final class HoldRules {
     if (late > LATE_NANOS + history.stoodStillNanos(hold.process, deadline, end.atNanos())
         && end.number("renewed") == 0) {
       String how = hold + " is told lost " + late / RunSettings.MILLI + " ms after its deadline";
-      found(SimInvariant.I11, end.atNanos(), how);
+      findings.add(SimInvariant.I11, end.atNanos(), how);
     }
-  }
-
-  private void found(SimInvariant invariant, long atNanos, String what) {
-    findings.add(new Finding(invariant, atNanos, what));
   }
 }

@@ -1,9 +1,11 @@
 package io.redlock.chaos.history;
 
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 
 /** All leases of a run, put together from what their holders wrote. */
 final class Leases {
@@ -47,6 +49,15 @@ final class Leases {
         hold.ends.add(0, end);
       }
     }
+  }
+
+  /** The leases on each resource. */
+  Collection<List<ObservedHold>> byResource() {
+    Map<String, List<ObservedHold>> holds = new TreeMap<>();
+    for (ObservedHold hold : all) {
+      hold.resources.forEach(name -> holds.computeIfAbsent(name, r -> new ArrayList<>()).add(hold));
+    }
+    return holds.values();
   }
 
   /** Leases of one process on different resources may have the same token. */

@@ -8,15 +8,12 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /** What nodes have executed and what was seen on them: I5, I8. */
 final class NodeRules {
 
   private record Place(String node, int life, String resource) {}
-
-  private record Span(long fromNanos, long toNanos) {}
 
   /**
    * Clients ask a node once a second what it is, unless it is silent just then; the rest is for a
@@ -27,16 +24,17 @@ final class NodeRules {
   private final History history;
   private final RunSettings settings;
   private final List<Exchange> exchanges;
-  private final List<Finding> findings = new ArrayList<>();
+  private final Findings findings;
 
-  private NodeRules(History history, List<Exchange> exchanges) {
+  private NodeRules(History history, List<Exchange> exchanges, Findings findings) {
+    this.findings = findings;
     this.history = history;
     this.settings = RunSettings.of(history);
     this.exchanges = exchanges;
   }
 
-  static List<Finding> check(History history, List<Exchange> exchanges) {
-    NodeRules rules = new NodeRules(history, exchanges);
+  static void check(History history, List<Exchange> exchanges, Findings findings) {
+    NodeRules rules = new NodeRules(history, exchanges, findings);
     rules.order();
     rules.counters();
     rules.unfit();
@@ -44,7 +42,6 @@ final class NodeRules {
     if (rules.settings.guarded()) {
       rules.abstention();
     }
-    return rules.findings;
   }
 
   /**
@@ -112,8 +109,7 @@ final class NodeRules {
   }
 
   private void found(SimInvariant invariant, Exchange later, Exchange earlier) {
-    String what = later + ", executed after " + earlier;
-    findings.add(new Finding(invariant, later.answeredNanos(), what));
+    findings.add(invariant, later.answeredNanos(), later + ", executed after " + earlier);
   }
 
   /** Counters that were looked at directly do not fall while the data is the same. */
@@ -129,7 +125,7 @@ final class NodeRules {
       Long before = last.put(new Place(seen.actor(), life, seen.text("resource")), counter);
       if (before != null && counter < before) {
         String what = seen.actor() + ": the counter fell from " + before + " to " + counter;
-        findings.add(new Finding(SimInvariant.I8, seen.atNanos(), what));
+        findings.add(SimInvariant.I8, seen, what);
       }
     }
   }
@@ -140,72 +136,47 @@ final class NodeRules {
     Majorities majorities = new Majorities(history);
     Set<String> stepped = new HashSet<>();
     history.of("clock").forEach(event -> stepped.add(event.actor()));
-    Map<String, List<Exchange>> locking = new TreeMap<>();
-    for (Exchange exchange : exchanges) {
-      if (exchange.locks() && !stepped.contains(exchange.node())) {
-        locking.computeIfAbsent(exchange.node(), node -> new ArrayList<>()).add(exchange);
+    for (Exchange vote : exchanges) {
+      String node = vote.node();
+      for (Span loss : vote.locks() && !stepped.contains(node) ? lives.of(node) : List.<Span>of()) {
+        if (loss.toNanos() > majorities.knownNanos(node) // before, it had no past to lose
+            && vote.forwardedNanos() > loss.toNanos()
+            && vote.answeredNanos() < loss.fromNanos() + settings.abstentionNanos()) {
+          found(vote, "though it had lost its data");
+        }
       }
     }
-    locking.forEach(
-        (node, votes) -> {
-          long knownNanos = majorities.knownNanos(node);
-          for (NodeLives.Loss loss : lives.of(node)) {
-            for (Exchange vote : votes) {
-              if (loss.toNanos() > knownNanos // before, it had no past to lose
-                  && vote.forwardedNanos() > loss.toNanos()
-                  && vote.answeredNanos() < loss.fromNanos() + settings.abstentionNanos()) {
-                String what = vote + ", though it had lost its data";
-                findings.add(new Finding(SimInvariant.I8, vote.answeredNanos(), what));
-              }
-            }
-          }
-        });
+  }
+
+  private void found(Exchange vote, String what) {
+    findings.add(SimInvariant.I8, vote.answeredNanos(), vote + ", " + what);
   }
 
   /** What is not fit to hold locks does not vote for longer than it takes to be found out. */
   private void unfit() {
-    Map<String, Long> since = new HashMap<>();
-    List<HistoryEvent> events = history.of("unfit", "fit").toList();
+    Map<String, List<Span>> unfit = Span.between(history, "unfit", "fit", HistoryEvent::actor);
     List<Span> disturbed = disturbed();
     for (Exchange vote : exchanges) {
-      HistoryEvent last = null;
-      for (HistoryEvent event : events) {
-        if (event.actor().equals(vote.node()) && event.atNanos() < vote.answeredNanos()) {
-          last = event;
-        }
-      }
-      if (last != null
-          && last.is("unfit")
-          && vote.locks()
-          && vote.arrivedNanos() > last.atNanos() + FOUND_OUT_NANOS
-          && disturbed.stream()
-              .noneMatch(
+      Span before = new Span(vote.arrivedNanos() - FOUND_OUT_NANOS, vote.arrivedNanos());
+      boolean isUnfit =
+          unfit.getOrDefault(vote.node(), List.of()).stream()
+              .anyMatch(
                   span ->
-                      span.fromNanos < vote.arrivedNanos()
-                          && span.toNanos > vote.arrivedNanos() - FOUND_OUT_NANOS)) {
-        String what = vote + ", though it is not fit to";
-        findings.add(new Finding(SimInvariant.I8, vote.answeredNanos(), what));
+                      span.fromNanos() < before.fromNanos()
+                          && span.toNanos() >= vote.answeredNanos());
+      if (vote.locks()
+          && isUnfit
+          && disturbed.stream().noneMatch(span -> span.within(before) > 0)) {
+        found(vote, "though it is not fit to");
       }
     }
   }
 
   /** When clients may have been kept from asking. */
   private List<Span> disturbed() {
-    List<Span> spans = new ArrayList<>();
-    Map<String, Long> began = new HashMap<>();
-    for (HistoryEvent event : history.of("fault", "healed", "stalled").toList()) {
-      if (event.is("stalled")) {
-        spans.add(new Span(event.number("from"), event.atNanos()));
-      } else if (event.text("target").startsWith("c")) {
-        String which = event.text("fault") + event.text("target");
-        if (event.is("fault")) {
-          began.put(which, event.atNanos());
-        } else {
-          spans.add(new Span(began.remove(which), event.atNanos()));
-        }
-      }
-    }
-    began.values().forEach(from -> spans.add(new Span(from, Long.MAX_VALUE)));
+    List<Span> spans = new ArrayList<>(history.of("stalled").map(Span::of).toList());
+    Span.between(history, "fault", "healed", fault -> fault.text("target") + fault.text("fault"))
+        .forEach((what, its) -> spans.addAll(what.startsWith("c") ? its : List.of()));
     return spans;
   }
 
@@ -214,7 +185,7 @@ final class NodeRules {
     for (HistoryEvent left : history.of("left").toList()) {
       String what =
           left.actor() + " still holds " + left.text("resource") + " for " + left.text("owner");
-      findings.add(new Finding(SimInvariant.I5, left.atNanos(), what));
+      findings.add(SimInvariant.I5, left, what);
     }
   }
 }

@@ -1,10 +1,8 @@
 package io.redlock.chaos.history;
 
 import io.redlock.simulation.SimInvariant;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
@@ -25,16 +23,19 @@ final class PairRules {
   }
 
   private final Map<String, Copy> copies = new HashMap<>();
-  private final List<Finding> findings = new ArrayList<>();
+  private final Findings findings;
   private long unfencedLosses;
 
-  private PairRules() {}
+  private PairRules(Findings findings) {
+    this.findings = findings;
+  }
 
-  static UpdateRules.Result check(History history) {
-    PairRules rules = new PairRules();
+  /** Returns how many pairs were seen half written where the store does not check. */
+  static long check(History history, Findings findings) {
+    PairRules rules = new PairRules(findings);
     history.of("begin-pair", "write-pair", "read-pair").forEach(rules::again);
     history.of("saw").forEach(rules::saw); // now that it is known what was finished
-    return new UpdateRules.Result(rules.findings, rules.unfencedLosses);
+    return rules.unfencedLosses;
   }
 
   private Copy copy(HistoryEvent event) {
@@ -98,6 +99,6 @@ final class PairRules {
   }
 
   private void found(HistoryEvent event, String what) {
-    findings.add(new Finding(SimInvariant.I4, event.atNanos(), what));
+    findings.add(SimInvariant.I4, event, what);
   }
 }

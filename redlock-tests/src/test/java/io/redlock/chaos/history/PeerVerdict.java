@@ -8,7 +8,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 
 /**
  * What is to be said of a history of which nothing is known but what callers saw: I1, I4 to I7 and
@@ -35,34 +34,33 @@ public record PeerVerdict(
    */
   public static PeerVerdict of(History history, Set<SimInvariant> judged, int tolerates) {
     Leases leases = new Leases(history);
-    UpdateRules.Result updates = UpdateRules.check(history);
-    List<Finding> findings = new ArrayList<>(updates.findings());
-    Map<String, List<ObservedHold>> byResource = new TreeMap<>();
-    for (ObservedHold hold : leases.all) {
-      for (String resource : hold.resources) {
-        byResource.computeIfAbsent(resource, r -> new ArrayList<>()).add(hold);
-      }
-    }
+    Findings findings = new Findings();
+    long lost = UpdateRules.check(history, findings);
     Map<String, Long> killed = new HashMap<>();
     history.of("killed").forEach(event -> killed.put(event.actor(), event.atNanos()));
-    byResource.values().forEach(holds -> overlaps(holds, killed, findings));
-    findings.addAll(CallRules.check(history));
-    findings.removeIf(finding -> isOfAStarvedProcess(history, finding));
-    unreturned(history, findings);
-    leftOver(history, findings);
-    findings.removeIf(finding -> !judged.contains(finding.invariant()));
-    findings.sort(Comparator.comparingLong(Finding::atNanos));
+    leases.byResource().forEach(holds -> overlaps(holds, killed, findings));
+    CallRules.check(history, findings);
+    for (HistoryEvent hung : history.of("hung").toList()) { // given up, not killed by a fault
+      findings.add(SimInvariant.I7, hung, hung.actor() + " did not return: " + hung.text("what"));
+    }
+    for (HistoryEvent left : history.of("left").toList()) {
+      String what = left.actor() + " still has the key " + left.text("resource");
+      findings.add(SimInvariant.I5, left, what);
+    }
     return new PeerVerdict(
-        List.copyOf(findings),
+        findings.inOrder().stream()
+            .filter(finding -> judged.contains(finding.invariant()))
+            .filter(finding -> !isOfAStarvedProcess(history, finding))
+            .toList(),
         history.of("acquire", "release").count(),
         leases.all.size(),
-        updates.unfencedLosses(),
+        lost,
         longestGap(history, tolerates));
   }
 
   /** Each lock counts once, however many others it overlaps with. */
   private static void overlaps(
-      List<ObservedHold> holds, Map<String, Long> killed, List<Finding> findings) {
+      List<ObservedHold> holds, Map<String, Long> killed, Findings findings) {
     List<ObservedHold> byLook = new ArrayList<>(holds);
     byLook.removeIf(hold -> certainUntil(hold, killed) - hold.firstLookNanos() <= UNCERTAIN_NANOS);
     byLook.sort(Comparator.comparingLong(ObservedHold::firstLookNanos));
@@ -78,8 +76,7 @@ public record PeerVerdict(
                 String what = other + " begins within " + earlier;
                 long bothNanos = other.firstLookNanos() + UNCERTAIN_NANOS;
                 long atNanos = Math.max(earlier.toldNanos(bothNanos), other.toldNanos(bothNanos));
-                findings.add(
-                    new Finding(SimInvariant.I1, Math.max(other.firstLookNanos(), atNanos), what));
+                findings.add(SimInvariant.I1, Math.max(other.firstLookNanos(), atNanos), what);
               });
       later.stream()
           .filter(other -> !other.actor.equals(earlier.actor))
@@ -94,14 +91,14 @@ public record PeerVerdict(
   }
 
   /** Said to be good, by a call that began when another had long been seen to have it. */
-  private static void claimed(ObservedHold earlier, ObservedHold later, List<Finding> findings) {
+  private static void claimed(ObservedHold earlier, ObservedHold later, Findings findings) {
     for (ObservedHold.Look look : earlier.looks) {
       if (look.good()
           && look.fromNanos() > later.looks.get(0).atNanos() + UNCERTAIN_NANOS
           && look.fromNanos() < earlier.releasedNanos) {
         String what = earlier + " was said to be good after " + later + " had begun";
         long heldNanos = later.toldNanos(later.firstLookNanos() + UNCERTAIN_NANOS);
-        findings.add(new Finding(SimInvariant.I6, Math.max(look.atNanos(), heldNanos), what));
+        findings.add(SimInvariant.I6, Math.max(look.atNanos(), heldNanos), what);
         return;
       }
     }
@@ -124,21 +121,6 @@ public record PeerVerdict(
     long from = call.atNanos();
     long still = history.stoodStillNanos(call.process(), from, finding.atNanos());
     return still * 10 > finding.atNanos() - from;
-  }
-
-  /** Calls of processes that were given up, and not killed by a fault. */
-  private static void unreturned(History history, List<Finding> findings) {
-    for (HistoryEvent event : history.of("hung").toList()) {
-      String what = event.actor() + " did not return: " + event.text("what");
-      findings.add(new Finding(SimInvariant.I7, event.atNanos(), what));
-    }
-  }
-
-  private static void leftOver(History history, List<Finding> findings) {
-    for (HistoryEvent left : history.of("left").toList()) {
-      String what = left.actor() + " still has the key " + left.text("resource");
-      findings.add(new Finding(SimInvariant.I5, left.atNanos(), what));
-    }
   }
 
   /** Between two acquires during the schedule, while a resource was free and servers were well. */
@@ -184,8 +166,7 @@ public record PeerVerdict(
       stalled.merge(event.process(), event.atNanos() - event.number("from"), Long::sum);
     }
     long first = history.events().get(0).atNanos();
-    long last = history.events().get(history.events().size() - 1).atNanos();
-    return stalled.values().stream().anyMatch(nanos -> nanos * 20 > last - first);
+    return stalled.values().stream().anyMatch(nanos -> nanos * 20 > history.endNanos() - first);
   }
 
   /** A fault of a client or of its ways may keep that client from everything. */

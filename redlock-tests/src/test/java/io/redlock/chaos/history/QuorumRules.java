@@ -16,19 +16,18 @@ final class QuorumRules {
 
   private final Majorities majorities;
   private final Map<Long, List<Exchange>> byToken = new HashMap<>();
-  private final List<Finding> findings = new ArrayList<>();
+  private final Findings findings;
 
-  private QuorumRules(History history, List<Exchange> exchanges) {
+  private QuorumRules(History history, List<Exchange> exchanges, Findings findings) {
+    this.findings = findings;
     majorities = new Majorities(history);
     for (Exchange exchange : exchanges) {
       byToken.computeIfAbsent(exchange.token(), token -> new ArrayList<>()).add(exchange);
     }
   }
 
-  static List<Finding> check(History history, Leases leases, List<Exchange> exchanges) {
-    QuorumRules rules = new QuorumRules(history, exchanges);
-    leases.all.forEach(rules::check);
-    return rules.findings;
+  static void check(History history, Leases leases, List<Exchange> exchanges, Findings findings) {
+    leases.all.forEach(new QuorumRules(history, exchanges, findings)::check);
   }
 
   private void check(ObservedHold hold) {
@@ -47,14 +46,14 @@ final class QuorumRules {
     granted.values().removeIf(nodes -> !majorities.areReached(hold.process, nodes));
     if (granted.isEmpty()) {
       String what = hold + " rests on " + most + " of " + majorities.sets(hold.process);
-      findings.add(new Finding(SimInvariant.I9, hold.heldNanos, what));
+      findings.add(SimInvariant.I9, hold.heldNanos, what);
       return;
     }
     // Readers may have equal tokens: which round was this one's, nobody wrote down.
     List<Finding> late = new ArrayList<>();
     granted.keySet().forEach(round -> deadline(hold, round.owner).ifPresent(late::add));
     if (late.size() == granted.size()) {
-      findings.add(late.get(0));
+      findings.add(SimInvariant.I2, late.get(0).atNanos(), late.get(0).what());
     }
   }
 

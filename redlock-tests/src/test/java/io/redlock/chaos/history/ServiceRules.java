@@ -29,8 +29,6 @@ final class ServiceRules {
   /** After so long every client has connected to, and audited, a master that is back. */
   private static final long RECOVERY_NANOS = 3_000 * RunSettings.MILLI;
 
-  private record Span(long fromNanos, long toNanos) {}
-
   /** What one caller did for leases that nobody else wanted. */
   private static final class Pulse {
     final String process;
@@ -50,26 +48,27 @@ final class ServiceRules {
   private final History history;
   private final RunSettings settings;
   private final Majorities majorities;
-  private final List<Finding> findings = new ArrayList<>();
+  private final Findings findings;
   private long longestNanos;
   private long countedNanos;
 
-  private ServiceRules(History history) {
+  private ServiceRules(History history, Findings findings) {
+    this.findings = findings;
     this.history = history;
     this.settings = RunSettings.of(history);
     this.majorities = new Majorities(history);
   }
 
   /**
-   * What was found.
+   * How long clients were not served.
    *
    * @param longestGapNanos the longest time without a lease
    * @param countedNanos all time that counts
    */
-  record Result(List<Finding> findings, long longestGapNanos, long countedNanos) {}
+  record Result(long longestGapNanos, long countedNanos) {}
 
-  static Result check(History history) {
-    ServiceRules rules = new ServiceRules(history);
+  static Result check(History history, Findings findings) {
+    ServiceRules rules = new ServiceRules(history, findings);
     Map<String, Pulse> pulses = new TreeMap<>();
     for (HistoryEvent event : history.events()) {
       if (event.is("acquire") && event.details().containsKey("pause")) {
@@ -87,7 +86,7 @@ final class ServiceRules {
       Map<String, List<Span>> out = rules.nodesOut();
       pulses.forEach((actor, pulse) -> rules.judge(actor, pulse, out));
     }
-    return new Result(rules.findings, rules.longestNanos, rules.countedNanos);
+    return new Result(rules.longestNanos, rules.countedNanos);
   }
 
   private void judge(String actor, Pulse pulse, Map<String, List<Span>> out) {
@@ -95,7 +94,7 @@ final class ServiceRules {
     pulse.served.add(pulse.lastNanos);
     for (int i = 1; i < pulse.served.size(); i++) {
       Span gap = new Span(pulse.served.get(i - 1), pulse.served.get(i));
-      long nanos = gap.toNanos - gap.fromNanos - common(excused, gap);
+      long nanos = gap.nanos() - common(excused, gap);
       longestNanos = Math.max(longestNanos, nanos);
       countedNanos += nanos;
       if (nanos > LONGEST_NANOS + pulse.timeoutNanos) {
@@ -104,7 +103,7 @@ final class ServiceRules {
                 + " acquired and extended nothing for "
                 + nanos / RunSettings.MILLI
                 + " ms, although its majorities were well";
-        findings.add(new Finding(SimInvariant.I23, gap.toNanos, what));
+        findings.add(SimInvariant.I23, gap.toNanos(), what);
       }
     }
   }
@@ -112,20 +111,14 @@ final class ServiceRules {
   /** When it cannot be asked of the process to be served, in order. */
   private List<Span> excused(Pulse pulse, Map<String, List<Span>> out) {
     long attemptNanos = pulse.pauseNanos + pulse.timeoutNanos;
+    List<Span> struck = new ArrayList<>(tooManyOut(pulse.process, out));
+    struck.addAll(Span.stopped(history, pulse.process));
     List<Span> spans = new ArrayList<>();
-    tooManyOut(pulse.process, out)
-        .forEach(span -> spans.add(new Span(span.fromNanos, span.toNanos + attemptNanos)));
-    long pausedNanos = 0;
-    for (HistoryEvent event : history.of("pause", "resume", "stalled", "slow").toList()) {
-      if (event.is("stalled") || event.is("slow")) {
-        spans.add(new Span(event.number("from") - attemptNanos, event.atNanos() + attemptNanos));
-      } else if (event.text("target").equals(pulse.process)) {
-        if (event.is("pause")) {
-          pausedNanos = event.atNanos();
-        } else {
-          spans.add(new Span(pausedNanos, event.atNanos() + attemptNanos));
-        }
-      }
+    for (Span span : struck) {
+      spans.add(new Span(span.fromNanos(), span.toNanos() + attemptNanos));
+    }
+    for (HistoryEvent event : history.of("stalled", "slow").toList()) {
+      spans.add(new Span(event.number("from") - attemptNanos, event.atNanos() + attemptNanos));
     }
     spans.sort(Comparator.comparingLong(Span::fromNanos));
     return spans;
@@ -134,10 +127,10 @@ final class ServiceRules {
   /** How much of the gap the spans cover, which are in order and may overlap. */
   private static long common(List<Span> spans, Span gap) {
     long common = 0;
-    long done = gap.fromNanos;
+    long done = gap.fromNanos();
     for (Span span : spans) {
-      long from = Math.max(done, span.fromNanos);
-      long to = Math.min(gap.toNanos, span.toNanos);
+      long from = Math.max(done, span.fromNanos());
+      long to = Math.min(gap.toNanos(), span.toNanos());
       if (to > from) {
         common += to - from;
         done = to;
@@ -150,8 +143,8 @@ final class ServiceRules {
     TreeSet<Long> changes = new TreeSet<>();
     for (List<Span> spans : out.values()) {
       for (Span span : spans) {
-        changes.add(span.fromNanos);
-        changes.add(span.toNanos);
+        changes.add(span.fromNanos());
+        changes.add(span.toNanos());
       }
     }
     List<Span> lame = new ArrayList<>();
@@ -159,9 +152,7 @@ final class ServiceRules {
       Long to = changes.higher(from);
       Set<String> well = new HashSet<>(majorities.allNodes);
       well.removeIf(
-          node ->
-              out.getOrDefault(node, List.of()).stream()
-                  .anyMatch(span -> span.fromNanos <= from && from < span.toNanos));
+          node -> out.getOrDefault(node, List.of()).stream().anyMatch(span -> span.contains(from)));
       if (to != null && !majorities.areReached(process, well)) {
         lame.add(new Span(from, to));
       }

@@ -1,9 +1,7 @@
 package io.redlock.chaos.history;
 
 import io.redlock.simulation.SimInvariant;
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 
 /**
@@ -17,16 +15,16 @@ final class UpdateRules {
     long highestToken;
   }
 
-  private final List<Finding> findings = new ArrayList<>();
+  private final Findings findings;
   private long unfencedLosses;
 
-  private UpdateRules() {}
+  private UpdateRules(Findings findings) {
+    this.findings = findings;
+  }
 
-  /** What was found, and how many updates the store lost where it does not check. */
-  record Result(List<Finding> findings, long unfencedLosses) {}
-
-  static Result check(History history) {
-    UpdateRules rules = new UpdateRules();
+  /** Returns how many updates the store lost where it does not check. */
+  static long check(History history, Findings findings) {
+    UpdateRules rules = new UpdateRules(findings);
     Map<String, Copy> fenced = new HashMap<>();
     Map<String, Copy> unfenced = new HashMap<>();
     Map<String, Long> confirmed = new HashMap<>();
@@ -42,32 +40,29 @@ final class UpdateRules {
         confirmed.merge(event.text("resource"), 1L, Long::sum);
       }
     }
-    long end =
-        history.events().isEmpty()
-            ? 0
-            : history.events().get(history.events().size() - 1).atNanos();
     confirmed.forEach(
         (resource, count) -> {
           long value = fenced.containsKey(resource) ? fenced.get(resource).value : 0;
           if (value < count) {
-            rules.found(end, resource + ": " + count + " updates confirmed, " + value + " there");
+            String what = resource + ": " + count + " updates confirmed, " + value + " there";
+            findings.add(SimInvariant.I4, history.endNanos(), what);
           }
         });
-    return new Result(rules.findings, rules.unfencedLosses);
+    return rules.unfencedLosses;
   }
 
   private void counted(Copy copy, HistoryEvent write) {
     boolean due = write.number("token") >= copy.highestToken;
     boolean accepted = write.text("fenced").equals("accepted");
     if (due != accepted) {
-      found(write.atNanos(), "the store is wrong: " + write);
+      findings.add(SimInvariant.I4, write, "the store is wrong: " + write);
     }
     copy.highestToken = Math.max(copy.highestToken, write.number("token"));
     if (!accepted) {
       return;
     }
     if (write.number("value") != copy.value) {
-      found(write.atNanos(), "an update is undone: " + write);
+      findings.add(SimInvariant.I4, write, "an update is undone: " + write);
     }
     copy.value = write.number("value") + 1;
   }
@@ -77,9 +72,5 @@ final class UpdateRules {
       unfencedLosses++;
     }
     copy.value = write.number("unfenced") + 1;
-  }
-
-  private void found(long atNanos, String what) {
-    findings.add(new Finding(SimInvariant.I4, atNanos, what));
   }
 }
