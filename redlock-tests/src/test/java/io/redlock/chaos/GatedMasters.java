@@ -28,6 +28,10 @@ final class GatedMasters implements AutoCloseable {
     return servers.get(node);
   }
 
+  List<GateProxy> gates() {
+    return gates;
+  }
+
   GateProxy gate(int node) {
     return gates.get(node);
   }

@@ -1,5 +1,6 @@
 package io.redlock.chaos;
 
+import static io.redlock.chaos.GatedMasters.NODES;
 import static io.redlock.testbed.Results.assertUnavailable;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -107,39 +108,27 @@ class LateGrantTest {
   @Test
   void lateGrantsOfAFailedAttemptLeaveNoKey() throws Exception {
     Redlock hasty = masters.connect(Duration.ofMillis(200));
-    for (int node = 2; node <= LATE; node++) {
-      masters.gate(node).requests().hold(RESOURCE);
-    }
-    AcquireResult result = hasty.tryAcquire(RESOURCE, TTL);
-    assertUnavailable(result);
-    for (int node = 2; node <= LATE; node++) {
+    List<GateProxy> late = masters.gates().subList(2, NODES);
+    late.forEach(gate -> gate.requests().hold(RESOURCE));
+    assertUnavailable(hasty.tryAcquire(RESOURCE, TTL));
+    for (int node = 2; node < NODES; node++) {
       assertFalse(masters.isHeld(node, RESOURCE));
       masters.gate(node).requests().open();
     }
-    for (int node = 2; node <= LATE; node++) {
-      awaitReplies(masters.gate(node), 2);
-    }
+    late.forEach(gate -> awaitReplies(gate, 2));
     masters.awaitFree(RESOURCE);
     assertTrue(client.acquire(RESOURCE, TTL, TTL).isValid());
   }
 
   @Test
   void lateGrantsOfACancelledCallLeaveNoKey() {
-    for (int node = 0; node <= LATE; node++) {
-      masters.gate(node).requests().hold(RESOURCE);
-    }
+    masters.gates().forEach(each -> each.requests().hold(RESOURCE));
     CompletableFuture<AcquireResult> acquiring =
         client.acquireAsync(LeaseRequest.of(RESOURCE, TTL));
-    for (int node = 0; node <= LATE; node++) {
-      masters.gate(node).requests().awaitHeld(RESOURCE);
-    }
+    masters.gates().forEach(each -> each.requests().awaitHeld(RESOURCE));
     assertTrue(acquiring.cancel(true));
-    for (int node = 0; node <= LATE; node++) {
-      masters.gate(node).requests().open();
-    }
-    for (int node = 0; node <= LATE; node++) {
-      awaitReplies(masters.gate(node), 2);
-    }
+    masters.gates().forEach(each -> each.requests().open());
+    masters.gates().forEach(each -> awaitReplies(each, 2));
     masters.awaitFree(RESOURCE);
   }
 

@@ -42,17 +42,19 @@ final class PeerRecords {
   record Key(PeerLibrary peer, String version, String schedule) {}
 
   /** The shortest history of a kind of finding. */
-  record Shortest(
-      PeerLibrary peer,
-      String version,
-      SimInvariant kind,
-      String schedule,
-      long seed,
-      String what,
-      History history) {
+  record Shortest(PeerLibrary peer, SimInvariant kind, HistoryEvent head, History history) {
 
     String name() {
+      return name(peer, kind);
+    }
+
+    private static String name(PeerLibrary peer, SimInvariant kind) {
       return peer.id() + "-" + kind.name().toLowerCase(Locale.ROOT);
+    }
+
+    /** Returns a word of its head: version, schedule, seed or what. */
+    String text(String what) {
+      return head.text(what);
     }
   }
 
@@ -82,8 +84,7 @@ final class PeerRecords {
     }
     for (PeerLibrary peer : PeerLibrary.values()) {
       for (SimInvariant kind : peer.judged()) {
-        Path history =
-            folder.resolve(peer.id() + "-" + kind.name().toLowerCase(Locale.ROOT) + ".tsv");
+        Path history = folder.resolve(Shortest.name(peer, kind) + ".tsv");
         if (Files.exists(history)) {
           records.shortest(peer, kind, History.read(List.of(history)));
         }
@@ -96,15 +97,7 @@ final class PeerRecords {
     HistoryEvent head = file.one("excerpt");
     List<HistoryEvent> events = new ArrayList<>(file.events());
     events.remove(head);
-    Shortest read =
-        new Shortest(
-            peer,
-            head.text("version"),
-            kind,
-            head.text("schedule"),
-            head.number("seed"),
-            head.text("what"),
-            new History(events));
+    Shortest read = new Shortest(peer, kind, head, new History(events));
     shortest.put(read.name(), read);
   }
 
@@ -141,15 +134,15 @@ final class PeerRecords {
 
   private void offer(PeerRun.Report report, Finding finding) {
     History excerpt = Excerpt.of(report.history(), finding);
-    Shortest found =
-        new Shortest(
-            report.peer(),
+    HistoryEvent head =
+        HistoryEvent.at(
+            0,
+            "harness excerpt version=%s schedule=%s seed=%s what=%s",
             version(report.peer()),
-            finding.invariant(),
             report.schedule().name(),
             report.seed(),
-            finding.what(),
-            excerpt);
+            finding.what());
+    Shortest found = new Shortest(report.peer(), finding.invariant(), head, excerpt);
     shortest.merge(
         found.name(),
         found,
@@ -185,15 +178,7 @@ final class PeerRecords {
 
   private static void write(Shortest each, Path folder) throws IOException {
     List<String> lines = new ArrayList<>();
-    lines.add(
-        HistoryEvent.at(
-                0,
-                "harness excerpt version=%s schedule=%s seed=%s what=%s",
-                each.version,
-                each.schedule,
-                each.seed,
-                each.what)
-            .toString());
+    lines.add(each.head.toString());
     each.history.events().forEach(event -> lines.add(event.toString()));
     Files.write(folder.resolve(each.name() + ".tsv"), lines);
     PeerVerdict verdict = PeerVerdict.of(each.history, Set.of(each.kind), 0);
@@ -201,7 +186,7 @@ final class PeerRecords {
         each.history,
         verdict.findings(),
         each.peer.title + ": " + each.kind,
-        each.what,
+        each.text("what"),
         folder.resolve(each.name() + ".html"));
   }
 

@@ -5,10 +5,9 @@ import static java.util.stream.Collectors.joining;
 import io.redlock.chaos.history.HistoryEvent;
 import io.redlock.chaos.peers.PeerLibrary;
 import io.redlock.simulation.SimInvariant;
+import io.redlock.testkit.Template;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -18,8 +17,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.function.Predicate;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
@@ -71,14 +68,7 @@ final class PeersPage {
             "players", page.players(),
             "shortest", page.shortest(),
             "dates", String.join(", ", records.dates()));
-    try (InputStream in = PeersPage.class.getResourceAsStream("peers-page.txt")) {
-      String text = new String(in.readAllBytes(), StandardCharsets.UTF_8);
-      return Pattern.compile("\\$\\{(\\w+)}")
-          .matcher(text)
-          .replaceAll(gap -> Matcher.quoteReplacement(gaps.get(gap.group(1))));
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    return Template.fill(PeersPage.class, "peers-page.txt", gaps);
   }
 
   private boolean heldTwice(PeerLibrary peer) {
@@ -252,7 +242,7 @@ final class PeersPage {
     return """
         ### %s: %s
 
-        Schedule `%s`, seed %d, version %s. [History](peers/%6$s.tsv), [picture](peers/%6$s.html) \
+        Schedule `%s`, seed %s, version %s. [History](peers/%6$s.tsv), [picture](peers/%6$s.html) \
         to open in a browser.
 
         ```
@@ -264,17 +254,17 @@ final class PeersPage {
 
         ```
         ./mvnw -Ppeers -pl redlock-tests/peers -am test -Dtest=PeerChaosTest \
-        -Dsurefire.failIfNoSpecifiedTests=false -Dpeers.only=%9$s -Dpeers.schedule=%3$s -Dpeers.seed=%4$d
+        -Dsurefire.failIfNoSpecifiedTests=false -Dpeers.only=%9$s -Dpeers.schedule=%3$s -Dpeers.seed=%4$s
         ```"""
         .formatted(
             each.peer().title,
             KINDS.get(each.kind()),
-            each.schedule(),
-            each.seed(),
-            each.version(),
+            each.text("schedule"),
+            each.text("seed"),
+            each.text("version"),
             each.name(),
             events.stream().limit(40).map(event -> line(event, start)).collect(joining("\n")),
-            each.what(),
+            each.text("what"),
             each.peer().id());
   }
 

@@ -5,8 +5,6 @@ import io.redlock.testbed.RedisServers;
 import java.io.BufferedReader;
 import java.io.BufferedWriter;
 import java.io.IOException;
-import java.io.InputStreamReader;
-import java.io.OutputStreamWriter;
 import java.io.UncheckedIOException;
 import java.net.URISyntaxException;
 import java.nio.charset.StandardCharsets;
@@ -30,11 +28,8 @@ final class NodePeer implements AutoCloseable {
 
   private NodePeer(Process process) {
     this.process = process;
-    this.commands =
-        new BufferedWriter(
-            new OutputStreamWriter(process.getOutputStream(), StandardCharsets.UTF_8));
-    this.answers =
-        new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
+    this.commands = process.outputWriter(StandardCharsets.UTF_8);
+    this.answers = process.inputReader(StandardCharsets.UTF_8);
   }
 
   /** Whether packages are given; where they are and do not work, the tests fail. */

@@ -1090,6 +1090,7 @@ public abstract class RedlockContract {
     assertUnknown(lease.extend(TTL));
     assertTrue(lease.isValid());
     assertEquals(ReleaseResult.UNCONFIRMED, lease.release());
+    Await.until("the living are free", () -> deployment.holders(resource) == 0);
   }
 
   // The service itself.

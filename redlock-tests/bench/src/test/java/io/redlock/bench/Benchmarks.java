@@ -1,6 +1,7 @@
 package io.redlock.bench;
 
 import io.redlock.testbed.RedisServer;
+import io.redlock.testkit.Template;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -71,44 +72,10 @@ public final class Benchmarks {
     }
     report.print();
     if (only.isEmpty()) {
-      report.write(docs.resolve("benchmarks.md"), introduction());
+      Map<String, String> gaps = Map.of("conditions", conditions());
+      String introduction = Template.fill(Benchmarks.class, "benchmarks.txt", gaps);
+      report.write(docs.resolve("benchmarks.md"), introduction);
     }
-  }
-
-  private static String introduction() throws Exception {
-    return String.format(
-        Locale.ROOT,
-        """
-        # Figures of the benchmarks
-
-        `./mvnw -q -Pbench process-test-classes` writes this page, and prints more figures; do not \
-        edit it. [How fast is it?](../benchmarks.md) says what to conclude. \
-        [Elsewhere](elsewhere.md) has etcd and ZooKeeper beside it, and masters 1 ms away.
-
-        Figures depend on the machine, so most targets are ratios of figures that were measured \
-        in turn, within the same minutes. A ratio is the median of the rounds, with the least and \
-        the greatest in brackets.
-
-        %s
-        A *cycle* acquires and releases a resource that nobody else wants, on five masters. \
-        Callers run cycles without a pause in one JVM. All peers are warmed up and measured in \
-        turn for about a second each, in five rounds.
-
-        - **Redlock for Java** uses its default settings, except for a node timeout of one \
-        second, because the machine may be busy.
-        - **Redisson** and **JedisPool per node** give no fencing token and do not check whether \
-        a master lost its data. *JedisPool per node* is the hand-written lock: `SET NX PX` and a \
-        compare-and-delete, with a task per master on a thread pool.
-        - **floor A** is a thread that writes this library's scripts to five sockets in turn and \
-        then reads five answers. **floor B** does the same for a batch as large as the number of \
-        callers, so each of its callers takes as long as a whole batch. **floor C** is floor B for \
-        callers that block: each hands its request to one thread, which asks for all that it \
-        finds at a time, and is parked until all masters have answered.
-        - **client CPU** is that of Java threads, without compiler and collector.
-        - **Failures** are measured with a node timeout of 250 ms, from two seconds after the \
-        failure.
-        """,
-        conditions());
   }
 
   /** Returns a table of when, where and with which versions the run was made. */

@@ -3,6 +3,7 @@ package io.redlock.bench;
 import io.redlock.bench.ClosedLoop.Run;
 import io.redlock.bench.Contention.Handoffs;
 import io.redlock.testbed.RedisServers;
+import io.redlock.testkit.Template;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -168,64 +169,16 @@ final class Elsewhere {
   }
 
   private String introduction() throws Exception {
+    String missing = "**not measured: no `etcd` on the path** (`apt-get install etcd-server`)";
     Path disk = Path.of(System.getProperty("java.io.tmpdir"));
-    return """
-        # Figures beside etcd and ZooKeeper
-
-        A *cycle* acquires and releases a resource that nobody else wants. Callers run cycles \
-        without a pause in one JVM. All peers are warmed up and measured in turn, in five rounds. \
-        `./mvnw -q -Pbench -Dbench.only=elsewhere process-test-classes` writes this page; do not \
-        edit it. Clients and servers share the processors, so compare figures of one table only. \
-        [How fast is it?](../benchmarks.md) says what to conclude.
-
-        """
-        + Benchmarks.conditions()
-        + "| etcd | "
-        + etcd.orElse("**not measured: no `etcd` on the path** (`apt-get install etcd-server`)")
-        + ", "
-        + System.getProperty("bench.version.etcd")
-        + " |\n| ZooKeeper | "
-        + System.getProperty("bench.version.zookeeper")
-        + " |\n| fsync of 512 bytes | "
-        + Report.number(Ensemble.fsyncMicros(disk))
-        + " us, median |\n"
-        + Benchmarks.warning()
-        + """
-
-        ## What a lock gives
-
-        | | servers | survives | tokens | exclusion depends on clocks |
-        |---|---|---|---|---|
-        | Redlock for Java | 5 independent masters | 2 masters down; a restarted master abstains | \
-        yes, rising | yes |
-        | Redisson, JedisPool per node | the same | 2 masters down; a restarted master may grant \
-        again | no | yes |
-        | etcd | 3 members | 1 member down, and the restart of all, with fsync | yes, the \
-        revision | for the end of a session |
-        | ZooKeeper | 3 members | 1 member down, and the restart of all, with fsync | yes, the \
-        `zxid` | for the end of a session |
-
-        No lock service can stop a paused holder from writing: that takes [tokens](../fencing.md).
-
-        ## How each is set up
-
-        - **Redlock for Java** uses its default settings, except for a node timeout of 10 s, \
-        or 1 s at the hot key, because the machine may be busy.
-        - **Redisson** has a client per master with default settings. *JedisPool per node* is the \
-        hand-written lock. **floor A** is this library's scripts without the library.
-        - **etcd** is its lock service. The client's session is a lease of 30 s that it keeps \
-        alive, so a cycle does not pay for it. A client talks to one member, which passes writes \
-        on if it is not the leader. Servers have their default settings.
-        - **ZooKeeper** is Curator's `InterProcessMutex`. A mutex per resource is reused. Servers \
-        have the settings of the sample configuration and the heap of `zkServer.sh`.
-        - **no fsync**: ZooKeeper with `forceSync=no`. Debian's etcd has no such option, so its \
-        data is in memory (`/dev/shm`).
-        - **1 ms away**: a process keeps every byte for 1 ms each way, between clients and \
-        servers, and between the members of etcd and ZooKeeper. It takes processor time from \
-        all, most with 64 callers.
-        - **redlock4j** is not measured: Maven Central had no `org.codarama:redlock4j` in November \
-        2026.
-        - **client CPU** is that of Java threads, without compiler and collector.
-        """;
+    return Template.fill(
+        Elsewhere.class,
+        "elsewhere.txt",
+        Map.of(
+            "conditions", Benchmarks.conditions(),
+            "etcd", etcd.orElse(missing) + ", " + System.getProperty("bench.version.etcd"),
+            "zookeeper", System.getProperty("bench.version.zookeeper"),
+            "fsync", Report.number(Ensemble.fsyncMicros(disk)),
+            "warning", Benchmarks.warning()));
   }
 }

@@ -32,22 +32,26 @@ final class Workload {
     this.isOver = isOver;
   }
 
-  void runFor(Duration span) throws InterruptedException {
+  private interface Step {
+    void take() throws InterruptedException;
+  }
+
+  private void repeat(Duration span, Step step) throws InterruptedException {
     long startNanos = System.nanoTime();
     while (System.nanoTime() - startNanos < span.toNanos() && !isOver.getAsBoolean()) {
-      once(request(), caller::update);
+      step.take();
       rest(20);
     }
+  }
+
+  void runFor(Duration span) throws InterruptedException {
+    repeat(span, () -> once(request(), caller::update));
   }
 
   /** Asks for any one of the resources for this long. */
   void shareFor(Duration span) throws InterruptedException {
     List<String> names = IntStream.range(0, resources).mapToObj(number -> "r" + number).toList();
-    long startNanos = System.nanoTime();
-    while (System.nanoTime() - startNanos < span.toNanos()) {
-      once(waitOrRenew(LeaseRequest.anyOf(names, ttl())), caller::update);
-      rest(20);
-    }
+    repeat(span, () -> once(waitOrRenew(LeaseRequest.anyOf(names, ttl())), caller::update));
   }
 
   /**
@@ -56,14 +60,14 @@ final class Workload {
    * @param isFair whether writers wait in turn
    */
   void readFor(Duration span, boolean isFair) throws InterruptedException {
-    long startNanos = System.nanoTime();
-    while (System.nanoTime() - startNanos < span.toNanos()) {
-      boolean isShared = percent(80);
-      LeaseRequest request = waitOrRenew(LeaseRequest.of(name(), ttl()));
-      request = isShared ? request.shared() : request;
-      once((isShared ? percent(20) : isFair) ? request.fair() : request, caller::pair);
-      rest(20);
-    }
+    repeat(
+        span,
+        () -> {
+          boolean isShared = percent(80);
+          LeaseRequest request = waitOrRenew(LeaseRequest.of(name(), ttl()));
+          request = isShared ? request.shared() : request;
+          once((isShared ? percent(20) : isFair) ? request.fair() : request, caller::pair);
+        });
   }
 
   /** Campaigns for this long: works while it leads, and ends terms in every way. */

@@ -67,7 +67,7 @@ public record History(List<HistoryEvent> events) {
   }
 
   /** When the last event was written; 0 if there is none. */
-  long endNanos() {
+  public long endNanos() {
     return events.isEmpty() ? 0 : events.get(events.size() - 1).atNanos();
   }
 }

@@ -10,7 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /** One self-contained page that shows a history: open it in a browser. */
@@ -54,51 +54,45 @@ public final class Picture {
   }
 
   private void write(History history, List<Finding> findings, String facts) {
-    long endNanos = history.events().get(history.events().size() - 1).atNanos();
-    json.append("{\"facts\":").append(quote(facts));
-    json.append(",\"endUs\":").append(micros(endNanos));
-    json.append(",\"kinds\":").append(joined(List.of(Kind.values()), Picture::kind));
-    json.append(",\"lanes\":").append(joined(PictureLanes.of(history), this::lane));
-    json.append(",\"violations\":").append(joined(findings, this::violation)).append('}');
+    json.append(
+        object(
+            "facts", quote(facts),
+            "endUs", String.valueOf(micros(history.endNanos())),
+            "kinds", joined(List.of(Kind.values()), Picture::kind),
+            "lanes", joined(PictureLanes.of(history), this::lane),
+            "violations", joined(findings, this::violation)));
   }
 
   private static String kind(Kind kind) {
-    return "{\"name\":"
-        + quote(kind.id())
-        + ",\"meaning\":"
-        + quote(kind.meaning)
-        + ",\"shape\":"
-        + quote(kind.shape)
-        + ",\"colour\":"
-        + quote(kind.colour)
-        + "}";
+    return object(
+        "name", quote(kind.id()),
+        "meaning", quote(kind.meaning),
+        "shape", quote(kind.shape),
+        "colour", quote(kind.colour));
   }
 
   private String lane(Lane lane) {
-    List<Map.Entry<Kind, List<Lane.Part>>> kinds = new ArrayList<>(lane.parts.entrySet());
-    String parts =
-        kinds.stream()
-            .map(entry -> quote(entry.getKey().id()) + ":" + joined(entry.getValue(), this::part))
-            .collect(Collectors.joining(",", "{", "}"));
-    return "{\"name\":"
-        + quote(lane.name)
-        + ",\"group\":"
-        + quote(lane.group)
-        + ",\"parts\":"
-        + parts
-        + "}";
+    List<String> parts = new ArrayList<>();
+    lane.parts.forEach((kind, its) -> parts.addAll(List.of(kind.id(), joined(its, this::part))));
+    return object(
+        "name", quote(lane.name),
+        "group", quote(lane.group),
+        "parts", object(parts.toArray(String[]::new)));
+  }
+
+  /** An object of names and values. */
+  private static String object(String... members) {
+    List<String> pairs = new ArrayList<>();
+    for (int i = 0; i < members.length; i += 2) {
+      pairs.add(quote(members[i]) + ":" + members[i + 1]);
+    }
+    return "{" + String.join(",", pairs) + "}";
   }
 
   private String part(Lane.Part part) {
     String mark = part.mark().isEmpty() ? "" : "," + quote(part.mark());
-    return "["
-        + micros(part.fromNanos())
-        + ","
-        + micros(part.toNanos())
-        + ","
-        + quote(part.text())
-        + mark
-        + "]";
+    return "[%d,%d,%s%s]"
+        .formatted(micros(part.fromNanos()), micros(part.toNanos()), quote(part.text()), mark);
   }
 
   private String violation(Finding finding) {
@@ -110,22 +104,13 @@ public final class Picture {
     return Math.max(0, (atNanos - startNanos) / 1_000);
   }
 
-  private static <T> String joined(List<T> items, java.util.function.Function<T, String> text) {
+  private static <T> String joined(List<T> items, Function<T, String> text) {
     return items.stream().map(text).collect(Collectors.joining(",", "[", "]"));
   }
 
   private static String quote(String text) {
-    StringBuilder quoted = new StringBuilder("\"");
-    for (char c : text.toCharArray()) {
-      if (c == '"' || c == '\\') {
-        quoted.append('\\').append(c);
-      } else if (c < ' ') {
-        quoted.append(' ');
-      } else {
-        quoted.append(c);
-      }
-    }
-    return quoted.append('"').toString();
+    String escaped = text.replace("\\", "\\\\").replace("\"", "\\\"");
+    return '"' + escaped.replaceAll("\\p{Cntrl}", " ") + '"';
   }
 
   private static String escapeHtml(String text) {

@@ -27,7 +27,7 @@ final class PictureLanes {
   static List<Lane> of(History history) {
     PictureLanes lanes = new PictureLanes();
     history.events().forEach(lanes::take);
-    long endNanos = history.events().get(history.events().size() - 1).atNanos();
+    long endNanos = history.endNanos();
     lanes.faultsBegan.forEach((fault, began) -> lanes.fault(fault, began, endNanos));
     List<Lane> all = new ArrayList<>(lanes.faults);
     all.addAll(lanes.nodes.values());
@@ -139,13 +139,8 @@ final class PictureLanes {
         Set.of("GRANT", "EXTENDED", "JOINED", "RELEASED").contains(verdict)
             || event.text("op").equals("release");
     String text =
-        event.text("op")
-            + " "
-            + event.text("resources")
-            + " with token "
-            + event.text("token")
-            + ": "
-            + verdict;
+        "%s %s with token %s: %s"
+            .formatted(event.text("op"), event.text("resources"), event.text("token"), verdict);
     node(event.actor()).moment(yes ? Kind.YES : Kind.NO, event.atNanos(), text);
   }
 
