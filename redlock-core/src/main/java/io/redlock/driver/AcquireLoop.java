@@ -18,19 +18,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter, Attempts.Call {
 
-  /** The open calls of one lock service, so that closing it can end them. */
-  interface OpenCalls {
-    /** Returns false if the service is closed. */
-    boolean add(AcquireLoop call);
-
-    void remove(AcquireLoop call);
-  }
-
   private final ServiceContext context;
   private final LeaseRequest request;
   private final List<String> names;
-  private final OpenCalls openCalls;
-  private final Targets targets;
   private final CallResult result;
   final Attempts attempts;
   private final long maxWaitNanos;
@@ -38,29 +28,24 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter, Attem
   private volatile @Nullable Throwable failure; // of this library
   private boolean wasDone; // at the last check, though it had not left
 
-  AcquireLoop(ServiceContext context, LeaseRequest request, Pauses pauses, OpenCalls openCalls) {
+  AcquireLoop(ServiceContext context, LeaseRequest request) {
     this.context = context;
     this.request = request;
-    this.openCalls = openCalls;
     this.names = context.settings.names(request);
-    this.targets =
-        request.isAnyOf()
-            ? new Targets.AnyOf(context, request.resources(), names)
-            : new Targets.AllOf(request.resources(), names);
     Listeners listeners = context.listeners.ofCall(request);
     this.result = new CallResult(context, request, listeners);
-    this.attempts = new Attempts(this, context, request, targets, pauses, listeners);
+    this.attempts = new Attempts(this, context, request, names, listeners);
     this.maxWaitNanos = request.waitUpTo().map(Settings::saturatedNanos).orElse(0L);
   }
 
   @Override
   public List<String> names() {
-    return targets.queueNames();
+    return request.isAnyOf() ? NameChoice.queueNames(names) : names;
   }
 
   @Override
   public List<String> choices() {
-    return targets.choices();
+    return request.isAnyOf() ? names : List.of();
   }
 
   @Override
@@ -102,11 +87,12 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter, Attem
       fail(failure);
       return result.future;
     }
-    if (openCalls.add(this)) {
+    context.calls.put(this, context.callNumbers.incrementAndGet());
+    if (context.closed.get()) {
+      fail(); // close() may find it as well
+    } else {
       boolean mayAsk = !isQueued() || context.queues.join(this) || request.isAnyOf();
       attempts.begin(owner, mayAsk);
-    } else {
-      fail();
     }
     return result.future;
   }
@@ -241,7 +227,7 @@ final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter, Attem
     if (isQueued()) {
       context.queues.leave(this);
     }
-    openCalls.remove(this); // last: a check finds a call that has not left
+    context.calls.remove(this); // last: a check finds a call that has not left
   }
 
   @Override

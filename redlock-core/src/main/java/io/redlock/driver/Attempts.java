@@ -3,14 +3,16 @@ package io.redlock.driver;
 import io.redlock.AcquireResult;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
+import io.redlock.RetryStrategy.Cause;
 import io.redlock.driver.CallState.Phase;
 import io.redlock.protocol.LookRound;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.Scheduler.Cancellable;
+import java.util.Collections;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
-import java.util.function.LongSupplier;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -47,12 +49,19 @@ final class Attempts {
     boolean hasTaken(Lease lease);
   }
 
+  private static final int CAUSES = Cause.values().length;
+
   private final Call call;
   private final ServiceContext context;
   private final LeaseRequest request;
   private final Listeners listeners;
-  private final Targets targets; // guarded by this
-  private final Refusals refusals; // guarded by this
+  private final List<String> names;
+  private final @Nullable NameChoice choice; // guarded by this; null if it wants all names
+  private int passPlan = -1; // guarded by this; the plan during the pass through the names
+  private long passNanos; // guarded by this; when that pass began
+  private final int[] failures = new int[CAUSES]; // guarded by this; of each cause
+  private @Nullable AttemptEnd lastRefusal; // guarded by this
+  private boolean isStrategyBusy; // guarded by this; asked, perhaps for an older plan
 
   private String owner = ""; // drawn before the first attempt
   private CallState state; // guarded by this
@@ -65,15 +74,15 @@ final class Attempts {
       Call call,
       ServiceContext context,
       LeaseRequest request,
-      Targets targets,
-      Pauses pauses,
+      List<String> names,
       Listeners listeners) {
     this.call = call;
     this.context = context;
     this.request = request;
     this.listeners = listeners;
-    this.targets = targets;
-    this.refusals = new Refusals(pauses);
+    this.names = names;
+    this.choice =
+        request.isAnyOf() ? new NameChoice(List.copyOf(request.resources()), names) : null;
     this.state =
         CallState.begin(
             new CallState.Rules(
@@ -120,7 +129,7 @@ final class Attempts {
 
   /** Returns the end of the last attempt; null if there was none. */
   synchronized @Nullable AttemptEnd lastRefusal() {
-    return refusals.last();
+    return lastRefusal;
   }
 
   /** Applies the event. If that begins a new plan, sets the timer and carries the plan out. */
@@ -199,16 +208,26 @@ final class Attempts {
   }
 
   private void askNext() {
-    Targets.Step step;
+    Set<String> resources = request.resources();
+    List<String> keys = names;
+    boolean looks = false;
     synchronized (this) {
-      step = targets.next(state.plan());
-      state = step.resources() == null ? state.looks() : state;
+      if (choice != null) {
+        if (passPlan != state.plan()) {
+          passPlan = state.plan();
+          passNanos = context.ticker.monotonicNanos();
+          choice.begin(context.random, context.queues::isLeased);
+        }
+        looks = choice.next() == NameChoice.Step.LOOK;
+        resources = Collections.singleton(choice.current());
+        keys = looks ? choice.keysToLookAt() : List.of(choice.currentKey());
+        state = looks ? state.looks() : state;
+      }
     }
-    Set<String> resources = step.resources();
-    if (resources == null) {
-      look(step.keys());
+    if (looks) {
+      look(keys);
     } else {
-      attempt(resources, step.keys());
+      attempt(resources, keys);
     }
   }
 
@@ -251,8 +270,10 @@ final class Attempts {
     AttemptEnd refusal = null;
     synchronized (this) {
       state = state.looked();
-      if (!targets.looked(look)) {
-        refusal = refusals.last();
+      NameChoice looking = Objects.requireNonNull(choice);
+      looking.looked(look, context.ticker.monotonicNanos());
+      if (isOver(looking)) {
+        refusal = lastRefusal;
       }
     }
     if (refusal == null) {
@@ -291,31 +312,47 @@ final class Attempts {
     }
   }
 
+  /** Returns true if an attempt for another name follows. */
   private synchronized boolean ended(AttemptEnd outcome) {
-    if (state.phase() != Phase.ASKS || !targets.ended(outcome)) {
+    if (state.phase() != Phase.ASKS || choice == null || !outcome.isRefused()) {
       return false;
     }
-    refusals.skip(outcome);
+    choice.refused(outcome.heldRemainingMillis(), context.ticker.monotonicNanos());
+    if (isOver(choice)) {
+      return false;
+    }
+    lastRefusal = outcome;
     running = null;
     return true;
+  }
+
+  /** A pass takes two node timeouts at most. */
+  private boolean isOver(NameChoice pass) {
+    assert Thread.holdsLock(this);
+    return pass.next() == NameChoice.Step.OVER
+        || context.ticker.monotonicNanos() - passNanos > 2 * context.settings.nodeTimeoutNanos();
   }
 
   private void refused(AttemptEnd failed) {
     AttemptEnd outcome;
     synchronized (this) {
-      outcome = targets.timed(failed);
+      outcome =
+          choice == null
+              ? failed
+              : failed.remaining(choice.remainingMillis(context.ticker.monotonicNanos()));
     }
     call.refused(outcome);
     long leftNanos = call.leftNanos();
     step(
         now -> {
           running = null;
-          refusals.add(outcome);
+          lastRefusal = outcome;
+          failures[outcome.cause().ordinal()]++;
           CallState next = now.refused(outcome, leftNanos);
           if (next.clockLearned() && !now.clockLearned()) {
             restart(call.place());
           }
-          return next.phase() != Phase.PONDERS || refusals.asksStrategy()
+          return next.phase() != Phase.PONDERS || asksStrategy()
               ? next
               : pausedByDefault(next, leftNanos);
         });
@@ -327,24 +364,36 @@ final class Attempts {
     }
   }
 
+  /** Returns true if the call asks its strategy, which may block; else the default decides. */
+  private boolean asksStrategy() {
+    assert Thread.holdsLock(this);
+    boolean asks = !isStrategyBusy && context.pauses.mayBlock();
+    isStrategyBusy |= asks;
+    return asks;
+  }
+
   private CallState pausedByDefault(CallState now, long leftNanos) {
     assert Thread.holdsLock(this);
-    return now.paused(now.plan(), refusals.byDefaultNanos(), leftNanos);
+    Cause cause = Objects.requireNonNull(lastRefusal).cause();
+    long nanos = context.pauses.byDefaultNanos(failures[cause.ordinal()], cause);
+    return now.paused(now.plan(), nanos, leftNanos);
   }
 
   /** Asks the strategy on a callback thread, since it may block; the timer goes on. */
   private void ponder(CallState asked) {
-    LongSupplier question;
+    Cause cause;
+    int count;
     synchronized (this) {
-      question = refusals.question();
+      cause = Objects.requireNonNull(lastRefusal).cause();
+      count = failures[cause.ordinal()];
     }
     context.callBack(
         () -> {
-          long nanos = question.getAsLong();
+          long nanos = context.pauses.chosenNanos(count, cause);
           long leftNanos = call.leftNanos();
           step(
               now -> {
-                refusals.answered();
+                isStrategyBusy = false;
                 return now.paused(asked.plan(), nanos, leftNanos);
               });
         });

@@ -131,6 +131,11 @@ final class NameChoice {
     return order.stream().filter(name -> names[name] == Name.UNKNOWN).limit(lookedAt).toList();
   }
 
+  /** Returns the keys of the next names to look at. */
+  List<String> keysToLookAt() {
+    return toLookAt().stream().map(this::key).toList();
+  }
+
   String key(int name) {
     return keys.get(name);
   }

@@ -16,7 +16,6 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -30,14 +29,9 @@ import java.util.concurrent.CompletableFuture;
 final class Operations implements RedlockOperations {
 
   private final ServiceContext context;
-  private final Collection<AcquireLoop> calls;
 
-  /**
-   * @param calls the open calls
-   */
-  Operations(ServiceContext context, Collection<AcquireLoop> calls) {
+  Operations(ServiceContext context) {
     this.context = context;
-    this.calls = calls;
   }
 
   @Override
@@ -63,7 +57,7 @@ final class Operations implements RedlockOperations {
   @Override
   public List<WaitStatus> waits() {
     Map<Set<String>, WaitStatus> waits = new HashMap<>();
-    for (AcquireLoop call : calls) {
+    for (AcquireLoop call : context.calls.keySet()) {
       WaitStatus wait = call.status();
       if (wait != null) {
         waits.merge(wait.resources(), wait, WaitStatus::and);

@@ -29,23 +29,14 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /** The lock service: all methods of {@link Redlock}, over {@link AcquireLoop}. */
-final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
+final class QuorumRedlock implements Redlock {
 
   private final ServiceContext context;
 
-  /**
-   * The open calls, and their numbers. Not under a monitor: a lane would wait for it behind a
-   * virtual thread, which waits for thousands of others to be scheduled.
-   */
-  private final Map<AcquireLoop, Long> calls = new ConcurrentHashMap<>();
-
-  private final AtomicLong numbers = new AtomicLong();
   private final Set<LeaderCandidate> candidates = ConcurrentHashMap.newKeySet();
-  private final Pauses pauses;
   private final QuorumWatch quorumWatch;
   private final Operations operations;
   private final ReentrantLease.Holds holds = new ReentrantLease.Holds();
@@ -53,8 +44,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
   QuorumRedlock(ServiceContext context) {
     this.context = context;
     this.quorumWatch = new QuorumWatch(context.quorum, context.nodes.size());
-    this.pauses = new Pauses(context.retryStrategy, context.random);
-    this.operations = new Operations(context, calls.keySet());
+    this.operations = new Operations(context);
   }
 
   void start() {
@@ -63,7 +53,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
     context.scheduler.watch(context.liveLeases::check);
     context.scheduler.watch(context.callbacks::check);
     context.scheduler.watch(context.queues::check);
-    context.scheduler.watch(() -> calls.keySet().forEach(AcquireLoop::check));
+    context.scheduler.watch(() -> context.calls.keySet().forEach(AcquireLoop::check));
     context.scheduler.watch(() -> candidates.removeIf(candidate -> !candidate.check()));
     for (int node = 0; node < context.nodes.size(); node++) {
       context.nodes.get(node).start(context.ticker, context.scheduler, new NodeObserver(node));
@@ -121,7 +111,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
   }
 
   private AcquireLoop call(LeaseRequest request) {
-    return new AcquireLoop(context, request, pauses, this);
+    return new AcquireLoop(context, request);
   }
 
   @Override
@@ -250,17 +240,6 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
     return operations;
   }
 
-  @Override
-  public boolean add(AcquireLoop call) {
-    calls.put(call, numbers.incrementAndGet());
-    return !isClosed(); // if closed, the call fails itself; close() may find it as well
-  }
-
-  @Override
-  public void remove(AcquireLoop call) {
-    calls.remove(call);
-  }
-
   boolean isClosed() {
     return context.closed.get();
   }
@@ -272,7 +251,7 @@ final class QuorumRedlock implements Redlock, AcquireLoop.OpenCalls {
     }
     context.waits.forEach(wait -> wait.complete(null));
     List<AcquireLoop> unfinished =
-        calls.entrySet().stream()
+        context.calls.entrySet().stream()
             .sorted(Map.Entry.comparingByValue())
             .map(Map.Entry::getKey)
             .toList();

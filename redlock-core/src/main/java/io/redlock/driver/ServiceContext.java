@@ -12,11 +12,13 @@ import io.redlock.spi.Quorum;
 import io.redlock.spi.Scheduler;
 import io.redlock.spi.Ticker;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.random.RandomGenerator;
 import java.util.stream.IntStream;
 
@@ -31,7 +33,7 @@ final class ServiceContext {
   final Scheduler scheduler;
   final RandomGenerator random;
   final OwnerIds ownerIds;
-  final RetryStrategy retryStrategy;
+  final Pauses pauses;
   final MedianClock clock;
   final Timeouts timeouts;
   final LocalQueues queues = new LocalQueues();
@@ -41,6 +43,14 @@ final class ServiceContext {
   final Callbacks callbacks;
   final Listeners listeners;
   final AtomicBoolean closed = new AtomicBoolean(); // the service
+
+  /**
+   * The open calls, and their numbers. Not under a monitor: a lane would wait for it behind a
+   * virtual thread, which waits for thousands of others to be scheduled.
+   */
+  final Map<AcquireLoop, Long> calls = new ConcurrentHashMap<>();
+
+  final AtomicLong callNumbers = new AtomicLong();
 
   /** Waits that closing the service ends, since it drops their timers. */
   final Set<CompletableFuture<Void>> waits = ConcurrentHashMap.newKeySet();
@@ -64,7 +74,7 @@ final class ServiceContext {
     this.scheduler = scheduler;
     this.random = random;
     this.ownerIds = ownerIds;
-    this.retryStrategy = retryStrategy;
+    this.pauses = new Pauses(retryStrategy, random);
     this.callbacks = callbacks;
     this.listeners = new Listeners(listeners, callbacks);
     clock = new MedianClock(nodes, quorum, ticker, settings.skewMicros());

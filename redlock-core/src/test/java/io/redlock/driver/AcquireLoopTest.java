@@ -46,8 +46,7 @@ class AcquireLoopTest {
   }
 
   static AcquireLoop loop(Bed bed, LeaseRequest request) {
-    Pauses pauses = new Pauses(bed.context.retryStrategy, bed.context.random);
-    return new AcquireLoop(bed.context, request, pauses, bed.redlock);
+    return new AcquireLoop(bed.context, request);
   }
 
   @Test

@@ -3,7 +3,6 @@ package io.redlock.driver;
 import io.redlock.Leadership;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
-import io.redlock.RetryStrategy;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
@@ -150,8 +149,7 @@ final class CandidateLife implements SceneFile.Actor {
             this::work,
             asked -> {
               beforeCall.run();
-              Pauses pauses = new Pauses(RetryStrategy.jitteredBackoff(), bed.context.random);
-              return new AcquireLoop(bed.context, asked, pauses, bed.redlock);
+              return new AcquireLoop(bed.context, asked);
             },
             task -> {
               Thread thread = factory.newThread(task);

@@ -16,7 +16,6 @@ import io.redlock.LeaseLock;
 import io.redlock.LeaseLostException;
 import io.redlock.LeaseRequest;
 import io.redlock.LockNotAcquiredException;
-import io.redlock.RetryStrategy;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest.Grant;
 import java.time.Duration;
@@ -53,11 +52,7 @@ class ReentrantLeaseTest {
         request,
         asked -> {
           calls.add(asked);
-          return new AcquireLoop(
-              bed.context,
-              asked,
-              new Pauses(RetryStrategy.jitteredBackoff(), bed.context.random),
-              bed.redlock);
+          return new AcquireLoop(bed.context, asked);
         },
         holds);
   }
