@@ -71,14 +71,13 @@ final class LeaderCandidate implements Leadership {
 
   /** Makes the first call; if that throws, this candidate is over. */
   void begin() {
-    boolean begun = false;
     try {
       call();
-      begun = true;
-    } finally {
+    } catch (Throwable e) {
       synchronized (this) {
-        phase = begun ? phase : Phase.OVER;
+        phase = Phase.OVER;
       }
+      throw e;
     }
   }
 

@@ -75,16 +75,13 @@ final class LiveLeases {
   }
 
   private void scheduleTick() {
-    boolean done = false;
     try {
       scheduler.schedule(tick, TICK_NANOS);
-      done = true;
-    } finally {
-      if (!done) {
-        synchronized (this) {
-          ticking = false; // so that the next lease or check schedules it again
-        }
+    } catch (Throwable e) {
+      synchronized (this) {
+        ticking = false; // so that the next lease or check schedules it again
       }
+      throw e;
     }
   }
 

@@ -142,16 +142,13 @@ final class ReentrantLease implements LeaseLock {
   }
 
   private void remember(Lease lease) {
-    boolean remembered = false;
     try {
       HeldLease held = (HeldLease) lease;
       held.reads = reads();
       holds.put(lock, held);
-      remembered = true;
-    } finally {
-      if (!remembered) { // no memory; nobody could unlock it
-        lease.close();
-      }
+    } catch (Throwable e) { // no memory; nobody could unlock it
+      lease.close();
+      throw e;
     }
   }
 

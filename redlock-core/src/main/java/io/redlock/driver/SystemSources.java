@@ -87,17 +87,14 @@ final class SystemSources {
         }
         alive++;
       }
-      boolean started = false;
       try {
         factory.newThread(this::work).start();
-        started = true;
-      } finally {
-        if (!started) {
-          synchronized (this) {
-            alive--;
-            tasks.remove(task);
-          }
+      } catch (Throwable e) {
+        synchronized (this) {
+          alive--;
+          tasks.remove(task);
         }
+        throw e;
       }
     }
 

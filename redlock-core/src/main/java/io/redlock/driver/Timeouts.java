@@ -146,16 +146,13 @@ final class Timeouts {
   }
 
   private void arm(long delayNanos) {
-    boolean armed = false;
     try {
       scheduler.schedule(tick, delayNanos);
-      armed = true;
-    } finally {
-      if (!armed) {
-        synchronized (this) {
-          scheduled = false; // so that the next round or check arms it
-        }
+    } catch (Throwable e) {
+      synchronized (this) {
+        scheduled = false; // so that the next round or check arms it
       }
+      throw e;
     }
   }
 
