@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * its place in the queues, and its future. Needs no thread of its own; blocking calls wait for its
  * future.
  */
-final class AcquireLoop implements LocalQueues.Waiter, FairWaiters.Waiter, Attempts.Call {
+final class AcquireLoop implements LocalQueue.Waiter, FairWaiters.Waiter, Attempts.Call {
 
   private final ServiceContext context;
   private final LeaseRequest request;

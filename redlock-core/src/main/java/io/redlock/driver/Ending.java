@@ -2,14 +2,21 @@ package io.redlock.driver;
 
 import io.redlock.Lease;
 import io.redlock.LeaseEnd;
+import io.redlock.LeaseEnd.Cause;
+import io.redlock.LeaseLostException;
+import io.redlock.ReleaseResult;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The end of one lease, and its reports. It comes once. Thread-safe. */
 final class Ending {
+
+  private static final LeaseEnd NOT_HELD =
+      new LeaseEnd(Cause.REFUSED, "no majority held it when it was released");
 
   private final Lease lease;
   private final Owner owner;
@@ -33,6 +40,28 @@ final class Ending {
   /** Returns how it ended; null if it has not. */
   @Nullable LeaseEnd how() {
     return end;
+  }
+
+  /** Returns true if its holder released it. */
+  boolean isRelease() {
+    LeaseEnd how = end;
+    return how != null && how.cause() == Cause.RELEASED;
+  }
+
+  /** Returns the loss of the lease, given the result of its release; empty if it was not lost. */
+  Optional<LeaseLostException> loss(@Nullable ReleaseResult released) {
+    LeaseEnd how = end;
+    if (how == null || !how.lost()) {
+      how = released == ReleaseResult.NOT_HELD ? NOT_HELD : null;
+    }
+    return Optional.ofNullable(how).map(lost -> new LeaseLostException(lease, lost));
+  }
+
+  void throwIfLost(@Nullable ReleaseResult released) {
+    Optional<LeaseLostException> loss = loss(released);
+    if (loss.isPresent()) {
+      throw loss.get();
+    }
   }
 
   /** Ends it. Returns false if it had ended before. Called under the owner's lock. */

@@ -70,7 +70,7 @@ final class Extension extends Fanout implements Timeouts.Timed {
   /** Sends an extend that has begun. */
   void send(Extending begun) {
     long ttlMillis = begun.round().terms().ttlMillis();
-    NodeRequest extend = null;
+    NodeRequest extend;
     try {
       extend =
           new NodeRequest.Extend(
@@ -80,10 +80,9 @@ final class Extension extends Fanout implements Timeouts.Timed {
               ttlMillis,
               context.clock.micros(),
               owner.tenure.isShared());
-    } finally {
-      if (extend == null) {
-        owner.handed(begun.tag(), false); // memory is short; or the release would never be sent
-      }
+    } catch (Throwable e) {
+      owner.handed(begun.tag(), false); // memory is short; or the release would never be sent
+      throw e;
     }
     send(extend, begun.tag());
     context.timeouts.add(this, startNanos);

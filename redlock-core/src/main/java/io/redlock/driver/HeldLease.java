@@ -24,8 +24,6 @@ import org.jspecify.annotations.Nullable;
 final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Holder {
 
   private static final LeaseEnd RELEASED = new LeaseEnd(Cause.RELEASED, "by its holder");
-  private static final LeaseEnd NOT_HELD =
-      new LeaseEnd(Cause.REFUSED, "no majority held it when it was released");
 
   private final Owner owner;
   private final ServiceContext context;
@@ -33,7 +31,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
   private final long token;
   private final long startNanos;
   final Ending ending;
-  private LocalQueues.@Nullable Queue queue; // null if it is shared; written before it is seen
+  private @Nullable LocalQueue queue; // null if it is shared; written before it is seen
 
   /** The number of times that a thread must unlock to release it; written by that thread only. */
   volatile int holds = 1;
@@ -62,17 +60,14 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
       Owner owner, LeaseRequest request, Set<String> resources, AcquireRound round) {
     ServiceContext context = owner.context;
     HeldLease lease = new HeldLease(owner, resources, round);
-    boolean watched = false;
     try {
       lease.queue = lease.isShared() ? null : context.queues.leased(owner.names);
       context.liveLeases.add(lease);
       request.renewFor().ifPresent(renewFor -> lease.renew(round, renewFor));
       owner.watch(lease);
-      watched = true;
-    } finally {
-      if (!watched) { // no memory
-        lease.discard();
-      }
+    } catch (Throwable e) { // no memory
+      lease.discard();
+      throw e;
     }
     return lease;
   }
@@ -200,16 +195,14 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
 
   @Override
   public void send(Extending extending, long sentNanos) {
-    boolean begun = false;
+    Extension extension;
     try {
-      Extension extension = new Extension(this, owner, sentNanos);
-      begun = true;
-      extension.send(extending);
-    } finally {
-      if (!begun) {
-        owner.handed(extending.tag(), false);
-      }
+      extension = new Extension(this, owner, sentNanos);
+    } catch (Throwable e) {
+      owner.handed(extending.tag(), false);
+      throw e;
     }
+    extension.send(extending);
   }
 
   @Override
@@ -219,8 +212,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
 
   @Override
   public boolean isReleased() {
-    LeaseEnd how = ending.how();
-    return how != null && how.cause() == Cause.RELEASED;
+    return ending.isRelease();
   }
 
   @Override
@@ -327,25 +319,6 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
   /** Releases the lease and waits for the result; an interrupt does not end the wait. */
   ReleaseResult releaseUninterruptibly() {
     return Blocking.uninterruptibly(releasing(), context.scheduler);
-  }
-
-  /** Returns the loss of the lease, given the result of its release; empty if it was not lost. */
-  Optional<LeaseLostException> loss(@Nullable ReleaseResult released) {
-    LeaseEnd how = ending.how();
-    if (how != null && how.lost()) {
-      return Optional.of(new LeaseLostException(this, how));
-    }
-    return released == ReleaseResult.NOT_HELD
-        ? Optional.of(new LeaseLostException(this, NOT_HELD))
-        : Optional.empty();
-  }
-
-  void throwIfLost(@Nullable ReleaseResult released) {
-    loss(released)
-        .ifPresent(
-            loss -> {
-              throw loss;
-            });
   }
 
   @Override

@@ -104,17 +104,14 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
 
   @Override
   void wake() {
-    boolean done = false;
     try {
       handAgain();
       endAgain();
       bookAgain();
       while (doNext()) {}
-      done = true;
-    } finally {
-      if (!done) {
-        context.liveLeases.stalled(this);
-      }
+    } catch (Throwable e) {
+      context.liveLeases.stalled(this);
+      throw e;
     }
   }
 
@@ -175,16 +172,13 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
 
   /** Sets the timer for what is due next, if it is due before the timer strikes. */
   void plan() {
-    boolean done = false;
     try {
       synchronized (this) {
         setTimer();
       }
-      done = true;
-    } finally {
-      if (!done) {
-        context.liveLeases.stalled(this);
-      }
+    } catch (Throwable e) {
+      context.liveLeases.stalled(this);
+      throw e;
     }
   }
 
@@ -240,16 +234,15 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
 
   /** Records that a request was handed to every node, or failed to be. */
   void handed(int tag, boolean all) {
-    Turn turn = null;
+    Turn turn;
     try {
       turn = hand(tag, all);
-    } finally {
-      if (turn == null) {
-        synchronized (this) {
-          unhanded++;
-        }
-        context.liveLeases.stalled(this);
+    } catch (Throwable e) {
+      synchronized (this) {
+        unhanded++;
       }
+      context.liveLeases.stalled(this);
+      throw e;
     }
     releaseIfDue(turn);
   }
@@ -278,17 +271,14 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
    * @return the future result, known once it is settled or a node timeout has passed
    */
   CompletableFuture<ReleaseResult> end() {
-    boolean done = false;
     try {
       release();
-      done = true;
-    } finally {
-      if (!done) {
-        synchronized (this) {
-          mustEnd = true;
-        }
-        context.liveLeases.stalled(this);
+    } catch (Throwable e) {
+      synchronized (this) {
+        mustEnd = true;
       }
+      context.liveLeases.stalled(this);
+      throw e;
     }
     return result;
   }
@@ -343,17 +333,14 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
     if (!turn.isRelease()) {
       return;
     }
-    boolean done = false;
     try {
       release(turn);
-      done = true;
-    } finally {
-      if (!done) {
-        synchronized (this) {
-          unsent = turn;
-        }
-        context.liveLeases.stalled(this);
+    } catch (Throwable e) {
+      synchronized (this) {
+        unsent = turn;
       }
+      context.liveLeases.stalled(this);
+      throw e;
     }
   }
 
@@ -453,13 +440,12 @@ final class Owner extends LiveLeases.Planned implements LockNode.ReplyHandler, T
 
   @Override
   public void onReply(int node, NodeReply reply) {
-    ReleaseRound now = null;
+    ReleaseRound now;
     try {
       now = book(node, reply);
-    } finally {
-      if (now == null) {
-        failed(node);
-      }
+    } catch (Throwable e) {
+      failed(node);
+      throw e;
     }
     if (now.isSettled()) {
       result.complete(result(now));

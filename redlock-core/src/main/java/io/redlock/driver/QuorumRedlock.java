@@ -138,10 +138,10 @@ final class QuorumRedlock implements Redlock {
     try {
       value = body.call(lease);
     } catch (Throwable e) {
-      lease.loss(lease.releaseUninterruptibly()).ifPresent(e::addSuppressed);
+      lease.ending.loss(lease.releaseUninterruptibly()).ifPresent(e::addSuppressed);
       throw e;
     }
-    lease.throwIfLost(lease.releaseUninterruptibly());
+    lease.ending.throwIfLost(lease.releaseUninterruptibly());
     return value;
   }
 

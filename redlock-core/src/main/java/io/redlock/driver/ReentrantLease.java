@@ -171,11 +171,11 @@ final class ReentrantLease implements LeaseLock {
     lease.holds = left;
     lease.reads -= reads();
     if (left > 0) {
-      lease.throwIfLost(null);
+      lease.ending.throwIfLost(null);
       return;
     }
     holds.remove(lock);
-    lease.throwIfLost(lease.releaseUninterruptibly());
+    lease.ending.throwIfLost(lease.releaseUninterruptibly());
   }
 
   @Override

@@ -224,16 +224,16 @@ class HeldLeaseTest {
 
   @Test
   void lossIsFoundInTheEndOfTheLeaseOrInItsRelease() {
-    assertTrue(lease.loss(null).isEmpty());
-    assertTrue(lease.loss(ReleaseResult.UNCONFIRMED).isEmpty());
-    assertTrue(lease.loss(ReleaseResult.NOT_HELD).isPresent());
+    assertTrue(lease.ending.loss(null).isEmpty());
+    assertTrue(lease.ending.loss(ReleaseResult.UNCONFIRMED).isEmpty());
+    assertTrue(lease.ending.loss(ReleaseResult.NOT_HELD).isPresent());
     lease.close();
-    assertTrue(lease.loss(ReleaseResult.RELEASED).isEmpty());
+    assertTrue(lease.ending.loss(ReleaseResult.RELEASED).isEmpty());
     Bed other = new Bed(3);
     HeldLease lost = other.lease();
     other.time.pass(VALIDITY);
-    assertTrue(lost.loss(ReleaseResult.RELEASED).isPresent());
-    assertThrows(LeaseLostException.class, () -> lost.throwIfLost(null));
+    assertTrue(lost.ending.loss(ReleaseResult.RELEASED).isPresent());
+    assertThrows(LeaseLostException.class, () -> lost.ending.throwIfLost(null));
   }
 
   @Test

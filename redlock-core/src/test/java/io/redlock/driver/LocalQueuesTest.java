@@ -32,7 +32,7 @@ class LocalQueuesTest {
   private final LocalQueues queues = new LocalQueues();
 
   /** A call that counts how often it is compared. */
-  private static class Waiter implements LocalQueues.Waiter {
+  private static class Waiter implements LocalQueue.Waiter {
     private final String terms;
     private int compared;
 
@@ -95,7 +95,7 @@ class LocalQueuesTest {
     private final LocalQueues queues = new LocalQueues();
     private final Map<String, Waiter> waiters = new HashMap<>();
     private final Map<String, Deque<String>> orders = new HashMap<>();
-    private final Map<String, Deque<LocalQueues.Queue>> leases = new HashMap<>();
+    private final Map<String, Deque<LocalQueue>> leases = new HashMap<>();
     private final List<String> out = new ArrayList<>();
 
     @Override
@@ -237,7 +237,7 @@ class LocalQueuesTest {
 
   private void endALeaseWhileMemoryIsShort(Runnable before) {
     ShortNames names = new ShortNames();
-    LocalQueues.Queue lease = queues.leased(names);
+    LocalQueue lease = queues.leased(names);
     before.run();
     names.isShort = true;
     assertThrows(OutOfMemoryError.class, () -> queues.ended(lease));

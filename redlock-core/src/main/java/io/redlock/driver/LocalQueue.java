@@ -1,0 +1,157 @@
+package io.redlock.driver;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.LinkedHashSet;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** The calls that wait for the same, and how many leases hold them up. Guarded by its user. */
+class LocalQueue {
+
+  /** A waiting call. */
+  interface Waiter {
+    /** Returns the names that identify its queue. */
+    List<String> names();
+
+    boolean isFair();
+
+    /** Returns true if it asks for a shared lease. */
+    default boolean isShared() {
+      return false;
+    }
+
+    /** Returns the monotonic time since which it waits. */
+    default long sinceNanos() {
+      return 0;
+    }
+
+    /** Returns the names of which it wants any one; empty if it wants all of {@link #names}. */
+    default List<String> choices() {
+      return List.of();
+    }
+
+    /** Called when this waiter is the head of its queue and may ask. Must not block or throw. */
+    void proceed(long delayNanos);
+  }
+
+  final List<String> names;
+  @Nullable LinkedHashSet<Waiter> waiting; // null if none: a held lease keeps no set
+  int leases;
+  int handoffs;
+  boolean isHandedOn; // a thread is in handOn()
+  boolean hasMoved; // its head has not been called yet
+  long delayNanos;
+  @Nullable AttemptEnd refusal; // of the last attempt, if it failed
+
+  LocalQueue(List<String> names) {
+    this.names = names;
+  }
+
+  @Nullable Waiter head() {
+    return waiting == null ? null : waiting.iterator().next();
+  }
+
+  /** Returns true if its head waits longer than the other's. */
+  boolean isBefore(LocalQueue other) {
+    Waiter mine = head();
+    Waiter theirs = other.head();
+    return mine != null && theirs != null && mine.sinceNanos() - theirs.sinceNanos() < 0;
+  }
+
+  void add(Waiter call) {
+    LinkedHashSet<Waiter> all = waiting == null ? new LinkedHashSet<>(2) : waiting;
+    all.add(call);
+    waiting = all; // last: a set without a head is none
+  }
+
+  void remove(Waiter call) {
+    if (waiting != null && waiting.remove(call) && waiting.isEmpty()) {
+      waiting = null;
+    }
+  }
+
+  /** Returns true if nobody waits. Takes no memory, as {@link #head} does. */
+  boolean isEmpty() {
+    return waiting == null;
+  }
+
+  boolean mayAsk(Waiter call) {
+    return leases == 0 && head() == call;
+  }
+
+  /** Returns true if a call may be waiting to be called. */
+  boolean isDue() {
+    return hasMoved;
+  }
+
+  /** Takes the next call that may ask, if any. */
+  @Nullable Waiter next() {
+    Waiter next = hasMoved && leases == 0 ? head() : null;
+    hasMoved = false;
+    return next;
+  }
+
+  void lease() {
+    leases++;
+    refusal = null;
+  }
+
+  void refuse(AttemptEnd how) {
+    refusal = how;
+  }
+
+  /** Shared calls. It exists only while one waits. */
+  static final class Readers extends LocalQueue {
+    private final Deque<Waiter> opened = new ArrayDeque<>(); // may ask, and were not called yet
+    private boolean isOpen;
+
+    Readers(List<String> names) {
+      super(names);
+    }
+
+    @Override
+    boolean mayAsk(Waiter call) {
+      return isOpen || super.mayAsk(call);
+    }
+
+    @Override
+    @Nullable Waiter next() {
+      Waiter next = opened.poll();
+      return next == null ? super.next() : next;
+    }
+
+    @Override
+    boolean isDue() {
+      return super.isDue() || !opened.isEmpty();
+    }
+
+    /** Lets all ask. Returns true if there is somebody to call. */
+    boolean open() {
+      if (isOpen || leases > 0 || waiting == null) {
+        return false;
+      }
+      opened.addAll(waiting);
+      refusal = null;
+      isOpen = true;
+      return true;
+    }
+
+    private void shut() {
+      opened.clear();
+      isOpen = false;
+    }
+
+    @Override
+    void lease() {
+      super.lease();
+      shut();
+    }
+
+    @Override
+    void refuse(AttemptEnd how) {
+      super.refuse(how);
+      shut();
+    }
+  }
+}
