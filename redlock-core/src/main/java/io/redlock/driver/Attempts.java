@@ -387,7 +387,7 @@ final class Attempts {
       cause = Objects.requireNonNull(lastRefusal).cause();
       count = failures[cause.ordinal()];
     }
-    context.callBack(
+    context.callbacks.other(
         () -> {
           long nanos = context.pauses.chosenNanos(count, cause);
           long leftNanos = call.leftNanos();

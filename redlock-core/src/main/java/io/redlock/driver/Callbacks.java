@@ -71,7 +71,7 @@ final class Callbacks {
     return how.lost() ? losses : others;
   }
 
-  /** Runs any other user code. */
+  /** Runs any other user code, where it delays only its like; its exceptions are logged. */
   void other(Runnable userCode) {
     deliver(others, new Callback(userCode));
   }

@@ -168,7 +168,7 @@ abstract class Fanout implements LockNode.ReplyHandler {
         String name = context.nodes.get(node).name();
         votes[node] = ReplyText.vote(name, reply, Duration.ofNanos(nanos), timedOut);
       }
-      return context.votes(context.quorum, List.of(votes));
+      return context.votes(List.of(votes));
     }
   }
 }

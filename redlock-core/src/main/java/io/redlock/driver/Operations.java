@@ -103,7 +103,7 @@ final class Operations implements RedlockOperations {
         resource,
         answers.stream().map(ReplyText::inspected).toList(),
         context.quorum.least(),
-        context.moving(context.quorum));
+        context.moving());
   }
 
   private CompletableFuture<List<Answer>> look(String key) {
@@ -174,7 +174,7 @@ final class Operations implements RedlockOperations {
       round = reply == null ? round : round.answered(node, reply);
       votes.add(ReplyText.freeing(answer, inspected.get(node).reply()));
     }
-    Votes all = context.votes(context.quorum, votes);
+    Votes all = context.votes(votes);
     return switch (round.decide()) {
       case FREED -> new FreeResult(Outcome.FREED, Optional.of(waitFor(round.longestMillis())), all);
       case NOT_HELD -> new FreeResult(Outcome.NOT_HELD, Optional.of(Duration.ZERO), all);

@@ -6,6 +6,7 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Predicate;
@@ -76,26 +77,17 @@ final class Poll implements LockNode.ReplyHandler, Timeouts.Timed {
   public void onReply(int node, NodeReply reply) {
     synchronized (this) {
       take(node, reply);
-      if (open > 0 && !isEnough.test(replies())) {
+      if (open > 0 && !isEnough.test(replies(Arrays.asList(answers)))) {
         return;
       }
     }
     conclude();
   }
 
-  private List<@Nullable NodeReply> replies() {
-    assert Thread.holdsLock(this);
-    List<@Nullable NodeReply> replies = new ArrayList<>();
-    for (Answer answer : answers) {
-      replies.add(answer == null ? null : answer.reply());
-    }
-    return replies;
-  }
-
   /** Returns each node's answer; null for none. */
-  static List<@Nullable NodeReply> replies(List<Answer> answers) {
+  static List<@Nullable NodeReply> replies(List<? extends @Nullable Answer> answers) {
     List<@Nullable NodeReply> replies = new ArrayList<>();
-    answers.forEach(answer -> replies.add(answer.reply()));
+    answers.forEach(answer -> replies.add(answer == null ? null : answer.reply()));
     return replies;
   }
 

@@ -20,16 +20,9 @@ final class ReplyText {
 
   static NodeVote vote(String node, @Nullable NodeReply reply, Duration took, boolean timedOut) {
     if (reply == null) {
-      return timedOut
-          ? new VoteOfNode(
-              node,
-              Vote.UNKNOWN,
-              "no answer in " + Brief.duration(took),
-              took,
-              Optional.empty(),
-              Optional.empty())
-          : new VoteOfNode(
-              node, Vote.NOT_AWAITED, "not awaited", took, Optional.empty(), Optional.empty());
+      Vote vote = timedOut ? Vote.UNKNOWN : Vote.NOT_AWAITED;
+      String detail = timedOut ? "no answer in " + Brief.duration(took) : "not awaited";
+      return new VoteOfNode(node, vote, detail, took, Optional.empty(), Optional.empty());
     }
     return vote(node, reply, detail(reply), took);
   }

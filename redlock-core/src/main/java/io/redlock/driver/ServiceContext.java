@@ -80,7 +80,7 @@ final class ServiceContext {
     clock = new MedianClock(nodes, quorum, ticker, settings.skewMicros());
     timeouts = new Timeouts(scheduler, ticker, settings.nodeTimeoutNanos());
     liveLeases = new LiveLeases(scheduler, ticker);
-    noVotes = votes(quorum, List.of());
+    noVotes = votes(List.of());
     fairWaiters = new FairWaiters(this.ownerIds);
   }
 
@@ -107,12 +107,12 @@ final class ServiceContext {
   }
 
   /** Returns the answers of a round, with the quorum that decided it. */
-  Votes votes(Quorum quorum, List<NodeVote> answers) {
-    return new Votes(answers, quorum.least(), moving(quorum));
+  Votes votes(List<NodeVote> answers) {
+    return new Votes(answers, quorum.least(), moving());
   }
 
   /** Returns the two sets of masters of a client that moves; empty for any other. */
-  Optional<Votes.Moving> moving(Quorum quorum) {
+  Optional<Votes.Moving> moving() {
     return quorum.isJoint()
         ? Optional.of(
             new Votes.Moving(
@@ -128,10 +128,5 @@ final class ServiceContext {
         .filter(node -> (group & 1 << node) != 0)
         .mapToObj(node -> nodes.get(node).name())
         .toList();
-  }
-
-  /** Runs user code where it delays only other user code; its exceptions are logged. */
-  void callBack(Runnable userCode) {
-    callbacks.other(userCode);
   }
 }
