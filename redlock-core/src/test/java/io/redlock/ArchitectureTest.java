@@ -158,6 +158,7 @@ class ArchitectureTest {
                     !name.matches(
                         "io.redlock.spi.(NodeRe(ply|quest).*|NodeReport|NodeLook|HolderLabel)"))
             .filter(name -> !name.equals("io.redlock.spi.Quorum"))
+            .filter(name -> !name.startsWith("io.redlock.protocol."))
             .filter(
                 name ->
                     !name.matches(

@@ -1,8 +1,8 @@
 package io.redlock.driver;
 
 import io.redlock.Votes;
-import io.redlock.protocol.Tenure.Outcome;
-import io.redlock.protocol.Tenure.Turn;
+import io.redlock.protocol.Turn;
+import io.redlock.protocol.Turn.Outcome;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.NodeReply;

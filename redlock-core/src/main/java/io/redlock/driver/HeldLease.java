@@ -10,7 +10,7 @@ import io.redlock.LeaseTooShortException;
 import io.redlock.ReleaseResult;
 import io.redlock.protocol.AcquireRound;
 import io.redlock.protocol.Deadline;
-import io.redlock.protocol.Tenure.Extending;
+import io.redlock.protocol.Extending;
 import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.Objects;

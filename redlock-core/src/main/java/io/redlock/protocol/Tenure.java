@@ -1,5 +1,8 @@
 package io.redlock.protocol;
 
+import io.redlock.protocol.Extending.Purpose;
+import io.redlock.protocol.Turn.Attempted;
+import io.redlock.protocol.Turn.Outcome;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
@@ -39,119 +42,6 @@ public final class Tenure {
     LOST,
     /** Only its release is sent. */
     ENDED
-  }
-
-  /** The result of an event. */
-  public enum Outcome {
-    /** The event changed nothing that concerns others. */
-    NOTHING,
-    /** A grant is to be sent to all nodes. */
-    PROPOSED,
-    /** The attempt succeeded. */
-    HELD,
-    /** The attempt failed, and the owner has ended. */
-    FAILED,
-    /** The extend succeeded. */
-    EXTENDED,
-    /** The extend has no certain result. */
-    UNKNOWN,
-    /** The extend lost the lease: too few nodes still hold it. */
-    REFUSED,
-    /** The lease is lost: it was not extended in time. */
-    EXPIRED,
-    /** The lease is lost: it was held for as long as it may be renewed. */
-    HELD_OUT,
-    /** An extend is to be sent to all nodes. */
-    EXTENDING,
-    /** The release is to be sent again. */
-    REPEATED,
-    /** No key can be left: requests that wait inside their nodes are withdrawn. */
-    GIVEN_UP,
-    /** It counts nothing, since the attempt or the lease had ended. */
-    OVER,
-    /** The owner has ended. */
-    ENDED
-  }
-
-  /** Why a lease is extended. */
-  public enum Purpose {
-    /** Its holder asked for it. */
-    CALLED,
-    /** It is renewed. */
-    RENEWED,
-    /** To find out whether a quorum holds it. */
-    CONFIRMED
-  }
-
-  /**
-   * The end of an attempt.
-   *
-   * @param decision the decision of its last round
-   * @param round that round
-   * @param rivals those in the way
-   */
-  public record Attempted(AcquireRound.Decision decision, AcquireRound round, Rivals rivals) {
-
-    /**
-     * Returns true if a fair caller that goes on keeps its tickets. Too slow, or without a quorum,
-     * it would only block waiters that could succeed.
-     */
-    public boolean keepsPlace() {
-      return decision != AcquireRound.Decision.TOO_SLOW && round.reachedQuorum(); // Q4
-    }
-
-    /** Returns true if it failed only because of others' leases and tickets. */
-    public boolean isBehindOthers() {
-      return decision == AcquireRound.Decision.CONTENDED && !round.wasGrantedAnywhere();
-    }
-  }
-
-  /**
-   * The consequences of an event.
-   *
-   * @param outcome what came of it
-   * @param targets the nodes to send the release to now, as bits
-   * @param isLast true if no request of the caller follows that release
-   * @param attempted the end of the attempt; null if it goes on
-   * @param extending the extend to send; null if there is none
-   */
-  public record Turn(
-      Outcome outcome,
-      int targets,
-      boolean isLast,
-      @Nullable Attempted attempted,
-      @Nullable Extending extending) {
-
-    private static final Turn[] PLAIN = new Turn[Outcome.values().length];
-
-    static {
-      for (Outcome outcome : Outcome.values()) {
-        PLAIN[outcome.ordinal()] = new Turn(outcome, 0, false, null, null);
-      }
-    }
-
-    /** Returns the turn with this outcome, and nothing else. */
-    private static Turn of(Outcome outcome) {
-      return PLAIN[outcome.ordinal()];
-    }
-
-    /** Returns true if the release begins now. */
-    public boolean isRelease() {
-      return outcome == Outcome.ENDED || outcome == Outcome.FAILED;
-    }
-  }
-
-  /**
-   * An extend under way.
-   *
-   * @param tag marks its answers
-   * @param isHanded true if every node was handed the request
-   */
-  public record Extending(int tag, ExtendRound round, Purpose purpose, boolean isHanded) {
-
-    private Extending with(ExtendRound next) {
-      return new Extending(tag, next, purpose, isHanded);
-    }
   }
 
   /**
@@ -367,7 +257,7 @@ public final class Tenure {
 
   private boolean isExtending(Purpose purpose) {
     for (Extending extend : extending) {
-      if (extend.purpose == purpose) {
+      if (extend.purpose() == purpose) {
         return true;
       }
     }
@@ -405,7 +295,7 @@ public final class Tenure {
     if (phase == Phase.ENDED && handing == 1) {
       turn = beginRelease(Outcome.ENDED, null, isLast, nowNanos); // R6
     } else if (extend != null && all) {
-      replace(extend, new Extending(tag, extend.round, extend.purpose, true));
+      replace(extend, new Extending(tag, extend.round(), extend.purpose(), true));
     }
     if (handing == 1) {
       failUnhanded(nowNanos);
@@ -425,7 +315,7 @@ public final class Tenure {
   /** Gives up extends that nobody hands over any more. */
   private void failUnhanded(long nowNanos) {
     for (Extending extend : extending) {
-      if (!extend.isHanded) {
+      if (!extend.isHanded()) {
         over(extend, Outcome.UNKNOWN, nowNanos); // E7
       }
     }
@@ -447,7 +337,7 @@ public final class Tenure {
     }
     Extending extend = extending(tag);
     if (extend != null) {
-      replace(extend, extend.with(extend.round.answered(node, reply)));
+      replace(extend, extend.with(extend.round().answered(node, reply)));
     }
   }
 
@@ -470,7 +360,7 @@ public final class Tenure {
     } else {
       Extending extend = extending(tag);
       if (extend != null) {
-        replace(extend, extend.with(extend.round.timedOut()));
+        replace(extend, extend.with(extend.round().timedOut()));
       }
     }
   }
@@ -482,7 +372,7 @@ public final class Tenure {
 
   private @Nullable Extending extending(int tag) {
     for (Extending extend : extending) {
-      if (extend.tag == tag) {
+      if (extend.tag() == tag) {
         return extend;
       }
     }
@@ -549,11 +439,11 @@ public final class Tenure {
     }
     Deadline until = Objects.requireNonNull(deadline);
     Deadline loss = Objects.requireNonNull(lossTime);
-    if (!extend.isHanded) {
+    if (!extend.isHanded()) {
       return Turn.of(Outcome.NOTHING);
     }
     ExtendRound.Decision decision =
-        rules.decide(extend.round, loss, until, nowNanos, nowWallMicros);
+        rules.decide(extend.round(), loss, until, nowNanos, nowWallMicros);
     if (decision == ExtendRound.Decision.WAIT) {
       return Turn.of(Outcome.NOTHING);
     }
@@ -568,10 +458,10 @@ public final class Tenure {
       lose(); // E6
       return Turn.of(outcome);
     }
-    if (outcome == Outcome.EXTENDED && extend.purpose != Purpose.CONFIRMED) {
-      Deadline extended = rules.extendedUntil(extend.round, nowNanos, nowWallMicros);
+    if (outcome == Outcome.EXTENDED && extend.purpose() != Purpose.CONFIRMED) {
+      Deadline extended = rules.extendedUntil(extend.round(), nowNanos, nowWallMicros);
       deadline = until.max(extended); // E8
-      lossTime = loss.max(extend.round.terms().lossTime(extended));
+      lossTime = loss.max(extend.round().terms().lossTime(extended));
     }
     over(extend, outcome, nowNanos);
     return Turn.of(outcome);
@@ -583,10 +473,10 @@ public final class Tenure {
     others.remove(extend);
     List<Extending> copied = List.copyOf(others); // first: what has no memory changes nothing
     boolean isCertain = outcome == Outcome.EXTENDED;
-    if (extend.purpose == Purpose.RENEWED) {
+    if (extend.purpose() == Purpose.RENEWED) {
       Renewal now = Objects.requireNonNull(renewal);
       renewal = isCertain ? now.extended(nowNanos) : now.failed(nowNanos, rules); // E9
-    } else if (extend.purpose == Purpose.CONFIRMED) {
+    } else if (extend.purpose() == Purpose.CONFIRMED) {
       reaffirmation = reaffirmation.answered(isCertain, nowNanos, rules); // E10
     }
     extending = copied;

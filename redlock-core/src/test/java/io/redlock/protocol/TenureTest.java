@@ -8,12 +8,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.protocol.AcquireRound.Decision;
+import io.redlock.protocol.Extending.Purpose;
 import io.redlock.protocol.Tenure.Books;
-import io.redlock.protocol.Tenure.Extending;
-import io.redlock.protocol.Tenure.Outcome;
 import io.redlock.protocol.Tenure.Phase;
-import io.redlock.protocol.Tenure.Purpose;
-import io.redlock.protocol.Tenure.Turn;
+import io.redlock.protocol.Turn.Outcome;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest.Grant;

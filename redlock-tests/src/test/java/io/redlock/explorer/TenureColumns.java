@@ -10,7 +10,7 @@ import io.redlock.protocol.ReleaseRound;
 import io.redlock.protocol.Repeats;
 import io.redlock.protocol.Rivals;
 import io.redlock.protocol.Tenure.Books;
-import io.redlock.protocol.Tenure.Extending;
+import io.redlock.protocol.Extending;
 import io.redlock.protocol.Tenure.Phase;
 import io.redlock.spi.NodeReply.Kind;
 import java.util.List;
