@@ -9,16 +9,13 @@ import com.sun.management.ThreadMXBean;
 import io.redlock.ExtendResult;
 import io.redlock.Lease;
 import io.redlock.Redlock;
-import io.redlock.testbed.JavaCommand;
 import io.redlock.testing.InMemoryMasters;
-import java.io.IOException;
+import io.redlock.testkit.JavaProgram;
 import java.lang.management.ManagementFactory;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import jdk.jfr.EventType;
 import jdk.jfr.Recording;
 import jdk.jfr.SettingDescriptor;
@@ -135,22 +132,13 @@ class FlightEventsTest {
 
   @Test
   void runtimeWithoutFlightRecorderLacksNothingElse() throws Exception {
-    List<String> command =
-        JavaCommand.likeThis(
-            64, "--limit-modules", "java.base", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off");
-    command.add(WithoutFlightRecorder.class.getName());
-    Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
-    try {
-      String output = read(process);
-      assertTrue(process.waitFor(60, TimeUnit.SECONDS));
-      assertEquals("no jdk.jfr: acquired, extended, EXPIRED", output.strip());
-    } finally {
-      process.destroyForcibly();
-    }
-  }
-
-  private static String read(Process process) throws IOException {
-    return new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    JavaProgram.Run run =
+        JavaProgram.run(
+            List.of("--limit-modules", "java.base"),
+            WithoutFlightRecorder.class.getName(),
+            "off",
+            "");
+    assertEquals(List.of("no jdk.jfr: acquired, extended, EXPIRED"), run.lines());
   }
 
   /** A program for a trimmed runtime. */

@@ -79,16 +79,16 @@ class LostPastTest {
     REPLACED_BY_A_REPLICA_THAT_LAGGED(true) {
       @Override
       void strike(Scene scene, RedisServer promoted) {
-        scene.address().moveTo(promoted);
+        scene.address().leadTo(promoted);
       }
     },
     FAILED_OVER_AND_BACK(true) {
       @Override
       void strike(Scene scene, RedisServer promoted) {
-        scene.address().moveTo(promoted);
+        scene.address().leadTo(promoted);
         Scene.follow(scene.fragile(), promoted);
         Scene.promote(scene.fragile());
-        scene.address().moveTo(scene.fragile());
+        scene.address().leadTo(scene.fragile());
       }
     },
     FAILED_OVER_AND_BACK_UNSEEN(true) {

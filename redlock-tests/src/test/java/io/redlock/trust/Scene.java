@@ -11,7 +11,6 @@ import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.ClockShim;
 import io.redlock.testbed.RedisServer;
-import io.redlock.testkit.Forwarder;
 import io.redlock.testkit.GateProxy;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -39,7 +38,7 @@ final class Scene implements AutoCloseable {
   private final List<RedisServer> servers = new ArrayList<>();
   private final List<GateProxy> gates = new ArrayList<>();
   private final List<Redlock> clients = new ArrayList<>();
-  private final Forwarder address;
+  private final GateProxy address;
   private final GateProxy third;
 
   private Scene(boolean guarded, @Nullable ClockShim clock) {
@@ -53,7 +52,7 @@ final class Scene implements AutoCloseable {
     }
     another();
     servers.forEach(server -> gates.add(GateProxy.to(server)));
-    address = Forwarder.to(fragile());
+    address = GateProxy.to(fragile());
     third = GateProxy.to(servers.get(2));
   }
 
@@ -83,7 +82,7 @@ final class Scene implements AutoCloseable {
   }
 
   /** Where rivals find the fragile master. */
-  Forwarder address() {
+  GateProxy address() {
     return address;
   }
 

@@ -58,6 +58,7 @@ import org.springframework.boot.diagnostics.FailureAnalyzer;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.context.runner.ContextConsumer;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Primary;
@@ -122,23 +123,17 @@ class RedlockAutoConfigurationTest {
             "redlock.min-validity=PT-2S",
             "redlock.key-prefix=redlock:mine")
         .run(
-            context -> {
-              String message = analysis(context).getDescription();
-              for (String fault :
-                  List.of(
-                      "movingTo names the present nodes",
-                      "nodeTimeout 0s",
-                      "silenceTimeout 1ms",
-                      "maxTtl 2h",
-                      "driftPerSecond 700ms",
-                      "clockSkew 11m",
-                      "fenceRetention 366d",
-                      "redlock.loss-margin: ",
-                      "redlock.min-validity: ",
-                      "keyPrefix")) {
-                assertTrue(message.contains(fault), () -> fault + " in " + message);
-              }
-            });
+            isRefusedFor(
+                "movingTo names the present nodes",
+                "nodeTimeout 0s",
+                "silenceTimeout 1ms",
+                "maxTtl 2h",
+                "driftPerSecond 700ms",
+                "clockSkew 11m",
+                "fenceRetention 366d",
+                "redlock.loss-margin: ",
+                "redlock.min-validity: ",
+                "keyPrefix"));
   }
 
   @Test
@@ -167,16 +162,10 @@ class RedlockAutoConfigurationTest {
         .withPropertyValues(
             "redlock.restart-gaurd=false", "redlock.max-tll=5m", "redlock.max.ttl=1")
         .run(
-            context -> {
-              String message = analysis(context).getDescription();
-              for (String fault :
-                  List.of(
-                      "redlock.restart-gaurd is unknown: did you mean redlock.restart-guard?",
-                      "redlock.max-tll is unknown: did you mean redlock.max-ttl?",
-                      "redlock.max.ttl is unknown: did you mean redlock.max-ttl?")) {
-                assertTrue(message.contains(fault), () -> fault + " in " + message);
-              }
-            });
+            isRefusedFor(
+                "redlock.restart-gaurd is unknown: did you mean redlock.restart-guard?",
+                "redlock.max-tll is unknown: did you mean redlock.max-ttl?",
+                "redlock.max.ttl is unknown: did you mean redlock.max-ttl?"));
     runner
         .withInitializer(
             context ->
@@ -196,11 +185,9 @@ class RedlockAutoConfigurationTest {
     runner
         .withPropertyValues("redlock.clock-skew=5", "redlock.restart-guard=on")
         .run(
-            context -> {
-              String message = analysis(context).getDescription();
-              assertTrue(message.contains("redlock.clock-skew: '5' is not a duration"), message);
-              assertTrue(message.contains("redlock.restart-guard: 'on' is neither true"), message);
-            });
+            isRefusedFor(
+                "redlock.clock-skew: '5' is not a duration",
+                "redlock.restart-guard: 'on' is neither true"));
   }
 
   @Test
@@ -251,6 +238,15 @@ class RedlockAutoConfigurationTest {
           assertTrue(analysis(context).getDescription().contains("node"), "says what is missing");
           assertTrue(analysis(context).getAction().contains("redlock.nodes=10.0.0.1:6379"));
         });
+  }
+
+  private static ContextConsumer<AssertableApplicationContext> isRefusedFor(String... faults) {
+    return context -> {
+      String message = analysis(context).getDescription();
+      for (String fault : faults) {
+        assertTrue(message.contains(fault), () -> fault + " in " + message);
+      }
+    };
   }
 
   /** Returns what Spring Boot shows if the context cannot start. */
@@ -407,12 +403,23 @@ class RedlockAutoConfigurationTest {
   void clientConfigIsThatOfTheApplication() {
     runner
         .withUserConfiguration(ConfigOnly.class)
-        .run(
-            context ->
-                assertTrue(
-                    analysis(context)
-                        .getDescription()
-                        .contains("clientConfig selects database 3")));
+        .run(isRefusedFor("clientConfig selects database 3"));
+  }
+
+  private static MeterRegistry metersOfARefusal(AssertableApplicationContext context)
+      throws InterruptedException {
+    context.getBean(Redlock.class).tryAcquire("orders/42", TTL);
+    MeterRegistry meters = context.getBean(MeterRegistry.class);
+    Await.until(
+        "the acquire is recorded",
+        () ->
+            meters
+                    .get("redlock.acquire")
+                    .tags("outcome", "unavailable", "shared", "false")
+                    .timer()
+                    .count()
+                == 1);
+    return meters;
   }
 
   @Test
@@ -421,17 +428,7 @@ class RedlockAutoConfigurationTest {
         .withBean(MeterRegistry.class, SimpleMeterRegistry::new)
         .run(
             context -> {
-              context.getBean(Redlock.class).tryAcquire("orders/42", TTL);
-              MeterRegistry meters = context.getBean(MeterRegistry.class);
-              Await.until(
-                  "the acquire is recorded",
-                  () ->
-                      meters
-                              .get("redlock.acquire")
-                              .tags("outcome", "unavailable", "shared", "false")
-                              .timer()
-                              .count()
-                          == 1);
+              MeterRegistry meters = metersOfARefusal(context);
               assertEquals(
                   0, meters.get("redlock.node.votes").tag("node", "127.0.0.1:2").gauge().value());
             });
@@ -443,20 +440,7 @@ class RedlockAutoConfigurationTest {
     runner
         .withUserConfiguration(OwnRedlock.class)
         .withBean(MeterRegistry.class, SimpleMeterRegistry::new)
-        .run(
-            context -> {
-              context.getBean(Redlock.class).tryAcquire("orders/42", TTL);
-              MeterRegistry meters = context.getBean(MeterRegistry.class);
-              Await.until(
-                  "the acquire is recorded",
-                  () ->
-                      meters
-                              .get("redlock.acquire")
-                              .tags("outcome", "unavailable", "shared", "false")
-                              .timer()
-                              .count()
-                          == 1);
-            });
+        .run(RedlockAutoConfigurationTest::metersOfARefusal);
   }
 
   @Test
@@ -574,21 +558,10 @@ class RedlockAutoConfigurationTest {
 
   @Test
   void propertiesShowNoPassword() {
+    var nodes = List.of("redis://user:secret@10.0.0.1:6379");
     RedlockProperties properties =
         new RedlockProperties(
-            List.of("redis://user:secret@10.0.0.1:6379"),
-            null,
-            null,
-            null,
-            null,
-            null,
-            null,
-            null,
-            null,
-            null,
-            null,
-            null,
-            null);
+            nodes, null, null, null, null, null, null, null, null, null, null, null, null);
     assertFalse(properties.toString().contains("secret"));
   }
 
