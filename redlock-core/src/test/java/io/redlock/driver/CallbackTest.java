@@ -15,9 +15,7 @@ import io.redlock.ReleaseResult;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -112,42 +110,6 @@ class CallbackTest {
   }
 
   @Test
-  void everythingUsersSeeWaitsForTheirExecutor() {
-    Deque<Runnable> queue = new ArrayDeque<>();
-    Bed bed = new Bed(3, queue::add, null);
-    bed.script(Bed::yes);
-    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(Bed.REQUEST);
-    assertFalse(call.isDone());
-    runAll(queue);
-    Lease lease = Bed.now(call).lease().orElseThrow();
-    CompletableFuture<ExtendResult> extension = lease.extendAsync(Bed.TTL);
-    CompletableFuture<ReleaseResult> release = lease.releaseAsync();
-    List<LeaseEnd> ends = new ArrayList<>();
-    lease.ended().thenAccept(ends::add);
-    assertFalse(extension.isDone() || release.isDone() || !ends.isEmpty());
-    assertFalse(lease.isValid(), "what is local arithmetic does not wait");
-    runAll(queue);
-    assertTrue(extension.isDone() && release.isDone());
-    assertEquals(1, ends.size());
-    assertEquals(List.of("ACQUIRED", "EXTENDED", "RELEASED"), bed.events);
-  }
-
-  @Test
-  void cancelWhileTheNewsWaitsForTheExecutorReleasesTheLease() {
-    Deque<Runnable> queue = new ArrayDeque<>();
-    Bed bed = new Bed(3, queue::add, null);
-    bed.script(Bed::yes);
-    CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(Bed.REQUEST);
-    call.cancel(false);
-    assertEquals("abc", bed.releasedOn());
-    runAll(queue);
-    bed.time.passMillis(Bed.NODE_TIMEOUT_MILLIS);
-    bed.assertNothingIsLeft("cancelled before the news");
-    assertTrue(call.isCancelled());
-    assertEquals(List.of("ACQUIRED", "RELEASED"), bed.events);
-  }
-
-  @Test
   void leaseThatIsGrantedWhileItsCallIsGivenUpIsToldOfFromBeginningToEnd() {
     Bed bed = new Bed(3);
     CompletableFuture<AcquireResult> call = bed.redlock.acquireAsync(Bed.REQUEST);
@@ -201,11 +163,5 @@ class CallbackTest {
   private static HeldLease leaseOf(Bed bed) throws InterruptedException {
     bed.script(Bed::yes);
     return (HeldLease) bed.redlock.tryAcquire(Bed.REQUEST).lease().orElseThrow();
-  }
-
-  private static void runAll(Deque<Runnable> queue) {
-    while (!queue.isEmpty()) {
-      queue.poll().run();
-    }
   }
 }

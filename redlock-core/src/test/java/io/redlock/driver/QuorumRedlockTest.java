@@ -13,11 +13,9 @@ import io.redlock.Lease;
 import io.redlock.LeaseLostException;
 import io.redlock.LeaseRequest;
 import io.redlock.LockNotAcquiredException;
-import io.redlock.NodeStatus.State;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
-import io.redlock.spi.Quorum;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -95,27 +93,6 @@ class QuorumRedlockTest {
     assertTrue(Thread.interrupted(), "the interrupt stays set");
     assertTrue(call.isCompletedExceptionally());
     assertEquals("ab", bed.releasedOn(), "c was closed before it was asked");
-  }
-
-  @Test
-  void serviceIsAvailableWhileAMajorityVotes() {
-    assertTrue(bed.redlock.operations().isAvailable());
-    bed.node(1).state(State.ABSTAINING);
-    assertTrue(bed.redlock.operations().isAvailable());
-    bed.node(0).state(State.DOWN);
-    assertFalse(bed.redlock.operations().isAvailable());
-  }
-
-  @Test
-  void serviceThatMovesIsAvailableWhileAMajorityOfEachSetVotes() {
-    Bed moving = new Bed(Quorum.of(List.of("a", "b", "c"), List.of("d", "e", "f")));
-    moving.node(3).state(State.DOWN);
-    moving.node(2).state(State.DOWN);
-    assertTrue(moving.redlock.operations().isAvailable());
-    moving.node(2).state(State.UP);
-    moving.node(4).state(State.DOWN);
-    assertFalse(
-        moving.redlock.operations().isAvailable(), "four of six, but one of the three future ones");
   }
 
   @Test
@@ -295,18 +272,6 @@ class QuorumRedlockTest {
     assertEquals(
         List.of("a", "b", "c"),
         bed.redlock.operations().nodes().stream().map(node -> node.name()).toList());
-  }
-
-  @Test
-  void listenerHearsOfEverythingThatHappens() {
-    bed.script(Bed::yes);
-    Lease lease = Bed.now(bed.redlock.acquireAsync(Bed.REQUEST)).lease().orElseThrow();
-    Bed.now(lease.extendAsync(Bed.TTL));
-    lease.close();
-    bed.node(1).becomes(State.SILENT);
-    bed.node(2).isReset();
-    assertEquals(
-        List.of("ACQUIRED", "EXTENDED", "RELEASED", "b SILENT", "c restarted"), bed.events);
   }
 
   @Test

@@ -26,7 +26,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
-import java.util.function.UnaryOperator;
 import java.util.random.RandomGenerator;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
@@ -35,97 +34,12 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class RedlockBuilderTest {
 
-  private static final Duration AGES = Duration.ofSeconds(Long.MAX_VALUE);
-
   private static List<LockNode> nodes(String... names) {
     List<LockNode> nodes = new ArrayList<>();
     for (String name : names) {
       nodes.add(new ScriptedNode(name, new ArrayList<>()));
     }
     return nodes;
-  }
-
-  private static List<String> problems(UnaryOperator<RedlockBuilder> configuration) {
-    return configuration.apply(RedlockBuilder.over(nodes("a", "b", "c"))).problems();
-  }
-
-  /**
-   * Asserts that the only problem names the setting, its value and, after the last colon, the fix.
-   */
-  private static void assertRefused(
-      UnaryOperator<RedlockBuilder> configuration, String value, String fix) {
-    List<String> problems = problems(configuration);
-    assertEquals(1, problems.size(), problems::toString);
-    String problem = problems.get(0);
-    assertTrue(problem.contains(value), problem);
-    int colon = Math.max(problem.lastIndexOf(": "), problem.lastIndexOf("; "));
-    assertTrue(colon > 0 && problem.substring(colon).contains(fix), problem);
-  }
-
-  @Test
-  void defaultsAreSound() {
-    assertEquals(List.of(), problems(builder -> builder));
-  }
-
-  @Test
-  void limitsAreSound() {
-    assertEquals(
-        List.of(),
-        problems(
-            builder ->
-                builder
-                    .nodeTimeout(Duration.ofMillis(1))
-                    .maxTtl(Duration.ofMillis(10))
-                    .clockSkew(Duration.ofMillis(1))
-                    .driftPerSecond(Duration.ZERO)
-                    .lossMargin(Duration.ZERO)
-                    .minValidity(Duration.ZERO)));
-    assertEquals(
-        List.of(),
-        problems(builder -> builder.maxTtl(Duration.ofHours(1)).clockSkew(Duration.ofMinutes(10))));
-  }
-
-  @Test
-  void ttlForWhichMastersWouldAbstainTooLongIsRefusedWithWhatToDoInstead() {
-    assertEquals(
-        List.of(
-            "maxTtl 30d is too long: use at most 1h, and renewFor for longer holds",
-            "clockSkew 601s is too long: use at most 10m, and set the clocks by NTP"),
-        problems(
-            builder -> builder.maxTtl(Duration.ofDays(30)).clockSkew(Duration.ofSeconds(601))));
-  }
-
-  @Test
-  void badNodesAreRefused() {
-    assertEquals(
-        List.of("no node is configured: name at least one, better three or five"),
-        RedlockBuilder.over(List.of()).problems());
-    assertEquals(
-        List.of("node b is configured twice: each must be its own master"),
-        RedlockBuilder.over(nodes("a", "b", "b")).problems());
-    List<LockNode> many = new ArrayList<>();
-    for (int index = 0; index < 16; index++) {
-      many.addAll(nodes("n" + index));
-    }
-    assertEquals(
-        List.of("16 nodes are configured: use at most 15"), RedlockBuilder.over(many).problems());
-    assertEquals(List.of(), RedlockBuilder.over(many.subList(0, 15)).problems());
-  }
-
-  @Test
-  void badFutureNodesAreRefused() {
-    assertRefused(b -> b.movingTo(List.of()), "movingTo names no node", "leave movingTo out");
-    assertRefused(
-        b -> b.movingTo(nodes("c", "b", "a")), "movingTo names the present nodes", "future ones");
-    assertRefused(
-        b -> b.movingTo(nodes("d", "a", "d")), "node d is configured twice", "its own master");
-    List<LockNode> many = new ArrayList<>();
-    for (int index = 0; index < 13; index++) {
-      many.addAll(nodes("n" + index));
-    }
-    assertRefused(b -> b.movingTo(many), "16 nodes are configured", "at most 15");
-    assertEquals(List.of(), problems(b -> b.movingTo(many.subList(0, 12))));
-    assertEquals(List.of(), problems(b -> b.movingTo(nodes("a", "b"))));
   }
 
   private static Redlock moving(FakeTime time, List<LockNode> present, List<LockNode> future) {
@@ -187,49 +101,6 @@ class RedlockBuilderTest {
         }
       }
     }
-  }
-
-  @Test
-  void everyDurationIsCheckedAtBothEnds() {
-    assertRefused(b -> b.nodeTimeout(Duration.ZERO), "nodeTimeout 0s", "at least 1ms");
-    assertRefused(b -> b.nodeTimeout(AGES), "nodeTimeout 9223372036854775807s", "at most");
-    assertRefused(b -> b.maxTtl(Duration.ofMillis(9)), "maxTtl 9ms", "at least 10ms");
-    assertRefused(b -> b.maxTtl(AGES), "maxTtl 9223372036854775807s", "at most");
-    assertRefused(b -> b.clockSkew(Duration.ZERO), "clockSkew 0s", "at least 1ms");
-    assertRefused(b -> b.clockSkew(AGES), "clockSkew 9223372036854775807s", "at most");
-    assertRefused(b -> b.minValidity(Duration.ofNanos(-1)), "minValidity -0.0", "zero or more");
-    assertRefused(b -> b.minValidity(AGES), "minValidity 9223372036854775807s", "at most");
-    assertRefused(b -> b.lossMargin(Duration.ofNanos(-1)), "lossMargin -0.0", "zero or more");
-    assertRefused(b -> b.lossMargin(AGES), "lossMargin 9223372036854775807s", "at most");
-  }
-
-  @Test
-  void driftOutOfRangeIsRefused() {
-    assertRefused(
-        b -> b.driftPerSecond(Duration.ofMillis(-1)), "driftPerSecond -1ms", "zero or more");
-    assertRefused(
-        b -> b.driftPerSecond(Duration.ofMillis(500)), "driftPerSecond 500ms", "10ms is usual");
-  }
-
-  @Test
-  void settingsThatDoNotFitTogetherAreRefusedWithBothValues() {
-    assertRefused(
-        b -> b.nodeTimeout(Duration.ofSeconds(15)), "nodeTimeout 15s", "shorten the timeout");
-    assertRefused(b -> b.lossMargin(Duration.ofSeconds(30)), "ttl 30s", "lengthen it");
-    assertRefused(b -> b.minValidity(Duration.ofSeconds(27)), "ttl 30s", "lengthen it");
-  }
-
-  @Test
-  void holderThatIsNoLabelIsRefused() {
-    assertRefused(b -> b.holder(""), "holder \"\" is blank", "use 1 to 64");
-    assertRefused(b -> b.holder("a/b"), "holder \"a/b\" is no label", "neither blanks nor slashes");
-    assertRefused(b -> b.holder("freed"), "holder \"freed\" is reserved", "choose another");
-    assertEquals(List.of(), problems(b -> b.holder("billing@pod-7:4211")));
-  }
-
-  @Test
-  void reservedPrefixIsRefused() {
-    assertRefused(b -> b.keyPrefix("redlock:mine:"), "keyPrefix redlock:mine:", "choose another");
   }
 
   @Test
@@ -320,32 +191,6 @@ class RedlockBuilderTest {
       Lease lease = Bed.now(redlock.acquireAsync(Bed.REQUEST)).lease().orElseThrow();
       assertEquals(Bed.TTL.minusMillis(1_000 + 2 + 500), lease.remaining());
     }
-  }
-
-  @Test
-  void listenerIsToldWhatItsNodesBecome() {
-    FakeTime time = new FakeTime();
-    ScriptedNode node = new ScriptedNode("a", new ArrayList<>());
-    List<String> told = new ArrayList<>();
-    RedlockListener listener =
-        new RedlockListener() {
-          @Override
-          public void onNodeState(NodeStatus status) {
-            told.add(status.name() + " " + status.state());
-          }
-        };
-    try (Redlock redlock =
-        RedlockBuilder.over(List.of(node))
-            .ticker(time)
-            .scheduler(time)
-            .random(new SplittableRandom(1))
-            .callbackExecutor(Runnable::run)
-            .listener(listener)
-            .build()) {
-      node.becomes(NodeStatus.State.DOWN);
-      assertEquals(1, redlock.operations().nodes().size());
-    }
-    assertEquals(List.of("a DOWN"), told);
   }
 
   @Test

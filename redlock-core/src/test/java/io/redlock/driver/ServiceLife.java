@@ -4,6 +4,7 @@ import io.redlock.AcquireResult;
 import io.redlock.AcquireResult.By;
 import io.redlock.Inspection;
 import io.redlock.LeaseRequest;
+import io.redlock.NodeStatus;
 import io.redlock.RedlockOperations;
 import io.redlock.RetryStrategy;
 import io.redlock.Votes;
@@ -19,6 +20,7 @@ import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Look;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.NodeRequest.Ticket;
+import io.redlock.spi.Quorum;
 import io.redlock.text.SceneFile;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -67,6 +69,7 @@ final class ServiceLife implements SceneFile.Actor {
   private void perform(String command, List<String> words) {
     switch (command) {
       case "service" -> begin(words);
+      case "moving" -> bed = new Bed(Quorum.of(List.of("a", "b", "c"), List.of("d", "e", "f")));
       case "every" -> script(words, NodeRequest.class);
       case "grants" -> script(words, Grant.class);
       case "extends" -> script(words, Extend.class);
@@ -79,6 +82,7 @@ final class ServiceLife implements SceneFile.Actor {
       case "hold" -> nodes(words).forEach(ScriptedNode::holdSends);
       case "busy", "idle" -> bed.nodes.forEach(node -> node.isBusy = command.equals("busy"));
       case "defect" -> nodes(words).forEach(node -> node.failsNext(new Error("a defect")));
+      case "state" -> state(nodes(words).get(0), NodeStatus.State.valueOf(words.get(1)));
       case "reset" -> nodes(words).forEach(ScriptedNode::isReset);
       case "wake" ->
           nodes(words).forEach(node -> bed.context.fairWaiters.woken(1, bed.nodes.indexOf(node)));
@@ -108,6 +112,8 @@ final class ServiceLife implements SceneFile.Actor {
       case "close-service" -> bed.redlock.close();
       case "callbacks?" -> out.add(callbacks.size() + " callbacks");
       case "withdrawn?" -> withdrawn();
+      case "available?" ->
+          out.add(bed.redlock.operations().isAvailable() ? "available" : "not available");
       case "timers?" -> out.add(bed.time.tasks() + " timers");
       case "leases?" -> out.add(bed.context.liveLeases.snapshot().size() + " leases");
       case "queues?" -> out.add(bed.context.queues.isEmpty() ? "no queue" : "a queue");
@@ -474,6 +480,11 @@ final class ServiceLife implements SceneFile.Actor {
         Assertions.assertThrows(
             Throwable.class, () -> perform(words.get(0), words.subList(1, words.size())));
     tell(text(failure));
+  }
+
+  private static void state(ScriptedNode node, NodeStatus.State state) {
+    node.state(state);
+    node.becomes(state);
   }
 
   /** Shows the nodes whose last request was withdrawn. */

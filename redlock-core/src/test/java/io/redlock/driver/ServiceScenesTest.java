@@ -68,7 +68,7 @@ class ServiceScenesTest {
   }
 
   @TestFactory
-  Stream<DynamicTest> closing() {
-    return scenes("Closing.txt");
+  Stream<DynamicTest> service() {
+    return scenes("Service.txt");
   }
 }

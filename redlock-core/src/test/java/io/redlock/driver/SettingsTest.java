@@ -1,15 +1,20 @@
 package io.redlock.driver;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.LeaseRequest;
+import io.redlock.spi.LockNode;
 import io.redlock.spi.Quorum;
+import io.redlock.text.SceneFile;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
 
 class SettingsTest {
 
@@ -18,52 +23,13 @@ class SettingsTest {
   private final Bed bed = new Bed(3);
   private final Settings settings = bed.context.settings;
 
-  /** Asserts that the only problem names the value and, after a colon or semicolon, the fix. */
-  private void assertRefused(LeaseRequest request, String value, String fix) {
-    List<String> problems = settings.problems(request);
-    assertEquals(1, problems.size(), problems::toString);
-    String problem = problems.get(0);
-    assertTrue(problem.contains(value), problem);
-    int colon = Math.max(problem.lastIndexOf(": "), problem.lastIndexOf("; "));
-    assertTrue(colon > 0 && problem.substring(colon).contains(fix), problem);
+  @TestFactory
+  Stream<DynamicTest> scenes() {
+    return SceneFile.of("driver/Settings.txt", Problems::new);
   }
 
   private static LeaseRequest of(String resource) {
     return LeaseRequest.of(resource, Bed.TTL);
-  }
-
-  private static LeaseRequest of(Duration ttl) {
-    return LeaseRequest.of("orders/42", ttl);
-  }
-
-  @Test
-  void soundRequestsAreAccepted() {
-    for (LeaseRequest request :
-        List.of(
-            Bed.REQUEST,
-            of("a"),
-            of("x".repeat(512 - "app:".length())),
-            of("redlock:is reserved in keys only"),
-            of(Duration.ofMillis(101)),
-            of(Duration.ofMinutes(10)),
-            Bed.REQUEST.waitUpTo(AGES).renewFor(AGES),
-            LeaseRequest.ofAll(List.of("a", "b"), Bed.TTL))) {
-      assertEquals(List.of(), settings.problems(request), request::toString);
-    }
-  }
-
-  @Test
-  void badResourceIsRefused() {
-    assertRefused(of(""), "resource", "give it a name");
-    assertRefused(of(" \t"), "resource", "give it a name");
-    assertRefused(of("x".repeat(509)), "513 bytes", "use at most 512");
-    assertRefused(of("ü".repeat(255)), "514 bytes", "use at most 512");
-    assertRefused(LeaseRequest.ofAll(List.of(), Bed.TTL), "0 resources", "name 1 to 16");
-    List<String> many = new ArrayList<>();
-    for (int index = 0; index < 17; index++) {
-      many.add("resource " + index);
-    }
-    assertRefused(LeaseRequest.ofAll(many, Bed.TTL), "17 resources", "name 1 to 16");
   }
 
   @Test
@@ -73,15 +39,6 @@ class SettingsTest {
     assertEquals(1, problems.size());
     assertTrue(problems.get(0).contains("redlock:fence:x"), problems.get(0));
     assertTrue(problems.get(0).contains("choose another"), problems.get(0));
-  }
-
-  @Test
-  void badTtlIsRefused() {
-    assertRefused(of(Duration.ZERO), "ttl 0s", "use");
-    assertRefused(of(Duration.ofMillis(-5)), "ttl -5ms", "use");
-    assertRefused(of(Duration.ofMinutes(10).plusNanos(1)), "ttl 600.000000001s", "shorten it");
-    assertRefused(of(AGES), "ttl 9223372036854775807s", "shorten it");
-    assertRefused(of(Duration.ofMillis(100)), "nodeTimeout 50ms", "lengthen the ttl");
   }
 
   @Test
@@ -95,28 +52,17 @@ class SettingsTest {
   }
 
   @Test
-  void negativeWaitsAreRefused() {
-    assertRefused(Bed.REQUEST.waitUpTo(Duration.ofNanos(-1)), "waitUpTo -0.000000001s", "zero");
-    assertRefused(Bed.REQUEST.renewFor(Duration.ZERO), "renewFor 0s", "longest time");
-  }
-
-  @Test
-  void everyProblemIsListedAtOnce() {
-    LeaseRequest bad =
-        LeaseRequest.of("", AGES).waitUpTo(Duration.ofNanos(-1)).renewFor(Duration.ZERO);
-    assertEquals(4, settings.problems(bad).size());
-    IllegalArgumentException refused =
-        assertThrows(
-            IllegalArgumentException.class,
-            () -> Settings.reject("cannot acquire", settings.problems(bad)));
-    assertTrue(refused.getMessage().startsWith("cannot acquire: resource \"\" is blank: "));
-  }
-
-  @Test
   void nameThatUtf8CannotEncodeIsRefused() {
-    assertRefused(of("orders/\ud83d"), "orders/\\ud83d", "another name");
-    assertRefused(of("\udd12orders"), "\\udd12orders", "another name");
+    assertRefused("orders/\ud83d", "orders/\\ud83d");
+    assertRefused("\udd12orders", "\\udd12orders");
     assertEquals(List.of(), settings.problems(of("orders/\ud83d\udd12")));
+  }
+
+  private void assertRefused(String name, String shown) {
+    List<String> problems = settings.problems(of(name));
+    assertEquals(1, problems.size(), problems::toString);
+    assertTrue(problems.get(0).contains(shown), problems::toString);
+    assertTrue(problems.get(0).contains("another name"), problems::toString);
   }
 
   @Test
@@ -131,56 +77,6 @@ class SettingsTest {
     assertEquals(Long.MAX_VALUE, Settings.saturatedNanos(AGES));
     assertEquals(Long.MIN_VALUE, Settings.saturatedNanos(Duration.ofSeconds(Long.MIN_VALUE)));
     assertEquals(-1, Settings.saturatedNanos(Duration.ofNanos(-1)));
-  }
-
-  @Test
-  void sixteenResourcesAreAccepted() {
-    List<String> many = new ArrayList<>();
-    for (int index = 0; index < 16; index++) {
-      many.add("resource " + index);
-    }
-    assertEquals(List.of(), settings.problems(LeaseRequest.ofAll(many, Bed.TTL)));
-  }
-
-  @Test
-  void sharingIsForOneResource() {
-    assertEquals(
-        List.of(),
-        settings.problems(Bed.REQUEST.shared().fair().waitUpTo(Bed.TTL).renewFor(Bed.TTL)));
-    assertRefused(
-        LeaseRequest.ofAll(List.of("a", "b"), Bed.TTL).shared(),
-        "shared() with 2 resources",
-        "ask for one, or leave shared() out");
-    for (List<String> names : List.of(List.of("a"), List.of("a", "b"))) {
-      assertRefused(
-          LeaseRequest.anyOf(names, Bed.TTL).shared(),
-          "shared() with anyOf(): each name is a lock of its own",
-          "leave shared() out");
-    }
-  }
-
-  @Test
-  void fairnessIsForOneResource() {
-    assertEquals(List.of(), settings.problems(Bed.REQUEST.fair()));
-    assertRefused(
-        LeaseRequest.ofAll(List.of("a", "b"), Bed.TTL).fair(), "2 resources", "ask for one");
-  }
-
-  @Test
-  void decisionIsAwaitedOutOfTurnAndForAllNames() {
-    assertEquals(List.of(), settings.problems(Bed.REQUEST.waitUpTo(Bed.TTL).unlessHeld()));
-    assertRefused(
-        Bed.REQUEST.fair().unlessHeld(), "unlessHeld() with fair()", "leave one of them out");
-    assertRefused(
-        LeaseRequest.anyOf(List.of("a", "b"), Bed.TTL).unlessHeld(),
-        "unlessHeld() with anyOf()",
-        "leave one of them out");
-  }
-
-  @Test
-  void longestHoldIsPositive() {
-    assertRefused(Bed.REQUEST.renewFor(Duration.ofSeconds(-1)), "renewFor -1s", "longest time");
-    assertEquals(List.of(), settings.problems(Bed.REQUEST.renewFor(Duration.ofNanos(1))));
   }
 
   @Test
@@ -211,5 +107,90 @@ class SettingsTest {
     assertEquals(1, problems.size());
     assertTrue(problems.get(0).contains("1s of it; lengthen it"), problems.get(0));
     assertEquals(List.of(), greedy.ttlProblems(Duration.ofMillis(1_001)));
+  }
+
+  /** Says what is wrong with a request, or with what a service is to be built of. */
+  private static final class Problems implements SceneFile.Actor {
+
+    private final Settings settings = new Bed(3).context.settings;
+
+    @Override
+    public List<String> act(String command, String rest) {
+      List<String> problems =
+          switch (command) {
+            case "request" -> settings.problems(request(rest));
+            case "nodes" -> over(rest).problems();
+            case "builder" -> builder(rest).problems();
+            default -> throw new IllegalArgumentException(command);
+          };
+      return problems.isEmpty() ? List.of("sound") : problems;
+    }
+
+    private static LeaseRequest request(String terms) {
+      LeaseRequest request = Bed.REQUEST;
+      for (String term : terms.split(", ")) {
+        String value = term.substring(term.indexOf(' ') + 1);
+        request =
+            switch (term.split(" ")[0]) {
+              case "of" -> of(name(value));
+              case "all-of" -> LeaseRequest.ofAll(names(value), Bed.TTL);
+              case "any-of" -> LeaseRequest.anyOf(names(value), Bed.TTL);
+              case "ttl" -> LeaseRequest.of("orders/42", Duration.parse(value));
+              case "wait" -> request.waitUpTo(Duration.parse(value));
+              case "renew" -> request.renewFor(Duration.parse(value));
+              case "fair" -> request.fair();
+              case "shared" -> request.shared();
+              case "unless-held" -> request.unlessHeld();
+              default -> throw new IllegalArgumentException(term);
+            };
+      }
+      return request;
+    }
+
+    /** Returns a name, also for {@code 508*x}. */
+    private static String name(String text) {
+      String[] words = text.split("\\*");
+      return words.length == 1
+          ? text.replace("blank", " \t").replace("empty", "")
+          : words[1].repeat(Integer.parseInt(words[0]));
+    }
+
+    /** Returns names, or as many as a number says. */
+    private static List<String> names(String text) {
+      return text.matches("\\d+")
+          ? IntStream.range(0, Integer.parseInt(text)).mapToObj(number -> "n" + number).toList()
+          : List.of(text.split(","));
+    }
+
+    private static List<LockNode> nodes(String names) {
+      return names(names).stream()
+          .map(name -> (LockNode) new ScriptedNode(name, new ArrayList<>()))
+          .toList();
+    }
+
+    private static RedlockBuilder over(String sets) {
+      String[] names = sets.split(" to ");
+      RedlockBuilder builder = RedlockBuilder.over(nodes(names[0]));
+      return names.length == 1 ? builder : builder.movingTo(nodes(names[1]));
+    }
+
+    private static RedlockBuilder builder(String values) {
+      RedlockBuilder builder = over("a,b,c");
+      for (String each : values.isEmpty() ? new String[0] : values.split(", ")) {
+        String value = each.substring(each.indexOf(' ') + 1);
+        switch (each.split(" ")[0]) {
+          case "nodeTimeout" -> builder.nodeTimeout(Duration.parse(value));
+          case "maxTtl" -> builder.maxTtl(Duration.parse(value));
+          case "clockSkew" -> builder.clockSkew(Duration.parse(value));
+          case "driftPerSecond" -> builder.driftPerSecond(Duration.parse(value));
+          case "lossMargin" -> builder.lossMargin(Duration.parse(value));
+          case "minValidity" -> builder.minValidity(Duration.parse(value));
+          case "holder" -> builder.holder(name(value));
+          case "keyPrefix" -> builder.keyPrefix(value);
+          default -> throw new IllegalArgumentException(each);
+        }
+      }
+      return builder;
+    }
   }
 }

@@ -1,0 +1,141 @@
+package io.redlock.driver;
+
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import io.redlock.LeaseLock;
+import io.redlock.LeaseRequest;
+import io.redlock.spi.NodeReply;
+import io.redlock.spi.NodeRequest.Grant;
+import io.redlock.text.SceneFile;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The life of a lock, as a scene tells it: the thread of the scene locks and unlocks, and so does
+ * another one, while virtual time passes. What comes of a command is what its method returned or
+ * threw.
+ */
+final class LockLife implements SceneFile.Actor {
+
+  private final Bed bed = new Bed(3);
+  private final ReentrantLease.Holds holds = new ReentrantLease.Holds();
+  private LeaseLock lock = lock("renew 300000");
+  private @Nullable Thread other;
+  private final AtomicReference<String> heardOfOther = new AtomicReference<>();
+
+  @Override
+  public List<String> act(String command, String rest) {
+    String answer = perform(command, rest);
+    return answer.isEmpty() ? List.of() : List.of(answer);
+  }
+
+  private String perform(String command, String rest) {
+    switch (command) {
+      case "lock-for" -> lock = lock(rest);
+      case "grant" -> bed.script(Bed::yes);
+      case "gone" -> bed.script(request -> NodeReply.NOT_HELD);
+      case "refuse" ->
+          bed.script(
+              request -> request instanceof Grant ? NodeReply.held(-1, 5, "") : Bed.yes(request));
+      case "pass" -> bed.time.passMillis(Long.parseLong(rest));
+      case "elsewhere" -> begin(rest);
+      case "interrupt" -> other.interrupt();
+      case "nothing-left" -> bed.assertNothingIsLeft("at the end");
+      case "returned" -> {
+        return returned();
+      }
+      case "returned?" -> {
+        return other.isAlive() ? "waits" : "returned";
+      }
+      case "attempts?" -> {
+        return bed.node(0).asked(Grant.class).size() + " attempts";
+      }
+      case "released?" -> {
+        return "released on [" + bed.releasedOn() + "]";
+      }
+      default -> {
+        return use(command, rest);
+      }
+    }
+    return "";
+  }
+
+  private LeaseLock lock(String terms) {
+    LeaseRequest request = Bed.REQUEST;
+    for (String term : terms.split(", ")) {
+      String[] words = term.split(" ");
+      Duration span = Duration.ofMillis(words.length == 1 ? 0 : Long.parseLong(words[1]));
+      request =
+          switch (words[0]) {
+            case "renew" -> request.renewFor(span);
+            case "wait" -> request.waitUpTo(span);
+            case "ever" -> request;
+            default -> throw new IllegalArgumentException(term);
+          };
+    }
+    return new ReentrantLease(request, asked -> AcquireLoopTest.loop(bed, asked), holds);
+  }
+
+  private String use(String command, String rest) {
+    try {
+      switch (command) {
+        case "interrupted" -> {
+          Thread.currentThread().interrupt();
+          String answer = use(rest.split(" ")[0], rest.replaceFirst("^\\S+ ?", ""));
+          return answer + (Thread.interrupted() ? ", still interrupted" : "");
+        }
+        case "lock" -> lock.lock();
+        case "lock-interruptibly" -> lock.lockInterruptibly();
+        case "try" -> {
+          return lock.tryLock() ? "locked" : "not locked";
+        }
+        case "try-for" -> {
+          boolean isLocked = lock.tryLock(Long.parseLong(rest), TimeUnit.MILLISECONDS);
+          return isLocked ? "locked" : "not locked";
+        }
+        case "unlock" -> {
+          lock.unlock();
+          return "unlocked";
+        }
+        case "lease?" -> {
+          long micros = lock.lease().fencingToken() - FakeTime.START_WALL_MICROS;
+          return "lease of " + micros + " µs, " + (lock.lease().isValid() ? "valid" : "not valid");
+        }
+        default -> throw new AssertionError("no command: " + command);
+      }
+      return "locked";
+    } catch (InterruptedException | RuntimeException e) {
+      String message = e instanceof IllegalMonitorStateException ? ": " + e.getMessage() : "";
+      return e.getClass().getSimpleName() + message;
+    }
+  }
+
+  /** Performs a command on another thread; returns when it waits, or has returned. */
+  private void begin(String command) {
+    heardOfOther.set("");
+    other =
+        new Thread(
+            () -> {
+              String[] words = command.split(" ", 2);
+              String answer = use(words[0], words.length == 1 ? "" : words[1]);
+              heardOfOther.set(answer + (Thread.interrupted() ? ", still interrupted" : ""));
+            });
+    other.start();
+    while (other.getState() != Thread.State.WAITING && other.isAlive()) {
+      Thread.onSpinWait();
+    }
+  }
+
+  private String returned() {
+    try {
+      other.join(60_000);
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+    assertFalse(other.isAlive(), "it does not return");
+    return heardOfOther.get();
+  }
+}
