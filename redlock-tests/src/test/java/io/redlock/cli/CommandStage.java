@@ -3,7 +3,6 @@ package io.redlock.cli;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
-import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
@@ -96,9 +95,8 @@ final class CommandStage implements Scenes.Stage {
   private Redlock connect() {
     if (service == null) {
       service =
-          JedisRedlock.builder()
-              .node(String.join(",", servers.addresses()))
-              .nodeTimeout(Duration.ofSeconds(4))
+          servers
+              .patientClient()
               .maxTtl(MAX_TTL)
               .keyPrefix("locks:")
               .holder("billing@pod-7:4211")

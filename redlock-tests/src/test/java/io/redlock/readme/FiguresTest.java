@@ -9,7 +9,6 @@ import io.redlock.Redlock;
 import io.redlock.ReleaseResult;
 import io.redlock.RetryStrategy;
 import io.redlock.RetryStrategy.Cause;
-import io.redlock.jedis.JedisRedlock;
 import io.redlock.jedis.lane.LaneSettings;
 import io.redlock.jedis.trust.TrustRules;
 import io.redlock.protocol.LeaseTerms;
@@ -208,11 +207,7 @@ class FiguresTest {
   /** Returns what each name has left on a master after it was held for a moment. */
   private static double bytesPerName(int length) throws Exception {
     try (RedisServers servers = RedisServers.start(1);
-        Redlock redlock =
-            JedisRedlock.builder()
-                .node(servers.get(0).address())
-                .nodeTimeout(Duration.ofSeconds(4))
-                .build()) {
+        Redlock redlock = servers.patientClient().build()) {
       long before = usedBytes(servers.get(0));
       for (int first = 0; first < NAMES; first += 250) {
         List<CompletableFuture<AcquireResult>> calls = new ArrayList<>();
@@ -256,11 +251,7 @@ class FiguresTest {
   /** Returns what each reader of a name that has read for a moment has left on a master. */
   private static double bytesPerReader(int readers) throws Exception {
     try (RedisServers servers = RedisServers.start(1);
-        Redlock redlock =
-            JedisRedlock.builder()
-                .node(servers.get(0).address())
-                .nodeTimeout(Duration.ofSeconds(4))
-                .build()) {
+        Redlock redlock = servers.patientClient().build()) {
       for (int reader = 0; reader < readers; reader++) {
         redlock
             .acquire(LeaseRequest.of("read", MAX_TTL).shared().waitUpTo(Duration.ofMinutes(1)))

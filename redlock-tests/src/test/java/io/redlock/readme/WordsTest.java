@@ -7,9 +7,12 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -17,6 +20,8 @@ import org.junit.jupiter.params.provider.CsvSource;
  * One word for one thing, as the glossary of docs/protocol.md has it, in pages and main sources.
  */
 class WordsTest {
+
+  private static final Map<Path, List<String>> LINES = new LinkedHashMap<>();
 
   @ParameterizedTest(name = "{0}: say {1}")
   @CsvSource({
@@ -37,29 +42,31 @@ class WordsTest {
     "for ever, without end",
     "(?-i:Redlock)\\.(nodes|inspect|free|leases|waits|isAvailable), operations()",
   })
-  void wordIsNotUsed(String banned, String instead) throws IOException {
+  void wordIsNotUsed(String banned, String instead) {
     Pattern word = Pattern.compile("\\b(" + banned + ")\\b", Pattern.CASE_INSENSITIVE);
     List<String> found = new ArrayList<>();
-    for (Path file : texts()) {
-      int number = 0;
-      for (String line : Files.readAllLines(file)) {
-        number++;
-        Matcher matcher = word.matcher(line);
-        if (matcher.find()) {
-          found.add(Repository.ROOT.relativize(file) + ":" + number + " " + matcher.group());
-        }
-      }
-    }
+    LINES.forEach(
+        (file, lines) -> {
+          for (int i = 0; i < lines.size(); i++) {
+            Matcher matcher = word.matcher(lines.get(i));
+            if (matcher.find()) {
+              found.add(Repository.ROOT.relativize(file) + ":" + (i + 1) + " " + matcher.group());
+            }
+          }
+        });
     assertEquals(List.of(), found, () -> "say " + instead);
   }
 
-  private static List<Path> texts() throws IOException {
+  @BeforeAll
+  static void read() throws IOException {
     List<Path> texts = new ArrayList<>(Repository.files(Repository.ROOT, ".md"));
     for (Path source : Repository.files(Repository.ROOT, ".java")) {
       if (source.toString().contains("/src/main/java/io/redlock/")) {
         texts.add(source);
       }
     }
-    return texts;
+    for (Path text : texts) {
+      LINES.put(text, Files.readAllLines(text));
+    }
   }
 }

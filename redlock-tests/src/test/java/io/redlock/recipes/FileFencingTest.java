@@ -8,8 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.lease.LeaseMasters;
-import io.redlock.testbed.RequiresRedis;
+import io.redlock.testing.InMemoryMasters;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -18,25 +17,16 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A shared file keeps what the newest holder wrote. */
-@RequiresRedis
 class FileFencingTest {
 
-  @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
-
-  private static Holders holders;
+  private final InMemoryMasters masters = InMemoryMasters.inVirtualTime(3);
+  private final Holders holders = Holders.of(masters);
 
   @TempDir Path folder;
-
-  @BeforeAll
-  static void haveTwoHolders() throws InterruptedException {
-    holders = Holders.of(masters);
-  }
 
   @Test
   void fileRefusesAWriteOfAStaleHolder() throws Exception {

@@ -3,8 +3,8 @@ package io.redlock.recipes;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.Lease;
-import io.redlock.Redlock;
-import io.redlock.lease.LeaseMasters;
+import io.redlock.LeaseRequest;
+import io.redlock.testing.InMemoryMasters;
 import java.time.Duration;
 
 /**
@@ -13,13 +13,17 @@ import java.time.Duration;
  */
 record Holders(Lease stale, Lease present) {
 
-  /** Takes a moment: until the lease of the first has run out. */
-  static Holders of(LeaseMasters masters) throws InterruptedException {
-    Redlock slow = masters.connect(settings -> settings.nodeTimeout(Duration.ofMillis(250)));
-    Redlock next = masters.connect();
-    Lease stale = slow.acquire("report", Duration.ofMillis(600), Duration.ofMinutes(1));
-    Lease present = next.acquire("report", Duration.ofSeconds(20), Duration.ofMinutes(1));
+  private static final LeaseRequest REPORT = LeaseRequest.of("report", Duration.ofSeconds(10));
+
+  static Holders of(InMemoryMasters masters) {
+    Lease stale = acquire(masters);
+    masters.pause(REPORT.ttl().plusSeconds(1));
+    Lease present = acquire(masters);
     assertTrue(stale.fencingToken() < present.fencingToken());
     return new Holders(stale, present);
+  }
+
+  private static Lease acquire(InMemoryMasters masters) {
+    return masters.connect().acquireAsync(REPORT).join().lease().orElseThrow();
   }
 }

@@ -4,8 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.lease.LeaseMasters;
-import io.redlock.testbed.RequiresRedis;
+import io.redlock.testing.InMemoryMasters;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -15,26 +14,17 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** A store that knows conditional writes, and nothing of locks, keeps out stale holders. */
-@RequiresRedis
 class HttpFencingTest {
 
-  @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
-
-  private static Holders holders;
+  private final InMemoryMasters masters = InMemoryMasters.inVirtualTime(3);
+  private final Holders holders = Holders.of(masters);
 
   private final HttpClient http = HttpClient.newHttpClient();
   private ObjectStore store;
-
-  @BeforeAll
-  static void haveTwoHolders() throws InterruptedException {
-    holders = Holders.of(masters);
-  }
 
   @BeforeEach
   void startStore() throws IOException {

@@ -16,7 +16,6 @@ import io.redlock.Lease;
 import io.redlock.LeaseLostException;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
-import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
@@ -64,20 +63,12 @@ class MigrationTest {
 
   @BeforeEach
   void connect() {
-    redlock = connect(settings());
+    redlock = servers.patientClient().build();
   }
 
   @AfterEach
   void disconnect() {
     redlock.close();
-  }
-
-  private static JedisRedlock.Builder settings() {
-    return JedisRedlock.builder().node(servers.get(0).address()).nodeTimeout(Duration.ofSeconds(4));
-  }
-
-  private static Redlock connect(JedisRedlock.Builder settings) {
-    return settings.build();
   }
 
   @Test
@@ -328,8 +319,7 @@ class MigrationTest {
   void prefixLetsALeaseUseTheKeyOfTheOldLock() throws InterruptedException {
     RedisServer server = servers.get(0);
     server.command("SET", "job-lock:default:report", "ADDED:2026-01-01@host", "NX", "PX", "10000");
-    JedisRedlock.Builder settings = settings().keyPrefix("job-lock:default:");
-    try (Redlock prefixed = connect(settings)) {
+    try (Redlock prefixed = servers.patientClient().keyPrefix("job-lock:default:").build()) {
       assertContended(prefixed.tryAcquire("report", TTL));
       server.command("DEL", "job-lock:default:report");
       Await.until("the old one is gone", () -> server.keys("job-lock:*").isEmpty());

@@ -7,8 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
-import io.redlock.lease.LeaseMasters;
-import io.redlock.testbed.RequiresRedis;
+import io.redlock.testing.InMemoryMasters;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.PreparedStatement;
@@ -26,27 +25,18 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** A database refuses what a stale holder sends. */
-@RequiresRedis
 class SqlFencingTest {
 
   private static final String DATABASE = "jdbc:h2:mem:fencing;LOCK_TIMEOUT=20000";
 
-  @RegisterExtension static final LeaseMasters masters = new LeaseMasters();
-
-  private static Holders holders;
+  private final InMemoryMasters masters = InMemoryMasters.inVirtualTime(3);
+  private final Holders holders = Holders.of(masters);
 
   private Connection database;
-
-  @BeforeAll
-  static void haveTwoHolders() throws InterruptedException {
-    holders = Holders.of(masters);
-  }
 
   @BeforeEach
   void createTables() throws SQLException {

@@ -9,7 +9,6 @@ import io.redlock.NodeStatus.State;
 import io.redlock.spi.LockNode.Pending;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
-import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.NodeRequest.Ticket;
@@ -51,16 +50,6 @@ class InMemoryNodeTest {
     node.letGo();
     assertEquals(List.of(), answers);
     assertEquals(Map.of(), server.locks());
-  }
-
-  @Test
-  void readersOfANameThatIsTakenAwayDoNotJoinAgain() {
-    send(new Grant(NAME, "me", token, 0, 10_000, null, true));
-    send(new Grant(NAME, "you", token - 1, 0, 10_000, null, true));
-    server.delete("n");
-    send(new Extend(NAME, "me", token, 10_000, token, true));
-    send(new Extend(NAME, "you", token - 1, 10_000, token, true));
-    assertEquals(List.of(Kind.GRANTED, Kind.GRANTED, Kind.NOT_HELD, Kind.NOT_HELD), answers);
   }
 
   @Test
@@ -114,18 +103,6 @@ class InMemoryNodeTest {
   }
 
   @Test
-  void releaseAfterTheCutOvertakesTheStrayAndBuriesIt() {
-    node.holdRequests();
-    send(grant);
-    node.cut();
-    node.letGo();
-    send(release);
-    node.deliverStrays();
-    assertEquals(List.of(Kind.UNKNOWN, Kind.NOT_HELD), answers);
-    assertEquals(Map.of(), server.locks());
-  }
-
-  @Test
   void downNodeRefusesAllButReleasesWhichGoFirstWhenItIsBack() {
     send(grant);
     node.down("connection refused");
@@ -175,16 +152,6 @@ class InMemoryNodeTest {
     send(release);
     send(grant);
     assertEquals(List.of(Kind.GRANTED, Kind.RELEASED, Kind.STALE), answers);
-  }
-
-  @Test
-  void twoClientsShareOneServer() {
-    InMemoryNode second = new InMemoryNode("a", server);
-    second.start(ticker, scheduler, states::add);
-    send(grant);
-    second.send(
-        new Grant(NAME, "other", token + 1, 10_000), 0, (slot, reply) -> answers.add(reply.kind()));
-    assertEquals(List.of(Kind.GRANTED, Kind.HELD), answers);
   }
 
   @Test
