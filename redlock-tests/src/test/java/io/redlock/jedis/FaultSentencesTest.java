@@ -201,36 +201,26 @@ class FaultSentencesTest {
     }
   }
 
-  @Test
-  void keyOfAnotherApplicationUnderTheNameOfALock() throws Exception {
-    try (RedisServer server = RedisServer.start();
-        Redlock redlock = builder(server.address(), null).build()) {
-      server.command("HSET", RESOURCE, "field", "value");
-      assertIsExplained(FOREIGN_KEY);
-      assertEquals(FOREIGN_KEY, vote(redlock, LeaseRequest.of(RESOURCE, TTL)).detail());
-    }
-  }
-
   @ParameterizedTest
-  @ValueSource(strings = {"queue", "ends"})
-  void keyOfAnotherApplicationUnderTheNameOfAQueue(String part) throws Exception {
+  @ValueSource(strings = {"", "queue", "ends", "readers", "floor"})
+  void keyOfAnotherApplicationUnderTheNameOfOneOfOurs(String part) throws Exception {
+    LeaseRequest request = LeaseRequest.of(RESOURCE, TTL);
+    String key = part.isEmpty() ? RESOURCE : "redlock:" + part + ":" + RESOURCE;
     try (RedisServer server = RedisServer.start();
         Redlock redlock = builder(server.address(), null).build()) {
-      server.command("SET", "redlock:" + part + ":" + RESOURCE, "value");
-      assertIsExplained(FOREIGN_QUEUE);
-      assertEquals(FOREIGN_QUEUE, vote(redlock, LeaseRequest.of(RESOURCE, TTL).fair()).detail());
-    }
-  }
-
-  @ParameterizedTest
-  @ValueSource(strings = {"readers", "floor"})
-  void keyOfAnotherApplicationUnderTheNameOfReaders(String part) throws Exception {
-    try (RedisServer server = RedisServer.start();
-        Redlock redlock = builder(server.address(), null).build()) {
-      server.command("HSET", "redlock:" + part + ":" + RESOURCE, "field", "value");
-      assertIsExplained(FOREIGN_READERS);
-      LeaseRequest read = LeaseRequest.of(RESOURCE, TTL).shared();
-      assertEquals(FOREIGN_READERS, vote(redlock, read).detail());
+      server.command("LPUSH", key, "value");
+      String sentence =
+          switch (part) {
+            case "" -> FOREIGN_KEY;
+            case "queue", "ends" -> FOREIGN_QUEUE;
+            default -> FOREIGN_READERS;
+          };
+      LeaseRequest meeting =
+          sentence.equals(FOREIGN_QUEUE)
+              ? request.fair()
+              : sentence.equals(FOREIGN_READERS) ? request.shared() : request;
+      assertIsExplained(sentence);
+      assertEquals(sentence, vote(redlock, meeting).detail());
     }
   }
 

@@ -1,18 +1,17 @@
 package io.redlock.jedis;
 
+import io.redlock.jedis.deployment.OperatorStep;
 import io.redlock.jedis.deployment.Probe.Answer;
 import io.redlock.jedis.deployment.Survey.Audited;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
-import io.redlock.jedis.trust.Roll.Advice;
 import io.redlock.jedis.trust.TrustRules;
-import io.redlock.jedis.trust.TrustRules.Surroundings;
 import io.redlock.spi.Quorum;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.function.IntFunction;
+import java.util.stream.IntStream;
 
 /** The adoption of masters by an operator, as production runs it, on masters that are a table. */
 public final class TableAdoption {
@@ -44,15 +43,7 @@ public final class TableAdoption {
 
     @Override
     public List<Audited> audit() {
-      List<Audited> all = new ArrayList<>();
-      for (int i = 0; i < names.size(); i++) {
-        NodeAudit audit = audits.apply(i);
-        Surroundings around =
-            new Surroundings(
-                audit.nodeMicros(), true, OptionalLong.of(0), 0, true, new Advice.Keep(), "");
-        all.add(new Audited(names.get(i), audit, around, null, null));
-      }
-      return all;
+      return OperatorStep.found(names, IntStream.range(0, names.size()).mapToObj(audits).toList());
     }
 
     @Override

@@ -42,6 +42,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPortMapper;
@@ -400,21 +402,19 @@ class ErrorClassesTest {
     assertRecovers();
   }
 
-  @Test
-  void tooFewReplicas() throws Exception {
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "CONFIG SET min-replicas-to-write 1 | NOREPLICAS | CONFIG SET min-replicas-to-write 0",
+        "REPLICAOF 127.0.0.1 1 | replica | REPLICAOF NO ONE",
+        "HSET resource field value | a key of another application has this name | DEL resource",
+      })
+  void commandThatAnOperatorUndoes(String command, String words, String undone) throws Exception {
     connect();
-    server.command("CONFIG", "SET", "min-replicas-to-write", "1");
-    assertRefused(Vote.MISCONFIGURED, "NOREPLICAS");
-    server.command("CONFIG", "SET", "min-replicas-to-write", "0");
-    assertRecovers();
-  }
-
-  @Test
-  void replica() throws Exception {
-    connect();
-    server.command("REPLICAOF", "127.0.0.1", "1");
-    assertRefused(Vote.MISCONFIGURED, "replica");
-    server.command("REPLICAOF", "NO", "ONE");
+    server.command(command.split(" "));
+    assertRefused(Vote.MISCONFIGURED, words);
+    server.command(undone.split(" "));
     assertRecovers();
   }
 
@@ -449,17 +449,6 @@ class ErrorClassesTest {
             .findFirst();
     Assumptions.assumeTrue(own.isPresent(), "this machine has no address but loopback");
     return own.get().getHostAddress();
-  }
-
-  @Test
-  void keyOfAnotherApplication() throws Exception {
-    connect();
-    server.command("HSET", RESOURCE, "field", "value");
-    assertRefused(Vote.MISCONFIGURED, "a key of another application has this name");
-    assertEquals(
-        State.UP, client.operations().nodes().get(0).state(), "one name is no fault of the node");
-    assertEquals(1L, server.command("DEL", RESOURCE));
-    assertRecovers();
   }
 
   // Unable.

@@ -112,6 +112,19 @@ public record OperatorStep(
         told);
   }
 
+  /** Returns what an operator finds who judges no master. */
+  public static List<Audited> found(List<String> names, List<NodeAudit> audits) {
+    List<Audited> found = new ArrayList<>();
+    for (int i = 0; i < audits.size(); i++) {
+      NodeAudit audit = audits.get(i);
+      Surroundings around =
+          new Surroundings(
+              audit.nodeMicros(), true, OptionalLong.of(0), 0, true, new Advice.Keep(), "");
+      found.add(new Audited(names.get(i), audit, around, null, null));
+    }
+    return found;
+  }
+
   private static BirthMark dated(BirthMark mark, long firstSeenMillis) {
     return new BirthMark(
         mark.runId(),
@@ -155,15 +168,7 @@ public record OperatorStep(
 
     @Override
     public List<Audited> audit() {
-      List<Audited> all = new ArrayList<>();
-      for (int i = 0; i < audits.size(); i++) {
-        NodeAudit audit = audits.get(i);
-        Surroundings around =
-            new Surroundings(
-                audit.nodeMicros(), true, OptionalLong.of(0), 0, true, new Advice.Keep(), "");
-        all.add(new Audited(names.get(i), audit, around, null, null));
-      }
-      return all;
+      return found(names, audits);
     }
 
     @Override

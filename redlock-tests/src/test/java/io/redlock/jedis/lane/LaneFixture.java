@@ -1,5 +1,7 @@
 package io.redlock.jedis.lane;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import io.redlock.NodeStatus;
 import io.redlock.driver.RealTime;
 import io.redlock.jedis.connection.NodeAddress;
@@ -41,19 +43,8 @@ public final class LaneFixture implements AutoCloseable {
       Duration nodeTimeout,
       Duration silenceTimeout,
       JedisClientConfig clientConfig) {
-    List<String> faults = new ArrayList<>();
-    LaneSettings settings =
-        LaneSettings.derive(
-            nodeTimeout,
-            silenceTimeout,
-            Duration.ofSeconds(30),
-            Duration.ofSeconds(2),
-            null,
-            faults);
-    NodeAddress parsed = NodeAddress.parse(address, 1, faults);
-    if (parsed == null || !faults.isEmpty()) {
-      throw new IllegalArgumentException(faults.toString());
-    }
+    LaneSettings settings = settings(nodeTimeout, silenceTimeout);
+    NodeAddress parsed = address(address);
     pool = NodePools.open(parsed, clientConfig, "test", settings.silenceTimeout());
     TrustRules rules = TrustRules.of(false, Duration.ofSeconds(30), 10_000, 2_000_000);
     Peers alone = new Peers(List.of(parsed.name()), Quorum.of(1), 2_000_000);
@@ -66,6 +57,27 @@ public final class LaneFixture implements AutoCloseable {
             new RequestEncoder(settings.retentionMillis(), settings.skewMicros()),
             settings,
             trust);
+  }
+
+  static LaneSettings settings(Duration nodeTimeout, Duration silenceTimeout) {
+    List<String> faults = new ArrayList<>();
+    LaneSettings settings =
+        LaneSettings.derive(
+            nodeTimeout,
+            silenceTimeout,
+            Duration.ofSeconds(30),
+            Duration.ofSeconds(2),
+            null,
+            faults);
+    assertEquals(List.of(), faults);
+    return settings;
+  }
+
+  static NodeAddress address(String text) {
+    List<String> faults = new ArrayList<>();
+    NodeAddress address = NodeAddress.parse(text, 1, faults);
+    assertEquals(List.of(), faults);
+    return address;
   }
 
   /** Starts the lane without waiting for anything. */

@@ -1,5 +1,7 @@
 package io.redlock.jedis.lane;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import io.redlock.jedis.connection.NodeAddress;
 import io.redlock.jedis.connection.NodePools;
 import io.redlock.jedis.scripts.RequestEncoder;
@@ -27,17 +29,11 @@ public final class TestLanes {
       Duration skew) {
     List<String> faults = new ArrayList<>();
     LaneSettings settings = LaneSettings.derive(nodeTimeout, null, maxTtl, skew, null, faults);
+    assertEquals(List.of(), faults);
     long skewMicros = settings.skewMicros();
     RequestEncoder encoder = new RequestEncoder(settings.retentionMillis(), settings.skewMicros());
     TrustRules rules = TrustRules.of(true, maxTtl, 10_000, skewMicros);
-    List<NodeAddress> parsed = new ArrayList<>();
-    for (String each : addresses) {
-      NodeAddress address = NodeAddress.parse(each, parsed.size() + 1, faults);
-      if (address == null || !faults.isEmpty()) {
-        throw new IllegalArgumentException(faults.toString());
-      }
-      parsed.add(address);
-    }
+    List<NodeAddress> parsed = addresses.stream().map(LaneFixture::address).toList();
     List<String> names = parsed.stream().map(NodeAddress::name).toList();
     Peers peers = new Peers(names, Quorum.of(names.size()), skewMicros);
     List<LockNode> lanes = new ArrayList<>();

@@ -16,7 +16,6 @@ import io.redlock.testbed.RequiresRedis;
 import io.redlock.testkit.FakeScheduler;
 import io.redlock.testkit.FakeTicker;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -38,17 +37,8 @@ class WakeListenerTest {
     final WakeListener listener;
 
     Bed(Ticker ticker, Scheduler scheduler) {
-      List<String> faults = new ArrayList<>();
-      LaneSettings settings =
-          LaneSettings.derive(
-              Duration.ofMillis(500),
-              null,
-              Duration.ofSeconds(30),
-              Duration.ofSeconds(2),
-              null,
-              faults);
-      NodeAddress address = NodeAddress.parse(server.address(), 1, faults);
-      assertEquals(List.of(), faults);
+      LaneSettings settings = LaneFixture.settings(Duration.ofMillis(500), null);
+      NodeAddress address = LaneFixture.address(server.address());
       pool = NodePools.open(address, null, "test", POOLED_TIMEOUT);
       Dialer dialer = new JedisDialer("redlock-wake-n", pool, false, settings);
       listener = new WakeListener("n", dialer, settings, ticker, scheduler, this);
