@@ -1,136 +1,41 @@
 package io.redlock.driver;
 
-import static io.redlock.driver.NameChoice.Step.LOOK;
-import static io.redlock.driver.NameChoice.Step.OVER;
-import static io.redlock.driver.NameChoice.Step.TRY;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertNotEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.protocol.LookRound;
 import io.redlock.spi.NodeLook;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.Quorum;
+import io.redlock.text.SceneFile;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.SplittableRandom;
-import java.util.function.ToLongFunction;
 import java.util.random.RandomGenerator;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.api.TestFactory;
 
+/** Which of several names a call tries, and at which it looks. */
 class NameChoiceTest {
 
-  private static final long FREE = NodeLook.FREE;
-  private static final long DOUBTFUL = -3;
-
-  private final RandomGenerator random = new SplittableRandom(7);
+  @TestFactory
+  Stream<DynamicTest> scenes() {
+    return SceneFile.of("driver/NameChoice.txt", Life::new);
+  }
 
   private static NameChoice choice(int count) {
     List<String> names = IntStream.range(0, count).mapToObj(name -> "n" + name).toList();
     return new NameChoice(names, names.stream().map(name -> "app:" + name).toList());
   }
 
-  /**
-   * Looks at the next names, each of which is held so many ms, FREE or DOUBTFUL: one of two nodes
-   * holds it, and the third has not answered.
-   */
-  private static void look(NameChoice choice, ToLongFunction<String> heldMillis, long nowNanos) {
-    List<Long> one = new ArrayList<>();
-    List<Long> other = new ArrayList<>();
-    for (int name : choice.toLookAt()) {
-      long held = heldMillis.applyAsLong(choice.key(name));
-      one.add(held == DOUBTFUL ? FREE : held);
-      other.add(held == DOUBTFUL ? 5_000 : held);
-    }
-    List<NodeReply> replies = new ArrayList<>();
-    replies.add(NodeReply.looked(new NodeLook(one, "")));
-    replies.add(NodeReply.looked(new NodeLook(other, "")));
-    replies.add(null);
-    choice.looked(LookRound.of(Quorum.of(3), one.size(), replies), nowNanos);
-  }
-
-  @Test
-  void firstPassTriesANameThenLooksAtTheOthers() {
-    NameChoice choice = choice(5);
-    choice.begin(random, key -> false);
-    assertEquals(TRY, choice.next());
-    String tried = choice.currentKey();
-    assertEquals("app:" + choice.current(), tried);
-    choice.refused(1_000, 0);
-    assertEquals(LOOK, choice.next());
-    assertEquals(4, choice.toLookAt().size());
-    assertTrue(choice.toLookAt().stream().noneMatch(name -> choice.key(name).equals(tried)));
-  }
-
-  @Test
-  void laterPassesLookFirst() {
-    NameChoice choice = choice(3);
-    choice.begin(random, key -> false);
-    choice.next();
-    choice.begin(random, key -> false);
-    assertEquals(LOOK, choice.next());
-    assertEquals(3, choice.toLookAt().size());
-  }
-
-  @ParameterizedTest
-  @ValueSource(strings = {"app:n0", "app:n1", "app:n14"})
-  void nameThatLooksFreeIsTriedThoughOthersWereNotLookedAtYet(String free) {
-    NameChoice choice = choice(15);
-    choice.begin(random, key -> !key.equals(free));
-    assertEquals(TRY, choice.next());
-    assertEquals(free, choice.currentKey());
-    choice.begin(random, key -> !key.equals(free));
-    assertEquals(LOOK, choice.next());
-    assertEquals(10, choice.toLookAt().size());
-    look(choice, key -> key.equals(free) ? FREE : 5_000, 0);
-    assertEquals(TRY, choice.next());
-    assertEquals(free, choice.currentKey());
-  }
-
-  @Test
-  void lastNameIsTriedWithoutALook() {
-    NameChoice choice = choice(2);
-    choice.begin(random, key -> false);
-    choice.next();
-    String first = choice.current();
-    choice.refused(-1, 0);
-    assertEquals(TRY, choice.next());
-    assertNotEquals(first, choice.current());
-    choice.refused(-1, 0);
-    assertEquals(OVER, choice.next());
-  }
-
-  @Test
-  void namesThatLookFreeAreTriedBeforeThoseInDoubtAndTakenOnesNever() {
-    NameChoice choice = choice(6);
-    choice.begin(random, key -> false);
-    choice.next();
-    String first = choice.currentKey();
-    choice.refused(9_000, 0);
-    look(
-        choice,
-        key -> key.compareTo("app:n2") < 0 ? DOUBTFUL : key.compareTo("app:n4") < 0 ? FREE : 5_000,
-        0);
-    String tried = "";
-    while (choice.next() == TRY) {
-      assertTrue(choice.currentKey().compareTo("app:n4") < 0);
-      tried += choice.currentKey().compareTo("app:n2") < 0 ? "d" : "f";
-      choice.refused(9_000, 0);
-    }
-    assertEquals(OVER, choice.next());
-    String expected =
-        first.compareTo("app:n2") < 0 ? "ffd" : first.compareTo("app:n4") < 0 ? "fdd" : "ffdd";
-    assertEquals(expected, tried);
-  }
-
   @Test
   void namesOfThisProcessComeLastAndTheOthersInRandomOrder() {
+    RandomGenerator random = new SplittableRandom(7);
     Set<String> first = new HashSet<>();
     for (int i = 0; i < 100; i++) {
       NameChoice choice = choice(4);
@@ -141,56 +46,89 @@ class NameChoiceTest {
     assertEquals(Set.of("n0", "n1", "n3"), first);
   }
 
-  @Test
-  void tenNamesAreLookedAtFirstAndThenAHundredAtATimeUntilOneIsFree() {
-    NameChoice choice = choice(250);
-    choice.begin(random, key -> false);
-    choice.next();
-    choice.refused(-1, 0);
-    List<Integer> looks = new ArrayList<>();
-    Set<Integer> seen = new HashSet<>();
-    while (choice.next() == LOOK) {
-      looks.add(choice.toLookAt().size());
-      seen.addAll(choice.toLookAt());
-      look(choice, key -> 5_000, 0);
+  /** A choice among names n0, n1 and so on, in an order that is random, but always the same. */
+  private static final class Life implements SceneFile.Actor {
+
+    private static final long FREE = NodeLook.FREE;
+    private static final long DOUBTFUL = -3;
+
+    private final RandomGenerator random = new SplittableRandom(7);
+    private NameChoice choice = choice(0);
+    private long nowNanos;
+
+    @Override
+    public List<String> act(String command, String rest) {
+      List<String> words = rest.isEmpty() ? List.of() : Arrays.asList(rest.split(" "));
+      switch (command) {
+        case "names" -> choice = choice(Integer.parseInt(rest));
+        case "begin" -> choice.begin(random, key -> words.contains(name(key)));
+        case "begin-all-but" -> choice.begin(random, key -> !words.contains(name(key)));
+        case "refused" -> choice.refused(Long.parseLong(rest), nowNanos);
+        case "look" -> look(words);
+        case "pass" -> nowNanos += Long.parseLong(rest) * 1_000_000;
+        case "next" -> {
+          return List.of(step());
+        }
+        case "left?" -> {
+          return List.of(choice.remainingMillis(nowNanos) + " ms");
+        }
+        default -> throw new IllegalArgumentException(command);
+      }
+      return List.of();
     }
-    assertEquals(List.of(10, 100, 100, 39), looks);
-    assertEquals(249, seen.size());
-    assertEquals(OVER, choice.next());
-    choice.begin(random, key -> false);
-    assertEquals(LOOK, choice.next());
-    assertEquals(100, choice.toLookAt().size());
-  }
 
-  @Test
-  void earliestEndOfAllNamesCountsFromNow() {
-    NameChoice choice = choice(4);
-    choice.begin(random, key -> false);
-    choice.next();
-    choice.refused(-1, 0);
-    assertEquals(-1, choice.remainingMillis(0));
-    look(choice, key -> 1_000L * Integer.parseInt(key.substring(5)) + 2_000, 5_000_000);
-    long least = choice.remainingMillis(5_000_000);
-    assertTrue(least == 2_000 || least == 3_000, "one name was tried: " + least);
-    assertEquals(least - 500, choice.remainingMillis(505_000_000));
-    assertEquals(0, choice.remainingMillis(Long.MAX_VALUE / 2));
-  }
+    private static String name(String key) {
+      return key.substring("app:".length());
+    }
 
-  @ParameterizedTest
-  @CsvSource({
-    "0, 0",
-    "1, 1",
-    "2305843009213, 2305843009213",
-    "2305843009214, -1",
-    "9223372036854775807, -1",
-    "-1, -1"
-  })
-  void endThatIsNotKnownOrCenturiesAwayIsNoEnd(long remainingMillis, long expected) {
-    NameChoice choice = choice(2);
-    choice.begin(random, key -> false);
-    choice.next();
-    choice.refused(remainingMillis, 3_000_000);
-    assertEquals(expected, choice.remainingMillis(3_000_000));
-    assertEquals(Math.max(expected - 1, Math.min(expected, 0)), choice.remainingMillis(4_000_000));
+    private String step() {
+      return switch (choice.next()) {
+        case TRY -> {
+          assertEquals("app:" + choice.current(), choice.currentKey());
+          yield "try " + choice.current();
+        }
+        case LOOK -> {
+          List<String> names =
+              choice.toLookAt().stream().map(number -> name(choice.key(number))).toList();
+          yield "look at "
+              + (names.size() > 10 ? names.size() + " names" : String.join(" ", names));
+        }
+        case OVER -> "over";
+      };
+    }
+
+    /**
+     * Looks at the next names: two of three nodes answer. A name is {@code free}, in {@code doubt}
+     * if only one of them holds it, or held for some ms: {@code n1=free *=5000}.
+     */
+    private void look(List<String> states) {
+      List<Long> one = new ArrayList<>();
+      List<Long> other = new ArrayList<>();
+      for (int number : choice.toLookAt()) {
+        long held = held(name(choice.key(number)), states);
+        one.add(held == DOUBTFUL ? FREE : held);
+        other.add(held == DOUBTFUL ? 5_000 : held);
+      }
+      List<NodeReply> replies =
+          Arrays.asList(
+              NodeReply.looked(new NodeLook(one, "")),
+              NodeReply.looked(new NodeLook(other, "")),
+              null);
+      choice.looked(LookRound.of(Quorum.of(3), one.size(), replies), nowNanos);
+    }
+
+    private static long held(String name, List<String> states) {
+      for (String state : states) {
+        String[] parts = state.split("=");
+        if (parts[0].equals("*") || parts[0].equals(name)) {
+          return switch (parts[1]) {
+            case "free" -> FREE;
+            case "doubt" -> DOUBTFUL;
+            default -> Long.parseLong(parts[1]);
+          };
+        }
+      }
+      throw new IllegalArgumentException(name);
+    }
   }
 }
