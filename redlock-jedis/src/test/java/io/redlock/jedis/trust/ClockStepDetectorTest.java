@@ -72,13 +72,13 @@ class ClockStepDetectorTest {
           detector.stepMicros(readMicros, beforeNanos, afterNanos, wallMicros - monotonicMicros));
     }
 
-    /** After a first reading of 0 by clocks that say 0: of the node, before and after, and ours. */
+    /** How much later the node's clock is read, before and after what, and how ours differ then. */
     private static String secondReading(String[] micros) {
       ClockStepDetector fresh = new ClockStepDetector(10_000);
-      fresh.stepMicros(0, 0, 0, 0);
+      assertEquals(OptionalLong.empty(), fresh.stepMicros(SECOND, 0, 0, 0));
       return text(
           fresh.stepMicros(
-              Marks.micros(micros[0]),
+              SECOND + Marks.micros(micros[0]),
               1_000 * Marks.micros(micros[1]),
               1_000 * Marks.micros(micros[2]),
               Marks.micros(micros[3])));
