@@ -1,8 +1,6 @@
 package io.redlock.protocol;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.protocol.ReleaseRound.Known;
 import io.redlock.spi.NodeReply;
@@ -12,7 +10,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -89,61 +86,5 @@ class ReleaseRoundTest {
       }
       explore(ReleaseRound.begin(Quorum.of(nodes), targets), histories, targets);
     }
-  }
-
-  @ParameterizedTest
-  @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 8, 9, 15})
-  void releasedMeansThatAQuorumDeleted(int nodes) {
-    int all = (1 << nodes) - 1;
-    ReleaseRound round = ReleaseRound.begin(Quorum.of(nodes), all);
-    for (int node = 0; node < nodes; node++) {
-      assertEquals(2 * node > nodes, round.known() == Known.RELEASED);
-      round = round.answered(node, NodeReply.RELEASED);
-    }
-    assertEquals(Known.RELEASED, round.known());
-    assertTrue(round.isComplete());
-  }
-
-  @Test
-  void nothingToReleaseIsComplete() {
-    ReleaseRound round = ReleaseRound.begin(Quorum.of(5), 0);
-    assertTrue(round.isComplete());
-    assertTrue(round.isSettled());
-    assertEquals(Known.NOT_HELD, round.known());
-  }
-
-  @Test
-  void notHeldAfterALostAnswerMayBeItsEchoAndProvesNothing() {
-    ReleaseRound round =
-        ReleaseRound.begin(Quorum.of(1), 1)
-            .answered(0, NodeReply.unknown("connection lost"))
-            .answered(0, NodeReply.NOT_HELD);
-    assertEquals(Known.UNCONFIRMED, round.known());
-    assertTrue(round.isComplete());
-  }
-
-  @Test
-  void outOfMemoryIsNoAcknowledgement() {
-    ReleaseRound round =
-        ReleaseRound.begin(Quorum.of(1), 1)
-            .answered(0, NodeReply.of(Kind.OUT_OF_MEMORY, "no tombstone"));
-    assertTrue(round.owes(0));
-    assertFalse(round.isComplete());
-    assertEquals(Known.UNCONFIRMED, round.known());
-  }
-
-  @Test
-  void tellingGoesOnAfterTheTimeout() {
-    ReleaseRound round = ReleaseRound.begin(Quorum.of(3), 0b111).timedOut();
-    assertTrue(round.owes(1));
-    assertFalse(round.answered(1, NodeReply.RELEASED).owes(1));
-    assertEquals(Known.UNCONFIRMED, round.known());
-  }
-
-  @Test
-  void nodesThatNeedNotBeToldCountAsThoseThatDoNotHoldIt() {
-    Ballot second = Ballot.empty(3).with(0, Kind.NOT_HELD).with(2, Kind.NOT_HELD);
-    assertEquals(second, ReleaseRound.begin(Quorum.of(3), 0b010).ballot());
-    assertEquals(second.with(1, Kind.NOT_HELD), ReleaseRound.begin(Quorum.of(3), 0).ballot());
   }
 }

@@ -1,124 +1,37 @@
 package io.redlock.protocol;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertNull;
-import static org.junit.jupiter.api.Assertions.assertSame;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.protocol.AcquireRound.Decision;
-import io.redlock.protocol.Extending.Purpose;
 import io.redlock.protocol.Tenure.Books;
-import io.redlock.protocol.Tenure.Phase;
+import io.redlock.protocol.Turn.Attempted;
 import io.redlock.protocol.Turn.Outcome;
-import io.redlock.spi.NodeReply;
-import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.spi.Quorum;
+import io.redlock.text.SceneFile;
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.RecordComponent;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.api.TestFactory;
 
+/** The lives of owners, in {@code Tenure.txt}. */
 class TenureTest {
 
-  private static final Quorum QUORUM = Quorum.of(3);
-  private static final long TTL_MILLIS = 10_000;
-  private static final long DRIFT_NANOS = 2_000_000;
-  private static final long MARGIN_NANOS = 1_000_000_000;
-  private static final long DEADLINE_NANOS = TTL_MILLIS * 1_000_000 - DRIFT_NANOS;
-  private static final long LOSS_NANOS = DEADLINE_NANOS - MARGIN_NANOS;
-  private static final List<String> NAMES = List.of("a");
-  private static final long TOKEN = 5;
-  private static final int FIRST_EXTEND = AcquireRound.MAX_ROUNDS + 1;
-
-  private static final TenureRules RULES = rules(AcquireRound.MAX_ROUNDS);
-
-  private Tenure tenure = tenure(false, false);
-
-  /** A node timeout of 50 ms, no skew, the largest random numbers. */
-  private static class Surroundings implements TenureRules.Surroundings {
-    @Override
-    public long nodeTimeoutNanos() {
-      return 50_000_000;
-    }
-
-    @Override
-    public long skewNanos() {
-      return 7;
-    }
-
-    @Override
-    public LeaseTerms termsFor(long validNanos) {
-      return terms(validNanos / 1_000_000 + 2_000);
-    }
-
-    @Override
-    public long randomNanos(long boundNanos) {
-      return boundNanos - 1;
-    }
-  }
-
-  private static TenureRules rules(int maxRounds) {
-    return new TenureRules(maxRounds, new Surroundings());
-  }
-
-  private static Tenure tenure(boolean isFair, boolean isUnlessHeld) {
-    return new Tenure(RULES, QUORUM, isFair, isUnlessHeld, false);
-  }
-
-  private static LeaseTerms terms(long ttlMillis) {
-    return new LeaseTerms(QUORUM, ttlMillis, DRIFT_NANOS, MARGIN_NANOS, MARGIN_NANOS);
-  }
-
-  private void begin() {
-    assertEquals(Outcome.PROPOSED, tenure.begin(terms(TTL_MILLIS), TOKEN, 0, 0).outcome());
-  }
-
-  private void propose() {
-    begin();
-    assertEquals(Outcome.NOTHING, tenure.handed(1, true, 0).outcome());
-  }
-
-  private void answer(int tag, NodeReply reply, int... nodes) {
-    for (int node : nodes) {
-      tenure.answered(node, tag, reply);
-    }
-  }
-
-  private Turn decide(int tag, long nowNanos) {
-    return tenure.decide(tag, nowNanos, nowNanos / 1_000);
-  }
-
-  private void hold() {
-    propose();
-    answer(1, NodeReply.GRANTED, 0, 1);
-    assertEquals(Outcome.HELD, decide(1, 0).outcome());
-  }
-
-  private int beginExtend(long ttlMillis, long nowNanos) {
-    Turn turn = tenure.extend(terms(ttlMillis), nowNanos, nowNanos / 1_000);
-    assertEquals(Outcome.EXTENDING, turn.outcome());
-    return turn.extending().tag();
-  }
-
-  private int extend(long ttlMillis, long nowNanos) {
-    int tag = beginExtend(ttlMillis, nowNanos);
-    assertEquals(Outcome.NOTHING, tenure.handed(tag, true, 0).outcome());
-    return tag;
-  }
-
-  private Release release() {
-    return tenure.release(NAMES, "o", true, null);
+  @TestFactory
+  Stream<DynamicTest> scenes() {
+    return SceneFile.of("protocol/Tenure.txt", Life::new);
   }
 
   /** A property that decides how a tenure goes on must tell two states of a search apart. */
@@ -136,702 +49,282 @@ class TenureTest {
     assertEquals(properties, kept);
   }
 
-  @Test
-  void tenureOpenedFromItsBooksIsTheSame() {
-    hold();
-    extend(1_000, 7);
-    int open = beginExtend(20_000, 8);
-    Books[] all = {tenure.books(), null, null};
-    tenure.handed(open, true, 0);
-    all[1] = tenure.books();
-    tenure.end(true, 0);
-    all[2] = tenure.books();
-    for (Books books : all) {
-      Tenure other = tenure(false, false);
-      other.open(books);
-      assertEquals(books, other.books());
+  /**
+   * An owner on three nodes. Drift is 2 ms, the loss margin 1 s, the node timeout 50 ms; random
+   * numbers are the largest. After each command the tenure is replaced by one that has its books.
+   */
+  private static final class Life implements SceneFile.Actor, TenureRules.Surroundings {
+
+    private static final Quorum QUORUM = Quorum.of(3);
+    private static final List<String> NAMES = List.of("r");
+    private static final long TTL_NANOS = 10_000_000_000L;
+    private static final long NEVER = Long.MAX_VALUE;
+
+    private int maxRounds = AcquireRound.MAX_ROUNDS;
+    private boolean isFair;
+    private boolean isUnlessHeld;
+    private boolean isShared;
+    private boolean isMemoryShort;
+    private long nowNanos;
+    private long aheadNanos; // of the wall clock
+    private int tag;
+    private final List<String> came = new ArrayList<>();
+    private Tenure tenure = tenure();
+    private List<String> known = state();
+
+    private Tenure tenure() {
+      TenureRules rules = new TenureRules(maxRounds, this);
+      return new Tenure(rules, QUORUM, isFair, isUnlessHeld, isShared);
     }
-    assertFalse(all[0].equals(all[1]) || all[1].equals(all[2]));
-  }
 
-  @Test
-  void grantGoesOutOnceAndNamesItsToken() {
-    assertThrows(IllegalStateException.class, () -> tenure.grant(NAMES, "o", null));
-    assertEquals(0, tenure.round());
-    begin();
-    Ticket ticket = new Ticket("c", 1, 5, 3);
-    assertEquals(
-        new Grant(NAMES, "o", TOKEN, 0, TTL_MILLIS, ticket), tenure.grant(NAMES, "o", ticket));
-    assertEquals(1, tenure.round());
-    assertEquals(TOKEN, tenure.token());
-    assertEquals(Outcome.NOTHING, tenure.begin(terms(1), 9, 0, 0).outcome());
-    assertEquals(TOKEN, tenure.token());
-  }
-
-  @Test
-  void readersRequestsSaySoAndItsReleaseNamesTheLongestTtl() {
-    tenure = new Tenure(RULES, QUORUM, false, false, true);
-    hold();
-    beginExtend(TTL_MILLIS + 1, 0);
-    beginExtend(TTL_MILLIS, 0);
-    assertTrue(tenure.isShared());
-    assertEquals(
-        new Release(NAMES, "o", TOKEN, 0, true, null, TTL_MILLIS + 1),
-        tenure.release(NAMES, "o", true, null));
-    tenure = new Tenure(RULES, QUORUM, false, false, true);
-    begin();
-    assertTrue(tenure.grant(NAMES, "o", null).shared());
-    tenure = tenure(false, false);
-    assertFalse(tenure.isShared());
-    begin();
-    assertFalse(tenure.grant(NAMES, "o", null).shared());
-    assertFalse(release().shared());
-  }
-
-  @Test
-  void nothingIsDecidedBeforeEveryNodeHasTheRequest() {
-    begin();
-    answer(1, NodeReply.GRANTED, 0, 1, 2);
-    assertEquals(Outcome.NOTHING, decide(1, 0).outcome());
-    tenure.handed(1, false, 0);
-    assertEquals(Outcome.NOTHING, decide(1, 0).outcome(), "a node never got it");
-    tenure.end(true, 0);
-    assertEquals(Outcome.OVER, decide(1, 0).outcome());
-  }
-
-  @Test
-  void quorumHoldsUntilTheLossMarginBeforeTheDeadline() {
-    hold();
-    assertEquals(Phase.HOLDING, tenure.phase());
-    assertEquals(new Deadline(DEADLINE_NANOS, DEADLINE_NANOS / 1_000), tenure.deadline());
-    assertEquals(new Deadline(LOSS_NANOS, LOSS_NANOS / 1_000), tenure.lossTime());
-    assertTrue(tenure.wasGrantedBy(0));
-    assertFalse(tenure.wasGrantedBy(2));
-  }
-
-  @Test
-  void higherTokenIsProposedToAllAndOnlyItsGrantsCount() {
-    propose();
-    answer(1, NodeReply.GRANTED, 0);
-    answer(1, NodeReply.stale(70), 1, 2);
-    Turn turn = decide(1, 9_000);
-    assertEquals(Outcome.PROPOSED, turn.outcome());
-    assertFalse(turn.isRelease());
-    assertEquals(2, tenure.round());
-    assertEquals(new Grant(NAMES, "o", 71, 70, TTL_MILLIS, null), tenure.grant(NAMES, "o", null));
-    tenure.handed(2, true, 0);
-    assertTrue(tenure.counts(2));
-    assertFalse(tenure.counts(1));
-    answer(1, NodeReply.GRANTED, 1, 2);
-    assertEquals(Outcome.NOTHING, decide(2, 9_000).outcome());
-    answer(2, NodeReply.GRANTED, 1, 2);
-    assertEquals(Outcome.HELD, decide(2, 9_000).outcome());
-    assertEquals(DEADLINE_NANOS + 9_000, tenure.deadline().nanos());
-    assertEquals(new Release(NAMES, "o", 71, 70, true, null), release());
-  }
-
-  @Test
-  void lastRoundSucceedsLikeTheFirst() {
-    propose();
-    for (int round = 1; round < AcquireRound.MAX_ROUNDS; round++) {
-      answer(round, NodeReply.stale(70), 0, 1, 2);
-      assertEquals(Outcome.PROPOSED, decide(round, 0).outcome());
-      tenure.handed(round + 1, true, 0);
+    private static LeaseTerms terms(long ttlNanos) {
+      return new LeaseTerms(QUORUM, ttlNanos / 1_000_000, 2_000_000, 1_000_000_000, 1_000_000_000);
     }
-    answer(AcquireRound.MAX_ROUNDS, NodeReply.GRANTED, 0, 1);
-    assertEquals(Outcome.HELD, decide(AcquireRound.MAX_ROUNDS, 0).outcome());
-  }
 
-  @Test
-  void attemptEndsWithItsLastRound() {
-    tenure = new Tenure(rules(2), QUORUM, false, false, false);
-    propose();
-    answer(1, NodeReply.stale(70), 1, 2);
-    assertEquals(Outcome.PROPOSED, decide(1, 0).outcome());
-    tenure.handed(2, true, 0);
-    answer(2, NodeReply.stale(80), 1, 2);
-    Turn turn = decide(2, 0);
-    assertEquals(Outcome.FAILED, turn.outcome());
-    assertEquals(Decision.PROPOSE_HIGHER, turn.attempted().decision());
-  }
-
-  @Test
-  void roundIsDecidedWithoutTheMissingAnswersAfterItsTimeout() {
-    propose();
-    answer(1, NodeReply.GRANTED, 0);
-    assertEquals(Outcome.NOTHING, decide(1, 0).outcome());
-    tenure.timedOut(1);
-    Turn turn = decide(1, 0);
-    assertEquals(Outcome.FAILED, turn.outcome());
-    assertTrue(turn.isRelease());
-    assertEquals(0b111, turn.targets());
-    assertEquals(Decision.UNAVAILABLE, turn.attempted().decision());
-    assertFalse(turn.attempted().keepsPlace());
-    assertEquals(Phase.ENDED, tenure.phase());
-  }
-
-  /** The timeout may strike while the next round has begun and is not sent. */
-  @Test
-  void timeoutBetweenTwoRoundsEndsTheNext() {
-    propose();
-    answer(1, NodeReply.stale(70), 0, 1, 2);
-    decide(1, 0);
-    tenure.handed(2, true, 0);
-    tenure.timedOut(2);
-    assertEquals(Decision.UNAVAILABLE, decide(2, 0).attempted().decision());
-  }
-
-  @Test
-  void abandonedBetweenTwoRoundsIsReleasedOnceTheNextIsDropped() {
-    propose();
-    answer(1, NodeReply.stale(70), 0, 1);
-    decide(1, 0);
-    assertFalse(tenure.end(true, 0).isRelease());
-    assertEquals(0, tenure.round(), "no other round starts");
-    Turn turn = tenure.handed(0, false, 0);
-    assertEquals(Outcome.ENDED, turn.outcome());
-    assertTrue(turn.isRelease());
-    assertTrue(turn.isLast());
-  }
-
-  @Test
-  void fairCallerKeepsItsPlaceWhereAQuorumAnswered() {
-    for (boolean isFair : new boolean[] {true, false}) {
-      tenure = tenure(isFair, false);
-      propose();
-      answer(1, NodeReply.of(Kind.WAIT, ""), 0, 1);
-      Turn turn = decide(1, 0);
-      assertEquals(Outcome.FAILED, turn.outcome());
-      assertTrue(turn.attempted().keepsPlace());
-      assertTrue(turn.attempted().isBehindOthers());
-      assertFalse(turn.isLast());
-      assertEquals(0b100, turn.targets(), "only where an answer is missing");
-      tenure = tenure(isFair, false);
-      propose();
-      answer(1, NodeReply.unreachable(""), 0, 1);
-      assertEquals(isFair, decide(1, 0).isLast());
-      tenure = tenure(isFair, false);
-      propose();
-      answer(1, NodeReply.GRANTED, 0, 1);
-      turn = decide(1, LOSS_NANOS);
-      assertEquals(Decision.TOO_SLOW, turn.attempted().decision());
-      assertFalse(turn.attempted().keepsPlace());
-      assertFalse(turn.attempted().isBehindOthers());
-      assertEquals(isFair, turn.isLast());
+    private long wallMicros() {
+      return (nowNanos + aheadNanos) / 1_000;
     }
-  }
 
-  @Test
-  void grantOfAPartIsNotBehindOthersAlone() {
-    propose();
-    answer(1, NodeReply.GRANTED, 0);
-    answer(1, NodeReply.of(Kind.HELD, ""), 1, 2);
-    Turn turn = decide(1, 0);
-    assertEquals(Decision.CONTENDED, turn.attempted().decision());
-    assertFalse(turn.attempted().isBehindOthers());
-    tenure = tenure(false, false);
-    propose();
-    answer(1, NodeReply.unreachable(""), 0, 1);
-    assertFalse(decide(1, 0).attempted().isBehindOthers(), "nobody is in the way");
-  }
-
-  @Test
-  void callerThatGivesUpToAHolderWaitsUntilItIsKnown() {
-    for (boolean isUnlessHeld : new boolean[] {true, false}) {
-      tenure = tenure(false, isUnlessHeld);
-      propose();
-      answer(1, NodeReply.heldBy(100, 5, "x"), 0);
-      answer(1, NodeReply.heldBy(100, 5, "y"), 1);
-      assertEquals(isUnlessHeld ? Outcome.NOTHING : Outcome.FAILED, decide(1, 0).outcome());
+    @Override
+    public List<String> act(String command, String rest) {
+      came.clear();
+      try {
+        perform(command, rest);
+      } catch (IllegalStateException | OutOfMemoryError e) {
+        came.add(e.getMessage());
+      }
+      Books books = tenure.books();
+      tenure = tenure();
+      tenure.open(books);
+      assertEquals(books, tenure.books());
+      List<String> state = state();
+      state.stream().filter(each -> !known.contains(each)).forEach(came::add);
+      known = state;
+      return List.copyOf(came);
     }
-    tenure = tenure(false, true);
-    propose();
-    answer(1, NodeReply.heldBy(100, 5, "x"), 0, 1);
-    assertEquals(Outcome.FAILED, decide(1, 0).outcome());
-  }
 
-  @Test
-  void extendLengthensAndNeverShortens() {
-    hold();
-    int longer = extend(20_000, 0);
-    assertEquals(FIRST_EXTEND, longer);
-    assertEquals(Outcome.NOTHING, decide(longer, 0).outcome());
-    answer(longer, NodeReply.EXTENDED, 0, 1);
-    assertEquals(Outcome.EXTENDED, decide(longer, 0).outcome());
-    assertEquals(DEADLINE_NANOS + 10_000_000_000L, tenure.deadline().nanos());
-    assertEquals(LOSS_NANOS + 10_000_000_000L, tenure.lossTime().nanos());
-    int shorter = extend(TTL_MILLIS, 0);
-    answer(shorter, NodeReply.EXTENDED, 0, 1);
-    assertEquals(Outcome.EXTENDED, decide(shorter, 0).outcome());
-    assertEquals(DEADLINE_NANOS + 10_000_000_000L, tenure.deadline().nanos());
-    assertEquals(LOSS_NANOS + 10_000_000_000L, tenure.lossTime().nanos());
-    assertEquals(Outcome.OVER, decide(shorter, 0).outcome());
-  }
-
-  @Test
-  void eachOfSeveralExtendsHasItsOwnAnswers() {
-    hold();
-    int first = extend(TTL_MILLIS, 1_000_000);
-    int second = extend(TTL_MILLIS, 2_000_000);
-    int third = beginExtend(TTL_MILLIS, 3_000_000);
-    assertEquals(List.of(4, 5, 6), List.of(first, second, third));
-    answer(second, NodeReply.EXTENDED, 0, 1);
-    answer(third, NodeReply.EXTENDED, 0, 1);
-    assertEquals(Outcome.NOTHING, decide(first, 0).outcome());
-    assertEquals(Outcome.NOTHING, decide(third, 0).outcome(), "it is not handed to all");
-    assertEquals(Outcome.EXTENDED, decide(second, 0).outcome());
-    assertEquals(DEADLINE_NANOS + 2_000_000, tenure.deadline().nanos());
-    assertTrue(tenure.counts(first));
-    tenure.timedOut(first);
-    assertEquals(Outcome.UNKNOWN, decide(first, 0).outcome());
-    assertEquals(Phase.HOLDING, tenure.phase());
-    tenure.timedOut(first);
-    tenure.handed(third, true, 0);
-    assertEquals(Outcome.EXTENDED, decide(third, 0).outcome());
-  }
-
-  @Test
-  void extendThatIsRefusedLosesTheLeaseAndEveryOtherExtendIsOver() {
-    hold();
-    int other = extend(TTL_MILLIS, 0);
-    int tag = extend(TTL_MILLIS, 0);
-    answer(tag, NodeReply.NOT_HELD, 0, 1);
-    assertEquals(Outcome.REFUSED, decide(tag, LOSS_NANOS - 1_000).outcome());
-    assertEquals(Phase.LOST, tenure.phase());
-    answer(other, NodeReply.EXTENDED, 0, 1, 2);
-    assertEquals(Outcome.OVER, decide(other, 0).outcome());
-    assertNull(tenure.extend(terms(TTL_MILLIS), 0, 0).extending());
-    assertEquals(7, delayNanos(DEADLINE_NANOS - 7));
-    assertNull(tenure.release(), "the keys stay");
-    assertFalse(tenure.lose());
-    assertEquals(0b111, tenure.end(true, 0).targets());
-  }
-
-  @Test
-  void extendAfterTheLossTimeLosesTheLease() {
-    hold();
-    int tag = extend(TTL_MILLIS, 0);
-    answer(tag, NodeReply.EXTENDED, 0, 1);
-    assertEquals(Outcome.EXPIRED, decide(tag, LOSS_NANOS).outcome());
-    assertEquals(Phase.LOST, tenure.phase());
-  }
-
-  @Test
-  void leaseIsLostOnce() {
-    assertFalse(tenure.lose());
-    hold();
-    assertTrue(tenure.lose());
-    assertFalse(tenure.lose());
-    tenure.end(true, 0);
-    assertFalse(tenure.lose());
-    assertEquals(Phase.ENDED, tenure.phase());
-    assertNull(tenure.deadline());
-    assertNull(tenure.lossTime());
-  }
-
-  @Test
-  void ownerThatSentNothingReleasesNothing() {
-    Turn turn = tenure.end(true, 0);
-    assertTrue(turn.isRelease());
-    assertEquals(0, turn.targets());
-    assertTrue(tenure.release().isComplete());
-    assertEquals(Outcome.NOTHING, tenure.begin(terms(1), 5, 0, 0).outcome());
-    assertEquals(0, tenure.round());
-  }
-
-  @Test
-  void releaseWaitsForEveryRequestThatIsBeingHandedOver() {
-    hold();
-    int first = beginExtend(TTL_MILLIS, 0);
-    int second = beginExtend(TTL_MILLIS, 0);
-    assertFalse(tenure.end(false, 0).isRelease());
-    assertFalse(tenure.handed(first, true, 0).isRelease());
-    assertFalse(tenure.end(true, 0).isRelease());
-    Turn turn = tenure.handed(second, true, 0);
-    assertTrue(turn.isRelease());
-    assertTrue(turn.isLast(), "its caller went on at first, and gave up then");
-    assertEquals(0b111, turn.targets());
-    assertFalse(tenure.end(true, 0).isRelease(), "it is released once");
-  }
-
-  @Test
-  void ownerWhoseCallerGoesOnSaysSo() {
-    hold();
-    assertFalse(tenure.end(false, 0).isLast());
-  }
-
-  @Test
-  void nodeThatAnsweredOneOfTwoRequestsStillOwesOne() {
-    hold();
-    int tag = extend(TTL_MILLIS, 0);
-    answer(tag, NodeReply.NOT_HELD, 2);
-    assertEquals(0b111, tenure.end(true, 0).targets());
-  }
-
-  @Test
-  void onlyNodesThatMayHoldAKeyAreReleased() {
-    propose();
-    answer(1, NodeReply.of(Kind.HELD, ""), 0);
-    answer(1, NodeReply.of(Kind.HELD, ""), 0);
-    answer(1, NodeReply.unknown(""), 1);
-    assertEquals(0b110, tenure.end(true, 0).targets());
-  }
-
-  @Test
-  void moreUnansweredRequestsThanCanBeCountedAreReleasedForGood() {
-    hold();
-    answer(1, NodeReply.of(Kind.HELD, ""), 2);
-    for (int count = 0; count < 15; count++) {
-      extend(TTL_MILLIS, 0);
+    private void perform(String command, String rest) {
+      switch (command) {
+        case "fair" -> isFair = true;
+        case "unless-held" -> isUnlessHeld = true;
+        case "reader" -> isShared = true;
+        case "rounds" -> maxRounds = Integer.parseInt(rest);
+        case "memory-is" -> isMemoryShort = rest.equals("short");
+        case "at" -> nowNanos = Told.nanos(rest);
+        case "wall-ahead" -> aheadNanos = Told.nanos(rest);
+        case "begin" -> tell(begin(rest));
+        case "hold" -> hold(rest);
+        case "handed" -> handed(tag(rest), true);
+        case "not-handed" -> handed(tag(rest), false);
+        case "decide" -> tell(tenure.decide(tag(rest), nowNanos, wallMicros()));
+        case "timeout" -> tenure.timedOut(rest.equals("release") ? Tenure.RELEASE_TAG : tag(rest));
+        case "extend" -> {
+          extend(rest);
+          handed(tag, true);
+        }
+        case "extend-unhanded" -> extend(rest);
+        case "failed" -> tenure.failed(tag(rest), nowNanos);
+        case "counts" -> came.add(tenure.counts(tag(rest)) ? "it counts" : "it does not count");
+        case "renew-until" -> tenure.renew(terms(TTL_NANOS), deadline(rest), nowNanos);
+        case "reset" -> tenure.reset(Told.nodes(rest).get(0), nowNanos);
+        case "due" -> tell(tenure.due(nowNanos, wallMicros()));
+        case "next" -> next();
+        case "lose" -> came.add(tenure.lose() ? "it is lost now" : "it was not held");
+        case "end" -> tell(tenure.end(!rest.equals("and-go-on"), nowNanos));
+        case "grant" -> came.add(told(tenure.grant(NAMES, "o", ticket(rest))));
+        case "release" -> came.add(told(tenure.release(NAMES, "o", true, ticket(rest))));
+        default -> answer(command, rest);
+      }
     }
-    assertEquals(0, tenure.books().footprint().unknown());
-    extend(TTL_MILLIS, 0);
-    assertEquals(0b111, tenure.books().footprint().unknown());
-    for (int tag = FIRST_EXTEND; tag < FIRST_EXTEND + 16; tag++) {
-      answer(tag, NodeReply.NOT_HELD, 2);
+
+    private Turn begin(String ttl) {
+      tag = 1;
+      return tenure.begin(terms(ttlNanos(ttl)), 5, nowNanos, wallMicros());
     }
-    assertEquals(0b111, tenure.end(true, 0).targets());
-  }
 
-  // What is due.
-
-  private static final long NEVER = Long.MAX_VALUE;
-  private static final long THIRD_NANOS = 3_330_000_000L; // on the grid of renewals
-  private static final long HOLD_NANOS = 60_000_000_000L;
-
-  private long delayNanos(long nowNanos) {
-    return tenure.delayNanos(nowNanos, nowNanos / 1_000);
-  }
-
-  private Turn due(long nowNanos) {
-    return tenure.due(nowNanos, nowNanos / 1_000);
-  }
-
-  private void renewed() {
-    hold();
-    tenure.renew(terms(TTL_MILLIS), new Deadline(HOLD_NANOS, HOLD_NANOS / 1_000), 0);
-  }
-
-  /** Begins the extend that is due, and hands it to all nodes. */
-  private int extendDue(Purpose purpose, long nowNanos) {
-    assertTrue(delayNanos(nowNanos - 1) > 0, "not earlier");
-    assertEquals(Outcome.NOTHING, due(nowNanos - 1).outcome());
-    assertTrue(delayNanos(nowNanos) <= 0);
-    Extending extending = due(nowNanos).extending();
-    assertEquals(purpose, extending.purpose());
-    tenure.handed(extending.tag(), true, nowNanos);
-    return extending.tag();
-  }
-
-  private void answerAndDecide(int tag, NodeReply reply, Outcome outcome, long nowNanos) {
-    answer(tag, reply, 0, 1, 2);
-    assertEquals(outcome, decide(tag, nowNanos).outcome());
-  }
-
-  @Test
-  void nothingIsDueBeforeThereIsALease() {
-    assertEquals(NEVER, delayNanos(0));
-    propose();
-    assertEquals(NEVER, delayNanos(0));
-    assertEquals(Outcome.NOTHING, due(DEADLINE_NANOS).outcome());
-    tenure.reset(0, 0);
-    tenure.renew(terms(TTL_MILLIS), new Deadline(HOLD_NANOS, 0), 0);
-    assertEquals(NEVER, delayNanos(0));
-    tenure.failed(FIRST_EXTEND, 0);
-    answer(1, NodeReply.GRANTED, 0, 1);
-    tenure.reset(0, 0);
-    assertEquals(Outcome.HELD, decide(1, 0).outcome());
-    assertEquals(LOSS_NANOS, delayNanos(0), "neither renewed nor confirmed");
-  }
-
-  @Test
-  void holdersExtendsAndRenewalsDoNotMeet() {
-    renewed();
-    int called = extend(TTL_MILLIS, 1_000);
-    int tag = extendDue(Purpose.RENEWED, THIRD_NANOS);
-    answerAndDecide(called, NodeReply.unknown(""), Outcome.UNKNOWN, THIRD_NANOS);
-    assertEquals(DEADLINE_NANOS, tenure.deadline().nanos(), "an unknown result moves nothing");
-    answerAndDecide(tag, NodeReply.EXTENDED, Outcome.EXTENDED, THIRD_NANOS);
-    tenure.reset(0, THIRD_NANOS);
-    called = extend(TTL_MILLIS, THIRD_NANOS);
-    answerAndDecide(called, NodeReply.EXTENDED, Outcome.EXTENDED, THIRD_NANOS);
-    extendDue(Purpose.CONFIRMED, THIRD_NANOS);
-    extendDue(Purpose.RENEWED, 2 * THIRD_NANOS);
-  }
-
-  @Test
-  void leaseIsLostAtItsLossTimeAndItsKeysGoAtItsDeadline() {
-    hold();
-    assertEquals(1, delayNanos(LOSS_NANOS - 1));
-    assertEquals(Outcome.NOTHING, due(LOSS_NANOS - 1).outcome());
-    assertEquals(0, tenure.delayNanos(0, LOSS_NANOS / 1_000), "the wall clock is ahead");
-    assertEquals(Outcome.EXPIRED, due(LOSS_NANOS).outcome());
-    assertEquals(Phase.LOST, tenure.phase());
-    assertEquals(1, tenure.delayNanos(DEADLINE_NANOS - 1, DEADLINE_NANOS));
-    assertEquals(Outcome.NOTHING, due(DEADLINE_NANOS - 1).outcome());
-    Turn turn = due(DEADLINE_NANOS);
-    assertEquals(Outcome.ENDED, turn.outcome());
-    assertTrue(turn.isLast());
-    assertEquals(0b111, turn.targets());
-  }
-
-  @Test
-  void leaseIsRenewedEveryThirdOfItsTtl() {
-    renewed();
-    assertTrue(tenure.isRenewed(0, 0));
-    int tag = extendDue(Purpose.RENEWED, THIRD_NANOS);
-    assertTrue(delayNanos(THIRD_NANOS) > 1_000_000_000, "one at a time");
-    answerAndDecide(tag, NodeReply.EXTENDED, Outcome.EXTENDED, THIRD_NANOS + 5_000_000);
-    assertEquals(DEADLINE_NANOS + THIRD_NANOS, tenure.deadline().nanos());
-    extendDue(Purpose.RENEWED, 2 * THIRD_NANOS);
-  }
-
-  @Test
-  void unknownRenewalIsTriedAgainAfterPausesThatGrow() {
-    renewed();
-    long nowNanos = THIRD_NANOS;
-    long pauseNanos = 10_000_000;
-    for (int failures = 0; failures < 9; failures++) {
-      int tag = extendDue(Purpose.RENEWED, nowNanos);
-      answerAndDecide(tag, NodeReply.unknown(""), Outcome.UNKNOWN, nowNanos);
-      nowNanos += pauseNanos;
-      pauseNanos = Math.min(2 * pauseNanos, 1_000_000_000);
+    /** Two of the three nodes grant at once. */
+    private void hold(String ttl) {
+      begin(ttl);
+      handed(1, true);
+      answer("ab", "granted");
+      assertEquals(Outcome.HELD, tenure.decide(1, nowNanos, wallMicros()).outcome());
+      known = state();
     }
-    int tag = extendDue(Purpose.RENEWED, nowNanos);
-    answerAndDecide(tag, NodeReply.EXTENDED, Outcome.EXTENDED, nowNanos);
-    nowNanos += THIRD_NANOS;
-    nowNanos -= nowNanos % 10_000_000;
-    tag = extendDue(Purpose.RENEWED, nowNanos);
-    answerAndDecide(tag, NodeReply.unknown(""), Outcome.UNKNOWN, nowNanos);
-    extendDue(Purpose.RENEWED, nowNanos + 10_000_000);
-  }
 
-  @Test
-  void retriesOfAShortLeaseAndOfManyFailuresAreBounded() {
-    Renewal renewal = Renewal.begin(terms(30), new Deadline(HOLD_NANOS, 0), 0);
-    for (int failures = 0; failures < 70; failures++) {
-      renewal = renewal.failed(0, RULES);
-      assertEquals(10_000_000, renewal.dueNanos());
+    private void extend(String ttl) {
+      tell(tenure.extend(terms(ttlNanos(ttl)), nowNanos, wallMicros()));
     }
-    assertEquals(10_000_000, Renewal.begin(terms(30), renewal.until(), 0).dueNanos());
-    assertEquals(3_000_000, Renewal.begin(terms(9), renewal.until(), 0).dueNanos() + 3_000_000);
-  }
 
-  @Test
-  void requestThatANodeNeverGotCountsAsUnknown() {
-    renewed();
-    int tag = due(THIRD_NANOS).extending().tag();
-    tenure.handed(tag, false, THIRD_NANOS);
-    assertEquals(Outcome.OVER, decide(tag, THIRD_NANOS).outcome());
-    extendDue(Purpose.RENEWED, THIRD_NANOS + 10_000_000);
-  }
+    private void handed(int request, boolean all) {
+      Turn turn = tenure.handed(request, all, nowNanos);
+      if (turn.outcome() != Outcome.NOTHING) {
+        tell(turn);
+      }
+    }
 
-  @Test
-  void extendThatIsGivenUpCountsAsUnknown() {
-    renewed();
-    int tag = extendDue(Purpose.RENEWED, THIRD_NANOS);
-    tenure.failed(tag, THIRD_NANOS);
-    assertEquals(Outcome.OVER, decide(tag, THIRD_NANOS).outcome());
-    extendDue(Purpose.RENEWED, THIRD_NANOS + 10_000_000);
-  }
+    private static Deadline deadline(String time) {
+      return new Deadline(Told.nanos(time), Told.nanos(time) / 1_000);
+    }
 
-  private final class Memory extends Surroundings {
-    private boolean isShort;
+    private int tag(String rest) {
+      return rest.isEmpty() ? tag : Integer.parseInt(rest);
+    }
+
+    private static long ttlNanos(String rest) {
+      return rest.isEmpty() ? TTL_NANOS : Told.nanos(rest);
+    }
+
+    private static @Nullable Ticket ticket(String rest) {
+      return rest.isEmpty() ? null : new Ticket("c", 1, 5, 3);
+    }
+
+    /** For example {@code ab: granted}, or {@code c: extended to 4}. */
+    private void answer(String nodes, String rest) {
+      String[] reply = rest.split(" to ");
+      for (int node : Told.nodes(nodes.replace(":", ""))) {
+        if (reply.length > 1 && reply[1].equals("release")) {
+          tenure.released(node, Told.reply(reply[0]), nowNanos);
+        } else {
+          tenure.answered(node, tag(reply.length == 1 ? "" : reply[1]), Told.reply(reply[0]));
+        }
+      }
+    }
+
+    /** Does what is due next, when it is due and not earlier. */
+    private void next() {
+      long delayNanos = tenure.delayNanos(nowNanos, wallMicros());
+      if (delayNanos == NEVER) {
+        came.add("never");
+        return;
+      }
+      if (delayNanos > 0) {
+        nowNanos += delayNanos - 1;
+        assertEquals(Outcome.NOTHING, tenure.due(nowNanos, wallMicros()).outcome());
+        assertEquals(1, tenure.delayNanos(nowNanos, wallMicros()));
+        nowNanos++;
+      }
+      came.add("at " + Told.seconds(nowNanos));
+      tell(tenure.due(nowNanos, wallMicros()));
+    }
+
+    // What is told.
+
+    private void tell(Turn turn) {
+      Attempted attempted = turn.attempted();
+      Extending extending = turn.extending();
+      if (turn.outcome() == Outcome.FAILED && attempted != null) {
+        came.add("failed " + Told.word(attempted.decision()));
+        came.add(attempted.keepsPlace() ? "keeps its place" : "leaves its place");
+        came.addAll(attempted.isBehindOthers() ? List.of("behind others") : List.of());
+      } else if (extending != null) {
+        tag = extending.tag();
+        long ttlNanos = extending.round().terms().ttlMillis() * 1_000_000;
+        came.add("extend " + tag + " for " + Told.seconds(ttlNanos));
+        came.add(Told.word(extending.purpose()));
+      } else {
+        came.add(Told.word(turn.outcome()));
+      }
+      tag = turn.outcome() == Outcome.PROPOSED ? tenure.round() : tag;
+      if (turn.isRelease() || turn.targets() != 0) {
+        came.add("release to " + Told.nodes(turn.targets()) + (turn.isLast() ? ", the last" : ""));
+      }
+    }
+
+    private static String told(Grant grant) {
+      return "T="
+          + grant.token()
+          + " above "
+          + grant.reported()
+          + " for "
+          + Told.seconds(grant.ttlMillis() * 1_000_000)
+          + (grant.shared() ? ", shared" : "")
+          + (grant.ticket() == null ? "" : ", with its ticket");
+    }
+
+    private static String told(Release release) {
+      return "T="
+          + release.token()
+          + " above "
+          + release.reported()
+          + (release.shared() ? ", shared for " + release.sharedTtlMillis() + "ms" : "")
+          + (release.last() ? ", the last" : "")
+          + (release.ticket() == null ? "" : ", with its ticket");
+    }
+
+    /** What can be seen of the tenure now. */
+    private List<String> state() {
+      List<String> state = new ArrayList<>(List.of(phase()));
+      Footprint footprint = tenure.books().footprint();
+      if (!footprint.equals(Footprint.NONE)) {
+        boolean isKnown = footprint.unknown() == 0;
+        String unknown = isKnown ? "" : ", perhaps at " + Told.nodes(footprint.unknown());
+        state.add("keys at " + Told.nodes(footprint.yes()) + unknown);
+      }
+      ReleaseRound release = tenure.release();
+      if (release != null) {
+        state.add(told(release) + (tenure.mayHaveLeftKeys(nowNanos) ? "" : ", no keys are left"));
+      }
+      long delayNanos = tenure.delayNanos(nowNanos, wallMicros());
+      state.add(
+          delayNanos == NEVER ? "nothing due" : "due at " + Told.seconds(nowNanos + delayNanos));
+      return state;
+    }
+
+    private String phase() {
+      Deadline deadline = tenure.deadline();
+      Deadline loss = tenure.lossTime();
+      int number = tenure.round();
+      String round = number == 0 ? "" : " T=" + tenure.token() + " in round " + number;
+      String times =
+          deadline == null || loss == null
+              ? round
+              : " until " + told(deadline) + ", for sure until " + told(loss);
+      return (tenure.isShared() ? "reader " : "")
+          + Told.word(tenure.phase())
+          + times
+          + (tenure.isRenewed(nowNanos, wallMicros()) ? ", renewed" : "");
+    }
+
+    private static String told(ReleaseRound release) {
+      int owing = 0;
+      int givenUp = 0;
+      for (int node = 0; node < QUORUM.nodes(); node++) {
+        owing |= release.owes(node) ? 1 << node : 0;
+        givenUp |= release.isGivenUp(node) ? 1 << node : 0;
+      }
+      return (release.isComplete() ? "complete" : "owed by " + Told.nodes(owing))
+          + (givenUp == 0 ? "" : ", not sent to " + Told.nodes(givenUp));
+    }
+
+    private static String told(Deadline deadline) {
+      assertEquals(deadline.nanos() / 1_000, deadline.wallMicros());
+      return Told.seconds(deadline.nanos());
+    }
+
+    // The surroundings.
+
+    @Override
+    public long nodeTimeoutNanos() {
+      return 50_000_000;
+    }
+
+    @Override
+    public long skewNanos() {
+      return 7;
+    }
+
+    @Override
+    public LeaseTerms termsFor(long validNanos) {
+      return terms(validNanos + 2_000_000_000);
+    }
 
     @Override
     public long randomNanos(long boundNanos) {
-      if (isShort) {
-        throw new OutOfMemoryError("on purpose");
+      if (isMemoryShort) {
+        throw new OutOfMemoryError("out of memory");
       }
-      return super.randomNanos(boundNanos);
+      assertTrue(boundNanos > 0);
+      return boundNanos - 1;
     }
-
-    void isShortDuring(Executable event) {
-      isShort = true;
-      assertThrows(OutOfMemoryError.class, event);
-      isShort = false;
-    }
-  }
-
-  @Test
-  void extendThatFailsWhileMemoryIsShortIsPlannedAgain() {
-    Memory memory = new Memory();
-    tenure =
-        new Tenure(new TenureRules(AcquireRound.MAX_ROUNDS, memory), QUORUM, false, false, false);
-    hold();
-    tenure.reset(0, 0);
-    int tag = due(0).extending().tag();
-    memory.isShortDuring(() -> tenure.handed(tag, false, 0));
-    int called = beginExtend(TTL_MILLIS, 0);
-    tenure.handed(0, false, 0);
-    assertEquals(LOSS_NANOS, delayNanos(0), "another request is being handed over");
-    tenure.handed(called, true, 0);
-    int again = extendDue(Purpose.CONFIRMED, 99_999_999);
-    answer(again, NodeReply.unknown(""), 0, 1, 2);
-    memory.isShortDuring(() -> decide(again, 99_999_999));
-    assertEquals(Outcome.UNKNOWN, decide(again, 99_999_999).outcome());
-    assertEquals(Outcome.OVER, decide(again, 99_999_999).outcome());
-    extendDue(Purpose.CONFIRMED, 99_999_999 + 199_999_999);
-  }
-
-  @Test
-  void leaseIsNotRenewedBeyondItsLongestHold() {
-    hold();
-    tenure.renew(terms(TTL_MILLIS), new Deadline(THIRD_NANOS, HOLD_NANOS), 0);
-    assertFalse(tenure.isRenewed(THIRD_NANOS, 0));
-    assertEquals(Outcome.NOTHING, due(THIRD_NANOS).outcome());
-    assertEquals(LOSS_NANOS - THIRD_NANOS, delayNanos(THIRD_NANOS));
-    assertEquals(Outcome.HELD_OUT, due(LOSS_NANOS).outcome());
-    assertFalse(tenure.isRenewed(0, 0));
-    renewedAnew();
-    assertEquals(Outcome.EXPIRED, due(LOSS_NANOS).outcome(), "it might have been renewed");
-  }
-
-  private void renewedAnew() {
-    tenure = tenure(false, false);
-    renewed();
-  }
-
-  @Test
-  void leaseThatAResetNodeGrantedIsConfirmedAtOnce() {
-    hold();
-    tenure.reset(2, 7);
-    assertTrue(delayNanos(7) > 7, "that node granted nothing");
-    tenure.reset(0, 7);
-    int tag = extendDue(Purpose.CONFIRMED, 7);
-    long validMillis = (DEADLINE_NANOS - 7) / 1_000_000 + 2_000;
-    assertEquals(validMillis, tenure.books().extending().get(0).round().terms().ttlMillis());
-    answerAndDecide(tag, NodeReply.EXTENDED, Outcome.EXTENDED, 8);
-    assertEquals(DEADLINE_NANOS, tenure.deadline().nanos(), "a confirmation moves no deadline");
-    assertEquals(LOSS_NANOS - 8, delayNanos(8));
-    assertTrue(tenure.wasGrantedBy(2));
-  }
-
-  @Test
-  void unknownConfirmationIsAskedForEightTimesAfterPausesThatDouble() {
-    hold();
-    tenure = longLease();
-    tenure.reset(0, 0);
-    long nowNanos = 0;
-    for (int asked = 1; asked <= 8; asked++) {
-      int tag = extendDue(Purpose.CONFIRMED, nowNanos);
-      answerAndDecide(tag, NodeReply.unknown(""), Outcome.UNKNOWN, nowNanos);
-      nowNanos += (50_000_000L << asked) - 1;
-    }
-    assertEquals(Outcome.NOTHING, due(nowNanos).outcome());
-    tenure.reset(1, nowNanos);
-    extendDue(Purpose.CONFIRMED, nowNanos);
-  }
-
-  private Tenure longLease() {
-    Tenure other = tenure(false, false);
-    other.begin(terms(1_000_000), TOKEN, 0, 0);
-    other.handed(1, true, 0);
-    other.answered(0, 1, NodeReply.GRANTED);
-    other.answered(1, 1, NodeReply.GRANTED);
-    other.decide(1, 0, 0);
-    return other;
-  }
-
-  @Test
-  void resetDuringAConfirmationIsConfirmedOnceMore() {
-    hold();
-    tenure.reset(0, 0);
-    int tag = extendDue(Purpose.CONFIRMED, 0);
-    tenure.reset(1, 1);
-    assertEquals(LOSS_NANOS - 1, delayNanos(1), "never two at a time");
-    answerAndDecide(tag, NodeReply.EXTENDED, Outcome.EXTENDED, 2);
-    tag = extendDue(Purpose.CONFIRMED, 2);
-    answerAndDecide(tag, NodeReply.EXTENDED, Outcome.EXTENDED, 3);
-    assertEquals(LOSS_NANOS - 3, delayNanos(3));
-  }
-
-  @Test
-  void endOfTheLeaseEndsItsExtends() {
-    renewed();
-    tenure.reset(0, 0);
-    tenure.lose();
-    assertEquals(Outcome.NOTHING, due(THIRD_NANOS).outcome());
-    renewedAnew();
-    tenure.reset(0, 0);
-    tenure.end(true, 0);
-    assertEquals(NEVER, delayNanos(0));
-    assertEquals(Outcome.NOTHING, due(THIRD_NANOS).outcome());
-    assertNull(tenure.books().renewal());
-    assertFalse(tenure.books().reaffirmation().isDue());
-  }
-
-  @Test
-  void releaseGoesOnUntilItsNodesAcknowledge() {
-    hold();
-    Books before = tenure.books();
-    tenure.released(0, NodeReply.NOT_HELD, 0);
-    tenure.timedOut(Tenure.RELEASE_TAG);
-    assertEquals(before, tenure.books(), "it was not sent");
-    tenure.end(true, 0);
-    ReleaseRound begun = tenure.release();
-    Books sent = tenure.books();
-    answer(1, NodeReply.GRANTED, 2);
-    assertEquals(sent, tenure.books(), "what it asked before counts nothing now");
-    assertSame(begun, tenure.release());
-    tenure.released(0, NodeReply.RELEASED, 0);
-    assertEquals(NEVER, delayNanos(0));
-    tenure.released(1, NodeReply.unreachable(""), 0);
-    assertTrue(tenure.release().owes(1));
-    tenure.timedOut(Tenure.RELEASE_TAG);
-    assertTrue(tenure.release().ballot().kind(2) == Kind.UNKNOWN);
-    tenure.released(1, NodeReply.NOT_HELD, 0);
-    tenure.released(2, NodeReply.NOT_HELD, 0);
-    assertTrue(tenure.release().isComplete());
-    assertEquals(NEVER, delayNanos(0));
-    assertEquals(Outcome.NOTHING, due(HOLD_NANOS).outcome());
-  }
-
-  @Test
-  void releaseIsRepeatedAfterPausesThatGrowForEachNode() {
-    hold();
-    tenure.end(true, 0);
-    tenure.released(0, NodeReply.RELEASED, 0);
-    long nowNanos = 0;
-    for (int repeats = 0; repeats < 20; repeats++) {
-      tenure.released(1, NodeReply.unreachable(""), nowNanos);
-      long pauseNanos = 10_000_000L << Math.min(repeats, 7);
-      nowNanos += pauseNanos / 2 + pauseNanos - 1;
-      assertEquals(Outcome.NOTHING, due(nowNanos - 1).outcome());
-      assertEquals(0, delayNanos(nowNanos));
-      Turn turn = due(nowNanos);
-      assertEquals(Outcome.REPEATED, turn.outcome());
-      assertEquals(0b010, turn.targets());
-      assertEquals(NEVER, delayNanos(nowNanos), "until it is answered");
-    }
-    tenure.released(1, NodeReply.unreachable(""), nowNanos);
-    tenure.released(2, NodeReply.unreachable(""), nowNanos);
-    assertEquals(14_999_999, delayNanos(nowNanos), "the first repeat to another node is soon");
-    tenure.released(2, NodeReply.RELEASED, nowNanos);
-    assertEquals(0b010, due(nowNanos + 14_999_999).targets());
-  }
-
-  @Test
-  void releaseIsGivenUpOnceNoKeyCanBeLeft() {
-    propose();
-    answer(1, NodeReply.GRANTED, 0, 1);
-    decide(1, 0);
-    extend(2 * TTL_MILLIS, 0);
-    extend(1, 0);
-    long lastNanos = 2 * TTL_MILLIS * 1_000_000 + 7 + 1_000_000_000;
-    tenure.end(true, 0);
-    assertEquals(NEVER, delayNanos(0), "its result is awaited first");
-    tenure.timedOut(Tenure.RELEASE_TAG);
-    assertEquals(lastNanos, delayNanos(0));
-    assertTrue(tenure.mayHaveLeftKeys(lastNanos - 1));
-    assertFalse(tenure.mayHaveLeftKeys(lastNanos));
-    assertEquals(Outcome.NOTHING, due(lastNanos - 1).outcome());
-    assertEquals(Outcome.GIVEN_UP, due(lastNanos).outcome());
-    assertTrue(tenure.release().isGivenUp(2));
-    assertEquals(NEVER, delayNanos(lastNanos));
-    tenure.released(2, NodeReply.RELEASED, lastNanos);
-    assertTrue(tenure.release().isComplete(), "a late answer changes nothing");
-    assertFalse(tenure.release().isGivenUp(2));
-    assertEquals(NEVER, delayNanos(lastNanos));
   }
 }

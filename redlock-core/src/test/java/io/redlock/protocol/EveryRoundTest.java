@@ -1,0 +1,167 @@
+package io.redlock.protocol;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.redlock.spi.NodeReply.Kind;
+import io.redlock.spi.Quorum;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+import java.util.stream.IntStream;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Every ballot of few nodes, of one group and of two, is decided as plain words say. */
+class EveryRoundTest {
+
+  private static final long START = Long.MAX_VALUE - 2_000_000_000L;
+  private static final long WALL = 1_767_225_600_000_000L;
+
+  /** One of each that is decided alike. */
+  private static final Kind[] CLASSES = {
+    Kind.GRANTED,
+    Kind.EXTENDED,
+    Kind.STALE,
+    Kind.CLOCK,
+    Kind.WAIT,
+    Kind.NOT_HELD,
+    Kind.RELEASED,
+    Kind.UNREACHABLE
+  };
+
+  /** The rules in plain words, by what the open nodes can still answer. */
+  private record Plain(Quorum quorum, Ballot ballot) {
+
+    boolean can(Predicate<Ballot> wish) {
+      for (int node = 0; node < ballot.nodes(); node++) {
+        if (ballot.isPending(node)) {
+          for (Kind kind : CLASSES) {
+            if (new Plain(quorum, ballot.with(node, kind)).can(wish)) {
+              return true;
+            }
+          }
+          return false;
+        }
+      }
+      return wish.test(ballot);
+    }
+
+    private boolean isQuorum(Ballot answers, Kind... yes) {
+      return isQuorum(answers, List.of(yes)::contains);
+    }
+
+    private boolean isQuorum(Ballot answers, Predicate<Kind> yes) {
+      int set = 0;
+      for (int node = 0; node < answers.nodes(); node++) {
+        set |= !answers.isPending(node) && yes.test(answers.kind(node)) ? 1 << node : 0;
+      }
+      return hasMajority(set, quorum.present())
+          && (quorum.future() == 0 || hasMajority(set, quorum.future()));
+    }
+
+    private static boolean hasMajority(int set, int group) {
+      return 2 * Integer.bitCount(set & group) > Integer.bitCount(group);
+    }
+
+    private static boolean isRefusal(Kind kind) {
+      return kind == Kind.HELD || kind == Kind.WAIT || kind == Kind.STALE;
+    }
+
+    boolean isContended(Ballot answers) {
+      return !isQuorum(answers, kind -> !isRefusal(kind));
+    }
+
+    AcquireRound.Decision acquired(int number) {
+      if (isQuorum(ballot, Kind.GRANTED)) {
+        return AcquireRound.Decision.HELD;
+      }
+      if (can(all -> isQuorum(all, Kind.GRANTED))) {
+        return AcquireRound.Decision.WAIT;
+      }
+      if (number < AcquireRound.MAX_ROUNDS && can(all -> isQuorum(all, Kind.GRANTED, Kind.STALE))) {
+        return AcquireRound.Decision.PROPOSE_HIGHER;
+      }
+      boolean isRefused = has(Plain::isRefusal);
+      if (isRefused && !can(all -> !isContended(all))) {
+        return AcquireRound.Decision.CONTENDED;
+      }
+      if (has(kind -> kind == Kind.CLOCK)
+          && can(all -> isQuorum(all, Kind.GRANTED, Kind.STALE, Kind.CLOCK))) {
+        return AcquireRound.Decision.CLOCK_REFUSED;
+      }
+      return isRefused && can(this::isContended)
+          ? AcquireRound.Decision.WAIT
+          : AcquireRound.Decision.UNAVAILABLE;
+    }
+
+    private boolean has(Predicate<Kind> which) {
+      return IntStream.range(0, ballot.nodes())
+          .anyMatch(node -> !ballot.isPending(node) && which.test(ballot.kind(node)));
+    }
+
+    boolean isLost(Ballot answers) {
+      return !isQuorum(answers, kind -> kind != Kind.NOT_HELD);
+    }
+
+    ExtendRound.Decision extended() {
+      if (isQuorum(ballot, Kind.EXTENDED, Kind.JOINED)) {
+        return ExtendRound.Decision.EXTENDED;
+      }
+      if (!can(all -> !isLost(all))) {
+        return ExtendRound.Decision.LOST;
+      }
+      return can(all -> isQuorum(all, Kind.EXTENDED, Kind.JOINED)) || can(this::isLost)
+          ? ExtendRound.Decision.WAIT
+          : ExtendRound.Decision.UNKNOWN;
+    }
+
+    ReleaseRound.Known released() {
+      if (isQuorum(ballot, Kind.RELEASED)) {
+        return ReleaseRound.Known.RELEASED;
+      }
+      return isLost(ballot.closed()) ? ReleaseRound.Known.NOT_HELD : ReleaseRound.Known.UNCONFIRMED;
+    }
+  }
+
+  private static void everyBallot(Kind[] kinds, Ballot soFar, int node, Consumer<Ballot> check) {
+    if (node == soFar.nodes()) {
+      check.accept(soFar);
+      return;
+    }
+    everyBallot(kinds, soFar, node + 1, check);
+    for (Kind kind : kinds) {
+      everyBallot(kinds, soFar.with(node, kind), node + 1, check);
+    }
+  }
+
+  private static void check(Quorum quorum, Ballot ballot) {
+    Plain plain = new Plain(quorum, ballot);
+    LeaseTerms terms = new LeaseTerms(quorum, 10_000, 102_000_000, 0, 0);
+    for (int number = 1; number <= AcquireRound.MAX_ROUNDS; number++) {
+      AcquireRound round = new AcquireRound(terms, number, 1, START, WALL, 0, ballot);
+      assertEquals(plain.acquired(number), round.decide(START, WALL), plain::toString);
+    }
+    Deadline current = Deadline.after(START, WALL, 3_000_000_000L);
+    ExtendRound round = new ExtendRound(terms, START, WALL, ballot);
+    assertEquals(plain.extended(), round.decide(current, START, WALL), plain::toString);
+    int all = (1 << quorum.nodes()) - 1;
+    ReleaseRound release = new ReleaseRound(quorum, all, 0, 0, ballot);
+    assertEquals(plain.released(), release.known(), plain::toString);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"1,0", "3,0", "7,0", "1,2", "1,6", "3,4", "1,7", "7,1"})
+  void everyKindOfAnswer(int present, int future) {
+    Quorum quorum = new Quorum(present, future);
+    Ballot none = Ballot.empty(quorum.nodes());
+    everyBallot(Kind.values(), none, 0, ballot -> check(quorum, ballot));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"15,0", "31,0", "3,12", "7,14"})
+  void everyClassOfAnswersOfMoreNodes(int present, int future) {
+    Quorum quorum = new Quorum(present, future);
+    Ballot none = Ballot.empty(quorum.nodes());
+    everyBallot(CLASSES, none, 0, ballot -> check(quorum, ballot));
+  }
+}
