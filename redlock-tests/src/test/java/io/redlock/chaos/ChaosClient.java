@@ -32,7 +32,6 @@ final class ChaosClient implements AutoCloseable {
   private final Journal journal;
   private final List<Path> journals = new ArrayList<>();
   private @Nullable ClientProcess process;
-  private boolean paused;
   private boolean leaving;
 
   /**
@@ -84,7 +83,7 @@ final class ChaosClient implements AutoCloseable {
 
   /** Whether it runs, and may be struck. */
   synchronized boolean isRunning() {
-    return process().isAlive() && !paused && !leaving;
+    return process().isRunning() && !leaving;
   }
 
   /**
@@ -131,7 +130,6 @@ final class ChaosClient implements AutoCloseable {
   }
 
   synchronized void pause() {
-    paused = true;
     journal.note("harness pause target=%s", process().name());
     process().pause();
   }
@@ -139,11 +137,10 @@ final class ChaosClient implements AutoCloseable {
   synchronized void resume() {
     process().resume();
     journal.note("harness resume target=%s", process().name());
-    paused = false;
   }
 
   synchronized void kill() {
-    process().kill();
+    process().close();
     journal.note("%s killed", process().name());
   }
 

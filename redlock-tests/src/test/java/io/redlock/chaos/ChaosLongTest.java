@@ -2,14 +2,20 @@ package io.redlock.chaos;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.redlock.chaos.ChaosRun.Report;
+import io.redlock.chaos.history.HistoryVerdict;
 import io.redlock.testbed.Folders;
 import io.redlock.testbed.RequiresRedis;
 import java.time.Duration;
-import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.List;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.function.ToLongFunction;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -24,35 +30,32 @@ class ChaosLongTest {
   private static final int SIDE_BY_SIDE = 2;
   private static final Duration MIX = Duration.ofSeconds(15);
 
-  private final Totals totals = new Totals();
+  private final long startNanos = System.nanoTime();
+  private final List<Report> reports = new CopyOnWriteArrayList<>();
   private long nextSeed = Long.getLong("chaos.seed", System.currentTimeMillis() % 1_000_000);
 
   @Test
-  void noInvariantIsViolatedInAnyRun() throws Exception {
+  void noInvariantIsViolatedInAnyRun() {
     long minutes = Long.getLong("chaos.minutes", 2);
     long untilNanos = System.nanoTime() + TimeUnit.MINUTES.toNanos(minutes);
     System.out.println("chaos: " + minutes + " minutes from seed " + nextSeed + " on");
-    ExecutorService runs = Executors.newFixedThreadPool(SIDE_BY_SIDE);
-    List<Throwable> broken = new ArrayList<>();
-    for (int i = 0; i < SIDE_BY_SIDE; i++) {
-      runs.execute(
-          () -> {
-            try {
-              while (System.nanoTime() - untilNanos < 0) {
-                runOne();
-              }
-            } catch (Throwable e) {
-              synchronized (broken) {
-                broken.add(e);
-              }
-            }
-          });
+    List<CompletableFuture<Void>> lanes =
+        Stream.generate(
+                () ->
+                    CompletableFuture.runAsync(
+                        () -> runUntil(untilNanos), task -> new Thread(task).start()))
+            .limit(SIDE_BY_SIDE)
+            .toList();
+    lanes.forEach(CompletableFuture::join);
+    System.out.println(totals());
+    assertEquals(
+        List.of(), reports.stream().filter(ChaosLongTest::isBad).map(Report::failure).toList());
+  }
+
+  private void runUntil(long untilNanos) {
+    while (System.nanoTime() - untilNanos < 0) {
+      runOne();
     }
-    runs.shutdown();
-    runs.awaitTermination(minutes + 5, TimeUnit.MINUTES);
-    System.out.println(totals);
-    assertEquals(List.of(), broken);
-    assertEquals(List.of(), totals.failures());
   }
 
   /**
@@ -71,16 +74,44 @@ class ChaosLongTest {
         seed % 2 == 0 && only.isEmpty()
             ? Schedules.mix(seed, MIX).asFarAsPossible()
             : schedules.get((int) (seed / 2 % schedules.size()));
-    ChaosRun.Report report = ChaosRun.of(schedule, seed);
-    totals.add(report);
-    if (report.verdict().findings().isEmpty()) {
-      Folders.delete(report.folder());
-    } else {
+    Report report = ChaosRun.of(schedule, seed);
+    reports.add(report);
+    if (isBad(report)) {
       System.out.println(report.failure());
+    } else {
+      Folders.delete(report.folder());
     }
   }
 
   private synchronized long seed() {
     return nextSeed++;
+  }
+
+  private static boolean isBad(Report report) {
+    return !report.verdict().findings().isEmpty();
+  }
+
+  private String totals() {
+    Map<ChaosFault, Long> faults = new EnumMap<>(ChaosFault.class);
+    for (Report report : reports) {
+      report.faults().forEach((fault, count) -> faults.merge(fault, count, Long::sum));
+    }
+    return String.format(
+        Locale.ROOT,
+        "chaos total: %d runs in %d min, %,d operations, %,d leases, %,d faults %s, "
+            + "%d updates lost unfenced, %d violations in %d runs",
+        reports.size(),
+        Duration.ofNanos(System.nanoTime() - startNanos).toMinutes(),
+        sum(HistoryVerdict::operations),
+        sum(HistoryVerdict::leases),
+        faults.values().stream().mapToLong(Long::longValue).sum(),
+        faults,
+        sum(HistoryVerdict::unfencedLosses),
+        sum(verdict -> verdict.findings().size()),
+        reports.stream().filter(ChaosLongTest::isBad).count());
+  }
+
+  private long sum(ToLongFunction<HistoryVerdict> figure) {
+    return reports.stream().map(Report::verdict).mapToLong(figure).sum();
   }
 }

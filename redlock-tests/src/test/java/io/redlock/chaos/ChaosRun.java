@@ -58,17 +58,13 @@ final class ChaosRun {
       String found =
           verdict.findings().stream()
               .limit(20)
-              .map(finding -> "  " + finding.invariant() + ": " + finding.what())
-              .collect(Collectors.joining("\n"));
-      return summary()
-          + "\n"
-          + found
-          + "\n  history and picture in "
-          + folder.toAbsolutePath()
-          + "\n  once more: -Dtest=ChaosTest -Dchaos.schedule="
-          + schedule.name()
-          + " -Dchaos.seed="
-          + seed;
+              .map(finding -> "  " + finding.invariant() + ": " + finding.what() + "\n")
+              .collect(Collectors.joining());
+      return """
+          %s
+          %s  history and picture in %s
+            once more: -Dtest=ChaosTest -Dchaos.schedule=%s -Dchaos.seed=%d"""
+          .formatted(summary(), found, folder.toAbsolutePath(), schedule.name(), seed);
     }
   }
 

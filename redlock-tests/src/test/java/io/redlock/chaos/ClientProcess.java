@@ -6,7 +6,6 @@ import io.redlock.chaos.client.ClientMain;
 import io.redlock.chaos.client.ClientSettings;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.JavaCommand;
-import io.redlock.testbed.Signal;
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.IOException;
@@ -19,26 +18,16 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedDeque;
-import java.util.concurrent.TimeUnit;
 
 /** A client in a JVM of its own: takes orders, can be stopped, continued and killed. */
-final class ClientProcess implements AutoCloseable {
-
-  private static final Set<ClientProcess> ALIVE = ConcurrentHashMap.newKeySet();
-
-  static {
-    Runtime.getRuntime()
-        .addShutdownHook(new Thread(() -> ALIVE.forEach(ClientProcess::kill), "client-reaper"));
-  }
+final class ClientProcess extends ChildProcess {
 
   /** What the callers have said, by caller and order, until somebody has taken note of it. */
   private final Map<String, Deque<String>> said = new ConcurrentHashMap<>();
 
   private final String name;
-  private final Process process;
   private final Writer orders;
   private final Path errors;
 
@@ -57,37 +46,31 @@ final class ClientProcess implements AutoCloseable {
    * @param folder where it complains; what is there hides what is on the class path
    */
   ClientProcess(String name, List<String> program, Path folder) {
+    super(
+        new ProcessBuilder(command(program, folder))
+            .redirectError(ProcessBuilder.Redirect.appendTo(errors(folder).toFile())));
     this.name = name;
-    errors = folder.resolve("errors.txt");
-    String classPath = folder + File.pathSeparator + System.getProperty("java.class.path");
-    List<String> command =
-        JavaCommand.with(classPath, 96, "-Dorg.slf4j.simpleLogger.defaultLogLevel=off");
-    command.addAll(program);
-    try {
-      process =
-          new ProcessBuilder(command)
-              .redirectError(ProcessBuilder.Redirect.appendTo(errors.toFile()))
-              .start();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-    ALIVE.add(this);
+    this.errors = errors(folder);
     orders = process.outputWriter(StandardCharsets.UTF_8);
     Thread listener = new Thread(this::listen, "client-" + name);
     listener.setDaemon(true);
     listener.start();
   }
 
+  private static List<String> command(List<String> program, Path folder) {
+    String classPath = folder + File.pathSeparator + System.getProperty("java.class.path");
+    List<String> command =
+        JavaCommand.with(classPath, 96, "-Dorg.slf4j.simpleLogger.defaultLogLevel=off");
+    command.addAll(program);
+    return command;
+  }
+
+  private static Path errors(Path folder) {
+    return folder.resolve("errors.txt");
+  }
+
   String name() {
     return name;
-  }
-
-  long pid() {
-    return process.pid();
-  }
-
-  boolean isAlive() {
-    return process.isAlive();
   }
 
   /** Waits until the client is connected, and makes sure that its clock is this process's clock. */
@@ -192,22 +175,6 @@ final class ClientProcess implements AutoCloseable {
     }
   }
 
-  /** SIGSTOP. */
-  void pause() {
-    Signal.STOP.to(process);
-  }
-
-  /** SIGCONT. */
-  void resume() {
-    Signal.CONT.to(process);
-  }
-
-  /** SIGKILL; returns when the process is gone. */
-  void kill() {
-    process.destroyForcibly();
-    awaitEnd();
-  }
-
   /** Lets it finish what it does and end by itself. */
   void stop() {
     try {
@@ -216,21 +183,5 @@ final class ClientProcess implements AutoCloseable {
       // It is gone already.
     }
     awaitEnd();
-  }
-
-  private void awaitEnd() {
-    try {
-      if (!process.waitFor(60, TimeUnit.SECONDS)) {
-        throw new IllegalStateException(name() + " does not end");
-      }
-      ALIVE.remove(this);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
-  }
-
-  @Override
-  public void close() {
-    kill();
   }
 }

@@ -83,11 +83,8 @@ final class PacketLoss {
   }
 
   private static String lossOf(int port, int percent) {
-    return "-p tcp -m multiport --ports "
-        + port
-        + " -m statistic --mode random --probability "
-        + percent / 100.0
-        + " -j DROP";
+    return "-p tcp -m multiport --ports %d -m statistic --mode random --probability %s -j DROP"
+        .formatted(port, percent / 100.0);
   }
 
   private static List<String> iptables(String action, String chain, String rule) {

@@ -128,11 +128,8 @@ final class PeersPage {
     }
     if (!sooner.isEmpty()) {
       found.add(
-          "- **"
-              + peer.title
-              + "** had a shorter longest time without any acquire in "
-              + String.join(", ", sooner)
-              + ".");
+          "- **%s** had a shorter longest time without any acquire in %s."
+              .formatted(peer.title, String.join(", ", sooner)));
     }
     double lost = perRun(peer, common, "lost");
     double ourLost = perRun(PeerLibrary.REDLOCK, common, "lost");

@@ -20,7 +20,7 @@ final class Sentinels implements AutoCloseable {
   private static final int COUNT = 3;
 
   final List<String> addresses = new ArrayList<>();
-  private final List<ChildServer> processes = new ArrayList<>();
+  private final List<ChildProcess> processes = new ArrayList<>();
 
   /**
    * Starts them, and waits until each knows the replica and the others.
@@ -57,7 +57,7 @@ final class Sentinels implements AutoCloseable {
     Path log = file.resolveSibling(file.getFileName() + ".log");
     String program = RedisExecutable.path().toString();
     processes.add(
-        new ChildServer(List.of(program, file.toAbsolutePath().toString(), "--sentinel"), log));
+        ChildProcess.server(List.of(program, file.toAbsolutePath().toString(), "--sentinel"), log));
     addresses.add("127.0.0.1:" + port);
   }
 
@@ -82,6 +82,6 @@ final class Sentinels implements AutoCloseable {
 
   @Override
   public void close() {
-    processes.forEach(ChildServer::close);
+    processes.forEach(ChildProcess::close);
   }
 }

@@ -108,9 +108,8 @@ final class Store implements AutoCloseable {
     if (request[0].equals("begin-pair")) {
       pair.written = Math.max(pair.written, token);
       journal.write(event);
-      return Math.max(pair.fenced[0], pair.fenced[1])
-          + " "
-          + Math.max(pair.unfenced[0], pair.unfenced[1]);
+      long unfenced = Math.max(pair.unfenced[0], pair.unfenced[1]);
+      return Math.max(pair.fenced[0], pair.fenced[1]) + " " + unfenced;
     }
     int half = Integer.parseInt(request[3]);
     boolean writes = request[0].equals("write-pair");

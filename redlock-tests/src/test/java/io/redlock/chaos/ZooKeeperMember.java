@@ -26,7 +26,7 @@ final class ZooKeeperMember implements ChaosServer {
   final int port;
   private final Path config;
   private final Journal journal;
-  private ChildServer process;
+  private ChildProcess process;
 
   private ZooKeeperMember(String name, int port, Path config, Journal journal) {
     this.name = name;
@@ -78,11 +78,11 @@ final class ZooKeeperMember implements ChaosServer {
     return new ZooKeeperMember("n" + (id - 1), port, config, journal);
   }
 
-  private ChildServer launch() {
+  private ChildProcess launch() {
     List<String> command =
         JavaCommand.likeThis(96, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn");
     command.addAll(List.of(MAIN, config.toString()));
-    return new ChildServer(command, config.resolveSibling("log"));
+    return ChildProcess.server(command, config.resolveSibling("log"));
   }
 
   private void awaitServing() {

@@ -39,13 +39,8 @@ final class AcquireScenes {
     Duration reserve = TTL.dividedBy(10).plus(TTL.dividedBy(100)).plusMillis(2);
     stage.check(
         lease.isValid() && remaining.compareTo(TTL.minus(reserve)) < 0,
-        "It is valid for "
-            + seconds(remaining)
-            + " of its "
-            + seconds(TTL)
-            + ": less "
-            + seconds(reserve)
-            + " for clock drift and an early warning.");
+        "It is valid for %s of its %s: less %s for clock drift and an early warning."
+            .formatted(seconds(remaining), seconds(TTL), seconds(reserve)));
     stage.check(
         masters.record(RESOURCE, lease.fencingToken()) == DemoMasters.COUNT,
         "Its fencing token is " + lease.fencingToken() + ", recorded by all five.");

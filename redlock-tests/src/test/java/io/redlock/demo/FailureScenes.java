@@ -136,8 +136,7 @@ final class FailureScenes {
     Await.until("all vote again", () -> DemoMasters.notUp(alice) + DemoMasters.notUp(bob) == 0);
     stage.check(
         DemoMasters.notUp(alice) == 0,
-        "After "
-            + seconds(DemoMasters.MAX_TTL)
-            + " and a bit no earlier lease can be valid: they vote.");
+        "After %s and a bit no earlier lease can be valid: they vote."
+            .formatted(seconds(DemoMasters.MAX_TTL)));
   }
 }

@@ -41,11 +41,8 @@ final class HangingHolderScene {
     alices.ended().thenAccept(end -> told.complete(new Told(System.nanoTime() - startNanos, end)));
     stage.check(
         alices.isValid(),
-        "Alice holds the register's lock with token "
-            + alices.fencingToken()
-            + ", for "
-            + seconds(deadlineNanos)
-            + ".");
+        "Alice holds the register's lock with token %d, for %s."
+            .formatted(alices.fencingToken(), seconds(deadlineNanos)));
     stage.check(register.write("alice", alices.fencingToken()), "The register accepts her write.");
     Runnable work =
         () -> {
@@ -65,11 +62,8 @@ final class HangingHolderScene {
     Told loss = Await.value("alice is told", told);
     stage.check(
         loss.end().cause() == LeaseEnd.Cause.EXPIRED && loss.atNanos() < deadlineNanos,
-        "After "
-            + seconds(loss.atNanos())
-            + " Alice is notified that her lease is lost, "
-            + seconds(deadlineNanos - loss.atNanos())
-            + " before its deadline.");
+        "After %s Alice is notified that her lease is lost, %s before its deadline."
+            .formatted(seconds(loss.atNanos()), seconds(deadlineNanos - loss.atNanos())));
     Acquired bobs = Await.value("bob gets his turn", waiting);
     stage.check(
         bobs.atNanos() >= deadlineNanos,

@@ -110,12 +110,12 @@ final class Callers {
     head.addAll(peers());
     report.table(
         "Number of callers",
-        "Cycles a second on Java "
-            + (perSecond.containsKey(MANY) ? "25" : Runtime.version().feature())
-            + ", medians of the rounds: up to "
-            + MOST_OF_THREADS
-            + " callers in platform threads, more in virtual ones; node timeout 14 s. Peers that"
-            + " need connections for each caller are measured with fewer callers.",
+        """
+        Cycles a second on Java %d, medians of the rounds: up to %d callers in platform threads, \
+        more in virtual ones; node timeout 14 s. Peers that need connections for each caller are \
+        measured with fewer callers."""
+            .formatted(
+                perSecond.containsKey(MANY) ? 25 : Runtime.version().feature(), MOST_OF_THREADS),
         head,
         rows,
         0);

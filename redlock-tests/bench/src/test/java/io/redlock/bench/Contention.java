@@ -10,7 +10,13 @@ import java.util.Map;
 /** Four JVMs with four threads each that all want the same resource, and hold it for no time. */
 final class Contention {
 
-  static final int PROCESSES = 4;
+  private static final int PROCESSES = 4;
+
+  /** What all peers do. */
+  static final String WORKLOAD =
+      "%d JVMs with %d threads each contend for one resource and release it at once."
+          .formatted(PROCESSES, Contender.THREADS);
+
   private static final Rounds ROUNDS = Rounds.ofMillis(5, 3_000, 4_000);
 
   private final Report report;
@@ -84,14 +90,7 @@ final class Contention {
 
   private void show(Map<String, List<Handoffs>> results) {
     report.table(
-        "Contention",
-        PROCESSES
-            + " JVMs with "
-            + Contender.THREADS
-            + " threads each contend for one resource and release it at once. Hand-offs are counted"
-            + " over all.",
-        results,
-        Handoffs.COLUMNS);
+        "Contention", WORKLOAD + " Hand-offs are counted over all.", results, Handoffs.COLUMNS);
     Ratio ratio =
         Ratio.of(
             results.get(RedlockPeer.NAME), results.get(RedissonPeer.NAME), Handoffs::perSecond);

@@ -150,11 +150,8 @@ final class Elsewhere {
     String title = "One hot key, " + where;
     report.table(
         title,
-        Contention.PROCESSES
-            + " JVMs with "
-            + Contender.THREADS
-            + " threads each contend for one resource and release it at once. etcd, ZooKeeper and"
-            + " *fairly* serve in turn: first come, first served.",
+        Contention.WORKLOAD
+            + " etcd, ZooKeeper and *fairly* serve in turn: first come, first served.",
         results,
         Handoffs.COLUMNS);
     Map<String, List<Handoffs>> inNoOrder = new LinkedHashMap<>();

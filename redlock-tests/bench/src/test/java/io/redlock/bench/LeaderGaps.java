@@ -40,15 +40,11 @@ final class LeaderGaps {
       rows.add(row("is stopped", rounds, redlock, latch, Election::stop));
       report.table(
           "How long nobody leads",
-          CANDIDATES
-              + " candidates with a ttl of "
-              + TTL.toSeconds()
-              + " s, on five masters; "
-              + rounds
-              + " times each. Beside them, Curator's `LeaderLatch` on three members of ZooKeeper"
-              + " with a session of the same length and a tick of "
-              + TICK_MILLIS
-              + " ms. From the fault to the beginning of the next leader's work.",
+          """
+          %d candidates with a ttl of %d s, on five masters; %d times each. Beside them, \
+          Curator's `LeaderLatch` on three members of ZooKeeper with a session of the same length \
+          and a tick of %d ms. From the fault to the beginning of the next leader's work."""
+              .formatted(CANDIDATES, TTL.toSeconds(), rounds, TICK_MILLIS),
           List.of("the leader", "median (ms)", "longest", "`LeaderLatch`, median", "longest"),
           rows);
     }

@@ -193,11 +193,10 @@ final class Readers {
         waits("Redisson, write lock", locks(redisson, true), locks(redisson, false), PATIENCE));
     report.table(
         "A writer behind " + CROWD + " readers",
-        "Each reader holds for up to "
-            + HOLD_MILLIS
-            + " ms, and asks again at once. Writers that are not fair give up after "
-            + PATIENCE.toSeconds()
-            + " s. Leases of readers are renewed.",
+        """
+        Each reader holds for up to %d ms, and asks again at once. Writers that are not fair give \
+        up after %d s. Leases of readers are renewed."""
+            .formatted(HOLD_MILLIS, PATIENCE.toSeconds()),
         List.of("", "of " + TURNS + " turns", "median wait (ms)", "longest (ms)"),
         rows);
   }

@@ -55,11 +55,11 @@ final class WaitingTurns {
   private void show(Turns near, Turns far) {
     report.table(
         "Waiting in turn",
-        "Two fair clients in one JVM pass a resource back and forth; medians of the last round. On"
-            + " loopback the processors are the limit. With masters "
-            + AWAY.toMillis()
-            + " ms away, each way, the network is the limit: a turn takes two round trips, an"
-            + " acquire one.",
+        """
+        Two fair clients in one JVM pass a resource back and forth; medians of the last round. On \
+        loopback the processors are the limit. With masters %d ms away, each way, the network is \
+        the limit: a turn takes two round trips, an acquire one."""
+            .formatted(AWAY.toMillis()),
         List.of("", "on loopback", "masters away"),
         List.of(
             row("uncontended acquire, right after another cycle", near.alone, far.alone),

@@ -60,14 +60,7 @@ record Exchange(
 
   @Override
   public String toString() {
-    return node
-        + (isShared ? " shared " : " ")
-        + operation
-        + " "
-        + owner
-        + " with token "
-        + token
-        + ": "
-        + verdict;
+    String kind = isShared ? "shared " + operation : operation;
+    return "%s %s %s with token %s: %s".formatted(node, kind, owner, token, verdict);
   }
 }

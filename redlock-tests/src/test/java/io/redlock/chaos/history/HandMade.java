@@ -17,8 +17,9 @@ import org.junit.jupiter.api.DynamicTest;
 
 /**
  * Histories made by hand, in texts beside the tests. A comment says what a history shows; an empty
- * line ends it. A line is a time in milliseconds, actors, and an event as in a journal, or a word
- * that stands for events. A line with an arrow asks what is found in the lines above it.
+ * line ends it. An event is a time in milliseconds, actors, and words as in a journal, or one word
+ * that stands for events; several share a line with semicolons between them. Behind an arrow is
+ * what is found in all events so far, or what answers a question that stands before the arrow.
  *
  * <p>Times in details are in milliseconds too: {@code 5ms} is a span, {@code +5} is so long after
  * the time of the line, {@code @5} so long after the beginning.
@@ -84,12 +85,14 @@ final class HandMade {
         () -> {
           List<HistoryEvent> events = new ArrayList<>();
           for (String line : text.lines().skip(1).toList()) {
-            String[] question = line.split(" -> ");
-            if (question.length == 1) {
-              events.addAll(events(line));
-            } else {
-              Object found = answer.apply(new History(events), question[0]);
-              assertEquals(question[1], found.toString(), text);
+            String[] part = line.split(" -> ");
+            List<String> words = new ArrayList<>(List.of(part[0].split("; ")));
+            boolean asks = !Character.isDigit(words.get(words.size() - 1).charAt(0));
+            String question = asks ? words.remove(words.size() - 1) : "found";
+            events.addAll(events(String.join("\n", words)));
+            if (part.length > 1) {
+              Object found = answer.apply(new History(events), question);
+              assertEquals(part[1], found.toString(), text);
             }
           }
         });

@@ -101,10 +101,7 @@ final class ObservedHold {
 
   @Override
   public String toString() {
-    return actor
-        + (isShared ? "'s shared lease on " : "'s lease on ")
-        + resources
-        + " with token "
-        + token;
+    String kind = isShared ? "shared lease" : "lease";
+    return "%s's %s on %s with token %s".formatted(actor, kind, resources, token);
   }
 }

@@ -99,10 +99,8 @@ final class ServiceRules {
       countedNanos += nanos;
       if (nanos > LONGEST_NANOS + pulse.timeoutNanos) {
         String what =
-            actor
-                + " acquired and extended nothing for "
-                + nanos / RunSettings.MILLI
-                + " ms, although its majorities were well";
+            "%s acquired and extended nothing for %s ms, although its majorities were well"
+                .formatted(actor, nanos / RunSettings.MILLI);
         findings.add(SimInvariant.I23, gap.toNanos(), what);
       }
     }
