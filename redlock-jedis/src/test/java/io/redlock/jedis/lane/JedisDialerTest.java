@@ -234,9 +234,14 @@ class JedisDialerTest {
     }
   }
 
-  private TestLine connect() {
+  private TestLine dial() {
     TestLine line = new TestLine();
     dialer.dial(line);
+    return line;
+  }
+
+  private TestLine connect() {
+    TestLine line = dial();
     line.awaitEvents("connected");
     return line;
   }
@@ -286,8 +291,7 @@ class JedisDialerTest {
   @Test
   void oneThreadServesLineAfterLineAndEndsWhenNoneIsAskedFor() throws Exception {
     TestLine first = connect();
-    TestLine second = new TestLine();
-    dialer.dial(second);
+    TestLine second = dial();
     assertEquals(1, threads());
     acceptedSocket().close();
     second.awaitEvents("connected");
@@ -415,8 +419,7 @@ class JedisDialerTest {
             new OutOfMemoryError("test"),
             new AssertionError("test"))) {
       makeThrows.set(each);
-      TestLine line = new TestLine();
-      dialer.dial(line);
+      TestLine line = dial();
       line.awaitEvents("failed");
       await(() -> threads() == 0);
       line.awaitEvents("failed");
@@ -428,8 +431,7 @@ class JedisDialerTest {
   @Test
   void connectionThatCannotBeUsedGoesBackToThePool() {
     isUnfit = true;
-    TestLine line = new TestLine();
-    dialer.dial(line);
+    TestLine line = dial();
     line.awaitEvents("failed");
     await(() -> threads() == 0);
     assertEquals(0, pool.getNumActive());
@@ -508,8 +510,7 @@ class JedisDialerTest {
   @Test
   void connectionIsGivenBackWhenThereIsMemoryAgain() throws Exception {
     shortReturns.set(20); // a second
-    TestLine line = new TestLine();
-    dialer.dial(line);
+    TestLine line = dial();
     acceptedSocket().close();
     line.awaitEvents("connected", "lost");
     await(() -> threads() == 0);
@@ -549,8 +550,7 @@ class JedisDialerTest {
   void closeWhileConnectingHangsDoesNotHang() {
     CountDownLatch hangs = new CountDownLatch(1);
     makeHangs = hangs;
-    TestLine line = new TestLine();
-    dialer.dial(line);
+    TestLine line = dial();
     await(() -> threads() == 1);
     dialer.close();
     makeHangs = null;
@@ -564,8 +564,7 @@ class JedisDialerTest {
   @Test
   void dialAfterTheCloseFails() {
     dialer.close();
-    TestLine line = new TestLine();
-    dialer.dial(line);
+    TestLine line = dial();
     line.awaitEvents("failed");
   }
 
@@ -573,8 +572,7 @@ class JedisDialerTest {
   void poolIsClosedByTheThreadWhoseAttemptFailsAfterTheClose() throws Exception {
     makeThrows.set(new IllegalStateException("test"));
     makeHangs = new CountDownLatch(1);
-    TestLine line = new TestLine();
-    dialer.dial(line);
+    TestLine line = dial();
     dialer.close();
     assertEquals(0, closes.get());
     makeHangs.countDown();
