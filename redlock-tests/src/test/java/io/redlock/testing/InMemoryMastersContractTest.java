@@ -2,20 +2,34 @@ package io.redlock.testing;
 
 import io.redlock.Redlock;
 import io.redlock.RedlockListener;
+import io.redlock.testkit.AcquireContract;
 import io.redlock.testkit.DeploymentUnderTest;
-import io.redlock.testkit.RedlockContract;
+import io.redlock.testkit.LeaseContract;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.api.Nested;
 
 /** What users test against keeps what the real thing promises. */
-@Execution(ExecutionMode.CONCURRENT)
-class InMemoryMastersContractTest extends RedlockContract {
+class InMemoryMastersContractTest {
 
-  @Override
-  protected DeploymentUnderTest open() {
+  @Nested
+  class Acquires extends AcquireContract {
+    @Override
+    protected DeploymentUnderTest open() {
+      return newDeployment();
+    }
+  }
+
+  @Nested
+  class Leases extends LeaseContract {
+    @Override
+    protected DeploymentUnderTest open() {
+      return newDeployment();
+    }
+  }
+
+  private static DeploymentUnderTest newDeployment() {
     return new InMemory();
   }
 
