@@ -6,7 +6,7 @@ import io.redlock.Redlock;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
-import io.redlock.testkit.Scenes;
+import io.redlock.testkit.Playbook;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * the first, {@code all GET key} to each. {@code @name} is the token of a lease on that name; in
  * what is printed, {@code #} stands for a time that differs from run to run.
  */
-final class CommandStage implements Scenes.Stage {
+final class CommandStage implements Playbook.Stage {
 
   private static final Duration MAX_TTL = Duration.ofHours(1);
 

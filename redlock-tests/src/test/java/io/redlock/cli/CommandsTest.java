@@ -14,7 +14,7 @@ import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.Repository;
 import io.redlock.testbed.RequiresRedis;
 import io.redlock.testkit.GateProxy;
-import io.redlock.testkit.Scenes;
+import io.redlock.testkit.Playbook;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -57,7 +57,7 @@ class CommandsTest {
             file ->
                 DynamicContainer.dynamicContainer(
                     file,
-                    Scenes.of(
+                    Playbook.of(
                         "io/redlock/cli/" + file + ".txt", CommandsTest.class, CommandStage::new)));
   }
 

@@ -82,7 +82,7 @@ public abstract class LockNodeContract {
             file ->
                 DynamicContainer.dynamicContainer(
                     file,
-                    Scenes.of(
+                    Playbook.of(
                         "io/redlock/testkit/node/" + file + ".txt",
                         getClass(),
                         () -> new NodeStage(open(), newName() + ":"))));

@@ -44,7 +44,7 @@ import org.jspecify.annotations.Nullable;
  * rounded up to 5 s, so that a busy machine prints the same; a counter lives for 10 min at least
  * unless another life is printed.
  */
-final class NodeStage implements Scenes.Stage {
+final class NodeStage implements Playbook.Stage {
 
   private static final String OPERATOR = "freed/ops@host";
   private static final long TTL = 20_000;

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.DynamicTest;
  *
  * <p>With {@code -Dpinned.update=true} what came of the commands is written instead of compared.
  */
-public final class Scenes {
+public final class Playbook {
 
   private static final Path FOLDER = Repository.ROOT.resolve("redlock-tests/src/test/resources");
   private static final String ARROW = " -> ";
@@ -40,7 +40,7 @@ public final class Scenes {
     default void close() {}
   }
 
-  private Scenes() {}
+  private Playbook() {}
 
   /** Returns a test for each scene of a file below the folder of the tests' resources. */
   public static Stream<DynamicTest> of(String file, Class<?> test, Supplier<Stage> stage) {
