@@ -5,6 +5,7 @@ import io.redlock.AcquireResult.By;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.WaitStatus;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CancellationException;
@@ -21,9 +22,12 @@ final class AcquireLoop implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
   private final ServiceContext context;
   private final LeaseRequest request;
   private final List<String> names;
-  private final CallResult result;
-  final Attempts attempts;
+  private final Listeners listeners;
+  private final FlightEvents.@Nullable Acquire event;
+  private final long startNanos;
   private final long maxWaitNanos;
+  private final CompletableFuture<AcquireResult> result = new CompletableFuture<>();
+  final Attempts attempts;
   private volatile @Nullable QueuePlace place; // null unless the request is fair and has started
   private volatile @Nullable Throwable failure; // of this library
   private boolean wasDone; // at the last check, though it had not left
@@ -32,8 +36,9 @@ final class AcquireLoop implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
     this.context = context;
     this.request = request;
     this.names = context.settings.names(request);
-    Listeners listeners = context.listeners.ofCall(request);
-    this.result = new CallResult(context, request, listeners);
+    this.listeners = context.listeners.ofCall(request);
+    this.event = FlightEvents.acquiring();
+    this.startNanos = context.ticker.monotonicNanos();
     this.attempts = new Attempts(this, context, request, names, listeners);
     this.maxWaitNanos = request.waitUpTo().map(Settings::saturatedNanos).orElse(0L);
   }
@@ -60,12 +65,12 @@ final class AcquireLoop implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
 
   @Override
   public long sinceNanos() {
-    return result.startNanos;
+    return startNanos;
   }
 
   /** Returns the result to come, also before the start. */
   CompletableFuture<AcquireResult> result() {
-    return result.future;
+    return result;
   }
 
   /** Starts the call. Draws its ids here, on the caller's thread: their source may block. */
@@ -85,7 +90,7 @@ final class AcquireLoop implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
       owner = context.ownerIds.get();
     } catch (IllegalStateException failure) {
       fail(failure);
-      return result.future;
+      return result;
     }
     context.calls.put(this, context.callNumbers.incrementAndGet());
     if (context.closed.get()) {
@@ -94,7 +99,7 @@ final class AcquireLoop implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
       boolean mayAsk = !isQueued() || context.queues.join(this) || request.isAnyOf();
       attempts.begin(owner, mayAsk);
     }
-    return result.future;
+    return result;
   }
 
   private boolean waits() {
@@ -109,13 +114,21 @@ final class AcquireLoop implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
   /** Returns how it waits; null for a call without a wait, and for one that has ended. */
   @Nullable WaitStatus status() {
     return waits() && !result.isDone()
-        ? new WaitStatus(request.resources(), 1, result.sinceStart())
+        ? new WaitStatus(request.resources(), 1, sinceStart())
         : null;
+  }
+
+  private Duration sinceStart() {
+    return Duration.ofNanos(sinceStartNanos());
+  }
+
+  private long sinceStartNanos() {
+    return context.ticker.monotonicNanos() - startNanos;
   }
 
   @Override
   public long leftNanos() {
-    return maxWaitNanos - result.sinceStartNanos();
+    return maxWaitNanos - sinceStartNanos();
   }
 
   /** Starts, and waits for the result; an interrupt cancels the call. */
@@ -135,10 +148,10 @@ final class AcquireLoop implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
 
   /** Cancels the call; every grant, also a later one, is released. */
   void cancel() {
-    if (result.fail(new CancellationException())) {
+    if (result.completeExceptionally(new CancellationException())) {
       stopAndReport();
     } else {
-      result.releaseUnwanted();
+      lease().ifPresent(Lease::close); // its caller has given up
     }
   }
 
@@ -179,7 +192,7 @@ final class AcquireLoop implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
   }
 
   private Optional<Owner> fail(RuntimeException why) {
-    return result.fail(why) ? stopAndReport() : Optional.empty();
+    return result.completeExceptionally(why) ? stopAndReport() : Optional.empty();
   }
 
   /** Stops a call that ends without a result. It must stop even if it cannot be reported. */
@@ -187,18 +200,28 @@ final class AcquireLoop implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
     try {
       return stop();
     } finally {
-      result.reportGivenUp();
+      Duration waited = sinceStart();
+      listeners.report(listener -> listener.onGiveUp(request, waited));
     }
   }
 
   @Override
   public boolean hasTaken(Lease lease) {
-    return result.has(lease);
+    return lease().orElse(null) == lease; // needs no memory
+  }
+
+  /** Returns the lease of its result; empty if it has none. */
+  private Optional<Lease> lease() {
+    return hasResult() ? result.join().lease() : Optional.empty();
+  }
+
+  private boolean hasResult() {
+    return result.isDone() && !result.isCompletedExceptionally();
   }
 
   /** Returns true if the call ended with this result. */
   boolean yielded(@Nullable AcquireResult yielded) {
-    return result.is(yielded);
+    return yielded != null && hasResult() && result.join() == yielded;
   }
 
   private Optional<Owner> stop() {
@@ -284,13 +307,27 @@ final class AcquireLoop implements LocalQueue.Waiter, FairWaiters.Waiter, Attemp
   @Override
   public void finish(AcquireResult end) {
     try {
-      result.complete(end);
+      complete(end);
     } finally {
       attempts.end(); // not before: a cancel meanwhile has to find the attempt that succeeded
       leave();
       if (isShared() && end.lease().isPresent()) {
         context.queues.shared(names);
       }
+    }
+  }
+
+  /** Gives the result to the caller, and reports it. Closes a lease that nobody wants any more. */
+  private void complete(AcquireResult end) {
+    Optional<Lease> lease = end.lease();
+    boolean wanted = result.complete(end);
+    if (wanted || lease.isPresent()) { // each lease is reported at its beginning and its end
+      FlightEvents.acquired(event, request, end);
+      Duration took = sinceStart();
+      listeners.report(listener -> listener.onAcquire(request, end, took));
+    }
+    if (!wanted) {
+      lease.ifPresent(Lease::close);
     }
   }
 }

@@ -125,7 +125,7 @@ class AttemptTest {
           if (Bed.isIn(HeldLease.class, "<init>")) {
             calls.get(0).cancel(true);
           }
-          shortOfMemoryIn(CallResult.class, "complete");
+          shortOfMemoryIn(AcquireLoop.class, "complete");
         });
     calls.add(bed.redlock.acquireAsync(Bed.REQUEST));
     bed.answerGrants(NodeReply.GRANTED, 0, 1, 2);
