@@ -2,14 +2,12 @@ package io.redlock.driver;
 
 import io.redlock.AcquireResult;
 import io.redlock.Leadership;
-import io.redlock.LeaseEnd;
 import io.redlock.LeaseRequest;
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.Scheduler.Cancellable;
 import io.redlock.text.Brief;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadFactory;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -35,7 +33,7 @@ final class LeaderCandidate implements Leadership {
   private Phase phase = Phase.STARTS; // guarded by this
   private @Nullable AcquireLoop call; // guarded by this; the last one
   private boolean isCallStarted; // guarded by this
-  private @Nullable Term term; // guarded by this; null unless this candidate holds a lease
+  private @Nullable LeaderTerm term; // guarded by this; null unless this candidate holds a lease
   private @Nullable Cancellable pause; // guarded by this
   private long dueNanos; // guarded by this; the end of the pause
   private boolean closed; // guarded by this
@@ -166,7 +164,7 @@ final class LeaderCandidate implements Leadership {
    */
   boolean check() {
     AcquireLoop done = null;
-    Term led = null;
+    LeaderTerm led = null;
     boolean isOverdue = false;
     synchronized (this) {
       switch (phase) {
@@ -194,7 +192,7 @@ final class LeaderCandidate implements Leadership {
   }
 
   private void lead(AcquireLoop done, HeldLease lease) {
-    Term next = new Term(lease);
+    LeaderTerm next = new LeaderTerm(context, lease, this, work, request.ttl(), this::released);
     boolean wanted;
     synchronized (this) {
       if (phase != Phase.CALLS || call != done) {
@@ -210,11 +208,22 @@ final class LeaderCandidate implements Leadership {
     }
     try {
       lease.ending.watch(next::ended);
-      next.start();
+      threads.newThread(next).start();
     } catch (OutOfMemoryError failure) { // no memory for a thread
       next.over();
       Log.LOG.error("{} could not start a thread for its term; it campaigns again", this, failure);
     }
+  }
+
+  private void released(LeaderTerm ended) {
+    synchronized (this) {
+      if (term != ended) {
+        return;
+      }
+      term = null;
+    }
+    ended.complete();
+    callLater();
   }
 
   @Override
@@ -224,7 +233,7 @@ final class LeaderCandidate implements Leadership {
 
   @Override
   public boolean isLeader() {
-    Term current = term();
+    LeaderTerm current = term();
     return current != null && current.isWanted() && current.lease.isValid();
   }
 
@@ -234,7 +243,7 @@ final class LeaderCandidate implements Leadership {
     synchronized (this) {
       last = call;
     }
-    Term current = term();
+    LeaderTerm current = term();
     if (current != null) {
       return isLeader() ? label(HolderLabel.of(current.lease.owner())) : Optional.empty();
     }
@@ -247,7 +256,7 @@ final class LeaderCandidate implements Leadership {
 
   @Override
   public void resign() {
-    Term current = term();
+    LeaderTerm current = term();
     if (current != null) {
       current.stop("it resigned");
     }
@@ -266,7 +275,7 @@ final class LeaderCandidate implements Leadership {
         pause.cancel();
       }
     }
-    Term current = term();
+    LeaderTerm current = term();
     if (current != null) {
       current.stop("its candidature was closed");
       current.awaitEnd();
@@ -275,7 +284,7 @@ final class LeaderCandidate implements Leadership {
     }
   }
 
-  private synchronized @Nullable Term term() {
+  private synchronized @Nullable LeaderTerm term() {
     return term;
   }
 
@@ -283,165 +292,5 @@ final class LeaderCandidate implements Leadership {
   @Override
   public String toString() {
     return "candidate for " + Brief.text(resource());
-  }
-
-  /** The time of a lease: its work starts, is asked to stop, ends; then the lease is released. */
-  private final class Term implements Runnable {
-
-    final HeldLease lease;
-    private final CompletableFuture<Void> over = new CompletableFuture<>();
-    private @Nullable Thread thread; // guarded by this; null unless the work runs
-    private @Nullable Cancellable warning; // guarded by this; for work that does not stop
-    private boolean wanted = true; // guarded by this; false once the work was asked to stop
-    private boolean isOver; // guarded by this; the work has ended, or did not start
-    private long overSinceNanos; // guarded by this
-
-    Term(HeldLease lease) {
-      this.lease = lease;
-    }
-
-    void start() {
-      threads.newThread(this).start();
-    }
-
-    synchronized boolean isWanted() {
-      return wanted;
-    }
-
-    void ended(LeaseEnd how) {
-      if (interrupt()) {
-        say(how.lost() ? "its lease was lost: " + how.detail() : "its work released the lease");
-      }
-    }
-
-    /** Asks the work to stop, once. */
-    void stop(String why) {
-      if (interrupt()) {
-        say(why);
-      }
-    }
-
-    /** Returns true once. Needs no memory. */
-    private synchronized boolean interrupt() {
-      boolean first = wanted;
-      wanted = false;
-      if (first && thread != null) {
-        thread.interrupt();
-      }
-      return first;
-    }
-
-    private void say(String why) {
-      Log.LOG.info("{} no longer leads: {}", LeaderCandidate.this, why);
-      synchronized (this) {
-        if (thread != null) {
-          warning = context.scheduler.schedule(this::warn, ttlNanos);
-        }
-      }
-    }
-
-    private void warn() {
-      Log.LOG.warn(
-          "The work of {} still runs {} after it was interrupted; this candidate campaigns again"
-              + " when it has ended",
-          LeaderCandidate.this,
-          request.ttl());
-    }
-
-    @Override
-    public void run() {
-      try {
-        if (begins()) {
-          Log.LOG.info("{} leads, with token {}", LeaderCandidate.this, lease.fencingToken());
-          work.run(lease, LeaderCandidate.this);
-        }
-      } catch (Throwable failure) {
-        if (isWanted()) {
-          Log.LOG.warn("The work of {} failed; it campaigns again", LeaderCandidate.this, failure);
-        } else {
-          Log.LOG.debug("The work of {} has stopped", LeaderCandidate.this, failure);
-        }
-      } finally {
-        over();
-      }
-    }
-
-    private synchronized boolean begins() {
-      if (wanted) {
-        thread = Thread.currentThread();
-      }
-      return wanted;
-    }
-
-    void over() {
-      boolean ownWill;
-      synchronized (this) {
-        ownWill = wanted;
-        wanted = false;
-        thread = null;
-        isOver = true;
-        overSinceNanos = context.ticker.monotonicNanos();
-        if (warning != null) {
-          warning.cancel();
-        }
-      }
-      release();
-      if (ownWill) {
-        Log.LOG.info("{} no longer leads: its work has ended", LeaderCandidate.this);
-      }
-    }
-
-    private void release() {
-      lease.releasing().whenComplete((result, failure) -> released());
-    }
-
-    /** Goes on where memory was too short to release the lease. */
-    void check() {
-      long overNanos;
-      synchronized (this) {
-        overNanos = isOver ? context.ticker.monotonicNanos() - overSinceNanos : 0;
-      }
-      if (overNanos > ttlNanos + context.settings.nodeTimeoutNanos()) {
-        released(); // its keys have expired, or soon will
-      } else if (overNanos > PATIENCE_NANOS) {
-        release();
-      }
-    }
-
-    private void released() {
-      synchronized (LeaderCandidate.this) {
-        if (term != this) {
-          return;
-        }
-        term = null;
-      }
-      over.complete(null);
-      callLater();
-    }
-
-    /** Waits until the lease is released or the service closed, unless the work itself waits. */
-    void awaitEnd() {
-      synchronized (this) {
-        if (thread == Thread.currentThread()) {
-          return;
-        }
-      }
-      CompletableFuture<Void> patience = new CompletableFuture<>();
-      over.thenRun(() -> patience.complete(null));
-      Cancellable timer =
-          context.scheduler.schedule(
-              () -> patience.complete(null), ttlNanos + context.settings.nodeTimeoutNanos());
-      context.waits.add(patience);
-      try {
-        if (!context.closed.get()) { // else it has dropped the timer
-          Blocking.await(patience, context.scheduler);
-        }
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-      } finally {
-        context.waits.remove(patience);
-        timer.cancel();
-      }
-    }
   }
 }
