@@ -14,7 +14,6 @@ import io.redlock.spi.NodeRequest.Ticket;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
-import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,14 +22,22 @@ import org.jspecify.annotations.Nullable;
  */
 final class Attempt implements Timeouts.Timed {
 
+  /** The call that makes it. */
+  interface Caller {
+    /** Ends because this library failed, for example for want of memory; abandons the attempt. */
+    void failed(Throwable why);
+
+    /** Returns true if its result is this lease. */
+    boolean hasTaken(Lease lease);
+  }
+
   private final ServiceContext context;
   private final LeaseRequest request;
   private final Set<String> resources;
   private final Owner owner;
   private final LeaseTerms terms;
+  private final Caller caller;
   private final Consumer<AttemptEnd> whenDone;
-  private final Consumer<Throwable> whenFailed;
-  private final Predicate<Lease> isTaken;
   private volatile @Nullable GrantFanout current;
   private volatile boolean timedOut;
   private volatile boolean done;
@@ -39,8 +46,6 @@ final class Attempt implements Timeouts.Timed {
    * @param resources those of the request, or the one to try of a request for any one
    * @param names their keys
    * @param whenDone receives its end
-   * @param whenFailed receives an exception or error of this library, and then abandons the attempt
-   * @param isTaken tells whether the caller has been given this lease
    */
   Attempt(
       ServiceContext context,
@@ -50,17 +55,15 @@ final class Attempt implements Timeouts.Timed {
       String ownerId,
       @Nullable QueuePlace place,
       Listeners listeners,
-      Consumer<AttemptEnd> whenDone,
-      Consumer<Throwable> whenFailed,
-      Predicate<Lease> isTaken) {
+      Caller caller,
+      Consumer<AttemptEnd> whenDone) {
     this.context = context;
     this.request = request;
     this.resources = resources;
     this.owner = new Owner(context, names, ownerId, place, listeners, request);
     this.terms = context.settings.terms(context.quorum, Settings.ceilMillis(request.ttl()));
+    this.caller = caller;
     this.whenDone = whenDone;
-    this.whenFailed = whenFailed;
-    this.isTaken = isTaken;
   }
 
   void start() {
@@ -175,9 +178,9 @@ final class Attempt implements Timeouts.Timed {
 
     private void failed(Throwable why, @Nullable HeldLease lease) {
       try {
-        whenFailed.accept(why);
+        caller.failed(why);
       } finally {
-        if (lease != null && !isTaken.test(lease)) {
+        if (lease != null && !caller.hasTaken(lease)) {
           lease.discard();
         }
       }

@@ -1,7 +1,6 @@
 package io.redlock.driver;
 
 import io.redlock.AcquireResult;
-import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.RetryStrategy.Cause;
 import io.redlock.driver.CallState.Phase;
@@ -23,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 final class Attempts {
 
   /** The call that makes them. */
-  interface Call {
+  interface Call extends Attempt.Caller {
     /** Returns the rest of its wait. */
     long leftNanos();
 
@@ -41,12 +40,6 @@ final class Attempts {
 
     /** Ends with this result. */
     void finish(AcquireResult end);
-
-    /** Ends because this library failed, for example for want of memory. */
-    void failed(Throwable why);
-
-    /** Returns true if its result is this lease. */
-    boolean hasTaken(Lease lease);
   }
 
   private static final int CAUSES = Cause.values().length;
@@ -241,9 +234,8 @@ final class Attempts {
             nextOwner(),
             call.place(),
             listeners,
-            this::attempted,
-            call::failed,
-            call::hasTaken);
+            call,
+            this::attempted);
     if (claimRun(next)) {
       next.start();
     }

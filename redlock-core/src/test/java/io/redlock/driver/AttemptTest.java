@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.AcquireResult;
 import io.redlock.AcquireResult.By;
+import io.redlock.Lease;
 import io.redlock.protocol.AcquireRound.Decision;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
@@ -39,9 +40,18 @@ class AttemptTest {
         "owner-1",
         null,
         bed.context.listeners,
-        outcomes::add,
-        Assertions::fail,
-        lease -> true);
+        new Attempt.Caller() {
+          @Override
+          public void failed(Throwable why) {
+            Assertions.fail(why);
+          }
+
+          @Override
+          public boolean hasTaken(Lease lease) {
+            return true;
+          }
+        },
+        outcomes::add);
   }
 
   private void start() {
