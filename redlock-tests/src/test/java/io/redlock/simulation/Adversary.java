@@ -43,10 +43,7 @@ final class Adversary {
     wire.hold();
     String name = request.names().get(0);
     int moment = random.nextInt(KINDS.size() + 1);
-    world.trace.note(
-        world.nowNanos(),
-        5,
-        () -> what + " to n" + server.index + " is held: " + Names.of(request));
+    world.note(5, () -> what + " to n" + server.index + " is held: " + Names.of(request));
     if (moment < KINDS.size()) {
       server.lieInWait(KINDS.get(moment), name, wire::letGo);
     } else {

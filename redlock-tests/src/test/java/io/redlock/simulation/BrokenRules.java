@@ -10,6 +10,7 @@ import static io.redlock.simulation.SimInvariant.I7;
 import static io.redlock.simulation.SimInvariant.I8;
 import static io.redlock.simulation.SimInvariant.I9;
 
+import io.redlock.jedis.lane.Dialer;
 import io.redlock.jedis.trust.Served;
 import io.redlock.simulation.SimPlan.Change;
 import io.redlock.simulation.SimPlan.Change.Left;
@@ -28,7 +29,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.function.ToIntFunction;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -53,6 +57,22 @@ final class BrokenRules {
 
     BrokenRule by(Consumer<Parts> broken) {
       return new BrokenRule(text, bend, broken);
+    }
+
+    BrokenRule nodes(BiFunction<Long, Long, NodeModel> model) {
+      return by(parts -> parts.model = model);
+    }
+
+    BrokenRule clients(Supplier<Habit> habit) {
+      return by(parts -> parts.clientsHave(habit));
+    }
+
+    BrokenRule lanes(Supplier<Habit> habit) {
+      return by(parts -> parts.lanesHave(habit));
+    }
+
+    BrokenRule wires(Function<SimSocket, Dialer> dialer) {
+      return by(parts -> parts.dialer = dialer);
     }
 
     SimPlan plan(long seed) {
@@ -91,14 +111,12 @@ final class BrokenRules {
         rule("03a no allowance for drift")
             .under(plan -> plan.only(SimFault.CLIENT_RATE, SimFault.NODE_RATE).unchecked(I2))
             .by(parts -> parts.settings = builder -> builder.driftPerSecond(Duration.ZERO)),
-        rule("04b an error counts as a yes").by(parts -> parts.clientsHave(Habits::countsErrors)),
+        rule("04b an error counts as a yes").clients(Habits::countsErrors),
         rule("04c a node counts twice")
             .under(plan -> plan.nodes = 3)
             .by(parts -> parts.nodes = (lanes, process) -> firstTwice(lanes)),
-        rule("10 grants of different rounds are counted together")
-            .by(parts -> parts.clientsHave(Habits::countsAllRounds)),
-        rule("14a node timeouts pass one after the other")
-            .by(parts -> parts.clientsHave(Habits::oneAfterTheOther)),
+        rule("10 grants of different rounds are counted together").clients(Habits::countsAllRounds),
+        rule("14a node timeouts pass one after the other").clients(Habits::oneAfterTheOther),
         rule("14b a tie never resolves")
             .under(plan -> inARing(plan, 2))
             .by(BrokenRules::retryWithoutJitter),
@@ -155,25 +173,23 @@ final class BrokenRules {
   private static Stream<BrokenRule> nodes() {
     return Stream.of(
         rule("07 a release on another connection leaves no tombstone")
-            .by(parts -> parts.model = BrokenNodes.WithoutTombstones::new),
+            .nodes(BrokenNodes.WithoutTombstones::new),
         rule("08 an extend sets a missing key")
             .under(plan -> plan.unchecked(I8))
-            .by(parts -> parts.model = BrokenNodes.ExtendingWhatIsMissing::new),
+            .nodes(BrokenNodes.ExtendingWhatIsMissing::new),
         rule("11a a free key is granted at the counter not above it")
             .under(plan -> plan.unchecked(I2, I5))
-            .by(parts -> parts.model = BrokenNodes.GrantingEqualTokens::new),
+            .nodes(BrokenNodes.GrantingEqualTokens::new),
         rule("11b a repeated grant does not store its token")
-            .by(parts -> parts.model = BrokenNodes.ForgettingHigherTokens::new),
-        rule("11c tokens are compared as text")
-            .by(parts -> parts.model = BrokenNodes.ComparingText::new),
-        rule("11d counters are printed as doubles")
-            .by(parts -> parts.model = BrokenNodes.PrintingDoubles::new),
+            .nodes(BrokenNodes.ForgettingHigherTokens::new),
+        rule("11c tokens are compared as text").nodes(BrokenNodes.ComparingText::new),
+        rule("11d counters are printed as doubles").nodes(BrokenNodes.PrintingDoubles::new),
         rule("12a a release deletes the counter")
             .under(plan -> plan.unchecked(I5, I6, I8))
-            .by(parts -> parts.model = BrokenNodes.ReleasingCounters::new),
+            .nodes(BrokenNodes.ReleasingCounters::new),
         rule("12b a counter that is ahead runs out before the time has come")
             .under(BrokenRules::countersRunOut)
-            .by(parts -> parts.model = BrokenNodes.ForgettingTheLead::new),
+            .nodes(BrokenNodes.ForgettingTheLead::new),
         rule("13a a node votes as soon as it is back")
             .under(plan -> plan.unchecked(I8))
             .by(parts -> parts.guarded = false),
@@ -182,11 +198,9 @@ final class BrokenRules {
             .by(parts -> parts.birthAfterFlush = birth -> birth),
         rule("15c a release deletes whatever is there")
             .under(plan -> plan.unchecked(I21))
-            .by(parts -> parts.model = BrokenNodes.ReleasingAnybody::new),
-        rule("18a an extend shortens the key")
-            .by(parts -> parts.model = BrokenNodes.ShorteningByExtends::new),
-        rule("18b a repeated grant shortens the key")
-            .by(parts -> parts.model = BrokenNodes.ShorteningByGrants::new),
+            .nodes(BrokenNodes.ReleasingAnybody::new),
+        rule("18a an extend shortens the key").nodes(BrokenNodes.ShorteningByExtends::new),
+        rule("18b a repeated grant shortens the key").nodes(BrokenNodes.ShorteningByGrants::new),
         rule("20 a join asks for no birth")
             .by(parts -> parts.heedsBirth = request -> !(request instanceof NodeRequest.Extend)),
         rule("22 a node that was replaced keeps its birth")
@@ -197,10 +211,10 @@ final class BrokenRules {
             .by(parts -> parts.heedsBirth = request -> !(request instanceof NodeRequest.Inspect)),
         rule("28a what an operator sets free is deleted")
             .under(plan -> plan.only(SimFault.SET_FREE))
-            .by(parts -> parts.model = BrokenNodes.FreeingByDeletion::new),
+            .nodes(BrokenNodes.FreeingByDeletion::new),
         rule("28b what an operator sets free can still be extended")
             .under(plan -> plan.only(SimFault.SET_FREE))
-            .by(parts -> parts.model = BrokenNodes.FreeingInWordsOnly::new));
+            .nodes(BrokenNodes.FreeingInWordsOnly::new));
   }
 
   private static void countersRunOut(SimPlan plan) {
@@ -239,7 +253,7 @@ final class BrokenRules {
                         }),
         rule("06 a release skips nodes that did not answer")
             .under(BrokenRules::longKeys)
-            .by(parts -> parts.clientsHave(Habits::releasesWhereAnswered)),
+            .clients(Habits::releasesWhereAnswered),
         rule("09a an extend succeeds by any one node")
             .under(plan -> plan.unchecked(I21))
             .by(
@@ -267,10 +281,10 @@ final class BrokenRules {
             .by(parts -> parts.cancellable = result -> result.thenApply(same -> same)),
         rule("19 stragglers are released while the lease is alive")
             .under(plan -> plan.unchecked(I5, I21))
-            .by(parts -> parts.clientsHave(Habits::releasesStragglers)),
+            .clients(Habits::releasesStragglers),
         rule("21 the release forgets what an extend may have left")
             .under(BrokenRules::longKeys)
-            .by(parts -> parts.clientsHave(Habits::releasesWhereGranted)),
+            .clients(Habits::releasesWhereGranted),
         rule("U01 a callback that the executor rejects is dropped")
             .under(plan -> plan.only(SimFault.USER_CODE))
             .by(parts -> parts.threads = starter -> work -> {}));
@@ -391,19 +405,19 @@ final class BrokenRules {
     return Stream.of(
         rule("24a a node grants past its queue")
             .under(plan -> plan.crowd().only())
-            .by(parts -> parts.model = BrokenNodes.PassingTheQueueBy::new),
+            .nodes(BrokenNodes.PassingTheQueueBy::new),
         rule("24c a ticket never runs out")
             .under(BrokenRules::patientCrowd)
-            .by(parts -> parts.model = BrokenRules::keepingTickets),
+            .nodes(BrokenRules::keepingTickets),
         rule("24e a node wakes nobody")
             .under(plan -> plan.crowd().only())
-            .by(parts -> parts.model = BrokenRules::wakingNobody),
+            .nodes(BrokenRules::wakingNobody),
         rule("30a who has seen that a name is taken does not look at it again")
             .under(plan -> plan.permits(5).only())
-            .by(parts -> parts.clientsHave(Habits::remembersWhatIsTaken)),
+            .clients(Habits::remembersWhatIsTaken),
         rule("30b a look leaves out the name that its process released last")
             .under(plan -> plan.permits(5).only())
-            .by(parts -> parts.clientsHave(Habits::leavesOutWhatWasReleased)),
+            .clients(Habits::leavesOutWhatWasReleased),
         rule("30c a waiter asks again only when its own process has released a name")
             .under(BrokenRules::oneCallerEach)
             .by(
@@ -462,16 +476,14 @@ final class BrokenRules {
 
   private static Stream<BrokenRule> readers() {
     return Stream.of(
-            rule("33c a writer passes those who read")
-                .by(parts -> parts.model = BrokenReaders.PassingReaders::new),
-            rule("33f all readers have one end")
-                .by(parts -> parts.model = BrokenReaders.EndingTogether::new),
+            rule("33c a writer passes those who read").nodes(BrokenReaders.PassingReaders::new),
+            rule("33f all readers have one end").nodes(BrokenReaders.EndingTogether::new),
             rule("36a a reader's release leaves no tombstone")
-                .by(parts -> parts.model = BrokenReaders.LeavingNoTombstone::new),
+                .nodes(BrokenReaders.LeavingNoTombstone::new),
             rule("37c a reader needs a token above the counter")
-                .by(parts -> parts.model = BrokenReaders.OutbiddingReaders::new),
+                .nodes(BrokenReaders.OutbiddingReaders::new),
             rule("40b a reader without a ticket passes a writer that waits")
-                .by(parts -> parts.model = BrokenReaders.PassingWithoutTicket::new))
+                .nodes(BrokenReaders.PassingWithoutTicket::new))
         .map(rule -> rule.under(plan -> plan.sharedAndServed().only()));
   }
 
@@ -483,38 +495,34 @@ final class BrokenRules {
             .by(parts -> parts.laneScheduler = BrokenRules::droppingPings),
         rule("L02 a release goes last after a reconnect")
             .under(plan -> plan.unchecked(I12))
-            .by(parts -> parts.lanesHave(Habits::releaseGoesLastAfterAReconnect)),
+            .lanes(Habits::releaseGoesLastAfterAReconnect),
         rule("L03 a release overtakes the grant of its owner")
-            .by(parts -> parts.lanesHave(Habits::releaseOvertakesItsGrant)),
-        rule("L04 an answer is given to the neighbour")
-            .by(parts -> parts.lanesHave(Habits::answerGoesToTheNeighbour)),
-        rule("L05 an answer is given twice")
-            .by(parts -> parts.lanesHave(Habits::answerIsGivenTwice)),
+            .lanes(Habits::releaseOvertakesItsGrant),
+        rule("L04 an answer is given to the neighbour").lanes(Habits::answerGoesToTheNeighbour),
+        rule("L05 an answer is given twice").lanes(Habits::answerIsGivenTwice),
         rule("L06 what was written is called unsent when the connection is lost")
-            .by(parts -> parts.lanesHave(Habits::writtenIsCalledUnsent)),
+            .lanes(Habits::writtenIsCalledUnsent),
         rule("L07 silence never ends")
             .under(plan -> widely(plan, SimFault.NODE_PAUSE))
-            .by(parts -> parts.lanesHave(Habits::silenceNeverEnds)),
+            .lanes(Habits::silenceNeverEnds),
         rule("L08 the queue is forgotten at close")
             .under(plan -> plan.faults.add(SimFault.CLIENT_CLOSE))
-            .by(parts -> parts.lanesHave(Habits::queueIsForgottenAtClose)),
-        rule("L09 a late answer is dropped")
-            .by(parts -> parts.lanesHave(Habits::lateAnswerIsDropped)),
+            .lanes(Habits::queueIsForgottenAtClose),
+        rule("L09 a late answer is dropped").lanes(Habits::lateAnswerIsDropped),
         rule("L10 a withdrawn request is sent all the same")
-            .by(parts -> parts.lanesHave(Habits::withdrawnIsSentAllTheSame)),
+            .lanes(Habits::withdrawnIsSentAllTheSame),
         rule("L11 the unanswered is forgotten with its connection")
-            .by(parts -> parts.lanesHave(Habits::unansweredIsForgottenWithItsConnection)),
+            .lanes(Habits::unansweredIsForgottenWithItsConnection),
         rule("L12 two threads write at once")
             .under(plan -> plan.faults.add(SimFault.WRITE_STALL))
-            .by(parts -> parts.dialer = BrokenWires::twoWriteAtOnce),
+            .wires(BrokenWires::twoWriteAtOnce),
         rule("L13 a new connection is not audited")
             .under(plan -> plan.unchecked(I8))
-            .by(parts -> parts.dialer = BrokenWires::newConnectionIsNotAudited),
+            .wires(BrokenWires::newConnectionIsNotAudited),
         rule("L14 a missing script is taken for an answer")
             .under(plan -> widely(plan, SimFault.SCRIPT_FLUSH))
-            .by(parts -> parts.dialer = BrokenWires::missingScriptIsAnAnswer),
-        rule("L15 the birth mark is not carried")
-            .by(parts -> parts.dialer = BrokenWires::birthMarkIsNotCarried));
+            .wires(BrokenWires::missingScriptIsAnAnswer),
+        rule("L15 the birth mark is not carried").wires(BrokenWires::birthMarkIsNotCarried));
   }
 
   /** The tick that would bring the next audit of an idle node is lost. */

@@ -203,7 +203,7 @@ final class Chaos {
         result -> {
           call.done();
           long number = 14 + result.outcome().ordinal();
-          world.trace.note(world.nowNanos(), number, () -> life.process + ": " + result);
+          world.note(number, () -> life.process + ": " + result);
           if (result.grantableIn().isPresent()) {
             checker.holds.setFree(name, beganNanos, token);
           }
@@ -223,7 +223,7 @@ final class Chaos {
 
   private void note(SimFault fault, String what) {
     world.struck(fault);
-    world.trace.note(world.nowNanos(), fault.ordinal(), () -> "** " + fault + ": " + what);
+    world.note(fault.ordinal(), () -> "** " + fault + ": " + what);
   }
 
   private long untilCalm(long nanos) {
@@ -255,7 +255,7 @@ final class Chaos {
       end(
           SimPlan.MILLI,
           () -> {
-            world.trace.note(world.nowNanos(), 11, () -> "** " + server + " comes back");
+            world.note(11, () -> "** " + server + " comes back");
             start.run();
           });
     }
@@ -365,7 +365,7 @@ final class Chaos {
     world.after(
         lastsNanos,
         () -> {
-          world.trace.note(world.nowNanos(), 20, () -> "** " + struck + " answer again");
+          world.note(20, () -> "** " + struck + " answer again");
           struck.forEach(SimServer::swap);
         });
   }

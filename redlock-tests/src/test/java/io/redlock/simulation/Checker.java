@@ -6,6 +6,9 @@ import java.util.TreeMap;
 /** Everything that is checked in a run, by whom it is about. */
 final class Checker {
 
+  /** Between two looks at who is served. */
+  static final long LOOK_NANOS = 10 * SimPlan.MILLI;
+
   final NodeChecks nodes;
   final FairChecks fair;
   final HoldChecks holds;
@@ -16,19 +19,39 @@ final class Checker {
   final PermitChecks permits;
   final ReadChecks readers;
   private final SimWorld world;
+  private final WellClients well;
   private final Map<String, ProtectedResource> resources = new TreeMap<>();
 
   Checker(SimWorld world) {
     this.world = world;
+    well = new WellClients(world);
     nodes = new NodeChecks(world);
     fair = new FairChecks(world);
     holds = new HoldChecks(world, nodes, fair);
     calls = new CallChecks(world);
     lanes = new LaneChecks(world);
     work = new WorkChecks(world);
-    service = new ServiceChecks(world);
-    permits = new PermitChecks(world);
-    readers = new ReadChecks(world);
+    service = new ServiceChecks(world, well);
+    permits = new PermitChecks(world, well);
+    readers = new ReadChecks(world, well);
+  }
+
+  /** Looks at intervals, until it is calm, whether those are served who should be. */
+  void watch() {
+    if (world.isCalm()) {
+      return;
+    }
+    well.look();
+    if (world.plan.change != null) {
+      service.judge();
+    }
+    if (world.plan.permits) {
+      permits.judge();
+    }
+    if (world.plan.sharedPercent > 0) {
+      readers.judge();
+    }
+    world.after(LOOK_NANOS, this::watch);
   }
 
   /** What the lock of that name protects. */

@@ -78,6 +78,7 @@ class CheckerTest {
       plan.sessions = 0;
       plan.resources = 2;
       plan.adopted = true;
+      plan.permits = true;
       plan.maxTtlMillis = (int) TTL_MILLIS;
       plan.nodeTimeoutNanos = 20 * SimPlan.MILLI;
       plan.chaosNanos = 60_000 * SimPlan.MILLI;
@@ -294,11 +295,7 @@ class CheckerTest {
     private SimSocket socket(SimProcess process) {
       SimRandom random = new SimRandom(1);
       SimLink link = new SimLink(world, random, SimPlan.MILLI);
-      return new SimSocket("lane", server(), link, process, random);
-    }
-
-    private SimServer server() {
-      return new SimServer(world, new SimClock(world, Simulation.EPOCH_NANOS, 0));
+      return new SimSocket("lane", new SimServer(world), link, process, random);
     }
 
     private void work(String[] words) {
@@ -344,15 +341,12 @@ class CheckerTest {
     }
 
     private void watchAClientThatIsWell() {
-      List<SimLink> links = new ArrayList<>();
-      SimRandom random = new SimRandom(1);
       for (int node = 0; node < plan.nodes; node++) {
-        server();
-        links.add(new SimLink(world, random, SimPlan.MILLI));
+        new SimServer(world);
       }
-      SimClient client = new SimClient("c", world, links, random);
+      SimClient client = new SimClient("c", world, new SimRandom(1), node -> SimPlan.MILLI);
       client.start();
-      checker.permits.watch();
+      checker.watch();
       pass(1_000);
       processes.put("c", Objects.requireNonNull(client.life()).process);
     }

@@ -11,6 +11,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -30,9 +31,8 @@ final class HoldChecks {
 
   /** What is known of the leases on one name, in the order in which they were acquired. */
   private static final class History {
-    final List<Long> doneNanos = new ArrayList<>();
-    final List<Long> highestTokens = new ArrayList<>(); // of that lease and all before
-    final List<Long> highestWriters = new ArrayList<>(); // of those that are not shared
+    final TreeMap<Long, Long> highestTokens = new TreeMap<>(); // so far, by the time of the lease
+    final TreeMap<Long, Long> highestWriters = new TreeMap<>(); // of those that are not shared
     final Set<Long> tokens = new HashSet<>();
     final Set<Long> writers = new HashSet<>(); // their tokens
     final List<SimHold> live = new ArrayList<>();
@@ -41,11 +41,9 @@ final class HoldChecks {
 
     /** Of the leases that exclude this one. */
     long highestTokenBefore(SimHold hold, long nanos) {
-      int index = doneNanos.size() - 1;
-      while (index >= 0 && doneNanos.get(index) >= nanos) {
-        index--;
-      }
-      return index < 0 ? -1 : (hold.shared ? highestWriters : highestTokens).get(index);
+      Map.Entry<Long, Long> before =
+          (hold.shared ? highestWriters : highestTokens).lowerEntry(nanos);
+      return before == null ? -1 : before.getValue();
     }
 
     /** Notes the token; true if no lease that excludes this one had it. */
@@ -59,16 +57,15 @@ final class HoldChecks {
     }
 
     void add(SimHold hold) {
-      doneNanos.add(hold.doneNanos);
-      add(highestTokens, hold.token);
-      add(highestWriters, hold.shared ? -1 : hold.token);
+      add(highestTokens, hold, hold.token);
+      add(highestWriters, hold, hold.shared ? -1 : hold.token);
       last = later(last, hold);
       lastWriter = hold.shared ? lastWriter : later(lastWriter, hold);
     }
 
-    private static void add(List<Long> highest, long token) {
-      long before = highest.isEmpty() ? -1 : highest.get(highest.size() - 1);
-      highest.add(Math.max(before, token));
+    private static void add(TreeMap<Long, Long> highest, SimHold hold, long token) {
+      long before = highest.isEmpty() ? -1 : highest.lastEntry().getValue();
+      highest.put(hold.doneNanos, Math.max(before, token));
     }
 
     private static SimHold later(@Nullable SimHold before, SimHold hold) {
@@ -176,7 +173,7 @@ final class HoldChecks {
         new SimHold(process, names, owner, token, shared, world.nowNanos(), remainingNanos);
     all.add(hold);
     byOwner.put(owner, hold);
-    world.trace.note(world.nowNanos(), token, () -> hold + " begins");
+    world.note(token, () -> hold + " begins");
     int granted = nodes.grants(owner, token);
     if (round == null || !process.quorum.isReachedBy(granted)) {
       world.violated(
@@ -309,7 +306,7 @@ final class HoldChecks {
 
   /** A caller was told that his lease was extended. */
   void extended(SimHold hold) {
-    world.trace.note(world.nowNanos(), hold.token, () -> hold + " was extended");
+    world.note(hold.token, () -> hold + " was extended");
     if (!plan.keepsTimingAssumptions() || !hold.isValid()) {
       return; // by now somebody else may rightly have come
     }
@@ -342,7 +339,7 @@ final class HoldChecks {
 
   /** A holder was told that his lease has ended. */
   void ended(SimHold hold, LeaseEnd how) {
-    world.trace.note(world.nowNanos(), hold.token, () -> hold + " ends: " + how);
+    world.note(hold.token, () -> hold + " ends: " + how);
     hold.endedNanos = world.nowNanos();
     hold.lost = how.lost();
     fair.ended(hold);

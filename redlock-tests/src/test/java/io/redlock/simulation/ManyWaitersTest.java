@@ -29,7 +29,7 @@ class ManyWaitersTest {
 
   ManyWaitersTest() {
     for (int i = 0; i < plan.nodes; i++) {
-      new SimServer(world, new SimClock(world, Simulation.EPOCH_NANOS, 0));
+      new SimServer(world);
     }
     SimServer.adopt(servers);
     client = client("c");
@@ -51,10 +51,7 @@ class ManyWaitersTest {
   }
 
   private SimClient client(String name) {
-    SimRandom random = new SimRandom(1);
-    List<SimLink> links =
-        servers.stream().map(server -> new SimLink(world, random, plan.hopNanos)).toList();
-    return new SimClient(name, world, links, random);
+    return new SimClient(name, world, new SimRandom(1), node -> plan.hopNanos);
   }
 
   @ParameterizedTest

@@ -15,25 +15,26 @@ import java.util.Map;
  */
 final class PermitChecks {
 
-  private static final long LOOK_NANOS = 10 * SimPlan.MILLI;
-
   /** The longest pause of the default strategy while names are taken. */
   private static final long PAUSE_NANOS = 200 * SimPlan.MILLI;
 
   private final SimWorld world;
   private final SimPlan plan;
+  private final WellClients well;
   private final Map<SimProcess, Integer> waiting = new HashMap<>();
-  private final Map<String, Long> freeNanos = new HashMap<>();
+  private final Map<String, Long> freeNanos = new HashMap<>(); // since when
+  private final Map<SimProcess, Long> waitsNanos = new HashMap<>(); // and has been well, since when
   private long longestFreeNanos;
 
-  PermitChecks(SimWorld world) {
+  PermitChecks(SimWorld world, WellClients well) {
     this.world = world;
-    this.plan = world.plan;
+    this.well = well;
+    plan = world.plan;
   }
 
   /** So long a name may be free while somebody waits for it. */
   static long longestNanos(SimPlan plan) {
-    return 2 * PAUSE_NANOS + 9 * plan.nodeTimeoutNanos + LOOK_NANOS;
+    return 2 * PAUSE_NANOS + 9 * plan.nodeTimeoutNanos + Checker.LOOK_NANOS;
   }
 
   /** The longest time for which a name was free while somebody waited for it. */
@@ -55,55 +56,38 @@ final class PermitChecks {
     names.forEach(freeNanos::remove);
   }
 
-  /** Looks from now on until it is calm. */
-  void watch() {
-    new Watch().look();
+  void judge() {
+    long lastLookNanos = world.nowNanos() - Checker.LOOK_NANOS;
+    waitsNanos.keySet().retainAll(well.processes());
+    waitsNanos.keySet().retainAll(waiting.keySet());
+    well.processes().stream()
+        .filter(waiting::containsKey)
+        .forEach(process -> waitsNanos.putIfAbsent(process, lastLookNanos));
+    for (String name : plan.names()) {
+      if (isFree(name)) {
+        freeNanos.putIfAbsent(name, world.nowNanos());
+        waitsNanos.values().stream().min(Long::compare).ifPresent(since -> judge(name, since));
+      } else {
+        freeNanos.remove(name);
+      }
+    }
   }
 
-  private final class Watch {
-    private final WellClients well = new WellClients(world);
-    private final long[] idleNanos = // when nobody of this client waited, or it was not well
-        new long[world.clients.size()];
-
-    private void look() {
-      if (world.isCalm()) {
-        return;
-      }
-      well.look();
-      long waitsNanos = Long.MAX_VALUE; // since when somebody has waited
-      for (int i = 0; i < idleNanos.length; i++) {
-        SimProcess process = well.process(i);
-        if (process == null || !waiting.containsKey(process)) {
-          idleNanos[i] = world.nowNanos();
-        }
-        waitsNanos = Math.min(waitsNanos, idleNanos[i]);
-      }
-      for (String name : plan.names()) {
-        if (isFree(name)) {
-          judge(name, Math.max(waitsNanos, freeNanos.computeIfAbsent(name, n -> world.nowNanos())));
-        } else {
-          freeNanos.remove(name);
-        }
-      }
-      world.after(LOOK_NANOS, this::look);
+  private boolean isFree(String name) {
+    int free = 0;
+    for (SimServer server : world.servers) {
+      free |= server.cell(name).isFree() ? 1 << server.index : 0;
     }
+    return plan.allMasters().isReachedBy(free & well.servers());
+  }
 
-    private boolean isFree(String name) {
-      int free = 0;
-      for (SimServer server : world.servers) {
-        free |= server.cell(name).isFree() ? 1 << server.index : 0;
-      }
-      return plan.allMasters().isReachedBy(free & well.servers());
-    }
-
-    private void judge(String name, long sinceNanos) {
-      long nanos = world.nowNanos() - sinceNanos;
-      longestFreeNanos = Math.max(longestFreeNanos, nanos);
-      if (nanos > PermitChecks.longestNanos(plan)) {
-        world.violated(
-            SimInvariant.I24,
-            () -> "somebody waits, and " + name + " is free for " + nanos / SimPlan.MILLI + " ms");
-      }
+  private void judge(String name, long sinceNanos) {
+    long nanos = world.nowNanos() - Math.max(sinceNanos, freeNanos.get(name));
+    longestFreeNanos = Math.max(longestFreeNanos, nanos);
+    if (nanos > longestNanos(plan)) {
+      world.violated(
+          SimInvariant.I24,
+          () -> "somebody waits, and " + name + " is free for " + nanos / SimPlan.MILLI + " ms");
     }
   }
 }

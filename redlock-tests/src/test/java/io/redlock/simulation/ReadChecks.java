@@ -14,11 +14,12 @@ import java.util.Set;
  */
 final class ReadChecks {
 
-  private static final long LOOK_NANOS = 10 * SimPlan.MILLI;
   private static final long UNWOKEN_NANOS = 1_000 * SimPlan.MILLI;
 
   private final SimWorld world;
   private final SimPlan plan;
+  private final WellClients well;
+  private final Map<SimProcess, Long> wellNanos = new HashMap<>(); // since when
   private final Set<Call> waiting = new LinkedHashSet<>();
   private final Map<String, Long> openNanos = new HashMap<>(); // since when, by name
   private long reads;
@@ -40,9 +41,10 @@ final class ReadChecks {
     }
   }
 
-  ReadChecks(SimWorld world) {
+  ReadChecks(SimWorld world, WellClients well) {
     this.world = world;
-    this.plan = world.plan;
+    this.well = well;
+    plan = world.plan;
   }
 
   /** How many calls have read. */
@@ -62,65 +64,44 @@ final class ReadChecks {
     openNanos.remove(name);
   }
 
-  /** Looks from now on until it is calm. */
-  void watch() {
-    new Watch().look();
+  void judge() {
+    wellNanos.keySet().retainAll(well.processes());
+    well.processes().forEach(process -> wellNanos.putIfAbsent(process, world.nowNanos()));
+    for (String name : plan.names()) {
+      if (isOpen(name)) {
+        openNanos.putIfAbsent(name, world.nowNanos());
+      } else {
+        openNanos.remove(name);
+      }
+    }
+    waiting.removeIf(call -> call.process.isDead());
+    waiting.forEach(this::judge);
   }
 
-  private final class Watch {
-    private final WellClients well = new WellClients(world);
-    private final Map<SimProcess, Long> wellNanos = new HashMap<>(); // since when
-
-    private void look() {
-      if (world.isCalm()) {
-        return;
-      }
-      well.look();
-      Map<SimProcess, Long> before = new HashMap<>(wellNanos);
-      wellNanos.clear();
-      for (int i = 0; i < world.clients.size(); i++) {
-        SimProcess process = well.process(i);
-        if (process != null) {
-          wellNanos.put(process, before.getOrDefault(process, world.nowNanos()));
-        }
-      }
-      for (String name : plan.names()) {
-        if (isOpen(name)) {
-          openNanos.putIfAbsent(name, world.nowNanos());
-        } else {
-          openNanos.remove(name);
-        }
-      }
-      waiting.removeIf(call -> call.process.isDead());
-      waiting.forEach(this::judge);
-      world.after(LOOK_NANOS, this::look);
+  private boolean isOpen(String name) {
+    int open = 0;
+    for (SimServer server : world.servers) {
+      Cell cell = server.cell(name);
+      boolean isRead = cell.isFree() || cell.isShared();
+      boolean isQueued = cell.queue().stream().anyMatch(place -> !Ticket.reads(place.waiter()));
+      open |= isRead && !isQueued ? 1 << server.index : 0;
     }
+    return plan.allMasters().isReachedBy(open & well.servers());
+  }
 
-    private boolean isOpen(String name) {
-      int open = 0;
-      for (SimServer server : world.servers) {
-        Cell cell = server.cell(name);
-        boolean isRead = cell.isFree() || cell.isShared();
-        boolean isQueued = cell.queue().stream().anyMatch(place -> !Ticket.reads(place.waiter()));
-        open |= isRead && !isQueued ? 1 << server.index : 0;
-      }
-      return plan.allMasters().isReachedBy(open & well.servers());
+  private void judge(Call call) {
+    Long open = openNanos.get(call.name);
+    Long wellSince = wellNanos.get(call.process);
+    if (open == null || wellSince == null) {
+      return;
     }
-
-    private void judge(Call call) {
-      Long open = openNanos.get(call.name);
-      Long wellSince = wellNanos.get(call.process);
-      if (open == null || wellSince == null) {
-        return;
-      }
-      long nanos = world.nowNanos() - Math.max(call.sinceNanos, Math.max(open, wellSince));
-      if (nanos > PermitChecks.longestNanos(plan) + UNWOKEN_NANOS) {
-        world.violated(
-            SimInvariant.I24,
-            () ->
-                "%s waits to read %s for %d ms, and nobody writes"
-                    .formatted(call.process, call.name, nanos / SimPlan.MILLI));
-      }
+    long nanos = world.nowNanos() - Math.max(call.sinceNanos, Math.max(open, wellSince));
+    if (nanos > PermitChecks.longestNanos(plan) + UNWOKEN_NANOS) {
+      world.violated(
+          SimInvariant.I24,
+          () ->
+              "%s waits to read %s for %d ms, and nobody writes"
+                  .formatted(call.process, call.name, nanos / SimPlan.MILLI));
     }
   }
 }

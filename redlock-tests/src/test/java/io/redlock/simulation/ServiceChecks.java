@@ -11,21 +11,19 @@ package io.redlock.simulation;
  */
 final class ServiceChecks {
 
-  private static final long LOOK_NANOS = 10 * SimPlan.MILLI;
-
   private final SimWorld world;
-  private final SimPlan plan;
+  private final WellClients well;
   private long grantedNanos;
-  private long longestGapNanos;
+  private long wellNanos;
 
-  ServiceChecks(SimWorld world) {
+  ServiceChecks(SimWorld world, WellClients well) {
     this.world = world;
-    this.plan = world.plan;
+    this.well = well;
   }
 
   /** No two leases are further apart. */
-  static long longestNanos(SimPlan plan) {
-    return 2 * (Pulse.PAUSE_NANOS + plan.nodeTimeoutNanos) + LOOK_NANOS;
+  private static long longestNanos(SimPlan plan) {
+    return 2 * (Pulse.PAUSE_NANOS + plan.nodeTimeoutNanos) + Checker.LOOK_NANOS;
   }
 
   /** Somebody acquired a lease that nobody else wanted. */
@@ -33,37 +31,16 @@ final class ServiceChecks {
     grantedNanos = world.nowNanos();
   }
 
-  /** The longest time without a lease while majorities were well. */
-  long longestGapNanos() {
-    return longestGapNanos;
-  }
-
-  /** Looks from now on until it is calm. */
-  void watch() {
-    new Watch().look();
-  }
-
-  private final class Watch {
-    private final WellClients well = new WellClients(world);
-    private long wellNanos;
-
-    private void look() {
-      long now = world.nowNanos();
-      if (world.isCalm()) {
-        return;
-      }
-      well.look();
-      if (!well.isAnyWell()) {
-        wellNanos = now;
-      }
-      long gapNanos = now - Math.max(grantedNanos, wellNanos);
-      longestGapNanos = Math.max(longestGapNanos, gapNanos);
-      if (gapNanos > longestNanos(plan)) {
-        world.violated(
-            SimInvariant.I23,
-            () -> "nobody has acquired anything for " + gapNanos / SimPlan.MILLI + " ms");
-      }
-      world.after(LOOK_NANOS, this::look);
+  void judge() {
+    long now = world.nowNanos();
+    if (well.processes().isEmpty()) {
+      wellNanos = now;
+    }
+    long gapNanos = now - Math.max(grantedNanos, wellNanos);
+    if (gapNanos > longestNanos(world.plan)) {
+      world.violated(
+          SimInvariant.I23,
+          () -> "nobody has acquired anything for " + gapNanos / SimPlan.MILLI + " ms");
     }
   }
 }

@@ -42,6 +42,10 @@ final class Session {
   }
 
   void begin() {
+    goOn();
+  }
+
+  private void goOn() {
     later(thinkNanos(), this::next);
   }
 
@@ -64,7 +68,7 @@ final class Session {
               .waitUpTo(Duration.ofNanos(random.spread(SimPlan.MILLI, plan.maxWaitNanos))));
     } else if (random.percent(3)) {
       process.blocking(this::lockTwice);
-      later(thinkNanos(), this::next);
+      goOn();
     } else if (random.percent(4)) {
       inspect("r" + random.nextInt(plan.resources));
     } else {
@@ -131,7 +135,7 @@ final class Session {
                 note(inspection.held().ordinal(), () -> inspection);
                 checker.holds.inspected(name, before, inspection);
               }
-              later(thinkNanos(), this::next);
+              goOn();
             });
   }
 
@@ -143,7 +147,7 @@ final class Session {
     } catch (RuntimeException | Error e) { // of user code, which fails its own call
       call.done();
       note(11, () -> e);
-      later(thinkNanos(), this::next);
+      goOn();
       return;
     }
     checker.permits.waits(process);
@@ -162,7 +166,7 @@ final class Session {
             hold(request, result.lease().get());
           } else {
             note(5, () -> failure != null ? failure : result);
-            later(thinkNanos(), this::next);
+            goOn();
           }
         });
     if (plan.has(SimFault.CANCEL) && random.percent(25)) {
@@ -177,34 +181,20 @@ final class Session {
   }
 
   private void note(long number, Supplier<Object> what) {
-    world.trace.note(world.nowNanos(), number, () -> process + ": " + what.get());
+    world.note(number, () -> process + ": " + what.get());
   }
 
   // While it holds a lease.
 
   private void hold(LeaseRequest request, Lease lease) {
-    List<String> names = new ArrayList<>(lease.resources());
-    SimHold hold =
-        checker.holds.acquired(
-            process,
-            names,
-            lease.fencingToken(),
-            lease.isShared(),
-            () -> lease.remaining().toNanos());
-    checker.permits.acquired(names);
+    SimHold hold = checker.holds.acquired(process, lease);
+    checker.permits.acquired(hold.names);
     if (!lease.isShared()) {
-      names.forEach(checker.readers::written);
+      hold.names.forEach(checker.readers::written);
     }
-    boolean renews = !request.renewFor().isEmpty();
-    lease
-        .ended()
-        .thenAccept(
-            end -> {
-              checker.holds.ended(hold, end);
-              if (!renews) {
-                checker.work.ended(hold);
-              }
-            });
+    if (request.renewFor().isEmpty()) {
+      lease.ended().thenAccept(end -> checker.work.ended(hold));
+    }
     proceed(hold, lease, random.nextInt(5));
   }
 
@@ -271,12 +261,12 @@ final class Session {
       release(lease);
     } else if (how == 7) {
       lease.close();
-      later(thinkNanos(), this::next);
+      goOn();
     } else if (how == 8) {
-      lease.ended().thenRun(() -> later(thinkNanos(), this::next));
+      lease.ended().thenRun(this::goOn);
     } else {
       note(7, () -> "forgets " + lease);
-      later(thinkNanos(), this::next);
+      goOn();
     }
   }
 
@@ -292,7 +282,7 @@ final class Session {
                 lease.releaseAsync();
                 lease.close();
               }
-              later(thinkNanos(), this::next);
+              goOn();
             });
   }
 

@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Executor;
+import java.util.function.IntToLongFunction;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -178,11 +179,17 @@ final class SimClient {
     }
   }
 
-  SimClient(String name, SimWorld world, List<SimLink> links, SimRandom random) {
+  /**
+   * @param hopNanos how long a message to or from a node takes at least
+   */
+  SimClient(String name, SimWorld world, SimRandom random, IntToLongFunction hopNanos) {
     this.name = name;
     this.world = world;
-    this.links = links;
     this.random = random;
+    links =
+        IntStream.range(0, world.servers.size())
+            .mapToObj(node -> new SimLink(world, random, hopNanos.applyAsLong(node)))
+            .toList();
     plan = world.plan;
     parts = world.parts;
     world.clients.add(this);
@@ -283,7 +290,7 @@ final class SimClient {
       closed.redlock.close();
       world.after(SimPlan.MILLI, () -> checkAnswered(closed));
     } catch (SimWorld.Over e) {
-      world.trace.note(world.nowNanos(), 13, () -> name + " is not closed any more");
+      world.note(13, () -> name + " is not closed any more");
     }
   }
 

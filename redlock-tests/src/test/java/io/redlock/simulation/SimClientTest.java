@@ -3,7 +3,6 @@ package io.redlock.simulation;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
@@ -18,10 +17,8 @@ class SimClientTest {
   void processThatIsBeingClosedSleepsWithItsMachine() {
     plan.nodes = 1;
     plan.sessions = 0;
-    new SimServer(world, new SimClock(world, Simulation.EPOCH_NANOS, 0));
-    SimRandom random = new SimRandom(1);
-    List<SimLink> links = List.of(new SimLink(world, random, SimPlan.MILLI));
-    SimClient client = new SimClient("c", world, links, random);
+    new SimServer(world);
+    SimClient client = new SimClient("c", world, new SimRandom(1), node -> SimPlan.MILLI);
     client.start();
     SimProcess closing = Objects.requireNonNull(client.life()).process;
     client.close();

@@ -20,6 +20,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.args.Rawable;
@@ -124,11 +125,10 @@ final class SimCommand {
     if (script == null) {
       throw new IllegalArgumentException("a script that nobody knows");
     }
-    int keys = Integer.parseInt(text(words.get(2)));
     List<String> arguments = texts(words, 3);
-    NodeRequest request = request(script, arguments.subList(0, keys), arguments, keys);
+    Call call = new Call(arguments, Integer.parseInt(text(words.get(2))));
     return new SimCommand(
-        step(script), name, arguments, script, byDigest, request, known(request, arguments));
+        step(script), name, arguments, script, byDigest, call.request(script), call.known(script));
   }
 
   private static Step step(Script script) {
@@ -142,100 +142,79 @@ final class SimCommand {
     };
   }
 
-  private static Known known(@Nullable NodeRequest request, List<String> arguments) {
-    int last = arguments.size() - 1;
-    if (request instanceof NodeRequest.Extend) {
-      return new Known(arguments.get(last - 1), arguments.get(last));
-    }
-    return request instanceof NodeRequest.Grant
-            || request instanceof NodeRequest.Inspect
-            || request instanceof NodeRequest.Look
-        ? new Known(arguments.get(last), "")
-        : Known.NOTHING;
-  }
+  /** The arguments of a script, the first of which are so many keys. */
+  private record Call(List<String> all, int keys) {
 
-  private static @Nullable NodeRequest request(
-      Script script, List<String> keys, List<String> all, int first) {
-    if (script == Script.AUDIT) {
-      return null;
+    private String text(int index) {
+      return all.get(keys + index);
     }
-    if (script == Script.INSPECT) {
-      return new NodeRequest.Inspect(List.of(keys.get(0)), number(all, first));
-    }
-    if (script == Script.LOOK) {
-      return new NodeRequest.Look(keys.subList(0, keys.size() - 1), number(all, first));
-    }
-    if (script == Script.FREE) {
-      return new NodeRequest.Free(
-          names(keys, keys.size()),
-          all.get(first + 1),
-          number(all, first),
-          number(all, first + 2),
-          all.subList(first + 4, all.size()));
-    }
-    String owner = HolderLabel.owner(all.get(first));
-    long token = Long.parseLong(all.get(first + 1));
-    return switch (script) {
-      case GRANT ->
-          new NodeRequest.Grant(
-              names(keys, NAME_KEYS),
-              owner,
-              token,
-              number(all, first + 5),
-              number(all, first + 2),
-              null);
-      case FAIR_GRANT ->
-          new NodeRequest.Grant(
-              names(keys, keys.size()),
-              owner,
-              token,
-              number(all, first + 5),
-              number(all, first + 2),
-              ticket(all.get(first + 6), number(all, first + 7), number(all, first + 8)));
-      case EXTEND ->
-          new NodeRequest.Extend(
-              names(keys, NAME_KEYS), owner, token, number(all, first + 2), number(all, first + 5));
-      case SHARED_GRANT ->
-          new NodeRequest.Grant(
-              names(keys, keys.size()),
-              owner,
-              token,
-              number(all, first + 5),
-              number(all, first + 2),
-              all.get(first + 6).isEmpty()
-                  ? null
-                  : ticket(all.get(first + 6), number(all, first + 7), number(all, first + 8)),
-              true);
-      case SHARED_EXTEND ->
-          new NodeRequest.Extend(
-              names(keys, keys.size()),
-              owner,
-              token,
-              number(all, first + 2),
-              number(all, first + 5),
-              true);
-      case SHARED_RELEASE ->
-          new NodeRequest.Release(
-              names(keys, keys.size()),
-              owner,
-              token,
-              number(all, first + 4),
-              all.get(first + 5).equals("1"),
-              all.get(first + 6).isEmpty() ? null : ticket(all.get(first + 6), 0, 0),
-              number(all, first + 2));
-      default -> release(names(keys, QUEUE_KEYS), owner, token, all, first);
-    };
-  }
 
-  /** Of a ticket that is taken back the node is told no more than whose it is. */
-  private static NodeRequest release(
-      List<String> names, String owner, long token, List<String> all, int first) {
-    String waiter = all.get(first + 6);
-    Ticket ticket = waiter.isEmpty() ? null : ticket(waiter, 0, 0);
-    return token == 0 && ticket != null && owner.equals(waiter)
-        ? new NodeRequest.RemoveTicket(names, ticket)
-        : new NodeRequest.Release(
-            names, owner, token, number(all, first + 4), all.get(first + 5).equals("1"), ticket);
+    private long number(int index) {
+      return Long.parseLong(text(index));
+    }
+
+    /** The first of so many keys is a name; what is left over is the birth mark. */
+    private List<String> names(int each) {
+      return IntStream.range(0, keys / each).mapToObj(i -> all.get(i * each)).toList();
+    }
+
+    private @Nullable Ticket ticket(long micros, long lifeMillis) {
+      return text(6).isEmpty() ? null : SimCommand.ticket(text(6), micros, lifeMillis);
+    }
+
+    Known known(Script script) {
+      int last = all.size() - 1;
+      return switch (script) {
+        case EXTEND, SHARED_EXTEND -> new Known(all.get(last - 1), all.get(last));
+        case GRANT, FAIR_GRANT, SHARED_GRANT, INSPECT, LOOK -> new Known(all.get(last), "");
+        default -> Known.NOTHING;
+      };
+    }
+
+    @Nullable NodeRequest request(Script script) {
+      return switch (script) {
+        case AUDIT -> null;
+        case INSPECT -> new NodeRequest.Inspect(names(keys), number(0));
+        case LOOK -> new NodeRequest.Look(all.subList(0, keys - 1), number(0));
+        case FREE ->
+            new NodeRequest.Free(
+                names(keys), text(1), number(0), number(2), all.subList(keys + 4, all.size()));
+        default -> request(script, HolderLabel.owner(text(0)), number(1));
+      };
+    }
+
+    private NodeRequest request(Script script, String owner, long token) {
+      boolean shared = script == Script.SHARED_GRANT || script == Script.SHARED_EXTEND;
+      return switch (script) {
+        case GRANT ->
+            new NodeRequest.Grant(names(NAME_KEYS), owner, token, number(5), number(2), null);
+        case FAIR_GRANT, SHARED_GRANT -> {
+          Ticket ticket = text(6).isEmpty() ? null : ticket(number(7), number(8));
+          yield new NodeRequest.Grant(
+              names(keys), owner, token, number(5), number(2), ticket, shared);
+        }
+        case EXTEND, SHARED_EXTEND ->
+            new NodeRequest.Extend(
+                names(shared ? keys : NAME_KEYS), owner, token, number(2), number(5), shared);
+        case SHARED_RELEASE ->
+            new NodeRequest.Release(
+                names(keys), owner, token, number(4), isLast(), ticket(0, 0), number(2));
+        default -> release(owner, token);
+      };
+    }
+
+    private boolean isLast() {
+      return text(5).equals("1");
+    }
+
+    /** Of a ticket that is taken back the node is told no more than whose it is. */
+    private NodeRequest release(String owner, long token) {
+      List<String> names = names(QUEUE_KEYS);
+      Ticket ticket = ticket(0, 0);
+      return token == 0 && ticket != null && owner.equals(text(6))
+          ? new NodeRequest.RemoveTicket(names, ticket)
+          : new NodeRequest.Release(names, owner, token, number(4), isLast(), ticket);
+    }
   }
 
   private static Ticket ticket(String waiter, long micros, long lifeMillis) {
@@ -246,22 +225,6 @@ final class SimCommand {
         micros,
         lifeMillis,
         Ticket.reads(waiter));
-  }
-
-  /** Every so many keys there is a name; what is left over is the birth mark. */
-  private static List<String> names(List<String> keys, int each) {
-    if (keys.size() / each == 1) {
-      return List.of(keys.get(0));
-    }
-    List<String> names = new ArrayList<>();
-    for (int i = 0; i + each <= keys.size(); i += each) {
-      names.add(keys.get(i));
-    }
-    return List.copyOf(names);
-  }
-
-  private static long number(List<String> arguments, int index) {
-    return Long.parseLong(arguments.get(index));
   }
 
   private static List<String> texts(List<byte[]> words, int from) {

@@ -23,6 +23,13 @@ import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeReport;
 import io.redlock.spi.NodeRequest;
+import io.redlock.spi.NodeRequest.Extend;
+import io.redlock.spi.NodeRequest.Free;
+import io.redlock.spi.NodeRequest.Grant;
+import io.redlock.spi.NodeRequest.Inspect;
+import io.redlock.spi.NodeRequest.Look;
+import io.redlock.spi.NodeRequest.Release;
+import io.redlock.spi.NodeRequest.RemoveTicket;
 import io.redlock.spi.NodeRequest.Ticket;
 import java.util.List;
 import java.util.stream.Stream;
@@ -40,22 +47,19 @@ class SimCommandTest {
   private static final List<String> ONE = List.of("r0");
   private static final List<String> THREE = List.of("r0", "r:1", "ä");
 
-  private static final NodeRequest GRANT = new NodeRequest.Grant(ONE, "o", TOKEN, 300);
-  private static final NodeRequest FAIR = new NodeRequest.Grant(ONE, "o", TOKEN, 300, TICKET);
-  private static final NodeRequest EXTEND = new NodeRequest.Extend(ONE, "o", TOKEN, 300, TOKEN + 9);
-  private static final NodeRequest RELEASE = new NodeRequest.Release(ONE, "o", TOKEN);
+  private static final NodeRequest GRANT = new Grant(ONE, "o", TOKEN, 300);
+  private static final NodeRequest FAIR = new Grant(ONE, "o", TOKEN, 300, TICKET);
+  private static final NodeRequest EXTEND = new Extend(ONE, "o", TOKEN, 300, TOKEN + 9);
+  private static final NodeRequest RELEASE = new Release(ONE, "o", TOKEN);
   private static final NodeRequest FREE =
-      new NodeRequest.Free(ONE, "freed/ops@host", TOKEN, 0, List.of("o@" + TOKEN));
-  private static final NodeRequest LOOK = new NodeRequest.Look(THREE, TOKEN);
-  private static final NodeRequest WITHDRAW = new NodeRequest.RemoveTicket(ONE, TICKET);
+      new Free(ONE, "freed/ops@host", TOKEN, 0, List.of("o@" + TOKEN));
+  private static final NodeRequest LOOK = new Look(THREE, TOKEN);
+  private static final NodeRequest WITHDRAW = new RemoveTicket(ONE, TICKET);
   private static final Ticket READER = new Ticket("client:a", 17, TOKEN - 5, 3_000, true);
-  private static final NodeRequest READ =
-      new NodeRequest.Grant(ONE, "o", TOKEN, 0, 300, null, true);
-  private static final NodeRequest READ_ON =
-      new NodeRequest.Extend(ONE, "o", TOKEN, 300, TOKEN + 9, true);
-  private static final NodeRequest STOP_READING =
-      new NodeRequest.Release(ONE, "o", TOKEN, 0, true, null, 300);
-  private static final NodeRequest INSPECT = new NodeRequest.Inspect(ONE, TOKEN);
+  private static final NodeRequest READ = new Grant(ONE, "o", TOKEN, 0, 300, null, true);
+  private static final NodeRequest READ_ON = new Extend(ONE, "o", TOKEN, 300, TOKEN + 9, true);
+  private static final NodeRequest STOP_READING = new Release(ONE, "o", TOKEN, 0, true, null, 300);
+  private static final NodeRequest INSPECT = new Inspect(ONE, TOKEN);
 
   static Stream<NodeRequest> requests() {
     return Stream.of(
@@ -70,19 +74,19 @@ class SimCommandTest {
         READ,
         READ_ON,
         STOP_READING,
-        new NodeRequest.Grant(ONE, "o", TOKEN, TOKEN - 2, 300, READER, true),
-        new NodeRequest.Release(ONE, "o", TOKEN, TOKEN - 3, false, READER, 300),
-        new NodeRequest.RemoveTicket(ONE, READER),
-        new NodeRequest.Free(ONE, "freed/", TOKEN, TOKEN - 1, List.of()),
-        new NodeRequest.Grant(THREE, "ö", TOKEN, 1),
-        new NodeRequest.Grant(ONE, "o", TOKEN, 300, new Ticket("c", 0, TOKEN, 0)),
-        new NodeRequest.Grant(ONE, "o", TOKEN, TOKEN - 1, 300, null),
-        new NodeRequest.Grant(ONE, "o", TOKEN, TOKEN - 2, 300, TICKET),
-        new NodeRequest.Release(ONE, "o", TOKEN, TOKEN - 3, false, null),
-        new NodeRequest.Extend(THREE, "o", TOKEN, 86_400_000, 0),
-        new NodeRequest.Release(THREE, "o", TOKEN, true, null),
-        new NodeRequest.Release(ONE, "o", TOKEN, true, TICKET),
-        new NodeRequest.Release(ONE, "o", TOKEN, false, TICKET));
+        new Grant(ONE, "o", TOKEN, TOKEN - 2, 300, READER, true),
+        new Release(ONE, "o", TOKEN, TOKEN - 3, false, READER, 300),
+        new RemoveTicket(ONE, READER),
+        new Free(ONE, "freed/", TOKEN, TOKEN - 1, List.of()),
+        new Grant(THREE, "ö", TOKEN, 1),
+        new Grant(ONE, "o", TOKEN, 300, new Ticket("c", 0, TOKEN, 0)),
+        new Grant(ONE, "o", TOKEN, TOKEN - 1, 300, null),
+        new Grant(ONE, "o", TOKEN, TOKEN - 2, 300, TICKET),
+        new Release(ONE, "o", TOKEN, TOKEN - 3, false, null),
+        new Extend(THREE, "o", TOKEN, 86_400_000, 0),
+        new Release(THREE, "o", TOKEN, true, null),
+        new Release(ONE, "o", TOKEN, true, TICKET),
+        new Release(ONE, "o", TOKEN, false, TICKET));
   }
 
   private static final Guard GUARD = new Guard(Argument.of("the mark"), Argument.of("|3|"));
@@ -112,20 +116,19 @@ class SimCommandTest {
   @MethodSource("requests")
   void onlyGrantsExtendsInspectionsAndLooksCarryTheMarkOfBirth(NodeRequest request) {
     boolean guarded =
-        request instanceof NodeRequest.Grant
-            || request instanceof NodeRequest.Extend
-            || request instanceof NodeRequest.Inspect
-            || request instanceof NodeRequest.Look;
+        request instanceof Grant
+            || request instanceof Extend
+            || request instanceof Inspect
+            || request instanceof Look;
     assertEquals(guarded ? "the mark" : "", byDigest(request).known.birth());
-    boolean extendsLease = request instanceof NodeRequest.Extend;
+    boolean extendsLease = request instanceof Extend;
     assertEquals(extendsLease ? "|3|" : "", byDigest(request).known.served());
   }
 
   @Test
   void whatReleasesAndWithdrawalsDoNotTellTheNodeIsLeftOut() {
     assertEquals(
-        new NodeRequest.RemoveTicket(ONE, new Ticket("client:a", 17, 0, 0)),
-        byDigest(WITHDRAW).request);
+        new RemoveTicket(ONE, new Ticket("client:a", 17, 0, 0)), byDigest(WITHDRAW).request);
   }
 
   record Said(NodeRequest request, NodeReply reply) {}
@@ -205,7 +208,7 @@ class SimCommandTest {
   @Test
   void replyToOneRequestIsNoReplyToTheNext() {
     Object reply = byDigest(GRANT).reply(NodeReply.GRANTED, TOKEN);
-    NodeRequest next = new NodeRequest.Grant(ONE, "o", TOKEN + 1, 300);
+    NodeRequest next = new Grant(ONE, "o", TOKEN + 1, 300);
     assertEquals(null, ReplyMapper.reply(reply, ENCODER.encode(next)));
     assertTrue(!byDigest(GRANT).looksLike(byDigest(next)));
     assertTrue(byDigest(EXTEND).looksLike(byDigest(RELEASE)));

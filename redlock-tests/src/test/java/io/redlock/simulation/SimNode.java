@@ -192,8 +192,7 @@ final class SimNode implements LockNode {
       if (reply.kind() == NodeReply.Kind.CLOCK) {
         checker.calls.clockRefused(process, request.names());
       }
-      world.trace.note(
-          world.nowNanos(),
+      world.note(
           slot,
           () -> process + " hears from " + name() + ": " + Names.of(reply) + " to " + request);
       handler.onReply(slot, reply);

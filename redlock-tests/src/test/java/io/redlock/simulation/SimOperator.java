@@ -92,7 +92,7 @@ final class SimOperator {
   private void setClocksBack() {
     long byNanos = world.nowNanos() < plan.calmFromNanos() ? plan.setBackNanos : 0;
     if (byNanos > 0) {
-      world.trace.note(world.nowNanos(), 18, () -> "** all clocks are set back");
+      world.note(18, () -> "** all clocks are set back");
       stepClocks(-byNanos);
       world.at(plan.calmFromNanos(), () -> stepClocks(byNanos));
     }
@@ -124,7 +124,7 @@ final class SimOperator {
     }
     SimServer next = left.get(0).server;
     if (!next.isDown()) {
-      world.trace.note(world.nowNanos(), 19, () -> "** " + next + " is restarted with its data");
+      world.note(19, () -> "** " + next + " is restarted with its data");
       next.crash();
     }
     world.after(
@@ -194,7 +194,7 @@ final class SimOperator {
       world.after(AGAIN_NANOS, () -> replace(masters, left, then));
       return;
     }
-    world.trace.note(world.nowNanos(), 16, () -> next.name + " is replaced and knows " + masters);
+    world.note(16, () -> next.name + " is replaced and knows " + masters);
     next.learn(masters);
     List<SimClient> others = left.subList(1, left.size());
     world.after(random.between(200, 1_000) * SimPlan.MILLI, () -> replace(masters, others, then));
@@ -266,7 +266,7 @@ final class SimOperator {
       }
       String text = line.toString(StandardCharsets.UTF_8);
       line.reset();
-      world.trace.note(world.nowNanos(), 17, () -> "operator: " + text);
+      world.note(17, () -> "operator: " + text);
     }
   }
 }

@@ -41,6 +41,15 @@ final class SimPlan {
           SimFault.NODE_OOM,
           SimFault.NODE_RATE);
 
+  /** Faults that no plan draws by chance: only plans for their own sake have them. */
+  private static final Set<SimFault> FAULTS_ON_PURPOSE =
+      EnumSet.of(
+          SimFault.WAKE_LOST,
+          SimFault.WAKE_TWICE,
+          SimFault.SET_FREE,
+          SimFault.NODE_POLICY,
+          SimFault.NODE_SWAP);
+
   final long seed;
   int nodes;
   int clients;
@@ -170,12 +179,8 @@ final class SimPlan {
   private void swarm(SimRandom random) {
     int share = (int) random.oneOf(10, 20, 40, 60);
     for (SimFault fault : SimFault.values()) {
-      if (fault == SimFault.WAKE_LOST
-          || fault == SimFault.WAKE_TWICE
-          || fault == SimFault.SET_FREE
-          || fault == SimFault.NODE_POLICY
-          || fault == SimFault.NODE_SWAP) {
-        continue; // only in runs with fair waiters; for themselves
+      if (FAULTS_ON_PURPOSE.contains(fault)) {
+        continue;
       }
       boolean within = fault != SimFault.NODE_CLOCK_STEP && fault != SimFault.NODE_EVICT;
       if (random.percent(share) && within) {

@@ -166,7 +166,7 @@ final class SimProcess implements Ticker {
   private void maybeFreezeHere() {
     if (!observed && !dead && !frozen && world.mayNest() && strikes(SimFault.CLIENT_PAUSE)) {
       long nanos = upToCalm(random.spread(1_000_000, 2 * plan.maxTtlNanos()));
-      world.trace.note(world.nowNanos(), 1, () -> this + " stands still for " + nanos + " ns");
+      world.note(1, () -> this + " stands still for " + nanos + " ns");
       frozen = true;
       letPass(nanos);
       thaw();
@@ -177,7 +177,7 @@ final class SimProcess implements Ticker {
   void maybeHoldUpThread() {
     if (!dead && !frozen && !isBlocked() && world.mayNest() && strikes(SimFault.THREAD_PAUSE)) {
       long nanos = upToCalm(random.spread(10_000, plan.maxTtlNanos()));
-      world.trace.note(world.nowNanos(), 2, () -> this + ": a thread stands still, " + nanos);
+      world.note(2, () -> this + ": a thread stands still, " + nanos);
       standStill(nanos);
     }
   }

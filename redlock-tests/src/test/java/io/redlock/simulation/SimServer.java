@@ -80,6 +80,11 @@ final class SimServer {
   private boolean evicts; // by its policy
   private @Nullable Stranger stranger; // that answers at its address at times
 
+  /** A server whose clock shows the true time. */
+  SimServer(SimWorld world) {
+    this(world, new SimClock(world, Simulation.EPOCH_NANOS, 0));
+  }
+
   SimServer(SimWorld world, SimClock clock) {
     this.world = world;
     this.clock = clock;
@@ -308,8 +313,7 @@ final class SimServer {
       put(names.get(i), outcome.cells().get(i));
     }
     NodeReply reply = outcome.reply();
-    world.trace.note(
-        world.nowNanos(),
+    world.note(
         request.token() * 31 + reply.kind().ordinal(),
         () -> "n" + index + " executes " + Names.of(request) + ": " + Names.of(reply));
     checker.nodes.executed(this, request, before, outcome.cells(), reply);
@@ -347,7 +351,7 @@ final class SimServer {
       String seen = arguments.get(4);
       long ahead = seen.startsWith("+") ? nowMillis() : 0;
       birth = arguments.get(3) + (ahead + Long.parseLong(seen)) + arguments.get(5);
-      world.trace.note(world.nowNanos(), 3, () -> "n" + index + " is marked: " + birth);
+      world.note(3, () -> "n" + index + " is marked: " + birth);
     }
     List<Object> fields = new ArrayList<>();
     for (String field :

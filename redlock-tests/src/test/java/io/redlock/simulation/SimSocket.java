@@ -1,6 +1,7 @@
 package io.redlock.simulation;
 
 import io.redlock.jedis.lane.Dialer;
+import java.util.function.ObjIntConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** Makes the connections of one lane, or of its wake listener, and lets faults strike them. */
@@ -44,7 +45,7 @@ final class SimSocket implements Dialer {
   boolean strikes(SimFault fault) {
     boolean strikes = world.strikes(fault, () -> random.perMillion(plan.socketPerMillion));
     if (strikes) {
-      world.trace.note(world.nowNanos(), fault.ordinal(), () -> "** " + fault + ": " + this);
+      world.note(fault.ordinal(), () -> "** " + fault + ": " + this);
     }
     return strikes;
   }
@@ -91,21 +92,20 @@ final class SimSocket implements Dialer {
 
   /** The connection breaks, if there is one; what it carries may arrive in part, or altogether. */
   void cut() {
-    SimConnection current = current();
-    if (current != null) {
-      world.struck(SimFault.CUT);
-      world.trace.note(world.nowNanos(), 4, () -> "** CUT: " + this);
-      current.cut(partOf(current.onTheWay()));
-    }
+    strike(SimFault.CUT, SimConnection::cut);
   }
 
   /** The connection leads nowhere any more, which nobody notices. */
   void forget() {
+    strike(SimFault.HALF_OPEN, SimConnection::forget);
+  }
+
+  private void strike(SimFault fault, ObjIntConsumer<SimConnection> how) {
     SimConnection current = current();
     if (current != null) {
-      world.struck(SimFault.HALF_OPEN);
-      world.trace.note(world.nowNanos(), 4, () -> "** HALF_OPEN: " + this);
-      current.forget(partOf(current.onTheWay()));
+      world.struck(fault);
+      world.note(4, () -> "** " + fault + ": " + this);
+      how.accept(current, partOf(current.onTheWay()));
     }
   }
 

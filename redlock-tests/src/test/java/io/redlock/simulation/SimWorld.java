@@ -91,6 +91,11 @@ final class SimWorld {
     return steps;
   }
 
+  /** Something happens now that is told apart by a number. */
+  void note(long number, Supplier<String> what) {
+    trace.note(nowNanos, number, what);
+  }
+
   /** Whether nothing goes wrong any more. */
   boolean isCalm() {
     return nowNanos >= plan.calmFromNanos();
@@ -167,7 +172,7 @@ final class SimWorld {
   void violated(SimInvariant invariant, Supplier<String> what) {
     if (violation == null && !plan.unchecked.contains(invariant)) {
       violation = new Violation(invariant, nowNanos, what.get());
-      trace.note(nowNanos, -1, () -> "VIOLATION " + violation);
+      note(-1, () -> "VIOLATION " + violation);
     }
   }
 

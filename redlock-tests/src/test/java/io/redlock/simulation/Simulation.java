@@ -1,9 +1,12 @@
 package io.redlock.simulation;
 
+import io.redlock.AcquireResult;
+import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -54,14 +57,12 @@ final class Simulation {
 
   private void addClient(int i) {
     SimRandom random = SimRandom.of(plan.seed, "client " + i);
-    List<SimLink> links = new ArrayList<>();
-    for (int node = 0; node < plan.nodes; node++) {
-      long further = Math.floorMod(node - i, plan.nodes);
-      long hop =
-          plan.hopNanos + (plan.inARing ? further * plan.hopNanos : random.nextLong(plan.hopNanos));
-      links.add(new SimLink(world, random, hop));
-    }
-    new SimClient("c" + i, world, links, random);
+    new SimClient("c" + i, world, random, node -> hopNanos(i, node, random));
+  }
+
+  private long hopNanos(int client, int node, SimRandom random) {
+    long further = Math.floorMod(node - client, plan.nodes) * plan.hopNanos;
+    return plan.hopNanos + (plan.inARing ? further : random.nextLong(plan.hopNanos));
   }
 
   /** Returns the world in which the plan was carried out. */
@@ -93,18 +94,13 @@ final class Simulation {
     new Chaos(world).begin();
     if (operator != null) {
       operator.begin();
-      if (plan.leavesTheNetworkAlone()) {
-        checker.service.watch();
-      }
     }
-    if (plan.permits && plan.leavesTheNetworkAlone()) {
-      checker.permits.watch();
-    }
-    if (plan.sharedPercent > 0 && plan.leavesTheNetworkAlone()) {
-      checker.readers.watch();
+    boolean areServed = plan.change != null || plan.permits || plan.sharedPercent > 0;
+    if (areServed && plan.leavesTheNetworkAlone()) {
+      checker.watch();
     }
     world.runUntil(plan.calmFromNanos());
-    world.trace.note(world.nowNanos(), 12, () -> "-- it gets calm");
+    world.note(12, () -> "-- it gets calm");
     clients.forEach(client -> world.after(0, () -> startAgain(client)));
     if (operator != null) {
       awaitChange(operator);
@@ -226,8 +222,7 @@ final class Simulation {
     private final SimClient client;
     private final String resource;
     private final long withinNanos;
-    private boolean over;
-    private String outcome = "nothing";
+    private CompletableFuture<AcquireResult> result = new CompletableFuture<>();
 
     Probe(SimClient client, String resource, long withinNanos) {
       this.client = client;
@@ -236,7 +231,7 @@ final class Simulation {
     }
 
     boolean isOver() {
-      return over;
+      return result.isDone();
     }
 
     void begin() {
@@ -247,25 +242,22 @@ final class Simulation {
       LeaseRequest request =
           LeaseRequest.of(resource, Duration.ofMillis(plan.maxTtlMillis))
               .waitUpTo(Duration.ofNanos(withinNanos));
-      life.redlock
-          .acquireAsync(request)
-          .thenAccept(
-              result -> {
-                over = true;
-                outcome = result.toString();
-                result
-                    .lease()
-                    .ifPresent(
-                        lease -> {
-                          outcome = "";
-                          checker.holds.acquired(life.process, lease);
-                          lease.close();
-                        });
-              });
+      result = life.redlock.acquireAsync(request);
+      result.thenAccept(
+          acquired -> acquired.lease().ifPresent(lease -> letGo(life.process, lease)));
+    }
+
+    private void letGo(SimProcess process, Lease lease) {
+      checker.holds.acquired(process, lease);
+      lease.close();
     }
 
     void expectSuccess() {
-      if (!outcome.isEmpty()) {
+      Object outcome =
+          result
+              .<Object>handle((acquired, failure) -> failure == null ? acquired : failure)
+              .getNow("nothing");
+      if (!(outcome instanceof AcquireResult acquired) || acquired.lease().isEmpty()) {
         violated(
             SimInvariant.I7,
             client.name + " does not get " + resource + " after it got calm, but " + outcome);

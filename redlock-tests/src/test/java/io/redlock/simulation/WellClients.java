@@ -1,7 +1,10 @@
 package io.redlock.simulation;
 
 import io.redlock.simulation.SimPlan.Change.Left;
-import java.util.List;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,81 +17,64 @@ final class WellClients {
   private static final long RECOVERY_NANOS = 5_000 * SimPlan.MILLI;
 
   private final SimWorld world;
-  private final SimPlan plan;
-  private final List<SimServer> servers;
-  private final List<SimClient> clients;
-  private final long[] serverWellNanos;
-  private final long[] clientWellNanos;
-  private final long[] stoodStillNanos;
-  private final @Nullable SimProcess[] processes;
-  private final boolean[] areWell;
-  private int wellServers;
+  private final Map<SimServer, Long> serverWellNanos = new HashMap<>(); // from when on
+  private final Map<SimClient, Seen> seen = new HashMap<>();
+  private final Set<SimProcess> processes = new LinkedHashSet<>();
+  private int servers;
+
+  /** A client as it was at the last look. */
+  private record Seen(@Nullable SimProcess process, long stoodStillNanos, long wellNanos) {}
 
   WellClients(SimWorld world) {
     this.world = world;
-    plan = world.plan;
-    servers = world.servers;
-    clients = world.clients;
-    serverWellNanos = new long[servers.size()];
-    clientWellNanos = new long[clients.size()];
-    stoodStillNanos = new long[clients.size()];
-    processes = new SimProcess[clients.size()];
-    areWell = new boolean[clients.size()];
   }
 
   void look() {
-    wellServers = lookAtServers();
-    for (int i = 0; i < clients.size(); i++) {
-      areWell[i] = lookAtClient(i);
-    }
+    servers = 0;
+    world.servers.forEach(this::look);
+    processes.clear();
+    world.clients.forEach(this::look);
   }
 
-  boolean isAnyWell() {
-    for (boolean isWell : areWell) {
-      if (isWell) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  /** The process of a client that is well; null if it is not. */
-  @Nullable SimProcess process(int client) {
-    return areWell[client] ? processes[client] : null;
+  /** The processes of the clients that are well. */
+  Set<SimProcess> processes() {
+    return processes;
   }
 
   /** The servers that are well, as bits. */
   int servers() {
-    return wellServers;
+    return servers;
   }
 
-  private int lookAtServers() {
-    int well = 0;
-    for (SimServer server : servers) {
-      int index = server.index;
-      if (!server.isWell()) {
-        serverWellNanos[index] = world.nowNanos() + RECOVERY_NANOS;
-      }
-      well |= serverWellNanos[index] <= world.nowNanos() ? 1 << index : 0;
+  private void look(SimServer server) {
+    if (!server.isWell()) {
+      serverWellNanos.put(server, world.nowNanos() + RECOVERY_NANOS);
     }
-    return well;
+    boolean isWell = serverWellNanos.getOrDefault(server, 0L) <= world.nowNanos();
+    servers |= isWell ? 1 << server.index : 0;
   }
 
-  private boolean lookAtClient(int index) {
+  private void look(SimClient client) {
+    SimPlan plan = world.plan;
     long now = world.nowNanos();
-    SimClient.Life life = clients.get(index).life();
+    SimClient.Life life = client.life();
     SimProcess process = life == null || life.isOver() ? null : life.process;
-    if (process == null || process != processes[index]) {
-      clientWellNanos[index] = now + 4 * plan.nodeTimeoutNanos;
-    } else if (process.isHeldUp() || process.stoodStillNanos() != stoodStillNanos[index]) {
-      clientWellNanos[index] = now + plan.nodeTimeoutNanos;
+    Seen before = seen.getOrDefault(client, new Seen(null, 0, 0));
+    long stoodStillNanos = process == null ? 0 : process.stoodStillNanos();
+    long wellNanos = before.wellNanos;
+    if (process == null || process != before.process) {
+      wellNanos = now + 4 * plan.nodeTimeoutNanos;
+    } else if (process.isHeldUp() || stoodStillNanos != before.stoodStillNanos) {
+      wellNanos = now + plan.nodeTimeoutNanos;
     }
-    processes[index] = process;
-    stoodStillNanos[index] = process == null ? 0 : process.stoodStillNanos();
-    boolean isLeftBehind = index == 0 && plan.change != null && plan.change.left() != Left.NOBODY;
-    return process != null
+    seen.put(client, new Seen(process, stoodStillNanos, wellNanos));
+    boolean isLeftBehind =
+        client == world.clients.get(0) && plan.change != null && plan.change.left() != Left.NOBODY;
+    if (process != null
         && !isLeftBehind
-        && clientWellNanos[index] <= now
-        && process.quorum.isReachedBy(wellServers);
+        && wellNanos <= now
+        && process.quorum.isReachedBy(servers)) {
+      processes.add(process);
+    }
   }
 }
