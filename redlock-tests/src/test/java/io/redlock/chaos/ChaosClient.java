@@ -124,7 +124,7 @@ final class ChaosClient implements AutoCloseable {
                   schedule.task(),
                   callerSeed,
                   Math.max(1, millis),
-                  Deployment.RESOURCES.size(),
+                  DeploymentUnderFaults.RESOURCES.size(),
                   schedule.terms().maxTtl().toMillis()));
     }
   }

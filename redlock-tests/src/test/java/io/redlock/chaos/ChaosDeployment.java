@@ -25,7 +25,7 @@ import java.util.stream.IntStream;
  * Masters, client processes, a proxy on each way between them, and the store that the locks
  * protect: everything that takes part in a run. Ends with {@link #close()}, whatever happened.
  */
-final class ChaosDeployment extends Deployment {
+final class ChaosDeployment extends DeploymentUnderFaults {
 
   final List<ChaosNode> nodes;
   private final List<NodeWatch> watches = new ArrayList<>();

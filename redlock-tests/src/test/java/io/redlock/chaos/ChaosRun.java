@@ -148,7 +148,7 @@ final class ChaosRun {
     long ttlMillis = terms.maxTtl().toMillis();
     long patience = terms.patienceMillis();
     for (ChaosClient client : deployment.clients) {
-      for (String resource : Deployment.RESOURCES) {
+      for (String resource : DeploymentUnderFaults.RESOURCES) {
         String order = "0 must " + resource + " " + ttlMillis + " " + patience;
         if (client.process().ask(order).equals("true")) {
           client.process().release();

@@ -116,8 +116,8 @@ final class Nemesis {
       case CLIENT_PAUSE -> client.pause();
       case CLIENT_KILL -> client.kill();
       case CLIENT_SETS_FREE -> {
-        int resource = strike.amount() % Deployment.RESOURCES.size();
-        client.process().order("free " + Deployment.RESOURCES.get(resource));
+        int resource = strike.amount() % DeploymentUnderFaults.RESOURCES.size();
+        client.process().order("free " + DeploymentUnderFaults.RESOURCES.get(resource));
       }
       default -> throw new IllegalStateException("not of a client: " + strike);
     }

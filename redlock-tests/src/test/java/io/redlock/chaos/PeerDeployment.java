@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * Servers, client processes that work with one library, a proxy on each way between them, and the
  * store that the locks protect. Ends with {@link #close()}, whatever happened.
  */
-final class PeerDeployment extends Deployment {
+final class PeerDeployment extends DeploymentUnderFaults {
 
   final List<ChaosServer> servers = new ArrayList<>();
   private final PeerLibrary peer;

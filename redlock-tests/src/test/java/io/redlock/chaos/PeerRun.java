@@ -183,7 +183,7 @@ final class PeerRun {
     long ttlMillis = terms.maxTtl().toMillis();
     long patience = terms.patienceMillis();
     for (ChaosClient client : deployment.clients) {
-      for (String resource : Deployment.RESOURCES) {
+      for (String resource : DeploymentUnderFaults.RESOURCES) {
         String order = "0 must " + resource + " " + ttlMillis + " " + patience;
         if (ask(deployment, client, order, true)) {
           ask(deployment, client, "0 release", true);

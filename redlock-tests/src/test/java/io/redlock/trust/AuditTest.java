@@ -43,7 +43,7 @@ class AuditTest {
   /** No call fails because the machine stands still for 3 s, and no master is silent. */
   private static final Duration NODE_TIMEOUT = Duration.ofSeconds(4);
 
-  private final Told told = new Told();
+  private final NodeNews told = new NodeNews();
   private RedisServers servers;
   private Redlock client;
 
@@ -249,7 +249,7 @@ class AuditTest {
     }
   }
 
-  /** What the Flight Recorder was told by all tests, as {@link Told} writes it, sorted. */
+  /** What the Flight Recorder was told by all tests, as {@link NodeNews} writes it, sorted. */
   private static List<String> losses(Recording recording, Path file) throws IOException {
     recording.dump(file);
     return RecordingFile.readAllEvents(file).stream()

@@ -7,7 +7,7 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /** Remembers what a client tells of its nodes. */
-final class Told implements RedlockListener {
+final class NodeNews implements RedlockListener {
 
   private final Queue<NodeStatus> states = new ConcurrentLinkedQueue<>();
   private final Queue<String> losses = new ConcurrentLinkedQueue<>();

@@ -17,7 +17,7 @@ import java.util.List;
  * The clients of a run, the store that their locks protect, and what all write down. Ends with
  * {@link #close()}, whatever happened.
  */
-abstract class Deployment implements AutoCloseable {
+abstract class DeploymentUnderFaults implements AutoCloseable {
 
   static final List<String> RESOURCES = List.of("r0", "r1");
 
@@ -27,7 +27,7 @@ abstract class Deployment implements AutoCloseable {
   final Path folder;
   final Store store;
 
-  Deployment(ChaosTerms terms, Path folder) {
+  DeploymentUnderFaults(ChaosTerms terms, Path folder) {
     this.terms = terms;
     this.folder = folder;
     Folders.delete(folder);
