@@ -3,10 +3,12 @@ package io.redlock.testkit;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.redlock.testbed.Repository;
+import io.redlock.testbed.StandStill;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
@@ -29,6 +31,8 @@ public final class Playbook {
   private static final String BAR = " | ";
   private static final String INDENT = "    ";
   private static final int LONGEST = 110;
+  private static final Duration TOO_LONG = Duration.ofMillis(20);
+  private static final int MOST_TIMES = 10;
 
   /** Where a scene is played. */
   public interface Stage extends AutoCloseable {
@@ -56,10 +60,23 @@ public final class Playbook {
           .map(
               scene ->
                   DynamicTest.dynamicTest(
-                      scene.lines().findFirst().orElseThrow(),
-                      () -> assertEquals(scene, play(scene, stage), hint)));
+                      scene.lines().findFirst().orElseThrow(), () -> check(scene, stage, hint)));
     } catch (IOException e) {
       throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Plays a scene, and again if this process stood still: some have ttls of 40 ms. */
+  private static void check(String scene, Supplier<Stage> stage, String hint) {
+    for (int times = 1; ; times++) {
+      try (StandStill machine = StandStill.watching()) {
+        String played = play(scene, stage);
+        boolean stoodStill = machine.longest().compareTo(TOO_LONG) > 0;
+        if (played.equals(scene) || !stoodStill || times == MOST_TIMES) {
+          assertEquals(scene, played, hint);
+          return;
+        }
+      }
     }
   }
 
