@@ -5,6 +5,7 @@ import io.redlock.protocol.Ballot;
 import io.redlock.protocol.Deadline;
 import io.redlock.protocol.ExtendRound;
 import io.redlock.protocol.Footprint;
+import io.redlock.protocol.TenureRules;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest.Ticket;
@@ -17,202 +18,174 @@ final class BrokenTenures {
   private BrokenTenures() {}
 
   /** Counts validity from when the quorum was there. */
-  static class StampsAtTheEnd extends ExplorerRules {
-    StampsAtTheEnd(int maxRounds) {
-      super(maxRounds);
-    }
-
-    @Override
-    protected Deadline heldUntil(AcquireRound round, long nowNanos, long nowWallMicros) {
-      return round.terms().deadline(nowNanos, nowWallMicros);
-    }
+  static TenureRules stampsAtTheEnd(int maxRounds) {
+    return new ExplorerRules(maxRounds) {
+      @Override
+      protected Deadline heldUntil(AcquireRound round, long nowNanos, long nowWallMicros) {
+        return round.terms().deadline(nowNanos, nowWallMicros);
+      }
+    };
   }
 
   /** Believes its wall clock. */
-  static class TrustsTheWallClock extends ExplorerRules {
-    TrustsTheWallClock(int maxRounds) {
-      super(maxRounds);
-    }
-
-    @Override
-    protected Deadline heldUntil(AcquireRound round, long nowNanos, long nowWallMicros) {
-      return new Deadline(FAR_NANOS, round.deadline().wallMicros());
-    }
+  static TenureRules trustsTheWallClock(int maxRounds) {
+    return new ExplorerRules(maxRounds) {
+      @Override
+      protected Deadline heldUntil(AcquireRound round, long nowNanos, long nowWallMicros) {
+        return new Deadline(FAR_NANOS, round.deadline().wallMicros());
+      }
+    };
   }
 
   /** Believes its monotonic clock, which stops when the machine sleeps. */
-  static class TrustsTheMonotonicClock extends ExplorerRules {
-    TrustsTheMonotonicClock(int maxRounds) {
-      super(maxRounds);
-    }
-
-    @Override
-    protected Deadline heldUntil(AcquireRound round, long nowNanos, long nowWallMicros) {
-      return new Deadline(round.deadline().nanos(), Long.MAX_VALUE);
-    }
+  static TenureRules trustsTheMonotonicClock(int maxRounds) {
+    return new ExplorerRules(maxRounds) {
+      @Override
+      protected Deadline heldUntil(AcquireRound round, long nowNanos, long nowWallMicros) {
+        return new Deadline(round.deadline().nanos(), Long.MAX_VALUE);
+      }
+    };
   }
 
   /** Takes nothing off for clocks that run fast. */
-  static class IgnoresDrift extends ExplorerRules {
-    IgnoresDrift(int maxRounds) {
-      super(maxRounds);
-    }
-
-    @Override
-    protected Deadline heldUntil(AcquireRound round, long nowNanos, long nowWallMicros) {
-      long ttlNanos = round.terms().ttlMillis() * 1_000_000;
-      return Deadline.after(round.startNanos(), round.startWallMicros(), ttlNanos);
-    }
+  static TenureRules ignoresDrift(int maxRounds) {
+    return new ExplorerRules(maxRounds) {
+      @Override
+      protected Deadline heldUntil(AcquireRound round, long nowNanos, long nowWallMicros) {
+        long ttlNanos = round.terms().ttlMillis() * 1_000_000;
+        return Deadline.after(round.startNanos(), round.startWallMicros(), ttlNanos);
+      }
+    };
   }
 
   /** Takes a quorum for success, however late it comes. */
-  static class IgnoresElapsedTime extends ExplorerRules {
-    IgnoresElapsedTime(int maxRounds) {
-      super(maxRounds);
-    }
-
-    @Override
-    protected AcquireRound.Decision decide(AcquireRound round, long nowNanos, long nowWallMicros) {
-      AcquireRound.Decision decision = super.decide(round, nowNanos, nowWallMicros);
-      return decision == AcquireRound.Decision.TOO_SLOW ? AcquireRound.Decision.HELD : decision;
-    }
+  static TenureRules ignoresElapsedTime(int maxRounds) {
+    return new ExplorerRules(maxRounds) {
+      @Override
+      protected AcquireRound.Decision decide(
+          AcquireRound round, long nowNanos, long nowWallMicros) {
+        AcquireRound.Decision decision = super.decide(round, nowNanos, nowWallMicros);
+        return decision == AcquireRound.Decision.TOO_SLOW ? AcquireRound.Decision.HELD : decision;
+      }
+    };
   }
 
   /** Is content with half of the nodes, rounded down. */
-  static class CountsHalf extends ExplorerRules {
-    CountsHalf(int maxRounds) {
-      super(maxRounds);
-    }
-
-    @Override
-    protected AcquireRound.Decision decide(AcquireRound round, long nowNanos, long nowWallMicros) {
-      boolean half = round.ballot().count(Ballot.GRANTED) >= round.ballot().nodes() / 2;
-      boolean inTime = round.deadline().remainingNanos(nowNanos, nowWallMicros) > 0;
-      return half && inTime
-          ? AcquireRound.Decision.HELD
-          : super.decide(round, nowNanos, nowWallMicros);
-    }
+  static TenureRules countsHalf(int maxRounds) {
+    return new ExplorerRules(maxRounds) {
+      @Override
+      protected AcquireRound.Decision decide(
+          AcquireRound round, long nowNanos, long nowWallMicros) {
+        boolean half = round.ballot().count(Ballot.GRANTED) >= round.ballot().nodes() / 2;
+        boolean inTime = round.deadline().remainingNanos(nowNanos, nowWallMicros) > 0;
+        return half && inTime
+            ? AcquireRound.Decision.HELD
+            : super.decide(round, nowNanos, nowWallMicros);
+      }
+    };
   }
 
   /** Takes no answer for a yes. */
-  static class CountsErrors extends ExplorerRules {
-    CountsErrors(int maxRounds) {
-      super(maxRounds);
-    }
-
-    @Override
-    protected AcquireRound counted(AcquireRound round, int node, NodeReply reply) {
-      boolean isError = reply.kind() == Kind.UNKNOWN || reply.kind() == Kind.UNREACHABLE;
-      return super.counted(round, node, isError ? NodeReply.GRANTED : reply);
-    }
+  static TenureRules countsErrors(int maxRounds) {
+    return new ExplorerRules(maxRounds) {
+      @Override
+      protected AcquireRound counted(AcquireRound round, int node, NodeReply reply) {
+        boolean isError = reply.kind() == Kind.UNKNOWN || reply.kind() == Kind.UNREACHABLE;
+        return super.counted(round, node, isError ? NodeReply.GRANTED : reply);
+      }
+    };
   }
 
   /** Counts a yes once for every time it is configured, which is twice. */
-  static class CountsTwice extends ExplorerRules {
-    CountsTwice(int maxRounds) {
-      super(maxRounds);
-    }
-
-    @Override
-    protected AcquireRound counted(AcquireRound round, int node, NodeReply reply) {
-      return super.counted(
-          super.counted(round, node, reply), (node + 1) % round.ballot().nodes(), reply);
-    }
+  static TenureRules countsTwice(int maxRounds) {
+    return new ExplorerRules(maxRounds) {
+      @Override
+      protected AcquireRound counted(AcquireRound round, int node, NodeReply reply) {
+        return super.counted(
+            super.counted(round, node, reply), (node + 1) % round.ballot().nodes(), reply);
+      }
+    };
   }
 
   /** Counts what earlier rounds were granted. */
-  static class CountsAllRounds extends ExplorerRules {
-    CountsAllRounds(int maxRounds) {
-      super(maxRounds);
-    }
-
-    @Override
-    protected boolean counts(AcquireRound round, int tag) {
-      return tag <= round.number();
-    }
+  static TenureRules countsAllRounds(int maxRounds) {
+    return new ExplorerRules(maxRounds) {
+      @Override
+      protected boolean counts(AcquireRound round, int tag) {
+        return tag <= round.number();
+      }
+    };
   }
 
   /** Releases where it was told yes, and nowhere else. */
-  static class ReleasesWhereGranted extends ExplorerRules {
-    ReleasesWhereGranted(int maxRounds) {
-      super(maxRounds);
-    }
-
-    @Override
-    protected int releaseSet(Footprint footprint, int unanswered) {
-      return footprint.yes();
-    }
+  static TenureRules releasesWhereGranted(int maxRounds) {
+    return new ExplorerRules(maxRounds) {
+      @Override
+      protected int releaseSet(Footprint footprint, int unanswered) {
+        return footprint.yes();
+      }
+    };
   }
 
   /** Releases where it acquired, whatever extends have done since. */
-  static class ForgetsExtends extends ExplorerRules {
-    ForgetsExtends(int maxRounds) {
-      super(maxRounds);
-    }
-
-    @Override
-    protected Kind booked(Kind kind, int tag) {
-      return tag > AcquireRound.MAX_ROUNDS ? Kind.NOT_HELD : kind;
-    }
+  static TenureRules forgetsExtends(int maxRounds) {
+    return new ExplorerRules(maxRounds) {
+      @Override
+      protected Kind booked(Kind kind, int tag) {
+        return tag > AcquireRound.MAX_ROUNDS ? Kind.NOT_HELD : kind;
+      }
+    };
   }
 
   /** Tidies up after itself as soon as it holds: who has not said yes is released. */
-  static class ReleasesStragglers extends ExplorerRules {
-    ReleasesStragglers(int maxRounds) {
-      super(maxRounds);
-    }
-
-    @Override
-    protected int releasedWhenHeld(AcquireRound round) {
-      int stragglers = 0;
-      for (int node = 0; node < round.ballot().nodes(); node++) {
-        stragglers |= round.ballot().isPending(node) ? 1 << node : 0;
+  static TenureRules releasesStragglers(int maxRounds) {
+    return new ExplorerRules(maxRounds) {
+      @Override
+      protected int releasedWhenHeld(AcquireRound round) {
+        int stragglers = 0;
+        for (int node = 0; node < round.ballot().nodes(); node++) {
+          stragglers |= round.ballot().isPending(node) ? 1 << node : 0;
+        }
+        return stragglers;
       }
-      return stragglers;
-    }
+    };
   }
 
   /** Takes one node's word for all. */
-  static class ExtendsByAnyNode extends ExplorerRules {
-    ExtendsByAnyNode(int maxRounds) {
-      super(maxRounds);
-    }
-
-    @Override
-    protected ExtendRound.Decision decide(
-        ExtendRound round, Deadline loss, Deadline current, long nowNanos, long nowWallMicros) {
-      boolean any = round.ballot().count(Ballot.HELD) > 0;
-      boolean inTime = current.remainingNanos(nowNanos, nowWallMicros) > 0;
-      return any && inTime
-          ? ExtendRound.Decision.EXTENDED
-          : super.decide(round, loss, current, nowNanos, nowWallMicros);
-    }
+  static TenureRules extendsByAnyNode(int maxRounds) {
+    return new ExplorerRules(maxRounds) {
+      @Override
+      protected ExtendRound.Decision decide(
+          ExtendRound round, Deadline loss, Deadline current, long nowNanos, long nowWallMicros) {
+        boolean any = round.ballot().count(Ballot.HELD) > 0;
+        boolean inTime = current.remainingNanos(nowNanos, nowWallMicros) > 0;
+        return any && inTime
+            ? ExtendRound.Decision.EXTENDED
+            : super.decide(round, loss, current, nowNanos, nowWallMicros);
+      }
+    };
   }
 
   /** Counts an extension from when the quorum was there. */
-  static class ExtendsFromTheEnd extends ExplorerRules {
-    ExtendsFromTheEnd(int maxRounds) {
-      super(maxRounds);
-    }
-
-    @Override
-    protected Deadline extendedUntil(ExtendRound round, long nowNanos, long nowWallMicros) {
-      return round.terms().deadline(nowNanos, nowWallMicros);
-    }
+  static TenureRules extendsFromTheEnd(int maxRounds) {
+    return new ExplorerRules(maxRounds) {
+      @Override
+      protected Deadline extendedUntil(ExtendRound round, long nowNanos, long nowWallMicros) {
+        return round.terms().deadline(nowNanos, nowWallMicros);
+      }
+    };
   }
 
   /** Extends what may have been somebody else's in between. */
-  static class ExtendsWhatIsOver extends ExplorerRules {
-    ExtendsWhatIsOver(int maxRounds) {
-      super(maxRounds);
-    }
-
-    @Override
-    protected ExtendRound.Decision decide(
-        ExtendRound round, Deadline loss, Deadline current, long nowNanos, long nowWallMicros) {
-      Deadline never = new Deadline(FAR_NANOS, Long.MAX_VALUE);
-      return super.decide(round, never, never, nowNanos, nowWallMicros);
-    }
+  static TenureRules extendsWhatIsOver(int maxRounds) {
+    return new ExplorerRules(maxRounds) {
+      @Override
+      protected ExtendRound.Decision decide(
+          ExtendRound round, Deadline loss, Deadline current, long nowNanos, long nowWallMicros) {
+        Deadline never = new Deadline(FAR_NANOS, Long.MAX_VALUE);
+        return super.decide(round, never, never, nowNanos, nowWallMicros);
+      }
+    };
   }
 
   /** Comes last again with each attempt. */
@@ -232,26 +205,22 @@ final class BrokenTenures {
   }
 
   /** Passes its own idea of the time off as the successor of a counter. */
-  static class VouchesForItself extends ExplorerRules {
-    VouchesForItself(int maxRounds) {
-      super(maxRounds);
-    }
-
-    @Override
-    protected long reported(AcquireRound round) {
-      return round.token() - 1;
-    }
+  static TenureRules vouchesForItself(int maxRounds) {
+    return new ExplorerRules(maxRounds) {
+      @Override
+      protected long reported(AcquireRound round) {
+        return round.token() - 1;
+      }
+    };
   }
 
   /** Counts a renewal from when it was answered. */
-  static class RenewsFromTheAnswer extends DrivenRules {
-    RenewsFromTheAnswer(int maxRounds, Scope scope) {
-      super(maxRounds, scope);
-    }
-
-    @Override
-    protected Deadline extendedUntil(ExtendRound round, long nowNanos, long nowWallMicros) {
-      return round.terms().deadline(nowNanos, nowWallMicros);
-    }
+  static TenureRules renewsFromTheAnswer(int maxRounds, Scope scope) {
+    return new DrivenRules(maxRounds, scope) {
+      @Override
+      protected Deadline extendedUntil(ExtendRound round, long nowNanos, long nowWallMicros) {
+        return round.terms().deadline(nowNanos, nowWallMicros);
+      }
+    };
   }
 }

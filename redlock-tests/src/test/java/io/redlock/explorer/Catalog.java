@@ -133,32 +133,56 @@ final class Catalog {
   }
 
   /**
-   * What is known of an owner besides its nodes.
+   * What an owner may claim.
    *
-   * @param lag by how many ticks its monotonic clock is behind
-   * @param setBack by how many ticks its wall clock was set back
    * @param floor the highest token of all leases acquired before the round under way began
    * @param held the token of the lease it acquired, 0 if none
    * @param overtaken whether somebody else has acquired since
    * @param offeredNanos until when the round under way could entitle it to hold, by a true clock
    * @param entitledNanos until when it is entitled to hold
+   */
+  record Claim(long floor, long held, boolean overtaken, long offeredNanos, long entitledNanos) {
+    static final Claim NONE = new Claim(0, 0, false, 0, 0);
+
+    /** A round is under way, or none if it offers nothing. */
+    Claim asking(long newFloor, long newOfferedNanos) {
+      return new Claim(newFloor, held, overtaken, newOfferedNanos, entitledNanos);
+    }
+
+    Claim acquired(long token) {
+      return new Claim(0, token, false, 0, offeredNanos);
+    }
+
+    Claim extended() {
+      return new Claim(0, held, false, 0, Math.max(entitledNanos, offeredNanos));
+    }
+
+    Claim overtakenNow() {
+      return new Claim(floor, held, true, offeredNanos, entitledNanos);
+    }
+  }
+
+  /**
+   * What is known of an owner besides its nodes.
+   *
+   * @param lag by how many ticks its monotonic clock is behind
+   * @param setBack by how many ticks its wall clock was set back
    * @param place its place in the queues; {@link Place#NONE} if it does not ask fairly
    */
-  record Header(
-      Books client,
-      int lag,
-      int setBack,
-      long floor,
-      long held,
-      boolean overtaken,
-      long offeredNanos,
-      long entitledNanos,
-      Place place) {
-    static final Header NEW = new Header(TenureColumns.NEW, 0, 0, 0, 0, false, 0, 0, Place.NONE);
+  record Header(Books client, int lag, int setBack, Claim claim, Place place) {
+    static final Header NEW = new Header(TenureColumns.NEW, 0, 0, Claim.NONE, Place.NONE);
 
     Header with(Place other) {
-      return new Header(
-          client, lag, setBack, floor, held, overtaken, offeredNanos, entitledNanos, other);
+      return new Header(client, lag, setBack, claim, other);
+    }
+
+    Header with(Books books, Claim other) {
+      return new Header(books, lag, setBack, other, place);
+    }
+
+    /** The same at an owner whose clocks no longer matter. */
+    Header timeless(Books books, Claim other) {
+      return new Header(books, 0, 0, other, place);
     }
   }
 
@@ -424,20 +448,5 @@ final class Catalog {
 
   private static long mask(int bits) {
     return (1L << bits) - 1;
-  }
-
-  /** How many of each there are, for the curious. */
-  @Override
-  public String toString() {
-    return nodes.size()
-        + " nodes, "
-        + headers.size()
-        + " clients, "
-        + links.size()
-        + " links, "
-        + columnCount
-        + " columns, "
-        + messages.size()
-        + " requests";
   }
 }

@@ -72,16 +72,11 @@ final class ChangeExplorer extends Search<ChangeWorld> {
   @Override
   void successors(ChangeWorld world, Sink<ChangeWorld> sink) {
     world.successors(
-        scope,
-        model,
-        (event, next) -> {
-          next.check(scope);
-          sink.found(() -> world.now() + "  " + event.get(), next);
-        });
+        scope, model, (event, next) -> sink.found(() -> world.now() + "  " + event.get(), next));
   }
 
   @Override
-  String tried(ChangeWorld before, String lastFound) {
-    return "what comes after: " + lastFound;
+  void check(ChangeWorld from, ChangeWorld next) {
+    next.check(scope);
   }
 }

@@ -1,6 +1,7 @@
 package io.redlock.explorer;
 
 import io.redlock.explorer.Catalog.Answer;
+import io.redlock.explorer.Catalog.Claim;
 import io.redlock.explorer.Catalog.Header;
 import io.redlock.explorer.Catalog.Message;
 import io.redlock.explorer.Catalog.Node;
@@ -180,37 +181,17 @@ final class ClientSteps {
         yield new Step(tenure.books(), Outcome.PROPOSED, grant, ALL, round, false);
       }
       case EXTENDING -> extend(Objects.requireNonNull(turn.extending()));
-      case HELD ->
-          new Step(
-              tenure.books(),
-              Outcome.HELD,
-              turn.targets() == 0 ? null : release(),
-              turn.targets(),
-              Tenure.RELEASE_TAG,
-              false);
-      case FAILED, ENDED ->
-          new Step(
-              tenure.books(),
-              Outcome.ENDED,
-              release(),
-              turn.targets(),
-              Tenure.RELEASE_TAG,
-              turn.isLast());
+      case HELD -> releasing(Outcome.HELD, turn.targets(), false);
+      case FAILED, ENDED -> releasing(Outcome.ENDED, turn.targets(), turn.isLast());
       case EXTENDED -> new Step(tenure.books(), Outcome.EXTENDED, null, 0, 0, false);
-      case REPEATED ->
-          new Step(
-              tenure.books(),
-              Outcome.NOTHING,
-              release(),
-              turn.targets(),
-              Tenure.RELEASE_TAG,
-              false);
+      case REPEATED -> releasing(Outcome.NOTHING, turn.targets(), false);
       case NOTHING, UNKNOWN, REFUSED, EXPIRED, HELD_OUT, GIVEN_UP, OVER -> nothing();
     };
   }
 
-  private NodeRequest release() {
-    return tenure.release(NAMES, "", false, null);
+  private Step releasing(Outcome outcome, int targets, boolean leaves) {
+    NodeRequest release = tenure.release(NAMES, "", false, null);
+    return new Step(tenure.books(), outcome, release, targets, Tenure.RELEASE_TAG, leaves);
   }
 
   /** Of a lease that is over it is no longer remembered since when. */
@@ -218,22 +199,14 @@ final class ClientSteps {
     Header header = header(world, attempt);
     boolean isOrWasHeld =
         header.client().phase() == Phase.HOLDING || header.client().phase() == Phase.LOST;
+    Claim claim = header.claim();
     if (isOrWasHeld
-        && header.entitledNanos() != 0
+        && claim.entitledNanos() != 0
         && scope.clockFaults == 0
         && !isValid(world, attempt)) {
-      world.headers[attempt] =
-          catalog.headers.of(
-              new Header(
-                  TenureColumns.expired(header.client()),
-                  0,
-                  0,
-                  0,
-                  header.held(),
-                  header.overtaken(),
-                  header.offeredNanos(),
-                  0,
-                  header.place()));
+      Claim over = new Claim(0, claim.held(), claim.overtaken(), claim.offeredNanos(), 0);
+      Books expired = TenureColumns.expired(header.client());
+      world.headers[attempt] = catalog.headers.of(header.timeless(expired, over));
     }
   }
 
@@ -276,7 +249,7 @@ final class ClientSteps {
   boolean mayTryAgain(ExplorerWorld world, int attempt) {
     Header header = header(world, attempt);
     return header.client().phase() == Phase.ENDED
-        && header.held() == 0
+        && header.claim().held() == 0
         && header.place().micros() != 0;
   }
 
@@ -422,11 +395,7 @@ final class ClientSteps {
                 old.client(),
                 old.lag() + (suspended ? 1 : 0),
                 old.setBack() + (suspended ? 0 : 1),
-                old.floor(),
-                old.held(),
-                old.overtaken(),
-                old.offeredNanos(),
-                old.entitledNanos(),
+                old.claim(),
                 old.place()));
   }
 
@@ -605,7 +574,7 @@ final class ClientSteps {
       }
       if (scope.checks(ExplorerInvariant.I3) && !scope.isForeign(attempt)) {
         Invariants.tokenIsNewAndHighest(
-            owner, client.token(), old.floor(), heldTokens(world, attempt));
+            owner, client.token(), old.claim().floor(), heldTokens(world, attempt));
       }
       if (scope.checks(ExplorerInvariant.I13)) {
         Invariants.nobodyIsPassed(owner, old.place().behind());
@@ -616,7 +585,7 @@ final class ClientSteps {
     }
     if (outcome == Outcome.EXTENDED) {
       if (scope.checks(ExplorerInvariant.I6)) {
-        Invariants.nobodyAcquiredMeanwhile(owner, old.overtaken());
+        Invariants.nobodyAcquiredMeanwhile(owner, old.claim().overtaken());
       }
       if (scope.checks(ExplorerInvariant.I11)) {
         Invariants.lostLeaseStaysLost(owner, isValid(old.client(), clocks(world, old)));
@@ -630,42 +599,20 @@ final class ClientSteps {
 
   private Header next(ExplorerWorld world, int attempt, Header old, Books client, Step turn) {
     Books kept = TenureColumns.header(client, Scope.NODES);
-    long offered = old.offeredNanos();
-    long floor = old.floor();
+    Claim claim = old.claim();
     return switch (turn.outcome()) {
-      case PROPOSED ->
-          header(
-              old, kept, acquires(client) ? highestHeld(world, attempt) : 0, offered(world, turn));
-      case HELD ->
-          new Header(
-              kept, old.lag(), old.setBack(), 0, client.token(), false, 0, offered, old.place());
-      case EXTENDED ->
-          new Header(
-              kept,
-              old.lag(),
-              old.setBack(),
-              0,
-              old.held(),
-              false,
-              0,
-              Math.max(old.entitledNanos(), offered),
-              old.place());
-      case ENDED -> new Header(kept, 0, 0, 0, old.held(), false, 0, 0, old.place());
-      default -> header(old, kept, floor, TenureColumns.isUndecided(client) ? offered : 0);
+      case PROPOSED -> {
+        long floor = acquires(client) ? highestHeld(world, attempt) : 0;
+        yield old.with(kept, claim.asking(floor, offered(world, turn)));
+      }
+      case HELD -> old.with(kept, claim.acquired(client.token()));
+      case EXTENDED -> old.with(kept, claim.extended());
+      case ENDED -> old.timeless(kept, new Claim(0, claim.held(), false, 0, 0));
+      default -> {
+        long offered = TenureColumns.isUndecided(client) ? claim.offeredNanos() : 0;
+        yield old.with(kept, claim.asking(claim.floor(), offered));
+      }
     };
-  }
-
-  private static Header header(Header old, Books client, long floor, long offeredNanos) {
-    return new Header(
-        client,
-        old.lag(),
-        old.setBack(),
-        floor,
-        old.held(),
-        old.overtaken(),
-        offeredNanos,
-        old.entitledNanos(),
-        old.place());
   }
 
   private static boolean acquires(Books client) {
@@ -688,7 +635,7 @@ final class ClientSteps {
     long[] tokens = new long[scope.attempts];
     for (int other = 0; other < tokens.length; other++) {
       boolean counts = scope.exclude(attempt, other) && !scope.isForeign(other);
-      tokens[other] = counts ? header(world, other).held() : 0;
+      tokens[other] = counts ? header(world, other).claim().held() : 0;
     }
     return tokens;
   }
@@ -707,19 +654,9 @@ final class ClientSteps {
       if (attempt != winner
           && scope.exclude(attempt, winner)
           && other.client().phase() == Phase.HOLDING
-          && !other.overtaken()) {
+          && !other.claim().overtaken()) {
         world.headers[attempt] =
-            catalog.headers.of(
-                new Header(
-                    other.client(),
-                    other.lag(),
-                    other.setBack(),
-                    other.floor(),
-                    other.held(),
-                    true,
-                    other.offeredNanos(),
-                    other.entitledNanos(),
-                    other.place()));
+            catalog.headers.of(other.with(other.client(), other.claim().overtakenNow()));
       }
     }
   }

@@ -14,7 +14,6 @@ final class Explorer extends Search<ExplorerWorld> {
   private final Visitor visitor;
   private final Catalog catalog;
   private final Successors successors;
-  private final ExplorerTrace trace;
   private final ExplorerWorld world;
 
   private Explorer(Scope scope, Visitor visitor) {
@@ -23,7 +22,6 @@ final class Explorer extends Search<ExplorerWorld> {
     this.visitor = visitor;
     catalog = new Catalog(scope);
     successors = new Successors(scope, catalog);
-    trace = new ExplorerTrace(scope, catalog, successors);
     world = new ExplorerWorld(scope.attempts);
   }
 
@@ -57,7 +55,7 @@ final class Explorer extends Search<ExplorerWorld> {
   @Override
   void successors(ExplorerWorld from, Sink<ExplorerWorld> sink) {
     visitor.visit(from, catalog, scope);
-    successors.of(from, (event, next) -> sink.found(() -> trace.line(event, from, next), next));
+    successors.of(from, sink);
   }
 
   @Override
@@ -67,6 +65,6 @@ final class Explorer extends Search<ExplorerWorld> {
 
   @Override
   String tried(ExplorerWorld before, String lastFound) {
-    return trace.line(successors.event(), before, successors.outcome());
+    return successors.line();
   }
 }

@@ -57,27 +57,27 @@ class ExplorerVariantsTest {
   static Stream<Scope> variants() {
     return Stream.of(
         timed("01 validity counts from the end of the round")
-            .clients(BrokenTenures.StampsAtTheEnd::new)
+            .clients(BrokenTenures::stampsAtTheEnd)
             .without(ExplorerInvariant.I2),
         timed("02a the wall clock alone decides")
-            .clients(BrokenTenures.TrustsTheWallClock::new)
+            .clients(BrokenTenures::trustsTheWallClock)
             .clockFaults(1)
             .without(ExplorerInvariant.I2),
         timed("02b the monotonic clock alone decides")
-            .clients(BrokenTenures.TrustsTheMonotonicClock::new)
+            .clients(BrokenTenures::trustsTheMonotonicClock)
             .clockFaults(1)
             .without(ExplorerInvariant.I2),
         timed("03a no allowance for drift")
             .drift(10_000, 10_000)
-            .clients(BrokenTenures.IgnoresDrift::new)
+            .clients(BrokenTenures::ignoresDrift)
             .without(ExplorerInvariant.I2),
-        timed("03b elapsed time is not checked").clients(BrokenTenures.IgnoresElapsedTime::new),
-        timed("04a half of the nodes are a quorum").clients(BrokenTenures.CountsHalf::new),
-        timed("04b an error counts as a yes").clients(BrokenTenures.CountsErrors::new).cuts(2),
-        timed("04c a node counts twice").clients(BrokenTenures.CountsTwice::new),
+        timed("03b elapsed time is not checked").clients(BrokenTenures::ignoresElapsedTime),
+        timed("04a half of the nodes are a quorum").clients(BrokenTenures::countsHalf),
+        timed("04b an error counts as a yes").clients(BrokenTenures::countsErrors).cuts(2),
+        timed("04c a node counts twice").clients(BrokenTenures::countsTwice),
         timed("05 a retry uses the owner id again").reusedOwner().cuts(1),
         timed("06 a release skips nodes that did not answer")
-            .clients(BrokenTenures.ReleasesWhereGranted::new)
+            .clients(BrokenTenures::releasesWhereGranted)
             .cuts(1),
         timed("07 a release on another connection leaves no tombstone")
             .nodes(BrokenNodes.WithoutTombstones::new)
@@ -87,17 +87,17 @@ class ExplorerVariantsTest {
             .extensions(1)
             .cuts(1),
         timed("09a an extend succeeds by any one node")
-            .clients(BrokenTenures.ExtendsByAnyNode::new)
+            .clients(BrokenTenures::extendsByAnyNode)
             .extensions(1),
         timed("09b an extension counts from its end")
-            .clients(BrokenTenures.ExtendsFromTheEnd::new)
+            .clients(BrokenTenures::extendsFromTheEnd)
             .horizon(3)
             .extensions(1)
             .without(ExplorerInvariant.I2),
         Scope.of("10 grants of different rounds are counted together")
             .attempts(2)
             .rounds(2)
-            .clients(BrokenTenures.CountsAllRounds::new),
+            .clients(BrokenTenures::countsAllRounds),
         untimed("11a a free key is granted at the counter not above it")
             .nodes(BrokenNodes.GrantingEqualTokens::new),
         Scope.of("11b a repeated grant does not store its token")
@@ -134,7 +134,7 @@ class ExplorerVariantsTest {
             .copies(1)
             .without(ExplorerInvariant.I8),
         internals("19 stragglers are released while the lease is alive")
-            .clients(BrokenTenures.ReleasesStragglers::new)
+            .clients(BrokenTenures::releasesStragglers)
             .extensions(1)
             .cuts(1)
             .without(ExplorerInvariant.I5),
@@ -143,12 +143,12 @@ class ExplorerVariantsTest {
             .losses(1, 2)
             .extensions(1),
         timed("21 the release forgets what an extend may have left")
-            .clients(BrokenTenures.ForgetsExtends::new)
+            .clients(BrokenTenures::forgetsExtends)
             .extensions(1)
             .withdrawals(1),
         lossy("22 a node that was replaced keeps its birth").unnoticedLosses(),
         timed("23 an extend counts after the deadline")
-            .clients(BrokenTenures.ExtendsWhatIsOver::new)
+            .clients(BrokenTenures::extendsWhatIsOver)
             .extensions(1),
         Scope.of("24a a node grants past its queue")
             .fair(1, 1)
@@ -173,7 +173,7 @@ class ExplorerVariantsTest {
         ahead("26a a counter makes room for a skew above it")
             .nodes(BrokenNodes.MakingRoomAboveCounters::new),
         ahead("26b a node takes tokens of any time").nodes(BrokenNodes.AcceptingAnyTime::new),
-        ahead("26c a client trusts its own clock").clients(BrokenTenures.VouchesForItself::new),
+        ahead("26c a client trusts its own clock").clients(BrokenTenures::vouchesForItself),
         setRight("26d a counter beyond the skew is not outbid")
             .nodes(BrokenNodes.RefusingSuccessors::new),
         setRight("26e a node takes successors of its own counter only")
@@ -184,7 +184,7 @@ class ExplorerVariantsTest {
             .nodes(BrokenNodes.CountingTheFirstName::new)
             .without(ExplorerInvariant.I8),
         sets("25c a release skips nodes that did not answer, and their keys stay")
-            .clients(BrokenTenures.ReleasesWhereGranted::new)
+            .clients(BrokenTenures::releasesWhereGranted)
             .without(ExplorerInvariant.I5),
         timed("28a what an operator sets free is deleted")
             .setFree()
@@ -192,7 +192,7 @@ class ExplorerVariantsTest {
         driven("32 a renewal counts from its answer", 4)
             .extensions(1)
             .renewed(3)
-            .clients(BrokenTenures.RenewsFromTheAnswer::new));
+            .clients(BrokenTenures::renewsFromTheAnswer));
   }
 
   /** What breaks a rule for readers. */
@@ -215,13 +215,13 @@ class ExplorerVariantsTest {
             .nodes(BrokenReaders.EndingTogether::new),
         shared("33g entries have no end", R).nodes(BrokenReaders.NeverEnding::new),
         shared("34a a reader is content with one node", W, R)
-            .readers(BrokenTenures.CountsHalf::new)
+            .readers(BrokenTenures::countsHalf)
             .without(ExplorerInvariant.I9),
         shared("34b a reader's extend is content with one node", W, R)
-            .readers(BrokenTenures.ExtendsByAnyNode::new)
+            .readers(BrokenTenures::extendsByAnyNode)
             .extensions(1),
         shared("34c a shared lease counts from the end of the round", W, R)
-            .readers(BrokenTenures.StampsAtTheEnd::new)
+            .readers(BrokenTenures::stampsAtTheEnd)
             .without(ExplorerInvariant.I2),
         lossy("35a a reader is let in by a node as soon as it is back")
             .modes(W, R)
@@ -255,7 +255,7 @@ class ExplorerVariantsTest {
             .horizon(4)
             .cuts(1),
         shared("36e a reader's release skips nodes that did not answer", R)
-            .readers(BrokenTenures.ReleasesWhereGranted::new)
+            .readers(BrokenTenures::releasesWhereGranted)
             .cuts(1),
         untimed("37a there is no floor")
             .modes(W, R)
@@ -274,7 +274,7 @@ class ExplorerVariantsTest {
         Scope.of("37e a reader counts grants of different rounds together")
             .modes(W, R)
             .rounds(2)
-            .readers(BrokenTenures.CountsAllRounds::new),
+            .readers(BrokenTenures::countsAllRounds),
         internals("37f a reader joins although a writer has come since")
             .modes(W, R)
             .extensions(1)

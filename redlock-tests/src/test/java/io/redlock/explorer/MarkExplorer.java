@@ -50,13 +50,12 @@ final class MarkExplorer extends Search<MarkWorld> {
   void successors(MarkWorld world, Sink<MarkWorld> sink) {
     rules.check(world);
     wayOut.check(world);
-    world.successors(
-        scope,
-        rules,
-        (event, next) -> {
-          rules.checkAbstention(world, next);
-          sink.found(event, next);
-        });
+    world.successors(scope, rules, sink);
+  }
+
+  @Override
+  void check(MarkWorld from, MarkWorld next) {
+    rules.checkAbstention(from, next);
   }
 
   @Override
@@ -66,11 +65,11 @@ final class MarkExplorer extends Search<MarkWorld> {
 
   @Override
   String described(MarkWorld first) {
-    return first.nodes().toString();
+    return ": " + first.nodes();
   }
 
   @Override
   String tried(MarkWorld before, String lastFound) {
-    return before.nodes() + " " + before.known() + ", and what comes after: " + lastFound;
+    return before.nodes() + " " + before.known() + "\n" + lastFound;
   }
 }

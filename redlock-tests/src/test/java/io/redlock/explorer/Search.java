@@ -105,6 +105,9 @@ abstract class Search<W> {
   /** Finds all that can happen next; throws {@link Violated} if it, or the state itself, is bad. */
   abstract void successors(W state, Sink<W> sink);
 
+  /** Throws {@link Violated} if what comes of an event is bad. */
+  void check(W from, W next) {}
+
   /** Returns how many states are known. */
   int known() {
     return store.size();
@@ -140,9 +143,14 @@ abstract class Search<W> {
       if (store.size() >= mostStates) {
         return result(depth, false, startNanos, null, "");
       }
+      W from = unpack(store.low(expanding), store.high(expanding));
       try {
         successors(
-            unpack(store.low(expanding), store.high(expanding)), (event, next) -> note(next));
+            from,
+            (event, next) -> {
+              check(from, next);
+              note(next);
+            });
       } catch (Violated violated) {
         return result(depth + 1, false, startNanos, violated.invariant, trace(expanding));
       }
@@ -174,9 +182,8 @@ abstract class Search<W> {
       path.addFirst(state);
     }
     int first = path.removeFirst();
-    StringBuilder text = new StringBuilder(name).append('\n');
     W state = kept(unpack(store.low(first), store.high(first)));
-    text.append(described(state)).append('\n');
+    StringBuilder text = new StringBuilder(name).append(described(state)).append('\n');
     for (int next : path) {
       state = step(state, next, text);
     }
@@ -203,7 +210,13 @@ abstract class Search<W> {
   private String violation(W last) {
     String[] found = {""};
     try {
-      successors(last, (event, next) -> found[0] = event.get());
+      successors(
+          last,
+          (event, next) -> {
+            found[0] = event.get();
+            check(last, next);
+            found[0] = "what comes after: " + event.get();
+          });
     } catch (Violated again) {
       return tried(last, found[0]) + '\n' + again.getMessage() + '\n';
     }

@@ -89,7 +89,8 @@ class SettlingTest {
       String[] owners = new String[scope.attempts];
       for (int attempt = 0; attempt < owners.length; attempt++) {
         Header header = catalog.headers.get(world.headers[attempt]);
-        owners[attempt] = header.client().phase() + " T=" + header.held() + " " + header.place();
+        owners[attempt] =
+            header.client().phase() + " T=" + header.claim().held() + " " + header.place();
       }
       for (int node = 0; node < nodes.length; node++) {
         Node state = catalog.nodes.get(world.nodes[node]);

@@ -4,19 +4,15 @@ import io.redlock.explorer.Catalog.Answer;
 import io.redlock.explorer.Catalog.Header;
 import io.redlock.explorer.Catalog.Message;
 import io.redlock.explorer.Catalog.Node;
-import io.redlock.explorer.ExplorerEvent.Kind;
+import io.redlock.explorer.Search.Sink;
 import io.redlock.protocol.Tenure;
 import io.redlock.protocol.Tenure.Phase;
 import io.redlock.spi.NodeReply;
+import java.util.Locale;
+import java.util.function.Supplier;
 
 /** Everything that can happen next, and the checks of what comes of it. */
 final class Successors {
-
-  /** Takes what can come next. */
-  interface Sink {
-    /** The world is overwritten afterwards. */
-    void found(int event, ExplorerWorld next);
-  }
 
   private static final int QUORUM = Scope.NODES / 2 + 1;
 
@@ -25,10 +21,12 @@ final class Successors {
   private final NodeSteps nodes;
   private final ClientSteps clients;
   private final Settling settling;
+  private final ExplorerWords words;
+  private final Supplier<String> line = this::line;
   private final ExplorerWorld next;
   private ExplorerWorld world;
-  private Sink sink;
-  private int event;
+  private Sink<ExplorerWorld> sink;
+  private Supplier<String> event = () -> "";
   private int answer;
 
   Successors(Scope scope, Catalog catalog) {
@@ -37,29 +35,19 @@ final class Successors {
     this.nodes = new NodeSteps(scope, catalog);
     this.clients = new ClientSteps(scope, catalog);
     this.settling = new Settling(scope, catalog, nodes, clients);
+    this.words = new ExplorerWords(scope, catalog);
     this.next = new ExplorerWorld(scope.attempts);
     this.world = next;
     this.sink = (what, found) -> {};
   }
 
-  /** The event being tried, for whoever catches a violation. */
-  int event() {
-    return event;
+  /** The event being tried, and what it has made of the nodes. */
+  String line() {
+    return words.time(world) + String.format(Locale.ROOT, "%-58s", event.get()) + words.nodes(next);
   }
 
-  /**
-   * What the node said to the request executed last; something with tag 0 if it came to nothing.
-   */
-  Answer answer() {
-    return catalog.answers.get(answer);
-  }
-
-  /** What the event being tried has made of the world. */
-  ExplorerWorld outcome() {
-    return next;
-  }
-
-  void of(ExplorerWorld from, Sink to) {
+  /** Finds all that can happen next. Each world found is overwritten afterwards. */
+  void of(ExplorerWorld from, Sink<ExplorerWorld> to) {
     world = from;
     sink = to;
     time();
@@ -74,9 +62,22 @@ final class Successors {
     }
   }
 
-  private ExplorerWorld begin(Kind kind, int attempt, int node, int choice) {
-    event = ExplorerEvent.of(kind, attempt, node, choice);
+  private ExplorerWorld begin(Supplier<String> what) {
+    event = what;
     return next.set(world);
+  }
+
+  /** An event after which it is of interest what the owner is. */
+  private ExplorerWorld begin(int attempt, String what) {
+    return begin(() -> owner(attempt) + what + words.state(world, next, attempt));
+  }
+
+  private String owner(int attempt) {
+    return scope.ownerName(attempt);
+  }
+
+  private static String name(int node) {
+    return ExplorerWords.name(node);
   }
 
   private void done() {
@@ -84,7 +85,7 @@ final class Successors {
     if (!scope.everyDelay && settling.settle(next)) {
       check();
     }
-    sink.found(event, next);
+    sink.found(line, next);
   }
 
   // Time.
@@ -95,24 +96,25 @@ final class Successors {
     }
     boolean goesOn = world.now < scope.horizon;
     if (goesOn) {
-      tick(begin(Kind.TICK, 0, 0, 0));
+      tick(begin(() -> "time passes"));
       done();
     }
     if (world.clockFaults == scope.clockFaults) {
       return;
     }
-    for (int attempt = 0; attempt < scope.attempts; attempt++) {
+    for (int each = 0; each < scope.attempts; each++) {
+      int attempt = each;
       Phase phase = clients.phase(world, attempt);
       if (phase != Phase.ACQUIRING && phase != Phase.HOLDING) {
         continue;
       }
       if (goesOn) {
-        tick(begin(Kind.SUSPEND, attempt, 0, 0));
+        tick(begin(() -> "time passes, but not for " + owner(attempt) + "'s monotonic clock"));
         next.clockFaults++;
         clients.clockFault(next, attempt, true);
         done();
       }
-      begin(Kind.SET_BACK, attempt, 0, 0).clockFaults++;
+      begin(() -> owner(attempt) + "'s wall clock is set back").clockFaults++;
       clients.clockFault(next, attempt, false);
       done();
     }
@@ -133,34 +135,38 @@ final class Successors {
       expire(node, state);
     }
     if (scope.isSetFree) {
-      free(Kind.FREE, node, 0);
-      free(Kind.FREE_AND_BURY, node, clients.highestCounter(world));
+      free(node, 0, "");
+      free(node, clients.highestCounter(world), " and to bury the highest counter");
     }
     if (scope.waitersDie) {
-      for (int place = 0; place < state.cells().get(0).queue().size(); place++) {
-        begin(Kind.LAPSE, 0, node, place).nodes[node] = nodes.lapsed(world.nodes[node], place);
+      for (int each = 0; each < state.cells().get(0).queue().size(); each++) {
+        int place = each;
+        begin(() -> name(node) + "'s ticket no. " + (place + 1) + " runs out").nodes[node] =
+            nodes.lapsed(world.nodes[node], place);
         done();
       }
     }
     if (scope.gainMicros > 0 && !state.gained()) {
-      begin(Kind.GAIN, 0, node, 0).nodes[node] = nodes.gained(world.nodes[node], world.now);
+      begin(() -> name(node) + "'s clock gains").nodes[node] =
+          nodes.gained(world.nodes[node], world.now);
       done();
     }
     if (world.losses < scope.losses) {
-      begin(Kind.LOSE, 0, node, 0).nodes[node] = nodes.emptied(world.nodes[node]);
+      begin(() -> name(node) + " loses its data").nodes[node] = nodes.emptied(world.nodes[node]);
       next.losses++;
       done();
     }
     if (state.bornMillis() == Node.UNBORN) {
-      begin(Kind.AUDIT, 0, node, 0).nodes[node] = nodes.born(world.nodes[node], world.now);
+      begin(() -> name(node) + " is audited and gets a birth").nodes[node] =
+          nodes.born(world.nodes[node], world.now);
       done();
     }
   }
 
-  private void free(Kind kind, int node, long buried) {
+  private void free(int node, long buried, String also) {
     int freed = nodes.freed(world.nodes[node], world.now, buried);
     if (freed != world.nodes[node]) {
-      begin(kind, 0, node, 0).nodes[node] = freed;
+      begin(() -> name(node) + " is told to set the name free" + also).nodes[node] = freed;
       done();
     }
   }
@@ -168,9 +174,10 @@ final class Successors {
   /** An owner's keys were set together and run out together. Each entry runs out by itself. */
   private void expire(int node, Node state) {
     if (state.readers() != 0) {
-      for (int reader = 0; reader < scope.attempts && !scope.nothingIsLate; reader++) {
+      for (int each = 0; each < scope.attempts && !scope.nothingIsLate; each++) {
+        int reader = each;
         if ((state.readers() >>> reader & 1) != 0) {
-          begin(Kind.EXPIRE_ENTRY, reader, node, 0).nodes[node] =
+          begin(() -> owner(reader) + "'s entry at " + name(node) + " runs out").nodes[node] =
               nodes.expiredEntry(world.nodes[node], reader);
           done();
         }
@@ -180,7 +187,8 @@ final class Successors {
     for (int name = 0; name < state.cells().size(); name++) {
       boolean mayRunOut = !scope.nothingIsLate || state.isHeldByStrangers();
       if (mayRunOut && state.isFirstOfItsOwner(name)) {
-        begin(Kind.EXPIRE, 0, node, name).nodes[node] = nodes.expired(world.nodes[node], name);
+        begin(() -> name(node) + "'s key runs out").nodes[node] =
+            nodes.expired(world.nodes[node], name);
         done();
       }
     }
@@ -191,7 +199,7 @@ final class Successors {
   private void client(int attempt) {
     Header header = clients.header(world, attempt);
     if (scope.isDriven && clients.isDue(world, attempt)) {
-      begin(Kind.DUE, attempt, 0, 0);
+      begin(attempt, " does what is due");
       clients.due(next, attempt);
       done();
     }
@@ -209,7 +217,7 @@ final class Successors {
         }
       }
       case HOLDING -> {
-        begin(Kind.END, attempt, 0, 0);
+        begin(() -> owner(attempt) + " ends its lease");
         clients.end(next, attempt);
         done();
         if (TenureColumns.isUndecided(header.client())) {
@@ -221,13 +229,13 @@ final class Successors {
         }
       }
       case LOST -> {
-        begin(Kind.END, attempt, 0, 0);
+        begin(() -> owner(attempt) + " ends its lease");
         clients.end(next, attempt);
         done();
       }
       case ENDED -> {
         if (scope.isDriven && clients.awaitsRelease(world, attempt)) {
-          begin(Kind.TIMEOUT, attempt, 0, 0);
+          begin(attempt, " waits no longer");
           clients.releaseTimedOut(next, attempt);
           done();
         }
@@ -235,7 +243,7 @@ final class Successors {
           giveUp(attempt);
         }
         if (header.place().stands() && scope.waitersDie) {
-          begin(Kind.DIE, attempt, 0, 0);
+          begin(() -> owner(attempt) + " dies");
           clients.die(next, attempt);
           done();
         }
@@ -245,9 +253,10 @@ final class Successors {
 
   /** Each node that has lost its data is noticed, at any time after. */
   private void resets(int attempt) {
-    for (int node = 0; node < Scope.NODES; node++) {
+    for (int each = 0; each < Scope.NODES; each++) {
+      int node = each;
       if (nodes.get(world.nodes[node]).bornMillis() != Node.OLD) {
-        begin(Kind.RESET, attempt, node, 0);
+        begin(() -> owner(attempt) + " notices that " + name(node) + " was reset");
         clients.reset(next, attempt, node);
         done();
       }
@@ -255,7 +264,7 @@ final class Successors {
   }
 
   private void giveUp(int attempt) {
-    begin(Kind.GIVE_UP, attempt, 0, 0);
+    begin(() -> owner(attempt) + " gives up");
     clients.giveUp(next, attempt);
     done();
   }
@@ -277,42 +286,57 @@ final class Successors {
     if (scope.isRepeated(attempt) && !clients.mayTryAgain(world, attempt - 1)) {
       return;
     }
-    for (int ttl = 0; ttl < scope.grantTicks.length; ttl++) {
-      for (int ahead = 0; ahead < scope.aheadMicros.length; ahead++) {
-        begin(Kind.START, attempt, ttl, ahead);
-        clients.start(next, attempt, scope.grantTicks[ttl], scope.aheadMicros[ahead]);
+    for (int ticks : scope.grantTicks) {
+      for (int ahead : scope.aheadMicros) {
+        begin(attempt, " begins");
+        clients.start(next, attempt, ticks, ahead);
         done();
       }
     }
   }
 
   private void timeout(int attempt) {
-    begin(Kind.TIMEOUT, attempt, 0, 0);
+    begin(attempt, " waits no longer");
     clients.timedOut(next, attempt);
     done();
   }
 
   private void extend(int attempt) {
-    for (int ttl = 0; ttl < scope.extendTicks.length; ttl++) {
-      begin(Kind.EXTEND, attempt, 0, ttl);
-      clients.extend(next, attempt, scope.extendTicks[ttl]);
+    for (int ticks : scope.extendTicks) {
+      begin(() -> owner(attempt) + " extends by " + scope.ttlMillis(ticks) + " ms");
+      clients.extend(next, attempt, ticks);
       done();
     }
   }
 
   // What lies between an owner and a node.
 
+  /** How a request is executed. */
+  private enum Execution {
+    EXECUTE(" executes "),
+    COPY(" executes, and a copy is left of, "),
+    /** The node is out of memory. */
+    STARVE(" executes, out of memory, "),
+    STRAY(" executes the stray ");
+
+    private final String words;
+
+    Execution(String words) {
+      this.words = words;
+    }
+  }
+
   private void network(int attempt, int node) {
     ExplorerLink link = catalog.links.get(world.links[node][attempt]);
     int waiting = ExplorerLink.size(link.lane());
     boolean isBehind = isBehindItsOwn(attempt, node);
     if (waiting > 0 && !isBehind) {
-      execute(Kind.EXECUTE, attempt, node, 0);
+      execute(Execution.EXECUTE, attempt, node, 0);
       if (world.copies < scope.copies) {
-        execute(Kind.COPY, attempt, node, 0);
+        execute(Execution.COPY, attempt, node, 0);
       }
       if (world.shortages < scope.shortages) {
-        execute(Kind.STARVE, attempt, node, 0);
+        execute(Execution.STARVE, attempt, node, 0);
       }
     }
     if (waiting > 0 && world.withdrawals < scope.withdrawals) {
@@ -322,11 +346,15 @@ final class Successors {
       cut(attempt, node);
     }
     for (int i = 0; i < ExplorerLink.size(link.strays()); i++) {
-      execute(Kind.STRAY, attempt, node, i);
+      execute(Execution.STRAY, attempt, node, i);
     }
     if (link.replies() != 0) {
-      begin(Kind.DELIVER, attempt, node, 0);
       Answer answer = catalog.answers.get(ExplorerLink.item(link.replies(), 0));
+      begin(
+          () ->
+              owner(attempt)
+                  + ExplorerWords.hears(answer, node)
+                  + words.state(world, next, attempt));
       ExplorerLink emptier = link.replies(ExplorerLink.without(link.replies(), 0));
       next.links[node][attempt] = catalog.links.of(emptier);
       clients.answered(next, attempt, node, answer);
@@ -344,12 +372,19 @@ final class Successors {
     return false;
   }
 
-  private void execute(Kind kind, int attempt, int node, int index) {
-    begin(kind, attempt, node, index);
+  private void execute(Execution kind, int attempt, int node, int index) {
     answer = 0;
     ExplorerLink link = catalog.links.get(world.links[node][attempt]);
-    int number = ExplorerLink.item(kind == Kind.STRAY ? link.strays() : link.lane(), index);
-    boolean isShort = kind == Kind.STARVE;
+    int number = ExplorerLink.item(kind == Execution.STRAY ? link.strays() : link.lane(), index);
+    begin(
+        () ->
+            name(node)
+                + kind.words
+                + owner(attempt)
+                + "'s "
+                + words.request(number)
+                + ExplorerWords.said(answer()));
+    boolean isShort = kind == Execution.STARVE;
     long execution = nodes.execute(attempt, number, world.nodes[node], world.now, isShort);
     answer = NodeSteps.answer(execution);
     next.nodes[node] = NodeSteps.node(execution);
@@ -363,8 +398,8 @@ final class Successors {
     }
     Message message = catalog.messages.get(number);
     NodeReply.Kind said = answer().reply().kind();
-    ExplorerLink after = noted(link, attempt, message, said, kind == Kind.STRAY);
-    if (kind == Kind.STRAY) {
+    ExplorerLink after = noted(link, attempt, message, said, kind == Execution.STRAY);
+    if (kind == Execution.STRAY) {
       if (after == link && next.nodes[node] == world.nodes[node]) {
         return; // nothing happened
       }
@@ -374,7 +409,7 @@ final class Successors {
         after = after.replies(ExplorerLink.appended(after.replies(), answer));
       }
     }
-    if (kind == Kind.COPY) {
+    if (kind == Execution.COPY) {
       after = after.strays(ExplorerLink.merged(after.strays(), number)).copied();
       next.copies++;
     }
@@ -399,17 +434,24 @@ final class Successors {
     return released && !link.isBuried() ? link.buried() : link;
   }
 
+  /** What the node said to the request executed last; tag 0 if it came to nothing. */
+  private Answer answer() {
+    return catalog.answers.get(answer);
+  }
+
   private boolean isHeard(int attempt, int tag) {
     return tag == Tenure.RELEASE_TAG || clients.phase(world, attempt) != Phase.ENDED;
   }
 
   private void withdraw(int attempt, int node, int index) {
     ExplorerLink link = catalog.links.get(world.links[node][attempt]);
-    Message message = catalog.messages.get(ExplorerLink.item(link.lane(), index));
+    int number = ExplorerLink.item(link.lane(), index);
+    Message message = catalog.messages.get(number);
     if (message.tag() == Tenure.RELEASE_TAG) {
       return;
     }
-    begin(Kind.WITHDRAW, attempt, node, index).withdrawals++;
+    begin(() -> owner(attempt) + " takes back from " + name(node) + " " + words.request(number))
+        .withdrawals++;
     next.links[node][attempt] =
         catalog.links.of(link.lane(ExplorerLink.without(link.lane(), index)));
     if (isHeard(attempt, message.tag())) {
@@ -421,7 +463,7 @@ final class Successors {
 
   /** What is on its way becomes unknown at once; the next connection is there at once, too. */
   private void cut(int attempt, int node) {
-    begin(Kind.CUT, attempt, node, 0).cuts++;
+    begin(() -> owner(attempt) + "'s connection to " + name(node) + " breaks").cuts++;
     cutOff(attempt, node);
     for (int at = attempt + 1; at < scope.attempts && scope.isRepeated(at); at++) {
       cutOff(at, node);
@@ -519,7 +561,7 @@ final class Successors {
     String owner = scope.ownerName(attempt);
     Header header = clients.header(next, attempt);
     if (scope.checks(ExplorerInvariant.I2)) {
-      Invariants.leaseIsEntitled(owner, scope.nanos(next.now), header.entitledNanos());
+      Invariants.leaseIsEntitled(owner, scope.nanos(next.now), header.claim().entitledNanos());
     }
     if (scope.checks(ExplorerInvariant.I1_BACKED)) {
       int backing = 0;
