@@ -5,7 +5,8 @@
  *
  * <p>{@link io.redlock.explorer.Scope} says how much may happen, {@link
  * io.redlock.explorer.Successors} what can happen next, {@link io.redlock.explorer.Invariants} what
- * must never be seen, {@link io.redlock.explorer.Explorer} runs the search.
+ * must never be seen. {@link io.redlock.explorer.Search} runs this search, and those through a
+ * change of masters and through their marks.
  */
 @NullMarked
 package io.redlock.explorer;
