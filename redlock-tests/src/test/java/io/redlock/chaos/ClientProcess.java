@@ -28,6 +28,7 @@ final class ClientProcess extends ChildProcess {
   private final Map<String, Deque<String>> said = new ConcurrentHashMap<>();
 
   private final String name;
+  private boolean holds; // since it tried to acquire
   private final Writer orders;
   private final Path errors;
 
@@ -124,9 +125,17 @@ final class ClientProcess extends ChildProcess {
     assertEquals("true", ask("0 acquire-shared " + terms));
   }
 
-  /** Returns true if it acquired the lease. */
+  /** Acquires a lease if it can; returns true if it did. */
   boolean tryAcquire(String terms) {
-    return ask("0 acquire " + terms).equals("true");
+    holds = ask("0 acquire " + terms).equals("true");
+    return holds;
+  }
+
+  /** Releases what it tried to acquire, if it did. */
+  void releaseIfHeld() {
+    if (holds) {
+      release();
+    }
   }
 
   /** Asks the lease what it has left. */
