@@ -19,7 +19,7 @@ import org.redisson.api.RedissonClient;
  * counting semaphore of Redisson on one master. Masters are 1 ms away, each way, so the time tells
  * the round trips: half as many as milliseconds.
  */
-final class AnyOf {
+record AnyOf(Report report) {
 
   private static final Duration TTL = Duration.ofSeconds(30);
   private static final Duration HOLD = Duration.ofHours(1);
@@ -36,12 +36,6 @@ final class AnyOf {
           "p99",
           "`RSemaphore`, p50",
           "p99");
-
-  private final Report report;
-
-  AnyOf(Report report) {
-    this.report = report;
-  }
 
   void run() throws Exception {
     try (RedisServers servers = RedisServers.start(5);

@@ -8,7 +8,7 @@ import java.util.LongSummaryStatistics;
 import java.util.Map;
 
 /** Four JVMs with four threads each that all want the same resource, and hold it for no time. */
-final class Contention {
+record Contention(Report report) {
 
   private static final int PROCESSES = 4;
 
@@ -19,8 +19,6 @@ final class Contention {
 
   private static final Rounds ROUNDS = Rounds.ofMillis(5, 3_000, 4_000);
 
-  private final Report report;
-
   /** What one round gave: how often the resource was held, in all and per process. */
   record Handoffs(double perSecond, double mostOverLeast) {
 
@@ -28,10 +26,6 @@ final class Contention {
         List.of(
             Column.median("hand-offs/s", Handoffs::perSecond),
             Column.median("most / least per process", Handoffs::mostOverLeast));
-  }
-
-  Contention(Report report) {
-    this.report = report;
   }
 
   void run() throws Exception {

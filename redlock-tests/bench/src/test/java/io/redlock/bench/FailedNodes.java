@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 
 /** Eight callers while a master hangs, or two are dead, beside the same with all of them well. */
-final class FailedNodes {
+record FailedNodes(Report report) {
 
   private static final String HEALTHY = "all five well";
   private static final String HUNG = "one hangs";
@@ -15,12 +15,6 @@ final class FailedNodes {
   private static final int CALLERS = 8;
   private static final Duration NODE_TIMEOUT = Duration.ofMillis(250);
   private static final Rounds ROUNDS = Rounds.ofMillis(5, 1_500, 2_000);
-
-  private final Report report;
-
-  FailedNodes(Report report) {
-    this.report = report;
-  }
 
   void run() throws Exception {
     try (RedisServers healthy = RedisServers.start(5);

@@ -10,7 +10,7 @@ import java.util.List;
  * beginning of the work of the next. The candidates are processes, beside those of a {@code
  * LeaderLatch} on ZooKeeper, in turn.
  */
-final class LeaderGaps {
+record LeaderGaps(Report report) {
 
   static final Duration TTL = Duration.ofSeconds(2);
   private static final int CANDIDATES = 3;
@@ -18,12 +18,6 @@ final class LeaderGaps {
 
   /** Short: ZooKeeper rounds the end of a session up to a whole tick. */
   private static final int TICK_MILLIS = 200;
-
-  private final Report report;
-
-  LeaderGaps(Report report) {
-    this.report = report;
-  }
 
   void run() throws Exception {
     int rounds =

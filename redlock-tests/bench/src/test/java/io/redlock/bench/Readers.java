@@ -25,7 +25,7 @@ import org.redisson.api.RedissonClient;
  * Shared leases beside exclusive ones, and beside the read-write lock of Redisson on one master;
  * what readers leave on a master, and how long they keep a writer out.
  */
-final class Readers {
+record Readers(Report report) {
 
   private static final Duration TTL = Duration.ofSeconds(30);
   private static final Duration WAIT = Duration.ofMinutes(1);
@@ -45,12 +45,6 @@ final class Readers {
   /** Tries to lock for so long at most; returns what unlocks it, or nothing. */
   private interface Locking {
     Optional<AutoCloseable> tryLock(String name, Duration wait) throws Exception;
-  }
-
-  private final Report report;
-
-  Readers(Report report) {
-    this.report = report;
   }
 
   void run() throws Exception {

@@ -13,7 +13,7 @@ import java.util.regex.Pattern;
 import redis.clients.jedis.Connection;
 
 /** What settings take: the same callers with one and another, each on five masters. */
-final class SettingCosts {
+record SettingCosts(Report report) {
 
   private static final String ON = "guard on";
   private static final String OFF = "guard off";
@@ -21,12 +21,6 @@ final class SettingCosts {
   private static final String LONG = "label of 64 characters";
   private static final String SHORT = "label of 1 character";
   private static final int AUDITS = 20_000;
-
-  private final Report report;
-
-  SettingCosts(Report report) {
-    this.report = report;
-  }
 
   /** The restart guard: with it and without. */
   void guard() throws Exception {

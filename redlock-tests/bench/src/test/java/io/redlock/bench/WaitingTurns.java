@@ -15,7 +15,7 @@ import java.util.concurrent.CompletableFuture;
  * What a turn costs: from the release of one client to the acquire of the next, beside an acquire
  * that nobody contends for, and how many scripts the masters execute for it.
  */
-final class WaitingTurns {
+record WaitingTurns(Report report) {
 
   private static final Duration TTL = Duration.ofSeconds(20);
   private static final Duration AWAY = Duration.ofMillis(1);
@@ -24,12 +24,6 @@ final class WaitingTurns {
   private static final long PAUSE_MILLIS = 5;
 
   private static final int CONTENDED_TURNS = 2_000;
-
-  private final Report report;
-
-  WaitingTurns(Report report) {
-    this.report = report;
-  }
 
   void run() throws Exception {
     try (RedisServers servers = RedisServers.start(5)) {

@@ -9,25 +9,13 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** What holders were told, against what other holders were told: I1, I3, I6, I11. */
-final class HoldRules {
+record HoldRules(History history, RunSettings settings, Leases leases, Findings findings) {
 
   /** Told later than this after the deadline, while the process ran, is late. */
   private static final long LATE_NANOS = 3_000 * RunSettings.MILLI;
 
-  private final History history;
-  private final RunSettings settings;
-  private final Leases leases;
-  private final Findings findings;
-
-  private HoldRules(History history, Leases leases, Findings findings) {
-    this.findings = findings;
-    this.history = history;
-    this.settings = RunSettings.of(history);
-    this.leases = leases;
-  }
-
   static void check(History history, Leases leases, Findings findings) {
-    HoldRules rules = new HoldRules(history, leases, findings);
+    HoldRules rules = new HoldRules(history, RunSettings.of(history), leases, findings);
     for (List<ObservedHold> holds : leases.byResource()) {
       rules.tokens(holds);
       if (rules.settings.keepsTime()) {

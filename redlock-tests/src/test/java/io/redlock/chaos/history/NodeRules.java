@@ -11,7 +11,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** What nodes have executed and what was seen on them: I5, I8. */
-final class NodeRules {
+record NodeRules(
+    History history, RunSettings settings, List<Exchange> exchanges, Findings findings) {
 
   private record Place(String node, int life, String resource) {}
 
@@ -21,20 +22,8 @@ final class NodeRules {
    */
   private static final long FOUND_OUT_NANOS = 4_000 * RunSettings.MILLI;
 
-  private final History history;
-  private final RunSettings settings;
-  private final List<Exchange> exchanges;
-  private final Findings findings;
-
-  private NodeRules(History history, List<Exchange> exchanges, Findings findings) {
-    this.findings = findings;
-    this.history = history;
-    this.settings = RunSettings.of(history);
-    this.exchanges = exchanges;
-  }
-
   static void check(History history, List<Exchange> exchanges, Findings findings) {
-    NodeRules rules = new NodeRules(history, exchanges, findings);
+    NodeRules rules = new NodeRules(history, RunSettings.of(history), exchanges, findings);
     rules.order();
     rules.counters();
     rules.unfit();
