@@ -28,10 +28,10 @@ final class Adversary {
   }
 
   void maybeHold(SimConnection connection, NodeRequest request) {
-    if (world.strikes(SimFault.HELD_REQUEST, () -> random.perMillion(plan.heldPerMillion))) {
+    if (world.strikes(SimFault.HELD_REQUEST, random, plan.heldPerMillion, 1_000_000)) {
       hold(connection.requests(), request, "request");
     }
-    if (world.strikes(SimFault.HELD_REPLY, () -> random.perMillion(plan.heldPerMillion))) {
+    if (world.strikes(SimFault.HELD_REPLY, random, plan.heldPerMillion, 1_000_000)) {
       hold(connection.replies(), request, "reply");
     }
   }
@@ -63,7 +63,7 @@ final class Adversary {
    * that, and the key does no worse than live for its ttl.)
    */
   void maybeRepeat(NodeRequest request, NodeReply first, Known known) {
-    if (!world.strikes(SimFault.DUPLICATE, () -> random.perMillion(plan.duplicatePerMillion))) {
+    if (!world.strikes(SimFault.DUPLICATE, random, plan.duplicatePerMillion, 1_000_000)) {
       return;
     }
     switch (first.kind()) {

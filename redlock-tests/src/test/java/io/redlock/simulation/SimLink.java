@@ -47,7 +47,7 @@ final class SimLink {
   private long delayNanos() {
     SimPlan plan = world.plan;
     long delay = baseNanos + (plan.jitterNanos == 0 ? 0 : random.nextLong(plan.jitterNanos));
-    if (world.strikes(SimFault.SLOW, () -> random.perMillion(plan.slowPerMillion))) {
+    if (world.strikes(SimFault.SLOW, random, plan.slowPerMillion, 1_000_000)) {
       delay += random.spread(plan.nodeTimeoutNanos / 4, 2 * plan.maxTtlNanos());
     }
     return delay;

@@ -159,7 +159,7 @@ final class SimProcess implements Ticker {
   }
 
   private boolean strikes(SimFault fault) {
-    return world.strikes(fault, () -> random.perMillion(plan.pausePerMillion));
+    return world.strikes(fault, random, plan.pausePerMillion, 1_000_000);
   }
 
   /** Between two steps of the client's code: sometimes the whole process stands still. */

@@ -51,11 +51,6 @@ final class SimRandom implements RandomGenerator {
     return from + nextLong(to - from + 1);
   }
 
-  /** True this often in a million. */
-  boolean perMillion(long times) {
-    return nextLong(1_000_000) < times;
-  }
-
   /** True this often in a hundred. */
   boolean percent(int times) {
     return nextLong(100) < times;

@@ -290,11 +290,11 @@ final class SimServer {
             SimCommand.bytes(channel),
             SimCommand.bytes(waiter.substring(colon + 1)));
     for (SimConnection connection : subscribers.getOrDefault(channel, List.of())) {
-      if (world.strikes(SimFault.WAKE_LOST, () -> random.percent(50))) {
+      if (world.strikes(SimFault.WAKE_LOST, random, 50, 100)) {
         continue;
       }
       connection.push(message);
-      if (world.strikes(SimFault.WAKE_TWICE, () -> random.percent(50))) {
+      if (world.strikes(SimFault.WAKE_TWICE, random, 50, 100)) {
         connection.push(message);
       }
     }

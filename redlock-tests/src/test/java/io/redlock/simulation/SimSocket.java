@@ -43,7 +43,7 @@ final class SimSocket implements Dialer {
   }
 
   boolean strikes(SimFault fault) {
-    boolean strikes = world.strikes(fault, () -> random.perMillion(plan.socketPerMillion));
+    boolean strikes = world.strikes(fault, random, plan.socketPerMillion, 1_000_000);
     if (strikes) {
       world.note(fault.ordinal(), () -> "** " + fault + ": " + this);
     }

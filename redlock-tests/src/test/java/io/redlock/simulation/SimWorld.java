@@ -101,9 +101,9 @@ final class SimWorld {
     return nowNanos >= plan.calmFromNanos();
   }
 
-  /** Whether a fault strikes now, as chance will have it, which is counted. */
-  boolean strikes(SimFault fault, BooleanSupplier byChance) {
-    boolean strikes = plan.has(fault) && !isCalm() && byChance.getAsBoolean();
+  /** Whether a fault that strikes so many times of so many does so now, which is counted. */
+  boolean strikes(SimFault fault, SimRandom random, long times, long ofTimes) {
+    boolean strikes = plan.has(fault) && !isCalm() && random.nextLong(ofTimes) < times;
     if (strikes) {
       struck(fault);
     }

@@ -60,7 +60,7 @@ final class UserCode {
   }
 
   private boolean strikes() {
-    return process.world.strikes(SimFault.USER_CODE, () -> random.percent(PERCENT));
+    return process.world.strikes(SimFault.USER_CODE, random, PERCENT, 100);
   }
 
   @SuppressWarnings("NullAway") // that is what it is for
