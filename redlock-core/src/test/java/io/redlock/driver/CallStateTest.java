@@ -7,8 +7,8 @@ import io.redlock.Votes;
 import io.redlock.driver.CallState.Phase;
 import io.redlock.driver.CallState.Rules;
 import io.redlock.protocol.AcquireRound.Decision;
+import io.redlock.scenes.Scenes;
 import io.redlock.spi.Quorum;
-import io.redlock.text.SceneFile;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.IntStream;
@@ -29,10 +29,10 @@ class CallStateTest {
 
   @TestFactory
   Stream<DynamicTest> scenes() {
-    return SceneFile.of("driver/CallState.txt", Life::new);
+    return Scenes.of("driver/CallState.txt", Life::new);
   }
 
-  private static final class Life implements SceneFile.Actor {
+  private static final class Life implements Scenes.Actor {
 
     private CallState state = begin("");
 

@@ -3,10 +3,10 @@ package io.redlock.driver;
 import io.redlock.Leadership;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
+import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest.Extend;
 import io.redlock.spi.NodeRequest.Grant;
-import io.redlock.text.SceneFile;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * for orders; time is virtual, and passes only while no work runs or while it waits. What comes of
  * a command is shown only where a scene asks for it, as the work has its own pace.
  */
-final class CandidateLife implements SceneFile.Actor {
+final class CandidateLife implements Scenes.Actor {
 
   private static final String LABEL = "billing@pod-7:4211";
   private static final Duration SHORTAGE = Duration.ofSeconds(12);

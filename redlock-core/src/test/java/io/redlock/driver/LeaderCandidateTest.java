@@ -7,8 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.Leadership;
+import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeReply;
-import io.redlock.text.SceneFile;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -30,7 +30,7 @@ class LeaderCandidateTest {
 
   @TestFactory
   Stream<DynamicTest> scenes() {
-    return SceneFile.of(
+    return Scenes.of(
         "driver/Leadership.txt",
         () -> {
           lives.add(new CandidateLife());

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.redlock.LeaseEnd;
 import io.redlock.LeaseStatus;
-import io.redlock.text.SceneFile;
+import io.redlock.scenes.Scenes;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -22,11 +22,11 @@ class LiveLeasesTest {
 
   @TestFactory
   Stream<DynamicTest> scenes() {
-    return SceneFile.of("driver/LiveLeases.txt", Life::new);
+    return Scenes.of("driver/LiveLeases.txt", Life::new);
   }
 
   /** What comes of a command are the leases that are checked, and what is woken. */
-  private static final class Life implements SceneFile.Actor {
+  private static final class Life implements Scenes.Actor {
 
     private final FakeTime time = new FakeTime();
     private final LiveLeases leases = new LiveLeases(time, time);

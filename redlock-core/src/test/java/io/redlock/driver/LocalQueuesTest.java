@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.AcquireResult.By;
 import io.redlock.Votes;
 import io.redlock.protocol.AcquireRound.Decision;
-import io.redlock.text.SceneFile;
+import io.redlock.scenes.Scenes;
 import java.util.AbstractList;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -84,14 +84,14 @@ class LocalQueuesTest {
 
   @TestFactory
   Stream<DynamicTest> scenes() {
-    return SceneFile.of("driver/Queues.txt", Life::new);
+    return Scenes.of("driver/Queues.txt", Life::new);
   }
 
   /**
    * The life of the queues: calls join and leave, leases begin and end. What comes of a command are
    * the calls that proceed, by their names.
    */
-  private static final class Life implements SceneFile.Actor {
+  private static final class Life implements Scenes.Actor {
     private final LocalQueues queues = new LocalQueues();
     private final Map<String, Waiter> waiters = new HashMap<>();
     private final Map<String, Deque<String>> orders = new HashMap<>();

@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import io.redlock.LeaseLock;
 import io.redlock.LeaseRequest;
+import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest.Grant;
-import io.redlock.text.SceneFile;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * another one, while virtual time passes. What comes of a command is what its method returned or
  * threw.
  */
-final class LockLife implements SceneFile.Actor {
+final class LockLife implements Scenes.Actor {
 
   private final Bed bed = new Bed(3);
   private final ReentrantLease.Holds holds = new ReentrantLease.Holds();

@@ -3,10 +3,10 @@ package io.redlock.driver;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.redlock.protocol.LookRound;
+import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeLook;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.Quorum;
-import io.redlock.text.SceneFile;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -25,7 +25,7 @@ class NameChoiceTest {
 
   @TestFactory
   Stream<DynamicTest> scenes() {
-    return SceneFile.of("driver/NameChoice.txt", Life::new);
+    return Scenes.of("driver/NameChoice.txt", Life::new);
   }
 
   private static NameChoice choice(int count) {
@@ -47,7 +47,7 @@ class NameChoiceTest {
   }
 
   /** A choice among names n0, n1 and so on, in an order that is random, but always the same. */
-  private static final class Life implements SceneFile.Actor {
+  private static final class Life implements Scenes.Actor {
 
     private static final long FREE = NodeLook.FREE;
     private static final long DOUBTFUL = -3;

@@ -7,9 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.redlock.LeaseLock;
 import io.redlock.LeaseRequest;
+import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest.Grant;
-import io.redlock.text.SceneFile;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -37,7 +37,7 @@ class ReentrantLeaseTest {
 
   @TestFactory
   Stream<DynamicTest> scenes() {
-    return SceneFile.of("driver/Locks.txt", LockLife::new);
+    return Scenes.of("driver/Locks.txt", LockLife::new);
   }
 
   @Test

@@ -8,6 +8,7 @@ import io.redlock.NodeStatus;
 import io.redlock.RedlockOperations;
 import io.redlock.RetryStrategy;
 import io.redlock.Votes;
+import io.redlock.scenes.Scenes;
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.NodeLook;
 import io.redlock.spi.NodeReply;
@@ -21,7 +22,6 @@ import io.redlock.spi.NodeRequest.Look;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.spi.Quorum;
-import io.redlock.text.SceneFile;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -45,7 +45,7 @@ import org.junit.jupiter.api.Assertions;
  * 1. Times are in ms. What comes of a command are the requests that are sent, as {@code grant abc},
  * and the results of calls, as {@code 1 ACQUIRED}; a command with a question mark shows more.
  */
-final class ServiceLife implements SceneFile.Actor {
+final class ServiceLife implements Scenes.Actor {
 
   private static final String HEX = "0123456789abcdef0123456789abcdef";
 

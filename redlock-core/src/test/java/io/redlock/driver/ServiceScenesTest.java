@@ -1,6 +1,6 @@
 package io.redlock.driver;
 
-import io.redlock.text.SceneFile;
+import io.redlock.scenes.Scenes;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
@@ -9,7 +9,7 @@ import org.junit.jupiter.api.TestFactory;
 class ServiceScenesTest {
 
   private static Stream<DynamicTest> scenes(String file) {
-    return SceneFile.of("driver/" + file, ServiceLife::new);
+    return Scenes.of("driver/" + file, ServiceLife::new);
   }
 
   @TestFactory

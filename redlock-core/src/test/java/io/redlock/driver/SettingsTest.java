@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.LeaseRequest;
+import io.redlock.scenes.Scenes;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.Quorum;
-import io.redlock.text.SceneFile;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,7 +25,7 @@ class SettingsTest {
 
   @TestFactory
   Stream<DynamicTest> scenes() {
-    return SceneFile.of("driver/Settings.txt", Problems::new);
+    return Scenes.of("driver/Settings.txt", Problems::new);
   }
 
   private static LeaseRequest of(String resource) {
@@ -110,7 +110,7 @@ class SettingsTest {
   }
 
   /** Says what is wrong with a request, or with what a service is to be built of. */
-  private static final class Problems implements SceneFile.Actor {
+  private static final class Problems implements Scenes.Actor {
 
     private final Settings settings = new Bed(3).context.settings;
 

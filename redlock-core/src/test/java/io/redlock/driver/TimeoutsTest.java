@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.redlock.Lease;
+import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeRequest;
-import io.redlock.text.SceneFile;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -22,7 +22,7 @@ class TimeoutsTest {
 
   @TestFactory
   Stream<DynamicTest> scenes() {
-    return SceneFile.of("driver/Timeouts.txt", Life::new);
+    return Scenes.of("driver/Timeouts.txt", Life::new);
   }
 
   @Test
@@ -48,7 +48,7 @@ class TimeoutsTest {
   }
 
   /** What comes of a command are those that are struck, and when: {@code first at 50}. */
-  private static final class Life implements SceneFile.Actor {
+  private static final class Life implements Scenes.Actor {
 
     private final FakeTime time = new FakeTime();
     private final Timeouts timeouts = new Timeouts(time, time, 50_000_000);

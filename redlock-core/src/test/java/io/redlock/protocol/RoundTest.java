@@ -1,10 +1,10 @@
 package io.redlock.protocol;
 
+import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeLook;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReport;
 import io.redlock.spi.Quorum;
-import io.redlock.text.SceneFile;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -18,7 +18,7 @@ class RoundTest {
 
   @TestFactory
   Stream<DynamicTest> scenes() {
-    return SceneFile.of("protocol/Rounds.txt", Life::new);
+    return Scenes.of("protocol/Rounds.txt", Life::new);
   }
 
   /** A round, of which one is played at a time. */
@@ -36,7 +36,7 @@ class RoundTest {
 
   private record Clocks(long nanos, long wallMicros) {}
 
-  private static final class Life implements SceneFile.Actor {
+  private static final class Life implements Scenes.Actor {
 
     private Playing round = new Looking(Quorum.of(1), 0, List.of());
     private long nowNanos;

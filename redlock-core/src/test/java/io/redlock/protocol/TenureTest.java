@@ -6,11 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.protocol.Tenure.Books;
 import io.redlock.protocol.Turn.Attempted;
 import io.redlock.protocol.Turn.Outcome;
+import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeRequest.Grant;
 import io.redlock.spi.NodeRequest.Release;
 import io.redlock.spi.NodeRequest.Ticket;
 import io.redlock.spi.Quorum;
-import io.redlock.text.SceneFile;
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.RecordComponent;
@@ -31,7 +31,7 @@ class TenureTest {
 
   @TestFactory
   Stream<DynamicTest> scenes() {
-    return SceneFile.of("protocol/Tenure.txt", Life::new);
+    return Scenes.of("protocol/Tenure.txt", Life::new);
   }
 
   /** A property that decides how a tenure goes on must tell two states of a search apart. */
@@ -53,7 +53,7 @@ class TenureTest {
    * An owner on three nodes. Drift is 2 ms, the loss margin 1 s, the node timeout 50 ms; random
    * numbers are the largest. After each command the tenure is replaced by one that has its books.
    */
-  private static final class Life implements SceneFile.Actor, TenureRules.Surroundings {
+  private static final class Life implements Scenes.Actor, TenureRules.Surroundings {
 
     private static final Quorum QUORUM = Quorum.of(3);
     private static final List<String> NAMES = List.of("r");

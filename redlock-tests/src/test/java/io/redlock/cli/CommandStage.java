@@ -3,10 +3,10 @@ package io.redlock.cli;
 import io.redlock.Lease;
 import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
+import io.redlock.scenes.Scenes;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
-import io.redlock.testkit.Playbook;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * the first, {@code all GET key} to each. {@code @name} is the token of a lease on that name; in
  * what is printed, {@code #} stands for a time that differs from run to run.
  */
-final class CommandStage implements Playbook.Stage {
+final class CommandStage implements Scenes.Actor {
 
   private static final Duration MAX_TTL = Duration.ofHours(1);
 
@@ -58,7 +58,12 @@ final class CommandStage implements Playbook.Stage {
   }
 
   @Override
-  public List<String> act(String command) throws Exception {
+  public List<String> act(String command, String rest) throws Exception {
+    List<String> printed = act((command + " " + rest).strip());
+    return printed.isEmpty() ? printed : List.of(String.join("\n", printed));
+  }
+
+  List<String> act(String command) throws Exception {
     String[] words = command.split(" ");
     String about = words.length > 1 ? words[1] : "";
     switch (words[0]) {
@@ -102,7 +107,9 @@ final class CommandStage implements Playbook.Stage {
               .holder("billing@pod-7:4211")
               .build();
       for (RedisServer server : servers) {
-        Await.until("it is marked", () -> server.command("EXISTS", "redlock:birth").equals(1L));
+        Await.until(
+            "it knows its set",
+            () -> String.valueOf(server.command("GET", "redlock:birth")).contains(" founded "));
       }
     }
     return service;

@@ -14,7 +14,7 @@ import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.Repository;
 import io.redlock.testbed.RequiresRedis;
 import io.redlock.testkit.GateProxy;
-import io.redlock.testkit.Playbook;
+import io.redlock.testkit.PatientScenes;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -56,9 +56,7 @@ class CommandsTest {
         .map(
             file ->
                 DynamicContainer.dynamicContainer(
-                    file,
-                    Playbook.of(
-                        "io/redlock/cli/" + file + ".txt", CommandsTest.class, CommandStage::new)));
+                    file, PatientScenes.of("cli/" + file + ".txt", CommandStage::new)));
   }
 
   private RedisServer server(int number) {

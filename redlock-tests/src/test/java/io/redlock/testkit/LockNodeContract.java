@@ -82,9 +82,8 @@ public abstract class LockNodeContract {
             file ->
                 DynamicContainer.dynamicContainer(
                     file,
-                    Playbook.of(
-                        "io/redlock/testkit/node/" + file + ".txt",
-                        getClass(),
+                    PatientScenes.of(
+                        "testkit/node/" + file + ".txt",
                         () -> new NodeStage(open(), newName() + ":"))));
   }
 

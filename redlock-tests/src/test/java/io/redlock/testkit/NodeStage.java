@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.redlock.NodeStatus;
 import io.redlock.NodeStatus.State;
+import io.redlock.scenes.Scenes;
 import io.redlock.spi.HolderLabel;
 import io.redlock.spi.LockNode;
 import io.redlock.spi.NodeLook;
@@ -44,7 +45,7 @@ import org.jspecify.annotations.Nullable;
  * rounded up to 5 s, so that a busy machine prints the same; a counter lives for 10 min at least
  * unless another life is printed.
  */
-final class NodeStage implements Playbook.Stage {
+final class NodeStage implements Scenes.Actor {
 
   private static final String OPERATOR = "freed/ops@host";
   private static final long TTL = 20_000;
@@ -102,8 +103,8 @@ final class NodeStage implements Playbook.Stage {
   }
 
   @Override
-  public List<String> act(String command) {
-    Words words = new Words(command);
+  public List<String> act(String command, String rest) {
+    Words words = new Words(command + " " + rest);
     switch (words.verb()) {
       case "pass" -> subject.pass(Duration.ofMillis(words.millis(0)));
       case "set" -> subject.set(words.name(), words.after("to="), words.millis(-1));

@@ -2,7 +2,7 @@ package io.redlock.jedis.connection;
 
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
-import io.redlock.jedis.trust.Scenes;
+import io.redlock.scenes.Scenes;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
@@ -14,7 +14,8 @@ class NodeAddressTest {
 
   @TestFactory
   Stream<DynamicTest> scenes() {
-    return Scenes.of("connection/NodeAddress.txt", () -> (command, text) -> List.of(parse(text)));
+    return Scenes.of(
+        "jedis/connection/NodeAddress.txt", () -> (command, text) -> List.of(parse(text)));
   }
 
   /** A dot stands for a blank, which would be lost at the end of a line. */

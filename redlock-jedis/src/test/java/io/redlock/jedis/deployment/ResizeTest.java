@@ -12,9 +12,9 @@ import io.redlock.jedis.trust.Marks;
 import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.jedis.trust.NodeAudit;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
-import io.redlock.jedis.trust.Scenes;
 import io.redlock.jedis.trust.Served;
 import io.redlock.jedis.trust.TrustRules;
+import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.Quorum;
 import io.redlock.spi.Ticker;
@@ -48,7 +48,7 @@ class ResizeTest {
   @TestFactory
   Stream<DynamicTest> scenes() {
     return Stream.of("Resize", "Agree")
-        .flatMap(each -> Scenes.of("deployment/" + each + ".txt", Life::new));
+        .flatMap(each -> Scenes.of("jedis/deployment/" + each + ".txt", Life::new));
   }
 
   /** Masters that are a table, and an operator who changes them, or the terms of their clients. */

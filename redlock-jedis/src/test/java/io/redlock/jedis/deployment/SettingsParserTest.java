@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.NodeStatus;
 import io.redlock.Redlock;
 import io.redlock.jedis.JedisRedlock;
-import io.redlock.jedis.trust.Scenes;
+import io.redlock.scenes.Scenes;
 import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -24,7 +24,7 @@ class SettingsParserTest {
 
   @TestFactory
   Stream<DynamicTest> scenes() {
-    return Scenes.of("deployment/SettingsParser.txt", () -> SettingsParserTest::act);
+    return Scenes.of("jedis/deployment/SettingsParser.txt", () -> SettingsParserTest::act);
   }
 
   private static List<String> act(String command, String rest) {

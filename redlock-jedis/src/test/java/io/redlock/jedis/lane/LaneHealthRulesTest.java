@@ -4,8 +4,8 @@ import io.redlock.NodeStatus;
 import io.redlock.jedis.scripts.Replies;
 import io.redlock.jedis.scripts.Script;
 import io.redlock.jedis.trust.KeptLog;
-import io.redlock.jedis.trust.Scenes;
 import io.redlock.jedis.trust.Verdict;
+import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest.Extend;
@@ -31,7 +31,7 @@ class LaneHealthRulesTest {
 
   @TestFactory
   Stream<DynamicTest> scenes() {
-    return Scenes.of("lane/Health.txt", log, Life::new);
+    return Scenes.of("jedis/lane/Health.txt", log.beside(Life::new));
   }
 
   private final class Life implements Scenes.Actor {

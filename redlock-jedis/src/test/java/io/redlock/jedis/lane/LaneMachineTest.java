@@ -5,7 +5,7 @@ import static java.util.Collections.nCopies;
 import io.redlock.jedis.lane.LaneBed.Asked;
 import io.redlock.jedis.lane.LaneConnection.Writer;
 import io.redlock.jedis.trust.KeptLog;
-import io.redlock.jedis.trust.Scenes;
+import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeRequest.Inspect;
 import io.redlock.spi.NodeRequest.Look;
 import java.io.IOException;
@@ -32,7 +32,7 @@ class LaneMachineTest {
   Stream<DynamicTest> scenes() {
     return Stream.of(
             "Introduction", "Connecting", "Writing", "Answers", "Silence", "Audits", "Closing")
-        .flatMap(each -> Scenes.of("lane/" + each + ".txt", log, Life::new));
+        .flatMap(each -> Scenes.of("jedis/lane/" + each + ".txt", log.beside(Life::new)));
   }
 
   private final class Life implements Scenes.Actor {

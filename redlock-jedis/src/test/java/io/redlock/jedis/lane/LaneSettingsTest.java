@@ -1,6 +1,6 @@
 package io.redlock.jedis.lane;
 
-import io.redlock.jedis.trust.Scenes;
+import io.redlock.scenes.Scenes;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,7 +16,7 @@ class LaneSettingsTest {
 
   @TestFactory
   Stream<DynamicTest> scenes() {
-    return Scenes.of("lane/LaneSettings.txt", () -> LaneSettingsTest::derive);
+    return Scenes.of("jedis/lane/LaneSettings.txt", () -> LaneSettingsTest::derive);
   }
 
   /** Settings that are not said have these values; some have defaults of their own. */

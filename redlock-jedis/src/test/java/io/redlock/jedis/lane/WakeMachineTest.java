@@ -3,7 +3,7 @@ package io.redlock.jedis.lane;
 import io.redlock.NodeStatus;
 import io.redlock.jedis.lane.LaneBed.TestWire;
 import io.redlock.jedis.trust.KeptLog;
-import io.redlock.jedis.trust.Scenes;
+import io.redlock.scenes.Scenes;
 import io.redlock.spi.LockNode;
 import java.io.IOException;
 import java.time.Duration;
@@ -24,7 +24,7 @@ class WakeMachineTest {
 
   @TestFactory
   Stream<DynamicTest> scenes() {
-    return Scenes.of("lane/WakeMachine.txt", log, Life::new);
+    return Scenes.of("jedis/lane/WakeMachine.txt", log.beside(Life::new));
   }
 
   private final class Life implements Scenes.Actor, LockNode.Observer {

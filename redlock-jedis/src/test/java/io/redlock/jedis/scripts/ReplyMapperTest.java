@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.jedis.trust.Scenes;
+import io.redlock.scenes.Scenes;
 import io.redlock.spi.NodeReply;
 import io.redlock.spi.NodeReply.Kind;
 import io.redlock.spi.NodeRequest;
@@ -33,7 +33,7 @@ class ReplyMapperTest {
 
   @TestFactory
   Stream<DynamicTest> scenes() {
-    return Scenes.of("scripts/ReplyMapper.txt", () -> ReplyMapperTest::act);
+    return Scenes.of("jedis/scripts/ReplyMapper.txt", () -> ReplyMapperTest::act);
   }
 
   private static List<String> act(String command, String rest) {

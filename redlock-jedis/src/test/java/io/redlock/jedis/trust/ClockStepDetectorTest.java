@@ -2,6 +2,7 @@ package io.redlock.jedis.trust;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.redlock.scenes.Scenes;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.stream.Stream;
@@ -16,7 +17,7 @@ class ClockStepDetectorTest {
 
   @TestFactory
   Stream<DynamicTest> scenes() {
-    return Scenes.of("trust/ClockStepDetector.txt", Life::new);
+    return Scenes.of("jedis/trust/ClockStepDetector.txt", Life::new);
   }
 
   /** A clock that is read again and again, each time by a round trip of a millisecond. */

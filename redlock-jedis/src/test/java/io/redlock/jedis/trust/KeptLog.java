@@ -2,12 +2,14 @@ package io.redlock.jedis.trust;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.redlock.scenes.Scenes;
 import io.redlock.spi.BackgroundLog;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
@@ -50,6 +52,15 @@ public final class KeptLog implements BeforeEachCallback, AfterEachCallback {
     List<String> fresh = all.subList(warnings, all.size());
     warnings = all.size();
     return fresh;
+  }
+
+  /** Returns actors beside whom {@code log?} tells the new warnings. */
+  public Supplier<Scenes.Actor> beside(Supplier<? extends Scenes.Actor> actors) {
+    return () -> {
+      newWarnings(); // of the scene before
+      Scenes.Actor actor = actors.get();
+      return (command, rest) -> command.equals("log?") ? newWarnings() : actor.act(command, rest);
+    };
   }
 
   private List<String> messages(String level) {

@@ -4,6 +4,7 @@ import io.redlock.jedis.trust.MasterChange.Command;
 import io.redlock.jedis.trust.MasterChange.Master;
 import io.redlock.jedis.trust.MasterChange.Role;
 import io.redlock.jedis.trust.MasterChange.Step;
+import io.redlock.scenes.Scenes;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -17,7 +18,7 @@ class MasterChangeTest {
 
   @TestFactory
   Stream<DynamicTest> scenes() {
-    return Scenes.of("trust/MasterChange.txt", Life::new);
+    return Scenes.of("jedis/trust/MasterChange.txt", Life::new);
   }
 
   private static final class Life implements Scenes.Actor {

@@ -3,6 +3,7 @@ package io.redlock.jedis.trust;
 import io.redlock.jedis.trust.Agreement.MasterSet;
 import io.redlock.jedis.trust.Roll.Advice;
 import io.redlock.jedis.trust.TrustRules.Surroundings;
+import io.redlock.scenes.Scenes;
 import io.redlock.spi.Quorum;
 import io.redlock.spi.Ticker;
 import java.util.ArrayList;
@@ -25,7 +26,7 @@ class PeersTest {
   @TestFactory
   Stream<DynamicTest> scenes() {
     return Stream.of("Peers", "NodeTrust")
-        .flatMap(each -> Scenes.of("trust/" + each + ".txt", log, Life::new));
+        .flatMap(each -> Scenes.of("jedis/trust/" + each + ".txt", log.beside(Life::new)));
   }
 
   private final class Life implements Scenes.Actor, Ticker {

@@ -10,6 +10,7 @@ import io.redlock.jedis.trust.Agreement.MasterSet;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.jedis.trust.TrustRules.Surroundings;
 import io.redlock.jedis.trust.Verdict.Stand;
+import io.redlock.scenes.Scenes;
 import io.redlock.spi.Quorum;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -34,7 +35,7 @@ class RollTest {
 
   @TestFactory
   Stream<DynamicTest> scenes() {
-    return Scenes.of("trust/Roll.txt", () -> new RollTest().new Life());
+    return Scenes.of("jedis/trust/Roll.txt", () -> new RollTest().new Life());
   }
 
   private static final long Q = Marks.ABSTENTION_MILLIS;

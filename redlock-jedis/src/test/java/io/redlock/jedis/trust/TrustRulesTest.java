@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.redlock.jedis.trust.NodeAudit.Refresh;
 import io.redlock.jedis.trust.Roll.Advice;
 import io.redlock.jedis.trust.TrustRules.Surroundings;
+import io.redlock.scenes.Scenes;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,7 +29,7 @@ class TrustRulesTest {
 
   @TestFactory
   Stream<DynamicTest> scenes() {
-    return Scenes.of("trust/TrustRules.txt", Life::new);
+    return Scenes.of("jedis/trust/TrustRules.txt", Life::new);
   }
 
   /** A master, what is known of the others, and the judgement of both. */

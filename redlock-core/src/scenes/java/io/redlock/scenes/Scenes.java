@@ -1,4 +1,4 @@
-package io.redlock.text;
+package io.redlock.scenes;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
@@ -9,41 +9,49 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 
 /**
- * A file of scenes: a text beside the tests: commands, a line each, and after an arrow what came of
- * them. An empty line ends a scene, and the next begins with a new life. Several commands share a
- * line with semicolons between them, and {@code 3 * tick} is a command three times. A line that
- * begins with {@code #} is a comment; the first of a scene says what it shows.
+ * Scenes in a text beside the tests: commands, a line each, and what came of them, after an arrow
+ * or, if that is long, below and indented. Several commands share a line with semicolons between
+ * them, and {@code 3 * tick} is a command three times. An empty line ends a scene; each is played
+ * by an actor of its own. A line that begins with {@code #} is a comment; the first of a scene says
+ * what it shows.
  *
  * <p>With {@code -Dpinned.update=true} what came of the commands is written instead of compared.
  */
-public final class SceneFile {
+public final class Scenes {
 
   private static final Path FOLDER = Path.of("src/test/resources/io/redlock");
   private static final String ARROW = " -> ";
+  private static final String BAR = " | ";
   private static final String INDENT = "    ";
-  private static final int LONGEST = 120;
+  private static final int LONGEST = 150;
   private static final String HINT = "if this was meant, run the test with -Dpinned.update=true";
+  private static final Pattern TIMES = Pattern.compile("(\\d+) \\* (.*)");
 
-  /** A life. */
-  public interface Actor {
+  /** Plays one scene. */
+  public interface Actor extends AutoCloseable {
 
-    /** Does what a command says, and returns what came of it. */
-    List<String> act(String command, String rest);
+    /** Does what a command says, and returns what came of it, in texts of one line or more. */
+    List<String> act(String command, String rest) throws Exception;
+
+    @Override
+    default void close() {}
   }
 
-  private SceneFile() {}
+  private Scenes() {}
 
-  /** Returns a test for each scene of a file. */
-  public static Stream<DynamicTest> of(String file, Supplier<Actor> newLife) {
+  /** Returns a test for each scene of a file below the module's resources for tests. */
+  public static Stream<DynamicTest> of(String file, Supplier<? extends Actor> actors) {
     Path path = FOLDER.resolve(file);
     try {
       if (Boolean.getBoolean("pinned.update")) {
-        List<String> played = scenes(path).map(scene -> play(scene, newLife.get())).toList();
+        List<String> played = scenes(path).map(scene -> play(scene, actors)).toList();
         Files.writeString(path, String.join("\n\n", played) + "\n");
       }
       return scenes(path)
@@ -52,7 +60,7 @@ public final class SceneFile {
               scene ->
                   DynamicTest.dynamicTest(
                       scene.lines().findFirst().orElseThrow(),
-                      () -> assertEquals(scene, play(scene, newLife.get()), HINT)));
+                      () -> assertEquals(scene, play(scene, actors), HINT)));
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
@@ -65,12 +73,9 @@ public final class SceneFile {
   /** A line of commands and what came of them. */
   private record Line(String commands, List<String> came) {
 
-    String onOneLine() {
-      return String.join(" | ", came);
-    }
-
     boolean isShort() {
-      return came.isEmpty() || commands.length() + onOneLine().length() <= LONGEST;
+      String all = String.join(BAR, came);
+      return commands.length() + all.length() <= LONGEST && !all.contains("\n");
     }
 
     String text(int width) {
@@ -78,7 +83,7 @@ public final class SceneFile {
         return commands;
       }
       return isShort()
-          ? String.format("%-" + width + "s", commands) + ARROW + onOneLine()
+          ? String.format("%-" + width + "s", commands) + ARROW + String.join(BAR, came)
           : commands + below();
     }
 
@@ -87,19 +92,21 @@ public final class SceneFile {
       int length = LONGEST;
       for (String each : came) {
         boolean fits = length + each.length() < LONGEST;
-        text.append(fits ? " | " : "\n" + INDENT).append(each);
-        length = each.length() + (fits ? length : 0);
+        text.append(fits ? BAR : "\n" + INDENT).append(each.replace("\n", "\n" + INDENT));
+        length = each.contains("\n") ? LONGEST : each.length() + (fits ? length : 0);
       }
       return text.toString();
     }
   }
 
-  private static String play(String scene, Actor life) {
+  private static String play(String scene, Supplier<? extends Actor> actors) {
     List<Line> played = new ArrayList<>();
-    for (String line : scene.lines().filter(each -> !each.startsWith(INDENT)).toList()) {
-      boolean isComment = line.startsWith("#");
-      String commands = isComment ? line : line.split(ARROW, 2)[0].stripTrailing();
-      played.add(new Line(commands, isComment ? List.of() : brief(perform(commands, life))));
+    try (Actor actor = actors.get()) {
+      for (String line : scene.lines().filter(each -> !each.startsWith(INDENT)).toList()) {
+        boolean isComment = line.startsWith("#");
+        String commands = isComment ? line : line.split(ARROW, 2)[0].stripTrailing();
+        played.add(new Line(commands, isComment ? List.of() : brief(perform(commands, actor))));
+      }
     }
     int width =
         played.stream()
@@ -111,7 +118,7 @@ public final class SceneFile {
   }
 
   /** Returns the texts, each once where it is there several times in a row. */
-  private static List<String> brief(List<String> texts) {
+  public static List<String> brief(List<String> texts) {
     List<String> brief = new ArrayList<>();
     for (int i = 0, next; i < texts.size(); i = next) {
       for (next = i; next < texts.size() && texts.get(next).equals(texts.get(i)); next++) {}
@@ -120,17 +127,18 @@ public final class SceneFile {
     return brief;
   }
 
-  private static List<String> perform(String line, Actor life) {
+  private static List<String> perform(String commands, Actor actor) {
     List<String> came = new ArrayList<>();
-    for (String each : line.split("; ")) {
-      String[] repeated = each.split(" \\* ", 2);
-      String[] words = repeated[repeated.length - 1].split(" ", 2);
-      int times = repeated.length == 1 ? 1 : Integer.parseInt(repeated[0]);
+    for (String each : commands.split("; ")) {
+      Matcher repeated = TIMES.matcher(each);
+      boolean isRepeated = repeated.matches();
+      String[] words = (isRepeated ? repeated.group(2) : each).split(" ", 2);
+      int times = isRepeated ? Integer.parseInt(repeated.group(1)) : 1;
       for (int i = 0; i < times; i++) {
         try {
-          came.addAll(life.act(words[0], words.length == 1 ? "" : words[1]));
-        } catch (RuntimeException | AssertionError e) {
-          throw new AssertionError(line, e);
+          came.addAll(actor.act(words[0], words.length == 1 ? "" : words[1]));
+        } catch (Exception | AssertionError e) {
+          throw new AssertionError(commands, e);
         }
       }
     }
