@@ -18,6 +18,7 @@ import io.redlock.testbed.JavaCommand;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RequiresRedis;
 import io.redlock.testbed.Signal;
+import io.redlock.testbed.StandStill;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -84,7 +85,8 @@ class WaitersTest {
   @Test
   void killedHeadOfTheQueueIsPassedOverAndTheOrderOfTheOthersIsKept() throws Exception {
     Lease held = masters.connect().acquire(renewed());
-    try (Waiter killed = new Waiter("fair")) {
+    try (StandStill machine = StandStill.watching();
+        Waiter killed = new Waiter("fair")) {
       awaitQueue(1);
       CompletableFuture<AcquireResult> second = masters.connect().acquireAsync(fair());
       awaitQueue(2);
@@ -94,7 +96,9 @@ class WaitersTest {
       assertTrue(killed.process.waitFor(60, TimeUnit.SECONDS));
       held.release();
       Lease next = Await.value("the second is served", second).lease().orElseThrow();
-      assertFalse(third.isDone());
+      boolean isOvertaken = third.isDone();
+      Duration stoodStill = machine.longest(); // a process that does so loses its place
+      assertFalse(isOvertaken && stoodStill.compareTo(Duration.ofSeconds(1)) < 0);
       next.release();
       Await.value("the third is served", third).lease().orElseThrow().release();
     }
