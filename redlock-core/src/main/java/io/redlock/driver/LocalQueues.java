@@ -113,7 +113,6 @@ final class LocalQueues {
 
   /** Leaves the queue, from any position; if it was the head, the next may proceed. */
   void leave(Waiter call) {
-    List<String> names = call.names();
     LocalQueue queue;
     synchronized (this) {
       queue = queue(call);
