@@ -72,7 +72,7 @@ final class HeldLease implements Extension.Extendable, LiveLeases.Live, Owner.Ho
     return lease;
   }
 
-  /** Releases a lease that nobody has seen, without a report. Needs no memory. */
+  /** Ends a lease that nobody has seen, without a report; a release without memory comes later. */
   void discard() {
     synchronized (owner) {
       if (!ending.come(RELEASED)) {

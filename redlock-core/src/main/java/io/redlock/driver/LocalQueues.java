@@ -35,8 +35,7 @@ final class LocalQueues {
 
   private static final long COURTESY_NANOS = 2_000_000;
 
-  private final Map<List<String>, LocalQueue> queues =
-      new HashMap<>(); // guarded by this, queues too
+  private final Map<List<String>, LocalQueue> queues = new HashMap<>(); // these are guarded by this
 
   private final Map<List<String>, Readers> readers = new HashMap<>(); // guarded by this
 

@@ -25,7 +25,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
-/** What operators ask of a lock service. */
+/** Tells operators about nodes, leases, waits and holders, and sets resources free for them. */
 final class Operations implements RedlockOperations {
 
   private final ServiceContext context;
@@ -89,16 +89,19 @@ final class Operations implements RedlockOperations {
     look(key)
         .thenAccept(
             nodes -> {
-              if (context.closed.get()) {
-                answered.completeExceptionally(AcquireLoop.closed());
-              } else {
+              try {
                 answered.complete(inspection(resource, nodes));
+              } catch (RuntimeException | Error e) { // closed, or no memory
+                answered.completeExceptionally(e);
               }
             });
     return answered;
   }
 
   private Inspection inspection(String resource, List<Answer> answers) {
+    if (context.closed.get()) {
+      throw AcquireLoop.closed();
+    }
     return new Inspection(
         resource,
         answers.stream().map(ReplyText::inspected).toList(),

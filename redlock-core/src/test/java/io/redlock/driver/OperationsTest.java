@@ -16,6 +16,7 @@ import io.redlock.spi.NodeReport;
 import io.redlock.spi.NodeRequest;
 import io.redlock.spi.NodeRequest.Free;
 import io.redlock.spi.NodeRequest.Inspect;
+import io.redlock.spi.Quorum;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -57,6 +58,20 @@ class OperationsTest {
     assertEquals(
         Outcome.OTHER_HOLDER, bed.redlock.operations().free(RESOURCE, TOKEN + 1).outcome());
     assertEquals(List.of(), bed.node(0).asked(Free.class).get(1).seen());
+  }
+
+  @Test
+  void inspectionForWhichMemoryIsShortEnds() {
+    Bed moving = new Bed(Quorum.of(List.of("a", "b"), List.of("b", "c")));
+    moving.script(request -> SEEN);
+    moving.whenCounted =
+        () -> {
+          if (Bed.isIn(ServiceContext.class, "moving")) {
+            throw new OutOfMemoryError("memory is short");
+          }
+        };
+    CompletableFuture<Inspection> asked = moving.redlock.operations().inspectAsync(RESOURCE);
+    assertTrue(asked.isCompletedExceptionally());
   }
 
   @Test

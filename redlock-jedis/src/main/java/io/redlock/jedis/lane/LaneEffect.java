@@ -6,7 +6,7 @@ sealed interface LaneEffect {
   /** Has the shell perform it. */
   void perform(Shell shell);
 
-  /** What the shell can do: one method for each effect. */
+  /** Performs the effects, with one method for each. */
   interface Shell {
 
     /** Begins to connect. */
