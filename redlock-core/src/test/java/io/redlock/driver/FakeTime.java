@@ -6,11 +6,14 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.TreeSet;
+import java.util.NavigableSet;
+import java.util.concurrent.ConcurrentSkipListSet;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Virtual clocks and a scheduler, on one thread. The monotonic clock starts below zero, so that
- * every test crosses zero: the origin of that clock is arbitrary.
+ * Virtual clocks and a scheduler, on one thread; others may only schedule and cancel, as the work
+ * of a leader does when it ends. The monotonic clock starts below zero, so that every test crosses
+ * zero: the origin of that clock is arbitrary.
  */
 final class FakeTime implements Ticker, Scheduler {
 
@@ -18,15 +21,16 @@ final class FakeTime implements Ticker, Scheduler {
 
   private long nanos = -1_000_000L;
   private long wallNanos = START_WALL_MICROS * 1_000;
-  private long sequence;
+  private final AtomicLong sequence = new AtomicLong();
   private boolean closed;
   private long shortUntilNanos = nanos;
   private Duration nextHoldUp = Duration.ZERO;
   private Runnable duringNextSchedule = () -> {};
   private Runnable whenRead = () -> {};
   private final List<Runnable> checks = new ArrayList<>();
-  private final TreeSet<Task> tasks =
-      new TreeSet<>(Comparator.comparingLong(Task::dueNanos).thenComparingLong(Task::sequence));
+  private final NavigableSet<Task> tasks =
+      new ConcurrentSkipListSet<>(
+          Comparator.comparingLong(Task::dueNanos).thenComparingLong(Task::sequence));
 
   private record Task(Runnable body, long dueNanos, long sequence) {}
 
@@ -82,7 +86,7 @@ final class FakeTime implements Ticker, Scheduler {
     Runnable meanwhile = duringNextSchedule;
     duringNextSchedule = () -> {};
     meanwhile.run();
-    Task task = new Task(body, nanos + Math.max(0, delayNanos), sequence++);
+    Task task = new Task(body, nanos + Math.max(0, delayNanos), sequence.getAndIncrement());
     tasks.add(task);
     return () -> tasks.remove(task);
   }
