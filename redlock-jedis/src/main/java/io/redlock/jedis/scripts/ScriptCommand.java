@@ -12,7 +12,7 @@ import redis.clients.jedis.commands.ProtocolCommand;
  * guard. Reusable: each call of {@link #bySha} or {@link #byText} replaces what it says. Not
  * thread-safe.
  */
-public final class ScriptCommand extends CommandArguments {
+public final class ScriptCommand extends CommandArguments implements Iterator<Rawable> {
 
   private static final int FIRST_ARGUMENT = 2;
 
@@ -21,6 +21,7 @@ public final class ScriptCommand extends CommandArguments {
   private Argument[] arguments = {};
   private Guard guard = Guard.NONE;
   private int guards;
+  private int next;
 
   /** Creates a command that says nothing yet. */
   public ScriptCommand() {
@@ -68,23 +69,23 @@ public final class ScriptCommand extends CommandArguments {
     return argument == arguments.length ? guard.birth() : guard.served();
   }
 
+  /** Returns the words from the first on: this command itself, for one pass at a time. */
   @Override
   public Iterator<Rawable> iterator() {
-    return new Iterator<>() {
-      private int next;
+    next = 0;
+    return this;
+  }
 
-      @Override
-      public boolean hasNext() {
-        return next < size();
-      }
+  @Override
+  public boolean hasNext() {
+    return next < size();
+  }
 
-      @Override
-      public Rawable next() {
-        if (!hasNext()) {
-          throw new NoSuchElementException();
-        }
-        return get(next++);
-      }
-    };
+  @Override
+  public Rawable next() {
+    if (!hasNext()) {
+      throw new NoSuchElementException();
+    }
+    return get(next++);
   }
 }
