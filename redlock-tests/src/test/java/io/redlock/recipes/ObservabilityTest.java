@@ -1,7 +1,6 @@
 package io.redlock.recipes;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.opentelemetry.sdk.metrics.SdkMeterProvider;
 import io.opentelemetry.sdk.metrics.data.MetricData;
@@ -13,15 +12,12 @@ import io.redlock.Redlock;
 import io.redlock.RedlockListener;
 import io.redlock.testbed.Repository;
 import io.redlock.testing.InMemoryMasters;
-import java.io.IOException;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Consumer;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 /** The recipe for OpenTelemetry has the meters that docs/observability.md promises. */
@@ -63,7 +59,7 @@ class ObservabilityTest {
         }
         tags(tags, metric.getName());
       }
-      Map<String, Set<String>> promised = promised();
+      Map<String, Set<String>> promised = Repository.promisedMeters();
       promised.keySet().removeIf(meter -> meter.startsWith("redlock.waiting"));
       promised.values().forEach(each -> each.remove("service"));
       assertEquals(promised, tags);
@@ -72,25 +68,5 @@ class ObservabilityTest {
 
   private static Set<String> tags(Map<String, Set<String>> all, String meter) {
     return all.computeIfAbsent(meter, name -> new TreeSet<>());
-  }
-
-  /** The meters of the page's table, each with its tags. */
-  private static Map<String, Set<String>> promised() throws IOException {
-    Map<String, Set<String>> tags = new TreeMap<>();
-    Pattern.compile("(?m)^\\| `(redlock\\.[a-z.]+)` \\| \\w+ \\| ([^|]*)\\|")
-        .matcher(page())
-        .results()
-        .forEach(
-            meter -> {
-              Set<String> own = tags(tags, meter.group(1));
-              Matcher tag = Pattern.compile("`(\\w+)`").matcher(meter.group(2));
-              tag.results().forEach(found -> own.add(found.group(1)));
-            });
-    assertTrue(tags.size() > 5, tags::toString);
-    return tags;
-  }
-
-  private static String page() throws IOException {
-    return Repository.read("docs/observability.md");
   }
 }

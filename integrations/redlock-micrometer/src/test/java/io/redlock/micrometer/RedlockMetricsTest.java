@@ -23,7 +23,6 @@ import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.Await;
 import io.redlock.testbed.Repository;
 import io.redlock.testing.InMemoryMasters;
-import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -32,7 +31,6 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -108,7 +106,7 @@ class RedlockMetricsTest {
             .counter()
             .count());
     assertEquals(1, meters.get("redlock.node.resets").tags("node", "master-1").counter().count());
-    assertEquals(promised(), tags(meters));
+    assertEquals(Repository.promisedMeters(), tags(meters));
   }
 
   @Test
@@ -136,7 +134,7 @@ class RedlockMetricsTest {
                 + "\",service=\"redlock\",state=\"abstaining\"} 0");
       }
       Pattern.compile("(?m)^\\| `redlock\\.(\\w+)` \\| timer \\| `(\\w+)`: ([\\w, ]+);")
-          .matcher(page())
+          .matcher(Repository.read("docs/observability.md"))
           .results()
           .forEach(
               timer -> {
@@ -361,33 +359,9 @@ class RedlockMetricsTest {
   private static Map<String, Set<String>> tags(MeterRegistry meters) {
     Map<String, Set<String>> tags = new TreeMap<>();
     for (Meter meter : meters.getMeters()) {
-      Set<String> own = tags(tags, meter.getId().getName());
+      Set<String> own = tags.computeIfAbsent(meter.getId().getName(), name -> new TreeSet<>());
       meter.getId().getTags().forEach(tag -> own.add(tag.getKey()));
     }
     return tags;
-  }
-
-  private static Set<String> tags(Map<String, Set<String>> all, String meter) {
-    return all.computeIfAbsent(meter, name -> new TreeSet<>());
-  }
-
-  /** Returns the meters of the page's table, each with its tags. */
-  private static Map<String, Set<String>> promised() throws IOException {
-    Map<String, Set<String>> tags = new TreeMap<>();
-    Pattern.compile("(?m)^\\| `(redlock\\.[a-z.]+)` \\| \\w+ \\| ([^|]*)\\|")
-        .matcher(page())
-        .results()
-        .forEach(
-            meter -> {
-              Set<String> own = tags(tags, meter.group(1));
-              Matcher tag = Pattern.compile("`(\\w+)`").matcher(meter.group(2));
-              tag.results().forEach(found -> own.add(found.group(1)));
-            });
-    assertTrue(tags.size() > 5, tags::toString);
-    return tags;
-  }
-
-  private static String page() throws IOException {
-    return Repository.read("docs/observability.md");
   }
 }

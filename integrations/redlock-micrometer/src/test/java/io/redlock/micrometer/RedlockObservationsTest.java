@@ -26,7 +26,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -38,16 +38,11 @@ class RedlockObservationsTest {
   private final SimpleTracer tracer = new SimpleTracer();
   private final ObservationRegistry registry = ObservationRegistry.create();
   private final RedlockObservations observations = RedlockObservations.of(registry);
-  private final InMemoryMasters masters = InMemoryMasters.inVirtualTime(3);
+  @AutoClose private final InMemoryMasters masters = InMemoryMasters.inVirtualTime(3);
   private final Redlock redlock = masters.connect(settings -> settings.listener(observations));
 
   RedlockObservationsTest() {
     registry.observationConfig().observationHandler(new DefaultTracingObservationHandler(tracer));
-  }
-
-  @AfterEach
-  void close() {
-    masters.close();
   }
 
   private SimpleSpan span(String name) {

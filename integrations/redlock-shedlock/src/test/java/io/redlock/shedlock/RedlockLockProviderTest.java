@@ -7,12 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.AcquireResult;
-import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
-import io.redlock.RedlockListener;
 import io.redlock.jedis.JedisRedlock;
 import io.redlock.testbed.Await;
+import io.redlock.testbed.BlockingListener;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.RequiresRedis;
@@ -29,10 +27,7 @@ import net.javacrumbs.shedlock.core.LockExtender;
 import net.javacrumbs.shedlock.core.LockProvider;
 import net.javacrumbs.shedlock.core.SimpleLock;
 import net.javacrumbs.shedlock.support.LockException;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -47,37 +42,13 @@ class RedlockLockProviderTest {
 
   private static final Duration TTL = Duration.ofSeconds(9);
 
-  private static RedisServers servers;
+  @AutoClose private static final RedisServers servers = RedisServers.start(3);
 
   private final String job = UUID.randomUUID().toString();
-  private Redlock redlock;
-  private Redlock otherRedlock;
-  private LockProvider provider;
-  private LockProvider other;
-
-  @BeforeAll
-  static void startServers() {
-    servers = RedisServers.start(3);
-  }
-
-  @AfterAll
-  static void stopServers() {
-    servers.close();
-  }
-
-  @BeforeEach
-  void connect() {
-    redlock = servers.patientClient().build();
-    otherRedlock = servers.patientClient().build();
-    provider = new RedlockLockProvider(redlock, TTL, "jobs:");
-    other = new RedlockLockProvider(otherRedlock, TTL, "jobs:");
-  }
-
-  @AfterEach
-  void disconnect() {
-    redlock.close();
-    otherRedlock.close();
-  }
+  @AutoClose private final Redlock redlock = servers.patientClient().build();
+  @AutoClose private final Redlock otherRedlock = servers.patientClient().build();
+  private final LockProvider provider = new RedlockLockProvider(redlock, TTL, "jobs:");
+  private final LockProvider other = new RedlockLockProvider(otherRedlock, TTL, "jobs:");
 
   private LockConfiguration configuration(Duration atMost, Duration atLeast) {
     return new LockConfiguration(ClockProvider.now(), job, atMost, atLeast);
@@ -321,25 +292,9 @@ class RedlockLockProviderTest {
 
   @Test
   void noDutyWaitsForAThreadThatIsLentToListeners() throws Exception {
-    CountDownLatch never = new CountDownLatch(1);
-    CountDownLatch blocked = new CountDownLatch(4);
-    RedlockListener blocking =
-        new RedlockListener() {
-          @Override
-          public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
-            blocked.countDown();
-            try {
-              never.await();
-            } catch (InterruptedException e) {
-              Thread.currentThread().interrupt();
-            }
-          }
-        };
-    try (Redlock redlock = servers.patientClient().listener(blocking).build()) {
-      for (int index = 0; index < 4; index++) {
-        redlock.acquire(job + index, TTL, MINUTES);
-      }
-      blocked.await();
+    try (BlockingListener blocking = new BlockingListener();
+        Redlock redlock = servers.patientClient().listener(blocking).build()) {
+      blocking.blockAll(redlock, job);
       SimpleLock lock =
           decided(new RedlockLockProvider(redlock), configuration(MINUTES, ZERO)).orElseThrow();
       SimpleLock extended =
@@ -351,8 +306,6 @@ class RedlockLockProviderTest {
       Await.until("its lockAtMostFor is over", this::isFreeOnceMastersAnswer);
       decided(mine, configuration(MINUTES, Duration.ofSeconds(1))).orElseThrow().unlock();
       Await.until("its lockAtLeastFor is over", this::isFreeOnceMastersAnswer);
-    } finally {
-      never.countDown();
     }
   }
 

@@ -8,11 +8,8 @@ import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.RequiresRedis;
 import net.javacrumbs.shedlock.core.ExtensibleLockProvider;
 import net.javacrumbs.shedlock.test.support.AbstractExtensibleLockProviderIntegrationTest;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assertions;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.AutoClose;
 
 /** ShedLock's own tests of a provider, its fuzz test included, on three masters. */
 @RequiresRedis
@@ -21,31 +18,10 @@ class ShedLockContractTest extends AbstractExtensibleLockProviderIntegrationTest
 
   private static final int MAJORITY = 2;
 
-  private static RedisServers servers;
+  @AutoClose private static final RedisServers servers = RedisServers.start(3);
 
-  private Redlock redlock;
-  private RedlockLockProvider provider;
-
-  @BeforeAll
-  static void startServers() {
-    servers = RedisServers.start(3);
-  }
-
-  @AfterAll
-  static void stopServers() {
-    servers.close();
-  }
-
-  @BeforeEach
-  void connect() {
-    redlock = servers.patientClient().build();
-    provider = new RedlockLockProvider(redlock);
-  }
-
-  @AfterEach
-  void disconnect() {
-    redlock.close();
-  }
+  @AutoClose private final Redlock redlock = servers.patientClient().build();
+  private final RedlockLockProvider provider = new RedlockLockProvider(redlock);
 
   @Override
   protected ExtensibleLockProvider getLockProvider() {

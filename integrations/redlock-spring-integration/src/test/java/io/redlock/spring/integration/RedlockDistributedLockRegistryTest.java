@@ -9,8 +9,7 @@ import io.redlock.Redlock;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.RequiresRedis;
 import java.time.Duration;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.springframework.integration.support.locks.DistributedLock;
 import org.springframework.integration.support.locks.LockRegistry;
@@ -23,23 +22,10 @@ class RedlockDistributedLockRegistryTest {
   private static final Duration TTL = Duration.ofSeconds(9);
   private static final Duration LONGER = Duration.ofSeconds(25);
 
-  private static RedisServers servers;
-  private static Redlock redlock;
-  private static Redlock otherRedlock;
+  @AutoClose private static final RedisServers servers = RedisServers.start(3);
 
-  @BeforeAll
-  static void connect() {
-    servers = RedisServers.start(3);
-    redlock = servers.patientClient().build();
-    otherRedlock = servers.patientClient().build();
-  }
-
-  @AfterAll
-  static void disconnect() {
-    redlock.close();
-    otherRedlock.close();
-    servers.close();
-  }
+  @AutoClose private final Redlock redlock = servers.patientClient().build();
+  @AutoClose private final Redlock otherRedlock = servers.patientClient().build();
 
   private static RenewableLockRegistry<DistributedLock> registry(Redlock redlock) {
     return new RedlockDistributedLockRegistry(redlock, "orders", TTL, Duration.ofMinutes(10));

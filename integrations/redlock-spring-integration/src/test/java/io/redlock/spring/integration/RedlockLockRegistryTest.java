@@ -5,13 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.redlock.AcquireResult;
 import io.redlock.LeaseLock;
 import io.redlock.LeaseLostException;
-import io.redlock.LeaseRequest;
 import io.redlock.Redlock;
-import io.redlock.RedlockListener;
 import io.redlock.testbed.Await;
+import io.redlock.testbed.BlockingListener;
 import io.redlock.testbed.RedisServer;
 import io.redlock.testbed.RedisServers;
 import io.redlock.testbed.RequiresRedis;
@@ -22,15 +20,11 @@ import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Lock;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -43,36 +37,16 @@ class RedlockLockRegistryTest {
   private static final Duration TTL = Duration.ofSeconds(10);
   private static final Duration RENEW_FOR = Duration.ofMinutes(10);
 
-  private static RedisServers servers;
+  @AutoClose private static final RedisServers servers = RedisServers.start(3);
 
   private final String key = UUID.randomUUID().toString();
-  private Redlock redlock;
-  private Redlock otherRedlock;
-  private RedlockLockRegistry registry;
-  private RedlockLockRegistry other;
+  @AutoClose private final Redlock redlock = servers.patientClient().build();
+  @AutoClose private final Redlock otherRedlock = servers.patientClient().build();
+  private final RedlockLockRegistry registry = registry(redlock);
+  private final RedlockLockRegistry other = registry(otherRedlock);
 
-  @BeforeAll
-  static void startServers() {
-    servers = RedisServers.start(3);
-  }
-
-  @AfterAll
-  static void stopServers() {
-    servers.close();
-  }
-
-  @BeforeEach
-  void connect() {
-    redlock = servers.patientClient().build();
-    otherRedlock = servers.patientClient().build();
-    registry = new RedlockLockRegistry(redlock, "orders", TTL, RENEW_FOR);
-    other = new RedlockLockRegistry(otherRedlock, "orders", TTL, RENEW_FOR);
-  }
-
-  @AfterEach
-  void disconnect() {
-    redlock.close();
-    otherRedlock.close();
+  private static RedlockLockRegistry registry(Redlock redlock) {
+    return new RedlockLockRegistry(redlock, "orders", TTL, RENEW_FOR);
   }
 
   private static <T> T inAnotherThread(Callable<T> call) {
@@ -300,26 +274,10 @@ class RedlockLockRegistryTest {
 
   @Test
   void renewalWaitsForNoThreadThatIsLentToListeners() throws Exception {
-    CountDownLatch never = new CountDownLatch(1);
-    CountDownLatch blocked = new CountDownLatch(4);
-    RedlockListener blocking =
-        new RedlockListener() {
-          @Override
-          public void onAcquire(LeaseRequest request, AcquireResult result, Duration took) {
-            blocked.countDown();
-            try {
-              never.await();
-            } catch (InterruptedException e) {
-              Thread.currentThread().interrupt();
-            }
-          }
-        };
-    try (Redlock redlock = servers.patientClient().listener(blocking).build()) {
-      for (int index = 0; index < 4; index++) {
-        redlock.acquire(key + index, TTL, Duration.ofMinutes(1));
-      }
-      blocked.await();
-      RedlockLockRegistry registry = new RedlockLockRegistry(redlock, "orders", TTL, RENEW_FOR);
+    try (BlockingListener blocking = new BlockingListener();
+        Redlock redlock = servers.patientClient().listener(blocking).build()) {
+      blocking.blockAll(redlock, key);
+      RedlockLockRegistry registry = registry(redlock);
       inAnotherThread(
           () -> {
             registry.obtain(key).lock();
@@ -327,8 +285,6 @@ class RedlockLockRegistryTest {
             registry.obtain(key).unlock();
             return true;
           });
-    } finally {
-      never.countDown();
     }
   }
 }
