@@ -80,10 +80,10 @@ class ExplorerVariantsTest {
             .clients(BrokenTenures::releasesWhereGranted)
             .cuts(1),
         timed("07 a release on another connection leaves no tombstone")
-            .nodes(BrokenNodes.WithoutTombstones::new)
+            .nodes(BrokenNodes::withoutTombstones)
             .cuts(1),
         timed("08 an extend sets a missing key")
-            .nodes(BrokenNodes.ExtendingWhatIsMissing::new)
+            .nodes(BrokenNodes::extendingWhatIsMissing)
             .extensions(1)
             .cuts(1),
         timed("09a an extend succeeds by any one node")
@@ -99,35 +99,34 @@ class ExplorerVariantsTest {
             .rounds(2)
             .clients(BrokenTenures::countsAllRounds),
         untimed("11a a free key is granted at the counter not above it")
-            .nodes(BrokenNodes.GrantingEqualTokens::new),
+            .nodes(BrokenNodes::grantingEqualTokens),
         Scope.of("11b a repeated grant does not store its token")
             .attempts(2)
             .rounds(2)
-            .nodes(BrokenNodes.ForgettingHigherTokens::new),
+            .nodes(BrokenNodes::forgettingHigherTokens),
         untimed("11c tokens are compared as text")
             .startMicros(9)
             .aheadMicros(0, 1)
-            .nodes(BrokenNodes.ComparingText::new),
+            .nodes(BrokenNodes::comparingText),
         untimed("11d counters are printed as doubles")
             .startMicros(1_000_050)
-            .nodes(BrokenNodes.PrintingDoubles::new),
-        untimed("12a a release deletes the counter").nodes(BrokenNodes.ReleasingCounters::new),
+            .nodes(BrokenNodes::printingDoubles),
+        untimed("12a a release deletes the counter").nodes(BrokenNodes::releasingCounters),
         timed("12b a counter that is ahead runs out before the time has come")
-            .nodes(BrokenNodes.ForgettingTheLead::new)
+            .nodes(BrokenNodes::forgettingTheLead)
             .aheadMicros(0, 40_000)
             .horizon(3)
             .retentionTicks(2),
         lossy("13a a node votes as soon as it is back").abstainingOnlyFor(0),
         lossy("13b a node abstains a little too short").abstainingOnlyFor(1),
         timed("13d tokens are counted, and not told by a clock").countedTokens().losses(1, 2),
-        internals("15c a release deletes whatever is there")
-            .nodes(BrokenNodes.ReleasingAnybody::new),
+        internals("15c a release deletes whatever is there").nodes(BrokenNodes::releasingAnybody),
         timed("18a an extend shortens the key")
-            .nodes(BrokenNodes.ShorteningByExtends::new)
+            .nodes(BrokenNodes::shorteningByExtends)
             .extendTicks(1)
             .extensions(1),
         internals("18b a repeated grant shortens the key")
-            .nodes(BrokenNodes.ShorteningByGrants::new)
+            .nodes(BrokenNodes::shorteningByGrants)
             .grantTicks(1)
             .extendTicks(3)
             .extensions(1)
@@ -139,7 +138,7 @@ class ExplorerVariantsTest {
             .cuts(1)
             .without(ExplorerInvariant.I5),
         internals("20 a join asks for no birth")
-            .nodes(BrokenNodes.JoiningAnyBirth::new)
+            .nodes(BrokenNodes::joiningAnyBirth)
             .losses(1, 2)
             .extensions(1),
         timed("21 the release forgets what an extend may have left")
@@ -154,7 +153,7 @@ class ExplorerVariantsTest {
             .fair(1, 1)
             .heldAtFirst()
             .nothingIsLate()
-            .nodes(BrokenNodes.PassingTheQueueBy::new),
+            .nodes(BrokenNodes::passingTheQueueBy),
         Scope.of("24b a waiter draws a new ticket for each attempt")
             .fair(2, 1)
             .heldAtFirst()
@@ -165,30 +164,29 @@ class ExplorerVariantsTest {
             .heldAtFirst()
             .nothingIsLate()
             .waitersDie()
-            .nodes(BrokenNodes.KeepingTickets::new),
+            .nodes(BrokenNodes::keepingTickets),
         Scope.of("24d a waiter that leaves takes back no ticket")
             .fair(1, 1)
             .heldAtFirst()
             .tickets(new BrokenTenures.LeavesTicketsBehind()),
         ahead("26a a counter makes room for a skew above it")
-            .nodes(BrokenNodes.MakingRoomAboveCounters::new),
-        ahead("26b a node takes tokens of any time").nodes(BrokenNodes.AcceptingAnyTime::new),
+            .nodes(BrokenNodes::makingRoomAboveCounters),
+        ahead("26b a node takes tokens of any time").nodes(BrokenNodes::acceptingAnyTime),
         ahead("26c a client trusts its own clock").clients(BrokenTenures::vouchesForItself),
         setRight("26d a counter beyond the skew is not outbid")
-            .nodes(BrokenNodes.RefusingSuccessors::new),
+            .nodes(BrokenNodes::refusingSuccessors),
         setRight("26e a node takes successors of its own counter only")
-            .nodes(BrokenNodes.KnowingItsOwnCounterOnly::new),
-        sets("25a a node locks the part of a set that is free")
-            .nodes(BrokenNodes.GrantingParts::new),
+            .nodes(BrokenNodes::knowingItsOwnCounterOnly),
+        sets("25a a node locks the part of a set that is free").nodes(BrokenNodes::grantingParts),
         sets("25b only the first name's counter counts")
-            .nodes(BrokenNodes.CountingTheFirstName::new)
+            .nodes(BrokenNodes::countingTheFirstName)
             .without(ExplorerInvariant.I8),
         sets("25c a release skips nodes that did not answer, and their keys stay")
             .clients(BrokenTenures::releasesWhereGranted)
             .without(ExplorerInvariant.I5),
         timed("28a what an operator sets free is deleted")
             .setFree()
-            .nodes(BrokenNodes.FreeingByDeletion::new),
+            .nodes(BrokenNodes::freeingByDeletion),
         driven("32 a renewal counts from its answer", 4)
             .extensions(1)
             .renewed(3)
@@ -199,21 +197,21 @@ class ExplorerVariantsTest {
   static Stream<Scope> readers() {
     return Stream.of(
         shared("33a a shared grant does not look at the key", W, R)
-            .nodes(BrokenReaders.LookingAtNoKey::new),
-        shared("33b readers set no key", X, R).nodes(BrokenReaders.SettingNoKey::new),
-        shared("33c a writer passes those who read", W, R).nodes(BrokenReaders.PassingReaders::new),
+            .nodes(BrokenReaders::lookingAtNoKey),
+        shared("33b readers set no key", X, R).nodes(BrokenReaders::settingNoKey),
+        shared("33c a writer passes those who read", W, R).nodes(BrokenReaders::passingReaders),
         internals("33d a reader's release deletes the key although others read")
             .modes(R, R)
-            .nodes(BrokenReaders.ReleasingAll::new),
+            .nodes(BrokenReaders::releasingAll),
         shared("33e the key ends with what was asked last", W, R)
             .grantTicks(3)
             .extendTicks(1)
             .extensions(1)
-            .nodes(BrokenReaders.EndingWithTheLast::new),
+            .nodes(BrokenReaders::endingWithTheLast),
         shared("33f all readers have one end", R, R)
             .grantTicks(1, 2)
-            .nodes(BrokenReaders.EndingTogether::new),
-        shared("33g entries have no end", R).nodes(BrokenReaders.NeverEnding::new),
+            .nodes(BrokenReaders::endingTogether),
+        shared("33g entries have no end", R).nodes(BrokenReaders::neverEnding),
         shared("34a a reader is content with one node", W, R)
             .readers(BrokenTenures::countsHalf)
             .without(ExplorerInvariant.I9),
@@ -231,23 +229,23 @@ class ExplorerVariantsTest {
             .abstainingOnlyFor(1),
         internals("35c a reader joins whatever the birth")
             .modes(R)
-            .nodes(BrokenNodes.JoiningAnyBirth::new)
+            .nodes(BrokenNodes::joiningAnyBirth)
             .losses(1, 2)
             .extensions(1),
         shared("36a a reader's release leaves no tombstone", R)
-            .nodes(BrokenReaders.LeavingNoTombstone::new)
+            .nodes(BrokenReaders::leavingNoTombstone)
             .cuts(1),
         shared("36b a reader's release leaves a tombstone only where it found an entry", R)
-            .nodes(BrokenReaders.BuryingWhatIsThere::new)
+            .nodes(BrokenReaders::buryingWhatIsThere)
             .cuts(1),
         shared("36c the tombstone of a reader ends after a ttl", R)
-            .nodes(BrokenReaders.BuryingBriefly::forTtl)
+            .nodes(BrokenReaders::buryingForTtl)
             .skewMicros(10_000)
             .grantTicks(1)
             .horizon(2)
             .cuts(1),
         shared("36d the tombstone of a reader ends as if its token were of the time", R)
-            .nodes(BrokenReaders.BuryingBriefly::withoutLead)
+            .nodes(BrokenReaders::buryingWithoutLead)
             .countersAtFirst(1_040_000, 1_040_000, 0)
             .skewMicros(10_000)
             .grantTicks(1)
@@ -260,17 +258,17 @@ class ExplorerVariantsTest {
         untimed("37a there is no floor")
             .modes(W, R)
             .aheadMicros(0, 1)
-            .nodes(BrokenReaders.WithoutFloor::new),
+            .nodes(BrokenReaders::withoutFloor),
         untimed("37b the floor is not compared with the counter")
             .modes(R, W, R)
             .aheadMicros(0, 1)
-            .nodes(BrokenReaders.KeepingTheFloor::new),
+            .nodes(BrokenReaders::keepingTheFloor),
         untimed("37c a reader needs a token above the counter")
             .modes(R, R)
-            .nodes(BrokenReaders.OutbiddingReaders::new),
+            .nodes(BrokenReaders::outbiddingReaders),
         untimed("37d readers do not raise the counter")
             .modes(W, R)
-            .nodes(BrokenReaders.CountingNoReaders::new),
+            .nodes(BrokenReaders::countingNoReaders),
         Scope.of("37e a reader counts grants of different rounds together")
             .modes(W, R)
             .rounds(2)
@@ -278,23 +276,22 @@ class ExplorerVariantsTest {
         internals("37f a reader joins although a writer has come since")
             .modes(W, R)
             .extensions(1)
-            .nodes(BrokenReaders.JoiningAfterWriters::new),
+            .nodes(BrokenReaders::joiningAfterWriters),
         internals("38a what is set free keeps its floor")
             .modes(R)
             .setFree()
-            .nodes(BrokenReaders.FreeingAboveTheFloor::new),
+            .nodes(BrokenReaders::freeingAboveTheFloor),
         shared("38b what readers hold is deleted when it is set free", W, R)
             .setFree()
-            .nodes(BrokenNodes.FreeingByDeletion::new),
-        fair("40a a reader passes a writer that waits", W, R)
-            .nodes(BrokenReaders.PassingWriters::new),
+            .nodes(BrokenNodes::freeingByDeletion),
+        fair("40a a reader passes a writer that waits", W, R).nodes(BrokenReaders::passingWriters),
         fair("40b a reader without a ticket passes a writer that waits", W, U)
-            .nodes(BrokenReaders.PassingWithoutTicket::new),
+            .nodes(BrokenReaders::passingWithoutTicket),
         fair("40c a grant takes a reader's ticket", R, W)
-            .nodes(BrokenReaders.DroppingTickets::whenGranted),
+            .nodes(BrokenReaders::droppingTicketsWhenGranted),
         fair("40d a refusal takes a reader's ticket", R, W)
-            .nodes(BrokenReaders.DroppingTickets::whenRefused),
-        fair("40e readers wait for readers", R, R).nodes(BrokenReaders.WaitingForReaders::new));
+            .nodes(BrokenReaders::droppingTicketsWhenRefused),
+        fair("40e readers wait for readers", R, R).nodes(BrokenReaders::waitingForReaders));
   }
 
   /** Readers and writers, keys of two ticks; only what users see is looked for. */

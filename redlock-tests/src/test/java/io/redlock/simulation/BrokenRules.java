@@ -173,23 +173,23 @@ final class BrokenRules {
   private static Stream<BrokenRule> nodes() {
     return Stream.of(
         rule("07 a release on another connection leaves no tombstone")
-            .nodes(BrokenNodes.WithoutTombstones::new),
+            .nodes(BrokenNodes::withoutTombstones),
         rule("08 an extend sets a missing key")
             .under(plan -> plan.unchecked(I8))
-            .nodes(BrokenNodes.ExtendingWhatIsMissing::new),
+            .nodes(BrokenNodes::extendingWhatIsMissing),
         rule("11a a free key is granted at the counter not above it")
             .under(plan -> plan.unchecked(I2, I5))
-            .nodes(BrokenNodes.GrantingEqualTokens::new),
+            .nodes(BrokenNodes::grantingEqualTokens),
         rule("11b a repeated grant does not store its token")
-            .nodes(BrokenNodes.ForgettingHigherTokens::new),
-        rule("11c tokens are compared as text").nodes(BrokenNodes.ComparingText::new),
-        rule("11d counters are printed as doubles").nodes(BrokenNodes.PrintingDoubles::new),
+            .nodes(BrokenNodes::forgettingHigherTokens),
+        rule("11c tokens are compared as text").nodes(BrokenNodes::comparingText),
+        rule("11d counters are printed as doubles").nodes(BrokenNodes::printingDoubles),
         rule("12a a release deletes the counter")
             .under(plan -> plan.unchecked(I5, I6, I8))
-            .nodes(BrokenNodes.ReleasingCounters::new),
+            .nodes(BrokenNodes::releasingCounters),
         rule("12b a counter that is ahead runs out before the time has come")
             .under(BrokenRules::countersRunOut)
-            .nodes(BrokenNodes.ForgettingTheLead::new),
+            .nodes(BrokenNodes::forgettingTheLead),
         rule("13a a node votes as soon as it is back")
             .under(plan -> plan.unchecked(I8))
             .by(parts -> parts.guarded = false),
@@ -198,9 +198,9 @@ final class BrokenRules {
             .by(parts -> parts.birthAfterFlush = birth -> birth),
         rule("15c a release deletes whatever is there")
             .under(plan -> plan.unchecked(I21))
-            .nodes(BrokenNodes.ReleasingAnybody::new),
-        rule("18a an extend shortens the key").nodes(BrokenNodes.ShorteningByExtends::new),
-        rule("18b a repeated grant shortens the key").nodes(BrokenNodes.ShorteningByGrants::new),
+            .nodes(BrokenNodes::releasingAnybody),
+        rule("18a an extend shortens the key").nodes(BrokenNodes::shorteningByExtends),
+        rule("18b a repeated grant shortens the key").nodes(BrokenNodes::shorteningByGrants),
         rule("20 a join asks for no birth")
             .by(parts -> parts.heedsBirth = request -> !(request instanceof NodeRequest.Extend)),
         rule("22 a node that was replaced keeps its birth")
@@ -211,10 +211,10 @@ final class BrokenRules {
             .by(parts -> parts.heedsBirth = request -> !(request instanceof NodeRequest.Inspect)),
         rule("28a what an operator sets free is deleted")
             .under(plan -> plan.only(SimFault.SET_FREE))
-            .nodes(BrokenNodes.FreeingByDeletion::new),
+            .nodes(BrokenNodes::freeingByDeletion),
         rule("28b what an operator sets free can still be extended")
             .under(plan -> plan.only(SimFault.SET_FREE))
-            .nodes(BrokenNodes.FreeingInWordsOnly::new));
+            .nodes(BrokenNodes::freeingInWordsOnly));
   }
 
   private static void countersRunOut(SimPlan plan) {
@@ -267,7 +267,7 @@ final class BrokenRules {
             .by(
                 parts -> {
                   parts.clientsHave(Habits::extendsAfterRelease);
-                  parts.model = BrokenNodes.WithoutTombstones::new;
+                  parts.model = BrokenNodes::withoutTombstones;
                 }),
         rule("15b no loss is reported while the renewal thread waits")
             .under(plan -> plan.unchecked(I7))
@@ -405,7 +405,7 @@ final class BrokenRules {
     return Stream.of(
         rule("24a a node grants past its queue")
             .under(plan -> plan.crowd().only())
-            .nodes(BrokenNodes.PassingTheQueueBy::new),
+            .nodes(BrokenNodes::passingTheQueueBy),
         rule("24c a ticket never runs out")
             .under(BrokenRules::patientCrowd)
             .nodes(BrokenRules::keepingTickets),
@@ -476,14 +476,14 @@ final class BrokenRules {
 
   private static Stream<BrokenRule> readers() {
     return Stream.of(
-            rule("33c a writer passes those who read").nodes(BrokenReaders.PassingReaders::new),
-            rule("33f all readers have one end").nodes(BrokenReaders.EndingTogether::new),
+            rule("33c a writer passes those who read").nodes(BrokenReaders::passingReaders),
+            rule("33f all readers have one end").nodes(BrokenReaders::endingTogether),
             rule("36a a reader's release leaves no tombstone")
-                .nodes(BrokenReaders.LeavingNoTombstone::new),
+                .nodes(BrokenReaders::leavingNoTombstone),
             rule("37c a reader needs a token above the counter")
-                .nodes(BrokenReaders.OutbiddingReaders::new),
+                .nodes(BrokenReaders::outbiddingReaders),
             rule("40b a reader without a ticket passes a writer that waits")
-                .nodes(BrokenReaders.PassingWithoutTicket::new))
+                .nodes(BrokenReaders::passingWithoutTicket))
         .map(rule -> rule.under(plan -> plan.sharedAndServed().only()));
   }
 

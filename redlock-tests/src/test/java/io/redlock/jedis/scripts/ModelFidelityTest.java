@@ -84,14 +84,14 @@ class ModelFidelityTest {
 
   static Stream<BiFunction<Long, Long, NodeModel>> brokenModels() {
     return Stream.of(
-        BrokenNodes.WithoutTombstones::new,
-        BrokenNodes.GrantingEqualTokens::new,
-        BrokenNodes.ForgettingHigherTokens::new,
-        BrokenNodes.ShorteningByExtends::new,
-        BrokenNodes.ShorteningByGrants::new,
-        BrokenNodes.ShorteningTombstones::new,
-        BrokenNodes.RaisingTheFloorByReaders::new,
-        BrokenNodes.DroppingTombstonesOfReaders::new);
+        BrokenNodes::withoutTombstones,
+        BrokenNodes::grantingEqualTokens,
+        BrokenNodes::forgettingHigherTokens,
+        BrokenNodes::shorteningByExtends,
+        BrokenNodes::shorteningByGrants,
+        BrokenNodes::shorteningTombstones,
+        BrokenNodes::raisingTheFloorByReaders,
+        BrokenNodes::droppingTombstonesOfReaders);
   }
 
   /** The comparison itself would notice. */
